@@ -1,0 +1,112 @@
+//! An eye that orbits around a point.
+
+use glam::{DMat4, DVec3};
+
+/// Vertical angle of view, radians.
+const FIELD_OF_VIEW: f64 = 0.6;
+
+/// Which axis points upwards.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Up {
+    #[default]
+    Y,
+    Z,
+}
+
+/// Where one looks from.
+#[derive(Clone, Copy, Debug)]
+pub struct Camera {
+    pub target: DVec3,
+    pub distance: f64,
+    /// Radians: around the upward axis, and above the horizon.
+    pub azimuth: f64,
+    pub elevation: f64,
+    pub up: Up,
+}
+
+impl Default for Camera {
+    fn default() -> Self {
+        Camera { target: DVec3::ZERO, distance: 5.0, azimuth: 0.6, elevation: 0.35, up: Up::Y }
+    }
+}
+
+impl Camera {
+    /// From upward to the axes of the world: y up is kept, z up is turned.
+    fn axes(&self) -> DMat4 {
+        match self.up {
+            Up::Y => DMat4::IDENTITY,
+            Up::Z => DMat4::from_rotation_x(-std::f64::consts::FRAC_PI_2),
+        }
+    }
+
+    /// From the world to the eye, which looks along −z.
+    pub fn view(&self) -> DMat4 {
+        DMat4::from_translation(DVec3::new(0.0, 0.0, -self.distance))
+            * DMat4::from_rotation_x(self.elevation)
+            * DMat4::from_rotation_y(-self.azimuth)
+            * self.axes()
+            * DMat4::from_translation(-self.target)
+    }
+
+    /// From the eye to clip space, depth reversed: 1 is near, 0 far away.
+    pub fn projection(&self, aspect: f64) -> DMat4 {
+        let f = 1.0 / (FIELD_OF_VIEW / 2.0).tan();
+        DMat4::from_cols_array_2d(&[
+            [f / aspect.max(1e-3), 0.0, 0.0, 0.0],
+            [0.0, f, 0.0, 0.0],
+            [0.0, 0.0, 0.0, -1.0],
+            [0.0, 0.0, self.distance * 1e-3, 0.0],
+        ])
+    }
+
+    /// Turns by so many parts of the picture's height.
+    pub fn orbit(&mut self, x: f64, y: f64) {
+        self.azimuth -= x * std::f64::consts::PI;
+        self.elevation = (self.elevation + y * std::f64::consts::PI).clamp(-1.55, 1.55);
+    }
+
+    /// Moves so that what is at the target follows the pointer.
+    pub fn pan(&mut self, x: f64, y: f64) {
+        let size = 2.0 * self.distance * (FIELD_OF_VIEW / 2.0).tan();
+        let back = self.view().inverse();
+        self.target -= back.transform_vector3(DVec3::new(x, -y, 0.0)) * size;
+    }
+
+    /// Comes nearer, by a factor.
+    pub fn zoom(&mut self, factor: f64) {
+        self.distance = (self.distance / factor).clamp(1e-9, 1e12);
+    }
+
+    /// Looks at a box from where all of it is seen.
+    pub fn frame(&mut self, low: DVec3, high: DVec3, aspect: f64) {
+        if !(low.is_finite() && high.is_finite() && low.cmple(high).all()) {
+            return;
+        }
+        self.target = (low + high) / 2.0;
+        let radius = ((high - low).length() / 2.0).max(1e-6);
+        let half = (FIELD_OF_VIEW / 2.0).tan() * aspect.min(1.0);
+        self.distance = radius / half.atan().sin();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_of_a_box_is_seen() {
+        for up in [Up::Y, Up::Z] {
+            for aspect in [0.5, 1.0, 2.5] {
+                let mut camera = Camera { up, ..Camera::default() };
+                let (low, high) = (DVec3::new(-3.0, 10.0, 2.0), DVec3::new(5.0, 11.0, 9.0));
+                camera.frame(low, high, aspect);
+                let clip = camera.projection(aspect) * camera.view();
+                for corner in 0..8 {
+                    let at = |k: usize| if corner >> k & 1 == 0 { low[k] } else { high[k] };
+                    let p = clip.project_point3(DVec3::new(at(0), at(1), at(2)));
+                    assert!(p.x.abs() <= 1.0 && p.y.abs() <= 1.0 && (0.0..=1.0).contains(&p.z), "{p}");
+                }
+            }
+        }
+    }
+}

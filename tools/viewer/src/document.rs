@@ -1,0 +1,202 @@
+//! A file that is looked at: decoded on the CPU, put together on the card, played by a clock.
+
+use crate::camera::Up;
+use crate::layout::layout;
+use anyhow::{Context, bail};
+use glam::{DMat4, DVec3};
+use meshreel::record::Method;
+use meshreel::{FrameDecoder, FrameView, Limits, Pace, Reel};
+use meshreel_gpu::wgpu::{Budget, Decoded, GpuReel, Shaders};
+use std::path::{Path, PathBuf};
+
+/// A file, two of its frames, and what lies between.
+pub struct Document {
+    /// The path that was asked for.
+    pub path: PathBuf,
+    pub reel: Reel,
+    pub gpu: GpuReel,
+    first: FrameDecoder,
+    second: FrameDecoder,
+    /// By node, whether the user hides it.
+    pub hidden: Vec<bool>,
+    pub clock: Clock,
+    /// Bytes that went to the card for the last picture, and passes.
+    pub update: meshreel_gpu::wgpu::Update,
+    /// Where a compiled input lies as long as it is shown.
+    _folder: Option<tempfile::TempDir>,
+}
+
+/// What is played.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
+    /// Seconds.
+    pub time: f64,
+    pub playing: bool,
+    pub rate: f64,
+    pub repeats: bool,
+    /// Off: frames follow each other without anything between.
+    pub interpolates: bool,
+}
+
+/// A node that is drawn.
+pub struct Shown {
+    pub node: usize,
+    pub mesh: usize,
+    pub world: DMat4,
+    pub has_normals: bool,
+    pub method: Method,
+}
+
+impl Document {
+    /// Opens a `.reel` file.
+    pub fn open(
+        path: &Path,
+        shown_as: &Path,
+        folder: Option<tempfile::TempDir>,
+        device: &wgpu::Device,
+        shaders: &mut Shaders,
+    ) -> anyhow::Result<Document> {
+        let reel = Reel::open(path, &Limits::default())?;
+        if reel.frame_count() == 0 || reel.description().meshes.is_empty() {
+            bail!("{}: nothing to see: the file has no meshes", shown_as.display());
+        }
+        let (mut first, mut second) = (FrameDecoder::new(&reel)?, FrameDecoder::new(&reel)?);
+        first.decode(0)?;
+        second.decode(0)?;
+        let view = FrameView::between(&first, &second, 0.0, Pace::default())?;
+        let frames = Decoded { first: &first, second: &second, view };
+        let gpu = GpuReel::new(device, shaders, &frames, layout(), Budget::default())
+            .with_context(|| format!("{} on the graphics card", shown_as.display()))?;
+        let clock = Clock { time: reel.time(0), playing: true, rate: 1.0, repeats: true, interpolates: true };
+        let hidden = vec![false; reel.description().nodes.len()];
+        let update = Default::default();
+        Ok(Document {
+            path: shown_as.into(),
+            reel,
+            gpu,
+            first,
+            second,
+            hidden,
+            clock,
+            update,
+            _folder: folder,
+        })
+    }
+
+    /// Times of the first and the last frame.
+    pub fn span(&self) -> [f64; 2] {
+        [self.reel.time(0), self.reel.time(self.reel.frame_count() - 1)]
+    }
+
+    /// The frame that is shown now, or begins what is shown.
+    pub fn frame(&self) -> usize {
+        let count = self.reel.frame_count();
+        let after =
+            (0..count).collect::<Vec<_>>().partition_point(|&f| self.reel.time(f) <= self.clock.time + 1e-9);
+        after.saturating_sub(1)
+    }
+
+    /// Goes to a frame, as far as there are any.
+    pub fn go_to(&mut self, frame: usize) {
+        self.clock.time = self.reel.time(frame.min(self.reel.frame_count() - 1));
+    }
+
+    /// Lets time pass.
+    pub fn tick(&mut self, seconds: f64) {
+        let [start, end] = self.span();
+        if !self.clock.playing || end <= start {
+            return;
+        }
+        let time = self.clock.time + seconds * self.clock.rate;
+        self.clock.time = match self.clock.repeats {
+            true => start + (time - start).rem_euclid(end - start),
+            false => time.clamp(start, end),
+        };
+        if !self.clock.repeats && (time <= start || time >= end) {
+            self.clock.playing = (time <= start) != (self.clock.rate < 0.0);
+        }
+    }
+
+    /// Decodes what the clock shows, records what makes its vertices, and tells what is to be drawn.
+    pub fn prepare(
+        &mut self,
+        shaders: &Shaders,
+        queue: &wgpu::Queue,
+        encoder: &mut wgpu::CommandEncoder,
+    ) -> anyhow::Result<Vec<Shown>> {
+        let frame = self.frame();
+        let next = (frame + 1).min(self.reel.frame_count() - 1);
+        let (from, to) = (self.reel.time(frame), self.reel.time(next));
+        let between = if to > from { (self.clock.time - from) / (to - from) } else { 0.0 };
+        let blend = if self.clock.interpolates { between.clamp(0.0, 1.0) as f32 } else { 0.0 };
+        if self.first.frame() != Some(frame) && self.second.frame() == Some(frame) {
+            std::mem::swap(&mut self.first, &mut self.second);
+        }
+        for (decoder, wanted) in [(&mut self.first, frame), (&mut self.second, next)] {
+            if decoder.frame() != Some(wanted) {
+                decoder.decode(wanted)?;
+            }
+        }
+        let pace = Pace { span: to - from, speed: 1.0 };
+        let view = FrameView::between(&self.first, &self.second, blend, pace)?;
+        let frames = Decoded { first: &self.first, second: &self.second, view };
+        self.update = self.gpu.update(shaders, queue, encoder, &frames)?;
+        let description = self.reel.description();
+        let mut out = Vec::new();
+        for (node, record) in description.nodes.iter().enumerate() {
+            let Some(mesh) = record.mesh.filter(|_| view.visible(node) && !self.hidden[node]) else {
+                continue;
+            };
+            let mesh = mesh as usize;
+            out.push(Shown {
+                node,
+                mesh,
+                world: matrix(view.world(node)),
+                has_normals: self.first.mesh(mesh).has_normals(),
+                method: description.meshes[mesh].method,
+            });
+        }
+        Ok(out)
+    }
+
+    /// Triangles of a mesh in the frame that is shown.
+    pub fn indices(&self, mesh: usize) -> &[u32] {
+        self.first.mesh(mesh).indices()
+    }
+
+    /// The axis along which it is rather high than deep: files do not say.
+    pub fn up(&self) -> Up {
+        Up::Y
+    }
+
+    /// World bounds of everything in all frames.
+    pub fn bounds(&self) -> [DVec3; 2] {
+        let view = FrameView::between(&self.first, &self.second, 0.0, Pace::default());
+        let (mut low, mut high) = (DVec3::INFINITY, DVec3::NEG_INFINITY);
+        if let Ok(view) = view {
+            for node in 0..self.reel.description().nodes.len() {
+                if let Some([a, b, c, d, e, f]) = view.node_bounds(node) {
+                    low = low.min(DVec3::new(a.into(), b.into(), c.into()));
+                    high = high.max(DVec3::new(d.into(), e.into(), f.into()));
+                }
+            }
+        }
+        [low, high]
+    }
+
+    /// The largest speed that anything has, about: its size in a second.
+    pub fn size(&self) -> f64 {
+        let [low, high] = self.bounds();
+        if low.cmple(high).all() { (high - low).length() } else { 1.0 }
+    }
+}
+
+fn matrix(rows: [[f64; 4]; 3]) -> DMat4 {
+    let [x, y, z] = rows;
+    DMat4::from_cols_array_2d(&[
+        [x[0], y[0], z[0], 0.0],
+        [x[1], y[1], z[1], 0.0],
+        [x[2], y[2], z[2], 0.0],
+        [x[3], y[3], z[3], 1.0],
+    ])
+}

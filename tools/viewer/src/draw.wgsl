@@ -1,0 +1,80 @@
+// Meshes as the viewer looks at them. Colours are linear until the end; the target keeps what is seen.
+
+struct Draw {
+  clip: mat4x4f,       // object to clip space
+  world: mat4x4f,      // object to view-aligned world, for normals
+  colour: vec4f,
+  look: u32,
+  has_normals: u32,
+  velocity_scale: f32,
+  mirrored: u32,
+}
+@group(0) @binding(0) var<uniform> draw: Draw;
+
+struct Vertex {
+  @location(0) position: vec3f,
+  @location(1) normal: vec2f,
+  @location(2) uv: vec2f,
+  @location(3) colour: vec4f,
+  @location(4) velocity: vec3f,
+}
+struct Seen {
+  @builtin(position) position: vec4f,
+  @location(0) world: vec3f,
+  @location(1) normal: vec3f,
+  @location(2) uv: vec2f,
+  @location(3) colour: vec4f,
+  @location(4) speed: f32,
+}
+
+@vertex
+fn seen(v: Vertex) -> Seen {
+  var xy = v.normal;
+  let z = 1.0 - abs(xy.x) - abs(xy.y);
+  if (z < 0.0) { xy = (1.0 - abs(xy.yx)) * select(vec2f(1.0), vec2f(-1.0), xy < vec2f(0.0)); }
+  var out: Seen;
+  out.position = draw.clip * vec4f(v.position, 1.0);
+  out.world = (draw.world * vec4f(v.position, 1.0)).xyz;
+  out.normal = (draw.world * vec4f(normalize(vec3f(xy, z)), 0.0)).xyz;
+  out.uv = v.uv;
+  out.colour = v.colour;
+  out.speed = length(v.velocity) * draw.velocity_scale;
+  return out;
+}
+
+fn shown(linear: vec3f) -> vec4f {
+  let c = clamp(linear, vec3f(0.0), vec3f(1.0));
+  return vec4f(select(1.055 * pow(c, vec3f(1.0 / 2.4)) - 0.055, 12.92 * c, c <= vec3f(0.0031308)), 1.0);
+}
+
+// Black, blue, green, yellow, red.
+fn heat(x: f32) -> vec3f {
+  let t = clamp(x, 0.0, 1.0) * 4.0;
+  return clamp(vec3f(t - 2.0, min(t, 4.0 - t), min(t * 2.0, 2.0 - t)), vec3f(0.02), vec3f(1.0));
+}
+
+@fragment
+fn surface(v: Seen, @builtin(front_facing) front: bool) -> @location(0) vec4f {
+  let flat_normal = normalize(cross(dpdx(v.world), dpdy(v.world)));
+  // Seen from the eye, which looks along −z.
+  var n = select(flat_normal, normalize(v.normal), draw.has_normals == 1u);
+  if (draw.look == 1u) { return shown(pow(n * 0.5 + 0.5, vec3f(2.2))); }
+  if (n.z < 0.0) { n = -n; }
+  var base = draw.colour.rgb;
+  if (draw.look == 2u) {
+    let cell = floor(v.uv * 16.0);
+    let dark = (cell.x + cell.y) - 2.0 * floor((cell.x + cell.y) * 0.5);
+    base = mix(vec3f(0.75), vec3f(0.06, 0.2, 0.4), dark) * mix(vec3f(1.0), vec3f(fract(v.uv), 1.0), 0.35);
+  } else if (draw.look == 3u) {
+    base = v.colour.rgb;
+  } else if (draw.look == 4u) {
+    base = heat(v.speed);
+  }
+  let key = max(dot(n, normalize(vec3f(-0.35, 0.55, 0.75))), 0.0);
+  let fill = 0.5 + 0.5 * dot(n, normalize(vec3f(0.6, -0.2, 0.4)));
+  let rim = pow(1.0 - max(n.z, 0.0), 3.0) * 0.18;
+  return shown(base * (0.75 * key + 0.25 * fill) + rim);
+}
+
+@fragment
+fn line(v: Seen) -> @location(0) vec4f { return shown(draw.colour.rgb); }

@@ -1,0 +1,28 @@
+//! The vertex of the viewer: what the card writes, and what it draws.
+
+use meshreel::{Attribute, Format, VertexChannel};
+use meshreel_gpu::VertexLayout;
+
+/// The vertices that the viewer has the card write.
+pub fn layout() -> VertexLayout {
+    let attribute = |what, format, offset| Attribute { what, format, offset };
+    VertexLayout {
+        stride: 36,
+        attributes: vec![
+            attribute(VertexChannel::Position, Format::F32x3, 0),
+            attribute(VertexChannel::Normal, Format::I16x2, 12),
+            attribute(VertexChannel::Uv(0), Format::F16x2, 16),
+            attribute(VertexChannel::Colour(0), Format::U8x4, 20),
+            attribute(VertexChannel::Velocity, Format::F32x3, 24),
+        ],
+    }
+}
+
+/// The same for pipelines that draw.
+pub const ATTRIBUTES: [wgpu::VertexAttribute; 5] = [
+    wgpu::VertexAttribute { format: wgpu::VertexFormat::Float32x3, offset: 0, shader_location: 0 },
+    wgpu::VertexAttribute { format: wgpu::VertexFormat::Snorm16x2, offset: 12, shader_location: 1 },
+    wgpu::VertexAttribute { format: wgpu::VertexFormat::Float16x2, offset: 16, shader_location: 2 },
+    wgpu::VertexAttribute { format: wgpu::VertexFormat::Unorm8x4, offset: 20, shader_location: 3 },
+    wgpu::VertexAttribute { format: wgpu::VertexFormat::Float32x3, offset: 24, shader_location: 4 },
+];
