@@ -379,7 +379,8 @@ fn every_package_inherits_the_lints() {
         let lints = manifest.get("lints");
         let inherits = lints.and_then(|lints| lints.get("workspace")).and_then(Value::as_bool) == Some(true);
         let own = lints.and_then(|lints| lints.get("rust")?.get("unsafe_code")).and_then(Value::as_str);
-        if !inherits && !(manifest.contains_key("workspace") && own == Some("deny")) {
+        let apart = manifest.contains_key("workspace") && own == Some("deny");
+        if !inherits && !apart {
             found.push(name);
         }
     }
