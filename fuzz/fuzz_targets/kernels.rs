@@ -4,7 +4,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use meshreel_codec::Corrupt;
-use meshreel_codec::mesh::decode::{CodedUnit, Static, Vector, decode_unit_with, scratch_len};
+use meshreel_codec::mesh::decode::{CodedUnit, Static, Vector, Width, decode_unit_with, scratch_len};
 use meshreel_codec::mesh::encode::{Encoder, Options, Source, Work};
 use meshreel_codec::mesh::hierarchy;
 use meshreel_codec::quantize::lattice::{Choice, Extent, Lattice};
@@ -29,21 +29,17 @@ impl Source for Wave {
     }
 }
 
-struct File {
+struct File<W> {
     coded: Static,
     schedule: Schedule,
     units: Vec<Vec<u8>>,
-    frames: Vec<Vec<Vector<i16>>>,
+    frames: Vec<Vec<Vector<W>>>,
 }
 
 /// The same motion as tokens, few and many, and packed.
-fn file(which: usize) -> &'static File {
-    static FILES: [OnceLock<File>; 3] = [const { OnceLock::new() }; 3];
-    let (radius, packed) = [(0.1, false), (0.003, false), (0.01, true)][which];
-    FILES[which].get_or_init(|| encode(radius, packed))
-}
+const KINDS: [(f64, bool); 3] = [(0.1, false), (0.003, false), (0.01, true)];
 
-fn encode(radius: f64, packed: bool) -> File {
+fn encode<W: Width>((radius, packed): (f64, bool)) -> File<W> {
     let mut triangles = Vec::new();
     for a in (0..SIDE * (SIDE - 1)).filter(|a| a % SIDE < SIDE - 1) {
         triangles.extend([a, a + 1, a + SIDE, a + SIDE, a + 1, a + SIDE + 1]);
@@ -65,13 +61,13 @@ fn encode(radius: f64, packed: bool) -> File {
         }),
         ..Options::default()
     };
-    let mut work = Work::<i16>::default();
+    let mut work = Work::<W>::default();
     let encoder = Encoder::new(hierarchy.clone(), FRAMES, extent, options, &Wave, &mut work).unwrap();
     let schedule = *encoder.schedule();
     let mut units = vec![Vec::new(); schedule.units() as usize];
     let mut frames = vec![Vec::new(); FRAMES as usize];
     for segment in 0..schedule.segments() {
-        let mut each = |key: u32, bytes: Vec<u8>, frame: &[Vector<i16>]| {
+        let mut each = |key: u32, bytes: Vec<u8>, frame: &[Vector<W>]| {
             units[schedule.number(Unit::Key(key)) as usize] = bytes;
             frames[schedule.key_frame(key) as usize] = frame.to_vec();
         };
@@ -80,7 +76,7 @@ fn encode(radius: f64, packed: bool) -> File {
     for group in 0..schedule.groups() {
         let mut seen = Vec::new();
         let key = |frame: u32| &frames[frame as usize][..];
-        let mut watch = |frame: u32, _: &[[f32; 3]], decoded: &[Vector<i16>]| {
+        let mut watch = |frame: u32, _: &[[f32; 3]], decoded: &[Vector<W>]| {
             seen.push((frame, decoded.to_vec()));
         };
         let [inner, last] = encoder.group(group, &key, &mut work, &mut watch).unwrap();
@@ -91,33 +87,52 @@ fn encode(radius: f64, packed: bool) -> File {
     File { coded: Static::decode(encoder.static_bytes(), hierarchy, None).unwrap(), schedule, units, frames }
 }
 
-fn decode(file: &File, isa: Isa, unit: Unit, bytes: &[u8]) -> Result<Vec<Vec<Vector<i16>>>, Corrupt> {
+fn decode<W: Width>(
+    file: &File<W>,
+    isa: Isa,
+    unit: Unit,
+    bytes: &[u8],
+) -> Result<Vec<Vec<Vector<W>>>, Corrupt> {
     let points = file.coded.points();
-    let mut out = vec![vec![[7; 4]; points]; file.schedule.frames_of(unit).len()];
-    let mut slices: Vec<&mut [Vector<i16>]> = out.iter_mut().map(|o| &mut o[..]).collect();
-    let mut scratch = vec![[9; 4]; scratch_len(points)];
+    let vectors = |value: i32, count: usize| vec![[W::wrap(value); 4]; count];
+    let mut out = vec![vectors(7, points); file.schedule.frames_of(unit).len()];
+    let mut slices: Vec<&mut [Vector<W>]> = out.iter_mut().map(|o| &mut o[..]).collect();
+    let mut scratch = vectors(9, scratch_len(points));
     let find = |frame: u32| file.frames.get(frame as usize).map(|f| &f[..]);
     let coded = CodedUnit { schedule: &file.schedule, unit, bytes };
     decode_unit_with(isa, &file.coded, coded, &find, &mut slices, &mut scratch)?;
     Ok(out)
 }
 
-fuzz_target!(|data: &[u8]| {
-    let [which, unit, cut, rest @ ..] = data else {
-        return;
-    };
-    let file = file(usize::from(which % 3));
-    let unit = file.schedule.unit(u32::from(*unit) % file.schedule.units());
+/// Damages a unit; all instruction sets make the same of it.
+fn compare<W: Width>(file: &File<W>, [which, unit, cut]: [u8; 3], changes: &[u8]) {
+    let unit = file.schedule.unit(u32::from(unit) % file.schedule.units());
     let mut bytes = file.units[file.schedule.number(unit) as usize].clone();
     // Changed bytes, mostly near the start; then a shorter unit.
-    for change in rest.chunks_exact(3) {
+    for change in changes.chunks_exact(3) {
         let at = usize::from(u16::from_le_bytes([change[0], change[1]]));
         if let Some(byte) = bytes.get_mut(at) {
             *byte ^= change[2];
         }
     }
-    bytes.truncate(bytes.len() - usize::from(*cut).min(bytes.len()) * (usize::from(*which) / 128));
+    bytes.truncate(bytes.len() - usize::from(cut).min(bytes.len()) * (usize::from(which) / 128));
     let mut all = Isa::all().map(|isa| decode(file, isa, unit, &bytes));
     let reference = all.next();
     all.for_each(|other| assert!(Some(other) == reference, "a kernel differs"));
+}
+
+fuzz_target!(|data: &[u8]| {
+    static NARROW: [OnceLock<File<i16>>; 3] = [const { OnceLock::new() }; 3];
+    static WIDE: [OnceLock<File<i32>>; 3] = [const { OnceLock::new() }; 3];
+    let [which, unit, cut, changes @ ..] = data else {
+        return;
+    };
+    let (kind, head) = (usize::from(which % 3), [*which, *unit, *cut]);
+    match which % 6 < 3 {
+        true => compare(NARROW[kind].get_or_init(|| encode(KINDS[kind])), head, changes),
+        // Finer, or all would be small.
+        false => {
+            compare(WIDE[kind].get_or_init(|| encode((KINDS[kind].0 / 64.0, KINDS[kind].1))), head, changes)
+        }
+    }
 });

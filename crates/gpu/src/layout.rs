@@ -11,18 +11,39 @@ pub struct VertexLayout {
     pub attributes: Vec<Attribute>,
 }
 
+impl VertexLayout {
+    /// These attributes, one behind the other.
+    pub fn new(attributes: &[(VertexChannel, Format)]) -> VertexLayout {
+        let mut out = VertexLayout { stride: 0, attributes: Vec::with_capacity(attributes.len()) };
+        for &(what, format) in attributes {
+            out.attributes.push(Attribute { what, format, offset: out.stride });
+            out.stride += format.size();
+        }
+        out
+    }
+
+    /// All that can be written, each in its plain format.
+    pub fn plain() -> VertexLayout {
+        let all = [
+            VertexChannel::Position,
+            VertexChannel::Normal,
+            VertexChannel::Tangent,
+            VertexChannel::Uv(0),
+            VertexChannel::Velocity,
+            VertexChannel::Colour(0),
+        ];
+        VertexLayout::new(&all.map(|what| (what, formats(what)[0])))
+    }
+}
+
 impl Default for VertexLayout {
     /// Position f32×3, normal octahedral i16×2, uv f16×2: 20 bytes.
     fn default() -> Self {
-        let attribute = |what, format, offset| Attribute { what, format, offset };
-        VertexLayout {
-            stride: 20,
-            attributes: vec![
-                attribute(VertexChannel::Position, Format::F32x3, 0),
-                attribute(VertexChannel::Normal, Format::I16x2, 12),
-                attribute(VertexChannel::Uv(0), Format::F16x2, 16),
-            ],
-        }
+        VertexLayout::new(&[
+            (VertexChannel::Position, Format::F32x3),
+            (VertexChannel::Normal, Format::I16x2),
+            (VertexChannel::Uv(0), Format::F16x2),
+        ])
     }
 }
 

@@ -1,25 +1,10 @@
 //! The twin of the shader, from the words that go to a card, against what the runtime writes on the CPU.
 
-use meshreel::{Attribute, Format, FrameDecoder, FrameView, Limits, Pace, Reel, VertexChannel};
+use meshreel::{FrameDecoder, FrameView, Limits, Pace, Reel};
 use meshreel_gpu::twin::Bound;
 use meshreel_gpu::{Moment, ReelPlan, VertexLayout};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-/// Everything as floats.
-fn layout() -> VertexLayout {
-    let attribute = |what, format, words: usize| Attribute { what, format, offset: 4 * words };
-    VertexLayout {
-        stride: 4 * 15,
-        attributes: vec![
-            attribute(VertexChannel::Position, Format::F32x3, 0),
-            attribute(VertexChannel::Normal, Format::F32x3, 3),
-            attribute(VertexChannel::Tangent, Format::F32x4, 6),
-            attribute(VertexChannel::Uv(0), Format::F32x2, 10),
-            attribute(VertexChannel::Velocity, Format::F32x3, 12),
-        ],
-    }
-}
 
 /// The largest difference of each kind.
 #[derive(Debug, Default)]
@@ -48,7 +33,7 @@ fn compare(path: &Path) -> Worst {
     let [mut first, mut second] = [0, 1].map(|_| FrameDecoder::new(&reel).unwrap());
     let frames = reel.frame_count();
     let mut worst = Worst::default();
-    let layout = layout();
+    let layout = VertexLayout::plain();
     if frames == 0 {
         return worst;
     }
@@ -80,7 +65,7 @@ fn compare(path: &Path) -> Worst {
             bound.tangents(&mut scratch);
             bound.vertices(&layout, &scratch, &mut out);
             let out: Vec<f32> = out.iter().map(|w| f32::from_bits(*w)).collect();
-            let each = |at: usize, len: usize| out.chunks_exact(15).map(move |v| v[at..at + len].to_vec());
+            let each = |at: usize, len: usize| out.chunks_exact(16).map(move |v| v[at..at + len].to_vec());
             let mut wanted = vec![0.0; 3 * count];
             mesh.positions_into(&mut wanted).unwrap();
             let extent = wanted.iter().fold(0.0f32, |m, v| m.max(v.abs())).max(1e-20);

@@ -88,10 +88,7 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
 ];
 
 /// Files that may be longer: file, reason.
-const LONG_FILES: &[(&str, &str)] = &[
-    ("crates/codec/src/mesh/decode/avx512.rs", "one kernel after the other, the twin of avx2.rs"),
-    ("crates/codec/src/mesh/decode/avx2.rs", "one kernel after the other, the twin of avx512.rs"),
-];
+const LONG_FILES: &[(&str, &str)] = &[];
 
 fn root() -> PathBuf {
     fs::canonicalize(Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")).expect("the repository's root")

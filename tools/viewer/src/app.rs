@@ -2,6 +2,7 @@
 
 use crate::camera::{Camera, Up};
 use crate::document::Document;
+use crate::errors::said;
 use crate::loading::{Loading, Ready, is_reel};
 use crate::looks::Look;
 use crate::renderer::{Renderer, Style};
@@ -84,14 +85,14 @@ impl App {
         let (device, shaders) = (&self.renderer.device, &mut self.renderer.shaders);
         match Document::open(&ready.reel, path, ready.folder, device, shaders) {
             Ok(document) => {
-                let [low, high] = document.bounds();
+                let [low, high] = document.bounds;
                 self.camera.frame(low, high, self.aspect());
                 self.document = Some(document);
                 self.style.selected = None;
                 self.renderer.forget();
                 self.problem = None;
             }
-            Err(error) => self.problem = Some(format!("{error:#}")),
+            Err(error) => self.problem = Some(said(&error)),
         }
     }
 
@@ -101,7 +102,7 @@ impl App {
 
     fn frame_all(&mut self) {
         if let Some(document) = &self.document {
-            let [low, high] = document.bounds();
+            let [low, high] = document.bounds;
             self.camera.frame(low, high, self.aspect());
         }
     }
@@ -325,7 +326,7 @@ impl App {
         let texture = match drawn {
             Ok(texture) => texture.create_view(&Default::default()),
             Err(error) => {
-                self.problem = Some(format!("{error:#}"));
+                self.problem = Some(said(&error));
                 self.document = None;
                 return;
             }

@@ -1,6 +1,5 @@
 //! A file that is looked at: decoded on the CPU, put together on the card, played by a clock.
 
-use crate::camera::Up;
 use crate::layout::layout;
 use anyhow::{Context, bail};
 use glam::{DMat4, DVec3};
@@ -17,6 +16,8 @@ pub struct Document {
     pub gpu: GpuReel,
     first: FrameDecoder,
     second: FrameDecoder,
+    /// Corners of a box around everything.
+    pub bounds: [DVec3; 2],
     /// By node, whether the user hides it.
     pub hidden: Vec<bool>,
     pub clock: Clock,
@@ -65,6 +66,7 @@ impl Document {
         second.decode(0)?;
         let view = FrameView::between(&first, &second, 0.0, Pace::default())?;
         let frames = Decoded { first: &first, second: &second, view };
+        let bounds = bounds(&view);
         let gpu = GpuReel::new(device, shaders, &frames, layout(), Budget::default())
             .with_context(|| format!("{} on the graphics card", shown_as.display()))?;
         let clock = Clock { time: reel.time(0), playing: true, rate: 1.0, repeats: true, interpolates: true };
@@ -74,6 +76,7 @@ impl Document {
             path: shown_as.into(),
             reel,
             gpu,
+            bounds,
             first,
             second,
             hidden,
@@ -90,10 +93,16 @@ impl Document {
 
     /// The frame that is shown now, or begins what is shown.
     pub fn frame(&self) -> usize {
-        let count = self.reel.frame_count();
-        let after =
-            (0..count).collect::<Vec<_>>().partition_point(|&f| self.reel.time(f) <= self.clock.time + 1e-9);
-        after.saturating_sub(1)
+        let (mut low, mut high) = (0, self.reel.frame_count());
+        while high - low > 1 {
+            let middle = (low + high) / 2;
+            // Times that were added up from frames' lengths are a little off.
+            match self.reel.time(middle) <= self.clock.time + 1e-9 {
+                true => low = middle,
+                false => high = middle,
+            }
+        }
+        low
     }
 
     /// Goes to a frame, as far as there are any.
@@ -164,31 +173,23 @@ impl Document {
         self.first.mesh(mesh).indices()
     }
 
-    /// The axis along which it is rather high than deep: files do not say.
-    pub fn up(&self) -> Up {
-        Up::Y
-    }
-
-    /// World bounds of everything in all frames.
-    pub fn bounds(&self) -> [DVec3; 2] {
-        let view = FrameView::between(&self.first, &self.second, 0.0, Pace::default());
-        let (mut low, mut high) = (DVec3::INFINITY, DVec3::NEG_INFINITY);
-        if let Ok(view) = view {
-            for node in 0..self.reel.description().nodes.len() {
-                if let Some([a, b, c, d, e, f]) = view.node_bounds(node) {
-                    low = low.min(DVec3::new(a.into(), b.into(), c.into()));
-                    high = high.max(DVec3::new(d.into(), e.into(), f.into()));
-                }
-            }
-        }
-        [low, high]
-    }
-
-    /// The largest speed that anything has, about: its size in a second.
+    /// The length of the diagonal of its bounds.
     pub fn size(&self) -> f64 {
-        let [low, high] = self.bounds();
+        let [low, high] = self.bounds;
         if low.cmple(high).all() { (high - low).length() } else { 1.0 }
     }
+}
+
+/// World bounds of all meshes in all frames, as their nodes stand in the first.
+fn bounds(view: &FrameView<'_>) -> [DVec3; 2] {
+    let (mut low, mut high) = (DVec3::INFINITY, DVec3::NEG_INFINITY);
+    for node in 0..view.reel().description().nodes.len() {
+        if let Some([a, b, c, d, e, f]) = view.node_bounds(node) {
+            low = low.min(DVec3::new(a.into(), b.into(), c.into()));
+            high = high.max(DVec3::new(d.into(), e.into(), f.into()));
+        }
+    }
+    [low, high]
 }
 
 fn matrix(rows: [[f64; 4]; 3]) -> DMat4 {

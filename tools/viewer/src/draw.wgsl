@@ -7,7 +7,7 @@ struct Draw {
   look: u32,
   has_normals: u32,
   velocity_scale: f32,
-  mirrored: u32,
+  spare: u32,
 }
 @group(0) @binding(0) var<uniform> draw: Draw;
 

@@ -1,21 +1,17 @@
 //! The vertex of the viewer: what the card writes, and what it draws.
 
-use meshreel::{Attribute, Format, VertexChannel};
+use meshreel::{Format, VertexChannel};
 use meshreel_gpu::VertexLayout;
 
 /// The vertices that the viewer has the card write.
 pub fn layout() -> VertexLayout {
-    let attribute = |what, format, offset| Attribute { what, format, offset };
-    VertexLayout {
-        stride: 36,
-        attributes: vec![
-            attribute(VertexChannel::Position, Format::F32x3, 0),
-            attribute(VertexChannel::Normal, Format::I16x2, 12),
-            attribute(VertexChannel::Uv(0), Format::F16x2, 16),
-            attribute(VertexChannel::Colour(0), Format::U8x4, 20),
-            attribute(VertexChannel::Velocity, Format::F32x3, 24),
-        ],
-    }
+    VertexLayout::new(&[
+        (VertexChannel::Position, Format::F32x3),
+        (VertexChannel::Normal, Format::I16x2),
+        (VertexChannel::Uv(0), Format::F16x2),
+        (VertexChannel::Colour(0), Format::U8x4),
+        (VertexChannel::Velocity, Format::F32x3),
+    ])
 }
 
 /// The same for pipelines that draw.

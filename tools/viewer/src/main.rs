@@ -3,6 +3,7 @@
 mod app;
 mod camera;
 mod document;
+mod errors;
 mod layout;
 mod loading;
 mod looks;
@@ -12,6 +13,7 @@ use anyhow::{Context, anyhow, bail};
 use camera::{Camera, Up};
 use clap::Parser;
 use document::Document;
+use errors::said;
 use loading::{Loading, Ready, is_reel};
 use looks::Look;
 use renderer::{Renderer, Style};
@@ -78,7 +80,7 @@ fn main() -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error:#}");
+            eprintln!("error: {}", said(&error));
             ExitCode::FAILURE
         }
     }
@@ -91,6 +93,10 @@ impl Arguments {
 }
 
 fn window(arguments: &Arguments) -> anyhow::Result<()> {
+    let displays = ["DISPLAY", "WAYLAND_DISPLAY", "WAYLAND_SOCKET"];
+    if cfg!(target_os = "linux") && displays.iter().all(|name| std::env::var_os(name).is_none()) {
+        bail!("no display to open a window on; --screenshot OUT.png draws without one");
+    }
     let options = eframe::NativeOptions {
         viewport: eframe::egui::ViewportBuilder::default()
             .with_inner_size([1280.0, 800.0])
@@ -137,7 +143,7 @@ fn pictures(arguments: &Arguments, target: &Path) -> anyhow::Result<()> {
     }
     let (width, height) = arguments.size;
     let mut camera = Camera { up: if arguments.z_up { Up::Z } else { Up::Y }, ..Camera::default() };
-    let [low, high] = document.bounds();
+    let [low, high] = document.bounds;
     camera.frame(low, high, f64::from(width) / f64::from(height));
     document.clock.playing = false;
     for &moment in &moments {

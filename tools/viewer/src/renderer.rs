@@ -1,6 +1,6 @@
 //! Draws a file into a texture: the same picture in the window and in a PNG.
 
-use crate::camera::Camera;
+use crate::camera::{Camera, Up};
 use crate::document::{Document, Shown};
 use crate::layout::{ATTRIBUTES, layout};
 use crate::looks::Look;
@@ -25,7 +25,7 @@ struct Uniform {
     look: u32,
     has_normals: u32,
     velocity_scale: f32,
-    mirrored: u32,
+    spare: u32,
 }
 
 /// Bytes from one to the next.
@@ -48,6 +48,14 @@ struct Target {
     depth: wgpu::TextureView,
 }
 
+/// Lines beneath everything.
+struct Floor {
+    up: Up,
+    vertices: wgpu::Buffer,
+    lines: wgpu::Buffer,
+    count: u32,
+}
+
 /// Pipelines and textures on a device.
 pub struct Renderer {
     pub device: wgpu::Device,
@@ -62,7 +70,7 @@ pub struct Renderer {
     target: Option<Target>,
     /// Edges of meshes whose triangles no frame changes.
     edges: HashMap<usize, (wgpu::Buffer, u32)>,
-    floor: Option<(wgpu::Buffer, wgpu::Buffer, u32)>,
+    floor: Option<Floor>,
 }
 
 impl Renderer {
@@ -171,7 +179,7 @@ impl Renderer {
                 self.prepare_edges(document, &shown);
             }
             self.write(&shown, camera, style, scale, size);
-            self.prepare_floor(document);
+            self.prepare_floor(document, camera.up);
             let target = self.target.as_ref().expect("made above");
             self.record(&mut encoder, target, Some(document), &shown, style);
         } else {
@@ -235,11 +243,11 @@ impl Renderer {
             pass.set_index_buffer(edges.slice(..), wgpu::IndexFormat::Uint32);
             pass.draw_indexed(0..*count, 0, 0..1);
         }
-        if let Some((vertices, lines, count)) = self.floor.as_ref().filter(|_| style.grid) {
+        if let Some(floor) = self.floor.as_ref().filter(|_| style.grid) {
             pass.set_bind_group(0, &self.bound, &[((self.room - 1) * STEP) as u32]);
-            pass.set_vertex_buffer(0, vertices.slice(..));
-            pass.set_index_buffer(lines.slice(..), wgpu::IndexFormat::Uint32);
-            pass.draw_indexed(0..*count, 0, 0..1);
+            pass.set_vertex_buffer(0, floor.vertices.slice(..));
+            pass.set_index_buffer(floor.lines.slice(..), wgpu::IndexFormat::Uint32);
+            pass.draw_indexed(0..floor.count, 0, 0..1);
         }
     }
 
@@ -266,7 +274,7 @@ impl Renderer {
                 look: style.look.number(),
                 has_normals: u32::from(shown.has_normals),
                 velocity_scale: (1.0 / size.max(1e-12)) as f32,
-                mirrored: u32::from(world.determinant() < 0.0),
+                spare: 0,
             };
             put(i as u64, uniform);
             let marked = style.selected == Some(shown.node);
@@ -280,7 +288,7 @@ impl Renderer {
             look: 0,
             has_normals: 1,
             velocity_scale: 0.0,
-            mirrored: 0,
+            spare: 0,
         };
         put(self.room - 1, floor);
         self.queue.write_buffer(&self.uniforms, 0, &bytes);
@@ -314,15 +322,14 @@ impl Renderer {
     }
 
     /// A grid beneath everything, with a cell of a power of ten.
-    fn prepare_floor(&mut self, document: &Document) {
-        if self.floor.is_some() {
+    fn prepare_floor(&mut self, document: &Document, up: Up) {
+        if self.floor.as_ref().is_some_and(|floor| floor.up == up) {
             return;
         }
-        let [low, high] = document.bounds();
-        let up = document.up();
+        let [low, high] = document.bounds;
         let (a, b, c) = match up {
-            crate::camera::Up::Y => (0, 2, 1),
-            crate::camera::Up::Z => (0, 1, 2),
+            Up::Y => (0, 2, 1),
+            Up::Z => (0, 1, 2),
         };
         let size = (high - low).length().max(1e-6);
         let cell = 10f64.powf((size / 8.0).log10().round());
@@ -347,11 +354,9 @@ impl Renderer {
         let buffer = |contents, usage| {
             self.device.create_buffer_init(&BufferInitDescriptor { label: Some("floor"), contents, usage })
         };
-        self.floor = Some((
-            buffer(bytemuck::cast_slice(&vertices), wgpu::BufferUsages::VERTEX),
-            buffer(bytemuck::cast_slice(&lines), wgpu::BufferUsages::INDEX),
-            count,
-        ));
+        let vertices = buffer(bytemuck::cast_slice(&vertices), wgpu::BufferUsages::VERTEX);
+        let lines = buffer(bytemuck::cast_slice(&lines), wgpu::BufferUsages::INDEX);
+        self.floor = Some(Floor { up, vertices, lines, count });
     }
 
     /// The last picture, rgba.

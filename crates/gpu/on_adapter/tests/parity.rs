@@ -1,25 +1,10 @@
 //! What a card computes against the twin on the CPU, which is held against the runtime elsewhere.
 
-use meshreel::{Attribute, Format, FrameDecoder, FrameView, Pace, VertexChannel};
+use meshreel::{FrameDecoder, FrameView, Pace};
 use meshreel_gpu::twin::Bound;
 use meshreel_gpu::wgpu::{Budget, Decoded, GpuReel, Shaders};
 use meshreel_gpu::{Moment, ReelPlan, VertexLayout};
 use meshreel_gpu_on_adapter::{device, files, open, read};
-
-fn layout() -> VertexLayout {
-    let attribute = |what, format, words: usize| Attribute { what, format, offset: 4 * words };
-    VertexLayout {
-        stride: 4 * 16,
-        attributes: vec![
-            attribute(VertexChannel::Position, Format::F32x3, 0),
-            attribute(VertexChannel::Normal, Format::F32x3, 3),
-            attribute(VertexChannel::Tangent, Format::F32x4, 6),
-            attribute(VertexChannel::Uv(0), Format::F32x2, 10),
-            attribute(VertexChannel::Velocity, Format::F32x3, 12),
-            attribute(VertexChannel::Colour(0), Format::U8x4, 15),
-        ],
-    }
-}
 
 fn degrees(a: &[f32], b: &[f32]) -> f64 {
     let [a, b] = [a, b].map(|v| [f64::from(v[0]), f64::from(v[1]), f64::from(v[2])]);
@@ -42,7 +27,7 @@ fn e20_a_card_gives_what_its_twin_gives() {
     };
     println!("on {name}");
     let mut shaders = Shaders::new(&device);
-    let layout = layout();
+    let layout = VertexLayout::plain();
     for path in files() {
         let reel = open(&path);
         let frames = reel.frame_count();

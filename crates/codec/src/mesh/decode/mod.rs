@@ -48,7 +48,10 @@ mod bundle;
 mod first;
 #[cfg(target_arch = "x86_64")]
 mod plan;
+#[cfg(target_arch = "x86_64")]
+mod tokens;
 mod unit;
+#[cfg(target_arch = "x86_64")]
 mod wide;
 
 use crate::Corrupt;

@@ -5,9 +5,9 @@
 use super::{Asked, Block, Plain, Register, Residuals};
 use crate::mesh::blocks::BLOCK;
 use crate::mesh::contexts::Lookup;
-use crate::mesh::decode::avx512::{Context, Stream};
 use crate::mesh::decode::bundle::Bundle;
 use crate::mesh::decode::first::Static;
+use crate::mesh::decode::tokens::avx512::{Context, Stream};
 use crate::mesh::decode::unit::{Body, Source, Vector};
 use crate::mesh::registers::avx512::kernel;
 use crate::simd::isa::Avx512;

@@ -1,0 +1,409 @@
+//! Tokens and raw bits of sixteen vertices with AVX2.
+//!
+//! * **Range coding**: 16 lanes in two registers; slots are gathered, words dealt to the lanes that take one
+//!   by a permutation that the mask of these lanes looks up.
+//! * **Raw bits**: their numbers follow from the tokens, positions are a prefix sum, a gather fetches all. A
+//!   block with an escape or with large shifts is decoded vertex by vertex; one whose tokens are all zero has
+//!   none.
+//!
+//! Vertices stand in registers in the order 0 1 4 5 2 3 6 7 ([`ORDER`]), as shuffles of 4-vectors within
+//! halves give them.
+
+#![allow(unsafe_code)]
+
+use crate::mesh::decode::unit::Tokens;
+use crate::mesh::registers::avx2::{ORDER, Padded, Residual, TAKES, TOKEN_BITS, place, sixteen};
+use crate::mesh::token::{self, BitReader, ESCAPE};
+use std::arch::x86_64::*;
+
+/// The lanes, words and raw bits of a unit.
+pub(in crate::mesh::decode) struct Stream<'a> {
+    /// Of the first lanes: up to eight, in the order of `ORDER`, and eight more.
+    a: __m256i,
+    b: __m256i,
+    lanes: usize,
+    words: Padded<'a>,
+    next: usize,
+    raw: Padded<'a>,
+    bit: usize,
+}
+
+const ALL: i32 = -1;
+
+impl<'a> Stream<'a> {
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+    pub(in crate::mesh::decode) fn new(t: &Tokens<'a>) -> Stream<'a> {
+        let lanes = |first: usize| ORDER.map(|k| t.rans.states[(first + k) & (t.lanes - 1)] as i32);
+        Stream {
+            a: eight(lanes(0)),
+            b: eight(lanes(8)),
+            lanes: t.lanes,
+            words: Padded::new(t.rans.words),
+            next: t.rans.next,
+            raw: Padded::new(t.raw.bytes()),
+            bit: t.raw.position(),
+        }
+    }
+
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+    pub(in crate::mesh::decode) fn put_back(&self, t: &mut Tokens<'a>) {
+        for (first, half) in [(0, self.a), (8, self.b)] {
+            let values = values(half);
+            for k in 0..8 {
+                let lane = first + ORDER[k];
+                if lane < t.lanes {
+                    t.rans.states[lane] = values[k] as u32;
+                }
+            }
+        }
+        t.rans.next = self.next;
+        t.raw = BitReader::at(t.raw.bytes(), self.bit);
+    }
+
+    /// Tokens of eight lanes, and their new states.
+    #[inline]
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+    unsafe fn step(
+        &mut self,
+        slots: *const i32,
+        x: __m256i,
+        table: __m256i,
+        active: __m256i,
+    ) -> (__m256i, __m256i) {
+        let low = _mm256_and_si256(x, _mm256_set1_epi32(4095));
+        let index = _mm256_or_si256(_mm256_and_si256(table, _mm256_set1_epi32(0xFF_F000)), low);
+        // SAFETY: the table is one of the part's, and a table has 4096 slots.
+        let entry = unsafe { _mm256_i32gather_epi32::<4>(slots, index) };
+        let token = _mm256_and_si256(entry, _mm256_and_si256(active, _mm256_set1_epi32(255)));
+        let high = _mm256_srli_epi32::<12>(x);
+        let frequency = _mm256_and_si256(_mm256_srli_epi32::<8>(entry), _mm256_set1_epi32(4095));
+        let product = _mm256_add_epi32(_mm256_mullo_epi32(frequency, high), high);
+        let new = _mm256_add_epi32(product, _mm256_srli_epi32::<20>(entry));
+        let takes = _mm256_cmpeq_epi32(_mm256_srli_epi32::<16>(new), _mm256_setzero_si256());
+        let takes = _mm256_and_si256(takes, active);
+        let mask = _mm256_movemask_ps(_mm256_castsi256_ps(takes)) as u32;
+        // SAFETY: 128 bytes can be read.
+        let words = unsafe { _mm_loadu_si128(self.words.at(2 * self.next).cast()) };
+        let words = _mm256_cvtepu16_epi32(words);
+        // SAFETY: eight bytes of a table.
+        let order = unsafe { _mm_loadl_epi64(TAKES[mask as usize].as_ptr().cast()) };
+        let words = _mm256_permutevar8x32_epi32(words, _mm256_cvtepu8_epi32(order));
+        let refilled = _mm256_or_si256(_mm256_slli_epi32::<16>(new), words);
+        let new = _mm256_blendv_epi8(new, refilled, takes);
+        self.next += mask.count_ones() as usize;
+        (token, _mm256_blendv_epi8(x, new, active))
+    }
+
+    /// Tokens of 16 vertices.
+    #[inline]
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+    unsafe fn tokens(
+        &mut self,
+        slots: *const i32,
+        context: [__m256i; 2],
+        active: [__m256i; 2],
+    ) -> (__m256i, __m256i) {
+        // SAFETY: as here.
+        unsafe {
+            if self.lanes < 8 {
+                return self.few(slots, context, active);
+            }
+            let (first, a) = self.step(slots, self.a, context[0], active[0]);
+            self.a = a;
+            let sixteen = self.lanes == 16;
+            let x = if sixteen { self.b } else { self.a };
+            let (second, b) = self.step(slots, x, context[1], active[1]);
+            if sixteen {
+                self.b = b;
+            } else {
+                self.a = b;
+            }
+            (first, second)
+        }
+    }
+
+    /// The same where there are fewer lanes than a register has: one by one.
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+    unsafe fn few(
+        &mut self,
+        slots: *const i32,
+        context: [__m256i; 2],
+        active: [__m256i; 2],
+    ) -> (__m256i, __m256i) {
+        let (context, active) = (context.map(|x| values(x)), active.map(|x| values(x)));
+        let mut states = values(self.a);
+        let mut tokens = [[0; 8]; 2];
+        // A block takes at most 16 words.
+        let words = self.words.at(2 * self.next).cast::<u16>();
+        let mut taken = 0;
+        for v in 0..16 {
+            let (half, lane) = (v / 8, ORDER[v % 8]);
+            if active[half][lane] == 0 {
+                break;
+            }
+            let state = &mut states[ORDER[v & (self.lanes - 1)]];
+            let x = *state as u32;
+            let index = context[half][lane] as u32 & 0xFF_F000 | x & 4095;
+            // SAFETY: the table is one of the part's, and a table has 4096 slots; 128 bytes of words can be
+            // read.
+            let (entry, word) =
+                unsafe { (*slots.add(index as usize) as u32, words.add(taken).read_unaligned()) };
+            tokens[half][lane] = (entry & 255) as i32;
+            let new = ((entry >> 8 & 4095) + 1).wrapping_mul(x >> 12).wrapping_add(entry >> 20);
+            let takes = new < 1 << 16;
+            *state = if takes { new << 16 | u32::from(word) } else { new } as i32;
+            taken += usize::from(takes);
+        }
+        self.next += taken;
+        self.a = eight(states);
+        (eight(tokens[0]), eight(tokens[1]))
+    }
+
+    /// Residuals of 16 vertices; None if all are zero.
+    #[inline]
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+    pub(in crate::mesh::decode) unsafe fn block(
+        &mut self,
+        slots: *const i32,
+        context: [__m256i; 2],
+        active: [__m256i; 2],
+    ) -> Option<Residual> {
+        // SAFETY: as here.
+        let (first, second) = unsafe { self.tokens(slots, context, active) };
+        let shift = |n: usize| _mm256_and_si256(_mm256_srli_epi32::<24>(context[n]), active[n]);
+        let shifts = [shift(0), shift(1)];
+        let shifted = _mm256_or_si256(shifts[0], shifts[1]);
+        let any = _mm256_or_si256(first, second);
+        if _mm256_testz_si256(shifted, shifted) == 1 {
+            if _mm256_testz_si256(any, any) == 1 {
+                return None;
+            }
+            // SAFETY: as here.
+            Some(unsafe { self.plain([first, second]) })
+        } else {
+            // SAFETY: as here.
+            Some(unsafe { self.shifted([first, second], shifts, active) })
+        }
+    }
+
+    /// Bit positions of the vertices from the present one on, and the sum, from their numbers of bits.
+    #[inline]
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+    fn positions(counts: [__m256i; 2]) -> ([__m256i; 2], u32) {
+        let sum = |x: __m256i| {
+            // To the order of vertices.
+            let x = _mm256_permute4x64_epi64::<0xD8>(x);
+            let s = _mm256_add_epi32(x, _mm256_slli_si256::<4>(x));
+            let s = _mm256_add_epi32(s, _mm256_slli_si256::<8>(s));
+            let carry = _mm256_permutevar8x32_epi32(s, _mm256_set1_epi32(3));
+            let s = _mm256_add_epi32(s, _mm256_blend_epi32::<0xF0>(_mm256_setzero_si256(), carry));
+            (_mm256_sub_epi32(s, x), s)
+        };
+        let (a, total_a) = sum(counts[0]);
+        let (b, total_b) = sum(counts[1]);
+        let total = _mm256_permutevar8x32_epi32(total_a, _mm256_set1_epi32(7));
+        let b = _mm256_add_epi32(b, total);
+        let end = _mm256_extract_epi32::<7>(total_b) + _mm256_extract_epi32::<7>(total_a);
+        let back = |x| _mm256_permute4x64_epi64::<0xD8>(x);
+        ([back(a), back(b)], end as u32)
+    }
+
+    /// At least 25 bits at the positions.
+    #[inline]
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+    unsafe fn windows(&self, positions: [__m256i; 2]) -> [__m256i; 2] {
+        let from = self.raw.at(self.bit >> 3);
+        let bit = _mm256_set1_epi32((self.bit & 7) as i32);
+        let window = |p: __m256i| {
+            let at = _mm256_add_epi32(p, bit);
+            // SAFETY: 16 vertices of at most 25 bits lie within 128 bytes.
+            let words = unsafe { _mm256_i32gather_epi32::<1>(from.cast(), _mm256_srli_epi32::<3>(at)) };
+            _mm256_srlv_epi32(words, _mm256_and_si256(at, _mm256_set1_epi32(7)))
+        };
+        [window(positions[0]), window(positions[1])]
+    }
+
+    /// Residuals where nothing is shifted.
+    #[inline]
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+    unsafe fn plain(&mut self, tokens: [__m256i; 2]) -> Residual {
+        let escape = _mm256_set1_epi32(i32::from(ESCAPE));
+        let escapes =
+            _mm256_or_si256(_mm256_cmpeq_epi32(tokens[0], escape), _mm256_cmpeq_epi32(tokens[1], escape));
+        if _mm256_testz_si256(escapes, escapes) == 0 {
+            return self.slowly(tokens, [_mm256_setzero_si256(); 2], [_mm256_set1_epi32(ALL); 2]);
+        }
+        let entry = |t: __m256i| {
+            // SAFETY: tokens are below 256.
+            unsafe { _mm256_i32gather_epi32::<4>(TOKEN_BITS[0].as_ptr().cast(), t) }
+        };
+        let entries = [entry(tokens[0]), entry(tokens[1])];
+        let bits = |n: usize| _mm256_srli_epi32::<19>(entries[n]);
+        let (positions, total) = Self::positions([bits(0), bits(1)]);
+        // SAFETY: at most 9 bits per vertex.
+        let windows = unsafe { self.windows(positions) };
+        self.bit += total as usize;
+        let one = _mm256_set1_epi32(1);
+        let each = |e: __m256i, mut bits: __m256i| {
+            let parity = _mm256_and_si256(_mm256_srli_epi32::<18>(e), one);
+            let mut axis = |sign: __m256i, extra: __m256i, base: __m256i| {
+                let negative = _mm256_sub_epi32(_mm256_setzero_si256(), _mm256_and_si256(bits, sign));
+                bits = _mm256_srlv_epi32(bits, sign);
+                let low = _mm256_andnot_si256(_mm256_sllv_epi32(_mm256_set1_epi32(ALL), extra), bits);
+                bits = _mm256_srlv_epi32(bits, extra);
+                let a = _mm256_add_epi32(base, low);
+                let v = _mm256_add_epi32(_mm256_add_epi32(a, a), parity);
+                _mm256_sub_epi32(_mm256_xor_si256(v, negative), negative)
+            };
+            let three = _mm256_set1_epi32(3);
+            let seven = _mm256_set1_epi32(7);
+            let x = axis(
+                _mm256_and_si256(e, one),
+                _mm256_and_si256(_mm256_srli_epi32::<3>(e), three),
+                _mm256_and_si256(_mm256_srli_epi32::<9>(e), seven),
+            );
+            let y = axis(
+                _mm256_and_si256(_mm256_srli_epi32::<1>(e), one),
+                _mm256_and_si256(_mm256_srli_epi32::<5>(e), three),
+                _mm256_and_si256(_mm256_srli_epi32::<12>(e), seven),
+            );
+            let z = axis(
+                _mm256_and_si256(_mm256_srli_epi32::<2>(e), one),
+                _mm256_and_si256(_mm256_srli_epi32::<7>(e), three),
+                _mm256_and_si256(_mm256_srli_epi32::<15>(e), seven),
+            );
+            [x, y, z]
+        };
+        let a = each(entries[0], windows[0]);
+        let b = each(entries[1], windows[1]);
+        Residual {
+            x: _mm256_packs_epi32(a[0], b[0]),
+            y: _mm256_packs_epi32(a[1], b[1]),
+            z: _mm256_packs_epi32(a[2], b[2]),
+        }
+    }
+
+    /// Residuals where something is shifted.
+    #[inline]
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+    unsafe fn shifted(
+        &mut self,
+        tokens: [__m256i; 2],
+        shifts: [__m256i; 2],
+        active: [__m256i; 2],
+    ) -> Residual {
+        let escape = _mm256_set1_epi32(i32::from(ESCAPE));
+        let zero = _mm256_setzero_si256();
+        let slow = |n: usize| {
+            _mm256_or_si256(
+                _mm256_cmpeq_epi32(tokens[n], escape),
+                _mm256_cmpgt_epi32(shifts[n], _mm256_set1_epi32(5)),
+            )
+        };
+        let slow = _mm256_or_si256(slow(0), slow(1));
+        if _mm256_testz_si256(slow, slow) == 0 {
+            return self.slowly(tokens, shifts, active);
+        }
+        let entry = |n: usize| {
+            let shifted = _mm256_cmpgt_epi32(shifts[n], zero);
+            let index = _mm256_or_si256(tokens[n], _mm256_and_si256(shifted, _mm256_set1_epi32(256)));
+            // SAFETY: tokens are below 256.
+            unsafe { _mm256_i32gather_epi32::<4>(TOKEN_BITS.as_ptr().cast(), index) }
+        };
+        let entries = [entry(0), entry(1)];
+        let bits = |n: usize| {
+            let thrice = _mm256_add_epi32(shifts[n], _mm256_add_epi32(shifts[n], shifts[n]));
+            _mm256_add_epi32(_mm256_srli_epi32::<19>(entries[n]), thrice)
+        };
+        let (positions, total) = Self::positions([bits(0), bits(1)]);
+        // SAFETY: at most 3 + 15 + 6 bits per vertex.
+        let windows = unsafe { self.windows(positions) };
+        self.bit += total as usize;
+        let one = _mm256_set1_epi32(1);
+        let each = |n: usize| {
+            let (e, k, mut bits) = (entries[n], shifts[n], windows[n]);
+            let parity = _mm256_and_si256(_mm256_srli_epi32::<18>(e), one);
+            // What −(2a + p) lacks of a negative value: 0 without shift, else 2p − 2.
+            let turn = _mm256_and_si256(
+                _mm256_cmpgt_epi32(k, zero),
+                _mm256_sub_epi32(_mm256_add_epi32(parity, parity), _mm256_set1_epi32(2)),
+            );
+            let mut axis = |sign: __m256i, extra: __m256i, base: __m256i| {
+                let negative = _mm256_sub_epi32(zero, _mm256_and_si256(bits, sign));
+                bits = _mm256_srlv_epi32(bits, sign);
+                let width = _mm256_add_epi32(extra, k);
+                let low = _mm256_andnot_si256(_mm256_sllv_epi32(_mm256_set1_epi32(ALL), width), bits);
+                bits = _mm256_srlv_epi32(bits, width);
+                let a = _mm256_add_epi32(_mm256_sllv_epi32(base, k), low);
+                let v = _mm256_add_epi32(_mm256_add_epi32(a, a), parity);
+                let v = _mm256_sub_epi32(_mm256_xor_si256(v, negative), negative);
+                _mm256_add_epi32(v, _mm256_and_si256(negative, turn))
+            };
+            let three = _mm256_set1_epi32(3);
+            let seven = _mm256_set1_epi32(7);
+            let x = axis(
+                _mm256_and_si256(e, one),
+                _mm256_and_si256(_mm256_srli_epi32::<3>(e), three),
+                _mm256_and_si256(_mm256_srli_epi32::<9>(e), seven),
+            );
+            let y = axis(
+                _mm256_and_si256(_mm256_srli_epi32::<1>(e), one),
+                _mm256_and_si256(_mm256_srli_epi32::<5>(e), three),
+                _mm256_and_si256(_mm256_srli_epi32::<12>(e), seven),
+            );
+            let z = axis(
+                _mm256_and_si256(_mm256_srli_epi32::<2>(e), one),
+                _mm256_and_si256(_mm256_srli_epi32::<7>(e), three),
+                _mm256_and_si256(_mm256_srli_epi32::<15>(e), seven),
+            );
+            [x, y, z]
+        };
+        let (a, b) = (each(0), each(1));
+        Residual {
+            x: _mm256_packs_epi32(a[0], b[0]),
+            y: _mm256_packs_epi32(a[1], b[1]),
+            z: _mm256_packs_epi32(a[2], b[2]),
+        }
+    }
+
+    /// Residuals of any kind, one by one.
+    #[cold]
+    #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+    fn slowly(&mut self, tokens: [__m256i; 2], shifts: [__m256i; 2], active: [__m256i; 2]) -> Residual {
+        let tokens = tokens.map(|x| values(x));
+        let shifts = shifts.map(|x| values(x));
+        let active = active.map(|x| values(x));
+        let mut raw = BitReader::at(self.raw.bytes, self.bit);
+        let mut out = [[0i16; 16]; 3];
+        for v in 0..16 {
+            let (half, lane) = (v / 8, ORDER[v % 8]);
+            if active[half][lane] == 0 {
+                continue;
+            }
+            let (token, k) = (tokens[half][lane] as u8, shifts[half][lane] as u32);
+            let q = token::residual::<i16>(token, k, &mut raw);
+            for axis in 0..3 {
+                out[axis][place(v)] = q[axis] as i16;
+            }
+        }
+        self.bit = raw.position();
+        let [x, y, z] = out.map(|v| sixteen(v));
+        Residual { x, y, z }
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(in crate::mesh::decode) fn eight(v: [i32; 8]) -> __m256i {
+    // SAFETY: 32 bytes.
+    unsafe { _mm256_loadu_si256(v.as_ptr().cast()) }
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn values(v: __m256i) -> [i32; 8] {
+    let mut out = [0; 8];
+    // SAFETY: 32 bytes.
+    unsafe { _mm256_storeu_si256(out.as_mut_ptr().cast(), v) };
+    out
+}

@@ -1,0 +1,26 @@
+//! Errors as people read them.
+
+/// An error and its reasons in one line; reasons that are in it already are left out.
+pub fn said(error: &anyhow::Error) -> String {
+    let mut out = error.to_string();
+    for reason in error.chain().skip(1).map(ToString::to_string) {
+        if !out.contains(&reason) {
+            out += &format!(": {reason}");
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anyhow::Context;
+
+    #[test]
+    fn each_reason_is_said_once() {
+        let inner: Result<(), _> = Err(std::io::Error::other("it is gone"));
+        let error =
+            inner.context("a.reel: could not be opened: it is gone").context("the first file").unwrap_err();
+        assert_eq!(said(&error), "the first file: a.reel: could not be opened: it is gone");
+    }
+}
