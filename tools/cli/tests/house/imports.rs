@@ -125,11 +125,13 @@ impl Visit<'_> for Reader<'_> {
         visit::visit_path(self, path);
     }
 
-    // Paths in a macro's arguments: wherever `::` joins names.
+    // Paths in a macro's arguments: wherever `::` joins names, but where that says who may see an item.
     fn visit_macro(&mut self, item: &syn::Macro) {
         let text = item.tokens.to_string().replace(" :: ", "::");
+        let seen_by = |after: &str| after.starts_with("in ").then(|| after.find(')')).flatten().unwrap_or(0);
+        let text = text.split("pub (").map(|after| &after[seen_by(after)..]);
         let part = |c: char| !(c.is_alphanumeric() || c == '_' || c == ':');
-        for word in text.split(part).filter(|word| word.contains("::")) {
+        for word in text.flat_map(|text| text.split(part)).filter(|word| word.contains("::")) {
             self.module.paths.push(word.split("::").map(String::from).collect());
         }
         visit::visit_macro(self, item);
@@ -297,4 +299,7 @@ fn circles_are_seen() {
     let beside =
         [("lib.rs", "mod a;"), ("a/mod.rs", "mod b; fn f() { b::g() }"), ("a/b.rs", "use super::f;")];
     assert_eq!(Crate::new(beside.into_iter()).circles(), ["a: b → mod → b"]);
+    let seen =
+        beside.map(|(path, text)| (path, text.replace("use super::f;", "k! { pub(in crate::a) fn g() {} }")));
+    assert!(Crate::new(seen.iter().map(|(path, text)| (*path, &text[..]))).circles().is_empty());
 }
