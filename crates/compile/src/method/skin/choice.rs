@@ -59,7 +59,7 @@ const OF_SKINS: [[f64; 3]; 3] = [[0.39, 0.45, 0.75], [0.6, 0.6, 0.9], [0.3, 0.37
 const SEVERAL: u32 = 3;
 /// Effort from which skins are sought where they are likely.
 pub const HASTY: u32 = 4;
-/// Effort from which skins are sought everywhere.
+/// Effort from which skins are sought everywhere but on grids.
 const PATIENT: u32 = 8;
 /// The effort of the search for bones, by `--effort`.
 const SEARCHES: [u32; 9] = [5, 5, 5, 5, 5, 5, 7, 7, 9];
@@ -133,7 +133,7 @@ pub fn choose<'a>(
         soft.tried.taken = true;
         Chosen { tried: vec![soft.tried], ..Chosen::default() }
     };
-    let probed = frames.is_grid() && plan.asked == MethodChoice::Auto && found.effort < PATIENT;
+    let probed = frames.is_grid() && plan.asked == MethodChoice::Auto;
     if probed && !is_simple(frames, points, count)? {
         return Ok(alone());
     }
@@ -437,7 +437,7 @@ impl MethodSearch<'_, '_> {
         let some = points.map(|points| self.positions.held().subset(points));
         // Regular grids are cloth and water.
         let rich = !self.frames.is_grid();
-        let hopeful = found.effort >= PATIENT
+        let hopeful = found.effort >= PATIENT && rich
             || asked == MethodChoice::Skinned
             || found.effort >= HASTY && bones::likely(some.as_ref().unwrap_or(self.positions.held()), rich);
         if !hopeful || found.only_tells() {
