@@ -37,17 +37,20 @@ enum Extra {
     Basis,
     /// All frames: one more reference, that of up to so many keys, coded first and kept decoded, which says most.
     Library(usize),
+    /// All frames: one more reference, that of the first so many frames, kept decoded, which says most.
+    Beginning(u32),
     /// No frames around at all: everything is a combination of this many frames spread over the file.
     Rank(usize),
 }
 
-const EXTRAS: [Extra; 9] = [
+const EXTRAS: [Extra; 10] = [
     Extra::Nothing,
     Extra::Turn,
     Extra::Cycle,
     Extra::Period,
     Extra::Library(4),
     Extra::Library(16),
+    Extra::Beginning(16),
     Extra::Basis,
     Extra::Rank(8),
     Extra::Rank(24),
@@ -156,6 +159,9 @@ impl Model {
             let more: Vec<u32> = match extra {
                 Extra::Cycle if key => (0..f).filter(|&o| s.key_of(o).is_some()).collect(),
                 Extra::Library(_) if !first => basis.clone(),
+                Extra::Beginning(count) => {
+                    (0..count.min(f)).filter(|&o| !done[o as usize].is_empty()).collect()
+                }
                 Extra::Period => (0..f).rev().filter(|&o| !done[o as usize].is_empty()).collect(),
                 _ => Vec::new(),
             };

@@ -1,8 +1,9 @@
 //! What no frame changes of a mesh: fixed words, and the parameters and variants that follow from them.
 
 use crate::params::Params;
-use crate::shaders::{Normals, Positions, Tangents, Variant};
+use crate::shaders::{BonePositions, Normals, Positions, Tangents, Variant};
 use crate::words::Words;
+use meshreel::raw::PointBones;
 use meshreel::raw::lists::{Ended, NormalLists, TangentLists, TangentSums, TurnedList};
 use meshreel::record::{Method, Semantic};
 use meshreel::{Error, MeshView};
@@ -21,6 +22,10 @@ pub struct Fixed {
     pub params: Params,
     /// Which shaders it has.
     pub variant: Variant,
+    /// Matrices of bones in a slot, and points with residuals.
+    pub matrices: usize,
+    /// See `matrices`.
+    pub residuals: usize,
     /// Number of bones that turn normals.
     pub bones: usize,
     /// The most vertices of a frame.
@@ -49,7 +54,7 @@ impl Fixed {
             out.variant.has_tangents = tangents;
         }
         out.still(mesh, &mut words)?;
-        out.params.vertices = out.vertices as u32;
+        (out.params.vertices, out.params.points) = (out.vertices as u32, out.points as u32);
         // A storage buffer is never empty.
         words.put([0]);
         out.words = words.0;
@@ -72,14 +77,51 @@ impl Fixed {
             self.points = self.vertices;
             return Ok(());
         };
-        let wide = positions.points.is_wide();
-        self.variant.positions = if wide { Positions::Wide } else { Positions::Narrow };
+        let wide = positions.wide;
+        self.variant.positions = match &positions.bones {
+            Some(bones) => Positions::Bones(BonePositions { wide, ..self.bones(bones, words) }),
+            None if wide => Positions::Wide,
+            None => Positions::Narrow,
+        };
+        let p = &mut self.params;
         p.edge_scale = if wide { WIDE_EDGE } else { 1.0 };
         [p.unit_x, p.unit_y, p.unit_z] = [positions.unit; 3];
         [p.centre_x, p.centre_y, p.centre_z] = positions.centre;
-        self.points = positions.point_count();
+        self.points = positions.count;
         p.vertex_points = words.put(positions.of_vertex.iter().copied());
         Ok(())
+    }
+
+    /// What bones move points by.
+    fn bones(&mut self, bones: &PointBones<'_>, words: &mut Words) -> BonePositions {
+        let rest = bones.rest();
+        let influences: Vec<Vec<(u32, f32)>> =
+            (0..rest.len()).map(|point| bones.influences(point).collect()).collect();
+        let with_residual = bones.with_residual();
+        self.matrices = bones.matrices();
+        self.residuals = with_residual.len();
+        let p = &mut self.params;
+        p.rest = words.put_floats(rest.as_flattened().iter().copied());
+        let single = influences.iter().all(|own| own.len() == 1);
+        if single {
+            p.influences = words.put(influences.iter().map(|own| own[0].0));
+        } else {
+            let ends = influences.iter().scan(0, |end, own| {
+                *end += own.len() as u32;
+                Some(*end)
+            });
+            p.influence_ends = words.put(ends);
+            let each = influences.iter().flatten();
+            p.influences = words.put(each.flat_map(|(bone, weight)| [*bone, weight.to_bits()]));
+        }
+        if !with_residual.is_empty() {
+            let mut numbers = vec![0; rest.len()];
+            for (number, &point) in (1..).zip(with_residual) {
+                numbers[point as usize] = number;
+            }
+            p.residuals = words.put(numbers);
+        }
+        BonePositions { single, residuals: !with_residual.is_empty(), ..BonePositions::default() }
     }
 
     /// What normals are made of.
@@ -97,13 +139,16 @@ impl Fixed {
             }
             None => {
                 self.variant.normals = Normals::Summed(lists.weights);
+                if let Positions::Bones(bones) = &mut self.variant.positions {
+                    bones.apart = true;
+                }
                 [p.corner_ends, p.corners] = put_lists(&lists.corners, words, |corner| corner.to_vec());
                 [p.large_ends, p.large_corners] = put_lists(&lists.large_corners, words, |c| c.to_vec());
                 [p.polygon_ends, p.polygons] = put_lists(&lists.polygons, words, |point| vec![*point]);
                 self.variant.large = !lists.polygons.ends.is_empty();
             }
         }
-        self.bones = lists.turned.as_ref().map_or(0, bones);
+        self.bones = lists.turned.as_ref().map_or(0, bones_of);
         if let Some(tangents) = &lists.tangents {
             self.tangents(tangents, words);
         }
@@ -132,7 +177,7 @@ impl Fixed {
             TangentSums::Turned(turned) => {
                 self.variant.tangents = Tangents::Turned;
                 [p.class_bones, p.class_rest] = put_turned(turned, words);
-                self.bones = self.bones.max(bones(turned));
+                self.bones = self.bones.max(bones_of(turned));
                 return;
             }
         }
@@ -177,7 +222,7 @@ fn put_lists<T>(lists: &Ended<T>, words: &mut Words, item: impl Fn(&T) -> Vec<u3
 }
 
 /// Bones that are named; one that a frame does not have turns nothing.
-fn bones(turned: &TurnedList) -> usize {
+fn bones_of(turned: &TurnedList) -> usize {
     turned.bones.iter().max().map_or(0, |most| *most as usize + 1)
 }
 

@@ -27,3 +27,4 @@ pub use layout::VertexLayout;
 pub use plan::{Dispatch, MeshPlan, Moment, ReelPlan, Sizes};
 pub use ring::Ring;
 pub use shaders::Pass;
+pub use slot::Room;

@@ -17,7 +17,8 @@ macro_rules! params {
 }
 
 params! {
-    /// Vertices, groups of normals, classes of tangents.
+    /// Points, vertices, groups of normals, classes of tangents.
+    points: u32,
     vertices: u32,
     groups: u32,
     classes: u32,
@@ -28,8 +29,10 @@ params! {
     blend: f32,
     /// From the difference of the two frames to what changes in a second.
     per_second: f32,
-    /// In a slot: positions, codes of normals, states and turns, rotations of bones, uvs, colours.
+    /// In a slot: positions or residuals of points, matrices of bones, codes of normals, states and turns, rotations
+    /// of bones, uvs, colours.
     positions: u32,
+    matrices: u32,
     normal_codes: u32,
     states: u32,
     turns: u32,
@@ -53,6 +56,12 @@ params! {
     side: f32,
     /// Number of bones that turn normals.
     bones: u32,
+    /// Fixed words of points that bones move: positions at rest; where a point's bones end, these with weights, or
+    /// of one bone each that; one more than the number of its residual.
+    rest: u32,
+    influence_ends: u32,
+    influences: u32,
+    residuals: u32,
     /// Fixed words: point, group and class of each vertex (the highest bit of a class: the sign is −1); uvs and
     /// colours that stand still.
     vertex_points: u32,
@@ -82,12 +91,14 @@ params! {
     /// Per class its bone, and its tangent at rest.
     class_bones: u32,
     class_rest: u32,
-    /// In the buffer between passes: normals of groups, tangents of classes.
+    /// In the buffer between passes: points of both frames, normals of groups, tangents of classes.
+    scratch_points: u32,
     scratch_normals: u32,
     scratch_tangents: u32,
     /// First word of the vertices.
     out: u32,
     spare_0: u32,
+    spare_1: u32,
 }
 
 /// Bytes of the parameters of one dispatch.

@@ -4,6 +4,7 @@ use crate::fixed::Fixed;
 use crate::layout::VertexLayout;
 use crate::params::Params;
 use crate::shaders::{Pass, Variant};
+use crate::slot::Room;
 use meshreel::{Error, MeshFrame, MeshView, Reel};
 
 /// Workgroups of a dispatch in one dimension: WebGPU's default limit.
@@ -89,7 +90,9 @@ impl ReelPlan {
             let words = fixed.lay_slot();
             let p = &mut fixed.params;
             p.scratch_tangents = 3 * p.groups;
-            let scratch = (3 * (p.groups + p.classes)).max(1) as usize;
+            p.scratch_points = 3 * (p.groups + p.classes);
+            let points = if fixed.variant.has(Pass::Points) { 6 * fixed.points } else { 0 };
+            let scratch = (p.scratch_points as usize + points).max(1);
             out.meshes.push(MeshPlan { fixed, slot: (out.slot_words, words), scratch });
             out.slot_words += words;
         }
@@ -110,6 +113,7 @@ impl ReelPlan {
     pub fn write_frame<'a>(
         &self,
         mesh: impl Fn(usize) -> MeshView<'a>,
+        room: &mut Room,
         words: &mut [u32],
     ) -> Result<(), Error> {
         if words.len() != self.slot_words {
@@ -117,7 +121,7 @@ impl ReelPlan {
         }
         for (number, plan) in self.meshes.iter().enumerate() {
             let (at, len) = plan.slot;
-            plan.fixed.write_slot(&mesh(number), &mut words[at..at + len])?;
+            plan.fixed.write_slot(&mesh(number), room, &mut words[at..at + len])?;
         }
         Ok(())
     }
@@ -156,11 +160,12 @@ impl MeshPlan {
         let wanted = move |pass: &Pass| match pass {
             Pass::Normals => normals,
             Pass::Tangents => tangents,
-            Pass::Vertices => true,
+            Pass::Points | Pass::Vertices => true,
         };
         let passes = Pass::ALL.into_iter().filter(move |pass| self.variant().has(*pass) && wanted(pass));
         passes.filter_map(move |pass| {
             let items = match pass {
+                Pass::Points => params.points,
                 Pass::Normals => params.groups,
                 Pass::Tangents => params.classes,
                 Pass::Vertices => params.vertices,

@@ -1,4 +1,4 @@
-//! The shader and its variants: one text, three passes, and the constants that a pipeline is made with.
+//! The shader and its variants: one text, four passes, and the constants that a pipeline is made with.
 
 use crate::layout::VertexLayout;
 use crate::params;
@@ -8,6 +8,8 @@ use meshreel::raw::lists::{ARC, HALF_EXPONENT, LARGEST, ROUGH_ARC, ROUGH_ROOT, S
 /// An entry point of the shader. They are run in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Pass {
+    /// Points that bones move, where passes after it ask for each more than once: a thread for each.
+    Points,
     /// Normals of groups: a thread for each.
     Normals,
     /// Tangents of classes: a thread for each, after normals.
@@ -18,11 +20,12 @@ pub enum Pass {
 
 impl Pass {
     /// All of them, in order.
-    pub const ALL: [Pass; 3] = [Pass::Normals, Pass::Tangents, Pass::Vertices];
+    pub const ALL: [Pass; 4] = [Pass::Points, Pass::Normals, Pass::Tangents, Pass::Vertices];
 
     /// The name of the entry point.
     pub fn entry(self) -> &'static str {
         match self {
+            Pass::Points => "points",
             Pass::Normals => "normals",
             Pass::Tangents => "tangents",
             Pass::Vertices => "vertices",
@@ -40,6 +43,21 @@ pub enum Positions {
     Wide,
     /// Codes of vertices.
     Codes,
+    /// Bones and residuals.
+    Bones(BonePositions),
+}
+
+/// How bones move points.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct BonePositions {
+    /// Points and residuals are of 32 bits.
+    pub wide: bool,
+    /// Each point has one bone.
+    pub single: bool,
+    /// Some points have a residual.
+    pub residuals: bool,
+    /// A pass of its own puts them where they are, for those that follow.
+    pub apart: bool,
 }
 
 /// Where normals come from.
@@ -92,6 +110,7 @@ impl Variant {
     /// Whether a pass has something to do.
     pub fn has(&self, pass: Pass) -> bool {
         match pass {
+            Pass::Points => matches!(self.positions, Positions::Bones(bones) if bones.apart),
             Pass::Normals => matches!(self.normals, Normals::Summed(_) | Normals::Turned),
             Pass::Tangents => self.tangents != Tangents::None,
             Pass::Vertices => true,
@@ -100,10 +119,11 @@ impl Variant {
 
     /// Override constants of its pipelines.
     pub fn constants(&self) -> Vec<(&'static str, f64)> {
-        let positions = match self.positions {
-            Positions::Narrow => 0,
-            Positions::Wide => 1,
-            Positions::Codes => 2,
+        let (positions, bones) = match self.positions {
+            Positions::Narrow => (0, BonePositions::default()),
+            Positions::Wide => (1, BonePositions::default()),
+            Positions::Codes => (2, BonePositions::default()),
+            Positions::Bones(bones) => (3, bones),
         };
         let (normals, weights) = match self.normals {
             Normals::None => (0, 0),
@@ -121,6 +141,10 @@ impl Variant {
         let values = |still: bool, moving: bool| if moving { 2.0 } else { f64::from(u8::from(still)) };
         vec![
             ("POSITIONS", f64::from(positions)),
+            ("WIDE_POINTS", f64::from(u8::from(bones.wide))),
+            ("ONE_BONE", f64::from(u8::from(bones.single))),
+            ("RESIDUALS", f64::from(u8::from(bones.residuals))),
+            ("POINTS_APART", f64::from(u8::from(bones.apart))),
             ("NORMALS", f64::from(normals)),
             ("WEIGHTS", weights as f64),
             ("TANGENTS", f64::from(tangents)),
@@ -146,7 +170,7 @@ pub fn constants(variant: &Variant, layout: &VertexLayout, group: u32) -> Vec<(&
 /// | 0 | uniform, with an offset | [`crate::params::Params`] |
 /// | 1 | storage, read | ring |
 /// | 2 | storage, read | fixed words of the mesh |
-/// | 3 | storage | normals and tangents between the passes |
+/// | 3 | storage | points, normals and tangents between the passes |
 /// | 4 | storage | vertices |
 pub fn wgsl() -> String {
     let list = |values: &[f32]| values.iter().map(|v| format!("{v:?}")).collect::<Vec<_>>().join(", ");

@@ -2,7 +2,8 @@
 //!
 //! | section | words |
 //! |---|---|
-//! | positions | 16 bits: 2 a point, x y z and one that means nothing · 32 bits: 4 a point · codes: 3 planes, a word a vertex |
+//! | positions | 16 bits: 2 a point, x y z and one that means nothing · 32 bits: 4 a point · codes: 3 planes, a word a vertex · bones: residuals, as points |
+//! | matrices | 12 floats a bone, four columns, in units of positions |
 //! | normal codes | components × vertices, two in a word, planes |
 //! | states | a word a group, x low, y high |
 //! | turns | two vertices in a word |
@@ -12,9 +13,13 @@
 use crate::fixed::{Fixed, colours};
 use crate::shaders::{Normals, Positions};
 use crate::words::{pair, pairs};
-use meshreel::raw::Points;
+use meshreel::raw::{Matrix, Points};
 use meshreel::record::Semantic;
 use meshreel::{Error, MeshView};
+
+/// Room for writing frames, to be kept from one to the next.
+#[derive(Debug, Clone, Default)]
+pub struct Room(Vec<Matrix>);
 
 impl Fixed {
     /// Lays the sections of a slot out: offsets into the parameters; words of a slot.
@@ -32,7 +37,10 @@ impl Fixed {
             Positions::Narrow => 2 * self.points,
             Positions::Wide => 4 * self.points,
             Positions::Codes => 3 * vertices,
+            Positions::Bones(bones) if bones.wide => 4 * self.residuals,
+            Positions::Bones(_) => 2 * self.residuals,
         });
+        p.matrices = take(12 * self.matrices);
         match variant.normals {
             Normals::None => {}
             Normals::Octahedral => p.normal_codes = take(vertices),
@@ -49,20 +57,39 @@ impl Fixed {
     }
 
     /// Writes the words of a frame, as many as a slot has.
-    pub(crate) fn write_slot(&self, mesh: &MeshView<'_>, out: &mut [u32]) -> Result<(), Error> {
+    pub(crate) fn write_slot(
+        &self,
+        mesh: &MeshView<'_>,
+        room: &mut Room,
+        out: &mut [u32],
+    ) -> Result<(), Error> {
         let p = &self.params;
+        let positions = mesh.fixed_point_positions();
+        let bones = positions.as_ref().and_then(|positions| positions.bones);
+        if let Some(bones) = &bones {
+            room.0.resize(self.matrices, Matrix::default());
+            bones.matrices_into(&mut room.0);
+            let columns = room.0.iter().flatten().flat_map(|column| &column[..3]);
+            let words = &mut out[p.matrices as usize..][..12 * self.matrices];
+            words.iter_mut().zip(columns).for_each(|(word, v)| *word = v.to_bits());
+        }
         let mut put = |at: u32, words: &mut dyn Iterator<Item = u32>| {
             for (out, word) in out[at as usize..].iter_mut().zip(words) {
                 *out = word;
             }
         };
-        match mesh.fixed_point_positions().map(|positions| positions.points) {
+        let points = match &bones {
+            Some(bones) => bones.residuals(),
+            None => positions.as_ref().and_then(|positions| positions.points),
+        };
+        match points {
             Some(Points::Narrow(points)) => {
                 put(p.positions, &mut points.iter().flat_map(|p| [pair(p[0], p[1]), pair(p[2], 0)]));
             }
             Some(Points::Wide(points)) => {
                 put(p.positions, &mut points.as_flattened().iter().map(|v| *v as u32));
             }
+            None if bones.is_some() => {}
             None => {
                 let stream = mesh.find(Semantic::Position, 0).unwrap_or_default();
                 let codes = mesh.quantized(stream);

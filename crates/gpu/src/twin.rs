@@ -4,7 +4,7 @@
 use crate::fixed::MIRRORED;
 use crate::layout::VertexLayout;
 use crate::params::Params;
-use crate::shaders::{Normals, Positions, Tangents, Variant};
+use crate::shaders::{BonePositions, Normals, Positions, Tangents, Variant};
 use meshreel::VertexChannel;
 use meshreel::raw::lists::{ARC, HALF_EXPONENT, LARGEST, ROUGH_ARC, ROUGH_ROOT, SMALLEST, Weights};
 use std::f32::consts::{FRAC_PI_2, PI, TAU};
@@ -131,14 +131,55 @@ impl Bound<'_> {
         if i == 0 { 0 } else { self.fixed(ends + i - 1) }
     }
 
+    fn short_point(&self, at: u32) -> [i32; 3] {
+        [low(self.ring(at)), high(self.ring(at)), low(self.ring(at + 1))]
+    }
+
+    fn long_point(&self, at: u32) -> [i32; 3] {
+        [0, 1, 2].map(|k| self.ring(at + k) as i32)
+    }
+
+    /// A point as its bones and its residual say: what the pass [`crate::shaders::Pass::Points`] keeps.
+    fn moved_point(&self, slot: u32, i: u32, bones: BonePositions) -> [i32; 3] {
+        let p = self.params;
+        let matrix = |bone: u32| -> [f32; 12] {
+            std::array::from_fn(|k| f32::from_bits(self.ring(slot + p.matrices + 12 * bone + k as u32)))
+        };
+        let m = if bones.single {
+            matrix(self.fixed(p.influences + i))
+        } else {
+            let (start, end) = (self.start(p.influence_ends, i), self.fixed(p.influence_ends + i));
+            let one =
+                |k: u32| (matrix(self.fixed(p.influences + 2 * k)), self.fixed_f(p.influences + 2 * k + 1));
+            let (mut m, weight) = one(start);
+            if end - start > 1 {
+                m = m.map(|v| v * weight);
+                for (other, weight) in (start + 1..end).map(one) {
+                    m.iter_mut().zip(other).for_each(|(m, v)| *m += v * weight);
+                }
+            }
+            m
+        };
+        let rest = self.fixed_3(p.rest + 3 * i);
+        let placed = map(|k| m[k] * rest[0] + m[3 + k] * rest[1] + m[6 + k] * rest[2] + m[9 + k]);
+        let mut at = placed.map(|v| v.round_ties_even() as i32);
+        let residual = if bones.residuals { self.fixed(p.residuals + i) } else { 0 };
+        if let Some(number) = residual.checked_sub(1) {
+            let residual = match bones.wide {
+                true => self.long_point(slot + p.positions + 4 * number),
+                false => self.short_point(slot + p.positions + 2 * number),
+            };
+            at = [0, 1, 2].map(|k| at[k].wrapping_add(residual[k]));
+        }
+        if bones.wide { at } else { at.map(|v| i32::from(v as i16)) }
+    }
+
     fn point(&self, i: u32) -> Two {
         let p = self.params;
         self.slots().map(|slot| match self.variant.positions {
-            Positions::Narrow => {
-                let at = slot + p.positions + 2 * i;
-                [low(self.ring(at)), high(self.ring(at)), low(self.ring(at + 1))]
-            }
-            Positions::Wide => [0, 1, 2].map(|k| self.ring(slot + p.positions + 4 * i + k) as i32),
+            Positions::Narrow => self.short_point(slot + p.positions + 2 * i),
+            Positions::Wide => self.long_point(slot + p.positions + 4 * i),
+            Positions::Bones(bones) => self.moved_point(slot, i, bones),
             Positions::Codes => [0, 1, 2].map(|k| self.ring(slot + p.positions + i + k * p.vertices) as i32),
         })
     }

@@ -13,6 +13,7 @@ use crate::params::{SIZE, STRIDE};
 use crate::plan::{Dispatch, GROUP, MeshPlan, Moment, ReelPlan, Sizes};
 use crate::ring::{Place, Ring};
 use crate::shaders::{self, Pass};
+use crate::slot::Room;
 use meshreel::{DecodedFrame, Error, FrameDecoder, FrameView, MeshFrame, MeshView, Shown};
 use std::collections::HashMap;
 use std::path::Path;
@@ -227,6 +228,7 @@ pub struct GpuReel {
     params: wgpu::Buffer,
     meshes: Vec<MeshBuffers>,
     staging: Vec<u32>,
+    room: Room,
     dispatches: Vec<(usize, Dispatch)>,
 }
 
@@ -286,7 +288,7 @@ impl GpuReel {
         }
         let staging = vec![0; plan.slot_words];
         let (frames, dispatches) = (Ring::new(slots), Vec::new());
-        Ok(GpuReel { plan, layout, frames, ring, params, meshes, staging, dispatches })
+        Ok(GpuReel { plan, layout, frames, ring, params, meshes, staging, room: Room::default(), dispatches })
     }
 
     /// What it takes of the card.
@@ -316,7 +318,8 @@ impl GpuReel {
             };
             *slot = at * self.plan.slot_words;
             if place == Place::New(at) {
-                self.plan.write_frame(|mesh| frames.mesh(second, mesh), &mut self.staging)?;
+                let mesh = |mesh| frames.mesh(second, mesh);
+                self.plan.write_frame(mesh, &mut self.room, &mut self.staging)?;
                 queue.write_buffer(&self.ring, 4 * *slot as u64, bytemuck::cast_slice(&self.staging));
                 out.frames += 1;
                 out.bytes += 4 * self.staging.len() as u64;

@@ -2,7 +2,7 @@
 
 use meshreel::{FrameDecoder, FrameView, Limits, Pace, Reel};
 use meshreel_gpu::twin::Bound;
-use meshreel_gpu::{Moment, ReelPlan, VertexLayout};
+use meshreel_gpu::{Moment, ReelPlan, Room, VertexLayout};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -43,11 +43,12 @@ fn compare(path: &Path) -> Worst {
         first.decode(frame).unwrap();
         second.decode((frame + 1).min(frames - 1)).unwrap();
         let pace = Pace { span: 0.5, speed: 1.5 };
+        let mut room = Room::default();
         let view = FrameView::between(&first, &second, blend, pace).unwrap();
         let mut ring = vec![0; 2 * plan.slot_words];
         let (a, b) = ring.split_at_mut(plan.slot_words);
-        plan.write_frame(|m| first.mesh(m), a).unwrap();
-        plan.write_frame(|m| second.mesh(m), b).unwrap();
+        plan.write_frame(|m| first.mesh(m), &mut room, a).unwrap();
+        plan.write_frame(|m| second.mesh(m), &mut room, b).unwrap();
         for (node, record) in reel.description().nodes.iter().enumerate() {
             let (Some(number), Some(mesh)) = (record.mesh, view.mesh(node)) else { continue };
             let number = number as usize;
@@ -128,4 +129,48 @@ fn e10_the_twin_gives_what_the_runtime_gives() {
         assert!(worst.vertices > 0, "{}", path.display());
         assert!(worst.uv <= 1e-6, "{}: {worst:?}", path.display());
     }
+}
+
+#[test]
+fn e10_a_file_without_poses_gives_the_same_words() {
+    let mut with_bones = 0;
+    for path in files() {
+        let bytes: Arc<Vec<u8>> = Arc::new(std::fs::read(&path).unwrap());
+        let [mut posed, mut bare] = [true, false].map(|poses| {
+            let reel = Reel::from_source(bytes.clone(), &Limits { poses, ..Limits::default() }).unwrap();
+            FrameDecoder::new(&reel).unwrap()
+        });
+        let reel = posed.reel().clone();
+        if reel.frame_count() == 0 {
+            continue;
+        }
+        let [plan, other] =
+            [&posed, &bare].map(|decoder| ReelPlan::new(decoder.reel(), |m| decoder.mesh(m)).unwrap());
+        for (mesh, other) in plan.meshes.iter().zip(&other.meshes) {
+            assert_eq!(mesh.fixed.words, other.fixed.words);
+        }
+        let mut room = Room::default();
+        let [mut words, mut others] = [0, 1].map(|_| vec![0; plan.slot_words]);
+        for frame in [0, reel.frame_count() - 1, reel.frame_count() / 2] {
+            posed.decode(frame).unwrap();
+            bare.decode(frame).unwrap();
+            plan.write_frame(|m| posed.mesh(m), &mut room, &mut words).unwrap();
+            other.write_frame(|m| bare.mesh(m), &mut room, &mut others).unwrap();
+            assert!(words == others, "{}: frame {frame}", path.display());
+        }
+        for number in 0..reel.description().meshes.len() {
+            let (mesh, bare) = (posed.mesh(number), bare.mesh(number));
+            let mut out = vec![0.0; 3 * mesh.vertex_count()];
+            if mesh.bones().is_some() {
+                with_bones += 1;
+                let refused = bare.positions_into(&mut out).unwrap_err();
+                assert!(refused.to_string().contains("without poses"), "{refused}");
+                assert!(!bare.has_normals() || bare.normals_into(&mut out).is_err());
+            } else {
+                bare.positions_into(&mut out).unwrap();
+            }
+        }
+        assert!(bare.reel().memory() <= posed.reel().memory());
+    }
+    assert!(with_bones > 1);
 }

@@ -34,11 +34,13 @@ fn files() -> Vec<(&'static str, Vec<u8>)> {
 const APART: &str = "flag_apart.reel";
 
 /// Files of the soft codec, of a piece of a real input; compiled only to be renewed.
-const LAYERED: [(&str, &str, Preset); 4] = [
+const LAYERED: [(&str, &str, Preset); 6] = [
     ("flag_small.reel", "a_flag_wind.abc", Preset::Small),
     ("flag_fast.reel", "a_flag_wind.abc", Preset::Fast),
     (APART, "a_flag_wind.abc", Preset::Small),
     ("robot_small.reel", "n_robot_bone_parented.abc", Preset::Small),
+    ("snake_small.reel", "d_snake_skinned.abc", Preset::Small),
+    ("wall_fast.reel", "c_wall_fracture_onemesh.abc", Preset::Fast),
 ];
 
 fn layered(name: &str, input: &str, preset: Preset) -> Vec<u8> {

@@ -3,7 +3,7 @@
 use meshreel::{FrameDecoder, FrameView, Pace};
 use meshreel_gpu::twin::Bound;
 use meshreel_gpu::wgpu::{Budget, Decoded, GpuReel, Shaders};
-use meshreel_gpu::{Moment, ReelPlan, VertexLayout};
+use meshreel_gpu::{Moment, ReelPlan, Room, VertexLayout};
 use meshreel_gpu_on_adapter::{device, files, open, read};
 
 fn degrees(a: &[f32], b: &[f32]) -> f64 {
@@ -52,10 +52,11 @@ fn e20_a_card_gives_what_its_twin_gives() {
             let done = gpu.update(&shaders, &queue, &mut encoder, &shown).unwrap();
             queue.submit([encoder.finish()]);
             assert!(done.frames <= 2);
+            let mut room = Room::default();
             let mut ring = vec![0; 2 * plan.slot_words];
             let (a, b) = ring.split_at_mut(plan.slot_words);
-            plan.write_frame(|m| first.mesh(m), a).unwrap();
-            plan.write_frame(|m| second.mesh(m), b).unwrap();
+            plan.write_frame(|m| first.mesh(m), &mut room, a).unwrap();
+            plan.write_frame(|m| second.mesh(m), &mut room, b).unwrap();
             for node in 0..reel.description().nodes.len() {
                 let Some(mesh) = view.mesh(node).filter(|_| view.visible(node)) else { continue };
                 let (number, count) = (mesh.number(), mesh.vertex_count());

@@ -4,7 +4,11 @@
 // are those of the moment between two frames, as docs/FORMAT/mesh.md defines them; sums may round otherwise.
 
 override GROUP: u32 = 256u;
-override POSITIONS: u32 = 0u; // points of 16 bits, points of 32 bits, codes of vertices
+override POSITIONS: u32 = 0u; // points of 16 bits, points of 32 bits, codes of vertices, bones
+override WIDE_POINTS: u32 = 0u;  // of points that bones move: 32 bits, one bone each, residuals, put in place by a pass
+override ONE_BONE: u32 = 0u;
+override RESIDUALS: u32 = 0u;
+override POINTS_APART: u32 = 0u;
 override NORMALS: u32 = 0u;   // none, octahedral codes, codes of tangent frames, summed around groups, turned by bones
 override WEIGHTS: u32 = 0u;   // about the angle, all the same, the area, the interior angle
 override TANGENTS: u32 = 0u;  // none, static factors, projected corners, turned by bones
@@ -31,7 +35,7 @@ const MIRRORED = 0x80000000u;
 @group(0) @binding(0) var<uniform> p: Params;
 @group(0) @binding(1) var<storage, read> ring: array<u32>;
 @group(0) @binding(2) var<storage, read> fixed: array<u32>;
-@group(0) @binding(3) var<storage, read_write> scratch: array<f32>;
+@group(0) @binding(3) var<storage, read_write> scratch: array<u32>;
 @group(0) @binding(4) var<storage, read_write> vertex_words: array<u32>;
 
 fn fixed_f(at: u32) -> f32 { return bitcast<f32>(fixed[at]); }
@@ -46,16 +50,67 @@ fn short(at: u32, i: u32) -> u32 { return extractBits(ring[at + (i >> 1u)], (i &
 // A point in the two frames.
 struct Two { a: vec3i, b: vec3i }
 
+fn short_point(at: u32) -> vec3i {
+  let xy = ring[at];
+  return vec3i(low(xy), high(xy), low(ring[at + 1u]));
+}
+fn long_point(at: u32) -> vec3i {
+  return vec3i(bitcast<i32>(ring[at]), bitcast<i32>(ring[at + 1u]), bitcast<i32>(ring[at + 2u]));
+}
+fn start_of(ends: u32, i: u32) -> u32 {
+  if (i == 0u) { return 0u; }
+  return fixed[ends + i - 1u];
+}
+
+// Four columns.
+struct Matrix { a: vec3f, b: vec3f, c: vec3f, d: vec3f }
+
+fn ring_3(at: u32) -> vec3f { return vec3f(ring_f(at), ring_f(at + 1u), ring_f(at + 2u)); }
+fn matrix_of(slot: u32, bone: u32) -> Matrix {
+  let at = slot + p.matrices + 12u * bone;
+  return Matrix(ring_3(at), ring_3(at + 3u), ring_3(at + 6u), ring_3(at + 9u));
+}
+
+// A point as its bones and its residual say.
+fn moved_point(slot: u32, i: u32) -> vec3i {
+  var m: Matrix;
+  if (ONE_BONE == 1u) {
+    m = matrix_of(slot, fixed[p.influences + i]);
+  } else {
+    var k = start_of(p.influence_ends, i);
+    let end = fixed[p.influence_ends + i];
+    m = matrix_of(slot, fixed[p.influences + 2u * k]);
+    if (end - k > 1u) {
+      let w = fixed_f(p.influences + 2u * k + 1u);
+      m = Matrix(m.a * w, m.b * w, m.c * w, m.d * w);
+      for (k += 1u; k < end; k += 1u) {
+        let other = matrix_of(slot, fixed[p.influences + 2u * k]);
+        let v = fixed_f(p.influences + 2u * k + 1u);
+        m = Matrix(m.a + other.a * v, m.b + other.b * v, m.c + other.c * v, m.d + other.d * v);
+      }
+    }
+  }
+  let rest = fixed_3(p.rest + 3u * i);
+  var at = vec3i(round(m.a * rest.x + m.b * rest.y + m.c * rest.z + m.d));
+  if (RESIDUALS == 1u) {
+    let residual = fixed[p.residuals + i];
+    if (residual > 0u) {
+      if (WIDE_POINTS == 1u) { at += long_point(slot + p.positions + 4u * (residual - 1u)); }
+      else { at += short_point(slot + p.positions + 2u * (residual - 1u)); }
+    }
+  }
+  if (WIDE_POINTS == 0u) { at = extractBits(at, 0u, 16u); }
+  return at;
+}
+
 fn point_in(slot: u32, i: u32) -> vec3i {
-  if (POSITIONS == 0u) {
-    let at = slot + p.positions + 2u * i;
-    let xy = ring[at];
-    return vec3i(low(xy), high(xy), low(ring[at + 1u]));
+  if (POSITIONS == 3u) {
+    if (POINTS_APART == 0u) { return moved_point(slot, i); }
+    let at = p.scratch_points + 3u * (i + select(p.points, 0u, slot == p.first));
+    return vec3i(bitcast<i32>(scratch[at]), bitcast<i32>(scratch[at + 1u]), bitcast<i32>(scratch[at + 2u]));
   }
-  if (POSITIONS == 1u) {
-    let at = slot + p.positions + 4u * i;
-    return vec3i(bitcast<i32>(ring[at]), bitcast<i32>(ring[at + 1u]), bitcast<i32>(ring[at + 2u]));
-  }
+  if (POSITIONS == 0u) { return short_point(slot + p.positions + 2u * i); }
+  if (POSITIONS == 1u) { return long_point(slot + p.positions + 4u * i); }
   let at = slot + p.positions + i;
   return vec3i(vec3u(ring[at], ring[at + p.vertices], ring[at + 2u * p.vertices]));
 }
@@ -133,11 +188,6 @@ fn turned_by(bone: u32, v: vec3f) -> vec3f {
        + vec3f(2.0 * (q.x * q.z + q.w * q.y), 2.0 * (q.y * q.z - q.w * q.x), 1.0 - 2.0 * (q.x * q.x + q.y * q.y)) * v.z;
 }
 
-fn start_of(ends: u32, i: u32) -> u32 {
-  if (i == 0u) { return 0u; }
-  return fixed[ends + i - 1u];
-}
-
 // What a corner of a triangle or quad adds.
 fn corner_vector(at: u32) -> vec3f {
   let own = point(fixed[at]);
@@ -181,6 +231,21 @@ fn large_vector(polygon: u32, corner: u32) -> vec3f {
 
 fn number(wg: vec3u, groups: vec3u, thread: u32) -> u32 { return (wg.x + wg.y * groups.x) * GROUP + thread; }
 
+fn keep(at: u32, v: vec3u) {
+  scratch[at] = v.x;
+  scratch[at + 1u] = v.y;
+  scratch[at + 2u] = v.z;
+}
+fn scratch_3(at: u32) -> vec3f { return bitcast<vec3f>(vec3u(scratch[at], scratch[at + 1u], scratch[at + 2u])); }
+
+@compute @workgroup_size(GROUP)
+fn points(@builtin(workgroup_id) wg: vec3u, @builtin(num_workgroups) groups: vec3u, @builtin(local_invocation_index) thread: u32) {
+  let i = number(wg, groups, thread);
+  if (i >= p.points) { return; }
+  keep(p.scratch_points + 3u * i, bitcast<vec3u>(moved_point(p.first, i)));
+  if (p.second != p.first) { keep(p.scratch_points + 3u * (p.points + i), bitcast<vec3u>(moved_point(p.second, i))); }
+}
+
 @compute @workgroup_size(GROUP)
 fn normals(@builtin(workgroup_id) wg: vec3u, @builtin(num_workgroups) groups: vec3u, @builtin(local_invocation_index) thread: u32) {
   let g = number(wg, groups, thread);
@@ -213,13 +278,8 @@ fn normals(@builtin(workgroup_id) wg: vec3u, @builtin(num_workgroups) groups: ve
       n = n * turn.x + (x * (half_state.x * turn.y) + cross(n, x) * (half_state.y * turn.y));
     }
   }
-  let at = p.scratch_normals + 3u * g;
-  scratch[at] = n.x;
-  scratch[at + 1u] = n.y;
-  scratch[at + 2u] = n.z;
+  keep(p.scratch_normals + 3u * g, bitcast<vec3u>(n));
 }
-
-fn scratch_3(at: u32) -> vec3f { return vec3f(scratch[at], scratch[at + 1u], scratch[at + 2u]); }
 
 @compute @workgroup_size(GROUP)
 fn tangents(@builtin(workgroup_id) wg: vec3u, @builtin(num_workgroups) groups: vec3u, @builtin(local_invocation_index) thread: u32) {
@@ -259,10 +319,7 @@ fn tangents(@builtin(workgroup_id) wg: vec3u, @builtin(num_workgroups) groups: v
     let own = point(fixed[p.anchors + 2u * g]);
     t = vec4f(first_axis(edge(point(fixed[p.anchors + 2u * g + 1u]), own), n), 1.0);
   }
-  let at = p.scratch_tangents + 3u * c;
-  scratch[at] = t.x;
-  scratch[at + 1u] = t.y;
-  scratch[at + 2u] = t.z;
+  keep(p.scratch_tangents + 3u * c, bitcast<vec3u>(t.xyz));
 }
 
 fn octahedral_point(code: vec2u) -> vec3f {

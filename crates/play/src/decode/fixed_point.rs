@@ -106,6 +106,9 @@ impl Unit<'_> {
         if !bytes.is_empty() {
             return Err(Corrupt("bones: bytes left over"));
         }
+        if self.place.len == 0 {
+            return Ok(());
+        }
         let count = (skin.bones.rigid + skin.bones.affine) as usize + 1;
         let (matrices, _) = scratch_of::<Matrix>(scratch, count);
         for frame in out {

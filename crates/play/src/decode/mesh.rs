@@ -5,7 +5,7 @@ use crate::decode::bones::BonesView;
 use crate::reel::end_states::EndState;
 use crate::reel::fixed_point::{self, Block, FixedPoint};
 use crate::reel::frame::Frame;
-use crate::reel::layout::{Place, Range};
+use crate::reel::layout::{BonesLayout, Place, Range};
 use crate::reel::lod::{Lod, LodLevel};
 use crate::reel::normals::{Predicted, PredictedFrame};
 use crate::reel::open_file::Reel;
@@ -17,7 +17,7 @@ use meshreel_codec::mesh::normals;
 use meshreel_codec::mesh::normals::Directions;
 use meshreel_codec::quantize;
 use meshreel_codec::quantize::{Axis, octahedral, qtangent};
-use meshreel_codec::record::{MeshRecord, Method, Semantic};
+use meshreel_codec::record::{Coding, MeshRecord, Method, Semantic};
 
 /// One mesh in one frame. Valid until the decoder moves on.
 #[derive(Clone, Copy)]
@@ -25,6 +25,8 @@ pub struct MeshView<'a> {
     record: &'a MeshRecord,
     /// Whether animated vertex attributes are decoded.
     attributes: bool,
+    /// Whether points that bones move are where they are.
+    poses: bool,
     vertices: u32,
     source_points: u32,
     points: &'a [u32],
@@ -58,6 +60,7 @@ impl<'a> MeshView<'a> {
         let mut view = MeshView {
             record,
             attributes: reel.has_attributes(),
+            poses: reel.has_poses(),
             vertices: record.vertices,
             source_points: record.source_points,
             points: &[],
@@ -176,11 +179,7 @@ impl<'a> MeshView<'a> {
     /// The bones that move the positions; none of a mesh that parts and bones do not move.
     pub fn bones(&self) -> Option<BonesView<'a>> {
         let stream = self.find(Semantic::Position, 0)?;
-        let of_frame = self.frame.and_then(|(mesh, frame)| {
-            let bones = frame.layout.meshes[mesh].bones?;
-            frame.fixed_point(mesh, stream).map(|_| (frame, bones))
-        });
-        BonesView::new(self.fixed_point.get(stream)?, of_frame)
+        BonesView::new(self.fixed_point.get(stream)?, self.bones_frame())
     }
 
     /// Object-space positions, xyz per vertex.
@@ -198,7 +197,8 @@ impl<'a> MeshView<'a> {
 
     /// Unit normals, xyz per vertex, from whichever stream has them.
     pub fn normals_into(&self, out: &mut [f32]) -> Result<(), Error> {
-        if let Some(stream) = self.find(Semantic::QTangent, 0) {
+        if self.has_tangents() {
+            let stream = self.stream(Semantic::QTangent, 0, "normals")?;
             if let Some(frame) = self.predicted(stream) {
                 return self.predicted_into(frame, Some(out), None);
             }
@@ -285,10 +285,18 @@ impl<'a> MeshView<'a> {
         frame.fixed_point(mesh, stream)
     }
 
-    /// The first part of a fixed-point stream, and its points in this frame.
-    pub(crate) fn fixed_point_part(&self, stream: usize) -> Option<(&'a FixedPoint, Points<'a>)> {
+    /// The first part of a fixed-point stream, and its points in this frame; no points where they are not put
+    /// where they are.
+    pub(crate) fn fixed_point_part(&self, stream: usize) -> Option<(&'a FixedPoint, Option<Points<'a>>)> {
         let part = self.fixed_point.get(stream)?.first()?;
-        Some((part, part.of(0, self.fixed_point(stream))))
+        let placed = self.poses || self.record.streams[stream].coding != Coding::Bones;
+        Some((part, placed.then(|| part.of(0, self.fixed_point(stream)))))
+    }
+
+    /// The frame that has its animated streams, and the places of its bones.
+    pub(crate) fn bones_frame(&self) -> Option<(Frame<'a>, BonesLayout)> {
+        let (mesh, frame) = self.frame?;
+        Some((frame, frame.layout.meshes[mesh].bones?))
     }
 
     /// Writes values of some vertices in planes, of a fixed-point stream; false for a stream of quantized
@@ -325,8 +333,16 @@ impl<'a> MeshView<'a> {
     }
 
     pub(crate) fn stream(&self, semantic: Semantic, set: u8, name: &str) -> Result<usize, Error> {
-        self.find(semantic, set)
-            .ok_or_else(|| Error::misuse(format!("mesh {} has no {name} {set}", self.record.path)))
+        let path = &self.record.path;
+        let found = self.find(semantic, set);
+        let found = found.ok_or_else(|| Error::misuse(format!("mesh {path} has no {name} {set}")))?;
+        let posed = self.poses || !self.record.streams.iter().any(|s| s.coding == Coding::Bones);
+        match posed || matches!(semantic, Semantic::Uv | Semantic::Colour) {
+            true => Ok(found),
+            false => Err(Error::misuse(format!(
+                "{name} of mesh {path}, which bones move, in a file that was opened without poses (Limits::poses)"
+            ))),
+        }
     }
 
     fn check(&self, out: &[f32], components: usize, name: &str) -> Result<(), Error> {

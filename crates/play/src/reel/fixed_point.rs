@@ -40,7 +40,8 @@ impl Coded {
         }
     }
 
-    fn points(&self) -> usize {
+    /// Number of points.
+    pub fn points(&self) -> usize {
         match self {
             Coded::Soft(s) => s.points(),
             Coded::Skin(s) => s.rig.rest.len(),
@@ -104,10 +105,11 @@ impl FixedPoint {
         let range = i * points..(i + 1) * points;
         let first = self.coded.first();
         match of_frame {
-            Some((words, place)) => for_width!(first.is_wide(), W => {
+            // Without poses there are none.
+            Some((words, place)) if range.end <= place.len => for_width!(first.is_wide(), W => {
                 Points::from(&part::<[W; 4]>(words, place)[range])
             }),
-            None => first.lent(),
+            _ => first.lent(),
         }
     }
 }

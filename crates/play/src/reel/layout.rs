@@ -54,6 +54,15 @@ impl Place {
     }
 }
 
+/// What frames are to hold of what a file may have.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Asked {
+    /// Animated vertex attributes.
+    pub attributes: bool,
+    /// Points that bones move, where they are.
+    pub poses: bool,
+}
+
 /// The places of all values in a frame's buffer; derived from the description.
 pub(crate) struct Layout {
     /// Per node its visibility bit, where that is animated.
@@ -194,9 +203,10 @@ impl Shelf {
         place
     }
 
-    fn stream(&mut self, mesh: &MeshRecord, stream: &StreamRecord) -> Place {
+    fn stream(&mut self, mesh: &MeshRecord, stream: &StreamRecord, asked: Asked) -> Place {
         let word = usize::from(stream.word);
         match stream.coding {
+            Coding::Bones if !asked.poses => self.place(4 * word, 0),
             Coding::FixedPoint | Coding::Bones | Coding::Heights => {
                 self.place(4 * word, fixed_point_parts(stream) * fixed_point_count(mesh, stream))
             }
@@ -207,8 +217,8 @@ impl Shelf {
 
 impl Layout {
     /// Allocates no more than the description has; what it says of sizes is held against limits afterwards.
-    /// Animated attributes have no place without `attributes`.
-    pub fn new(description: &Description, attributes: bool) -> Result<Layout, Corrupt> {
+    /// What is not asked for has no place.
+    pub fn new(description: &Description, asked: Asked) -> Result<Layout, Corrupt> {
         let coded = node_tracks(description)?;
         let mut shelf = Shelf::default();
         let number = |next: &mut u32, there: bool| {
@@ -228,10 +238,10 @@ impl Layout {
         let transforms = shelf.place(size_of::<Transform>(), animated as usize);
         let states = shelf.place(size_of::<i32>(), coded.as_ref().map_or(0, |n| n.words));
         let meshes =
-            (description.meshes.iter()).map(|mesh| MeshLayout::new(mesh, attributes, &mut shelf)).collect();
+            (description.meshes.iter()).map(|mesh| MeshLayout::new(mesh, asked, &mut shelf)).collect();
         let streams = (description.meshes.iter())
             .flat_map(|mesh| (mesh.streams.iter().enumerate()).map(move |(s, stream)| (mesh, s, stream)))
-            .filter(|(mesh, s, _)| attributes || !mesh.is_attribute(*s))
+            .filter(|(mesh, s, _)| asked.attributes || !mesh.is_attribute(*s))
             .map(|(mesh, _, stream)| (mesh, stream));
         let fixed_point = streams.filter(|(_, stream)| stream.coding.has_fixed_point());
         let scratch = fixed_point.map(|(mesh, stream)| fixed_point_scratch(mesh, stream));
@@ -251,11 +261,11 @@ impl Layout {
 }
 
 impl MeshLayout {
-    fn new(mesh: &MeshRecord, attributes: bool, shelf: &mut Shelf) -> MeshLayout {
+    fn new(mesh: &MeshRecord, asked: Asked, shelf: &mut Shelf) -> MeshLayout {
         let of_frame = |s: usize| match mesh.method {
             Method::Static => false,
             Method::Soft | Method::Rigid | Method::Skinned => {
-                mesh.streams[s].animated && (attributes || !mesh.is_attribute(s))
+                mesh.streams[s].animated && (asked.attributes || !mesh.is_attribute(s))
             }
             Method::Fluid => true,
         };
@@ -269,7 +279,9 @@ impl MeshLayout {
                 point: shelf.place(4, if mesh.points > 0 { mesh.vertices as usize } else { 0 }),
             }),
             streams: (mesh.streams.iter().enumerate())
-                .map(|(at, s)| (of_frame(at) && s.coding != Coding::Predicted).then(|| shelf.stream(mesh, s)))
+                .map(|(at, s)| {
+                    (of_frame(at) && s.coding != Coding::Predicted).then(|| shelf.stream(mesh, s, asked))
+                })
                 .collect(),
             states: (mesh.streams.iter().enumerate())
                 .map(|(at, s)| {

@@ -16,6 +16,10 @@ pub struct Limits {
     /// such meshes are as if they had none: these are neither decoded nor held and, in a file that has them
     /// apart (`--attributes-apart`), not even read.
     pub attributes: bool,
+    /// Whether points that parts and bones move are put where they are. Without, frames of such meshes are bones
+    /// and residuals alone ([`crate::raw`]), less to hold and to make, for those who put points there themselves,
+    /// on a graphics card; to ask for their positions, normals or tangents is a misuse.
+    pub poses: bool,
 }
 
 impl Default for Limits {
@@ -26,6 +30,7 @@ impl Default for Limits {
             max_objects: 1 << 24,
             max_memory: 4 << 30,
             attributes: true,
+            poses: true,
         }
     }
 }

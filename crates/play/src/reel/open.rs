@@ -4,7 +4,7 @@
 
 use crate::reel::content::read_chunk;
 use crate::reel::end_states::{MotionWindow, Windows};
-use crate::reel::layout::Layout;
+use crate::reel::layout::{Asked, Layout};
 use crate::reel::limits::Limits;
 use crate::reel::open_file::{Reel, Shared};
 use crate::reel::order::Order;
@@ -64,7 +64,7 @@ impl Reel {
             let chunks = reader.chunks();
             own.push(own_frames(reader.path(), mesh, &order, &mut windows, chunks)?);
         }
-        let layout = Layout::new(&description, limits.attributes)
+        let layout = Layout::new(&description, Asked { attributes: limits.attributes, poses: limits.poses })
             .map_err(|c| error::corrupt(reader.path(), c, "the description"))?;
         let has = |kind: u16| reader.chunks().iter().any(|c| c.kind == kind);
         let memory = memory::Parts {
@@ -94,6 +94,7 @@ impl Reel {
             max_memory: limits.max_memory,
             tables: AtomicU64::new(0),
             attributes: limits.attributes,
+            poses: limits.poses,
             apart,
             statics: Mutex::new(None),
             maps: Mutex::new(None),

@@ -54,6 +54,8 @@ pub(super) struct Shared {
     pub tables: AtomicU64,
     /// [`Limits::attributes`] of the limits it was opened with.
     pub attributes: bool,
+    /// [`Limits::poses`] of them.
+    pub poses: bool,
     /// Units have attributes behind them.
     pub apart: bool,
     pub layout: Layout,
@@ -147,6 +149,11 @@ impl Reel {
     /// Whether animated attributes are decoded ([`super::limits::Limits::attributes`]).
     pub fn has_attributes(&self) -> bool {
         self.shared.attributes
+    }
+
+    /// Whether points that bones move are put where they are ([`super::limits::Limits::poses`]).
+    pub fn has_poses(&self) -> bool {
+        self.shared.poses
     }
 
     /// Whether they lie in chunks of their own, and whether these are read.

@@ -3,22 +3,35 @@
 //!
 //! ```text
 //! position of a vertex    point[of_vertex] · unit + centre                     in f32, of a frame
+//! point that bones move   ⌊Σ weight · matrix · rest⌉ + residual                in f32, then in whole numbers
 //! between two frames      a + (b − a) · blend of the positions of both
 //! ```
 
 use crate::decode::mesh::MeshView;
-use meshreel_codec::each_width;
+use crate::reel::fixed_point::{Coded, handles_in};
+use crate::reel::frame::{Frame, part};
+use crate::reel::layout::BonesLayout;
+use meshreel_codec::for_width;
 pub use meshreel_codec::mesh::normals::lists;
 use meshreel_codec::mesh::normals::lists::NormalLists;
+pub use meshreel_codec::mesh::skin::Matrix;
+use meshreel_codec::mesh::skin::Skin;
 use meshreel_codec::record::Semantic;
 use meshreel_codec::transform::Transform;
 pub use meshreel_codec::{ByWidth, Points};
 
 /// Positions of a frame in whole numbers.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct FixedPointPositions<'a> {
-    /// Per point; the fourth number means nothing.
-    pub points: Points<'a>,
+    /// Number of points.
+    pub count: usize,
+    /// They are of 32 bits, not of 16.
+    pub wide: bool,
+    /// Where they are; the fourth numbers mean nothing. None of points that bones move in a file that was opened
+    /// without poses ([`crate::Limits::poses`]).
+    pub points: Option<Points<'a>>,
+    /// The bones that put them there.
+    pub bones: Option<PointBones<'a>>,
     /// The point of each vertex.
     pub of_vertex: &'a [u32],
     /// Length of one, and where zero is.
@@ -27,10 +40,57 @@ pub struct FixedPointPositions<'a> {
     pub centre: [f32; 3],
 }
 
-impl FixedPointPositions<'_> {
-    /// Number of points.
-    pub fn point_count(&self) -> usize {
-        each_width!(self.points, points => points.len())
+/// Bones of the points of a mesh in one frame, in units of its positions.
+#[derive(Clone, Copy)]
+pub struct PointBones<'a> {
+    skin: &'a Skin,
+    frame: Option<(Frame<'a>, BonesLayout)>,
+}
+
+impl<'a> PointBones<'a> {
+    /// Number of matrices: that of each bone, and one of what does not move.
+    pub fn matrices(&self) -> usize {
+        self.skin.rig.bones() + 1
+    }
+
+    /// Writes the matrices, four columns each. Panics where there is no room for [`PointBones::matrices`].
+    pub fn matrices_into(&self, out: &mut [Matrix]) {
+        let out = &mut out[..self.matrices()];
+        let skin = self.skin;
+        match &self.frame {
+            Some((frame, places)) => {
+                let transforms: &[Transform] = part(frame.words, places.transforms);
+                skin.matrices(&skin.grid, transforms, handles_in(skin, frame.words, places.handles), out);
+            }
+            None => skin.first_matrices(out),
+        }
+    }
+
+    /// Points at rest, by number.
+    pub fn rest(&self) -> &'a [[f32; 3]] {
+        &self.skin.rig.rest
+    }
+
+    /// Matrices that move a point, in the order in which their products with the weights are added; one alone is
+    /// taken as it is.
+    pub fn influences(&self, point: usize) -> impl Iterator<Item = (u32, f32)> + 'a {
+        self.skin.rig.pulls(point)
+    }
+
+    /// Points that have a residual, by number.
+    pub fn with_residual(&self) -> &'a [u32] {
+        &self.skin.rig.coded
+    }
+
+    /// Their residuals: what is added to them, with a sum that wraps.
+    pub fn residuals(&self) -> Option<Points<'a>> {
+        let coded = self.skin.residual.as_ref()?;
+        Some(match &self.frame {
+            Some((frame, places)) => for_width!(coded.first.is_wide(), W => {
+                Points::from(part::<[W; 4]>(frame.words, places.residual))
+            }),
+            None => coded.first.lent(),
+        })
     }
 }
 
@@ -44,12 +104,24 @@ pub struct NormalStates<'a> {
 }
 
 impl<'a> MeshView<'a> {
-    /// Positions in whole numbers, where the mesh has such: of bones what these make of it.
+    /// Positions in whole numbers, where the mesh has such.
     pub fn fixed_point_positions(&self) -> Option<FixedPointPositions<'a>> {
         let stream = self.find(Semantic::Position, 0)?;
         let (part, points) = self.fixed_point_part(stream)?;
-        let grid = part.coded.grid();
-        Some(FixedPointPositions { points, of_vertex: &part.places, unit: grid.unit, centre: grid.centre })
+        let (grid, first) = (part.coded.grid(), part.coded.first());
+        let bones = match &part.coded {
+            Coded::Skin(skin) => Some(PointBones { skin, frame: self.bones_frame() }),
+            Coded::Soft(_) => None,
+        };
+        Some(FixedPointPositions {
+            count: part.coded.points(),
+            wide: first.is_wide(),
+            points,
+            bones,
+            of_vertex: &part.places,
+            unit: grid.unit,
+            centre: grid.centre,
+        })
     }
 
     /// The stream of tangent frames, or that of normals.

@@ -195,6 +195,11 @@ impl Rig {
             .filter(|&(bone, weight)| bone < self.bones() && weight > 0.0)
     }
 
+    /// Matrices of a point and their weights as they are added up, that of what does not move among them.
+    pub fn pulls(&self, v: usize) -> impl Iterator<Item = (u32, f32)> + '_ {
+        self.pulls_of(v).iter().map(|pull| (pull.bone, pull.weight))
+    }
+
     /// Whether bones move the same points in the same way, to the bit.
     #[cfg(feature = "encode")]
     pub fn moves_as(&self, other: &Rig) -> bool {

@@ -342,7 +342,8 @@ impl Skin {
         Some((0..self.rig.rest.len()).map(most).collect())
     }
 
-    fn first_matrices(&self, out: &mut [Matrix]) {
+    /// [`Skin::matrices`] of frame 0.
+    pub fn first_matrices(&self, out: &mut [Matrix]) {
         let transforms = vec![Transform::IDENTITY; self.bones.rigid as usize];
         self.matrices(&self.grid, &transforms, self.first_handles(), out);
     }
