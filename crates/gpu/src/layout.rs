@@ -5,7 +5,7 @@ use meshreel::{Attribute, Error, Format, VertexChannel};
 /// A vertex buffer that the last pass writes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct VertexLayout {
-    /// Bytes from a vertex to the next: a multiple of 4.
+    /// Bytes from a vertex to the next: a multiple of 4. 0: see [`VertexLayout::pulled`].
     pub stride: usize,
     /// What a vertex has, each at a multiple of 4 bytes. See [`formats`] for what is possible.
     pub attributes: Vec<Attribute>,
@@ -20,6 +20,22 @@ impl VertexLayout {
             out.stride += format.size();
         }
         out
+    }
+
+    /// No vertices are written: the caller's vertex shader fetches them ([`crate::shaders::pull`]), and reads of
+    /// what the passes make this much.
+    pub fn pulled(asked: &[VertexChannel]) -> VertexLayout {
+        let attribute = |&what: &VertexChannel| Attribute {
+            what,
+            format: formats(what).first().copied().unwrap_or(Format::F32x3),
+            offset: 0,
+        };
+        VertexLayout { stride: 0, attributes: asked.iter().map(attribute).collect() }
+    }
+
+    /// Whether vertices are fetched, not written.
+    pub fn is_pulled(&self) -> bool {
+        self.stride == 0
     }
 
     /// All that can be written, each in its plain format.
@@ -100,7 +116,12 @@ impl VertexLayout {
     /// Misuse where something does not fit.
     pub fn check(&self) -> Result<(), Error> {
         let refuse = |what: String| Err(Error::misuse(what));
-        if self.stride == 0 || !self.stride.is_multiple_of(4) || self.stride / 4 >= NOWHERE as usize {
+        if self.is_pulled() {
+            let unknown = self.attributes.iter().find(|a| formats(a.what).is_empty());
+            return unknown
+                .map_or(Ok(()), |a| refuse(format!("{:?} is not made on a graphics card", a.what)));
+        }
+        if !self.stride.is_multiple_of(4) || self.stride / 4 >= NOWHERE as usize {
             return refuse(format!("a vertex of {} bytes: a multiple of 4 is needed", self.stride));
         }
         let mut taken = vec![false; self.words()];
@@ -158,7 +179,6 @@ mod tests {
         assert!(VertexLayout::default().check().is_ok());
         let attribute = |what, format, offset| Attribute { what, format, offset };
         for (stride, attributes) in [
-            (0, vec![]),
             (18, vec![]),
             (12, vec![attribute(VertexChannel::Position, Format::F32x4, 0)]),
             (12, vec![attribute(VertexChannel::Position, Format::U16x4, 0)]),
@@ -174,5 +194,6 @@ mod tests {
         ] {
             assert!(VertexLayout { stride, attributes }.check().is_err());
         }
+        assert!(VertexLayout::pulled(&[VertexChannel::Normal]).check().is_ok());
     }
 }

@@ -12,6 +12,7 @@
 //! ```
 
 pub mod fixed;
+pub mod instances;
 pub mod layout;
 pub mod params;
 pub mod plan;

@@ -127,6 +127,14 @@ impl ReelPlan {
     }
 }
 
+/// Workgroups of so many threads for some items, in two dimensions where one is not enough: threads beyond the last
+/// item do nothing. None without items.
+pub(crate) fn groups(items: u32, group: u32) -> Option<[u32; 2]> {
+    let all = items.div_ceil(group);
+    let x = all.min(MOST_GROUPS);
+    (all > 0).then(|| [x, all.div_ceil(x)])
+}
+
 impl MeshPlan {
     /// The shaders that it needs.
     pub fn variant(&self) -> &Variant {
@@ -154,13 +162,15 @@ impl MeshPlan {
         layout: &VertexLayout,
         group: u32,
     ) -> impl Iterator<Item = Dispatch> + 'a {
+        let pulled = layout.is_pulled();
         let asked = |what| layout.find(what).is_some();
         let tangents = asked(meshreel::VertexChannel::Tangent);
         let normals = tangents || asked(meshreel::VertexChannel::Normal);
         let wanted = move |pass: &Pass| match pass {
             Pass::Normals => normals,
             Pass::Tangents => tangents,
-            Pass::Points | Pass::Vertices => true,
+            Pass::Points => true,
+            Pass::Vertices => !pulled,
         };
         let passes = Pass::ALL.into_iter().filter(move |pass| self.variant().has(*pass) && wanted(pass));
         passes.filter_map(move |pass| {
@@ -170,10 +180,7 @@ impl MeshPlan {
                 Pass::Tangents => params.classes,
                 Pass::Vertices => params.vertices,
             };
-            let all = items.div_ceil(group);
-            // Two dimensions where one is not enough; threads beyond the last item do nothing.
-            let x = all.min(MOST_GROUPS);
-            (all > 0).then(|| Dispatch { pass, groups: [x, all.div_ceil(x)] })
+            Some(Dispatch { pass, groups: groups(items, group)? })
         })
     }
 }

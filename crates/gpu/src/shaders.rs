@@ -163,16 +163,20 @@ pub fn constants(variant: &Variant, layout: &VertexLayout, group: u32) -> Vec<(&
     out
 }
 
-/// The text of the shader: the format's constants, parameters, code.
-///
-/// | binding | type | content |
-/// |---|---|---|
-/// | 0 | uniform, with an offset | [`crate::params::Params`] |
-/// | 1 | storage, read | ring |
-/// | 2 | storage, read | fixed words of the mesh |
-/// | 3 | storage | points, normals and tangents between the passes |
-/// | 4 | storage | vertices |
-pub fn wgsl() -> String {
+/// Where the shader is bound: group and how the buffer between passes is used.
+fn bindings(group: u32, scratch: &str) -> String {
+    let all = [
+        ("uniform", "p: Params"),
+        ("storage, read", "ring: array<u32>"),
+        ("storage, read", "fixed: array<u32>"),
+        (scratch, "scratch: array<u32>"),
+    ];
+    let line = |(at, (space, what))| format!("@group({group}) @binding({at}) var<{space}> {what};\n");
+    (0..).zip(all).map(line).collect()
+}
+
+/// Constants of the format, parameters, bindings, and what a vertex is made of.
+fn core(group: u32, scratch: &str) -> String {
     let list = |values: &[f32]| values.iter().map(|v| format!("{v:?}")).collect::<Vec<_>>().join(", ");
     let mut text = format!("const HALF_EXPONENT = {HALF_EXPONENT}u;\n");
     for (name, values) in [("ROUGH_ROOT", &ROUGH_ROOT[..]), ("ARC", &ARC[..]), ("ROUGH_ARC", &ROUGH_ARC[..])]
@@ -181,5 +185,27 @@ pub fn wgsl() -> String {
     }
     text += &format!("const SMALLEST = {SMALLEST:?};\nconst LARGEST = {LARGEST:?};\n");
     text += params::WGSL;
+    text += &bindings(group, scratch);
     text + include_str!("shaders/mesh.wgsl")
+}
+
+/// The text of the passes.
+///
+/// | binding of group 0 | type | content |
+/// |---|---|---|
+/// | 0 | uniform, with an offset | [`crate::params::Params`] |
+/// | 1 | storage, read | ring |
+/// | 2 | storage, read | fixed words of the mesh |
+/// | 3 | storage | points, normals and tangents between the passes |
+/// | 4 | storage | vertices |
+pub fn wgsl() -> String {
+    let vertices = "@group(0) @binding(4) var<storage, read_write> vertex_words: array<u32>;\n";
+    core(0, "storage, read_write") + vertices + include_str!("shaders/passes.wgsl")
+}
+
+/// The text of a function `vertex_of(number) -> Vertex` for the caller's own vertex shader, which fetches what the
+/// passes before the last have made: bindings 0 to 3 as in [`wgsl`], of a group of the caller's choice, all read only.
+/// Its constants are [`Variant::constants`].
+pub fn pull(group: u32) -> String {
+    core(group, "storage, read")
 }

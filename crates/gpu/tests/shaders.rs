@@ -1,28 +1,54 @@
 //! The shader is valid WGSL, with the entry points, constants and layouts that the plan says, without an adapter.
 
+use meshreel_gpu::instances::{self, InstancePass};
 use meshreel_gpu::shaders::{Normals, Positions, Tangents, Variant, Weights};
 use meshreel_gpu::{Pass, VertexLayout, params, shaders};
 
+fn parsed(text: &str) -> naga::Module {
+    naga::front::wgsl::parse_str(text).unwrap_or_else(|e| panic!("{}", e.emit_to_string(text)))
+}
+
 fn module() -> naga::Module {
-    let text = shaders::wgsl();
-    naga::front::wgsl::parse_str(&text).unwrap_or_else(|e| panic!("{}", e.emit_to_string(&text)))
+    parsed(&shaders::wgsl())
+}
+
+/// Valid with what WebGPU has at its core (`pack2x16float` is part of that), and within its number of buffers.
+fn check(module: &naga::Module) {
+    let flags = naga::valid::ValidationFlags::all();
+    let capabilities = naga::valid::Capabilities::SHADER_FLOAT16_IN_FLOAT32;
+    naga::valid::Validator::new(flags, capabilities).validate(module).unwrap();
+    let storage = |space| matches!(space, naga::AddressSpace::Storage { .. });
+    assert!(module.global_variables.iter().filter(|(_, v)| storage(v.space)).count() <= 8);
 }
 
 #[test]
 fn e20_the_shader_is_valid_within_default_limits() {
     let module = module();
-    // What WebGPU has at its core: `pack2x16float` is part of that.
-    let flags = naga::valid::ValidationFlags::all();
-    naga::valid::Validator::new(flags, naga::valid::Capabilities::SHADER_FLOAT16_IN_FLOAT32)
-        .validate(&module)
-        .unwrap();
+    check(&module);
     for pass in Pass::ALL {
         let entry = module.entry_points.iter().find(|e| e.name == pass.entry()).unwrap();
         assert_eq!(entry.stage, naga::ShaderStage::Compute);
     }
     assert_eq!(module.entry_points.len(), Pass::ALL.len());
-    let storage = |space| matches!(space, naga::AddressSpace::Storage { .. });
-    assert!(module.global_variables.iter().filter(|(_, v)| storage(v.space)).count() <= 8);
+}
+
+#[test]
+fn e20_vertices_can_be_fetched_in_a_vertex_shader() {
+    let draw = "@vertex fn draw(@builtin(vertex_index) v: u32, @builtin(instance_index) i: u32) -> @builtin(position) vec4f
+        { return vec4f(instance_point(instance_of(i), vertex_of(v).position) + vec3f(sprite_corner(v), 0.0), 1.0); }";
+    check(&parsed(&(shaders::pull(0) + &instances::pull(1) + draw)));
+}
+
+#[test]
+fn f07_the_passes_of_instances_are_valid_within_default_limits() {
+    let module = parsed(instances::wgsl());
+    check(&module);
+    for pass in InstancePass::ALL {
+        assert!(module.entry_points.iter().any(|e| e.name == pass.entry()));
+    }
+    let (_, view) = module.types.iter().find(|(_, t)| t.name.as_deref() == Some("View")).unwrap();
+    let naga::TypeInner::Struct { span, .. } = &view.inner else { panic!("a structure") };
+    assert_eq!(*span as usize, size_of::<instances::View>());
 }
 
 #[test]

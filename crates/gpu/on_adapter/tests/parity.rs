@@ -40,7 +40,10 @@ fn e20_a_card_gives_what_its_twin_gives() {
         let plan = ReelPlan::new(&reel, |m| first.mesh(m)).unwrap();
         let view = FrameView::between(&first, &second, 0.0, Pace::default()).unwrap();
         let start = Decoded { first: &first, second: &second, view };
-        let mut gpu = GpuReel::new(&device, &mut shaders, &start, layout.clone(), Budget::default()).unwrap();
+        let budget = Budget { previous: true, ..Budget::default() };
+        let mut gpu = GpuReel::new(&device, &mut shaders, &start, layout.clone(), budget).unwrap();
+        let mut output = gpu.output(&device, &shaders);
+        let mut before: Vec<Option<Vec<u8>>> = vec![None; plan.meshes.len()];
         // Ulps of the extent, degrees, the rest.
         let (mut positions, mut angles, mut others) = (0.0f32, 0.0f64, 0.0f32);
         for (frame, blend) in [(0, 0.0), (0, 0.5), (frames / 2, 0.3), (frames - 1, 0.0)] {
@@ -49,7 +52,7 @@ fn e20_a_card_gives_what_its_twin_gives() {
             let view = FrameView::between(&first, &second, blend, Pace { span: 0.5, speed: 1.0 }).unwrap();
             let shown = Decoded { first: &first, second: &second, view };
             let mut encoder = device.create_command_encoder(&Default::default());
-            let done = gpu.update(&shaders, &queue, &mut encoder, &shown).unwrap();
+            let done = gpu.update(&shaders, &queue, &mut encoder, &mut [(&mut output, &shown)]).unwrap();
             queue.submit([encoder.finish()]);
             assert!(done.frames <= 2);
             let mut room = Room::default();
@@ -60,8 +63,8 @@ fn e20_a_card_gives_what_its_twin_gives() {
             for node in 0..reel.description().nodes.len() {
                 let Some(mesh) = view.mesh(node).filter(|_| view.visible(node)) else { continue };
                 let (number, count) = (mesh.number(), mesh.vertex_count());
-                assert_eq!(gpu.vertex_count(number) as usize, count);
-                if gpu.shown(number) != Some((mesh.frames(), mesh.blend())) {
+                assert_eq!(output.vertex_count(number) as usize, count);
+                if output.shown(number) != Some((mesh.frames(), mesh.blend())) {
                     // It is about to vanish, and another node that has the mesh is not.
                     assert!(!mesh.blends());
                     continue;
@@ -78,7 +81,12 @@ fn e20_a_card_gives_what_its_twin_gives() {
                 bound.normals(&mut scratch);
                 bound.tangents(&mut scratch);
                 bound.vertices(&layout, &scratch, &mut out);
-                let got = read(&device, &queue, gpu.vertices(number), (count * layout.stride) as u64);
+                let got = read(&device, &queue, output.vertices(number), (count * layout.stride) as u64);
+                // What was there before the update is still there.
+                let last = output.previous_vertices(number);
+                if let Some(before) = before[number].replace(got.clone()).filter(|b| b.len() == got.len()) {
+                    assert!(read(&device, &queue, last, got.len() as u64) == before);
+                }
                 let got: &[f32] = bytemuck::cast_slice(&got);
                 let want: &[f32] = bytemuck::cast_slice(&out);
                 let extent =
@@ -93,13 +101,23 @@ fn e20_a_card_gives_what_its_twin_gives() {
                     let [a, b] = [got[15], want[15]].map(|v| v.to_bits().to_le_bytes());
                     assert!(a.iter().zip(b).all(|(a, b)| a.abs_diff(b) <= 1), "colours {a:?} {b:?}");
                 }
-                let indices =
-                    read(&device, &queue, gpu.indices(number), 4 * u64::from(gpu.index_count(number)));
-                assert_eq!(bytemuck::cast_slice::<u8, u32>(&indices), mesh.indices());
+                let all = |range: std::ops::Range<u32>| {
+                    let bytes = read(&device, &queue, output.indices(number), 4 * u64::from(range.end));
+                    bytemuck::cast_slice::<u8, u32>(&bytes)[range.start as usize..].to_vec()
+                };
+                if mesh.is_fluid() {
+                    assert_eq!(all(0..output.index_count(number)), mesh.indices());
+                } else {
+                    assert_eq!(gpu.level(number, 0), Some(0..output.index_count(number)));
+                    assert_eq!(all(0..output.index_count(number)), mesh.indices_by_visibility());
+                    let last = mesh.lods() - 1;
+                    let level = gpu.level(number, last).unwrap();
+                    assert!(last == 0 || all(level) == mesh.lod(last).indices);
+                }
             }
             // The same moment again costs nothing.
             let mut encoder = device.create_command_encoder(&Default::default());
-            let again = gpu.update(&shaders, &queue, &mut encoder, &shown).unwrap();
+            let again = gpu.update(&shaders, &queue, &mut encoder, &mut [(&mut output, &shown)]).unwrap();
             assert_eq!((again.frames, again.dispatches, again.bytes), (0, 0, 0));
         }
         println!(

@@ -1,9 +1,8 @@
 
-// One shader for all methods: decoded frames as they lie in the ring -> vertices in the caller's layout, object
-// space. Pipelines are made by override constants; what a mesh does not have is folded away. Normals and tangents
-// are those of the moment between two frames, as docs/FORMAT/mesh.md defines them; sums may round otherwise.
+// What a vertex is made of, for all methods: decoded frames as they lie in the ring -> a vertex in object space.
+// Pipelines are made by override constants; what a mesh does not have is folded away. Normals and tangents are those
+// of the moment between two frames, as docs/FORMAT/mesh.md defines them; sums may round otherwise.
 
-override GROUP: u32 = 256u;
 override POSITIONS: u32 = 0u; // points of 16 bits, points of 32 bits, codes of vertices, bones
 override WIDE_POINTS: u32 = 0u;  // of points that bones move: 32 bits, one bone each, residuals, put in place by a pass
 override ONE_BONE: u32 = 0u;
@@ -15,32 +14,15 @@ override TANGENTS: u32 = 0u;  // none, static factors, projected corners, turned
 override LARGE: u32 = 0u;     // polygons of five corners and more
 override UVS: u32 = 0u;       // none, fixed, in slots
 override COLOURS: u32 = 0u;
-override STRIDE: u32 = 5u;
-override POSITION_AT: u32 = 0xffffu;
-override POSITION_FORMAT: u32 = 0u; // f32x3, f32x4
-override NORMAL_AT: u32 = 0xffffu;
-override NORMAL_FORMAT: u32 = 0u;   // f32x3, octahedral i16x2
-override TANGENT_AT: u32 = 0xffffu;
-override TANGENT_FORMAT: u32 = 0u;  // f32x4, octahedral i16x4
-override UV_AT: u32 = 0xffffu;
-override UV_FORMAT: u32 = 0u;       // f32x2, f16x2
-override COLOUR_AT: u32 = 0xffffu;
-override COLOUR_FORMAT: u32 = 0u;   // u8x4
-override VELOCITY_AT: u32 = 0xffffu;
-override VELOCITY_FORMAT: u32 = 0u; // f32x3
 
 const PI = 3.14159265358979;
 const MIRRORED = 0x80000000u;
 
-@group(0) @binding(0) var<uniform> p: Params;
-@group(0) @binding(1) var<storage, read> ring: array<u32>;
-@group(0) @binding(2) var<storage, read> fixed: array<u32>;
-@group(0) @binding(3) var<storage, read_write> scratch: array<u32>;
-@group(0) @binding(4) var<storage, read_write> vertex_words: array<u32>;
 
 fn fixed_f(at: u32) -> f32 { return bitcast<f32>(fixed[at]); }
 fn fixed_3(at: u32) -> vec3f { return vec3f(fixed_f(at), fixed_f(at + 1u), fixed_f(at + 2u)); }
 fn ring_f(at: u32) -> f32 { return bitcast<f32>(ring[at]); }
+fn scratch_3(at: u32) -> vec3f { return bitcast<vec3f>(vec3u(scratch[at], scratch[at + 1u], scratch[at + 2u])); }
 fn low(word: u32) -> i32 { return extractBits(bitcast<i32>(word), 0u, 16u); }
 fn high(word: u32) -> i32 { return bitcast<i32>(word) >> 16u; }
 
@@ -229,99 +211,6 @@ fn large_vector(polygon: u32, corner: u32) -> vec3f {
   return m * interior(angle_of(cosine), cosine, dot(cross(f, e), m));
 }
 
-fn number(wg: vec3u, groups: vec3u, thread: u32) -> u32 { return (wg.x + wg.y * groups.x) * GROUP + thread; }
-
-fn keep(at: u32, v: vec3u) {
-  scratch[at] = v.x;
-  scratch[at + 1u] = v.y;
-  scratch[at + 2u] = v.z;
-}
-fn scratch_3(at: u32) -> vec3f { return bitcast<vec3f>(vec3u(scratch[at], scratch[at + 1u], scratch[at + 2u])); }
-
-@compute @workgroup_size(GROUP)
-fn points(@builtin(workgroup_id) wg: vec3u, @builtin(num_workgroups) groups: vec3u, @builtin(local_invocation_index) thread: u32) {
-  let i = number(wg, groups, thread);
-  if (i >= p.points) { return; }
-  keep(p.scratch_points + 3u * i, bitcast<vec3u>(moved_point(p.first, i)));
-  if (p.second != p.first) { keep(p.scratch_points + 3u * (p.points + i), bitcast<vec3u>(moved_point(p.second, i))); }
-}
-
-@compute @workgroup_size(GROUP)
-fn normals(@builtin(workgroup_id) wg: vec3u, @builtin(num_workgroups) groups: vec3u, @builtin(local_invocation_index) thread: u32) {
-  let g = number(wg, groups, thread);
-  if (g >= p.groups) { return; }
-  var n: vec3f;
-  if (NORMALS == 4u) {
-    n = unit_or(turned_by(fixed[p.group_bones + g], fixed_3(p.group_rest + 3u * g)), vec3f(0.0, 0.0, 1.0));
-  } else {
-    var sum = vec3f(0.0);
-    let end = fixed[p.corner_ends + g];
-    for (var k = start_of(p.corner_ends, g); k < end; k += 1u) { sum += corner_vector(p.corners + 4u * k); }
-    if (LARGE == 1u) {
-      let last = fixed[p.large_ends + g];
-      for (var k = start_of(p.large_ends, g); k < last; k += 1u) {
-        let at = p.large_corners + 2u * k;
-        sum += large_vector(fixed[at], fixed[at + 1u]);
-      }
-    }
-    n = unit_or(sum, vec3f(0.0, 0.0, 1.0)) * p.side;
-  }
-  let a = ring[p.first + p.states + g];
-  let b = ring[p.second + p.states + g];
-  if (a != 0u || b != 0u) {
-    let start = vec2f(f32(low(a)), f32(high(a)));
-    let half_state = (start + (vec2f(f32(low(b)), f32(high(b))) - start) * p.blend) * (p.step * 0.5);
-    if (dot(half_state, half_state) > 0.0) {
-      let own = point(fixed[p.anchors + 2u * g]);
-      let x = first_axis(edge(point(fixed[p.anchors + 2u * g + 1u]), own), n);
-      let turn = rotation_of(dot(half_state, half_state));
-      n = n * turn.x + (x * (half_state.x * turn.y) + cross(n, x) * (half_state.y * turn.y));
-    }
-  }
-  keep(p.scratch_normals + 3u * g, bitcast<vec3u>(n));
-}
-
-@compute @workgroup_size(GROUP)
-fn tangents(@builtin(workgroup_id) wg: vec3u, @builtin(num_workgroups) groups: vec3u, @builtin(local_invocation_index) thread: u32) {
-  let c = number(wg, groups, thread);
-  if (c >= p.classes) { return; }
-  let g = fixed[p.class_groups + c];
-  let n = scratch_3(p.scratch_normals + 3u * g);
-  var sum = vec3f(0.0);
-  if (TANGENTS == 3u) {
-    sum = turned_by(fixed[p.class_bones + c], fixed_3(p.class_rest + 3u * c));
-  } else {
-    let own = point(fixed[p.class_points + c]);
-    let end = fixed[p.sum_ends + c];
-    for (var k = start_of(p.sum_ends, c); k < end; k += 1u) {
-      if (TANGENTS == 1u) {
-        let at = p.sums + 2u * k;
-        sum += edge(point(fixed[at]), own) * fixed_f(at + 1u);
-      } else {
-        let at = p.sums + 4u * k;
-        let whole_e = edge(point(fixed[at]), own);
-        let whole_f = edge(point(fixed[at + 1u]), own);
-        let e = whole_e - n * dot(whole_e, n);
-        let f = whole_f - n * dot(whole_f, n);
-        let gradient = e * fixed_f(at + 2u) + f * fixed_f(at + 3u);
-        let cosine = (dot(e, f) * inverse_root(dot(e, e))) * inverse_root(dot(f, f));
-        sum += gradient * (angle_of(cosine) * rough_inverse_root(dot(gradient, gradient)));
-      }
-    }
-    let last = fixed[p.long_ends + c];
-    for (var k = start_of(p.long_ends, c); k < last; k += 1u) {
-      let at = p.long_sums + 2u * k;
-      sum += edge(point(fixed[at]), own) * fixed_f(at + 1u);
-    }
-  }
-  var t = flat_part(sum, n);
-  if (t.w == 0.0) {
-    let own = point(fixed[p.anchors + 2u * g]);
-    t = vec4f(first_axis(edge(point(fixed[p.anchors + 2u * g + 1u]), own), n), 1.0);
-  }
-  keep(p.scratch_tangents + 3u * c, bitcast<vec3u>(t.xyz));
-}
-
 fn octahedral_point(code: vec2u) -> vec3f {
   let half = f32(p.half);
   var xy = (min(vec2f(code), vec2f(2.0 * half)) - half) / half;
@@ -339,12 +228,6 @@ fn quaternion(slot: u32, v: u32) -> vec4f {
   let half = f32(p.half);
   let q = min(vec4f(f32(short(at, v)), f32(short(at, n + v)), f32(short(at, 2u * n + v)), f32(short(at, 3u * n + v))), vec4f(2.0 * half)) - half;
   return select(q, vec4f(0.0, 0.0, 0.0, 1.0), all(q == vec4f(0.0)));
-}
-
-fn fold(n: vec3f) -> vec2f {
-  var xy = n.xy / (abs(n.x) + abs(n.y) + abs(n.z));
-  if (n.z < 0.0) { xy = (1.0 - abs(xy.yx)) * select(vec2f(1.0), vec2f(-1.0), xy < vec2f(0.0)); }
-  return xy;
 }
 
 struct Frame { normal: vec3f, tangent: vec3f, sign: f32 }
@@ -368,7 +251,7 @@ fn frame_of(v: u32) -> Frame {
     out.tangent = vec3f(1.0 - 2.0 * (q.y * q.y + q.z * q.z), 2.0 * (q.x * q.y + q.w * q.z), 2.0 * (q.x * q.z - q.w * q.y));
   } else if (NORMALS >= 3u) {
     out.normal = scratch_3(p.scratch_normals + 3u * fixed[p.vertex_groups + v]);
-    if (TANGENTS != 0u && TANGENT_AT != 0xffffu) {
+    if (TANGENTS != 0u) {
       let class_word = fixed[p.vertex_classes + v];
       out.sign = select(1.0, -1.0, (class_word & MIRRORED) != 0u);
       out.tangent = scratch_3(p.scratch_tangents + 3u * (class_word & ~MIRRORED));
@@ -387,73 +270,37 @@ fn frame_of(v: u32) -> Frame {
   return out;
 }
 
-fn put(at: u32, x: f32) { vertex_words[at] = bitcast<u32>(x); }
-fn put_3(at: u32, v: vec3f) {
-  put(at, v.x);
-  put(at + 1u, v.y);
-  put(at + 2u, v.z);
-}
+struct Vertex { position: vec3f, velocity: vec3f, normal: vec3f, tangent: vec3f, sign: f32, uv: vec2f, colour: vec4f }
 
-@compute @workgroup_size(GROUP)
-fn vertices(@builtin(workgroup_id) wg: vec3u, @builtin(num_workgroups) groups: vec3u, @builtin(local_invocation_index) thread: u32) {
-  let v = number(wg, groups, thread);
-  if (v >= p.vertices) { return; }
-  let out = p.out + STRIDE * v;
-  if (POSITION_AT != 0xffffu || VELOCITY_AT != 0xffffu) {
-    var i = v;
-    if (POSITIONS != 2u) { i = fixed[p.vertex_points + v]; }
-    let unit = vec3f(p.unit_x, p.unit_y, p.unit_z);
-    let centre = vec3f(p.centre_x, p.centre_y, p.centre_z);
-    let a = vec3f(point_in(p.first, i)) * unit + centre;
-    let b = vec3f(point_in(p.second, i)) * unit + centre;
-    if (POSITION_AT != 0xffffu) {
-      put_3(out + POSITION_AT, a + (b - a) * p.blend);
-      if (POSITION_FORMAT == 1u) { put(out + POSITION_AT + 3u, 1.0); }
-    }
-    if (VELOCITY_AT != 0xffffu) { put_3(out + VELOCITY_AT, (b - a) * p.per_second); }
+// Vertex v of the mesh at the moment, in object space. What is not used of it is not computed.
+fn vertex_of(v: u32) -> Vertex {
+  var out: Vertex;
+  var i = v;
+  if (POSITIONS != 2u) { i = fixed[p.vertex_points + v]; }
+  let unit = vec3f(p.unit_x, p.unit_y, p.unit_z);
+  let centre = vec3f(p.centre_x, p.centre_y, p.centre_z);
+  let a = vec3f(point_in(p.first, i)) * unit + centre;
+  let b = vec3f(point_in(p.second, i)) * unit + centre;
+  out.position = a + (b - a) * p.blend;
+  out.velocity = (b - a) * p.per_second;
+  let frame = frame_of(v);
+  out.normal = frame.normal;
+  out.tangent = frame.tangent;
+  out.sign = frame.sign;
+  if (UVS == 1u) {
+    out.uv = vec2f(fixed_f(p.uvs + 2u * v), fixed_f(p.uvs + 2u * v + 1u));
+  } else if (UVS == 2u) {
+    let c = p.first + p.slot_uvs + 2u * v;
+    let d = p.second + p.slot_uvs + 2u * v;
+    let start = vec2f(ring_f(c), ring_f(c + 1u));
+    out.uv = start + (vec2f(ring_f(d), ring_f(d + 1u)) - start) * p.blend;
   }
-  if (NORMAL_AT != 0xffffu || TANGENT_AT != 0xffffu) {
-    let frame = frame_of(v);
-    if (NORMAL_AT != 0xffffu) {
-      if (NORMAL_FORMAT == 0u) { put_3(out + NORMAL_AT, frame.normal); }
-      else { vertex_words[out + NORMAL_AT] = pack2x16snorm(fold(frame.normal)); }
-    }
-    if (TANGENT_AT != 0xffffu) {
-      if (TANGENT_FORMAT == 0u) {
-        put_3(out + TANGENT_AT, frame.tangent);
-        put(out + TANGENT_AT + 3u, frame.sign);
-      } else {
-        vertex_words[out + TANGENT_AT] = pack2x16snorm(fold(frame.tangent));
-        vertex_words[out + TANGENT_AT + 1u] = pack2x16snorm(vec2f(frame.sign, 0.0));
-      }
-    }
+  out.colour = vec4f(1.0);
+  if (COLOURS == 1u) {
+    out.colour = unpack4x8unorm(fixed[p.colours + v]);
+  } else if (COLOURS == 2u) {
+    let c = unpack4x8unorm(ring[p.first + p.slot_colours + v]);
+    out.colour = c + (unpack4x8unorm(ring[p.second + p.slot_colours + v]) - c) * p.blend;
   }
-  if (UV_AT != 0xffffu) {
-    var uv = vec2f(0.0);
-    if (UVS == 1u) {
-      uv = vec2f(fixed_f(p.uvs + 2u * v), fixed_f(p.uvs + 2u * v + 1u));
-    } else if (UVS == 2u) {
-      let a = p.first + p.slot_uvs + 2u * v;
-      let b = p.second + p.slot_uvs + 2u * v;
-      uv = vec2f(ring_f(a), ring_f(a + 1u));
-      uv += (vec2f(ring_f(b), ring_f(b + 1u)) - uv) * p.blend;
-    }
-    if (UV_FORMAT == 0u) {
-      put(out + UV_AT, uv.x);
-      put(out + UV_AT + 1u, uv.y);
-    } else {
-      vertex_words[out + UV_AT] = pack2x16float(uv);
-    }
-  }
-  if (COLOUR_AT != 0xffffu) {
-    var colour = 0xffffffffu;
-    if (COLOURS == 1u) {
-      colour = fixed[p.colours + v];
-    } else if (COLOURS == 2u) {
-      let a = unpack4x8unorm(ring[p.first + p.slot_colours + v]);
-      let b = unpack4x8unorm(ring[p.second + p.slot_colours + v]);
-      colour = pack4x8unorm(a + (b - a) * p.blend);
-    }
-    vertex_words[out + COLOUR_AT] = colour;
-  }
+  return out;
 }

@@ -1,0 +1,88 @@
+//! Instances on a card: which are drawn, and how, against the same on the CPU.
+
+use meshreel::policy::Lens;
+use meshreel_gpu::instances::{DRAW_WORDS, Level, Model, ModelChoice, Palette, View};
+use meshreel_gpu::wgpu::Instances;
+use meshreel_gpu_on_adapter::{device, read};
+
+fn view(eye: [f32; 3]) -> View {
+    // Looks along −z.
+    let (near, far) = (0.1, 400.0);
+    let mut clip = [
+        [1.0, 0.0, 0.0, 0.0],
+        [0.0, 1.0, 0.0, 0.0],
+        [0.0, 0.0, far / (near - far), -1.0],
+        [0.0, 0.0, near * far / (near - far), 0.0],
+    ];
+    for k in 0..4 {
+        clip[3][k] -= (0..3).map(|c| clip[c][k] * eye[c]).sum::<f32>();
+    }
+    View::new(&clip, eye, &Lens { angle: std::f32::consts::FRAC_PI_2, height: 1000.0 })
+}
+
+#[test]
+fn f07_f08_what_is_drawn_of_a_cloud_is_what_the_cpu_says() {
+    let Some((device, queue, _)) = device() else {
+        println!("skipped: no graphics adapter");
+        return;
+    };
+    let level = |first: u32, error: f32| Level { indices: [first, 36], base_vertex: 7, error };
+    let model = |centre, levels, sprite| Model { centre, radius: 1.5, levels, sprite };
+    let palette = Palette(vec![
+        model([0.0; 3], vec![level(0, 0.0), level(36, 0.02), level(72, 0.3)], true),
+        model([0.5, -1.0, 2.0], vec![level(108, 0.0), level(144, 0.1)], false),
+        model([0.0; 3], vec![level(180, 0.0)], true),
+    ]);
+    // Some are of no size.
+    let choice = ModelChoice::Random { seed: 3 };
+    let float = |i: usize, k: u32| (i as u32).wrapping_mul(2_654_435_761).rotate_left(7 * k) as f32 / 4.3e9;
+    let count = 70_000;
+    let worlds: Vec<[[f32; 4]; 3]> = (0..count)
+        .map(|i| {
+            let scale = if i % 97 == 0 { 0.0 } else { 0.1 + float(i, 1) };
+            let (sin, cos) = (6.3 * float(i, 2)).sin_cos();
+            let at = [float(i, 3), float(i, 4), float(i, 5)].map(|v| 500.0 * v - 250.0);
+            [
+                [scale * cos, -scale * sin, 0.0, at[0]],
+                [scale * sin, scale * cos, 0.0, at[1]],
+                [0.0, 0.0, scale, at[2]],
+            ]
+        })
+        .collect();
+    let models: Vec<u32> = (0..count).map(|i| choice.of(i, 3)).collect();
+    let mut instances = Instances::new(&device, &palette, count).unwrap();
+    instances.place(&queue, &worlds, &models).unwrap();
+    assert!(instances.place(&queue, &worlds, &models[1..]).is_err());
+    let draws = palette.draws().count();
+    for eye in [[0.0; 3], [10.0, -20.0, 240.0], [0.0, 0.0, -1000.0]] {
+        let view = view(eye);
+        let mut encoder = device.create_command_encoder(&Default::default());
+        instances.update(&queue, &mut encoder, &view);
+        queue.submit([encoder.finish()]);
+        let mut wanted = vec![Vec::new(); draws];
+        for (i, (world, model)) in (0..).zip(worlds.iter().zip(&models)) {
+            if let Some(draw) = palette.choose(&view, world, *model) {
+                wanted[draw as usize].push(i);
+            }
+        }
+        let words = |buffer, count: usize| -> Vec<u32> {
+            bytemuck::cast_slice(&read(&device, &queue, buffer, 4 * count as u64)).to_vec()
+        };
+        let arguments = words(instances.arguments(0).0, DRAW_WORDS * draws);
+        let listed = words(instances.listed(), count);
+        let mut at = 0;
+        let mut differ = 0;
+        for (draw, wanted) in wanted.iter().enumerate() {
+            let own = arguments[DRAW_WORDS * draw + 1] as usize;
+            let mut found: Vec<u32> = listed[at..at + own].to_vec();
+            found.sort_unstable();
+            differ += found.iter().filter(|i| wanted.binary_search(i).is_err()).count();
+            differ += wanted.iter().filter(|i| found.binary_search(i).is_err()).count();
+            at += own;
+        }
+        println!("{at} of {count} are drawn in {draws} draws; {differ} otherwise than on the CPU");
+        assert!(at > 0 || eye[2] < -400.0);
+        // At a border a last bit may decide.
+        assert!(differ <= 4);
+    }
+}

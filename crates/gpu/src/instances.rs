@@ -1,0 +1,380 @@
+//! A few models on a cloud of transforms: what of each is seen, at which level of detail, as a sprite or not at all,
+//! decided on the card and drawn indirectly.
+//!
+//! ```text
+//! clear     a thread a draw       no instances yet
+//! choose    a thread an instance  outside of the picture, too small, a sprite, or a level; counts it
+//! starts    one thread            where the instances of each draw begin in the list
+//! place     a thread an instance  writes its number there
+//! ```
+//!
+//! The draws lie one after the other: of each model its levels, finest first, then its sprite where it may be one. A
+//! level is right where its error is at most [`View::pixels`] of the picture, as [`meshreel::policy::LodDistances`]
+//! has it; from [`meshreel::policy::INSTANCES`] equal draws on this is what pays.
+
+use crate::words::Words;
+use meshreel::Error;
+use meshreel::policy::Lens;
+
+/// A level of detail of a model.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Level {
+    /// First index and number of indices in the caller's index buffer.
+    pub indices: [u32; 2],
+    /// What is added to each index.
+    pub base_vertex: i32,
+    /// How far it is from the finest, in the model's units; 0 of that.
+    pub error: f32,
+}
+
+/// What instances may be.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Model {
+    /// Middle of a ball around it, in its own space.
+    pub centre: [f32; 3],
+    /// See `centre`.
+    pub radius: f32,
+    /// Finest first.
+    pub levels: Vec<Level>,
+    /// It is drawn as a square of four vertices where it is small.
+    pub sprite: bool,
+}
+
+/// Models, by number.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Palette(pub Vec<Model>);
+
+/// Which model each instance is.
+#[derive(Debug, Clone, Copy)]
+pub enum ModelChoice<'a> {
+    /// Any, the same for the same seed and number of the instance.
+    Random {
+        /// Another one gives another choice.
+        seed: u64,
+    },
+    /// These numbers; a number beyond the last model is the last.
+    Numbers(&'a [u32]),
+    /// Values of an attribute: the nearest number.
+    Values(&'a [f32]),
+}
+
+impl ModelChoice<'_> {
+    /// The model of an instance among so many.
+    pub fn of(&self, instance: usize, models: u32) -> u32 {
+        let last = models.saturating_sub(1);
+        match self {
+            ModelChoice::Random { seed } => {
+                // Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014.
+                let mut z = seed.wrapping_add((instance as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+                z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+                z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+                ((u128::from(z ^ (z >> 31)) * u128::from(models)) >> 64) as u32
+            }
+            ModelChoice::Numbers(numbers) => numbers.get(instance).map_or(0, |number| *number).min(last),
+            ModelChoice::Values(values) => {
+                values.get(instance).map_or(0, |value| value.round().max(0.0) as u32).min(last)
+            }
+        }
+    }
+}
+
+/// From where instances are seen, and what of them is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+pub struct View {
+    /// Planes of the picture's edges, of unit length, positive inside.
+    pub planes: [[f32; 4]; 6],
+    /// Where the eye is.
+    pub eye: [f32; 3],
+    /// Pixels that a unit takes at a distance of one.
+    pub pixels_at_one: f32,
+    /// Errors of levels may be so many pixels.
+    pub pixels: f32,
+    /// Balls of a smaller radius, in pixels, are sprites.
+    pub sprite_below: f32,
+    /// Balls of a smaller radius are not drawn.
+    pub nothing_below: f32,
+    /// Number of instances.
+    pub instances: u32,
+    /// Number of draws.
+    pub draws: u32,
+    /// Fills up to whole vectors.
+    pub spare: [u32; 3],
+}
+
+impl View {
+    /// Through a projection, world to clip space by columns, depth from 0 to 1.
+    pub fn new(clip: &[[f32; 4]; 4], eye: [f32; 3], lens: &Lens) -> View {
+        let row = |r: usize| [0, 1, 2, 3].map(|c| clip[c][r]);
+        let [x, y, z, w] = [0, 1, 2, 3].map(row);
+        let sum = |a: [f32; 4], b: [f32; 4], s: f32| std::array::from_fn(|k| a[k] + s * b[k]);
+        let planes = [sum(w, x, 1.0), sum(w, x, -1.0), sum(w, y, 1.0), sum(w, y, -1.0), z, sum(w, z, -1.0)];
+        let unit = |plane: [f32; 4]| {
+            let length = (plane[0] * plane[0] + plane[1] * plane[1] + plane[2] * plane[2]).sqrt();
+            // That of a far plane at infinity: everything is on its inner side.
+            if length > 0.0 { plane.map(|v| v / length) } else { [0.0, 0.0, 0.0, 1.0] }
+        };
+        View {
+            planes: planes.map(unit),
+            eye,
+            pixels_at_one: lens.pixels_at_one(),
+            pixels: 1.0,
+            sprite_below: 4.0,
+            nothing_below: 0.5,
+            instances: 0,
+            draws: 0,
+            spare: [0; 3],
+        }
+    }
+}
+
+/// Words of an indirect draw.
+pub const DRAW_WORDS: usize = 5;
+/// Where no draw is.
+pub const NOT_DRAWN: u32 = u32::MAX;
+/// Corners of a sprite: a strip of two triangles.
+const CORNERS: u32 = 4;
+
+/// A draw of the palette.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PaletteDraw {
+    /// Which model.
+    pub model: u32,
+    /// Which of its levels; none: its sprite.
+    pub level: Option<u32>,
+}
+
+impl Palette {
+    /// The draws in their order.
+    pub fn draws(&self) -> impl Iterator<Item = PaletteDraw> + '_ {
+        (0..).zip(&self.0).flat_map(|(model, own)| {
+            let levels = (0..own.levels.len() as u32).map(Some);
+            levels.chain(own.sprite.then_some(None)).map(move |level| PaletteDraw { model, level })
+        })
+    }
+
+    /// Misuse of models without levels or with a radius that is none.
+    pub fn check(&self) -> Result<(), Error> {
+        let bad = |m: &Model| m.levels.is_empty() || !(m.radius.is_finite() && m.radius >= 0.0);
+        match self.0.iter().position(bad) {
+            _ if self.0.is_empty() => Err(Error::misuse("instances without models")),
+            Some(at) => Err(Error::misuse(format!("model {at} has no level, or a radius that is none"))),
+            None => Ok(()),
+        }
+    }
+
+    /// Words of the models, then the error of each draw.
+    pub fn words(&self) -> Vec<u32> {
+        let (mut words, mut first) = (Words::default(), 0);
+        for model in &self.0 {
+            let levels = model.levels.len() as u32;
+            words.put_floats(model.centre.into_iter().chain([model.radius]));
+            words.put([first, levels, u32::from(model.sprite), 0]);
+            first += levels + u32::from(model.sprite);
+        }
+        for PaletteDraw { model, level } in self.draws() {
+            let error = level.map_or(0.0, |level| self.0[model as usize].levels[level as usize].error);
+            words.put_floats([error]);
+        }
+        words.0
+    }
+
+    /// Words of the indirect draws before anything is counted; sprites are drawn without indices.
+    pub fn draw_words(&self) -> Vec<u32> {
+        let words = |draw: PaletteDraw| match draw.level {
+            Some(level) => {
+                let level = &self.0[draw.model as usize].levels[level as usize];
+                [level.indices[1], 0, level.indices[0], level.base_vertex as u32, 0]
+            }
+            None => [CORNERS, 0, 0, 0, 0],
+        };
+        self.draws().flat_map(words).collect()
+    }
+
+    /// What of an instance is drawn, on the CPU: the draw's number. Rows of `world` are those of a 3 × 4 matrix.
+    pub fn choose(&self, view: &View, world: &[[f32; 4]; 3], model: u32) -> Option<u32> {
+        let (before, others) = self.0.split_at((model as usize).min(self.0.len().checked_sub(1)?));
+        let model = others.first()?;
+        let draws = |model: &Model| model.levels.len() as u32 + u32::from(model.sprite);
+        let (first, levels) = (before.iter().map(draws).sum::<u32>(), model.levels.len());
+        let centre = model.centre;
+        let place = world.map(|r| r[0] * centre[0] + r[1] * centre[1] + r[2] * centre[2] + r[3]);
+        let column = |c: usize| world.iter().map(|row| row[c] * row[c]).sum::<f32>();
+        let scale = column(0).max(column(1)).max(column(2)).sqrt();
+        let radius = model.radius * scale;
+        let inside = |p: &[f32; 4]| p[0] * place[0] + p[1] * place[1] + p[2] * place[2] + p[3] >= -radius;
+        if !view.planes.iter().all(inside) {
+            return None;
+        }
+        let away: f32 = place.iter().zip(view.eye).map(|(p, e)| (p - e) * (p - e)).sum();
+        let distance = away.sqrt();
+        let pixels = radius * view.pixels_at_one;
+        if pixels <= view.nothing_below * distance {
+            return None;
+        }
+        if model.sprite && pixels < view.sprite_below * distance {
+            return Some(first + levels as u32);
+        }
+        let nearest = (distance - radius).max(0.0);
+        let fits = |level: &Level| level.error * scale * view.pixels_at_one <= view.pixels * nearest;
+        let level = model.levels.iter().skip(1).rposition(fits).map_or(0, |at| at + 1);
+        Some(first + level as u32)
+    }
+}
+
+/// An entry point. They are run in this order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum InstancePass {
+    /// A thread a draw.
+    Clear,
+    /// A thread an instance.
+    Choose,
+    /// One thread.
+    Starts,
+    /// A thread an instance.
+    Place,
+}
+
+impl InstancePass {
+    /// All of them, in order.
+    pub const ALL: [InstancePass; 4] =
+        [InstancePass::Clear, InstancePass::Choose, InstancePass::Starts, InstancePass::Place];
+
+    /// The name of the entry point.
+    pub fn entry(self) -> &'static str {
+        match self {
+            InstancePass::Clear => "clear",
+            InstancePass::Choose => "choose",
+            InstancePass::Starts => "starts_of_draws",
+            InstancePass::Place => "place",
+        }
+    }
+
+    /// Threads that have something to do.
+    pub fn threads(self, view: &View) -> u32 {
+        match self {
+            InstancePass::Clear => view.draws,
+            InstancePass::Starts => 1,
+            InstancePass::Choose | InstancePass::Place => view.instances,
+        }
+    }
+}
+
+/// The text of the passes.
+///
+/// | binding of group 0 | type | content |
+/// |---|---|---|
+/// | 0 | uniform | [`View`] |
+/// | 1 | storage, read | [`Palette::words`] |
+/// | 2 | storage, read | transforms: 12 floats an instance, rows of a 3 × 4 matrix |
+/// | 3 | storage, read | the model of each |
+/// | 4 | storage | [`Palette::draw_words`] |
+/// | 5 | storage | per draw where its instances begin, and how many are placed |
+/// | 6 | storage | the draw of each instance |
+/// | 7 | storage | numbers of instances, draw by draw |
+pub fn wgsl() -> &'static str {
+    include_str!("shaders/instances.wgsl")
+}
+
+/// The text of functions for the caller's vertex shader, bound to a group of its choice:
+///
+/// | binding | type | content |
+/// |---|---|---|
+/// | 0 | uniform, with an offset | the number of the draw |
+/// | 1 | storage, read | starts: binding 5 of the passes |
+/// | 2 | storage, read | numbers of instances: their binding 7 |
+/// | 3 | storage, read | transforms: their binding 2 |
+///
+/// `instance_of(instance_index)` is the number of the instance, `instance_point(number, p)` and
+/// `instance_vector(number, v)` take something from its model to the world, `sprite_corner(vertex_index)` is a
+/// corner of a sprite, −1 … 1.
+pub fn pull(group: u32) -> String {
+    include_str!("shaders/instance_pull.wgsl").replace("@group(0)", &format!("@group({group})"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn palette() -> Palette {
+        let level = |first: u32, error: f32| Level { indices: [first, 6], base_vertex: 0, error };
+        let model = |levels: Vec<Level>, sprite| Model { centre: [0.0; 3], radius: 1.0, levels, sprite };
+        Palette(vec![
+            model(vec![level(0, 0.0), level(6, 0.01), level(12, 0.1)], true),
+            model(vec![level(18, 0.0)], false),
+        ])
+    }
+
+    /// Looks along −z from the origin.
+    fn view() -> View {
+        let lens = Lens { angle: std::f32::consts::FRAC_PI_2, height: 1000.0 };
+        let (near, far) = (0.1, 1000.0);
+        let clip = [
+            [1.0, 0.0, 0.0, 0.0],
+            [0.0, 1.0, 0.0, 0.0],
+            [0.0, 0.0, far / (near - far), -1.0],
+            [0.0, 0.0, near * far / (near - far), 0.0],
+        ];
+        View::new(&clip, [0.0; 3], &lens)
+    }
+
+    fn at(z: f32, scale: f32) -> [[f32; 4]; 3] {
+        [[scale, 0.0, 0.0, 0.0], [0.0, scale, 0.0, 0.0], [0.0, 0.0, scale, z]]
+    }
+
+    #[test]
+    fn f08_levels_sprites_and_nothing_by_distance() {
+        let (palette, view) = (palette(), view());
+        let chosen = |z: f32| palette.choose(&view, &at(z, 1.0), 0);
+        // A unit at a distance of one takes 500 pixels: errors are a pixel at distances of 5 and 50 from the ball.
+        assert_eq!(chosen(-3.0), Some(0));
+        assert_eq!(chosen(-5.9), Some(0));
+        assert_eq!(chosen(-6.1), Some(1));
+        assert_eq!(chosen(-50.9), Some(1));
+        assert_eq!(chosen(-51.1), Some(2));
+        assert_eq!(chosen(-124.0), Some(2));
+        assert_eq!(chosen(-126.0), Some(3));
+        assert_eq!(chosen(-999.0), Some(3));
+        assert_eq!(chosen(-1002.0), None);
+        // Half as large, half as far.
+        assert_eq!(palette.choose(&view, &at(-62.4, 0.5), 0), Some(2));
+        assert_eq!(palette.choose(&view, &at(-62.6, 0.5), 0), Some(3));
+        // Without a sprite the level stays, until it is less than half a pixel.
+        assert_eq!(palette.choose(&view, &at(-900.0, 1.0), 1), Some(4));
+        assert_eq!(palette.choose(&view, &at(-900.0, 0.5), 1), None);
+        // What is no size is nothing, and behind the eye or beside the picture too.
+        assert_eq!(palette.choose(&view, &at(-3.0, 0.0), 0), None);
+        assert_eq!(palette.choose(&view, &at(f32::NAN, 1.0), 0), None);
+        assert_eq!(chosen(3.0), None);
+        let mut beside = at(-10.0, 1.0);
+        beside[0][3] = 12.0;
+        assert_eq!(palette.choose(&view, &beside, 0), None);
+        beside[0][3] = 11.0;
+        assert_eq!(palette.choose(&view, &beside, 0), Some(1));
+    }
+
+    #[test]
+    fn f07_models_by_number_value_and_chance() {
+        assert_eq!(ModelChoice::Numbers(&[0, 2, 9]).of(2, 3), 2);
+        assert_eq!(ModelChoice::Numbers(&[0]).of(5, 3), 0);
+        assert_eq!(ModelChoice::Values(&[-3.0, 1.4, f32::NAN, 1e9]).of(1, 3), 1);
+        let all = |seed| (0..3000).map(|i| ModelChoice::Random { seed }.of(i, 3)).collect::<Vec<_>>();
+        assert_eq!(all(7), all(7));
+        assert_ne!(all(7), all(8));
+        for model in 0..3 {
+            let count = all(7).iter().filter(|own| **own == model).count();
+            assert!((900..1100).contains(&count), "{count}");
+        }
+    }
+
+    #[test]
+    fn c13_draws_follow_each_other() {
+        let palette = palette();
+        assert!(palette.check().is_ok());
+        assert!(Palette::default().check().is_err());
+        let levels: Vec<_> = palette.draws().map(|draw| (draw.model, draw.level)).collect();
+        assert_eq!(levels, [(0, Some(0)), (0, Some(1)), (0, Some(2)), (0, None), (1, Some(0))]);
+        assert_eq!(palette.draw_words()[3 * DRAW_WORDS..], [4, 0, 0, 0, 0, 6, 0, 18, 0, 0]);
+        assert_eq!(palette.words().len(), 2 * 8 + 5);
+    }
+}

@@ -1,0 +1,41 @@
+//! Where frames come from.
+
+use meshreel::{DecodedFrame, FrameDecoder, FrameView, MeshView, Shown};
+
+/// Where frames come from: what an instance shows, or two decoders.
+pub trait Frames {
+    /// Both frames as one view.
+    fn view(&self) -> FrameView<'_>;
+    /// A mesh in the first frame, or in the second.
+    fn mesh(&self, second: bool, mesh: usize) -> MeshView<'_>;
+}
+
+impl Frames for Shown {
+    fn view(&self) -> FrameView<'_> {
+        Shown::view(self)
+    }
+    fn mesh(&self, second: bool, mesh: usize) -> MeshView<'_> {
+        let frame: DecodedFrame<'_> = if second { self.second() } else { self.first() };
+        frame.mesh(mesh)
+    }
+}
+
+/// Two decoders of one file, and how far between their frames.
+#[derive(Clone, Copy)]
+pub struct Decoded<'a> {
+    /// At blend 0.
+    pub first: &'a FrameDecoder,
+    /// At blend 1.
+    pub second: &'a FrameDecoder,
+    /// The view of both.
+    pub view: FrameView<'a>,
+}
+
+impl Frames for Decoded<'_> {
+    fn view(&self) -> FrameView<'_> {
+        self.view
+    }
+    fn mesh(&self, second: bool, mesh: usize) -> MeshView<'_> {
+        if second { self.second.mesh(mesh) } else { self.first.mesh(mesh) }
+    }
+}

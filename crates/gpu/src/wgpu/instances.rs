@@ -1,0 +1,167 @@
+//! Instances on the card.
+
+use crate::instances::{self, DRAW_WORDS, InstancePass, Palette, PaletteDraw, View};
+use crate::plan::{GROUP, groups};
+use crate::wgpu::{CARD, bind, buffer, layout, module, pipeline};
+use meshreel::Error;
+use std::path::Path;
+use wgpu::util::{BufferInitDescriptor, DeviceExt};
+
+/// Bytes from the number of a draw to the next: WebGPU's largest alignment.
+const DRAW_STRIDE: usize = 256;
+
+/// A palette of models on a cloud of transforms.
+pub struct Instances {
+    draws: Vec<PaletteDraw>,
+    /// Numbers before anything is counted.
+    most: usize,
+    count: u32,
+    group: u32,
+    passes: Vec<(InstancePass, wgpu::ComputePipeline)>,
+    bindings: wgpu::BindGroup,
+    view: wgpu::Buffer,
+    transforms: wgpu::Buffer,
+    models: wgpu::Buffer,
+    arguments: wgpu::Buffer,
+    listed: wgpu::Buffer,
+    pulled_layout: wgpu::BindGroupLayout,
+    pulled: wgpu::BindGroup,
+}
+
+impl Instances {
+    /// Room for so many instances of a palette. Misuse of a palette that is none; limit where they do not fit into a
+    /// binding of the device.
+    pub fn new(device: &wgpu::Device, palette: &Palette, most: usize) -> Result<Instances, Error> {
+        palette.check()?;
+        let storage = wgpu::BufferUsages::STORAGE;
+        let draws: Vec<PaletteDraw> = palette.draws().collect();
+        let words = |words: usize| 4 * words.max(1) as u64;
+        let limit = device.limits().max_storage_buffer_binding_size;
+        if words(12 * most) > limit {
+            let what = format!("transforms of {most} instances");
+            return Err(Error::limit(Path::new(CARD), what, words(12 * most), limit));
+        }
+        let init = |contents: &[u32], usage| {
+            let contents = bytemuck::cast_slice(contents);
+            device.create_buffer_init(&BufferInitDescriptor {
+                label: Some("meshreel draws"),
+                contents,
+                usage,
+            })
+        };
+        let uniform = wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST;
+        let view = buffer(device, "meshreel view", size_of::<View>() as u64, uniform);
+        let copied = storage | wgpu::BufferUsages::COPY_DST;
+        let read = storage | wgpu::BufferUsages::COPY_SRC;
+        let transforms = buffer(device, "meshreel transforms", words(12 * most), copied);
+        let models = buffer(device, "meshreel models", words(most), copied);
+        let arguments = init(&palette.draw_words(), read | wgpu::BufferUsages::INDIRECT);
+        let starts = buffer(device, "meshreel starts", words(2 * draws.len()), read);
+        let chosen = buffer(device, "meshreel chosen", words(most), storage);
+        let visible = buffer(device, "meshreel visible", words(most), read);
+        let palette = init(&palette.words(), storage);
+        let written = [false, false, false, true, true, true, true];
+        let bindings = layout(device, wgpu::ShaderStages::COMPUTE, false, &written);
+        let (pipelines, text) = module(device, instances::wgsl().into(), &bindings);
+        let pass = |pass: InstancePass| {
+            let constants = [("GROUP", f64::from(GROUP))];
+            (pass, pipeline(device, (&pipelines, &text), pass.entry(), &constants))
+        };
+        let buffers = [&view, &palette, &transforms, &models, &arguments, &starts, &chosen, &visible];
+        let mut numbers = vec![0u32; draws.len() * DRAW_STRIDE / 4];
+        numbers.chunks_mut(DRAW_STRIDE / 4).zip(0..).for_each(|(words, draw)| words[0] = draw);
+        let numbers = init(&numbers, wgpu::BufferUsages::UNIFORM);
+        let pulled_layout = layout(device, wgpu::ShaderStages::VERTEX, true, &[false; 3]);
+        let pulled = bind(device, &pulled_layout, 16, &[&numbers, &starts, &visible, &transforms]);
+        Ok(Instances {
+            most,
+            count: 0,
+            group: GROUP,
+            passes: InstancePass::ALL.map(pass).into(),
+            bindings: bind(device, &bindings, size_of::<View>(), &buffers),
+            view,
+            transforms,
+            models,
+            arguments,
+            listed: visible,
+            pulled_layout,
+            pulled,
+            draws,
+        })
+    }
+
+    /// Puts instances where they are: rows of 3 × 4 matrices, and the model of each. Misuse where there are more than
+    /// there is room for, or not as many of both.
+    pub fn place(
+        &mut self,
+        queue: &wgpu::Queue,
+        worlds: &[[[f32; 4]; 3]],
+        models: &[u32],
+    ) -> Result<(), Error> {
+        if worlds.len() > self.most || models.len() != worlds.len() {
+            let (worlds, models, most) = (worlds.len(), models.len(), self.most);
+            return Err(Error::misuse(format!(
+                "{worlds} transforms and {models} models of {most} instances"
+            )));
+        }
+        queue.write_buffer(&self.transforms, 0, bytemuck::cast_slice(worlds));
+        queue.write_buffer(&self.models, 0, bytemuck::cast_slice(models));
+        self.count = worlds.len() as u32;
+        Ok(())
+    }
+
+    /// Records what finds out which of them are seen, and how.
+    pub fn update(&self, queue: &wgpu::Queue, encoder: &mut wgpu::CommandEncoder, view: &View) {
+        let view = View { instances: self.count, draws: self.draws.len() as u32, ..*view };
+        queue.write_buffer(&self.view, 0, bytemuck::bytes_of(&view));
+        let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
+            label: Some("meshreel instances"),
+            timestamp_writes: None,
+        });
+        pass.set_bind_group(0, &self.bindings, &[]);
+        for (which, pipeline) in &self.passes {
+            let threads = which.threads(&view);
+            if let Some([x, y]) = groups(threads, if threads == 1 { 1 } else { self.group }) {
+                pass.set_pipeline(pipeline);
+                pass.dispatch_workgroups(x, y, 1);
+            }
+        }
+    }
+
+    /// The draws, in their order; the caller binds the vertices and indices of each one's model.
+    pub fn draws(&self) -> &[PaletteDraw] {
+        &self.draws
+    }
+
+    /// Arguments of indirect draws, and the first byte of those of a draw.
+    pub fn arguments(&self, draw: usize) -> (&wgpu::Buffer, u64) {
+        (&self.arguments, (4 * DRAW_WORDS * draw) as u64)
+    }
+
+    /// Numbers of the instances that are drawn, draw by draw.
+    pub fn listed(&self) -> &wgpu::Buffer {
+        &self.listed
+    }
+
+    /// The layout of [`Instances::pulled`], for the caller's pipelines.
+    pub fn pulled_layout(&self) -> &wgpu::BindGroupLayout {
+        &self.pulled_layout
+    }
+
+    /// What [`instances::pull`] reads in the caller's vertex shader, and the offset for a draw.
+    pub fn pulled(&self, draw: usize) -> (&wgpu::BindGroup, u32) {
+        (&self.pulled, (DRAW_STRIDE * draw) as u32)
+    }
+
+    /// Draws what is seen of one: the caller has set the pipeline and, unless it is a sprite, vertices and indices.
+    /// `group` is where [`Instances::pulled`] goes.
+    pub fn draw(&self, pass: &mut wgpu::RenderPass<'_>, group: u32, draw: usize) {
+        let (arguments, at) = self.arguments(draw);
+        let (bindings, offset) = self.pulled(draw);
+        pass.set_bind_group(group, bindings, &[offset]);
+        match self.draws[draw].level {
+            Some(_) => pass.draw_indexed_indirect(arguments, at),
+            None => pass.draw_indirect(arguments, at),
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! The executor for wgpu: on the caller's device, in the caller's encoder, within WebGPU's default limits.
+//!
+//! ```text
+//! Shaders      once a device: pipelines, made when a mesh first needs them
+//! GpuReel      a file on the card: fixed words, a ring of frames, vertices and indices of each mesh
+//! update       uploads what is new, and records the passes of all meshes that changed
+//! Instances    a palette of models on a cloud of transforms: what is seen of it, as indirect draws
+//! ```
+//!
+//! What is written to the ring is ordered by the queue: nothing that was submitted before sees it. A device that is
+//! lost takes all of these with it: they are made again on the next one from the same decoded frames.
+
+mod frames;
+mod instances;
+mod reel;
+mod shaders;
+
+pub use frames::{Decoded, Frames};
+pub use instances::Instances;
+pub use reel::{Budget, GpuReel, Output, Update};
+pub use shaders::Shaders;
+
+/// What limits are of, where no file is.
+const CARD: &str = "graphics card";
+
+fn buffer(device: &wgpu::Device, label: &str, size: u64, usage: wgpu::BufferUsages) -> wgpu::Buffer {
+    device.create_buffer(&wgpu::BufferDescriptor {
+        label: Some(label),
+        size,
+        usage,
+        mapped_at_creation: false,
+    })
+}
+
+/// A layout of bindings that compute shaders or, read only, vertex shaders see: `uniform` tells whether the first
+/// one, a uniform, has an offset; then storage buffers, those that are written.
+fn layout(
+    device: &wgpu::Device,
+    visibility: wgpu::ShaderStages,
+    has_dynamic_offset: bool,
+    written: &[bool],
+) -> wgpu::BindGroupLayout {
+    let entry = |binding, ty, has_dynamic_offset| wgpu::BindGroupLayoutEntry {
+        binding,
+        visibility,
+        ty: wgpu::BindingType::Buffer { ty, has_dynamic_offset, min_binding_size: None },
+        count: None,
+    };
+    let mut entries = vec![entry(0, wgpu::BufferBindingType::Uniform, has_dynamic_offset)];
+    entries.extend((1..).zip(written).map(|(binding, &written)| {
+        entry(binding, wgpu::BufferBindingType::Storage { read_only: !written }, false)
+    }));
+    device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
+        label: Some("meshreel"),
+        entries: &entries,
+    })
+}
+
+/// Buffers to that layout; of the uniform `size` bytes are seen at a time.
+fn bind(
+    device: &wgpu::Device,
+    layout: &wgpu::BindGroupLayout,
+    size: usize,
+    buffers: &[&wgpu::Buffer],
+) -> wgpu::BindGroup {
+    let entry = |(binding, buffer)| wgpu::BindGroupEntry {
+        binding,
+        resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding {
+            buffer,
+            offset: 0,
+            size: (binding == 0).then(|| wgpu::BufferSize::new(size as u64)).flatten(),
+        }),
+    };
+    let entries: Vec<_> = (0..).zip(buffers.iter().copied()).map(entry).collect();
+    device.create_bind_group(&wgpu::BindGroupDescriptor {
+        label: Some("meshreel"),
+        layout,
+        entries: &entries,
+    })
+}
+
+/// A pipeline of an entry point with its constants.
+fn pipeline(
+    device: &wgpu::Device,
+    (layout, module): (&wgpu::PipelineLayout, &wgpu::ShaderModule),
+    entry: &str,
+    constants: &[(&str, f64)],
+) -> wgpu::ComputePipeline {
+    device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+        label: Some(entry),
+        layout: Some(layout),
+        module,
+        entry_point: Some(entry),
+        compilation_options: wgpu::PipelineCompilationOptions { constants, ..Default::default() },
+        cache: None,
+    })
+}
+
+/// A module of a text, and the layout of its pipelines.
+fn module(
+    device: &wgpu::Device,
+    text: String,
+    bindings: &wgpu::BindGroupLayout,
+) -> (wgpu::PipelineLayout, wgpu::ShaderModule) {
+    let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
+        label: Some("meshreel"),
+        source: wgpu::ShaderSource::Wgsl(text.into()),
+    });
+    let layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+        label: Some("meshreel"),
+        bind_group_layouts: &[Some(bindings)],
+        immediate_size: 0,
+    });
+    (layout, module)
+}

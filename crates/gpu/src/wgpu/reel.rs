@@ -1,0 +1,382 @@
+//! A file on the card, and what is made of it for a moment.
+
+use crate::layout::VertexLayout;
+use crate::params::{SIZE, STRIDE};
+use crate::plan::{Dispatch, Moment, ReelPlan, Sizes};
+use crate::ring::{Place, Ring};
+use crate::shaders::Pass;
+use crate::slot::Room;
+use crate::wgpu::shaders::PipelineKey;
+use crate::wgpu::{CARD, Frames, Shaders, bind, buffer};
+use meshreel::record::Method;
+use meshreel::{Error, MeshFrame, MeshView};
+use std::ops::Range;
+use std::path::Path;
+use wgpu::util::{BufferInitDescriptor, DeviceExt};
+
+/// What a file may take of the card.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Budget {
+    /// Bytes of its ring: at least two frames for each output.
+    pub ring: u64,
+    /// Outputs keep the vertices of the moment before, for motion vectors.
+    pub previous: bool,
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Budget { ring: 64 << 20, previous: false }
+    }
+}
+
+/// What of a mesh all outputs share.
+struct MeshBuffers {
+    fixed: wgpu::Buffer,
+    /// Of a mesh whose triangles do not change: those of each level of detail, one behind the other.
+    indices: Option<wgpu::Buffer>,
+    levels: Vec<Range<u32>>,
+    /// The most indices of a frame.
+    most_indices: u32,
+    pipelines: Vec<(Pass, PipelineKey)>,
+    /// Nodes that have it.
+    nodes: Vec<usize>,
+}
+
+/// A file on the card: what no frame changes, and a ring of frames.
+pub struct GpuReel {
+    plan: ReelPlan,
+    layout: VertexLayout,
+    budget: Budget,
+    frames: Ring,
+    ring: wgpu::Buffer,
+    meshes: Vec<MeshBuffers>,
+    staging: Vec<u32>,
+    room: Room,
+    dispatches: Vec<(usize, usize, Dispatch)>,
+}
+
+/// A mesh of an output.
+struct OutputMesh {
+    /// Those of now and, if they are kept, of the moment before; each with its bindings.
+    vertices: Vec<(wgpu::Buffer, wgpu::BindGroup)>,
+    /// Which of them is of now.
+    now: usize,
+    /// Whether the other one is of the moment before; else nothing has moved.
+    moved: bool,
+    pulled: Option<wgpu::BindGroup>,
+    indices: wgpu::Buffer,
+    index_count: u32,
+    vertex_count: u32,
+    /// What its vertices show: the frames, and the bits of the blend.
+    shown: Option<([u32; 2], u32)>,
+}
+
+/// The vertices of a file at a moment. All instances that show the same one share it.
+pub struct Output {
+    params: wgpu::Buffer,
+    meshes: Vec<OutputMesh>,
+}
+
+/// What an update did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Update {
+    /// Frames that were uploaded, and bytes in all.
+    pub frames: u32,
+    /// Bytes that went to the card.
+    pub bytes: u64,
+    /// Dispatches that were recorded.
+    pub dispatches: u32,
+    /// Meshes that needed no work: they show what they showed.
+    pub unchanged: u32,
+}
+
+impl GpuReel {
+    /// Makes what all outputs of a file share; `frames` are any of it. Limit where the ring is too small for two
+    /// frames or a mesh too large for a binding of the device, misuse where the layout is not possible.
+    pub fn new(
+        device: &wgpu::Device,
+        shaders: &mut Shaders,
+        frames: &dyn Frames,
+        layout: VertexLayout,
+        budget: Budget,
+    ) -> Result<GpuReel, Error> {
+        layout.check()?;
+        let view = frames.view();
+        let plan = ReelPlan::new(view.reel(), |mesh| frames.mesh(false, mesh))?;
+        let limits = device.limits();
+        let most = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size);
+        let slot = (4 * plan.slot_words as u64).max(4);
+        let slots = (budget.ring.min(most) / slot).min(256) as usize;
+        if slots < 2 {
+            let what = format!("two frames of {slot} bytes in the ring");
+            return Err(Error::limit(Path::new(CARD), what, 2 * slot, budget.ring.min(most)));
+        }
+        let storage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST;
+        let ring = buffer(device, "meshreel ring", slots as u64 * slot, storage);
+        let mut meshes: Vec<MeshBuffers> = Vec::with_capacity(plan.meshes.len());
+        for (number, mesh) in plan.meshes.iter().enumerate() {
+            let bytes = 4 * (mesh.fixed.vertices * layout.words()) as u64;
+            let largest = bytes.max(4 * mesh.fixed.words.len() as u64).max(4 * mesh.scratch as u64);
+            if largest > most {
+                let what = format!("a binding for mesh {number}");
+                return Err(Error::limit(Path::new(CARD), what, largest, most));
+            }
+            let passes = Pass::ALL.into_iter().filter(|pass| mesh.variant().has(*pass));
+            let passes = passes.filter(|pass| *pass != Pass::Vertices || !layout.is_pulled());
+            let pipelines: Vec<_> = passes.map(|pass| (pass, shaders.key(pass, mesh, &layout))).collect();
+            pipelines.iter().for_each(|(_, key)| shaders.make(device, key));
+            meshes.push(MeshBuffers::new(device, &mesh.fixed.words, &frames.mesh(false, number), pipelines));
+        }
+        for (node, record) in view.reel().description().nodes.iter().enumerate() {
+            if let Some(mesh) = record.mesh {
+                meshes[mesh as usize].nodes.push(node);
+            }
+        }
+        let staging = vec![0; plan.slot_words];
+        let (frames, room, dispatches) = (Ring::new(slots), Room::default(), Vec::new());
+        Ok(GpuReel { plan, layout, budget, frames, ring, meshes, staging, room, dispatches })
+    }
+
+    /// Room for the vertices of a moment.
+    pub fn output(&self, device: &wgpu::Device, shaders: &Shaders) -> Output {
+        let uniform = wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST;
+        let count = self.meshes.len().max(1);
+        let params = buffer(device, "meshreel parameters", (count * STRIDE) as u64, uniform);
+        let storage = wgpu::BufferUsages::STORAGE;
+        let copied = wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST;
+        let mesh = |(own, plan): (&MeshBuffers, &crate::MeshPlan)| {
+            let scratch = buffer(device, "meshreel scratch", 4 * plan.scratch as u64, storage);
+            let bytes = (4 * (plan.fixed.vertices * self.layout.words()) as u64).max(4);
+            let shared = [&params, &self.ring, &own.fixed, &scratch];
+            let one = || {
+                let usage = wgpu::BufferUsages::VERTEX | storage | copied;
+                let vertices = buffer(device, "meshreel vertices", bytes, usage);
+                let [a, b, c, d] = shared;
+                let bindings = bind(device, &shaders.bindings, SIZE, &[a, b, c, d, &vertices]);
+                (vertices, bindings)
+            };
+            let pulled = || bind(device, &shaders.pulled, SIZE, &shared);
+            let usage = wgpu::BufferUsages::INDEX | copied;
+            let most = 4 * u64::from(own.most_indices);
+            let indices = own.indices.clone();
+            OutputMesh {
+                vertices: (0..1 + usize::from(self.budget.previous)).map(|_| one()).collect(),
+                now: 0,
+                moved: false,
+                pulled: self.layout.is_pulled().then(pulled),
+                indices: indices.unwrap_or_else(|| buffer(device, "meshreel indices", most, usage)),
+                index_count: own.levels.first().map_or(0, |level| level.end),
+                vertex_count: 0,
+                shown: None,
+            }
+        };
+        Output { meshes: self.meshes.iter().zip(&self.plan.meshes).map(mesh).collect(), params }
+    }
+
+    /// What the file takes of the card with one output.
+    pub fn sizes(&self) -> Sizes {
+        self.plan.needs(&self.layout)
+    }
+
+    /// Indices of a level of detail in the index buffer of a mesh; of the last one where `level` is beyond it. Of
+    /// level 0 in the order of [`MeshFrame::visible_ranges`]. None of a mesh whose triangles change.
+    pub fn level(&self, mesh: usize, level: usize) -> Option<Range<u32>> {
+        let levels = &self.meshes.get(mesh)?.levels;
+        levels.get(level.min(levels.len().checked_sub(1)?)).cloned()
+    }
+
+    /// Uploads what is new of the moments of all outputs that are shown now, and records what makes their vertices.
+    /// Limit where the ring does not hold all of their frames at once.
+    pub fn update(
+        &mut self,
+        shaders: &Shaders,
+        queue: &wgpu::Queue,
+        encoder: &mut wgpu::CommandEncoder,
+        outputs: &mut [(&mut Output, &dyn Frames)],
+    ) -> Result<Update, Error> {
+        let mut out = Update::default();
+        self.frames.begin();
+        self.dispatches.clear();
+        for (at, (output, frames)) in outputs.iter_mut().enumerate() {
+            let slots = self.upload(queue, *frames, &mut out)?;
+            self.prepare(at, output, (*frames, slots), (shaders, queue), &mut out);
+        }
+        if self.dispatches.is_empty() {
+            return Ok(out);
+        }
+        let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
+            label: Some("meshreel"),
+            timestamp_writes: None,
+        });
+        for which in Pass::ALL {
+            for (at, mesh, dispatch) in self.dispatches.iter().filter(|(.., d)| d.pass == which) {
+                let own = &outputs[*at].0.meshes[*mesh];
+                let key = self.meshes[*mesh].pipelines.iter().find(|(pass, _)| *pass == which);
+                let Some(pipeline) = key.and_then(|(_, key)| shaders.find(key)) else { continue };
+                pass.set_pipeline(pipeline);
+                pass.set_bind_group(0, &own.vertices[own.now].1, &[(mesh * STRIDE) as u32]);
+                pass.dispatch_workgroups(dispatch.groups[0], dispatch.groups[1], 1);
+                out.dispatches += 1;
+            }
+        }
+        Ok(out)
+    }
+
+    /// First words of both frames in the ring, uploaded where they are new.
+    fn upload(
+        &mut self,
+        queue: &wgpu::Queue,
+        frames: &dyn Frames,
+        out: &mut Update,
+    ) -> Result<[usize; 2], Error> {
+        let pair = frames.view().pair();
+        let mut slots = [0; 2];
+        for (slot, second) in slots.iter_mut().zip([false, true]) {
+            let frame = if second { pair.second } else { pair.first } as usize;
+            let place = self.frames.ask(frame);
+            let (Place::There(at) | Place::New(at)) = place else {
+                let (bytes, has) = (self.plan.slot_words as u64 * 4, self.frames.slots() as u64);
+                let what = "frames that are shown at once in the ring";
+                return Err(Error::limit(Path::new(CARD), what, bytes * (has + 1), bytes * has));
+            };
+            *slot = at * self.plan.slot_words;
+            if place == Place::New(at) {
+                let mesh = |mesh| frames.mesh(second, mesh);
+                self.plan.write_frame(mesh, &mut self.room, &mut self.staging)?;
+                queue.write_buffer(&self.ring, 4 * *slot as u64, bytemuck::cast_slice(&self.staging));
+                out.frames += 1;
+                out.bytes += 4 * self.staging.len() as u64;
+            }
+        }
+        Ok(slots)
+    }
+
+    /// Parameters and dispatches of the meshes of an output that do not show their moment yet.
+    fn prepare(
+        &mut self,
+        at: usize,
+        output: &mut Output,
+        (frames, slots): (&dyn Frames, [usize; 2]),
+        (shaders, queue): (&Shaders, &wgpu::Queue),
+        out: &mut Update,
+    ) {
+        let view = frames.view();
+        let first_frame = view.pair().first;
+        for (number, own) in output.meshes.iter_mut().enumerate() {
+            // Of nodes that share it those that are about to vanish do not blend; they follow the others.
+            let visible = self.meshes[number].nodes.iter().filter(|node| view.visible(**node));
+            let mut all = visible.filter_map(|node| view.mesh(*node));
+            let Some(first) = all.next() else { continue };
+            let mesh = if first.blends() { first } else { all.find(MeshFrame::blends).unwrap_or(first) };
+            let moment = (mesh.frames(), mesh.blend().to_bits());
+            let count = mesh.vertex_count() as u32;
+            if own.shown == Some(moment) {
+                own.moved = false;
+                out.unchanged += 1;
+                continue;
+            }
+            own.moved = own.vertices.len() > 1 && own.shown.is_some() && own.vertex_count == count;
+            own.now = (own.now + 1) % own.vertices.len();
+            own.shown = Some(moment);
+            own.vertex_count = count;
+            if mesh.is_fluid() {
+                let indices = bytemuck::cast_slice(mesh.indices());
+                queue.write_buffer(&own.indices, 0, indices);
+                own.index_count = mesh.indices().len() as u32;
+                out.bytes += indices.len() as u64;
+            }
+            let slot = |frame: u32| slots[usize::from(frame != first_frame)];
+            let plan = &self.plan.meshes[number];
+            let params = plan.params(&Moment::new(&mesh, slot, 0));
+            queue.write_buffer(&output.params, (number * STRIDE) as u64, bytemuck::bytes_of(&params));
+            out.bytes += SIZE as u64;
+            let dispatches = plan.dispatches(&params, &self.layout, shaders.group);
+            self.dispatches.extend(dispatches.map(|dispatch| (at, number, dispatch)));
+        }
+    }
+}
+
+impl MeshBuffers {
+    fn new(
+        device: &wgpu::Device,
+        fixed: &[u32],
+        mesh: &MeshView<'_>,
+        pipelines: Vec<(Pass, PipelineKey)>,
+    ) -> MeshBuffers {
+        let usage = wgpu::BufferUsages::STORAGE;
+        let contents = bytemuck::cast_slice(fixed);
+        let fixed = device.create_buffer_init(&BufferInitDescriptor {
+            label: Some("meshreel fixed"),
+            contents,
+            usage,
+        });
+        let most = mesh.record().indices.max(1);
+        let mut out = MeshBuffers {
+            fixed,
+            indices: None,
+            levels: Vec::new(),
+            most_indices: most,
+            pipelines,
+            nodes: vec![],
+        };
+        if mesh.record().method != Method::Fluid {
+            let mut indices = mesh.indices_by_visibility().to_vec();
+            out.levels.push(0..indices.len() as u32);
+            for level in 1..mesh.lods() {
+                let first = indices.len() as u32;
+                indices.extend_from_slice(mesh.lod(level).indices);
+                out.levels.push(first..indices.len() as u32);
+            }
+            // A buffer is never empty.
+            indices.resize(indices.len().max(1), 0);
+            let usage = wgpu::BufferUsages::INDEX | wgpu::BufferUsages::COPY_SRC;
+            let contents = bytemuck::cast_slice(&indices);
+            let label = Some("meshreel indices");
+            out.indices = Some(device.create_buffer_init(&BufferInitDescriptor { label, contents, usage }));
+        }
+        out
+    }
+}
+
+impl Output {
+    /// The vertices of a mesh, in the layout. Panics where there is no such mesh.
+    pub fn vertices(&self, mesh: usize) -> &wgpu::Buffer {
+        let own = &self.meshes[mesh];
+        &own.vertices[own.now].0
+    }
+
+    /// Those of the update before, vertex by vertex ([`Budget::previous`]); those of now where it has not moved since,
+    /// or has other vertices. Panics where there is no such mesh.
+    pub fn previous_vertices(&self, mesh: usize) -> &wgpu::Buffer {
+        let own = &self.meshes[mesh];
+        let at = own.now + usize::from(own.moved);
+        &own.vertices[at % own.vertices.len()].0
+    }
+
+    /// What the caller's vertex shader fetches the vertices of a mesh from, and the offset of its parameters; none
+    /// unless the layout is [`VertexLayout::pulled`].
+    pub fn pulled(&self, mesh: usize) -> Option<(&wgpu::BindGroup, u32)> {
+        Some((self.meshes.get(mesh)?.pulled.as_ref()?, (mesh * STRIDE) as u32))
+    }
+
+    /// The frames that its vertices are between, and how far; none before it is first shown.
+    pub fn shown(&self, mesh: usize) -> Option<([u32; 2], f32)> {
+        self.meshes[mesh].shown.map(|(frames, blend)| (frames, f32::from_bits(blend)))
+    }
+
+    /// Number of vertices that it has now.
+    pub fn vertex_count(&self, mesh: usize) -> u32 {
+        self.meshes[mesh].vertex_count
+    }
+
+    /// Its indices, u32, three per triangle: [`Output::index_count`] of the finest level, then, of a mesh whose
+    /// triangles do not change, those of the others ([`GpuReel::level`]).
+    pub fn indices(&self, mesh: usize) -> &wgpu::Buffer {
+        &self.meshes[mesh].indices
+    }
+
+    /// See [`Output::indices`].
+    pub fn index_count(&self, mesh: usize) -> u32 {
+        self.meshes[mesh].index_count
+    }
+}
