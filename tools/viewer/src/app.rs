@@ -6,6 +6,7 @@ use crate::errors::said;
 use crate::loading::{Loading, Ready, is_reel};
 use crate::looks::Look;
 use crate::renderer::{Renderer, Style};
+use crate::source::{self, FrameErrors, Opening, Source};
 use eframe::egui;
 use egui::{Key, RichText};
 use std::path::{Path, PathBuf};
@@ -15,6 +16,10 @@ pub struct App {
     files: Vec<PathBuf>,
     document: Option<Document>,
     loading: Option<Loading>,
+    source: SourceState,
+    /// How far the frame that is shown is from the source.
+    errors: Option<FrameErrors>,
+    tab: Tab,
     /// What went wrong last, to be read and closed.
     problem: Option<String>,
     camera: Camera,
@@ -25,6 +30,23 @@ pub struct App {
     pixels: [u32; 2],
     /// Milliseconds of the last pictures.
     took: f64,
+}
+
+/// The source that errors are measured against.
+enum SourceState {
+    /// Nobody has asked.
+    Unknown,
+    /// It does not lie beside the file: the user is asked; what was typed.
+    Asked(String),
+    Opening(Opening),
+    Open(Box<Source>),
+}
+
+/// What the panel at the side shows.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Tab {
+    Facts,
+    Bytes,
 }
 
 /// Which nodes the list shows.
@@ -39,6 +61,7 @@ impl App {
     pub fn new(
         context: &eframe::CreationContext<'_>,
         files: &[PathBuf],
+        source: Option<PathBuf>,
         style: Style,
     ) -> anyhow::Result<App> {
         let Some(state) = &context.wgpu_render_state else {
@@ -51,6 +74,9 @@ impl App {
             files: Vec::new(),
             document: None,
             loading: None,
+            source: SourceState::Unknown,
+            errors: None,
+            tab: Tab::Facts,
             problem: None,
             camera: Camera::default(),
             style: Style { grid: true, ..style },
@@ -63,6 +89,9 @@ impl App {
         files.iter().for_each(|file| app.add(file));
         if let Some(first) = files.first() {
             app.open(first);
+        }
+        if let (Some(path), Some(document)) = (source, &app.document) {
+            app.source = SourceState::Opening(Opening::start(&path, &document.reel));
         }
         Ok(app)
     }
@@ -89,6 +118,8 @@ impl App {
                 self.camera.frame(low, high, self.aspect());
                 self.document = Some(document);
                 self.style.selected = None;
+                self.source = SourceState::Unknown;
+                self.errors = None;
                 self.renderer.forget();
                 self.problem = None;
             }
@@ -121,10 +152,18 @@ impl App {
         if pressed(Key::G) {
             self.style.grid = !self.style.grid;
         }
-        for (key, look) in [Key::Num1, Key::Num2, Key::Num3, Key::Num4, Key::Num5, Key::Num6, Key::Num7]
-            .into_iter()
-            .zip(Look::ALL)
-        {
+        let digits = [
+            Key::Num1,
+            Key::Num2,
+            Key::Num3,
+            Key::Num4,
+            Key::Num5,
+            Key::Num6,
+            Key::Num7,
+            Key::Num8,
+            Key::Num9,
+        ];
+        for (key, look) in digits.into_iter().zip(Look::ALL) {
             if pressed(key) {
                 self.style.look = look;
             }
@@ -171,6 +210,12 @@ impl App {
             ui.separator();
             ui.toggle_value(&mut self.style.wire, "wire").on_hover_text("W");
             ui.toggle_value(&mut self.style.grid, "grid").on_hover_text("G");
+            ui.toggle_value(&mut self.style.visible, "visible only")
+                .on_hover_text("leaves out triangles that cannot be seen from outside");
+            if let Some(levels) = self.document.as_ref().map(Document::levels).filter(|levels| *levels > 1) {
+                let level = egui::DragValue::new(&mut self.style.level).range(0..=levels - 1);
+                ui.add(level.prefix("level ")).on_hover_text("level of detail, 0 the finest");
+            }
             let z = self.camera.up == Up::Z;
             if ui.selectable_label(z, "z up").clicked() {
                 self.camera.up = if z { Up::Y } else { Up::Z };
@@ -200,6 +245,11 @@ impl App {
             ui.toggle_value(&mut clock.interpolates, "between").on_hover_text("moments between frames");
             let mut frame = document.frame();
             let last = document.reel.frame_count() - 1;
+            let [start, end] = document.clock.range;
+            let from = egui::DragValue::new(&mut document.clock.range[0]).range(0..=end);
+            ui.add(from).on_hover_text("first frame that is played");
+            let to = egui::DragValue::new(&mut document.clock.range[1]).range(start..=last);
+            ui.add(to).on_hover_text("last frame that is played");
             ui.spacing_mut().slider_width = (ui.available_width() - 170.0).max(80.0);
             if ui.add(egui::Slider::new(&mut frame, 0..=last)).changed() {
                 document.clock.playing = false;
@@ -255,6 +305,149 @@ impl App {
                 });
             }
         });
+    }
+
+    /// The source, once the look that needs it is chosen; the errors of the frame that is shown.
+    fn measure(&mut self) {
+        let Some(document) = self.document.as_mut().filter(|_| self.style.look == Look::Error) else {
+            return;
+        };
+        document.clock.interpolates = false;
+        match &mut self.source {
+            SourceState::Unknown => {
+                let own = (!is_reel(&document.path)).then(|| document.path.clone());
+                self.source = match own.or_else(|| source::beside(&document.path)) {
+                    Some(path) => SourceState::Opening(Opening::start(&path, &document.reel)),
+                    None => SourceState::Asked(String::new()),
+                };
+            }
+            SourceState::Asked(_) => {}
+            SourceState::Opening(opening) => match opening.poll() {
+                Some(Ok(source)) => self.source = SourceState::Open(Box::new(source)),
+                Some(Err(error)) => {
+                    self.problem = Some(error);
+                    self.source = SourceState::Asked(opening.path.display().to_string());
+                }
+                None => {}
+            },
+            SourceState::Open(source) => {
+                let frame = document.frame();
+                if self.errors.as_ref().is_none_or(|errors| errors.frame != frame) {
+                    match document.show(frame).and_then(|decoder| source.measure(decoder)) {
+                        Ok(errors) => self.errors = Some(errors),
+                        Err(error) => {
+                            self.problem = Some(said(&error));
+                            self.style.look = Look::Shaded;
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// What the look "error" says, or asks for.
+    fn error_facts(&mut self, ui: &mut egui::Ui) {
+        let Some(document) = self.document.as_ref().filter(|_| self.style.look == Look::Error) else {
+            return;
+        };
+        ui.heading("Against the source");
+        let mut path = None;
+        match &mut self.source {
+            SourceState::Asked(text) => {
+                ui.label("The source does not lie beside the file. Its path, or drop it here:");
+                let typed = ui.text_edit_singleline(text);
+                let entered = typed.lost_focus() && ui.input(|i| i.key_pressed(Key::Enter));
+                if ui.button("open").clicked() || entered {
+                    path = Some(PathBuf::from(text.clone()));
+                }
+            }
+            SourceState::Unknown => {}
+            SourceState::Opening(opening) => {
+                ui.label(format!("opening {}", opening.path.display()));
+                ui.spinner();
+            }
+            SourceState::Open(source) => {
+                ui.label(source.path.display().to_string());
+            }
+        }
+        if let Some(path) = path {
+            self.source = SourceState::Opening(Opening::start(&path, &document.reel));
+        }
+        if let Some(errors) = &self.errors {
+            if let Some(worst) = errors.worst {
+                let path = &document.reel.description().nodes[worst.node].path;
+                let [x, y, z] = worst.at.to_array();
+                ui.label(format!(
+                    "largest in frame {}: {:.3e}, {:.0} % of the tolerance",
+                    errors.frame,
+                    worst.distance,
+                    100.0 * worst.part
+                ));
+                ui.label(format!("{path}, vertex {}, at {x:.3} {y:.3} {z:.3}", worst.vertex));
+            }
+            if errors.unknown > 0 {
+                ui.label(format!(
+                    "{} meshes have other points than the source; they are grey",
+                    errors.unknown
+                ));
+            }
+        }
+    }
+
+    /// What takes the bytes: a bar for each frame, meshes by size.
+    fn byte_facts(&mut self, ui: &mut egui::Ui) {
+        let Some(document) = &mut self.document else { return };
+        let reel = document.reel.clone();
+        ui.heading("Frames");
+        ui.label(format!("{} of {} are frames", bytes(reel.frame_bytes()), bytes(reel.file_bytes())));
+        // A chunk may bring several frames: each has its share.
+        let count = reel.frame_count();
+        let mut shared = std::collections::HashMap::new();
+        (0..count).for_each(|f| *shared.entry(reel.frame_chunk(f).offset).or_insert(0u32) += 1);
+        let of = |f: usize| {
+            let chunk = reel.frame_chunk(f);
+            f64::from(chunk.size) / f64::from(shared[&chunk.offset])
+        };
+        let (response, painter) =
+            ui.allocate_painter(egui::vec2(ui.available_width(), 90.0), egui::Sense::click_and_drag());
+        let area = response.rect;
+        painter.rect_filled(area, 0.0, egui::Color32::from_gray(20));
+        let columns = (area.width() as usize).clamp(1, count);
+        let most = (0..count).map(of).fold(1.0, f64::max);
+        let now = document.frame();
+        for column in 0..columns {
+            let frames =
+                column * count / columns..((column + 1) * count / columns).max(column * count / columns + 1);
+            let height = frames.clone().map(of).fold(0.0, f64::max) / most * f64::from(area.height());
+            let x = |c: usize| area.left() + area.width() * c as f32 / columns as f32;
+            let colour = if frames.contains(&now) {
+                egui::Color32::ORANGE
+            } else {
+                egui::Color32::from_rgb(80, 130, 190)
+            };
+            let top = area.bottom() - height as f32;
+            let bar = egui::Rect::from_min_max(
+                egui::pos2(x(column), top),
+                egui::pos2(x(column + 1), area.bottom()),
+            );
+            painter.rect_filled(bar, 0.0, colour);
+        }
+        if let Some(at) = response.interact_pointer_pos() {
+            let part = ((at.x - area.left()) / area.width()).clamp(0.0, 1.0);
+            document.clock.playing = false;
+            document.go_to((f64::from(part) * (count - 1) as f64).round() as usize);
+        }
+        ui.label(format!("frame {now}: {}; largest {}", bytes(of(now) as u64), bytes(most as u64)));
+        ui.heading("Meshes");
+        ui.label("of the frames that were seen");
+        let description = reel.description();
+        let mut meshes: Vec<(f64, &str)> = (document.decoder().mesh_bytes().iter().copied())
+            .zip(description.meshes.iter().map(|mesh| &mesh.path[..]))
+            .collect();
+        meshes.sort_by(|a, b| b.0.total_cmp(&a.0));
+        for (size, path) in meshes.iter().take(12).filter(|(size, _)| *size > 0.0) {
+            ui.label(format!("{}  {path}", bytes(*size as u64)));
+        }
     }
 
     fn facts(&self, ui: &mut egui::Ui) {
@@ -318,11 +511,26 @@ impl App {
             self.camera.zoom((scroll * 0.004).exp());
         }
         let dots = f64::from(ui.ctx().pixels_per_point());
+        if let Some(at) = response.interact_pointer_pos().filter(|_| response.clicked())
+            && let Some(document) = &self.document
+        {
+            let place = (at - area.min) / area.size();
+            let aspect = f64::from(area.width() / area.height().max(1.0));
+            let [from, along] =
+                self.camera.ray(f64::from(2.0 * place.x - 1.0), f64::from(1.0 - 2.0 * place.y), aspect);
+            self.style.selected = document.pick(from, along);
+        }
         let pixels = [area.width(), area.height()].map(|v| (f64::from(v) * dots).round().max(1.0) as u32);
         let new = pixels != self.pixels;
         self.pixels = pixels;
         let since = std::time::Instant::now();
-        let drawn = self.renderer.draw(self.document.as_mut(), &self.camera, self.style, pixels);
+        let drawn = self.renderer.draw(
+            self.document.as_mut(),
+            self.errors.as_ref(),
+            &self.camera,
+            self.style,
+            pixels,
+        );
         let texture = match drawn {
             Ok(texture) => texture.create_view(&Default::default()),
             Err(error) => {
@@ -373,10 +581,13 @@ impl eframe::App for App {
         let ctx = ui.ctx().clone();
         let dropped: Vec<PathBuf> =
             ctx.input(|i| i.raw.dropped_files.iter().map(|file| file.path().to_path_buf()).collect());
-        for file in &dropped {
-            self.add(file);
-        }
-        if let Some(first) = dropped.first() {
+        if let (SourceState::Asked(_), Some(first), Look::Error) =
+            (&self.source, dropped.first(), self.style.look)
+            && let Some(document) = self.document.as_ref().filter(|_| !is_reel(first))
+        {
+            self.source = SourceState::Opening(Opening::start(first, &document.reel));
+        } else if let Some(first) = dropped.first() {
+            dropped.iter().for_each(|file| self.add(file));
             self.open(first);
         }
         if let Some(result) = self.loading.as_ref().and_then(Loading::poll) {
@@ -391,10 +602,21 @@ impl eframe::App for App {
         if let Some(document) = &mut self.document {
             document.tick(passed);
         }
+        self.measure();
         egui::Panel::top("tools").show(ui, |ui| self.tools(ui));
         egui::Panel::bottom("time").show(ui, |ui| self.timeline(ui));
         egui::Panel::left("tree").default_size(230.0).show(ui, |ui| self.tree(ui));
-        egui::Panel::right("facts").default_size(230.0).show(ui, |ui| self.facts(ui));
+        egui::Panel::right("facts").default_size(230.0).show(ui, |ui| {
+            ui.horizontal(|ui| {
+                ui.selectable_value(&mut self.tab, Tab::Facts, "facts");
+                ui.selectable_value(&mut self.tab, Tab::Bytes, "bytes");
+            });
+            self.error_facts(ui);
+            match self.tab {
+                Tab::Facts => self.facts(ui),
+                Tab::Bytes => self.byte_facts(ui),
+            }
+        });
         egui::CentralPanel::no_frame().show(ui, |ui| self.scene(ui, frame));
         if let Some(problem) = self.problem.clone() {
             egui::Window::new("That did not work")
@@ -407,7 +629,9 @@ impl eframe::App for App {
                     }
                 });
         }
-        let busy = self.loading.is_some() || self.document.as_ref().is_some_and(|d| d.clock.playing);
+        let opening = matches!(self.source, SourceState::Opening(_)) && self.style.look == Look::Error;
+        let busy =
+            opening || self.loading.is_some() || self.document.as_ref().is_some_and(|d| d.clock.playing);
         if busy {
             ctx.request_repaint();
         }

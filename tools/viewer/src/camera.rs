@@ -59,6 +59,14 @@ impl Camera {
         ])
     }
 
+    /// What is seen at a place of the picture, −1 … 1 to the right and upwards: where the ray begins and its direction.
+    pub fn ray(&self, x: f64, y: f64, aspect: f64) -> [DVec3; 2] {
+        let tangent = (FIELD_OF_VIEW / 2.0).tan();
+        let world = self.view().inverse();
+        let direction = DVec3::new(x * tangent * aspect, y * tangent, -1.0);
+        [world.transform_point3(DVec3::ZERO), world.transform_vector3(direction)]
+    }
+
     /// Turns by so many parts of the picture's height.
     pub fn orbit(&mut self, x: f64, y: f64) {
         self.azimuth -= x * std::f64::consts::PI;
@@ -104,6 +112,10 @@ mod tests {
                 for corner in 0..8 {
                     let at = |k: usize| if corner >> k & 1 == 0 { low[k] } else { high[k] };
                     let p = clip.project_point3(DVec3::new(at(0), at(1), at(2)));
+                    // And the ray through what is seen there goes through it.
+                    let [from, along] = camera.ray(p.x, p.y, aspect);
+                    let off = along.cross(DVec3::new(at(0), at(1), at(2)) - from).length();
+                    assert!(off < 1e-6 * along.length() * camera.distance, "{off}");
                     assert!(p.x.abs() <= 1.0 && p.y.abs() <= 1.0 && (0.0..=1.0).contains(&p.z), "{p}");
                 }
             }

@@ -5,7 +5,7 @@ use anyhow::{Context, bail};
 use glam::{DMat4, DVec3};
 use meshreel::record::Method;
 use meshreel::{FrameDecoder, FrameView, Limits, Pace, Reel};
-use meshreel_gpu::wgpu::{Budget, Decoded, GpuReel, Shaders};
+use meshreel_gpu::wgpu::{Budget, Decoded, GpuReel, Output, Shaders};
 use std::path::{Path, PathBuf};
 
 /// A file, two of its frames, and what lies between.
@@ -14,6 +14,7 @@ pub struct Document {
     pub path: PathBuf,
     pub reel: Reel,
     pub gpu: GpuReel,
+    pub output: Output,
     first: FrameDecoder,
     second: FrameDecoder,
     /// Corners of a box around everything.
@@ -35,6 +36,8 @@ pub struct Clock {
     pub playing: bool,
     pub rate: f64,
     pub repeats: bool,
+    /// First and last frame that are played.
+    pub range: [usize; 2],
     /// Off: frames follow each other without anything between.
     pub interpolates: bool,
 }
@@ -69,13 +72,22 @@ impl Document {
         let bounds = bounds(&view);
         let gpu = GpuReel::new(device, shaders, &frames, layout(), Budget::default())
             .with_context(|| format!("{} on the graphics card", shown_as.display()))?;
-        let clock = Clock { time: reel.time(0), playing: true, rate: 1.0, repeats: true, interpolates: true };
+        let output = gpu.output(device, shaders);
+        let clock = Clock {
+            time: reel.time(0),
+            playing: true,
+            rate: 1.0,
+            repeats: true,
+            range: [0, reel.frame_count() - 1],
+            interpolates: true,
+        };
         let hidden = vec![false; reel.description().nodes.len()];
         let update = Default::default();
         Ok(Document {
             path: shown_as.into(),
             reel,
             gpu,
+            output,
             bounds,
             first,
             second,
@@ -86,9 +98,9 @@ impl Document {
         })
     }
 
-    /// Times of the first and the last frame.
+    /// Times of the first and the last frame that are played.
     pub fn span(&self) -> [f64; 2] {
-        [self.reel.time(0), self.reel.time(self.reel.frame_count() - 1)]
+        self.clock.range.map(|frame| self.reel.time(frame))
     }
 
     /// The frame that is shown now, or begins what is shown.
@@ -149,7 +161,7 @@ impl Document {
         let pace = Pace { span: to - from, speed: 1.0 };
         let view = FrameView::between(&self.first, &self.second, blend, pace)?;
         let frames = Decoded { first: &self.first, second: &self.second, view };
-        self.update = self.gpu.update(shaders, queue, encoder, &frames)?;
+        self.update = self.gpu.update(shaders, queue, encoder, &mut [(&mut self.output, &frames)])?;
         let description = self.reel.description();
         let mut out = Vec::new();
         for (node, record) in description.nodes.iter().enumerate() {
@@ -168,6 +180,66 @@ impl Document {
         Ok(out)
     }
 
+    /// Decodes a frame, the one that is shown next.
+    pub fn show(&mut self, frame: usize) -> anyhow::Result<&FrameDecoder> {
+        self.first.decode(frame)?;
+        Ok(&self.first)
+    }
+
+    /// The decoder of the frame that is shown, or begins what is shown.
+    pub fn decoder(&self) -> &FrameDecoder {
+        &self.first
+    }
+
+    /// Most levels of detail that a mesh has.
+    pub fn levels(&self) -> usize {
+        (0..self.reel.description().meshes.len()).map(|m| self.first.mesh(m).lods()).max().unwrap_or(1)
+    }
+
+    /// Indices that are drawn of a mesh: those of a level, of the finest only the triangles that can be seen, if
+    /// wanted.
+    pub fn drawn(&self, mesh: usize, level: usize, visible: bool) -> Vec<std::ops::Range<u32>> {
+        let all = || vec![0..self.output.index_count(mesh)];
+        let Some(own) = self.gpu.level(mesh, level) else { return all() };
+        if !visible || level > 0 {
+            return vec![own];
+        }
+        let Some((frames, _)) = self.output.shown(mesh) else { return all() };
+        let ranges = self.first.mesh(mesh).visible_ranges(frames, None);
+        ranges.map(|range| range.first..range.first + range.count).collect()
+    }
+
+    /// The node whose surface a ray meets first, in the frame that is shown.
+    pub fn pick(&self, origin: DVec3, direction: DVec3) -> Option<usize> {
+        let mut best: Option<(f64, usize)> = None;
+        let mut points = Vec::new();
+        for (node, record) in self.reel.description().nodes.iter().enumerate() {
+            let shown = self.first.visible(node) && !self.hidden[node];
+            let Some(mesh) = record.mesh.filter(|_| shown) else { continue };
+            let view = self.first.mesh(mesh as usize);
+            points.resize(3 * view.vertex_count(), 0.0f32);
+            if view.positions_into(&mut points).is_err() {
+                continue;
+            }
+            let own = matrix(self.first.world(node)).inverse();
+            let (from, along) = (own.transform_point3(origin), own.transform_vector3(direction));
+            let at = |i: u32| {
+                points
+                    .get(3 * i as usize..3 * i as usize + 3)
+                    .map(|p| DVec3::new(p[0].into(), p[1].into(), p[2].into()))
+            };
+            for triangle in view.indices().as_chunks::<3>().0 {
+                let [Some(a), Some(b), Some(c)] = triangle.map(at) else { continue };
+                if let Some(t) = meets(from, along, [a, b, c])
+                    && best.is_none_or(|(nearest, _)| t < nearest)
+                {
+                    best = Some((t, node));
+                }
+            }
+        }
+        best.map(|(_, node)| node)
+    }
+
     /// Triangles of a mesh in the frame that is shown.
     pub fn indices(&self, mesh: usize) -> &[u32] {
         self.first.mesh(mesh).indices()
@@ -178,6 +250,18 @@ impl Document {
         let [low, high] = self.bounds;
         if low.cmple(high).all() { (high - low).length() } else { 1.0 }
     }
+}
+
+/// How far along a ray it meets a triangle (Möller, Trumbore, "Fast, minimum storage ray/triangle intersection", 1997).
+fn meets(from: DVec3, along: DVec3, [a, b, c]: [DVec3; 3]) -> Option<f64> {
+    let (e, f) = (b - a, c - a);
+    let p = along.cross(f);
+    let area = e.dot(p);
+    let s = from - a;
+    let u = s.dot(p) / area;
+    let q = s.cross(e);
+    let (v, t) = (along.dot(q) / area, f.dot(q) / area);
+    (area != 0.0 && u >= 0.0 && v >= 0.0 && u + v <= 1.0 && t > 0.0).then_some(t)
 }
 
 /// World bounds of all meshes in all frames, as their nodes stand in the first.
@@ -192,7 +276,8 @@ fn bounds(view: &FrameView<'_>) -> [DVec3; 2] {
     [low, high]
 }
 
-fn matrix(rows: [[f64; 4]; 3]) -> DMat4 {
+/// A matrix of its rows.
+pub fn matrix(rows: [[f64; 4]; 3]) -> DMat4 {
     let [x, y, z] = rows;
     DMat4::from_cols_array_2d(&[
         [x[0], y[0], z[0], 0.0],

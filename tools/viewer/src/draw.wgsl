@@ -17,6 +17,7 @@ struct Vertex {
   @location(2) uv: vec2f,
   @location(3) colour: vec4f,
   @location(4) velocity: vec3f,
+  @location(5) overlay: vec4f,
 }
 struct Seen {
   @builtin(position) position: vec4f,
@@ -25,6 +26,7 @@ struct Seen {
   @location(2) uv: vec2f,
   @location(3) colour: vec4f,
   @location(4) speed: f32,
+  @location(5) overlay: vec4f,
 }
 
 @vertex
@@ -39,6 +41,7 @@ fn seen(v: Vertex) -> Seen {
   out.uv = v.uv;
   out.colour = v.colour;
   out.speed = length(v.velocity) * draw.velocity_scale;
+  out.overlay = v.overlay;
   return out;
 }
 
@@ -69,6 +72,10 @@ fn surface(v: Seen, @builtin(front_facing) front: bool) -> @location(0) vec4f {
     base = v.colour.rgb;
   } else if (draw.look == 4u) {
     base = heat(v.speed);
+  } else if (draw.look == 5u) {
+    base = v.overlay.rgb;
+  } else if (draw.look == 6u) {
+    base = mix(heat(v.overlay.r), vec3f(0.3), v.overlay.g);
   }
   let key = max(dot(n, normalize(vec3f(-0.35, 0.55, 0.75))), 0.0);
   let fill = 0.5 + 0.5 * dot(n, normalize(vec3f(0.6, -0.2, 0.4)));
@@ -77,4 +84,6 @@ fn surface(v: Seen, @builtin(front_facing) front: bool) -> @location(0) vec4f {
 }
 
 @fragment
-fn line(v: Seen) -> @location(0) vec4f { return shown(draw.colour.rgb); }
+fn line(v: Seen) -> @location(0) vec4f {
+  return shown(select(draw.colour.rgb, v.overlay.rgb, draw.look == 7u));
+}

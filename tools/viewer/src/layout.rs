@@ -14,6 +14,10 @@ pub fn layout() -> VertexLayout {
     ])
 }
 
+/// What the viewer itself says of each vertex: see [`crate::looks`].
+pub const OVERLAY: [wgpu::VertexAttribute; 1] =
+    [wgpu::VertexAttribute { format: wgpu::VertexFormat::Unorm8x4, offset: 0, shader_location: 5 }];
+
 /// The same for pipelines that draw.
 pub const ATTRIBUTES: [wgpu::VertexAttribute; 5] = [
     wgpu::VertexAttribute { format: wgpu::VertexFormat::Float32x3, offset: 0, shader_location: 0 },

@@ -1,7 +1,8 @@
 //! Files on their way: a `.reel` is opened at once, anything else is compiled in the background first.
 
+use crate::source::input_options;
 use meshreel_compile::{Phase, Progress, compile};
-use meshreel_inputs::{InputOptions, open};
+use meshreel_inputs::open;
 use meshreel_options::Options;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -76,11 +77,7 @@ impl Loading {
 
 fn compiled(path: &Path, progress: &dyn Progress) -> Result<Ready, String> {
     let folder = tempfile::tempdir().map_err(|e| e.to_string())?;
-    let points = path.with_extension("pc2");
-    let is_obj = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("obj"));
-    let options =
-        InputOptions { points: (is_obj && points.is_file()).then_some(points), ..InputOptions::default() };
-    let (scene, remarks) = open(&[path.to_path_buf()], &options).map_err(|e| e.to_string())?;
+    let (scene, remarks) = open(&[path.to_path_buf()], &input_options(path)).map_err(|e| e.to_string())?;
     let reel = folder.path().join("seen.reel");
     // To be seen soon: little work, and what is decoded the fastest.
     let options = Options { effort: 1, preset: meshreel_options::Preset::Fast, ..Options::default() };

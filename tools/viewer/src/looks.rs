@@ -20,11 +20,24 @@ pub enum Look {
     Meshes,
     /// A colour for each method.
     Methods,
+    /// A colour for each part or bone: that which moves a point most.
+    Parts,
+    /// How far each vertex is from the source: black to red, which is the tolerance.
+    Error,
 }
 
 impl Look {
-    pub const ALL: [Look; 7] =
-        [Look::Shaded, Look::Normals, Look::Uv, Look::Colours, Look::Velocity, Look::Meshes, Look::Methods];
+    pub const ALL: [Look; 9] = [
+        Look::Shaded,
+        Look::Normals,
+        Look::Uv,
+        Look::Colours,
+        Look::Velocity,
+        Look::Meshes,
+        Look::Methods,
+        Look::Parts,
+        Look::Error,
+    ];
 
     /// The word for it.
     pub fn name(self) -> &'static str {
@@ -36,6 +49,8 @@ impl Look {
             Look::Velocity => "velocity",
             Look::Meshes => "meshes",
             Look::Methods => "methods",
+            Look::Parts => "parts",
+            Look::Error => "error",
         }
     }
 
@@ -47,6 +62,8 @@ impl Look {
             Look::Uv => 2,
             Look::Colours => 3,
             Look::Velocity => 4,
+            Look::Parts => 5,
+            Look::Error => 6,
         }
     }
 
@@ -64,6 +81,20 @@ impl Look {
             },
             _ => [0.55, 0.53, 0.50],
         }
+    }
+}
+
+/// Colour of a part or bone as 8 bits a component; of what none moves a grey.
+pub fn of_part(part: Option<usize>) -> [u8; 4] {
+    let [r, g, b] = part.map_or([0.2; 3], |part| hue(part as f32 * 0.618_034));
+    [r, g, b, 1.0].map(|v| (v * 255.0) as u8)
+}
+
+/// A part of the tolerance, 0 to 1, as the shader's heat; of what is not known grey.
+pub fn of_error(part: Option<f32>) -> [u8; 4] {
+    match part {
+        Some(part) => [(part.clamp(0.0, 1.0) * 255.0) as u8, 0, 0, 255],
+        None => [0, 255, 0, 255],
     }
 }
 

@@ -8,6 +8,7 @@ mod layout;
 mod loading;
 mod looks;
 mod renderer;
+mod source;
 
 use anyhow::{Context, anyhow, bail};
 use camera::{Camera, Up};
@@ -17,13 +18,14 @@ use errors::said;
 use loading::{Loading, Ready, is_reel};
 use looks::Look;
 use renderer::{Renderer, Style};
+use source::{FrameErrors, Opening};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Looks at caches: .reel files as they are, any other input after compiling it in the background.
 ///
 /// Mouse: drag turns, shift or the right button moves, the wheel comes nearer. Keys: space plays, arrows step, Home
-/// and End, F frames all, W wire, G grid, 1 to 7 looks.
+/// and End, F frames all, W wire, G grid, 1 to 9 looks. A click selects.
 #[derive(Parser)]
 #[command(name = "meshreel-view", version)]
 struct Arguments {
@@ -41,6 +43,15 @@ struct Arguments {
     /// What surfaces show.
     #[arg(long, value_enum, default_value_t = Look::Shaded)]
     look: Look,
+    /// The source, for the look "error"; else it is looked for beside the file.
+    #[arg(long, value_name = "FILE")]
+    source: Option<PathBuf>,
+    /// Level of detail, 0 the finest.
+    #[arg(long, default_value_t = 0)]
+    level: usize,
+    /// Leaves out triangles that cannot be seen.
+    #[arg(long)]
+    visible: bool,
     /// Draws edges on surfaces.
     #[arg(long)]
     wire: bool,
@@ -88,7 +99,14 @@ fn main() -> ExitCode {
 
 impl Arguments {
     fn style(&self) -> Style {
-        Style { look: self.look, wire: self.wire, grid: !self.no_grid, selected: None }
+        Style {
+            look: self.look,
+            wire: self.wire,
+            grid: !self.no_grid,
+            level: self.level,
+            visible: self.visible,
+            selected: None,
+        }
     }
 }
 
@@ -103,9 +121,9 @@ fn window(arguments: &Arguments) -> anyhow::Result<()> {
             .with_drag_and_drop(true),
         ..Default::default()
     };
-    let (files, style) = (arguments.files.clone(), arguments.style());
+    let (files, style, source) = (arguments.files.clone(), arguments.style(), arguments.source.clone());
     let made = move |context: &eframe::CreationContext<'_>| {
-        let app = app::App::new(context, &files, style)?;
+        let app = app::App::new(context, &files, source.clone(), style)?;
         Ok(Box::new(app) as Box<dyn eframe::App>)
     };
     eframe::run_native("meshreel", options, Box::new(made)).map_err(|e| anyhow!("{e}"))
@@ -146,11 +164,19 @@ fn pictures(arguments: &Arguments, target: &Path) -> anyhow::Result<()> {
     let [low, high] = document.bounds;
     camera.frame(low, high, f64::from(width) / f64::from(height));
     document.clock.playing = false;
+    let source = match arguments.look {
+        Look::Error => Some(source_of(&document, file, arguments.source.as_deref())?),
+        _ => None,
+    };
+    let mut errors: Option<FrameErrors> = None;
     for &moment in &moments {
         let frame = moment.floor() as usize;
         let (from, to) = (document.reel.time(frame), document.reel.time((frame + 1).min(last)));
         document.clock.time = from + (to - from) * moment.fract();
-        renderer.draw(Some(&mut document), &camera, arguments.style(), [width, height])?;
+        if let Some(source) = &source {
+            errors = Some(source.measure(document.show(frame)?)?);
+        }
+        renderer.draw(Some(&mut document), errors.as_ref(), &camera, arguments.style(), [width, height])?;
         let path = match arguments.frames {
             Some(_) => target.with_extension(format!("{frame:04}.png")),
             None => target.to_path_buf(),
@@ -163,12 +189,27 @@ fn pictures(arguments: &Arguments, target: &Path) -> anyhow::Result<()> {
             .map(|mesh| serde_json::json!({ "path": mesh.path, "method": format!("{:?}", mesh.method).to_lowercase(), "vertices": mesh.vertices }))
             .collect();
         let frame = moments.last().copied().unwrap_or_default();
+        let worst = errors.as_ref().and_then(|errors| errors.worst);
+        let worst = worst.map(|w| {
+            let path = &description.nodes[w.node].path;
+            serde_json::json!({ "distance": w.distance, "of_tolerance": w.part, "path": path, "vertex": w.vertex, "at": w.at.to_array() })
+        });
         println!(
             "{}",
-            serde_json::json!({ "frame": frame, "look": arguments.look.name(), "size": [width, height], "meshes": meshes })
+            serde_json::json!({ "frame": frame, "look": arguments.look.name(), "size": [width, height], "meshes": meshes, "largest_error": worst })
         );
     }
     Ok(())
+}
+
+/// The source that was named, that was compiled, or that lies beside the file.
+fn source_of(document: &Document, file: &Path, named: Option<&Path>) -> anyhow::Result<source::Source> {
+    let own = (!is_reel(file)).then(|| file.to_path_buf());
+    let found = named.map(Path::to_path_buf).or(own).or_else(|| source::beside(file));
+    let path = found.with_context(|| {
+        format!("{}: its source does not lie beside it; name it with --source", file.display())
+    })?;
+    Opening::start(&path, &document.reel).wait().map_err(|e| anyhow!("{e}"))
 }
 
 fn write(path: &Path, width: u32, height: u32, pixels: &[u8]) -> anyhow::Result<()> {

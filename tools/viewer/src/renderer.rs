@@ -2,8 +2,9 @@
 
 use crate::camera::{Camera, Up};
 use crate::document::{Document, Shown};
-use crate::layout::{ATTRIBUTES, layout};
-use crate::looks::Look;
+use crate::layout::{ATTRIBUTES, OVERLAY, layout};
+use crate::looks::{Look, of_error, of_part};
+use crate::source::FrameErrors;
 use glam::DMat4;
 use meshreel_gpu::wgpu::Shaders;
 use std::collections::{HashMap, HashSet};
@@ -28,6 +29,9 @@ struct Uniform {
     spare: u32,
 }
 
+/// The shader's number for lines in the colours of their vertices.
+const LINES_IN_COLOURS: u32 = 7;
+
 /// Bytes from one to the next.
 const STEP: u64 = 256;
 
@@ -37,6 +41,10 @@ pub struct Style {
     pub look: Look,
     pub wire: bool,
     pub grid: bool,
+    /// Level of detail that is drawn, as far as a mesh has it.
+    pub level: usize,
+    /// Triangles that cannot be seen are left out.
+    pub visible: bool,
     /// The node whose outline is marked.
     pub selected: Option<usize>,
 }
@@ -48,10 +56,11 @@ struct Target {
     depth: wgpu::TextureView,
 }
 
-/// Lines beneath everything.
+/// Lines beneath everything, and the axes.
 struct Floor {
     up: Up,
     vertices: wgpu::Buffer,
+    colours: wgpu::Buffer,
     lines: wgpu::Buffer,
     count: u32,
 }
@@ -70,6 +79,11 @@ pub struct Renderer {
     target: Option<Target>,
     /// Edges of meshes whose triangles no frame changes.
     edges: HashMap<usize, (wgpu::Buffer, u32)>,
+    /// What the viewer says of the vertices of a node, and of what look and frame that is.
+    overlays: HashMap<usize, wgpu::Buffer>,
+    overlays_of: Option<(Look, Option<usize>)>,
+    /// For all that have none.
+    blank: wgpu::Buffer,
     floor: Option<Floor>,
 }
 
@@ -102,11 +116,18 @@ impl Renderer {
                     module: &module,
                     entry_point: Some("seen"),
                     compilation_options: Default::default(),
-                    buffers: &[Some(wgpu::VertexBufferLayout {
-                        array_stride: layout().stride as u64,
-                        step_mode: wgpu::VertexStepMode::Vertex,
-                        attributes: &ATTRIBUTES,
-                    })],
+                    buffers: &[
+                        Some(wgpu::VertexBufferLayout {
+                            array_stride: layout().stride as u64,
+                            step_mode: wgpu::VertexStepMode::Vertex,
+                            attributes: &ATTRIBUTES,
+                        }),
+                        Some(wgpu::VertexBufferLayout {
+                            array_stride: 4,
+                            step_mode: wgpu::VertexStepMode::Vertex,
+                            attributes: &OVERLAY,
+                        }),
+                    ],
                 },
                 primitive: wgpu::PrimitiveState { topology, ..Default::default() },
                 depth_stencil: Some(wgpu::DepthStencilState {
@@ -135,6 +156,7 @@ impl Renderer {
         let surface = pipeline("surface", wgpu::PrimitiveTopology::TriangleList, -4);
         let wire = pipeline("line", wgpu::PrimitiveTopology::LineList, 0);
         let shaders = Shaders::new(&device);
+        let blank = overlay(&device, &[[0, 255, 0, 255]]);
         let (uniforms, bound) = uniforms(&device, &bindings, 64);
         Renderer {
             device,
@@ -148,6 +170,9 @@ impl Renderer {
             room: 64,
             target: None,
             edges: HashMap::new(),
+            overlays: HashMap::new(),
+            overlays_of: None,
+            blank,
             floor: None,
         }
     }
@@ -155,6 +180,8 @@ impl Renderer {
     /// Another file is drawn from now on.
     pub fn forget(&mut self) {
         self.edges.clear();
+        self.overlays.clear();
+        self.overlays_of = None;
         self.floor = None;
     }
 
@@ -162,6 +189,7 @@ impl Renderer {
     pub fn draw(
         &mut self,
         document: Option<&mut Document>,
+        errors: Option<&FrameErrors>,
         camera: &Camera,
         style: Style,
         size: [u32; 2],
@@ -178,6 +206,7 @@ impl Renderer {
             if style.wire || style.selected.is_some() {
                 self.prepare_edges(document, &shown);
             }
+            self.prepare_overlays(document, &shown, style.look, errors);
             self.write(&shown, camera, style, scale, size);
             self.prepare_floor(document, camera.up);
             let target = self.target.as_ref().expect("made above");
@@ -225,11 +254,14 @@ impl Renderer {
         let Some(document) = document else { return };
         pass.set_pipeline(&self.surface);
         for (i, shown) in shown.iter().enumerate() {
-            let count = document.gpu.index_count(shown.mesh);
+            let output = &document.output;
             pass.set_bind_group(0, &self.bound, &[(i as u64 * STEP) as u32]);
-            pass.set_vertex_buffer(0, document.gpu.vertices(shown.mesh).slice(..));
-            pass.set_index_buffer(document.gpu.indices(shown.mesh).slice(..), wgpu::IndexFormat::Uint32);
-            pass.draw_indexed(0..count, 0, 0..1);
+            pass.set_vertex_buffer(0, output.vertices(shown.mesh).slice(..));
+            pass.set_vertex_buffer(1, self.overlays.get(&shown.node).unwrap_or(&self.blank).slice(..));
+            pass.set_index_buffer(output.indices(shown.mesh).slice(..), wgpu::IndexFormat::Uint32);
+            for range in document.drawn(shown.mesh, style.level, style.visible) {
+                pass.draw_indexed(range, 0, 0..1);
+            }
         }
         pass.set_pipeline(&self.wire);
         for (i, shown) in shown.iter().enumerate() {
@@ -239,13 +271,15 @@ impl Renderer {
             };
             let at = (self.room / 2 + i as u64) * STEP;
             pass.set_bind_group(0, &self.bound, &[at as u32]);
-            pass.set_vertex_buffer(0, document.gpu.vertices(shown.mesh).slice(..));
+            pass.set_vertex_buffer(0, document.output.vertices(shown.mesh).slice(..));
+            pass.set_vertex_buffer(1, self.blank.slice(..));
             pass.set_index_buffer(edges.slice(..), wgpu::IndexFormat::Uint32);
             pass.draw_indexed(0..*count, 0, 0..1);
         }
         if let Some(floor) = self.floor.as_ref().filter(|_| style.grid) {
             pass.set_bind_group(0, &self.bound, &[((self.room - 1) * STEP) as u32]);
             pass.set_vertex_buffer(0, floor.vertices.slice(..));
+            pass.set_vertex_buffer(1, floor.colours.slice(..));
             pass.set_index_buffer(floor.lines.slice(..), wgpu::IndexFormat::Uint32);
             pass.draw_indexed(0..floor.count, 0, 0..1);
         }
@@ -285,13 +319,60 @@ impl Renderer {
             clip: (clip * view).as_mat4().to_cols_array(),
             world: DMat4::IDENTITY.as_mat4().to_cols_array(),
             colour: [0.06, 0.065, 0.075, 1.0],
-            look: 0,
+            look: LINES_IN_COLOURS,
             has_normals: 1,
             velocity_scale: 0.0,
             spare: 0,
         };
         put(self.room - 1, floor);
         self.queue.write_buffer(&self.uniforms, 0, &bytes);
+    }
+
+    /// What the viewer itself says of vertices: the part that moves each, its distance from the source.
+    fn prepare_overlays(
+        &mut self,
+        document: &Document,
+        shown: &[Shown],
+        look: Look,
+        errors: Option<&FrameErrors>,
+    ) {
+        let most = shown.iter().map(|s| document.output.vertex_count(s.mesh)).max().unwrap_or(0);
+        if self.blank.size() < 4 * u64::from(most) {
+            self.blank = overlay(&self.device, &vec![of_error(None); most as usize]);
+        }
+        let of = match look {
+            Look::Parts => Some((look, None)),
+            Look::Error => Some((look, errors.map(|errors| errors.frame))),
+            _ => None,
+        };
+        if self.overlays_of != of {
+            self.overlays.clear();
+            self.overlays_of = of;
+        }
+        for shown in shown.iter().filter(|_| of.is_some()) {
+            if self.overlays.contains_key(&shown.node) {
+                continue;
+            }
+            let view = document.decoder().mesh(shown.mesh);
+            let colours: Vec<[u8; 4]> = match look {
+                Look::Parts => {
+                    let bones = view.bones();
+                    let of = |vertex| {
+                        let bones = bones.as_ref()?;
+                        bones.influences(vertex).max_by(|a, b| a.1.total_cmp(&b.1)).map(|(bone, _)| bone)
+                    };
+                    (0..view.vertex_count()).map(|vertex| of_part(of(vertex))).collect()
+                }
+                _ => {
+                    let own = errors.and_then(|e| e.nodes.iter().find(|own| own.node == shown.node));
+                    let parts = own.map_or(&[][..], |own| &own.parts);
+                    (0..view.vertex_count()).map(|v| of_error(parts.get(v).copied())).collect()
+                }
+            };
+            if !colours.is_empty() {
+                self.overlays.insert(shown.node, overlay(&self.device, &colours));
+            }
+        }
     }
 
     fn prepare_edges(&mut self, document: &Document, shown: &[Shown]) {
@@ -349,14 +430,27 @@ impl Renderer {
                 }
             }
         }
+        let grid = vertices.len() / 9;
+        for axis in 0..3 {
+            for end in [0.0, 1.0] {
+                let mut at = [0.0; 3];
+                at[axis] = (end * cell * f64::from(cells) * 0.25) as f32;
+                vertices.extend(at);
+                vertices.extend([0.0; 6]);
+            }
+        }
         let count = vertices.len() as u32 / 9;
+        let axes = [[230, 60, 60, 255], [80, 200, 60, 255], [70, 110, 240, 255]];
+        let grey = std::iter::repeat_n([16, 17, 20, 255], grid);
+        let colours: Vec<[u8; 4]> = grey.chain(axes.into_iter().flat_map(|axis| [axis; 2])).collect();
         let lines: Vec<u32> = (0..count).collect();
         let buffer = |contents, usage| {
             self.device.create_buffer_init(&BufferInitDescriptor { label: Some("floor"), contents, usage })
         };
         let vertices = buffer(bytemuck::cast_slice(&vertices), wgpu::BufferUsages::VERTEX);
         let lines = buffer(bytemuck::cast_slice(&lines), wgpu::BufferUsages::INDEX);
-        self.floor = Some(Floor { up, vertices, lines, count });
+        let colours = overlay(&self.device, &colours);
+        self.floor = Some(Floor { up, vertices, colours, lines, count });
     }
 
     /// The last picture, rgba.
@@ -393,6 +487,12 @@ impl Renderer {
         let rows = bytes.chunks_exact(row as usize).take(height as usize);
         Ok(rows.flat_map(|row| &row[..4 * width as usize]).copied().collect())
     }
+}
+
+/// Colours of vertices.
+fn overlay(device: &wgpu::Device, colours: &[[u8; 4]]) -> wgpu::Buffer {
+    let (contents, usage) = (bytemuck::cast_slice(colours), wgpu::BufferUsages::VERTEX);
+    device.create_buffer_init(&BufferInitDescriptor { label: Some("overlay"), contents, usage })
 }
 
 fn uniforms(
