@@ -13,7 +13,7 @@
 //! has it; from [`meshreel::policy::INSTANCES`] equal draws on this is what pays.
 
 use crate::words::Words;
-use meshreel::Error;
+use meshreel::{Error, MeshView};
 use meshreel::policy::Lens;
 
 /// A level of detail of a model.
@@ -38,6 +38,28 @@ pub struct Model {
     pub levels: Vec<Level>,
     /// It is drawn as a square of four vertices where it is small.
     pub sprite: bool,
+}
+
+impl Model {
+    /// A mesh whose triangles do not change, with the levels of detail that it has, as its output's index buffer has
+    /// them. The ball is that around its bounds over all frames.
+    pub fn of_mesh(mesh: &MeshView<'_>, sprite: bool) -> Model {
+        let [low, high] = [0, 3].map(|k| [0, 1, 2].map(|c| mesh.record().bounds[k + c]));
+        let half: [f32; 3] = std::array::from_fn(|k| (high[k] - low[k]) * 0.5);
+        let mut first = 0;
+        let level = |level: usize| {
+            let own = mesh.lod(level);
+            let count = own.indices.len() as u32;
+            first += count;
+            Level { indices: [first - count, count], base_vertex: 0, error: own.error }
+        };
+        Model {
+            centre: std::array::from_fn(|k| low[k] + half[k]),
+            radius: half.iter().map(|v| v * v).sum::<f32>().sqrt(),
+            levels: (0..mesh.lods()).map(level).collect(),
+            sprite,
+        }
+    }
 }
 
 /// Models, by number.

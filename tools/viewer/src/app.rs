@@ -174,16 +174,18 @@ impl App {
         if pressed(Key::Space) {
             document.clock.playing = !document.clock.playing;
         }
-        for (key, to) in [
-            (Key::ArrowRight, (frame + 1).min(last)),
-            (Key::ArrowLeft, frame.saturating_sub(1)),
-            (Key::Home, 0),
-            (Key::End, last),
-        ] {
-            if pressed(key) {
-                document.clock.playing = false;
-                document.go_to(to);
-            }
+        // Several strokes may come between two pictures.
+        let times = |key| ctx.input(|i| i.num_presses(key));
+        let (ahead, back) = (times(Key::ArrowRight), times(Key::ArrowLeft));
+        let moved = (frame + ahead).saturating_sub(back).min(last);
+        let wanted = match (pressed(Key::Home), pressed(Key::End)) {
+            (true, _) => Some(0),
+            (_, true) => Some(last),
+            _ => (ahead + back > 0).then_some(moved),
+        };
+        if let Some(frame) = wanted {
+            document.clock.playing = false;
+            document.go_to(frame);
         }
     }
 

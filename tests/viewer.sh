@@ -1,0 +1,87 @@
+#!/usr/bin/env bash
+# Drives the viewer without a display: a window under Xvfb, in which a file is opened, scrubbed, looked at in other ways and
+# picked, and pictures without a window. Needs xvfb, xdotool and imagemagick beside a Vulkan driver.
+#   VIEWER=PROGRAM tests/viewer.sh     a viewer that is built already
+#   SHOTS=FOLDER tests/viewer.sh       keeps what was seen
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+for tool in xvfb-run xdotool import compare; do
+    command -v "$tool" >/dev/null ||
+        { echo "$tool is missing: install xvfb, xdotool and imagemagick (Debian, Ubuntu)" >&2; exit 1; }
+done
+if [ -z "${VIEWER:-}" ]; then
+    cargo build --locked --release --manifest-path tools/viewer/Cargo.toml
+    VIEWER=${CARGO_TARGET_DIR:-tools/viewer/target}/release/meshreel-view
+fi
+if [ -z "${DISPLAY:-}" ] || [ -z "${UNDER_XVFB:-}" ]; then
+    UNDER_XVFB=1 VIEWER=$VIEWER exec xvfb-run -a -s "-screen 0 1280x800x24" bash "$0"
+fi
+
+export XDG_RUNTIME_DIR=${XDG_RUNTIME_DIR:-/tmp}
+shots=${SHOTS:-$(mktemp -d)}
+mkdir -p "$shots"
+golden=testdata/golden/v0
+fail() {
+    echo "failed: $1 (pictures in $shots)" >&2
+    exit 1
+}
+# differs A B PIXELS: whether more than so many pixels are not the same.
+differs() { [ "$(compare -metric AE "$shots/$1.png" "$shots/$2.png" null: 2>&1 | cut -d. -f1 | cut -d' ' -f1)" -gt "$3" ]; }
+shot() {
+    sleep 0.8
+    import -window root "$shots/$1.png"
+}
+
+echo "-- pictures without a window"
+"$VIEWER" "$golden/wall_fast.reel" --screenshot "$shots/wall.png" --frame 20 --size 640x400
+"$VIEWER" "$golden/wall_fast.reel" --screenshot "$shots/wall_later.png" --frame 35.5 --size 640x400
+"$VIEWER" "$golden/wall_fast.reel" --screenshot "$shots/wall_parts.png" --frame 20 --look parts --size 640x400
+"$VIEWER" "$golden/snake_small.reel" --screenshot "$shots/snake.png" --frames 0:2 --size 640x400
+differs wall wall_later 500 || fail "time does not move a picture"
+differs wall wall_parts 500 || fail "a look changes nothing"
+[ -s "$shots/snake.0002.png" ] || fail "no numbered pictures"
+worst=$("$VIEWER" "$golden/flag_fast.reel" --source testdata/inputs/a_flag_wind.abc --screenshot "$shots/error.png" \
+    --frame 9 --look error --json | sed 's/.*"of_tolerance":\([0-9.]*\).*/\1/')
+awk -v w="$worst" 'BEGIN { exit !(w > 0 && w <= 1) }' || fail "the largest error is $worst of the tolerance"
+if "$VIEWER" "$shots/wall.png" --screenshot "$shots/no.png" 2>"$shots/no.txt"; then fail "a picture was opened"; fi
+[ "$(wc -l <"$shots/no.txt")" = 1 ] || fail "an error is not one line: $(cat "$shots/no.txt")"
+
+echo "-- a window"
+"$VIEWER" "$golden/flag_small.reel" "$golden/wall_fast.reel" 2>"$shots/window.txt" &
+window=$!
+trap 'kill $window 2>/dev/null || true' EXIT
+for _ in $(seq 50); do
+    id=$(xdotool search --name '^meshreel$' 2>/dev/null | head -1 || true)
+    [ -n "$id" ] && break
+    sleep 0.2
+done
+[ -n "$id" ] || fail "no window: $(cat "$shots/window.txt")"
+sleep 2
+xdotool windowfocus "$id" mousemove 640 400
+xdotool key space key Home
+shot start
+shot start_again
+differs start start_again 200 && fail "a paused window changes"
+for _ in 1 2 3 4 5 6 7 8; do xdotool key Right; done
+shot scrubbed
+differs start scrubbed 300 || fail "keys do not scrub"
+xdotool key 2
+shot normals
+differs scrubbed normals 2000 || fail "keys do not change the look"
+xdotool key w
+shot wire
+differs normals wire 500 || fail "no edges"
+xdotool key 1
+xdotool key w
+sleep 0.4
+for x in 700 760 820; do xdotool mousemove "$x" 410; [ "$x" = 700 ] && xdotool mousedown 1; sleep 0.2; done
+xdotool mouseup 1
+shot turned
+differs scrubbed turned 2000 || fail "the mouse does not turn it"
+xdotool key space
+sleep 0.5
+shot plays
+differs turned plays 300 || fail "it does not play"
+kill -0 $window || fail "the window is gone: $(cat "$shots/window.txt")"
+echo "all of it works"
