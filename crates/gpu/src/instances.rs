@@ -13,8 +13,8 @@
 //! has it; from [`meshreel::policy::INSTANCES`] equal draws on this is what pays.
 
 use crate::words::Words;
-use meshreel::{Error, MeshView};
 use meshreel::policy::Lens;
+use meshreel::{Error, MeshView};
 
 /// A level of detail of a model.
 #[derive(Debug, Clone, Copy, PartialEq)]

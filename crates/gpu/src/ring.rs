@@ -36,6 +36,11 @@ impl Ring {
         self.now += 1;
     }
 
+    /// Whether a frame is there.
+    pub fn holds(&self, frame: usize) -> bool {
+        self.slots.iter().flatten().any(|slot| slot.0 == frame)
+    }
+
     /// Looks for a frame, and makes room for it where it is not there.
     pub fn ask(&mut self, frame: usize) -> Place {
         let now = self.now;

@@ -98,5 +98,5 @@ pub use view::packed;
 pub use view::part_attributes::{NodePartAttributes, PartAttribute};
 pub use view::raw;
 pub use view::rig::MeshRig;
-pub use view::shown::{DecodedFrame, Shown};
+pub use view::shown::{Ahead, DecodedFrame, Shown};
 pub use view::vertex::{Attribute, Format, VertexChannel};

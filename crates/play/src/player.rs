@@ -21,7 +21,7 @@ use crate::stream::work::{Job, Threads, Work};
 use crate::time::clock::{Clock, Command};
 use crate::time::demand::Demand;
 use crate::time::timeline::Timeline;
-use crate::view::shown::Shown;
+use crate::view::shown::{Ahead, Shown};
 use meshreel_format::ReadAt;
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -702,12 +702,28 @@ impl Player {
             self.scheduler.work.memory.read(frame.block?)
         };
         Some(Shown {
+            id: FileId(instance.file, self.files[instance.file as usize].generation),
             first: read(pair.first)?,
             second: read(pair.second)?,
             file: stream.file.clone(),
             pair,
             pace,
             late: instance.late,
+        })
+    }
+
+    /// The decoded frames that an instance will show after those of now, soonest first, as far as they are in memory:
+    /// for those who prepare frames ahead, on a graphics card. Allocates nothing.
+    pub fn ahead(&self, instance: InstanceId) -> impl Iterator<Item = Ahead> + '_ {
+        let found = self.get(instance).and_then(|instance| {
+            Some((self.scheduler.streams[instance.file as usize].as_ref()?, &instance.demand))
+        });
+        found.into_iter().flat_map(|(stream, demand)| {
+            stream.decoded_ahead(demand).filter_map(|frame| {
+                let block = stream.frames.get(frame as usize)?.block?;
+                let words = self.scheduler.work.memory.read(block)?;
+                Some(Ahead { file: stream.file.clone(), words, frame })
+            })
         })
     }
 

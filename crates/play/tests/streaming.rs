@@ -149,6 +149,36 @@ fn half_the_frame_rate_leaves_the_deepest_layer_out() {
     assert!(half.bytes_read < all.bytes_read, "{half:?} {all:?}");
 }
 
+/// What an instance will show can be read ahead, in either direction, and is what it then shows.
+#[test]
+fn e22_frames_ahead_are_those_that_are_shown_next() {
+    let bytes: Arc<[u8]> = golden("v0/flag_small.reel").into();
+    for backwards in [false, true] {
+        let (mut player, _, instance, _) = playing(inline(8 << 20), &bytes);
+        if backwards {
+            player.command(instance, Command::Rate(-1.0));
+        }
+        let (mut said, mut kept) = (0, Vec::<u32>::new());
+        for _ in 0..90 {
+            player.tick(1.0 / FPS);
+            let Some(shown) = player.frame(instance) else { continue };
+            // The second of the pair was said to come, as far ahead as anything was.
+            if let Some(at) = kept.iter().position(|frame| *frame == shown.pair().second) {
+                assert!(at <= 1, "{kept:?} {:?}", shown.pair());
+                said += 1;
+            }
+            kept = player.ahead(instance).map(|ahead| ahead.number()).collect();
+            for ahead in player.ahead(instance).take(2) {
+                let mesh = ahead.frame().mesh(0);
+                let mut positions = vec![0.0; 3 * mesh.vertex_count()];
+                mesh.positions_into(&mut positions).unwrap();
+                assert!(positions.iter().all(|v| v.is_finite()));
+            }
+        }
+        assert!(said > 10, "{said}");
+    }
+}
+
 /// Reads, jobs and drawing stop when they are told to, and go on.
 #[test]
 fn switches_stop_reads_jobs_and_drawing() {

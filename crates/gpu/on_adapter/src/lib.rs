@@ -37,10 +37,14 @@ pub fn open(path: &Path) -> Reel {
     Reel::from_source(Arc::new(bytes), &Limits::default()).expect("a .reel file")
 }
 
+/// The folder of the golden files.
+pub fn golden() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../testdata/golden/v0")
+}
+
 /// The files of `MESHREEL_GPU_FILES`, or the golden ones.
 pub fn files() -> Vec<PathBuf> {
-    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../testdata/golden/v0");
-    let folder = std::env::var_os("MESHREEL_GPU_FILES").map_or(golden, PathBuf::from);
+    let folder = std::env::var_os("MESHREEL_GPU_FILES").map_or_else(golden, PathBuf::from);
     let all = std::fs::read_dir(folder).expect("a folder").map(|e| e.expect("readable").path());
     let mut out: Vec<PathBuf> = all.filter(|path| path.extension().is_some_and(|e| e == "reel")).collect();
     // This one is of the container alone: no reel.

@@ -1,10 +1,10 @@
 //! What a card computes against the twin on the CPU, which is held against the runtime elsewhere.
 
-use meshreel::{FrameDecoder, FrameView, Pace};
+use meshreel::{Command, FrameDecoder, FrameView, Options, Pace, Player, Repeat};
 use meshreel_gpu::twin::Bound;
 use meshreel_gpu::wgpu::{Budget, Decoded, GpuReel, Shaders};
 use meshreel_gpu::{Moment, ReelPlan, Room, VertexLayout};
-use meshreel_gpu_on_adapter::{device, files, open, read};
+use meshreel_gpu_on_adapter::{device, files, golden, open, read};
 
 fn degrees(a: &[f32], b: &[f32]) -> f64 {
     let [a, b] = [a, b].map(|v| [f64::from(v[0]), f64::from(v[1]), f64::from(v[2])]);
@@ -60,6 +60,7 @@ fn e20_a_card_gives_what_its_twin_gives() {
             let (a, b) = ring.split_at_mut(plan.slot_words);
             plan.write_frame(|m| first.mesh(m), &mut room, a).unwrap();
             plan.write_frame(|m| second.mesh(m), &mut room, b).unwrap();
+            let mut seen = vec![false; plan.meshes.len()];
             for node in 0..reel.description().nodes.len() {
                 let Some(mesh) = view.mesh(node).filter(|_| view.visible(node)) else { continue };
                 let (number, count) = (mesh.number(), mesh.vertex_count());
@@ -84,7 +85,9 @@ fn e20_a_card_gives_what_its_twin_gives() {
                 let got = read(&device, &queue, output.vertices(number), (count * layout.stride) as u64);
                 // What was there before the update is still there.
                 let last = output.previous_vertices(number);
-                if let Some(before) = before[number].replace(got.clone()).filter(|b| b.len() == got.len()) {
+                let first_time = !std::mem::replace(&mut seen[number], true);
+                let before = before[number].replace(got.clone()).filter(|b| b.len() == got.len());
+                if let Some(before) = before.filter(|_| first_time) {
                     assert!(read(&device, &queue, last, got.len() as u64) == before);
                 }
                 let got: &[f32] = bytemuck::cast_slice(&got);
@@ -126,4 +129,79 @@ fn e20_a_card_gives_what_its_twin_gives() {
         );
         assert!(positions <= 1.0 && angles <= 0.02 && others <= 1e-5, "{}", path.display());
     }
+}
+
+#[test]
+fn e22_frames_ahead_go_up_before_they_are_shown() {
+    let Some((device, queue, _)) = device() else {
+        println!("skipped: no graphics adapter");
+        return;
+    };
+    let bytes = std::fs::read(golden().join("flag_fast.reel")).unwrap();
+    let mut player = Player::new(Options::default());
+    let file = player.open_bytes(std::sync::Arc::new(bytes));
+    let instance = player.instance(file).unwrap();
+    player.command(instance, Command::Repeat(Repeat::Loop));
+    player.command(instance, Command::Play);
+    let mut shaders = Shaders::new(&device);
+    let mut card = None;
+    let (mut uploads, mut ahead, mut pictures) = (0, 0, 0);
+    while pictures < 60 {
+        player.tick(1.0 / 60.0);
+        let Some(shown) = player.frame(instance) else {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+            continue;
+        };
+        pictures += 1;
+        assert_eq!(shown.file(), file);
+        let (gpu, output) = card.get_or_insert_with(|| {
+            let layout = VertexLayout::default();
+            let gpu = GpuReel::new(&device, &mut shaders, &shown, layout, Budget::default()).unwrap();
+            let output = gpu.output(&device, &shaders);
+            (gpu, output)
+        });
+        let mut encoder = device.create_command_encoder(&Default::default());
+        let done = gpu.update(&shaders, &queue, &mut encoder, &mut [(&mut *output, &shown)]).unwrap();
+        uploads += if pictures > 2 { done.frames } else { 0 };
+        // Room for one frame a picture is enough.
+        let most = gpu.sizes().slot;
+        let bytes = gpu.prepare(&queue, player.ahead(instance), most).unwrap();
+        assert!(bytes <= most);
+        ahead += u32::from(bytes > 0);
+        queue.submit([encoder.finish()]);
+    }
+    println!("{ahead} frames went up ahead, {uploads} when they were shown");
+    assert!(ahead > 10 && uploads <= ahead / 4);
+}
+
+#[test]
+fn a_lost_device_is_followed_by_another() {
+    let Some((device, queue, _)) = device() else {
+        println!("skipped: no graphics adapter");
+        return;
+    };
+    let reel = open(&files()[0]);
+    let [mut first, mut second] = [0, 1].map(|_| FrameDecoder::new(&reel).unwrap());
+    first.decode(0).unwrap();
+    second.decode(1.min(reel.frame_count() - 1)).unwrap();
+    let view = FrameView::between(&first, &second, 0.5, Pace::default()).unwrap();
+    let shown = Decoded { first: &first, second: &second, view };
+    let made = |device: &wgpu::Device, queue: &wgpu::Queue| {
+        let mut shaders = Shaders::new(device);
+        let layout = VertexLayout::default();
+        let mut gpu = GpuReel::new(device, &mut shaders, &shown, layout, Budget::default()).unwrap();
+        let mut output = gpu.output(device, &shaders);
+        let mut encoder = device.create_command_encoder(&Default::default());
+        gpu.update(&shaders, queue, &mut encoder, &mut [(&mut output, &shown)]).unwrap();
+        queue.submit([encoder.finish()]);
+        read(device, queue, output.vertices(0), 20)
+    };
+    let before = made(&device, &queue);
+    device.destroy();
+    let (device, queue, _) = meshreel_gpu_on_adapter::device().unwrap();
+    assert_eq!(made(&device, &queue), before);
+    // A ring that does not hold two frames is refused before anything is made.
+    let budget = Budget { ring: 8, ..Budget::default() };
+    let refused = GpuReel::new(&device, &mut Shaders::new(&device), &shown, VertexLayout::default(), budget);
+    assert!(refused.err().is_some_and(|error| error.to_string().contains("ring")));
 }

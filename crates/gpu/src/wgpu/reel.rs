@@ -9,7 +9,7 @@ use crate::slot::Room;
 use crate::wgpu::shaders::PipelineKey;
 use crate::wgpu::{CARD, Frames, Shaders, bind, buffer};
 use meshreel::record::Method;
-use meshreel::{Error, MeshFrame, MeshView};
+use meshreel::{Ahead, Error, MeshFrame, MeshView};
 use std::ops::Range;
 use std::path::Path;
 use wgpu::util::{BufferInitDescriptor, DeviceExt};
@@ -199,7 +199,7 @@ impl GpuReel {
         self.dispatches.clear();
         for (at, (output, frames)) in outputs.iter_mut().enumerate() {
             let slots = self.upload(queue, *frames, &mut out)?;
-            self.prepare(at, output, (*frames, slots), (shaders, queue), &mut out);
+            self.moment(at, output, (*frames, slots), (shaders, queue), &mut out);
         }
         if self.dispatches.is_empty() {
             return Ok(out);
@@ -220,6 +220,31 @@ impl GpuReel {
             }
         }
         Ok(out)
+    }
+
+    /// Uploads frames that will be shown, soonest first, while the card draws those of now: at most so many bytes, and
+    /// none that would take the place of what was asked for in the last [`GpuReel::update`]. Returns the bytes.
+    pub fn prepare(
+        &mut self,
+        queue: &wgpu::Queue,
+        frames: impl Iterator<Item = Ahead>,
+        most_bytes: u64,
+    ) -> Result<u64, Error> {
+        let (slot, mut done) = (4 * self.plan.slot_words as u64, 0);
+        for ahead in frames {
+            if self.frames.holds(ahead.number() as usize) {
+                continue;
+            }
+            if done + slot > most_bytes {
+                break;
+            }
+            let Place::New(at) = self.frames.ask(ahead.number() as usize) else { break };
+            let frame = ahead.frame();
+            self.plan.write_frame(|mesh| frame.mesh(mesh), &mut self.room, &mut self.staging)?;
+            queue.write_buffer(&self.ring, at as u64 * slot, bytemuck::cast_slice(&self.staging));
+            done += slot;
+        }
+        Ok(done)
     }
 
     /// First words of both frames in the ring, uploaded where they are new.
@@ -252,7 +277,7 @@ impl GpuReel {
     }
 
     /// Parameters and dispatches of the meshes of an output that do not show their moment yet.
-    fn prepare(
+    fn moment(
         &mut self,
         at: usize,
         output: &mut Output,

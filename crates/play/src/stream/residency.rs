@@ -551,6 +551,19 @@ impl Stream {
     }
 }
 
+impl Stream {
+    /// Frames of a demand after those that are shown now, in the order in which they are due, as far as they are
+    /// decoded already.
+    pub fn decoded_ahead(&self, demand: &Demand) -> impl Iterator<Item = u32> + '_ {
+        let spans = demand.spans;
+        let used = usize::from(demand.spans_used).min(spans.len());
+        (spans.into_iter().take(used)).flat_map(|span| {
+            let all = frames_of(&self.file, &span, 0, 0, u64::MAX).map(|(frame, _)| frame as u32);
+            all.take_while(|&frame| self.is_decoded(frame))
+        })
+    }
+}
+
 /// The frames of a span that are due from `from` to `to` microseconds ahead, and when.
 fn frames_of<'a>(
     file: &'a Loaded,
@@ -558,7 +571,7 @@ fn frames_of<'a>(
     now: u64,
     from: u64,
     to: u64,
-) -> impl Iterator<Item = (usize, u64)> + 'a {
+) -> impl Iterator<Item = (usize, u64)> + use<'a> {
     let times = file.reel.frames();
     let last = times.len().saturating_sub(1) as u32;
     let (first, end) = (span.from.min(last), span.to.min(last));

@@ -4,6 +4,7 @@ use crate::decode::mesh::MeshView;
 use crate::reel::frame::Frame;
 use crate::reel::open_file::Reel;
 use crate::stream::heap::ReadGuard;
+use crate::stream::ids::FileId;
 use crate::stream::loaded::Loaded;
 use crate::time::clock::Pace;
 use crate::time::demand::FramePair;
@@ -15,6 +16,7 @@ use std::sync::Arc;
 /// Two decoded frames and what lies between them: what an instance shows.
 #[derive(Clone)]
 pub struct Shown {
+    pub(crate) id: FileId,
     pub(crate) file: Arc<Loaded>,
     pub(crate) first: ReadGuard,
     pub(crate) second: ReadGuard,
@@ -27,6 +29,10 @@ impl Shown {
     /// The file.
     pub fn reel(&self) -> &Reel {
         &self.file.reel
+    }
+    /// The player's name of the file: with a frame's number the key of what was made of that frame elsewhere.
+    pub fn file(&self) -> FileId {
+        self.id
     }
     /// The frames, and how far between them.
     pub fn pair(&self) -> FramePair {
@@ -58,11 +64,26 @@ impl Shown {
     }
 
     fn decoded<'a>(&'a self, words: &'a [u64]) -> DecodedFrame<'a> {
-        let reel = &self.file.reel;
-        DecodedFrame {
-            file: &self.file,
-            frame: Frame { layout: reel.layout(), words: &words[..reel.frame_words()] },
-        }
+        DecodedFrame::new(&self.file, words)
+    }
+}
+
+/// A decoded frame that an instance will show, lent from the player's memory as [`Shown`] is.
+#[derive(Clone)]
+pub struct Ahead {
+    pub(crate) file: Arc<Loaded>,
+    pub(crate) words: ReadGuard,
+    pub(crate) frame: u32,
+}
+
+impl Ahead {
+    /// Its number.
+    pub fn number(&self) -> u32 {
+        self.frame
+    }
+    /// What it has.
+    pub fn frame(&self) -> DecodedFrame<'_> {
+        DecodedFrame::new(&self.file, &self.words)
     }
 }
 
@@ -74,6 +95,11 @@ pub struct DecodedFrame<'a> {
 }
 
 impl<'a> DecodedFrame<'a> {
+    fn new(file: &'a Loaded, words: &'a [u64]) -> DecodedFrame<'a> {
+        let reel = &file.reel;
+        DecodedFrame { file, frame: Frame { layout: reel.layout(), words: &words[..reel.frame_words()] } }
+    }
+
     /// A mesh. Panics where there is no such mesh.
     pub fn mesh(&self, mesh: usize) -> MeshView<'a> {
         MeshView::new(&self.file.reel, &self.file.statics, mesh, Some(self.frame))
