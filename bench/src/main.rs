@@ -13,6 +13,8 @@ mod curves;
 mod decode;
 mod digests;
 mod frames;
+#[cfg(feature = "gpu")]
+mod gpu;
 mod machine;
 mod pictures;
 mod predictors;
@@ -62,6 +64,9 @@ enum Command {
     Decode(decode::Arguments),
     /// Speed of decoding files of any method, frame by frame.
     Frames(frames::Arguments),
+    /// What files cost on a graphics card.
+    #[cfg(feature = "gpu")]
+    Gpu(gpu::Arguments),
     /// What a small mesh costs: bytes, memory and time.
     Small(small::Arguments),
     /// Checksums of what is compiled with every method, preset and option, and of what it decodes to, beside
@@ -89,6 +94,8 @@ fn main() -> std::process::ExitCode {
         Command::Pictures(arguments) => pictures::run(&arguments),
         Command::Decode(arguments) => decode::run(&arguments),
         Command::Frames(arguments) => frames::run(&arguments),
+        #[cfg(feature = "gpu")]
+        Command::Gpu(arguments) => gpu::run(&arguments),
         Command::Small(arguments) => small::run(&arguments),
         Command::Digests(arguments) => digests::run(&arguments),
         Command::Compiles(arguments) => compiles::run(&arguments),

@@ -15,6 +15,9 @@ pub struct Arguments {
     /// Another number gives other scenes.
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// Only this: so many tetrahedra that fly apart, parts for a graphics card.
+    #[arg(long, value_name = "COUNT")]
+    tetrahedra: Option<usize>,
 }
 
 /// A mesh of quads, and what moves it.
@@ -48,6 +51,11 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     let folder = &arguments.folder;
     std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
     let mut dice = Dice(arguments.seed);
+    if let Some(count) = arguments.tetrahedra {
+        let (mesh, frames) = tetrahedra(&mut dice, count);
+        write(folder, "tetrahedra", &mesh, &frames)?;
+        return Ok(true);
+    }
     for (name, shared) in [("fracture", false), ("welded", true)] {
         let (mesh, frames) = fracture(&mut dice, shared);
         write(folder, name, &mesh, &frames)?;
@@ -90,6 +98,35 @@ fn obj(path: &Path, mesh: &Mesh) -> anyhow::Result<()> {
         text.push('\n');
     }
     std::fs::write(path, text).with_context(|| path.display().to_string())
+}
+
+/// Closed tetrahedra on a grid, four points each, that turn and drift apart: ten frames.
+fn tetrahedra(dice: &mut Dice, count: usize) -> (Mesh, Vec<Vec<DVec3>>) {
+    const FRAMES: usize = 10;
+    const CORNERS: [[f64; 3]; 4] = [[1.0, 1.0, 1.0], [1.0, -1.0, -1.0], [-1.0, 1.0, -1.0], [-1.0, -1.0, 1.0]];
+    const SIDES: [[usize; 3]; 4] = [[0, 1, 2], [0, 2, 3], [0, 3, 1], [1, 3, 2]];
+    let side = (count as f64).cbrt().ceil() as usize;
+    let corners = CORNERS.map(|corner| DVec3::from_array(corner) * 0.2);
+    let mut mesh = Mesh::default();
+    let mut motions = Vec::with_capacity(count);
+    for number in 0..count {
+        let middle =
+            DVec3::new((number % side) as f64, (number / side % side) as f64, (number / side / side) as f64);
+        let first = 4 * number;
+        mesh.points.extend(corners.map(|corner| middle + corner));
+        mesh.faces.extend(SIDES.map(|face| face.map(|corner| first + corner).to_vec()));
+        motions.push((middle, dice.vector() * 0.1, dice.vector() * 0.2));
+    }
+    let frame = |frame: usize| {
+        let time = frame as f64;
+        let moved = |&(middle, drift, spin): &(DVec3, DVec3, DVec3)| {
+            let turn = DQuat::from_scaled_axis(spin * time);
+            corners.map(|corner| middle + drift * time + turn * corner)
+        };
+        motions.iter().flat_map(moved).collect()
+    };
+    let frames = (0..FRAMES).map(frame).collect();
+    (mesh, frames)
 }
 
 /// A wall of blocks with crooked sides that fit each other, all of which fall: some at once, some after a

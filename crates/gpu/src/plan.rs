@@ -5,6 +5,7 @@ use crate::layout::VertexLayout;
 use crate::params::Params;
 use crate::shaders::{Pass, Variant};
 use crate::slot::Room;
+use meshreel::record::Method;
 use meshreel::{Error, MeshFrame, MeshView, Reel};
 
 /// Workgroups of a dispatch in one dimension: WebGPU's default limit.
@@ -17,8 +18,10 @@ pub const GROUP: u32 = 256;
 pub struct MeshPlan {
     /// What no frame changes.
     pub fixed: Fixed,
-    /// Where its part of a slot begins, and how many words it has.
+    /// Where its part of a slot begins, and how many words it has; of a still one, of the words that no frame changes.
     pub slot: (usize, usize),
+    /// Nothing of it is animated: it has no part in slots.
+    pub still: bool,
     /// Words between the passes.
     pub scratch: usize,
 }
@@ -30,6 +33,8 @@ pub struct ReelPlan {
     pub meshes: Vec<MeshPlan>,
     /// Words of a slot.
     pub slot_words: usize,
+    /// Words of meshes of which nothing is animated: behind all slots.
+    pub still_words: usize,
 }
 
 /// Bytes on the card.
@@ -59,8 +64,18 @@ pub struct Moment {
 }
 
 impl Moment {
-    /// Of a mesh as a view shows it; `slot` gives the first word of a frame in the ring.
-    pub fn new(mesh: &MeshFrame<'_>, slot: impl Fn(u32) -> usize, out: usize) -> Moment {
+    /// Of a mesh as a view shows it; `slot` gives the first word of a frame in the ring, `still` that of the words
+    /// behind all slots.
+    pub fn new(
+        plan: &MeshPlan,
+        mesh: &MeshFrame<'_>,
+        slot: impl Fn(u32) -> usize,
+        still: usize,
+        out: usize,
+    ) -> Moment {
+        if plan.still {
+            return Moment { slots: [still; 2], blend: 0.0, per_second: 0.0, vertices: None, out };
+        }
         let [first, second] = mesh.frames();
         Moment {
             slots: [slot(first), slot(second)],
@@ -84,7 +99,7 @@ pub struct Dispatch {
 impl ReelPlan {
     /// Of a file; `mesh` gives its meshes in any frame. Misuse of meshes without positions. Allocates.
     pub fn new<'a>(reel: &Reel, mesh: impl Fn(usize) -> MeshView<'a>) -> Result<ReelPlan, Error> {
-        let mut out = ReelPlan { meshes: Vec::new(), slot_words: 0 };
+        let mut out = ReelPlan { meshes: Vec::new(), slot_words: 0, still_words: 0 };
         for number in 0..reel.description().meshes.len() {
             let mut fixed = Fixed::new(&mesh(number))?;
             let words = fixed.lay_slot();
@@ -93,8 +108,11 @@ impl ReelPlan {
             p.scratch_points = 3 * (p.groups + p.classes);
             let points = if fixed.variant.has(Pass::Points) { 6 * fixed.points } else { 0 };
             let scratch = (p.scratch_points as usize + points).max(1);
-            out.meshes.push(MeshPlan { fixed, slot: (out.slot_words, words), scratch });
-            out.slot_words += words;
+            let record = &reel.description().meshes[number];
+            let still = record.method != Method::Fluid && !record.streams.iter().any(|s| s.animated);
+            let all = if still { &mut out.still_words } else { &mut out.slot_words };
+            out.meshes.push(MeshPlan { fixed, slot: (*all, words), still, scratch });
+            *all += words;
         }
         Ok(out)
     }
@@ -103,7 +121,7 @@ impl ReelPlan {
     pub fn needs(&self, layout: &VertexLayout) -> Sizes {
         let words = |of: &dyn Fn(&MeshPlan) -> usize| 4 * self.meshes.iter().map(of).sum::<usize>() as u64;
         Sizes {
-            fixed: words(&|mesh| mesh.fixed.words.len() + mesh.scratch),
+            fixed: words(&|mesh| mesh.fixed.words.len() + mesh.scratch) + 4 * self.still_words as u64,
             slot: 4 * self.slot_words as u64,
             vertices: words(&|mesh| mesh.fixed.vertices * layout.words()),
         }
@@ -119,7 +137,30 @@ impl ReelPlan {
         if words.len() != self.slot_words {
             return Err(Error::misuse(format!("a slot has {} words, not {}", self.slot_words, words.len())));
         }
-        for (number, plan) in self.meshes.iter().enumerate() {
+        self.write(mesh, false, room, words)
+    }
+
+    /// Writes the words of meshes of which nothing is animated, [`ReelPlan::still_words`] of them: once a file.
+    pub fn write_still<'a>(
+        &self,
+        mesh: impl Fn(usize) -> MeshView<'a>,
+        room: &mut Room,
+        words: &mut [u32],
+    ) -> Result<(), Error> {
+        if words.len() != self.still_words {
+            return Err(Error::misuse(format!("{} words are still, not {}", self.still_words, words.len())));
+        }
+        self.write(mesh, true, room, words)
+    }
+
+    fn write<'a>(
+        &self,
+        mesh: impl Fn(usize) -> MeshView<'a>,
+        still: bool,
+        room: &mut Room,
+        words: &mut [u32],
+    ) -> Result<(), Error> {
+        for (number, plan) in self.meshes.iter().enumerate().filter(|(_, plan)| plan.still == still) {
             let (at, len) = plan.slot;
             plan.fixed.write_slot(&mesh(number), room, &mut words[at..at + len])?;
         }

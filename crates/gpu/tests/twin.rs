@@ -45,17 +45,19 @@ fn compare(path: &Path) -> Worst {
         let pace = Pace { span: 0.5, speed: 1.5 };
         let mut room = Room::default();
         let view = FrameView::between(&first, &second, blend, pace).unwrap();
-        let mut ring = vec![0; 2 * plan.slot_words];
+        let mut ring = vec![0; 2 * plan.slot_words + plan.still_words];
         let (a, b) = ring.split_at_mut(plan.slot_words);
+        let (b, still) = b.split_at_mut(plan.slot_words);
         plan.write_frame(|m| first.mesh(m), &mut room, a).unwrap();
         plan.write_frame(|m| second.mesh(m), &mut room, b).unwrap();
+        plan.write_still(|m| first.mesh(m), &mut room, still).unwrap();
         for (node, record) in reel.description().nodes.iter().enumerate() {
             let (Some(number), Some(mesh)) = (record.mesh, view.mesh(node)) else { continue };
             let number = number as usize;
             let own = &plan.meshes[number];
             let count = mesh.vertex_count();
             let slot = |f: u32| if f as usize == frame { 0 } else { plan.slot_words };
-            let moment = Moment::new(&mesh, slot, 0);
+            let moment = Moment::new(own, &mesh, slot, 2 * plan.slot_words, 0);
             let params = own.params(&moment);
             let bound =
                 Bound { params: &params, variant: own.variant(), ring: &ring, fixed: &own.fixed.words };
@@ -157,6 +159,8 @@ fn e10_a_file_without_poses_gives_the_same_words() {
             plan.write_frame(|m| posed.mesh(m), &mut room, &mut words).unwrap();
             other.write_frame(|m| bare.mesh(m), &mut room, &mut others).unwrap();
             assert!(words == others, "{}: frame {frame}", path.display());
+            let mut still = vec![0; plan.still_words];
+            plan.write_still(|m| posed.mesh(m), &mut room, &mut still).unwrap();
         }
         for number in 0..reel.description().meshes.len() {
             let (mesh, bare) = (posed.mesh(number), bare.mesh(number));

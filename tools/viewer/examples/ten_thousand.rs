@@ -46,8 +46,8 @@ impl Crowd {
                 (meshreel::VertexChannel::Position, meshreel::Format::F32x3),
                 (meshreel::VertexChannel::Normal, meshreel::Format::F32x3),
             ]);
-            let reel =
-                GpuReel::new(device, &mut self.shaders, &shown, layout, Budget::default()).expect("room");
+            let reel = GpuReel::new((device, queue), &mut self.shaders, &shown, layout, Budget::default())
+                .expect("room");
             let node = (0..).find(|node| view.mesh(*node).is_some()).expect("a mesh");
             let mesh = view.mesh(node).expect("found").number();
             let model = Model::of_mesh(&Frames::mesh(&shown, false, mesh), false);

@@ -111,8 +111,8 @@ impl App {
     }
 
     fn show(&mut self, path: &Path, ready: Ready) {
-        let (device, shaders) = (&self.renderer.device, &mut self.renderer.shaders);
-        match Document::open(&ready.reel, path, ready.folder, device, shaders) {
+        let (card, shaders) = ((&self.renderer.device, &self.renderer.queue), &mut self.renderer.shaders);
+        match Document::open(&ready.reel, path, ready.folder, card, shaders) {
             Ok(document) => {
                 let [low, high] = document.bounds;
                 self.camera.frame(low, high, self.aspect());

@@ -57,7 +57,7 @@ impl Document {
         path: &Path,
         shown_as: &Path,
         folder: Option<tempfile::TempDir>,
-        device: &wgpu::Device,
+        (device, queue): (&wgpu::Device, &wgpu::Queue),
         shaders: &mut Shaders,
     ) -> anyhow::Result<Document> {
         let reel = Reel::open(path, &Limits::default())?;
@@ -70,7 +70,7 @@ impl Document {
         let view = FrameView::between(&first, &second, 0.0, Pace::default())?;
         let frames = Decoded { first: &first, second: &second, view };
         let bounds = bounds(&view);
-        let gpu = GpuReel::new(device, shaders, &frames, layout(), Budget::default())
+        let gpu = GpuReel::new((device, queue), shaders, &frames, layout(), Budget::default())
             .with_context(|| format!("{} on the graphics card", shown_as.display()))?;
         let output = gpu.output(device, shaders);
         let clock = Clock {
@@ -204,7 +204,8 @@ impl Document {
         if !visible || level > 0 {
             return vec![own];
         }
-        let Some((frames, _)) = self.output.shown(mesh) else { return all() };
+        let frame = |decoder: &FrameDecoder| decoder.frame().unwrap_or_default() as u32;
+        let frames = [frame(&self.first), frame(&self.second)];
         let ranges = self.first.mesh(mesh).visible_ranges(frames, None);
         ranges.map(|range| range.first..range.first + range.count).collect()
     }

@@ -149,8 +149,13 @@ fn pictures(arguments: &Arguments, target: &Path) -> anyhow::Result<()> {
         true => Ready { reel: file.clone(), folder: None },
         false => Loading::start(file).wait().map_err(|e| anyhow!("{e}"))?,
     };
-    let mut document =
-        Document::open(&ready.reel, file, ready.folder, &renderer.device, &mut renderer.shaders)?;
+    let mut document = Document::open(
+        &ready.reel,
+        file,
+        ready.folder,
+        (&renderer.device, &renderer.queue),
+        &mut renderer.shaders,
+    )?;
     let last = document.reel.frame_count() - 1;
     let moments: Vec<f64> = match arguments.frames {
         Some((first, end)) => (first..=end).map(|f| f as f64).collect(),

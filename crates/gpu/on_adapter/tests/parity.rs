@@ -41,7 +41,7 @@ fn e20_a_card_gives_what_its_twin_gives() {
         let view = FrameView::between(&first, &second, 0.0, Pace::default()).unwrap();
         let start = Decoded { first: &first, second: &second, view };
         let budget = Budget { previous: true, ..Budget::default() };
-        let mut gpu = GpuReel::new(&device, &mut shaders, &start, layout.clone(), budget).unwrap();
+        let mut gpu = GpuReel::new((&device, &queue), &mut shaders, &start, layout.clone(), budget).unwrap();
         let mut output = gpu.output(&device, &shaders);
         let mut before: Vec<Option<Vec<u8>>> = vec![None; plan.meshes.len()];
         // Ulps of the extent, degrees, the rest.
@@ -56,16 +56,19 @@ fn e20_a_card_gives_what_its_twin_gives() {
             queue.submit([encoder.finish()]);
             assert!(done.frames <= 2);
             let mut room = Room::default();
-            let mut ring = vec![0; 2 * plan.slot_words];
+            let mut ring = vec![0; 2 * plan.slot_words + plan.still_words];
             let (a, b) = ring.split_at_mut(plan.slot_words);
+            let (b, still) = b.split_at_mut(plan.slot_words);
             plan.write_frame(|m| first.mesh(m), &mut room, a).unwrap();
             plan.write_frame(|m| second.mesh(m), &mut room, b).unwrap();
+            plan.write_still(|m| first.mesh(m), &mut room, still).unwrap();
             let mut seen = vec![false; plan.meshes.len()];
             for node in 0..reel.description().nodes.len() {
                 let Some(mesh) = view.mesh(node).filter(|_| view.visible(node)) else { continue };
                 let (number, count) = (mesh.number(), mesh.vertex_count());
                 assert_eq!(output.vertex_count(number) as usize, count);
-                if output.shown(number) != Some((mesh.frames(), mesh.blend())) {
+                assert!(output.is_shown(number));
+                if output.between(number).is_some_and(|shown| shown != (mesh.frames(), mesh.blend())) {
                     // It is about to vanish, and another node that has the mesh is not.
                     assert!(!mesh.blends());
                     continue;
@@ -75,7 +78,7 @@ fn e20_a_card_gives_what_its_twin_gives() {
                 }
                 let own = &plan.meshes[number];
                 let slot = |f: u32| if f as usize == frame { 0 } else { plan.slot_words };
-                let params = own.params(&Moment::new(&mesh, slot, 0));
+                let params = own.params(&Moment::new(own, &mesh, slot, 2 * plan.slot_words, 0));
                 let bound =
                     Bound { params: &params, variant: own.variant(), ring: &ring, fixed: &own.fixed.words };
                 let (mut scratch, mut out) = (vec![0.0; own.scratch], vec![0; count * layout.words()]);
@@ -156,7 +159,8 @@ fn e22_frames_ahead_go_up_before_they_are_shown() {
         assert_eq!(shown.file(), file);
         let (gpu, output) = card.get_or_insert_with(|| {
             let layout = VertexLayout::default();
-            let gpu = GpuReel::new(&device, &mut shaders, &shown, layout, Budget::default()).unwrap();
+            let gpu =
+                GpuReel::new((&device, &queue), &mut shaders, &shown, layout, Budget::default()).unwrap();
             let output = gpu.output(&device, &shaders);
             (gpu, output)
         });
@@ -189,7 +193,7 @@ fn a_lost_device_is_followed_by_another() {
     let made = |device: &wgpu::Device, queue: &wgpu::Queue| {
         let mut shaders = Shaders::new(device);
         let layout = VertexLayout::default();
-        let mut gpu = GpuReel::new(device, &mut shaders, &shown, layout, Budget::default()).unwrap();
+        let mut gpu = GpuReel::new((device, queue), &mut shaders, &shown, layout, Budget::default()).unwrap();
         let mut output = gpu.output(device, &shaders);
         let mut encoder = device.create_command_encoder(&Default::default());
         gpu.update(&shaders, queue, &mut encoder, &mut [(&mut output, &shown)]).unwrap();
@@ -202,6 +206,7 @@ fn a_lost_device_is_followed_by_another() {
     assert_eq!(made(&device, &queue), before);
     // A ring that does not hold two frames is refused before anything is made.
     let budget = Budget { ring: 8, ..Budget::default() };
-    let refused = GpuReel::new(&device, &mut Shaders::new(&device), &shown, VertexLayout::default(), budget);
+    let refused =
+        GpuReel::new((&device, &queue), &mut Shaders::new(&device), &shown, VertexLayout::default(), budget);
     assert!(refused.err().is_some_and(|error| error.to_string().contains("ring")));
 }

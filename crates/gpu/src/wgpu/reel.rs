@@ -9,7 +9,7 @@ use crate::slot::Room;
 use crate::wgpu::shaders::PipelineKey;
 use crate::wgpu::{CARD, Frames, Shaders, bind, buffer};
 use meshreel::record::Method;
-use meshreel::{Ahead, Error, MeshFrame, MeshView};
+use meshreel::{Ahead, EndState, Error, MeshFrame, MeshView};
 use std::ops::Range;
 use std::path::Path;
 use wgpu::util::{BufferInitDescriptor, DeviceExt};
@@ -67,8 +67,19 @@ struct OutputMesh {
     indices: wgpu::Buffer,
     index_count: u32,
     vertex_count: u32,
-    /// What its vertices show: the frames, and the bits of the blend.
-    shown: Option<([u32; 2], u32)>,
+    /// What its vertices show.
+    shown: Option<Moved>,
+}
+
+/// What vertices show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Moved {
+    /// They do not move.
+    Never,
+    /// What they show at one end, in all frames there.
+    End(EndState),
+    /// Two frames, and the bits of the blend.
+    Between([u32; 2], u32),
 }
 
 /// The vertices of a file at a moment. All instances that show the same one share it.
@@ -94,7 +105,7 @@ impl GpuReel {
     /// Makes what all outputs of a file share; `frames` are any of it. Limit where the ring is too small for two
     /// frames or a mesh too large for a binding of the device, misuse where the layout is not possible.
     pub fn new(
-        device: &wgpu::Device,
+        (device, queue): (&wgpu::Device, &wgpu::Queue),
         shaders: &mut Shaders,
         frames: &dyn Frames,
         layout: VertexLayout,
@@ -106,13 +117,20 @@ impl GpuReel {
         let limits = device.limits();
         let most = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size);
         let slot = (4 * plan.slot_words as u64).max(4);
-        let slots = (budget.ring.min(most) / slot).min(256) as usize;
+        let still = 4 * plan.still_words as u64;
+        let slots = (budget.ring.min(most.saturating_sub(still)) / slot).min(256) as usize;
         if slots < 2 {
             let what = format!("two frames of {slot} bytes in the ring");
             return Err(Error::limit(Path::new(CARD), what, 2 * slot, budget.ring.min(most)));
         }
         let storage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST;
-        let ring = buffer(device, "meshreel ring", slots as u64 * slot, storage);
+        let ring = buffer(device, "meshreel ring", slots as u64 * slot + still, storage);
+        let mut room = Room::default();
+        if plan.still_words > 0 {
+            let mut words = vec![0; plan.still_words];
+            plan.write_still(|mesh| frames.mesh(false, mesh), &mut room, &mut words)?;
+            queue.write_buffer(&ring, slots as u64 * slot, bytemuck::cast_slice(&words));
+        }
         let mut meshes: Vec<MeshBuffers> = Vec::with_capacity(plan.meshes.len());
         for (number, mesh) in plan.meshes.iter().enumerate() {
             let bytes = 4 * (mesh.fixed.vertices * layout.words()) as u64;
@@ -133,7 +151,7 @@ impl GpuReel {
             }
         }
         let staging = vec![0; plan.slot_words];
-        let (frames, room, dispatches) = (Ring::new(slots), Room::default(), Vec::new());
+        let (frames, dispatches) = (Ring::new(slots), Vec::new());
         Ok(GpuReel { plan, layout, budget, frames, ring, meshes, staging, room, dispatches })
     }
 
@@ -293,7 +311,15 @@ impl GpuReel {
             let mut all = visible.filter_map(|node| view.mesh(*node));
             let Some(first) = all.next() else { continue };
             let mesh = if first.blends() { first } else { all.find(MeshFrame::blends).unwrap_or(first) };
-            let moment = (mesh.frames(), mesh.blend().to_bits());
+            // What stands still as it does at one end shows nothing new.
+            let plan = &self.plan.meshes[number];
+            let end =
+                || Some((frames.mesh(false, number).end_state()?, frames.mesh(true, number).end_state()?));
+            let moment = match end() {
+                _ if plan.still => Moved::Never,
+                Some((first, second)) if first == second => Moved::End(first),
+                _ => Moved::Between(mesh.frames(), mesh.blend().to_bits()),
+            };
             let count = mesh.vertex_count() as u32;
             if own.shown == Some(moment) {
                 own.moved = false;
@@ -311,8 +337,8 @@ impl GpuReel {
                 out.bytes += indices.len() as u64;
             }
             let slot = |frame: u32| slots[usize::from(frame != first_frame)];
-            let plan = &self.plan.meshes[number];
-            let params = plan.params(&Moment::new(&mesh, slot, 0));
+            let still = self.frames.slots() * self.plan.slot_words.max(1);
+            let params = plan.params(&Moment::new(plan, &mesh, slot, still, 0));
             queue.write_buffer(&output.params, (number * STRIDE) as u64, bytemuck::bytes_of(&params));
             out.bytes += SIZE as u64;
             let dispatches = plan.dispatches(&params, &self.layout, shaders.group);
@@ -384,9 +410,17 @@ impl Output {
         Some((self.meshes.get(mesh)?.pulled.as_ref()?, (mesh * STRIDE) as u32))
     }
 
-    /// The frames that its vertices are between, and how far; none before it is first shown.
-    pub fn shown(&self, mesh: usize) -> Option<([u32; 2], f32)> {
-        self.meshes[mesh].shown.map(|(frames, blend)| (frames, f32::from_bits(blend)))
+    /// Whether its vertices were made.
+    pub fn is_shown(&self, mesh: usize) -> bool {
+        self.meshes[mesh].shown.is_some()
+    }
+
+    /// The frames that its vertices are between, and how far; none of a mesh that stands still.
+    pub fn between(&self, mesh: usize) -> Option<([u32; 2], f32)> {
+        match self.meshes[mesh].shown {
+            Some(Moved::Between(frames, blend)) => Some((frames, f32::from_bits(blend))),
+            _ => None,
+        }
     }
 
     /// Number of vertices that it has now.
