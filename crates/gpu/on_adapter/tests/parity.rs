@@ -2,7 +2,7 @@
 
 use meshreel::{Command, FrameDecoder, FrameView, Options, Pace, Player, Repeat};
 use meshreel_gpu::twin::Bound;
-use meshreel_gpu::wgpu::{Budget, Decoded, GpuReel, Shaders};
+use meshreel_gpu::wgpu::{Budget, Decoded, Frames, GpuReel, Shaders};
 use meshreel_gpu::{Moment, ReelPlan, Room, VertexLayout};
 use meshreel_gpu_on_adapter::{device, files, golden, open, read};
 
@@ -209,4 +209,46 @@ fn a_lost_device_is_followed_by_another() {
     let refused =
         GpuReel::new((&device, &queue), &mut Shaders::new(&device), &shown, VertexLayout::default(), budget);
     assert!(refused.err().is_some_and(|error| error.to_string().contains("ring")));
+}
+
+#[test]
+fn two_hundred_moments_in_one_update() {
+    let Some((device, queue, _)) = device() else {
+        println!("skipped: no graphics adapter");
+        return;
+    };
+    let reel = open(&golden().join("flag_fast.reel"));
+    let decoded = |frame: usize| {
+        let mut decoder = FrameDecoder::new(&reel).unwrap();
+        decoder.decode(frame).unwrap();
+        decoder
+    };
+    let pairs: Vec<[FrameDecoder; 2]> = (0..20).map(|frame| [decoded(frame), decoded(frame + 1)]).collect();
+    let mut shaders = Shaders::new(&device);
+    let shown = |moment: usize, shift: f32| {
+        let [first, second] = &pairs[moment / 10];
+        let blend = (moment % 10) as f32 * 0.1 + shift;
+        let view = FrameView::between(first, second, blend, Pace::default()).unwrap();
+        Decoded { first, second, view }
+    };
+    let start = shown(0, 0.0);
+    let layout = VertexLayout::default();
+    let mut gpu = GpuReel::new((&device, &queue), &mut shaders, &start, layout, Budget::default()).unwrap();
+    let mut outputs: Vec<_> = (0..200).map(|_| gpu.output(&device, &shaders)).collect();
+    let mut least = f64::MAX;
+    for round in 0..20 {
+        let moments: Vec<_> = (0..200).map(|moment| shown(moment, 0.001 * round as f32)).collect();
+        let mut all: Vec<_> = outputs.iter_mut().zip(&moments).map(|(o, m)| (o, m as &dyn Frames)).collect();
+        let mut encoder = device.create_command_encoder(&Default::default());
+        let since = std::time::Instant::now();
+        let done = gpu.update(&shaders, &queue, &mut encoder, &mut all).unwrap();
+        least = least.min(since.elapsed().as_secs_f64());
+        assert_eq!((done.frames, done.dispatches), (if round == 0 { 21 } else { 0 }, 400));
+        queue.submit([encoder.finish()]);
+        device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
+    }
+    println!("200 moments: {:.0} microseconds of the CPU", least * 1e6);
+    // Each shows its own.
+    let [a, b] = [3, 197].map(|at| read(&device, &queue, outputs[at].vertices(0), 20 * 1271));
+    assert_ne!(a, b);
 }

@@ -6,7 +6,6 @@ use crate::plan::{Dispatch, Moment, ReelPlan, Sizes};
 use crate::ring::{Place, Ring};
 use crate::shaders::Pass;
 use crate::slot::Room;
-use crate::wgpu::shaders::PipelineKey;
 use crate::wgpu::{CARD, Frames, Shaders, bind, buffer};
 use meshreel::record::Method;
 use meshreel::{Ahead, EndState, Error, MeshFrame, MeshView};
@@ -37,7 +36,7 @@ struct MeshBuffers {
     levels: Vec<Range<u32>>,
     /// The most indices of a frame.
     most_indices: u32,
-    pipelines: Vec<(Pass, PipelineKey)>,
+    pipelines: Vec<(Pass, wgpu::ComputePipeline)>,
     /// Nodes that have it.
     nodes: Vec<usize>,
 }
@@ -141,8 +140,8 @@ impl GpuReel {
             }
             let passes = Pass::ALL.into_iter().filter(|pass| mesh.variant().has(*pass));
             let passes = passes.filter(|pass| *pass != Pass::Vertices || !layout.is_pulled());
-            let pipelines: Vec<_> = passes.map(|pass| (pass, shaders.key(pass, mesh, &layout))).collect();
-            pipelines.iter().for_each(|(_, key)| shaders.make(device, key));
+            let pipelines: Vec<_> =
+                passes.map(|pass| (pass, shaders.pipeline(device, pass, mesh, &layout))).collect();
             meshes.push(MeshBuffers::new(device, &mesh.fixed.words, &frames.mesh(false, number), pipelines));
         }
         for (node, record) in view.reel().description().nodes.iter().enumerate() {
@@ -227,11 +226,15 @@ impl GpuReel {
             timestamp_writes: None,
         });
         for which in Pass::ALL {
+            let mut last = None;
             for (at, mesh, dispatch) in self.dispatches.iter().filter(|(.., d)| d.pass == which) {
                 let own = &outputs[*at].0.meshes[*mesh];
-                let key = self.meshes[*mesh].pipelines.iter().find(|(pass, _)| *pass == which);
-                let Some(pipeline) = key.and_then(|(_, key)| shaders.find(key)) else { continue };
-                pass.set_pipeline(pipeline);
+                let pipelines = &self.meshes[*mesh].pipelines;
+                let Some((_, pipeline)) = pipelines.iter().find(|(pass, _)| *pass == which) else { continue };
+                if last != Some(pipeline) {
+                    pass.set_pipeline(pipeline);
+                    last = Some(pipeline);
+                }
                 pass.set_bind_group(0, &own.vertices[own.now].1, &[(mesh * STRIDE) as u32]);
                 pass.dispatch_workgroups(dispatch.groups[0], dispatch.groups[1], 1);
                 out.dispatches += 1;
@@ -352,7 +355,7 @@ impl MeshBuffers {
         device: &wgpu::Device,
         fixed: &[u32],
         mesh: &MeshView<'_>,
-        pipelines: Vec<(Pass, PipelineKey)>,
+        pipelines: Vec<(Pass, wgpu::ComputePipeline)>,
     ) -> MeshBuffers {
         let usage = wgpu::BufferUsages::STORAGE;
         let contents = bytemuck::cast_slice(fixed);

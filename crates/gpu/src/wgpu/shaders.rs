@@ -7,7 +7,7 @@ use crate::wgpu::{layout, module, pipeline};
 use std::collections::HashMap;
 
 /// An entry point, and the bits of its constants.
-pub(super) type PipelineKey = (Pass, Vec<(&'static str, u64)>);
+type PipelineKey = (Pass, Vec<(&'static str, u64)>);
 
 /// The shader on a device, and the pipelines that were made of it.
 pub struct Shaders {
@@ -39,22 +39,18 @@ impl Shaders {
         &self.pulled
     }
 
-    pub(super) fn key(&self, pass: Pass, mesh: &MeshPlan, layout: &VertexLayout) -> PipelineKey {
+    /// The pipeline of a pass over a mesh, made where it is the first.
+    pub(super) fn pipeline(
+        &mut self,
+        device: &wgpu::Device,
+        pass: Pass,
+        mesh: &MeshPlan,
+        layout: &VertexLayout,
+    ) -> wgpu::ComputePipeline {
         let constants = shaders::constants(mesh.variant(), layout, self.group);
-        (pass, constants.into_iter().map(|(name, value)| (name, value.to_bits())).collect())
-    }
-
-    pub(super) fn make(&mut self, device: &wgpu::Device, key: &PipelineKey) {
-        if self.made.contains_key(key) {
-            return;
-        }
-        let constants: Vec<(&str, f64)> =
-            key.1.iter().map(|(name, bits)| (*name, f64::from_bits(*bits))).collect();
-        let (layout, module) = &self.module;
-        self.made.insert(key.clone(), pipeline(device, (layout, module), key.0.entry(), &constants));
-    }
-
-    pub(super) fn find(&self, key: &PipelineKey) -> Option<&wgpu::ComputePipeline> {
-        self.made.get(key)
+        let key = (pass, constants.iter().map(|(name, value)| (*name, value.to_bits())).collect());
+        let (pipelines, module) = &self.module;
+        let made = || pipeline(device, (pipelines, module), pass.entry(), &constants);
+        self.made.entry(key).or_insert_with(made).clone()
     }
 }
