@@ -44,6 +44,9 @@ differs wall wall_parts 500 || fail "a look changes nothing"
 worst=$("$VIEWER" "$golden/flag_fast.reel" --source testdata/inputs/a_flag_wind.abc --screenshot "$shots/error.png" \
     --frame 9 --look error --json | sed 's/.*"of_tolerance":\([0-9.]*\).*/\1/')
 awk -v w="$worst" 'BEGIN { exit !(w > 0 && w <= 1) }' || fail "the largest error is $worst of the tolerance"
+code=0
+"$VIEWER" "$golden/wall_fast.reel" --screenshot "$shots/no.png" --frame 1000 2>/dev/null || code=$?
+[ "$code" = 2 ] || fail "a frame that is not there gives the exit code $code"
 if "$VIEWER" "$shots/wall.png" --screenshot "$shots/no.png" 2>"$shots/no.txt"; then fail "a picture was opened"; fi
 [ "$(wc -l <"$shots/no.txt")" = 1 ] || fail "an error is not one line: $(cat "$shots/no.txt")"
 

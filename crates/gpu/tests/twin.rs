@@ -178,3 +178,25 @@ fn e10_a_file_without_poses_gives_the_same_words() {
     }
     assert!(with_bones > 1);
 }
+
+#[test]
+fn f18_what_stands_still_is_no_part_of_a_frame() {
+    let (mut still, mut moving) = (0, 0);
+    for path in files() {
+        let bytes: Arc<Vec<u8>> = Arc::new(std::fs::read(&path).unwrap());
+        let reel = Reel::from_source(bytes, &Limits::default()).unwrap();
+        let decoder = FrameDecoder::new(&reel).unwrap();
+        let plan = ReelPlan::new(&reel, |m| decoder.mesh(m)).unwrap();
+        let needs = plan.needs(&VertexLayout::default());
+        let parts =
+            |wanted| plan.meshes.iter().filter(|m| m.still == wanted).map(|m| m.slot.1).sum::<usize>();
+        assert_eq!(needs.slot, 4 * parts(false) as u64);
+        assert!(needs.fixed >= 4 * parts(true) as u64);
+        for (mesh, plan) in reel.description().meshes.iter().zip(&plan.meshes) {
+            let animated = mesh.streams.iter().any(|s| s.animated);
+            assert_eq!(plan.still, !animated && mesh.method != meshreel::record::Method::Fluid);
+            if plan.still { still += 1 } else { moving += 1 }
+        }
+    }
+    assert!(still > 0 && moving > 0);
+}

@@ -29,6 +29,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "meshreel-viewer",
         &[
+            "meshreel-scene",
             "meshreel-options",
             "meshreel-inputs",
             "meshreel-compile",

@@ -1,5 +1,22 @@
 //! Errors as people read them.
 
+/// Something was asked for that cannot be: the exit code is 2, as it is of wrong arguments.
+#[derive(Debug)]
+pub struct Usage(pub String);
+
+impl std::fmt::Display for Usage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Usage {}
+
+/// The exit code of an error.
+pub fn exit_code(error: &anyhow::Error) -> u8 {
+    if error.is::<Usage>() { 2 } else { 1 }
+}
+
 /// An error and its reasons in one line; reasons that are in it already are left out.
 pub fn said(error: &anyhow::Error) -> String {
     let mut out = error.to_string();

@@ -14,7 +14,7 @@ use anyhow::{Context, anyhow, bail};
 use camera::{Camera, Up};
 use clap::Parser;
 use document::Document;
-use errors::said;
+use errors::{Usage, exit_code, said};
 use loading::{Loading, Ready, is_reel};
 use looks::Look;
 use renderer::{Renderer, Style};
@@ -92,7 +92,7 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {}", said(&error));
-            ExitCode::FAILURE
+            ExitCode::from(exit_code(&error))
         }
     }
 }
@@ -162,7 +162,7 @@ fn pictures(arguments: &Arguments, target: &Path) -> anyhow::Result<()> {
         None => vec![arguments.frame],
     };
     if moments.iter().any(|m| !(0.0..=last as f64).contains(m)) {
-        bail!("{}: frames are 0 to {last}", file.display());
+        bail!(Usage(format!("{}: frames are 0 to {last}", file.display())));
     }
     let (width, height) = arguments.size;
     let mut camera = Camera { up: if arguments.z_up { Up::Z } else { Up::Y }, ..Camera::default() };
@@ -211,8 +211,8 @@ fn pictures(arguments: &Arguments, target: &Path) -> anyhow::Result<()> {
 fn source_of(document: &Document, file: &Path, named: Option<&Path>) -> anyhow::Result<source::Source> {
     let own = (!is_reel(file)).then(|| file.to_path_buf());
     let found = named.map(Path::to_path_buf).or(own).or_else(|| source::beside(file));
-    let path = found.with_context(|| {
-        format!("{}: its source does not lie beside it; name it with --source", file.display())
+    let path = found.ok_or_else(|| {
+        Usage(format!("{}: its source does not lie beside it; name it with --source", file.display()))
     })?;
     Opening::start(&path, &document.reel).wait().map_err(|e| anyhow!("{e}"))
 }

@@ -2,7 +2,7 @@
 
 use crate::camera::{Camera, Up};
 use crate::document::{Document, Shown};
-use crate::layout::{ATTRIBUTES, OVERLAY, layout};
+use crate::layout::{ATTRIBUTES, OVERLAY};
 use crate::looks::{Look, of_error, of_part};
 use crate::source::FrameErrors;
 use glam::DMat4;
@@ -108,51 +108,9 @@ impl Renderer {
             bind_group_layouts: &[Some(&bindings)],
             immediate_size: 0,
         });
-        let pipeline = |entry, topology, bias| {
-            device.create_render_pipeline(&wgpu::RenderPipelineDescriptor {
-                label: Some(entry),
-                layout: Some(&pipeline_layout),
-                vertex: wgpu::VertexState {
-                    module: &module,
-                    entry_point: Some("seen"),
-                    compilation_options: Default::default(),
-                    buffers: &[
-                        Some(wgpu::VertexBufferLayout {
-                            array_stride: layout().stride as u64,
-                            step_mode: wgpu::VertexStepMode::Vertex,
-                            attributes: &ATTRIBUTES,
-                        }),
-                        Some(wgpu::VertexBufferLayout {
-                            array_stride: 4,
-                            step_mode: wgpu::VertexStepMode::Vertex,
-                            attributes: &OVERLAY,
-                        }),
-                    ],
-                },
-                primitive: wgpu::PrimitiveState { topology, ..Default::default() },
-                depth_stencil: Some(wgpu::DepthStencilState {
-                    format: DEPTH,
-                    depth_write_enabled: Some(true),
-                    depth_compare: Some(wgpu::CompareFunction::GreaterEqual),
-                    stencil: Default::default(),
-                    bias: wgpu::DepthBiasState {
-                        constant: bias,
-                        slope_scale: bias as f32 * 0.25,
-                        clamp: 0.0,
-                    },
-                }),
-                multisample: wgpu::MultisampleState { count: SAMPLES, ..Default::default() },
-                fragment: Some(wgpu::FragmentState {
-                    module: &module,
-                    entry_point: Some(entry),
-                    compilation_options: Default::default(),
-                    targets: &[Some(COLOUR.into())],
-                }),
-                multiview_mask: None,
-                cache: None,
-            })
-        };
         // Surfaces step back a little, so that lines on them are seen.
+        let pipeline =
+            |entry, topology, bias| pipeline(&device, (&module, &pipeline_layout), entry, topology, bias);
         let surface = pipeline("surface", wgpu::PrimitiveTopology::TriangleList, -4);
         let wire = pipeline("line", wgpu::PrimitiveTopology::LineList, 0);
         let shaders = Shaders::new(&device);
@@ -487,6 +445,55 @@ impl Renderer {
         let rows = bytes.chunks_exact(row as usize).take(height as usize);
         Ok(rows.flat_map(|row| &row[..4 * width as usize]).copied().collect())
     }
+}
+
+/// A pipeline that draws with an entry point of the shader for fragments.
+fn pipeline(
+    device: &wgpu::Device,
+    (module, layout): (&wgpu::ShaderModule, &wgpu::PipelineLayout),
+    entry: &str,
+    topology: wgpu::PrimitiveTopology,
+    bias: i32,
+) -> wgpu::RenderPipeline {
+    let vertices = crate::layout::layout();
+    device.create_render_pipeline(&wgpu::RenderPipelineDescriptor {
+        label: Some(entry),
+        layout: Some(layout),
+        vertex: wgpu::VertexState {
+            module,
+            entry_point: Some("seen"),
+            compilation_options: Default::default(),
+            buffers: &[
+                Some(wgpu::VertexBufferLayout {
+                    array_stride: vertices.stride as u64,
+                    step_mode: wgpu::VertexStepMode::Vertex,
+                    attributes: &ATTRIBUTES,
+                }),
+                Some(wgpu::VertexBufferLayout {
+                    array_stride: 4,
+                    step_mode: wgpu::VertexStepMode::Vertex,
+                    attributes: &OVERLAY,
+                }),
+            ],
+        },
+        primitive: wgpu::PrimitiveState { topology, ..Default::default() },
+        depth_stencil: Some(wgpu::DepthStencilState {
+            format: DEPTH,
+            depth_write_enabled: Some(true),
+            depth_compare: Some(wgpu::CompareFunction::GreaterEqual),
+            stencil: Default::default(),
+            bias: wgpu::DepthBiasState { constant: bias, slope_scale: bias as f32 * 0.25, clamp: 0.0 },
+        }),
+        multisample: wgpu::MultisampleState { count: SAMPLES, ..Default::default() },
+        fragment: Some(wgpu::FragmentState {
+            module,
+            entry_point: Some(entry),
+            compilation_options: Default::default(),
+            targets: &[Some(COLOUR.into())],
+        }),
+        multiview_mask: None,
+        cache: None,
+    })
 }
 
 /// Colours of vertices.
