@@ -86,5 +86,12 @@ xdotool key space
 sleep 0.5
 shot plays
 differs turned plays 300 || fail "it does not play"
+# A player that streams it, in the panel at the right of a window of 1280 × 800.
+xdotool mousemove 1200 38 click 1
+shot decoded
+xdotool mousemove 1130 60 click 1
+sleep 1
+shot streamed
+differs decoded streamed 1000 || fail "no player streams"
 kill -0 $window || fail "the window is gone: $(cat "$shots/window.txt")"
 echo "all of it works"

@@ -7,6 +7,7 @@ use crate::loading::{Loading, Ready, is_reel};
 use crate::looks::Look;
 use crate::renderer::{Renderer, Style};
 use crate::source::{self, FrameErrors, Opening, Source};
+use crate::streaming::Streaming;
 use eframe::egui;
 use egui::{Key, RichText};
 use std::path::{Path, PathBuf};
@@ -20,6 +21,8 @@ pub struct App {
     /// How far the frame that is shown is from the source.
     errors: Option<FrameErrors>,
     tab: Tab,
+    /// MiB of the heap of a player that streams.
+    heap: usize,
     /// What went wrong last, to be read and closed.
     problem: Option<String>,
     camera: Camera,
@@ -47,6 +50,7 @@ enum SourceState {
 enum Tab {
     Facts,
     Bytes,
+    Streaming,
 }
 
 /// Which nodes the list shows.
@@ -77,6 +81,7 @@ impl App {
             source: SourceState::Unknown,
             errors: None,
             tab: Tab::Facts,
+            heap: 64,
             problem: None,
             camera: Camera::default(),
             style: Style { grid: true, ..style },
@@ -452,6 +457,26 @@ impl App {
         }
     }
 
+    /// What the player does that streams the file: its heap, what of the frames is where, what it took.
+    fn streaming_facts(&mut self, ui: &mut egui::Ui) {
+        let Some(document) = &mut self.document else { return };
+        let mut on = document.streaming.is_some();
+        let toggled = ui.checkbox(&mut on, "stream it as a game does").changed();
+        let heap = egui::DragValue::new(&mut self.heap).range(1..=4096).prefix("heap ").suffix(" MiB");
+        let sized = ui.add(heap);
+        let settled = sized.drag_stopped() || sized.lost_focus();
+        if (toggled || settled && on)
+            && let Err(error) = document.stream(on.then_some(self.heap << 20))
+        {
+            self.problem = Some(said(&error));
+        }
+        let frames = document.reel.frame_count() as f32;
+        match &document.streaming {
+            Some(streaming) => streaming_panel(ui, streaming, frames),
+            None => drop(ui.label("Frames are decoded when they are asked for.")),
+        }
+    }
+
     fn facts(&self, ui: &mut egui::Ui) {
         let Some(document) = &self.document else { return };
         let description = document.reel.description();
@@ -612,11 +637,13 @@ impl eframe::App for App {
             ui.horizontal(|ui| {
                 ui.selectable_value(&mut self.tab, Tab::Facts, "facts");
                 ui.selectable_value(&mut self.tab, Tab::Bytes, "bytes");
+                ui.selectable_value(&mut self.tab, Tab::Streaming, "streaming");
             });
             self.error_facts(ui);
             match self.tab {
                 Tab::Facts => self.facts(ui),
                 Tab::Bytes => self.byte_facts(ui),
+                Tab::Streaming => self.streaming_facts(ui),
             }
         });
         egui::CentralPanel::no_frame().show(ui, |ui| self.scene(ui, frame));
@@ -632,11 +659,71 @@ impl eframe::App for App {
                 });
         }
         let opening = matches!(self.source, SourceState::Opening(_)) && self.style.look == Look::Error;
-        let busy =
-            opening || self.loading.is_some() || self.document.as_ref().is_some_and(|d| d.clock.playing);
+        let streams = self.document.as_ref().is_some_and(|d| d.streaming.is_some());
+        let busy = streams
+            || opening
+            || self.loading.is_some()
+            || self.document.as_ref().is_some_and(|d| d.clock.playing);
         if busy {
             ctx.request_repaint();
         }
+    }
+}
+
+/// The heap of a player, and what it did with a file of so many frames.
+fn streaming_panel(ui: &mut egui::Ui, streaming: &Streaming, frames: f32) {
+    let statistics = &streaming.statistics;
+    ui.heading("Heap");
+    ui.label(format!(
+        "{} of {} in use, {} of them wanted",
+        bytes(statistics.heap_used),
+        bytes(statistics.heap_bytes),
+        bytes(statistics.heap_held)
+    ));
+    let total = statistics.heap_bytes.max(1) as f32;
+    let parts = statistics.regions.iter().map(|region| {
+        let colour = match region.state {
+            meshreel::RegionState::Free => egui::Color32::from_gray(25),
+            meshreel::RegionState::Held => egui::Color32::from_rgb(80, 130, 190),
+            meshreel::RegionState::Spare => egui::Color32::from_rgb(45, 65, 85),
+        };
+        let start = region.start as f32 / total;
+        (start..start + region.size as f32 / total, colour)
+    });
+    stretches(ui, parts);
+    ui.label("blue: in use; dark: kept while there is room");
+    ui.heading("Frames");
+    for stream in &statistics.streams {
+        let lists = [
+            ("on their way", &stream.requested, egui::Color32::from_rgb(200, 120, 60)),
+            ("in memory as bytes", &stream.read, egui::Color32::from_rgb(190, 180, 80)),
+            ("decoded", &stream.decoded, egui::Color32::from_rgb(90, 180, 100)),
+        ];
+        for (name, ranges, colour) in lists {
+            ui.label(name);
+            let part = |range: &[u32; 2]| (range[0] as f32 / frames..(range[1] + 1) as f32 / frames, colour);
+            stretches(ui, ranges.iter().map(part));
+        }
+        let counters = stream.counters;
+        ui.label(format!("{} reads, {}", counters.reads, bytes(counters.bytes_read)));
+        ui.label(format!("{} units, {} frames decoded", counters.decodes, counters.frames_decoded));
+    }
+    let (missed, waited) = streaming.late();
+    ui.label(format!("{missed} ticks missed a frame, {waited} waited for a jump"));
+    ui.label(format!("{:.3} ms a tick, {:.2} s of decoding", streaming.tick, statistics.decode_seconds));
+}
+
+/// A row of stretches, from 0 to 1.
+fn stretches(ui: &mut egui::Ui, parts: impl Iterator<Item = (std::ops::Range<f32>, egui::Color32)>) {
+    let size = egui::vec2(ui.available_width(), 12.0);
+    let (response, painter) = ui.allocate_painter(size, egui::Sense::hover());
+    let area = response.rect;
+    painter.rect_filled(area, 0.0, egui::Color32::from_gray(12));
+    for (part, colour) in parts {
+        let x = |at: f32| area.left() + area.width() * at.clamp(0.0, 1.0);
+        let (from, to) = (x(part.start), x(part.end).max(x(part.start) + 0.5));
+        let piece = egui::Rect::from_min_max(egui::pos2(from, area.top()), egui::pos2(to, area.bottom()));
+        painter.rect_filled(piece, 0.0, colour);
     }
 }
 

@@ -1,11 +1,12 @@
 //! A file that is looked at: decoded on the CPU, put together on the card, played by a clock.
 
 use crate::layout::layout;
+use crate::streaming::Streaming;
 use anyhow::{Context, bail};
 use glam::{DMat4, DVec3};
 use meshreel::record::Method;
 use meshreel::{FrameDecoder, FrameView, Limits, Pace, Reel};
-use meshreel_gpu::wgpu::{Budget, Decoded, GpuReel, Output, Shaders};
+use meshreel_gpu::wgpu::{Budget, Decoded, Frames, GpuReel, Output, Shaders};
 use std::path::{Path, PathBuf};
 
 /// A file, two of its frames, and what lies between.
@@ -22,6 +23,12 @@ pub struct Document {
     /// By node, whether the user hides it.
     pub hidden: Vec<bool>,
     pub clock: Clock,
+    /// The player that streams it, where it is looked at that way; else it is decoded frame by frame.
+    pub streaming: Option<Streaming>,
+    /// Where the compiled file lies.
+    reel_path: PathBuf,
+    /// The frames that are shown.
+    pair: [u32; 2],
     /// Bytes that went to the card for the last picture, and passes.
     pub update: meshreel_gpu::wgpu::Update,
     /// Where a compiled input lies as long as it is shown.
@@ -92,6 +99,9 @@ impl Document {
             first,
             second,
             hidden,
+            streaming: None,
+            reel_path: path.into(),
+            pair: [0; 2],
             clock,
             update,
             _folder: folder,
@@ -124,6 +134,9 @@ impl Document {
 
     /// Lets time pass.
     pub fn tick(&mut self, seconds: f64) {
+        if let Some(streaming) = &mut self.streaming {
+            return streaming.advance(&mut self.clock, seconds);
+        }
         let [start, end] = self.span();
         if !self.clock.playing || end <= start {
             return;
@@ -138,6 +151,12 @@ impl Document {
         }
     }
 
+    /// Plays it through a player with a heap of so many bytes, or, without, frame by frame again.
+    pub fn stream(&mut self, heap: Option<usize>) -> anyhow::Result<()> {
+        self.streaming = heap.map(|heap| Streaming::new(&self.reel_path, heap)).transpose()?;
+        Ok(())
+    }
+
     /// Decodes what the clock shows, records what makes its vertices, and tells what is to be drawn.
     pub fn prepare(
         &mut self,
@@ -145,6 +164,15 @@ impl Document {
         queue: &wgpu::Queue,
         encoder: &mut wgpu::CommandEncoder,
     ) -> anyhow::Result<Vec<Shown>> {
+        if let Some(streaming) = &self.streaming {
+            // Before the first frame is there, nothing is seen.
+            let Some(shown) = streaming.shown() else { return Ok(Vec::new()) };
+            let mut outputs = [(&mut self.output, &shown as &dyn Frames)];
+            self.update = self.gpu.update(shaders, queue, encoder, &mut outputs)?;
+            let pair = shown.pair();
+            self.pair = [pair.first, pair.second];
+            return Ok(self.list(&shown.view()));
+        }
         let frame = self.frame();
         let next = (frame + 1).min(self.reel.frame_count() - 1);
         let (from, to) = (self.reel.time(frame), self.reel.time(next));
@@ -162,6 +190,12 @@ impl Document {
         let view = FrameView::between(&self.first, &self.second, blend, pace)?;
         let frames = Decoded { first: &self.first, second: &self.second, view };
         self.update = self.gpu.update(shaders, queue, encoder, &mut [(&mut self.output, &frames)])?;
+        self.pair = [frame as u32, next as u32];
+        Ok(self.list(&view))
+    }
+
+    /// What is drawn of a view.
+    fn list(&self, view: &FrameView<'_>) -> Vec<Shown> {
         let description = self.reel.description();
         let mut out = Vec::new();
         for (node, record) in description.nodes.iter().enumerate() {
@@ -177,7 +211,7 @@ impl Document {
                 method: description.meshes[mesh].method,
             });
         }
-        Ok(out)
+        out
     }
 
     /// Decodes a frame, the one that is shown next.
@@ -204,9 +238,7 @@ impl Document {
         if !visible || level > 0 {
             return vec![own];
         }
-        let frame = |decoder: &FrameDecoder| decoder.frame().unwrap_or_default() as u32;
-        let frames = [frame(&self.first), frame(&self.second)];
-        let ranges = self.first.mesh(mesh).visible_ranges(frames, None);
+        let ranges = self.first.mesh(mesh).visible_ranges(self.pair, None);
         ranges.map(|range| range.first..range.first + range.count).collect()
     }
 

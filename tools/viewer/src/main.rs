@@ -9,6 +9,7 @@ mod loading;
 mod looks;
 mod renderer;
 mod source;
+mod streaming;
 
 use anyhow::{Context, anyhow, bail};
 use camera::{Camera, Up};
