@@ -2,9 +2,9 @@
 
 use crate::params::Params;
 use crate::shaders::{BonePositions, Normals, Positions, Tangents, Variant};
-use crate::words::Words;
-use meshreel::raw::PointBones;
+use crate::words::{Words, pair};
 use meshreel::raw::lists::{Ended, NormalLists, TangentLists, TangentSums, TurnedList};
+use meshreel::raw::{PointBones, Points};
 use meshreel::record::{Method, Semantic};
 use meshreel::{Error, MeshView};
 
@@ -78,7 +78,16 @@ impl Fixed {
             return Ok(());
         };
         let wide = positions.wide;
+        let heights = positions.height_axis.zip(positions.points);
         self.variant.positions = match &positions.bones {
+            None if let Some((axis, Points::Narrow(points))) = heights => {
+                let others = |at: &[i16; 4]| {
+                    let mut others = (0..3).filter(|k| *k != axis).map(|k| at[k]);
+                    pair(others.next().unwrap_or_default(), others.next().unwrap_or_default())
+                };
+                p.rest = words.put(points.iter().map(others));
+                Positions::Heights(axis)
+            }
             Some(bones) => Positions::Bones(BonePositions { wide, ..self.bones(bones, words) }),
             None if wide => Positions::Wide,
             None => Positions::Narrow,
@@ -201,19 +210,22 @@ impl Fixed {
             self.variant.colours = true;
             self.variant.moving_colours = fluid || record.streams[stream].animated;
             if !self.variant.moving_colours {
-                self.params.colours = words.put(colours(mesh)?);
+                self.params.colours = words.put(colours(mesh, &mut Vec::new())?);
             }
         }
         Ok(())
     }
 }
 
-/// Colours of all vertices, 8 bits a component.
-pub(crate) fn colours(mesh: &MeshView<'_>) -> Result<Vec<u32>, Error> {
-    let mut colours = vec![0.0; 4 * mesh.vertex_count()];
-    mesh.colours_into(0, &mut colours)?;
+/// Colours of all vertices, 8 bits a component; `room` is kept from one call to the next.
+pub(crate) fn colours<'a>(
+    mesh: &MeshView<'_>,
+    room: &'a mut Vec<f32>,
+) -> Result<impl Iterator<Item = u32> + use<'a>, Error> {
+    room.resize(4 * mesh.vertex_count(), 0.0);
+    mesh.colours_into(0, room)?;
     let byte = |v: f32| (v.clamp(0.0, 1.0) * 255.0 + 0.5) as u8;
-    Ok(colours.as_chunks::<4>().0.iter().map(|c| u32::from_le_bytes(c.map(byte))).collect())
+    Ok(room.as_chunks::<4>().0.iter().map(move |c| u32::from_le_bytes(c.map(byte))))
 }
 
 fn put_lists<T>(lists: &Ended<T>, words: &mut Words, item: impl Fn(&T) -> Vec<u32>) -> [u32; 2] {

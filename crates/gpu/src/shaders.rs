@@ -45,6 +45,8 @@ pub enum Positions {
     Codes,
     /// Bones and residuals.
     Bones(BonePositions),
+    /// Points of 16 bits of which one coordinate, this one, moves.
+    Heights(usize),
 }
 
 /// How bones move points.
@@ -124,7 +126,9 @@ impl Variant {
             Positions::Wide => (1, BonePositions::default()),
             Positions::Codes => (2, BonePositions::default()),
             Positions::Bones(bones) => (3, bones),
+            Positions::Heights(_) => (4, BonePositions::default()),
         };
+        let axis = if let Positions::Heights(axis) = self.positions { axis } else { 0 };
         let (normals, weights) = match self.normals {
             Normals::None => (0, 0),
             Normals::Octahedral => (1, 0),
@@ -141,6 +145,7 @@ impl Variant {
         let values = |still: bool, moving: bool| if moving { 2.0 } else { f64::from(u8::from(still)) };
         vec![
             ("POSITIONS", f64::from(positions)),
+            ("HEIGHT_AXIS", axis as f64),
             ("WIDE_POINTS", f64::from(u8::from(bones.wide))),
             ("ONE_BONE", f64::from(u8::from(bones.single))),
             ("RESIDUALS", f64::from(u8::from(bones.residuals))),

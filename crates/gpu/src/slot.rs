@@ -3,6 +3,7 @@
 //! | section | words |
 //! |---|---|
 //! | positions | 16 bits: 2 a point, x y z and one that means nothing · 32 bits: 4 a point · codes: 3 planes, a word a vertex · bones: residuals, as points |
+//! | heights | 16 bits: two points in a word |
 //! | matrices | 12 floats a bone, four columns, in units of positions |
 //! | normal codes | components × vertices, two in a word, planes |
 //! | states | a word a group, x low, y high |
@@ -19,7 +20,10 @@ use meshreel::{Error, MeshView};
 
 /// Room for writing frames, to be kept from one to the next.
 #[derive(Debug, Clone, Default)]
-pub struct Room(Vec<Matrix>);
+pub struct Room {
+    matrices: Vec<Matrix>,
+    floats: Vec<f32>,
+}
 
 impl Fixed {
     /// Lays the sections of a slot out: offsets into the parameters; words of a slot.
@@ -37,6 +41,7 @@ impl Fixed {
             Positions::Narrow => 2 * self.points,
             Positions::Wide => 4 * self.points,
             Positions::Codes => 3 * vertices,
+            Positions::Heights(_) => self.points.div_ceil(2),
             Positions::Bones(bones) if bones.wide => 4 * self.residuals,
             Positions::Bones(_) => 2 * self.residuals,
         });
@@ -67,9 +72,9 @@ impl Fixed {
         let positions = mesh.fixed_point_positions();
         let bones = positions.as_ref().and_then(|positions| positions.bones);
         if let Some(bones) = &bones {
-            room.0.resize(self.matrices, Matrix::default());
-            bones.matrices_into(&mut room.0);
-            let columns = room.0.iter().flatten().flat_map(|column| &column[..3]);
+            room.matrices.resize(self.matrices, Matrix::default());
+            bones.matrices_into(&mut room.matrices);
+            let columns = room.matrices.iter().flatten().flat_map(|column| &column[..3]);
             let words = &mut out[p.matrices as usize..][..12 * self.matrices];
             words.iter_mut().zip(columns).for_each(|(word, v)| *word = v.to_bits());
         }
@@ -83,6 +88,10 @@ impl Fixed {
             None => positions.as_ref().and_then(|positions| positions.points),
         };
         match points {
+            Some(Points::Narrow(points)) if let Positions::Heights(axis) = self.variant.positions => {
+                let two = |two: &[[i16; 4]]| pair(two[0][axis], two.get(1).map_or(0, |point| point[axis]));
+                put(p.positions, &mut points.chunks(2).map(two));
+            }
             Some(Points::Narrow(points)) => {
                 put(p.positions, &mut points.iter().flat_map(|p| [pair(p[0], p[1]), pair(p[2], 0)]));
             }
@@ -113,12 +122,12 @@ impl Fixed {
             put(p.rotations, &mut (0..self.bones).flat_map(rotation).map(f32::to_bits));
         }
         if self.variant.moving_uvs {
-            let mut uvs = vec![0.0; 2 * mesh.vertex_count()];
-            mesh.uvs_into(0, &mut uvs)?;
-            put(p.slot_uvs, &mut uvs.into_iter().map(f32::to_bits));
+            room.floats.resize(2 * mesh.vertex_count(), 0.0);
+            mesh.uvs_into(0, &mut room.floats)?;
+            put(p.slot_uvs, &mut room.floats.iter().map(|v| v.to_bits()));
         }
         if self.variant.moving_colours {
-            put(p.slot_colours, &mut colours(mesh)?.into_iter());
+            put(p.slot_colours, &mut colours(mesh, &mut room.floats)?);
         }
         Ok(())
     }

@@ -180,6 +180,18 @@ impl Bound<'_> {
             Positions::Narrow => self.short_point(slot + p.positions + 2 * i),
             Positions::Wide => self.long_point(slot + p.positions + 4 * i),
             Positions::Bones(bones) => self.moved_point(slot, i, bones),
+            Positions::Heights(axis) => {
+                let word = self.ring(slot + p.positions + i / 2);
+                let height = if i.is_multiple_of(2) { low(word) } else { high(word) };
+                let flat = self.fixed(p.rest + i);
+                let mut at = [low(flat), low(flat), high(flat)];
+                match axis {
+                    0 => at[0] = height,
+                    1 => at[1] = height,
+                    _ => at = [low(flat), high(flat), height],
+                }
+                at
+            }
             Positions::Codes => [0, 1, 2].map(|k| self.ring(slot + p.positions + i + k * p.vertices) as i32),
         })
     }

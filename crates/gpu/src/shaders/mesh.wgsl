@@ -3,7 +3,8 @@
 // Pipelines are made by override constants; what a mesh does not have is folded away. Normals and tangents are those
 // of the moment between two frames, as docs/FORMAT/mesh.md defines them; sums may round otherwise.
 
-override POSITIONS: u32 = 0u; // points of 16 bits, points of 32 bits, codes of vertices, bones
+override POSITIONS: u32 = 0u; // points of 16 bits, points of 32 bits, codes of vertices, bones, heights
+override HEIGHT_AXIS: u32 = 1u;
 override WIDE_POINTS: u32 = 0u;  // of points that bones move: 32 bits, one bone each, residuals, put in place by a pass
 override ONE_BONE: u32 = 0u;
 override RESIDUALS: u32 = 0u;
@@ -85,7 +86,19 @@ fn moved_point(slot: u32, i: u32) -> vec3i {
   return at;
 }
 
+// A point of which one coordinate moves: the others lie among the fixed words.
+fn height_point(slot: u32, i: u32) -> vec3i {
+  let height = extractBits(bitcast<i32>(ring[slot + p.positions + (i >> 1u)]), (i & 1u) * 16u, 16u);
+  let flat_word = fixed[p.rest + i];
+  let a = low(flat_word);
+  let b = high(flat_word);
+  if (HEIGHT_AXIS == 0u) { return vec3i(height, a, b); }
+  if (HEIGHT_AXIS == 1u) { return vec3i(a, height, b); }
+  return vec3i(a, b, height);
+}
+
 fn point_in(slot: u32, i: u32) -> vec3i {
+  if (POSITIONS == 4u) { return height_point(slot, i); }
   if (POSITIONS == 3u) {
     if (POINTS_APART == 0u) { return moved_point(slot, i); }
     let at = p.scratch_points + 3u * (i + select(p.points, 0u, slot == p.first));

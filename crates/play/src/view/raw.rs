@@ -30,6 +30,8 @@ pub struct FixedPointPositions<'a> {
     /// Where they are; the fourth numbers mean nothing. None of points that bones move in a file that was opened
     /// without poses ([`crate::Limits::poses`]).
     pub points: Option<Points<'a>>,
+    /// The only coordinate that moves, of a height field.
+    pub height_axis: Option<usize>,
     /// The bones that put them there.
     pub bones: Option<PointBones<'a>>,
     /// The point of each vertex.
@@ -117,6 +119,7 @@ impl<'a> MeshView<'a> {
             count: part.coded.points(),
             wide: first.is_wide(),
             points,
+            height_axis: part.flat.as_ref().map(|flat| flat.axis),
             bones,
             of_vertex: &part.places,
             unit: grid.unit,
