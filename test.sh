@@ -21,6 +21,8 @@ step formatting
 cargo fmt --all --check
 cargo fmt --manifest-path fuzz/Cargo.toml --all --check
 cargo fmt --manifest-path crates/play/model/Cargo.toml --all --check
+cargo fmt --manifest-path crates/gpu/on_adapter/Cargo.toml --check
+cargo fmt --manifest-path tools/viewer/Cargo.toml --check
 
 step lints
 cargo clippy --locked --workspace --all-targets -- -D warnings
@@ -55,6 +57,7 @@ if [ "$all" = --all ]; then
 
     step with the optional parts
     cargo test --locked -p meshreel --features tracing --test tracing
+    cargo check --locked -p meshreel-bench --features gpu
 
     step fuzz targets
     cargo check --locked --manifest-path fuzz/Cargo.toml

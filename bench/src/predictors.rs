@@ -8,6 +8,8 @@ use anyhow::Context;
 use meshreel_codec::mesh::hierarchy::Hierarchy;
 use meshreel_codec::mesh::{hierarchy, weights};
 use meshreel_codec::schedule::Schedule;
+use meshreel_process::bones;
+use meshreel_process::parts::Trajectories;
 use std::path::PathBuf;
 
 #[derive(clap::Args)]
@@ -21,6 +23,9 @@ pub struct Arguments {
     /// Tolerances, as parts of the diagonal of the whole sequence's box.
     #[arg(long, value_delimiter = ',', default_values_t = [1e-3, 1e-4])]
     tolerance: Vec<f64>,
+    /// Of what bones leave that are found in the motion, not of the motion.
+    #[arg(long)]
+    bones: bool,
 }
 
 /// What is added to the codec's predictors.
@@ -65,7 +70,16 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
         let sequence = Sequence::read(&path).with_context(|| path.display().to_string())?;
         for &tolerance in &arguments.tolerance {
             print!("{:<16} {tolerance:>6.0e}", sequence.name);
-            let model = Model::new(&sequence, tolerance);
+            let model = match arguments.bones {
+                false => Model::new(&sequence, tolerance),
+                true => match Model::new(&sequence, tolerance).less_bones(&sequence, tolerance) {
+                    Some(model) => model,
+                    None => {
+                        println!(" no bones move it");
+                        continue;
+                    }
+                },
+            };
             let mut first = 0.0;
             for extra in EXTRAS {
                 let [keys, all] = model.bits(extra);
@@ -118,6 +132,23 @@ impl Model {
             hierarchy,
             source,
         }
+    }
+
+    /// What bones that are found in the motion leave of it: none where none would be.
+    fn less_bones(mut self, sequence: &Sequence, tolerance: f64) -> Option<Model> {
+        let radius = sequence.extent(tolerance).radius;
+        let frames = (0..sequence.frames).flat_map(|f| sequence.frame(f).to_vec());
+        let all = Trajectories::new(sequence.points, frames.collect());
+        let found = bones::choose(&all, radius, 4, 5, f64::INFINITY, &|_| {})?;
+        for (f, frame) in self.source.iter_mut().enumerate() {
+            for (at, &point) in frame.iter_mut().zip(&self.hierarchy.order) {
+                let placed = found.skin.place(f, point as usize) / radius;
+                for (x, placed) in at.iter_mut().zip(placed.to_array()) {
+                    *x -= placed as f32;
+                }
+            }
+        }
+        Some(self)
     }
 
     /// Bits per vertex and frame of keys, and of all but frame 0.

@@ -5,11 +5,11 @@ use crate::simd::lanes::{Number, Vector, dot, minus, select, times};
 use std::f32::consts::{FRAC_PI_2, PI, TAU};
 
 // Part of the format, like all numbers here.
-/// Of [`rough_inverse_root`].
+/// Of `rough_inverse_root`.
 pub const ROUGH_ROOT: [f32; 2] = [2.389_244_6, 0.703_952_25];
-/// Of [`angle`].
+/// Of `angle`.
 pub const ARC: [f32; 4] = [1.570_728_8, -0.212_114_4, 0.074_261, -0.018_729_3];
-/// Of [`rough_angle`].
+/// Of `rough_angle`.
 pub const ROUGH_ARC: [f32; 3] = [1.085_445, -0.320_988, 0.662_658];
 
 /// Where a group without faces looks.
@@ -31,9 +31,9 @@ pub(in crate::mesh) fn inverse_root<N: Number>(x: N) -> N {
 }
 
 // Squares of lengths that are not between these have no direction.
-/// See [`inverse_length`].
+/// See `inverse_length`.
 pub const SMALLEST: f32 = 1e-30;
-/// See [`inverse_length`].
+/// See `inverse_length`.
 pub const LARGEST: f32 = 1e30;
 
 /// One over the length; zero where there is no direction.
