@@ -1,5 +1,6 @@
 //! A file that is looked at: decoded on the CPU, put together on the card, played by a clock.
 
+use crate::clock::Clock;
 use crate::layout::layout;
 use crate::streaming::Streaming;
 use anyhow::{Context, bail};
@@ -33,20 +34,6 @@ pub struct Document {
     pub update: meshreel_gpu::wgpu::Update,
     /// Where a compiled input lies as long as it is shown.
     _folder: Option<tempfile::TempDir>,
-}
-
-/// What is played.
-#[derive(Clone, Copy, Debug)]
-pub struct Clock {
-    /// Seconds.
-    pub time: f64,
-    pub playing: bool,
-    pub rate: f64,
-    pub repeats: bool,
-    /// First and last frame that are played.
-    pub range: [usize; 2],
-    /// Off: frames follow each other without anything between.
-    pub interpolates: bool,
 }
 
 /// A node that is drawn.

@@ -2,11 +2,13 @@
 
 mod app;
 mod camera;
+mod clock;
 mod document;
 mod errors;
 mod layout;
 mod loading;
 mod looks;
+mod panels;
 mod renderer;
 mod source;
 mod streaming;

@@ -1,6 +1,6 @@
 //! A file played as a game plays it: streamed from the disk into a heap of fixed size.
 
-use crate::document::Clock;
+use crate::clock::Clock;
 use meshreel::{Command, InstanceId, Limits, Options, Player, Repeat, Shown, Statistics};
 use std::path::Path;
 use std::time::Instant;

@@ -1,0 +1,15 @@
+//! What the user has set of the time.
+
+/// What is played.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
+    /// Seconds.
+    pub time: f64,
+    pub playing: bool,
+    pub rate: f64,
+    pub repeats: bool,
+    /// First and last frame that are played.
+    pub range: [usize; 2],
+    /// Off: frames follow each other without anything between.
+    pub interpolates: bool,
+}

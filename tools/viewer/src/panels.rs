@@ -1,0 +1,71 @@
+//! What panels are made of.
+
+use crate::streaming::Streaming;
+use eframe::egui;
+
+/// The heap of a player, and what it did with a file of so many frames.
+pub fn streaming(ui: &mut egui::Ui, streaming: &Streaming, frames: f32) {
+    let statistics = &streaming.statistics;
+    ui.heading("Heap");
+    ui.label(format!(
+        "{} of {} in use, {} of them wanted",
+        bytes(statistics.heap_used),
+        bytes(statistics.heap_bytes),
+        bytes(statistics.heap_held)
+    ));
+    let total = statistics.heap_bytes.max(1) as f32;
+    let parts = statistics.regions.iter().map(|region| {
+        let colour = match region.state {
+            meshreel::RegionState::Free => egui::Color32::from_gray(25),
+            meshreel::RegionState::Held => egui::Color32::from_rgb(80, 130, 190),
+            meshreel::RegionState::Spare => egui::Color32::from_rgb(45, 65, 85),
+        };
+        let start = region.start as f32 / total;
+        (start..start + region.size as f32 / total, colour)
+    });
+    stretches(ui, parts);
+    ui.label("blue: in use; dark: kept while there is room");
+    ui.heading("Frames");
+    for stream in &statistics.streams {
+        let lists = [
+            ("on their way", &stream.requested, egui::Color32::from_rgb(200, 120, 60)),
+            ("in memory as bytes", &stream.read, egui::Color32::from_rgb(190, 180, 80)),
+            ("decoded", &stream.decoded, egui::Color32::from_rgb(90, 180, 100)),
+        ];
+        for (name, ranges, colour) in lists {
+            ui.label(name);
+            let part = |range: &[u32; 2]| (range[0] as f32 / frames..(range[1] + 1) as f32 / frames, colour);
+            stretches(ui, ranges.iter().map(part));
+        }
+        let counters = stream.counters;
+        ui.label(format!("{} reads, {}", counters.reads, bytes(counters.bytes_read)));
+        ui.label(format!("{} units, {} frames decoded", counters.decodes, counters.frames_decoded));
+    }
+    let (missed, waited) = streaming.late();
+    ui.label(format!("{missed} ticks missed a frame, {waited} waited for a jump"));
+    ui.label(format!("{:.3} ms a tick, {:.2} s of decoding", streaming.tick, statistics.decode_seconds));
+}
+
+/// A row of stretches, from 0 to 1.
+fn stretches(ui: &mut egui::Ui, parts: impl Iterator<Item = (std::ops::Range<f32>, egui::Color32)>) {
+    let size = egui::vec2(ui.available_width(), 12.0);
+    let (response, painter) = ui.allocate_painter(size, egui::Sense::hover());
+    let area = response.rect;
+    painter.rect_filled(area, 0.0, egui::Color32::from_gray(12));
+    for (part, colour) in parts {
+        let x = |at: f32| area.left() + area.width() * at.clamp(0.0, 1.0);
+        let (from, to) = (x(part.start), x(part.end).max(x(part.start) + 0.5));
+        let piece = egui::Rect::from_min_max(egui::pos2(from, area.top()), egui::pos2(to, area.bottom()));
+        painter.rect_filled(piece, 0.0, colour);
+    }
+}
+
+/// Bytes as people say them.
+pub fn bytes(count: u64) -> String {
+    let units = ["B", "kB", "MB", "GB"];
+    let power = (0..3).rev().find(|p| count >= 1000u64.pow(p + 1)).map_or(0, |p| p + 1);
+    match power {
+        0 => format!("{count} B"),
+        _ => format!("{:.1} {}", count as f64 / 1000f64.powi(power as i32), units[power as usize]),
+    }
+}
