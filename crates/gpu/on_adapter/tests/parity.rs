@@ -179,7 +179,7 @@ fn e22_frames_ahead_go_up_before_they_are_shown() {
 }
 
 #[test]
-fn a_lost_device_is_followed_by_another() {
+fn e21_a_lost_device_is_followed_by_another_and_workgroups_of_any_size_give_the_same() {
     let Some((device, queue, _)) = device() else {
         println!("skipped: no graphics adapter");
         return;
@@ -190,17 +190,20 @@ fn a_lost_device_is_followed_by_another() {
     second.decode(1.min(reel.frame_count() - 1)).unwrap();
     let view = FrameView::between(&first, &second, 0.5, Pace::default()).unwrap();
     let shown = Decoded { first: &first, second: &second, view };
-    let made = |device: &wgpu::Device, queue: &wgpu::Queue| {
-        let mut shaders = Shaders::new(device);
+    let made_by = |device: &wgpu::Device, queue: &wgpu::Queue, group: u32| {
+        let mut shaders = Shaders::with_group(device, group);
         let layout = VertexLayout::default();
         let mut gpu = GpuReel::new((device, queue), &mut shaders, &shown, layout, Budget::default()).unwrap();
         let mut output = gpu.output(device, &shaders);
         let mut encoder = device.create_command_encoder(&Default::default());
         gpu.update(&shaders, queue, &mut encoder, &mut [(&mut output, &shown)]).unwrap();
         queue.submit([encoder.finish()]);
-        read(device, queue, output.vertices(0), 20)
+        read(device, queue, output.vertices(0), 20 * u64::from(output.vertex_count(0)))
     };
+    let made = |device: &wgpu::Device, queue: &wgpu::Queue| made_by(device, queue, 256);
     let before = made(&device, &queue);
+    // Workgroups of another size give the same.
+    assert!([1, 32, 128].iter().all(|group| made_by(&device, &queue, *group) == before));
     device.destroy();
     let (device, queue, _) = meshreel_gpu_on_adapter::device().unwrap();
     assert_eq!(made(&device, &queue), before);
