@@ -191,7 +191,7 @@ fn e21_a_lost_device_is_followed_by_another_and_workgroups_of_any_size_give_the_
     let view = FrameView::between(&first, &second, 0.5, Pace::default()).unwrap();
     let shown = Decoded { first: &first, second: &second, view };
     let made_by = |device: &wgpu::Device, queue: &wgpu::Queue, group: u32| {
-        let mut shaders = Shaders::with_group(device, group);
+        let mut shaders = Shaders::with_group(device, group).unwrap();
         let layout = VertexLayout::default();
         let mut gpu = GpuReel::new((device, queue), &mut shaders, &shown, layout, Budget::default()).unwrap();
         let mut output = gpu.output(device, &shaders);
@@ -204,6 +204,7 @@ fn e21_a_lost_device_is_followed_by_another_and_workgroups_of_any_size_give_the_
     let before = made(&device, &queue);
     // Workgroups of another size give the same.
     assert!([1, 32, 128].iter().all(|group| made_by(&device, &queue, *group) == before));
+    assert!([0, 48, 1 << 20].iter().all(|group| Shaders::with_group(&device, *group).is_err()));
     device.destroy();
     let (device, queue, _) = meshreel_gpu_on_adapter::device().unwrap();
     assert_eq!(made(&device, &queue), before);

@@ -3,8 +3,10 @@
 use crate::layout::VertexLayout;
 use crate::plan::{GROUP, MeshPlan};
 use crate::shaders::{self, Pass};
-use crate::wgpu::{layout, module, pipeline};
+use crate::wgpu::{CARD, layout, module, pipeline};
+use meshreel::Error;
 use std::collections::HashMap;
+use std::path::Path;
 
 /// An entry point, and the bits of its constants.
 type PipelineKey = (Pass, Vec<(&'static str, u64)>);
@@ -22,11 +24,30 @@ pub struct Shaders {
 impl Shaders {
     /// With workgroups of as many invocations as WebGPU allows by default.
     pub fn new(device: &wgpu::Device) -> Shaders {
-        Shaders::with_group(device, GROUP)
+        Shaders::made(device, GROUP)
     }
 
-    /// With workgroups of so many invocations: a power of two that the device allows.
-    pub fn with_group(device: &wgpu::Device, group: u32) -> Shaders {
+    /// With workgroups of so many invocations. Misuse of what is no power of two, limit of more than the device has.
+    pub fn with_group(device: &wgpu::Device, group: u32) -> Result<Shaders, Error> {
+        let limits = device.limits();
+        let most = limits.max_compute_invocations_per_workgroup.min(limits.max_compute_workgroup_size_x);
+        if !group.is_power_of_two() {
+            return Err(Error::misuse(format!(
+                "workgroups of {group} invocations: a power of two is needed"
+            )));
+        }
+        if group > most {
+            return Err(Error::limit(
+                Path::new(CARD),
+                "invocations of a workgroup",
+                group.into(),
+                most.into(),
+            ));
+        }
+        Ok(Shaders::made(device, group))
+    }
+
+    fn made(device: &wgpu::Device, group: u32) -> Shaders {
         let compute = wgpu::ShaderStages::COMPUTE;
         let bindings = layout(device, compute, true, &[false, false, true, true]);
         let pulled = layout(device, wgpu::ShaderStages::VERTEX, true, &[false; 3]);
