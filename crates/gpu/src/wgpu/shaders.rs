@@ -55,7 +55,7 @@ impl Shaders {
         Shaders { module, bindings, pulled, made: HashMap::new(), group }
     }
 
-    /// The layout of [`crate::wgpu::GpuReel::pulled`], for the caller's pipelines.
+    /// The layout of [`crate::wgpu::Output::pulled`], for the caller's pipelines.
     pub fn pulled_layout(&self) -> &wgpu::BindGroupLayout {
         &self.pulled
     }
