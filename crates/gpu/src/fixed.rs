@@ -2,6 +2,7 @@
 
 use crate::params::Params;
 use crate::shaders::{BonePositions, Normals, Positions, Tangents, Variant};
+use crate::units::UnitPlan;
 use crate::words::{Words, pair};
 use meshreel::raw::lists::{Ended, NormalLists, TangentLists, TangentSums, TurnedList};
 use meshreel::raw::{PointBones, Points};
@@ -32,6 +33,8 @@ pub struct Fixed {
     pub vertices: usize,
     /// Points of a frame; of meshes without fixed-point positions its vertices.
     pub points: usize,
+    /// What decodes its units, in a file that was opened without points.
+    pub coded: Option<UnitPlan>,
 }
 
 impl Fixed {
@@ -78,7 +81,9 @@ impl Fixed {
             return Ok(());
         };
         let wide = positions.wide;
-        let heights = positions.height_axis.zip(positions.points);
+        // The first frame has the plane as well.
+        let coded = positions.coded.as_ref();
+        let heights = positions.height_axis.zip(positions.points.or(coded.map(|coded| coded.first())));
         self.variant.positions = match &positions.bones {
             None if let Some((axis, Points::Narrow(points))) = heights => {
                 let others = |at: &[i16; 4]| {
@@ -92,6 +97,10 @@ impl Fixed {
             None if wide => Positions::Wide,
             None => Positions::Narrow,
         };
+        if let Some(coded) = coded {
+            self.variant.coded = true;
+            self.coded = Some(UnitPlan::new(coded, wide, words));
+        }
         let p = &mut self.params;
         p.edge_scale = if wide { WIDE_EDGE } else { 1.0 };
         [p.unit_x, p.unit_y, p.unit_z] = [positions.unit; 3];

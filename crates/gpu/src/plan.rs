@@ -53,6 +53,8 @@ pub struct Sizes {
 pub struct Moment {
     /// First word of the slot of each frame in the ring.
     pub slots: [usize; 2],
+    /// Number of the slot of each frame in the ring of points, of a mesh whose units the card decodes.
+    pub point_slots: [usize; 2],
     /// 0 … 1.
     pub blend: f32,
     /// From the difference of the frames to what changes in a second.
@@ -74,11 +76,19 @@ impl Moment {
         out: usize,
     ) -> Moment {
         if plan.still {
-            return Moment { slots: [still; 2], blend: 0.0, per_second: 0.0, vertices: None, out };
+            return Moment {
+                slots: [still; 2],
+                point_slots: [0; 2],
+                blend: 0.0,
+                per_second: 0.0,
+                vertices: None,
+                out,
+            };
         }
         let [first, second] = mesh.frames();
         Moment {
             slots: [slot(first), slot(second)],
+            point_slots: [0; 2],
             blend: mesh.blend(),
             per_second: mesh.per_second(),
             vertices: mesh.is_fluid().then(|| mesh.vertex_count()),
@@ -114,7 +124,16 @@ impl ReelPlan {
             out.meshes.push(MeshPlan { fixed, slot: (*all, words), still, scratch });
             *all += words;
         }
+        if out.is_coded() {
+            // Slots that hold nothing else still differ.
+            out.slot_words = out.slot_words.max(1);
+        }
         Ok(out)
+    }
+
+    /// Whether the card decodes units of the file.
+    pub fn is_coded(&self) -> bool {
+        self.meshes.iter().any(|mesh| mesh.fixed.coded.is_some())
     }
 
     /// What it takes of the card.
@@ -185,10 +204,14 @@ impl MeshPlan {
     /// Parameters of a moment.
     pub fn params(&self, moment: &Moment) -> Params {
         let [first, second] = moment.slots.map(|slot| (slot + self.slot.0) as u32);
+        let words = self.fixed.coded.as_ref().map_or(0, |units| units.points * units.point_words());
+        let [first_points, second_points] = moment.point_slots.map(|slot| (slot * words) as u32);
         Params {
             vertices: moment.vertices.map_or(self.fixed.params.vertices, |count| count as u32),
             first,
             second,
+            first_points,
+            second_points,
             blend: moment.blend,
             per_second: moment.per_second,
             out: moment.out as u32,

@@ -2,7 +2,7 @@
 //!
 //! | section | words |
 //! |---|---|
-//! | positions | 16 bits: 2 a point, x y z and one that means nothing · 32 bits: 4 a point · codes: 3 planes, a word a vertex · bones: residuals, as points |
+//! | positions | 16 bits: 2 a point, x y z and one that means nothing · 32 bits: 4 a point · codes: 3 planes, a word a vertex · bones: residuals, as points · none that the card decodes |
 //! | heights | 16 bits: two points in a word |
 //! | matrices | 12 floats a bone, four columns, in units of positions |
 //! | normal codes | components × vertices, two in a word, planes |
@@ -38,6 +38,7 @@ impl Fixed {
         let variant = &self.variant;
         let p = &mut self.params;
         p.positions = take(match variant.positions {
+            _ if variant.coded => 0,
             Positions::Narrow => 2 * self.points,
             Positions::Wide => 4 * self.points,
             Positions::Codes => 3 * vertices,
@@ -98,7 +99,7 @@ impl Fixed {
             Some(Points::Wide(points)) => {
                 put(p.positions, &mut points.as_flattened().iter().map(|v| *v as u32));
             }
-            None if bones.is_some() => {}
+            None if bones.is_some() || self.variant.coded => {}
             None => {
                 let stream = mesh.find(Semantic::Position, 0).unwrap_or_default();
                 let codes = mesh.quantized(stream);

@@ -19,6 +19,7 @@ pub struct Bound<'a> {
     pub variant: &'a Variant,
     pub ring: &'a [u32],
     pub fixed: &'a [u32],
+    pub decoded: &'a [u32],
 }
 
 fn map(f: impl Fn(usize) -> f32) -> Vec3 {
@@ -174,15 +175,33 @@ impl Bound<'_> {
         if bones.wide { at } else { at.map(|v| i32::from(v as i16)) }
     }
 
+    fn decoded_point(&self, slot: u32, i: u32) -> [i32; 3] {
+        let p = self.params;
+        let start = if slot == p.first { p.first_points } else { p.second_points };
+        let word = |at: u32| self.decoded[at as usize];
+        match self.variant.positions {
+            Positions::Wide => [0, 1, 2].map(|k| word(start + 4 * i + k) as i32),
+            _ => {
+                let [xy, z] = [0, 1].map(|k| word(start + 2 * i + k));
+                [low(xy), high(xy), low(z)]
+            }
+        }
+    }
+
     fn point(&self, i: u32) -> Two {
         let p = self.params;
         self.slots().map(|slot| match self.variant.positions {
+            Positions::Narrow | Positions::Wide if self.variant.coded => self.decoded_point(slot, i),
             Positions::Narrow => self.short_point(slot + p.positions + 2 * i),
             Positions::Wide => self.long_point(slot + p.positions + 4 * i),
             Positions::Bones(bones) => self.moved_point(slot, i, bones),
             Positions::Heights(axis) => {
-                let word = self.ring(slot + p.positions + i / 2);
-                let height = if i.is_multiple_of(2) { low(word) } else { high(word) };
+                let word = if self.variant.coded { 0 } else { self.ring(slot + p.positions + i / 2) };
+                let height = match self.variant.coded {
+                    true => self.decoded_point(slot, i)[axis],
+                    false if i.is_multiple_of(2) => low(word),
+                    false => high(word),
+                };
                 let flat = self.fixed(p.rest + i);
                 let mut at = [low(flat), low(flat), high(flat)];
                 match axis {

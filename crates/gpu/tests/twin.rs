@@ -59,8 +59,13 @@ fn compare(path: &Path) -> Worst {
             let slot = |f: u32| if f as usize == frame { 0 } else { plan.slot_words };
             let moment = Moment::new(own, &mesh, slot, 2 * plan.slot_words, 0);
             let params = own.params(&moment);
-            let bound =
-                Bound { params: &params, variant: own.variant(), ring: &ring, fixed: &own.fixed.words };
+            let bound = Bound {
+                params: &params,
+                variant: own.variant(),
+                ring: &ring,
+                fixed: &own.fixed.words,
+                decoded: &[],
+            };
             // Between frames the runtime rounds points of 32 bits to 1/64 of a unit, which edges of few units feel.
             let allowed = if blend > 0.0 { 0.2 } else { 1.0 };
             let (mut scratch, mut out) = (vec![0.0; own.scratch], vec![0; count * layout.words()]);

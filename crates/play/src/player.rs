@@ -21,6 +21,7 @@ use crate::stream::work::{Job, Threads, Work};
 use crate::time::clock::{Clock, Command};
 use crate::time::demand::Demand;
 use crate::time::timeline::Timeline;
+use crate::view::raw::CodedUnits;
 use crate::view::shown::{Ahead, Shown};
 use meshreel_format::ReadAt;
 use std::collections::VecDeque;
@@ -725,6 +726,14 @@ impl Player {
                 Some(Ahead { file: stream.file.clone(), words, frame })
             })
         })
+    }
+
+    /// Units of a file that was opened without points of the preset `fast` ([`crate::Limits::points`]), for those who
+    /// decode them on a graphics card. None where it is not open, or all of its points are decoded. Allocates nothing.
+    pub fn coded_units(&self, file: FileId) -> Option<CodedUnits<'_>> {
+        let stream = self.scheduler.streams[self.file_number(file)?].as_ref()?;
+        let memory = &self.scheduler.work.memory;
+        stream.file.reel.has_coded_points().then_some(CodedUnits { stream, memory })
     }
 
     /// Counters of an instance: ticks without the frame that should have been shown, and those between a

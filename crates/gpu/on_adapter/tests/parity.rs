@@ -80,7 +80,7 @@ fn e20_a_card_gives_what_its_twin_gives() {
                 let slot = |f: u32| if f as usize == frame { 0 } else { plan.slot_words };
                 let params = own.params(&Moment::new(own, &mesh, slot, 2 * plan.slot_words, 0));
                 let bound =
-                    Bound { params: &params, variant: own.variant(), ring: &ring, fixed: &own.fixed.words };
+                    Bound { params: &params, variant: own.variant(), ring: &ring, fixed: &own.fixed.words, decoded: &[] };
                 let (mut scratch, mut out) = (vec![0.0; own.scratch], vec![0; count * layout.words()]);
                 bound.normals(&mut scratch);
                 bound.tangents(&mut scratch);

@@ -5,6 +5,7 @@
 
 override POSITIONS: u32 = 0u; // points of 16 bits, points of 32 bits, codes of vertices, bones, heights
 override HEIGHT_AXIS: u32 = 1u;
+override CODED: u32 = 0u;        // points are in the ring of points, not in that of frames
 override WIDE_POINTS: u32 = 0u;  // of points that bones move: 32 bits, one bone each, residuals, put in place by a pass
 override ONE_BONE: u32 = 0u;
 override RESIDUALS: u32 = 0u;
@@ -86,9 +87,22 @@ fn moved_point(slot: u32, i: u32) -> vec3i {
   return at;
 }
 
+// A point that the card has decoded.
+fn decoded_point(slot: u32, i: u32) -> vec3i {
+  let start = select(p.second_points, p.first_points, slot == p.first);
+  if (POSITIONS == 1u) {
+    let at = start + 4u * i;
+    return vec3i(bitcast<i32>(decoded[at]), bitcast<i32>(decoded[at + 1u]), bitcast<i32>(decoded[at + 2u]));
+  }
+  let xy = decoded[start + 2u * i];
+  return vec3i(low(xy), high(xy), low(decoded[start + 2u * i + 1u]));
+}
+
 // A point of which one coordinate moves: the others lie among the fixed words.
 fn height_point(slot: u32, i: u32) -> vec3i {
-  let height = extractBits(bitcast<i32>(ring[slot + p.positions + (i >> 1u)]), (i & 1u) * 16u, 16u);
+  var height: i32;
+  if (CODED == 1u) { height = decoded_point(slot, i)[HEIGHT_AXIS]; }
+  else { height = extractBits(bitcast<i32>(ring[slot + p.positions + (i >> 1u)]), (i & 1u) * 16u, 16u); }
   let flat_word = fixed[p.rest + i];
   let a = low(flat_word);
   let b = high(flat_word);
@@ -104,6 +118,7 @@ fn point_in(slot: u32, i: u32) -> vec3i {
     let at = p.scratch_points + 3u * (i + select(p.points, 0u, slot == p.first));
     return vec3i(bitcast<i32>(scratch[at]), bitcast<i32>(scratch[at + 1u]), bitcast<i32>(scratch[at + 2u]));
   }
+  if (CODED == 1u) { return decoded_point(slot, i); }
   if (POSITIONS == 0u) { return short_point(slot + p.positions + 2u * i); }
   if (POSITIONS == 1u) { return long_point(slot + p.positions + 4u * i); }
   let at = slot + p.positions + i;

@@ -54,7 +54,7 @@ impl Loaded {
             place,
             scratch_words: scratch.unwrap_or(0),
             // What is shown, what is to be shown, and all that one unit needs.
-            frames_at_once: most + 4,
+            frames_at_once: if reel.has_coded_points() { reel.order().coded_frames() } else { most + 4 },
             frame_bytes: Heap::cost(reel.frame_words()),
             read_bytes: Heap::cost(largest.unwrap_or(0).div_ceil(8) + 1),
             reel,
