@@ -1,10 +1,11 @@
 //! What a card computes against the twin on the CPU, which is held against the runtime elsewhere.
 
-use meshreel::{Command, FrameDecoder, FrameView, Options, Pace, Player, Repeat};
+use meshreel::{Command, FrameDecoder, FrameView, Limits, Options, Pace, Player, Repeat};
 use meshreel_gpu::twin::Bound;
 use meshreel_gpu::wgpu::{Budget, Decoded, Frames, GpuReel, Shaders};
 use meshreel_gpu::{Moment, ReelPlan, Room, VertexLayout};
 use meshreel_gpu_on_adapter::{device, files, golden, open, read};
+use std::sync::Arc;
 
 fn degrees(a: &[f32], b: &[f32]) -> f64 {
     let [a, b] = [a, b].map(|v| [f64::from(v[0]), f64::from(v[1]), f64::from(v[2])]);
@@ -79,8 +80,13 @@ fn e20_a_card_gives_what_its_twin_gives() {
                 let own = &plan.meshes[number];
                 let slot = |f: u32| if f as usize == frame { 0 } else { plan.slot_words };
                 let params = own.params(&Moment::new(own, &mesh, slot, 2 * plan.slot_words, 0));
-                let bound =
-                    Bound { params: &params, variant: own.variant(), ring: &ring, fixed: &own.fixed.words, decoded: &[] };
+                let bound = Bound {
+                    params: &params,
+                    variant: own.variant(),
+                    ring: &ring,
+                    fixed: &own.fixed.words,
+                    decoded: &[],
+                };
                 let (mut scratch, mut out) = (vec![0.0; own.scratch], vec![0; count * layout.words()]);
                 bound.normals(&mut scratch);
                 bound.tangents(&mut scratch);
@@ -255,4 +261,92 @@ fn two_hundred_moments_in_one_update() {
     // Each shows its own.
     let [a, b] = [3, 197].map(|at| read(&device, &queue, outputs[at].vertices(0), 20 * 1271));
     assert_ne!(a, b);
+}
+
+#[test]
+fn e20_a_card_decodes_units_of_preset_fast() {
+    let Some((device, queue, _)) = device() else {
+        println!("skipped: no graphics adapter");
+        return;
+    };
+    let mut decoded = 0;
+    for path in files() {
+        let bytes = std::fs::read(&path).unwrap();
+        let limits = Limits { points: false, ..Limits::default() };
+        let mut player = Player::new(Options { threads: 0, read_threads: 0, limits, ..Options::default() });
+        let file = player.open_bytes(Arc::new(bytes));
+        let instance = player.instance(file).unwrap();
+        player.command(instance, Command::Repeat(Repeat::Loop));
+        player.command(instance, Command::Play);
+        player.tick(0.0);
+        if player.coded_units(file).is_none() {
+            continue;
+        }
+        let reel = open(&path);
+        let [mut first, mut second] = [0, 1].map(|_| FrameDecoder::new(&reel).unwrap());
+        let mut shaders = Shaders::new(&device);
+        let mut card = None;
+        let (mut moments, mut late, mut frames, mut uploaded) = (0, 0, 0, 0);
+        for tick in 0..90 {
+            // Forwards, backwards, and a jump now and then.
+            player.tick(0.037);
+            match tick % 30 {
+                17 => player.command(instance, Command::GoToFrame(tick * 11 % reel.frame_count())),
+                29 => player.command(instance, Command::Rate(if tick == 29 { -1.0 } else { 1.0 })),
+                _ => {}
+            }
+            let Some(shown) = player.frame(instance) else { continue };
+            let layout = VertexLayout::plain();
+            let ([gpu, whole], [output, expected]) = card.get_or_insert_with(|| {
+                let pair = shown.pair();
+                first.decode(pair.first as usize).unwrap();
+                second.decode(pair.second as usize).unwrap();
+                let view = FrameView::between(&first, &second, 0.0, Pace::default()).unwrap();
+                let all = Decoded { first: &first, second: &second, view };
+                let mut made = |frames: &dyn Frames| {
+                    let budget = Budget::default();
+                    GpuReel::new((&device, &queue), &mut shaders, frames, layout.clone(), budget).unwrap()
+                };
+                let both = [made(&shown), made(&all)];
+                let outputs = [0, 1].map(|k: usize| both[k].output(&device, &shaders));
+                (both, outputs)
+            });
+            let pair = shown.pair();
+            let mut encoder = device.create_command_encoder(&Default::default());
+            let card = (&device, &queue);
+            let most = 10_000;
+            let done = gpu.decode(card, &shaders, &mut encoder, (&player, instance), most).unwrap();
+            frames += done.frames;
+            uploaded += done.bytes;
+            let shows = gpu.update(&shaders, &queue, &mut encoder, &mut [(&mut *output, &shown)]).unwrap();
+            late += shows.late;
+            first.decode(pair.first as usize).unwrap();
+            second.decode(pair.second as usize).unwrap();
+            let view = FrameView::between(&first, &second, pair.blend, Pace::default()).unwrap();
+            let all = Decoded { first: &first, second: &second, view };
+            whole.update(&shaders, &queue, &mut encoder, &mut [(&mut *expected, &all)]).unwrap();
+            queue.submit([encoder.finish()]);
+            for mesh in 0..reel.description().meshes.len() {
+                let size = u64::from(output.vertex_count(mesh)) * layout.stride as u64;
+                if size == 0 || !output.is_shown(mesh) {
+                    continue;
+                }
+                let [got, want] = [&*output, &*expected].map(|output| {
+                    let bytes = read(&device, &queue, output.vertices(mesh), size);
+                    bytemuck::pod_collect_to_vec::<u8, f32>(&bytes)
+                });
+                // But for velocities, of which a late moment has none.
+                let same = |(a, b): (&[f32], &[f32])| a[..12] == b[..12];
+                assert!(got.chunks(16).zip(want.chunks(16)).all(same), "{}: tick {tick}", path.display());
+                moments += 1;
+            }
+        }
+        decoded += frames;
+        println!(
+            "{}: {moments} moments, {frames} frames decoded of {uploaded} bytes, {late} late",
+            path.file_name().unwrap().display()
+        );
+        assert!(moments > 20 && late == 0);
+    }
+    assert!(decoded > 0, "no files of the preset fast");
 }

@@ -61,6 +61,19 @@ uniform! {
     }
 }
 
+impl UnitParams {
+    /// Those of a unit whose words lie so many words behind the start of the buffer.
+    pub fn moved(mut self, words: u32) -> UnitParams {
+        for bit in [&mut self.flags, &mut self.codes, &mut self.masks, &mut self.fields] {
+            *bit += 32 * words;
+        }
+        for word in [&mut self.heads, &mut self.starts, &mut self.slots] {
+            *word += words;
+        }
+        self
+    }
+}
+
 /// Bytes from the parameters of one unit to those of the next.
 pub const UNIT_STRIDE: usize = size_of::<UnitParams>().next_multiple_of(256);
 

@@ -165,7 +165,7 @@ impl BoundUnit<'_> {
                 (0..3).for_each(|axis| sum[axis] += i64::from(coefficient) * i64::from(other[axis]));
             }
             let new = self.vector(self.scratch, self.innovation_at(v, frame));
-            let at = [0, 1, 2].map(|k| ((sum[k] + 128 >> 8) as i32).wrapping_add(new[k]));
+            let at = [0, 1, 2].map(|k| (((sum[k] + 128) >> 8) as i32).wrapping_add(new[k]));
             let own = self.unit[slots] as usize + each * v as usize;
             Self::put(self.plan.wide, self.decoded, own, at);
         }
