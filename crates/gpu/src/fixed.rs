@@ -43,6 +43,9 @@ impl Fixed {
         let record = mesh.record();
         let mut out = Fixed { vertices: record.vertices as usize, ..Fixed::default() };
         let mut words = Words::default();
+        let (low, high) = (&record.bounds[..3], &record.bounds[3..]);
+        let scale = |(low, high): (&f32, &f32)| if high > low { 1.0 / (high - low) } else { 0.0 };
+        out.params.bounds = words.put_floats(low.iter().copied().chain(low.iter().zip(high).map(scale)));
         out.positions(mesh, &mut words)?;
         if let Some(stream) = mesh.direction_stream() {
             let tangents = record.streams[stream].semantic == Semantic::QTangent;

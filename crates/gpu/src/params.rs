@@ -104,6 +104,11 @@ uniform! {
         /// Points of the two frames in the ring of points.
         first_points: u32,
         second_points: u32,
+        /// Fixed words: where the mesh's bounds begin, and one divided by their size; 6 numbers.
+        bounds: u32,
+        spare_0: u32,
+        spare_1: u32,
+        spare_2: u32,
     }
 }
 

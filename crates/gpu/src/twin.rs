@@ -444,7 +444,8 @@ impl Bound<'_> {
             let [a, b] = self.point(i).map(|cell| map(|k| cell[k] as f32 * unit[k] + centre[k]));
             if let Some((offset, format)) = find(VertexChannel::Position) {
                 let [x, y, z] = add(a, mul(sub(b, a), p.blend));
-                put(at + offset, &[x, y, z, 1.0][..3 + format]);
+                // Of those in 16 bits what they are made of.
+                put(at + offset, &[x, y, z, 1.0][..if format == 1 { 4 } else { 3 }]);
             }
             if let Some((offset, _)) = find(VertexChannel::Velocity) {
                 put(at + offset, &mul(sub(b, a), p.per_second));

@@ -1,6 +1,8 @@
 //! What a card computes against the twin on the CPU, which is held against the runtime elsewhere.
 
-use meshreel::{Command, FrameDecoder, FrameView, Limits, Options, Pace, Player, Repeat};
+use meshreel::{
+    Command, Format, FrameDecoder, FrameView, Limits, Options, Pace, Player, Repeat, VertexChannel,
+};
 use meshreel_gpu::twin::Bound;
 use meshreel_gpu::wgpu::{Budget, Decoded, Frames, GpuReel, Shaders};
 use meshreel_gpu::{Moment, ReelPlan, Room, VertexLayout};
@@ -349,4 +351,64 @@ fn e20_a_card_decodes_units_of_preset_fast() {
         assert!(moments > 20 && late == 0);
     }
     assert!(decoded > 0, "no files of the preset fast");
+}
+
+#[test]
+fn e20_positions_and_velocities_in_sixteen_bits() {
+    let Some((device, queue, _)) = device() else {
+        println!("skipped: no graphics adapter");
+        return;
+    };
+    let reel = open(&golden().join("flag_fast.reel"));
+    let [mut first, mut second] = [0, 1].map(|_| FrameDecoder::new(&reel).unwrap());
+    first.decode(3).unwrap();
+    second.decode(4).unwrap();
+    let view = FrameView::between(&first, &second, 0.3, Pace { span: 0.5, speed: 1.0 }).unwrap();
+    let shown = Decoded { first: &first, second: &second, view };
+    let made = |position, velocity| {
+        let attributes = [(VertexChannel::Position, position), (VertexChannel::Velocity, velocity)];
+        let layout = VertexLayout::new(&attributes);
+        let stride = layout.stride;
+        let mut shaders = Shaders::new(&device);
+        let budget = Budget::default();
+        let mut gpu = GpuReel::new((&device, &queue), &mut shaders, &shown, layout, budget).unwrap();
+        let mut output = gpu.output(&device, &shaders);
+        let mut encoder = device.create_command_encoder(&Default::default());
+        gpu.update(&shaders, &queue, &mut encoder, &mut [(&mut output, &shown)]).unwrap();
+        queue.submit([encoder.finish()]);
+        let count = output.vertex_count(0) as usize;
+        let bytes = read(&device, &queue, output.vertices(0), (count * stride) as u64);
+        bytes.chunks_exact(stride).map(<[u8]>::to_vec).collect::<Vec<_>>()
+    };
+    let float = |bytes: &[u8], at: usize| f32::from_le_bytes(bytes[4 * at..4 * at + 4].try_into().unwrap());
+    let short = |bytes: &[u8], at: usize| u16::from_le_bytes([bytes[2 * at], bytes[2 * at + 1]]);
+    let half = |bits: u16| {
+        let (exponent, fraction) = (i32::from(bits >> 10 & 31), f32::from(bits & 1023));
+        let size = if exponent == 0 {
+            fraction / 16_777_216.0
+        } else {
+            (1.0 + fraction / 1024.0) * 2f32.powi(exponent - 15)
+        };
+        if bits >> 15 == 1 { -size } else { size }
+    };
+    let plain = made(Format::F32x3, Format::F32x3);
+    let halves = made(Format::F16x4, Format::F16x4);
+    let bounded = made(Format::U16x4, Format::F16x4);
+    let bounds = reel.description().meshes[0].bounds;
+    assert!(plain.len() > 1000);
+    for ((plain, halves), bounded) in plain.iter().zip(&halves).zip(&bounded) {
+        for k in 0..3 {
+            let (position, velocity) = (float(plain, k), float(plain, 3 + k));
+            for (value, bits) in [
+                (position, short(halves, k)),
+                (velocity, short(halves, 4 + k)),
+                (velocity, short(bounded, 4 + k)),
+            ] {
+                assert!((half(bits) - value).abs() <= value.abs() / 1024.0 + 1e-6, "{value} {}", half(bits));
+            }
+            let part = (position - bounds[k]) / (bounds[k + 3] - bounds[k]);
+            assert!((f32::from(short(bounded, k)) - part * 65535.0).abs() <= 1.0);
+        }
+        assert_eq!([short(halves, 3), short(halves, 7), short(bounded, 3)], [0x3C00, 0, 0xFFFF]);
+    }
 }
