@@ -121,6 +121,18 @@ impl Fixed {
         let with_residual = bones.with_residual();
         self.matrices = bones.matrices();
         self.residuals = with_residual.len();
+        let packed = bones.packed();
+        if let Some(packed) = &packed {
+            let p = &mut self.params;
+            p.packed_parts = packed.ends.len() as u32;
+            let part = |(part, end): (usize, &[u32; 3])| {
+                packed.middle(part).map(f32::to_bits).into_iter().chain(*end).collect::<Vec<_>>()
+            };
+            p.packed = words.put(packed.ends.iter().enumerate().flat_map(part));
+            let bounds = &packed.end_bounds;
+            let ends = bounds.low.iter().chain(&bounds.size).chain([&packed.scale]);
+            p.packed_ends = words.put_floats(ends.copied());
+        }
         let p = &mut self.params;
         p.rest = words.put_floats(rest.as_flattened().iter().copied());
         let single = influences.iter().all(|own| own.len() == 1);
@@ -142,7 +154,12 @@ impl Fixed {
             }
             p.residuals = words.put(numbers);
         }
-        BonePositions { single, residuals: !with_residual.is_empty(), ..BonePositions::default() }
+        BonePositions {
+            single,
+            residuals: !with_residual.is_empty(),
+            packed: packed.is_some(),
+            ..BonePositions::default()
+        }
     }
 
     /// What normals are made of.

@@ -106,9 +106,11 @@ uniform! {
         second_points: u32,
         /// Fixed words: where the mesh's bounds begin, and one divided by their size; 6 numbers.
         bounds: u32,
-        spare_0: u32,
-        spare_1: u32,
-        spare_2: u32,
+        /// Fixed words of packed transforms: of each part its middle and its last transform; low and size of the
+        /// places of these, and the largest scale. Number of parts.
+        packed: u32,
+        packed_ends: u32,
+        packed_parts: u32,
     }
 }
 

@@ -60,6 +60,8 @@ pub struct BonePositions {
     pub residuals: bool,
     /// A pass of its own puts them where they are, for those that follow.
     pub apart: bool,
+    /// Transforms are packed, as they lie in the file.
+    pub packed: bool,
 }
 
 /// Where normals come from.
@@ -152,6 +154,7 @@ impl Variant {
             ("WIDE_POINTS", f64::from(u8::from(bones.wide))),
             ("ONE_BONE", f64::from(u8::from(bones.single))),
             ("RESIDUALS", f64::from(u8::from(bones.residuals))),
+            ("PACKED", f64::from(u8::from(bones.packed))),
             ("POINTS_APART", f64::from(u8::from(bones.apart))),
             ("NORMALS", f64::from(normals)),
             ("WEIGHTS", weights as f64),

@@ -4,11 +4,11 @@
 //! |---|---|
 //! | positions | 16 bits: 2 a point, x y z and one that means nothing · 32 bits: 4 a point · codes: 3 planes, a word a vertex · bones: residuals, as points · none that the card decodes |
 //! | heights | 16 bits: two points in a word |
-//! | matrices | 12 floats a bone, four columns, in units of positions |
+//! | matrices | 12 floats a bone, four columns, in units of positions · packed: 7 words and 3 a part that moves, as in the file |
 //! | normal codes | components × vertices, two in a word, planes |
 //! | states | a word a group, x low, y high |
 //! | turns | two vertices in a word |
-//! | rotations | 4 floats a bone, x y z w |
+//! | rotations | 4 floats a bone, x y z w · none of packed transforms |
 //! | uvs | 2 floats a vertex · colours: a word a vertex, 8 bits a component |
 
 use crate::fixed::{Fixed, colours};
@@ -17,6 +17,9 @@ use crate::words::{pair, pairs};
 use meshreel::raw::{Matrix, Points};
 use meshreel::record::Semantic;
 use meshreel::{Error, MeshView};
+
+/// Words of a frame of packed transforms before them.
+const PACKED_HEAD: usize = 7;
 
 /// Room for writing frames, to be kept from one to the next.
 #[derive(Debug, Clone, Default)]
@@ -46,7 +49,9 @@ impl Fixed {
             Positions::Bones(bones) if bones.wide => 4 * self.residuals,
             Positions::Bones(_) => 2 * self.residuals,
         });
-        p.matrices = take(12 * self.matrices);
+        let packed = matches!(variant.positions, Positions::Bones(bones) if bones.packed);
+        p.matrices =
+            take(if packed { PACKED_HEAD + 3 * p.packed_parts as usize } else { 12 * self.matrices });
         match variant.normals {
             Normals::None => {}
             Normals::Octahedral => p.normal_codes = take(vertices),
@@ -54,7 +59,7 @@ impl Fixed {
             Normals::Summed(_) | Normals::Turned => {
                 p.states = take(groups);
                 p.turns = take(if p.classes > 0 { vertices.div_ceil(2) } else { 0 });
-                p.rotations = take(4 * self.bones);
+                p.rotations = take(if packed { 0 } else { 4 * self.bones });
             }
         }
         p.slot_uvs = take(if variant.moving_uvs { 2 * vertices } else { 0 });
@@ -72,7 +77,18 @@ impl Fixed {
         let p = &self.params;
         let positions = mesh.fixed_point_positions();
         let bones = positions.as_ref().and_then(|positions| positions.bones);
-        if let Some(bones) = &bones {
+        let packed = match self.variant.positions {
+            Positions::Bones(own) if own.packed => bones.as_ref().and_then(|bones| bones.packed()),
+            _ => None,
+        };
+        if let Some(packed) = &packed {
+            // Behind the part at the right edge lies what means nothing.
+            let live = packed.words.first().map_or(0, |edges| (edges >> 16).saturating_sub(edges & 0xFFFF));
+            let used = (PACKED_HEAD + 3 * live as usize).min(packed.words.len());
+            let words = &mut out[p.matrices as usize..][..PACKED_HEAD + 3 * p.packed_parts as usize];
+            words[0] = 0;
+            words[..used].copy_from_slice(&packed.words[..used]);
+        } else if let Some(bones) = &bones {
             room.matrices.resize(self.matrices, Matrix::default());
             bones.matrices_into(&mut room.matrices);
             let columns = room.matrices.iter().flatten().flat_map(|column| &column[..3]);
@@ -120,7 +136,9 @@ impl Fixed {
             put(p.turns, &mut pairs(turns));
             let rotation =
                 |bone: usize| normals.transforms.get(bone).map_or([0.0, 0.0, 0.0, 1.0], |t| t.rotation);
-            put(p.rotations, &mut (0..self.bones).flat_map(rotation).map(f32::to_bits));
+            if packed.is_none() {
+                put(p.rotations, &mut (0..self.bones).flat_map(rotation).map(f32::to_bits));
+            }
         }
         if self.variant.moving_uvs {
             room.floats.resize(2 * mesh.vertex_count(), 0.0);

@@ -87,10 +87,10 @@ impl Unit<'_> {
 
     fn coded_unit<'u>(&'u self, bytes: &'u [u8]) -> Result<CodedUnit<'u>, Corrupt> {
         match self.order {
-            Order::Layered { schedule, units, .. } => Ok(CodedUnit { schedule, unit: units[self.unit], bytes }),
-            Order::Serial { .. } => {
-                Err(Corrupt("fixed-point positions in a file without temporal layers"))
+            Order::Layered { schedule, units, .. } => {
+                Ok(CodedUnit { schedule, unit: units[self.unit], bytes })
             }
+            Order::Serial { .. } => Err(Corrupt("fixed-point positions in a file without temporal layers")),
         }
     }
 

@@ -352,7 +352,9 @@ impl<'a> MeshView<'a> {
         let needs = match semantic {
             Semantic::Uv | Semantic::Colour => "",
             _ if !posed => ", which bones move, in a file that was opened without poses (Limits::poses)",
-            _ if self.coded => " in a file that was opened without points of the preset fast (Limits::points)",
+            _ if self.coded => {
+                " in a file that was opened without points of the preset fast (Limits::points)"
+            }
             _ => "",
         };
         match needs {

@@ -20,7 +20,8 @@ use meshreel_codec::mesh::decode::{Static, index};
 pub use meshreel_codec::mesh::normals::lists;
 use meshreel_codec::mesh::normals::lists::NormalLists;
 pub use meshreel_codec::mesh::skin::Matrix;
-use meshreel_codec::mesh::skin::Skin;
+use meshreel_codec::mesh::skin::packed::{Bounds, PackedTransform};
+use meshreel_codec::mesh::skin::{Region, Skin};
 use meshreel_codec::record::Semantic;
 use meshreel_codec::transform::Transform;
 pub use meshreel_codec::{ByWidth, Points};
@@ -76,6 +77,21 @@ impl<'a> PointBones<'a> {
         }
     }
 
+    /// Transforms of the bones as they lie in the file, where each point has one bone and that is packed.
+    pub fn packed(&self) -> Option<PackedBones<'a>> {
+        let packed = self.skin.packed.as_ref()?;
+        let single = (0..self.skin.rig.rest.len()).all(|point| self.influences(point).count() == 1);
+        let rigid = self.skin.bones.affine == 0;
+        let words = self.frame.as_ref().map(|(frame, places)| part::<u32>(frame.words, places.states));
+        (single && rigid).then_some(PackedBones {
+            words: words.unwrap_or(&[]),
+            scale: packed.scale,
+            end_bounds: packed.bounds,
+            ends: &packed.ends,
+            regions: &self.skin.rig.regions,
+        })
+    }
+
     /// Points at rest, by number.
     pub fn rest(&self) -> &'a [[f32; 3]] {
         &self.skin.rig.rest
@@ -101,6 +117,29 @@ impl<'a> PointBones<'a> {
             }),
             None => coded.first.lent(),
         })
+    }
+}
+
+/// Packed transforms of parts, see docs/FORMAT/mesh.md.
+#[derive(Clone, Copy)]
+pub struct PackedBones<'a> {
+    /// Of this frame: left and right edge, 16 bits each; low and size of its bounds, six floats; three words for each
+    /// part between the edges. Parts left of them are as `ends` says, those right of them stand as at rest. Empty of a
+    /// mesh without a frame.
+    pub words: &'a [u32],
+    /// The largest scale.
+    pub scale: f32,
+    /// What places of `ends` are fractions of.
+    pub end_bounds: Bounds,
+    /// Of each part once it has stopped.
+    pub ends: &'a [PackedTransform],
+    regions: &'a [Region],
+}
+
+impl PackedBones<'_> {
+    /// The middle of a part at rest. Panics where there is no such part.
+    pub fn middle(&self, part: usize) -> [f32; 3] {
+        self.regions[part].middle.map(|v| v as f32)
     }
 }
 
