@@ -2,7 +2,7 @@
 //! time of the passes beside a copy of as many bytes on the same card.
 
 use anyhow::{Context, anyhow};
-use meshreel::{Command, FrameDecoder, FrameView, Limits, Options, Pace, Player, Reel, Repeat};
+use meshreel::{Command, FrameDecoder, FrameView, Limits, Options, Pace, Player, Reel};
 use meshreel_gpu::VertexLayout;
 use meshreel_gpu::wgpu::{Budget, Decoded, GpuReel, Output, Shaders};
 use std::path::PathBuf;
@@ -210,7 +210,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
 }
 
 /// Microseconds of the CPU that a frame takes which a player streams, decodes or only checks, and sends up; and bytes
-/// that go up for it. The second time that all frames are played.
+/// that go up for it. The first time that all frames are played, after the file was opened.
 fn played(
     card: &Card,
     shaders: &mut Shaders,
@@ -224,20 +224,19 @@ fn played(
         Player::new(Options { heap, resident: 0, threads: 0, read_threads: 0, limits, ..Options::default() });
     let id = player.open(file);
     let instance = player.instance(id).context("it is not open")?;
-    player.command(instance, Command::Repeat(Repeat::Loop));
-    player.command(instance, Command::Play);
     player.tick(0.0);
+    player.command(instance, Command::Play);
     let step = match player.reel(id) {
         Some(reel) if frames > 1 => (reel.time(frames - 1) - reel.time(0)) / (frames - 1) as f64,
         _ => 0.04,
     };
     let mut on_card = None;
     let (mut time, mut bytes) = (0.0, 0);
-    for round in 0..2 * frames {
+    for _ in 0..frames {
         let since = Instant::now();
         player.tick(step);
+        time += since.elapsed().as_secs_f64();
         let Some(shown) = player.frame(instance) else { continue };
-        let mut spent = since.elapsed().as_secs_f64();
         let (gpu, output): &mut (GpuReel, Output) = match &mut on_card {
             Some(made) => made,
             none => {
@@ -253,13 +252,10 @@ fn played(
         let both = (&card.device, &card.queue);
         let done = gpu.decode(both, shaders, &mut encoder, (&player, instance), 0)?;
         let shows = gpu.update(shaders, &card.queue, &mut encoder, &mut [(&mut *output, &shown)])?;
-        spent += since.elapsed().as_secs_f64();
+        time += since.elapsed().as_secs_f64();
         card.queue.submit([encoder.finish()]);
         card.device.poll(wgpu::PollType::wait_indefinitely())?;
-        if round >= frames {
-            time += spent;
-            bytes += done.bytes + shows.bytes;
-        }
+        bytes += done.bytes + shows.bytes;
     }
     Ok((time * 1e6 / frames as f64, bytes / frames as u64))
 }

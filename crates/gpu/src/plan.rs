@@ -44,6 +44,8 @@ pub struct Sizes {
     pub fixed: u64,
     /// A frame of all meshes: what is uploaded when it is new.
     pub slot: u64,
+    /// Points of a frame that the card decodes: beside it in the ring, and never uploaded.
+    pub points: u64,
     /// Vertices of all meshes.
     pub vertices: u64,
 }
@@ -139,8 +141,12 @@ impl ReelPlan {
     /// What it takes of the card.
     pub fn needs(&self, layout: &VertexLayout) -> Sizes {
         let words = |of: &dyn Fn(&MeshPlan) -> usize| 4 * self.meshes.iter().map(of).sum::<usize>() as u64;
+        let coded = || self.meshes.iter().filter_map(|mesh| mesh.fixed.coded.as_ref());
+        let scratch = coded().map(|units| 4 * units.scratch_words() as u64).max().unwrap_or(0);
+        let fixed = words(&|mesh| mesh.fixed.words.len() + mesh.scratch);
         Sizes {
-            fixed: words(&|mesh| mesh.fixed.words.len() + mesh.scratch) + 4 * self.still_words as u64,
+            fixed: fixed + 4 * self.still_words as u64 + scratch,
+            points: coded().map(|units| 4 * (units.points * units.point_words()) as u64).sum(),
             slot: 4 * self.slot_words as u64,
             vertices: words(&|mesh| mesh.fixed.vertices * layout.words()),
         }

@@ -122,7 +122,7 @@ impl GpuReel {
         let most = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size);
         let slot = (4 * plan.slot_words as u64).max(4);
         let still = 4 * plan.still_words as u64;
-        let coded = units::frame_bytes(&plan);
+        let coded = plan.needs(&layout).points;
         let frame_count = view.reel().frame_count();
         let point_slots = units::slots(frame_count, budget.ring, slot + coded);
         let point_slots = plan.is_coded().then_some(point_slots).transpose()?;

@@ -82,12 +82,6 @@ pub(super) struct PointRing {
     steps: Vec<(usize, wgpu::BindGroup, u32, UnitDispatch)>,
 }
 
-/// Bytes of the points of a frame.
-pub(super) fn frame_bytes(plan: &ReelPlan) -> u64 {
-    let all = plan.meshes.iter().filter_map(|mesh| mesh.fixed.coded.as_ref());
-    all.map(|units| 4 * (units.points * units.point_words()) as u64).sum()
-}
-
 /// Slots that a file of so many frames has in a ring of so many bytes, of which each frame takes so many; limit where
 /// these are too few.
 pub(super) fn slots(frames: usize, ring: u64, frame: u64) -> Result<usize, Error> {
