@@ -122,10 +122,9 @@ impl GpuReel {
         let most = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size);
         let slot = (4 * plan.slot_words as u64).max(4);
         let still = 4 * plan.still_words as u64;
-        let coded = plan.needs(&layout).points;
         let frame_count = view.reel().frame_count();
-        let point_slots = units::slots(frame_count, budget.ring, slot + coded);
-        let point_slots = plan.is_coded().then_some(point_slots).transpose()?;
+        let point_slots = || units::slots(&plan, (frame_count, slot), (budget.ring, most));
+        let point_slots = plan.is_coded().then(point_slots).transpose()?;
         let ring_bytes = point_slots.map_or(budget.ring, |slots| slots as u64 * slot);
         let slots = (ring_bytes.min(most.saturating_sub(still)) / slot).min(256) as usize;
         if slots < 2 {

@@ -2,7 +2,7 @@
 
 use crate::plan::ReelPlan;
 use crate::ring::{Place, Ring};
-use crate::units::{self, UNIT_STRIDE, UnitDispatch, UnitParams, UnitPass};
+use crate::units::{self, UNIT_STRIDE, UnitDispatch, UnitParams, UnitPass, UnitPlan};
 use crate::wgpu::{CARD, Kind, Update, bind, buffer, layout, module, pipeline};
 use meshreel::raw::{CodedUnits, Points};
 use meshreel::{Error, MeshView};
@@ -82,18 +82,37 @@ pub(super) struct PointRing {
     steps: Vec<(usize, wgpu::BindGroup, u32, UnitDispatch)>,
 }
 
-/// Slots that a file of so many frames has in a ring of so many bytes, of which each frame takes so many; limit where
-/// these are too few.
-pub(super) fn slots(frames: usize, ring: u64, frame: u64) -> Result<usize, Error> {
+/// Slots that a file of so many frames has in a ring of so many bytes, of which a slot takes `slot` beside the points;
+/// limit where these are too few, or the points of a mesh do not fit a binding of `most` bytes.
+pub(super) fn slots(
+    plan: &ReelPlan,
+    (frames, slot): (usize, u64),
+    (ring, most): (u64, u64),
+) -> Result<usize, Error> {
     let least = LEAST.min(frames + 1) as u64;
-    let slots = (ring / frame.max(1)).min((MOST.min(frames + 1)) as u64);
-    if slots < least {
+    let refuse =
+        |what: String, bytes: u64, has: u64| Err(Error::limit(Path::new(CARD), what, least * bytes, has));
+    let points = || plan.meshes.iter().filter_map(|mesh| mesh.fixed.coded.as_ref()).map(point_bytes);
+    let (all, largest) = (slot + points().sum::<u64>(), points().max().unwrap_or(0));
+    if ring / all.max(1) < least {
         let what = format!(
-            "{least} frames of {frame} bytes in the ring, of units that the card decodes (Budget::ring)"
+            "{least} frames of {all} bytes in the ring, of units that the card decodes (Budget::ring)"
         );
-        return Err(Error::limit(Path::new(CARD), what, least * frame, ring));
+        return refuse(what, all, ring);
     }
-    Ok(slots as usize)
+    if most / largest.max(1) < least {
+        let what = format!(
+            "a binding for {least} frames of the points of a mesh (open the file with Limits::points)"
+        );
+        return refuse(what, largest, most);
+    }
+    let most = (ring / all.max(1)).min(most / largest.max(1)).min(MOST.min(frames + 1) as u64);
+    Ok(most as usize)
+}
+
+/// Bytes of the points of a mesh in a frame.
+fn point_bytes(units: &UnitPlan) -> u64 {
+    4 * (units.points * units.point_words()) as u64
 }
 
 /// The slot of a frame that is there: frame 0 always.
@@ -114,11 +133,9 @@ impl PointRing {
         let storage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST;
         let coded = || plan.meshes.iter().filter_map(|mesh| mesh.fixed.coded.as_ref());
         let scratch = 4 * coded().map(|units| units.scratch_words()).max().unwrap_or(0).max(1) as u64;
-        let largest = coded().map(|units| 4 * (slots * units.points * units.point_words()) as u64).max();
-        let largest = largest.unwrap_or(0).max(scratch);
-        if largest > most {
-            let what = "bytes of a binding for the points of a mesh (open the file with Limits::points)";
-            return Err(Error::limit(Path::new(CARD), what, largest, most));
+        if scratch > most {
+            let what = "a binding for the units of a mesh (open the file with Limits::points)";
+            return Err(Error::limit(Path::new(CARD), what, scratch, most));
         }
         let scratch = buffer(device, "meshreel units", scratch, wgpu::BufferUsages::STORAGE);
         let staging = Staging::new(device, UNIT_WORDS, UNITS);
@@ -128,7 +145,7 @@ impl PointRing {
                 meshes.push(None);
                 continue;
             };
-            let bytes = 4 * (units.points * units.point_words()) as u64;
+            let bytes = point_bytes(units);
             let decoded = buffer(device, "meshreel points", (slots as u64 * bytes).max(4), storage);
             let positions = mesh(number).fixed_point_positions();
             match positions.and_then(|positions| positions.coded).map(|coded| coded.first()) {
