@@ -1,35 +1,39 @@
 //! `meshreel-view`: looks at caches, in a window or as pictures.
 
 mod app;
+mod bones;
 mod camera;
+mod clips;
 mod clock;
+mod curves;
 mod document;
 mod errors;
+mod floor;
 mod layout;
 mod loading;
 mod looks;
-mod panels;
+mod meshes;
+mod picture;
+mod pipelines;
 mod renderer;
 mod source;
 mod streaming;
+mod timing;
 
-use anyhow::{Context, anyhow, bail};
+use anyhow::{anyhow, bail};
 use camera::{Camera, Up};
 use clap::Parser;
-use document::Document;
-use errors::{Usage, exit_code, said};
-use loading::{Loading, Ready, is_reel};
+use errors::{exit_code, said};
 use looks::Look;
-use renderer::{Renderer, Style};
-use source::{FrameErrors, Opening};
-use std::path::{Path, PathBuf};
+use renderer::Style;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Looks at caches: .reel files as they are, any other input after compiling it in the background.
 ///
 /// Mouse: drag turns, shift or the right button moves, the wheel comes nearer. Keys: space plays, arrows step, Home
-/// and End, F frames all, W wire, G grid, 1 to 9 looks. A click selects.
-#[derive(Parser)]
+/// and End, F frames all, W wire, G grid, B bones, N names, 1 to 9 looks. A click selects a mesh or a joint.
+#[derive(Parser, Clone)]
 #[command(name = "meshreel-view", version)]
 struct Arguments {
     /// Files; the first one is shown. None: drop some on the window.
@@ -58,6 +62,30 @@ struct Arguments {
     /// Draws edges on surfaces.
     #[arg(long)]
     wire: bool,
+    /// Draws the skeleton of a clip over the meshes; a file without meshes shows it anyway.
+    #[arg(long)]
+    bones: bool,
+    /// The clip that is shown: its name, or its number from 0.
+    #[arg(long, value_name = "NAME|N")]
+    clip: Option<String>,
+    /// The joint whose curves are shown.
+    #[arg(long, value_name = "NAME")]
+    joint: Option<String>,
+    /// Tiers of each layer of the clip that are played, the base first; 0: none of that layer.
+    #[arg(long, value_name = "N,…", value_delimiter = ',')]
+    tiers: Vec<usize>,
+    /// The panel at the side of the window.
+    #[arg(long, value_enum, default_value_t = Panel::Facts)]
+    panel: Panel,
+    /// Where the camera stands; with --target. Else all is seen.
+    #[arg(long, value_name = "X,Y,Z", value_parser = point, requires = "target", allow_hyphen_values = true)]
+    eye: Option<glam::DVec3>,
+    /// What the camera looks at.
+    #[arg(long, value_name = "X,Y,Z", value_parser = point, requires = "eye", allow_hyphen_values = true)]
+    target: Option<glam::DVec3>,
+    /// Its vertical angle of view, degrees.
+    #[arg(long, value_name = "DEGREES")]
+    angle: Option<f64>,
     /// Draws no grid beneath.
     #[arg(long)]
     no_grid: bool,
@@ -70,6 +98,27 @@ struct Arguments {
     /// One JSON object about the pictures on standard output.
     #[arg(long, requires = "screenshot")]
     json: bool,
+}
+
+/// What the panel at the side shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Panel {
+    /// What is in the file, and what the graphics card does.
+    Facts,
+    /// What takes the bytes, and what would make it smaller.
+    Bytes,
+    /// A player that streams it.
+    Streaming,
+    /// Clips, joints, layers and tiers.
+    Clips,
+}
+
+fn point(text: &str) -> Result<glam::DVec3, String> {
+    let numbers: Result<Vec<f64>, _> = text.split(',').map(|part| part.trim().parse()).collect();
+    match numbers.as_deref() {
+        Ok([x, y, z]) if [x, y, z].iter().all(|v| v.is_finite()) => Ok(glam::DVec3::new(*x, *y, *z)),
+        _ => Err("three numbers, as in 1.5,0,-2".into()),
+    }
 }
 
 fn range(text: &str) -> Result<(usize, usize), String> {
@@ -88,8 +137,8 @@ fn size(text: &str) -> Result<(u32, u32), String> {
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let result = match &arguments.screenshot {
-        Some(target) => pictures(&arguments, target),
-        None => window(&arguments),
+        Some(target) => picture::pictures(&arguments, target),
+        None => window(arguments),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -108,124 +157,61 @@ impl Arguments {
             grid: !self.no_grid,
             level: self.level,
             visible: self.visible,
+            bones: self.bones,
             selected: None,
         }
     }
+
+    /// The camera, as far as it was asked for.
+    fn camera(&self) -> Camera {
+        let mut camera = Camera { up: if self.z_up { Up::Z } else { Up::Y }, ..Camera::default() };
+        if let Some(degrees) = self.angle {
+            camera.angle = degrees.clamp(1.0, 170.0).to_radians();
+        }
+        if let (Some(eye), Some(target)) = (self.eye, self.target) {
+            camera.look(eye, target);
+        }
+        camera
+    }
 }
 
-fn window(arguments: &Arguments) -> anyhow::Result<()> {
+/// The features of graphics cards that are used where they are there.
+fn features(adapter: &wgpu::Adapter) -> wgpu::Features {
+    adapter.features() & timing::clock()
+}
+
+/// What is said where nothing can draw.
+const NO_ADAPTER: &str = "no graphics adapter: install the Vulkan driver of your card or, where there is no card, one that \
+                          draws on the processor (mesa-vulkan-drivers on Debian, Ubuntu and Fedora, vulkan-swrast on \
+                          Arch Linux)";
+
+fn window(arguments: Arguments) -> anyhow::Result<()> {
     let displays = ["DISPLAY", "WAYLAND_DISPLAY", "WAYLAND_SOCKET"];
     if cfg!(target_os = "linux") && displays.iter().all(|name| std::env::var_os(name).is_none()) {
         bail!("no display to open a window on; --screenshot OUT.png draws without one");
     }
-    let options = eframe::NativeOptions {
+    let mut options = eframe::NativeOptions {
         viewport: eframe::egui::ViewportBuilder::default()
             .with_inner_size([1280.0, 800.0])
+            .with_min_inner_size([640.0, 400.0])
             .with_drag_and_drop(true),
         ..Default::default()
     };
-    let (files, style, source) = (arguments.files.clone(), arguments.style(), arguments.source.clone());
-    let made = move |context: &eframe::CreationContext<'_>| {
-        let app = app::App::new(context, &files, source.clone(), style)?;
-        Ok(Box::new(app) as Box<dyn eframe::App>)
-    };
-    eframe::run_native("meshreel", options, Box::new(made)).map_err(|e| anyhow!("{e}"))
-}
-
-/// A device without a window.
-fn device() -> anyhow::Result<(wgpu::Device, wgpu::Queue)> {
-    let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle());
-    let adapter = pollster::block_on(instance.request_adapter(&wgpu::RequestAdapterOptions::default()));
-    let adapter = adapter.map_err(|_| {
-        anyhow!(
-            "no graphics adapter: install the driver of your card, or mesa-vulkan-drivers, which needs none"
-        )
-    })?;
-    Ok(pollster::block_on(adapter.request_device(&wgpu::DeviceDescriptor::default()))?)
-}
-
-fn pictures(arguments: &Arguments, target: &Path) -> anyhow::Result<()> {
-    let file = arguments.files.first().context("which file?")?;
-    let (device, queue) = device()?;
-    let mut renderer = Renderer::new(device, queue);
-    let ready = match is_reel(file) {
-        true => Ready { reel: file.clone(), folder: None },
-        false => Loading::start(file).wait().map_err(|e| anyhow!("{e}"))?,
-    };
-    let mut document = Document::open(
-        &ready.reel,
-        file,
-        ready.folder,
-        (&renderer.device, &renderer.queue),
-        &mut renderer.shaders,
-    )?;
-    let last = document.reel.frame_count() - 1;
-    let moments: Vec<f64> = match arguments.frames {
-        Some((first, end)) => (first..=end).map(|f| f as f64).collect(),
-        None => vec![arguments.frame],
-    };
-    if moments.iter().any(|m| !(0.0..=last as f64).contains(m)) {
-        bail!(Usage(format!("{}: frames are 0 to {last}", file.display())));
-    }
-    let (width, height) = arguments.size;
-    let mut camera = Camera { up: if arguments.z_up { Up::Z } else { Up::Y }, ..Camera::default() };
-    let [low, high] = document.bounds;
-    camera.frame(low, high, f64::from(width) / f64::from(height));
-    document.clock.playing = false;
-    let source = match arguments.look {
-        Look::Error => Some(source_of(&document, file, arguments.source.as_deref())?),
-        _ => None,
-    };
-    let mut errors: Option<FrameErrors> = None;
-    for &moment in &moments {
-        let frame = moment.floor() as usize;
-        let (from, to) = (document.reel.time(frame), document.reel.time((frame + 1).min(last)));
-        document.clock.time = from + (to - from) * moment.fract();
-        if let Some(source) = &source {
-            errors = Some(source.measure(document.show(frame)?)?);
-        }
-        renderer.draw(Some(&mut document), errors.as_ref(), &camera, arguments.style(), [width, height])?;
-        let path = match arguments.frames {
-            Some(_) => target.with_extension(format!("{frame:04}.png")),
-            None => target.to_path_buf(),
-        };
-        write(&path, width, height, &renderer.pixels()?)?;
-    }
-    if arguments.json {
-        let description = document.reel.description();
-        let meshes: Vec<_> = (description.meshes.iter())
-            .map(|mesh| serde_json::json!({ "path": mesh.path, "method": format!("{:?}", mesh.method).to_lowercase(), "vertices": mesh.vertices }))
-            .collect();
-        let frame = moments.last().copied().unwrap_or_default();
-        let worst = errors.as_ref().and_then(|errors| errors.worst);
-        let worst = worst.map(|w| {
-            let path = &description.nodes[w.node].path;
-            serde_json::json!({ "distance": w.distance, "of_tolerance": w.part, "path": path, "vertex": w.vertex, "at": w.at.to_array() })
+    if let eframe::egui_wgpu::WgpuSetup::CreateNew(setup) = &mut options.wgpu_options.wgpu_setup {
+        let usual = setup.device_descriptor.clone();
+        setup.device_descriptor = std::sync::Arc::new(move |adapter| {
+            let mut device = usual(adapter);
+            device.required_features |= features(adapter);
+            device
         });
-        println!(
-            "{}",
-            serde_json::json!({ "frame": frame, "look": arguments.look.name(), "size": [width, height], "meshes": meshes, "largest_error": worst })
-        );
     }
-    Ok(())
-}
-
-/// The source that was named, that was compiled, or that lies beside the file.
-fn source_of(document: &Document, file: &Path, named: Option<&Path>) -> anyhow::Result<source::Source> {
-    let own = (!is_reel(file)).then(|| file.to_path_buf());
-    let found = named.map(Path::to_path_buf).or(own).or_else(|| source::beside(file));
-    let path = found.ok_or_else(|| {
-        Usage(format!("{}: its source does not lie beside it; name it with --source", file.display()))
-    })?;
-    Opening::start(&path, &document.reel).wait().map_err(|e| anyhow!("{e}"))
-}
-
-fn write(path: &Path, width: u32, height: u32, pixels: &[u8]) -> anyhow::Result<()> {
-    let file =
-        std::fs::File::create(path).with_context(|| format!("{}: could not be written", path.display()))?;
-    let mut encoder = png::Encoder::new(std::io::BufWriter::new(file), width, height);
-    encoder.set_color(png::ColorType::Rgba);
-    encoder.set_depth(png::BitDepth::Eight);
-    encoder.write_header()?.write_image_data(pixels)?;
-    Ok(())
+    let made = move |context: &eframe::CreationContext<'_>| {
+        Ok(Box::new(app::App::new(context, &arguments)?) as Box<dyn eframe::App>)
+    };
+    let result = eframe::run_native("meshreel", options, Box::new(made));
+    result.map_err(|error| match error {
+        // What the library says of adapters is a list of what it tried, over many lines.
+        eframe::Error::Wgpu(_) => anyhow!(NO_ADAPTER),
+        error => anyhow!("{error}"),
+    })
 }

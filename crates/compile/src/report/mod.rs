@@ -4,6 +4,7 @@
 mod clip;
 mod file;
 mod mesh;
+pub mod numbers;
 mod progress;
 
 pub use clip::{ClipReport, ClipTried, KeyCounts, LayerReport, RigReport, ScalarReport};
