@@ -76,5 +76,21 @@ classic fluid|12|fluid|$inputs/e_metaballs.abc --preset classic
 fast rigid|50|rigid|$inputs/c_wall_fracture_onemesh.abc --preset fast --smooth-angle 40deg
 levels of detail|10|rigid|$inputs/c_wall_fracture_onemesh.abc --lod 2 --cull-hidden --smooth-angle 40deg
 EOF
+# Of a file with levels of detail and triangles that nobody can see.
+differs() { [ "$(compare -metric AE "$shots/$1.png" "$shots/$2.png" null: 2>&1 | cut -d. -f1 | cut -d' ' -f1)" -gt "$3" ]; }
+levels="$work/levels of detail.reel"
+for look in shaded levels hidden; do
+    "$VIEWER" "$levels" --screenshot "$shots/look_$look.png" --look $look --level 2 --size $size --frame 0
+done
+"$VIEWER" "$levels" --screenshot "$shots/look_all.png" --size $size --frame 0
+"$VIEWER" "$levels" --screenshot "$shots/look_unseen.png" --look hidden --size $size --frame 0
+"$VIEWER" "$levels" --screenshot "$shots/look_seen.png" --visible --size $size --frame 0
+differs look_shaded look_levels 1000 || { echo "failed: levels have no colours" >&2; failed=1; }
+differs look_shaded look_all 200 || { echo "failed: levels are the same" >&2; failed=1; }
+differs look_all look_unseen 1000 || { echo "failed: what nobody can see is not told" >&2; failed=1; }
+if differs look_all look_seen 400; then
+    echo "failed: what nobody can see is missed" >&2
+    failed=1
+fi
 montage "${sheet[@]}" -tile 4x -geometry 360x270+4+4 -background '#20242a' -fill white "$shots/methods.png"
 exit $failed

@@ -1,7 +1,7 @@
 //! Advice in words an artist understands: what takes the bytes, what could be left out, and what is more than
 //! such systems are used to.
 
-use crate::report::numbers::{count, short};
+use crate::report::readable::{count, short};
 use crate::report::{MeshReport, Report};
 use meshreel_codec::record::Description;
 use serde::Serialize;

@@ -141,7 +141,7 @@ impl Clips {
         let skeleton = self.skeleton();
         let place = |joint: usize| origin(&self.object[joint]);
         bones(skeleton, place, |joint, end| {
-            crate::document::matrix(self.object[joint].map(|row| row.map(f64::from))).transform_point3(end)
+            crate::matrix::matrix(self.object[joint].map(|row| row.map(f64::from))).transform_point3(end)
         })
     }
 

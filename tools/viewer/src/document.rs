@@ -6,7 +6,7 @@ use crate::loading::Ready;
 use crate::meshes::{Meshes, Moment, Shown};
 use crate::streaming::Streaming;
 use anyhow::Context;
-use glam::{DMat4, DVec3};
+use glam::DVec3;
 use meshreel::clip::PoseSource;
 use meshreel::{FrameDecoder, Reel};
 use meshreel_compile::Report;
@@ -229,15 +229,4 @@ impl Document {
             _ => "",
         }
     }
-}
-
-/// A matrix of its rows.
-pub fn matrix(rows: [[f64; 4]; 3]) -> DMat4 {
-    let [x, y, z] = rows;
-    DMat4::from_cols_array_2d(&[
-        [x[0], y[0], z[0], 0.0],
-        [x[1], y[1], z[1], 0.0],
-        [x[2], y[2], z[2], 0.0],
-        [x[3], y[3], z[3], 1.0],
-    ])
 }

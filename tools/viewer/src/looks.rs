@@ -26,7 +26,7 @@ pub enum Look {
     Error,
     /// A colour for the level of detail that is drawn of each mesh.
     Levels,
-    /// Red: triangles that nobody can see now, and that are left out where that is wanted.
+    /// Red: triangles that nobody can see now from outside; the others as edges only.
     Hidden,
 }
 
@@ -83,7 +83,9 @@ impl Look {
             Look::Levels => {
                 "The level of detail that is drawn: grey is the mesh itself, then green, yellow, red …"
             }
-            Look::Hidden => "Red: triangles that nobody can see now (compile with --cull-hidden)",
+            Look::Hidden => {
+                "Red: triangles that nobody can see now from outside, the others as edges (compile with --cull-hidden)"
+            }
         }
     }
 
@@ -103,7 +105,7 @@ impl Look {
     /// Linear colour of a mesh.
     pub fn colour(self, mesh: usize, method: Method, level: usize) -> [f32; 3] {
         match self {
-            Look::Levels if level > 0 => hue(0.36 - 0.12 * (level - 1) as f32),
+            Look::Levels if level > 0 => hue(0.33 - 0.13 * (level - 1) as f32),
             // Hues that follow each other are far apart.
             Look::Meshes => hue(mesh as f32 * 0.618_034),
             Look::Methods => match method {

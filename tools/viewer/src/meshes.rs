@@ -1,7 +1,7 @@
 //! Meshes of a file: two of its frames decoded, what lies between made on the graphics card.
 
-use crate::document::matrix;
 use crate::layout::layout;
+use crate::matrix::matrix;
 use crate::streaming::Streaming;
 use glam::{DMat4, DVec3};
 use meshreel::record::Method;
@@ -21,7 +21,7 @@ pub struct Meshes {
     pair: [u32; 2],
     /// Bytes that went to the card for the last picture, and passes.
     pub update: Update,
-    /// Milliseconds that decoding the last frame took.
+    /// Milliseconds that decoding took at most of late: several frames may be decoded at once.
     pub decode: f64,
 }
 
@@ -110,7 +110,7 @@ impl Meshes {
             }
         }
         if decoded {
-            self.decode = since.elapsed().as_secs_f64() * 1e3;
+            self.decode = (since.elapsed().as_secs_f64() * 1e3).max(self.decode * 0.98);
         }
         let view = FrameView::between(&self.first, &self.second, blend, Pace { span, speed: 1.0 })?;
         let frames = Decoded { first: &self.first, second: &self.second, view };
@@ -154,7 +154,8 @@ impl Meshes {
     /// finest level triangles that cannot be seen are apart if wanted.
     pub fn drawn(&self, mesh: usize, level: usize, apart: bool) -> [Vec<Range<u32>>; 2] {
         let Some(own) = self.gpu.level(mesh, level) else {
-            return [vec![0..self.output.index_count(mesh)], Vec::new()];
+            let all = 0..self.output.index_count(mesh);
+            return [Vec::from([all]), Vec::new()];
         };
         if !apart || self.level_of(mesh, level) > 0 {
             return [vec![own], Vec::new()];

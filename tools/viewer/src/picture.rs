@@ -1,19 +1,20 @@
 //! Pictures without a window.
 
+use crate::adapter::{NO_ADAPTER, features};
+use crate::arguments::Arguments;
 use crate::document::Document;
 use crate::errors::Usage;
 use crate::loading::{Loading, is_reel};
 use crate::looks::Look;
 use crate::renderer::{Beside, Renderer, Style};
 use crate::source::{self, ClipErrors, FrameErrors, Opening};
-use crate::{Arguments, NO_ADAPTER, features};
 use anyhow::{Context, anyhow, bail};
 use meshreel::clip::PoseSource;
 use std::path::Path;
 
 /// A device without a window.
 fn device() -> anyhow::Result<(wgpu::Device, wgpu::Queue)> {
-    let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle());
+    let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle_from_env());
     let adapter = pollster::block_on(instance.request_adapter(&wgpu::RequestAdapterOptions::default()));
     let adapter = adapter.map_err(|_| anyhow!(NO_ADAPTER))?;
     let wanted =

@@ -58,6 +58,18 @@ pub struct Style {
     pub selected: Option<usize>,
 }
 
+impl Style {
+    /// Whether triangles that cannot be seen are told apart.
+    fn parts_visible(self) -> bool {
+        self.visible || self.look == Look::Hidden
+    }
+
+    /// Whether the edges of a node are drawn.
+    fn edges(self, node: usize) -> bool {
+        self.wire || self.look == Look::Hidden || self.selected == Some(node)
+    }
+}
+
 /// What is known of the distance from the source, and the source's pose beside the decoded one.
 #[derive(Clone, Copy, Default)]
 pub struct Beside<'a> {
@@ -265,20 +277,18 @@ impl Renderer {
             pass.set_vertex_buffer(0, output.vertices(shown.mesh).slice(..));
             pass.set_vertex_buffer(1, self.overlays.get(&shown.node).unwrap_or(&self.blank).slice(..));
             pass.set_index_buffer(output.indices(shown.mesh).slice(..), wgpu::IndexFormat::Uint32);
-            let apart = style.visible || style.look == Look::Hidden;
-            let [seen, unseen] = meshes.drawn(shown.mesh, style.level, apart);
-            for (which, ranges) in [(SURFACE, seen), (UNSEEN_PART, unseen)] {
-                if which == UNSEEN_PART && style.visible {
-                    continue;
-                }
-                pass.set_bind_group(0, &self.bound, &[Self::offset(i, which)]);
-                ranges.into_iter().for_each(|range| pass.draw_indexed(range, 0, 0..1));
-            }
+            let [seen, unseen] = meshes.drawn(shown.mesh, style.level, style.parts_visible());
+            // What nobody can see from outside is seen where the rest is edges only.
+            let (which, ranges) = match style.look {
+                Look::Hidden => (UNSEEN_PART, unseen),
+                _ => (SURFACE, seen),
+            };
+            pass.set_bind_group(0, &self.bound, &[Self::offset(i, which)]);
+            ranges.into_iter().for_each(|range| pass.draw_indexed(range, 0, 0..1));
         }
         pass.set_pipeline(&self.wire);
         for (i, shown) in shown.iter().enumerate() {
-            let marked = style.selected == Some(shown.node);
-            let Some(edges) = self.edges.get(&shown.mesh).filter(|_| style.wire || marked) else {
+            let Some(edges) = self.edges.get(&shown.mesh).filter(|_| style.edges(shown.node)) else {
                 continue;
             };
             pass.set_bind_group(0, &self.bound, &[Self::offset(i, EDGES)]);
@@ -326,13 +336,13 @@ impl Renderer {
             let look = style.look.number();
             let uniform = Uniform { colour: [r, g, b, 1.0], look, has_normals, ..plain(view * shown.world) };
             put(i, SURFACE, uniform);
+            let [r, g, b] = UNSEEN;
+            put(i, UNSEEN_PART, Uniform { colour: [r, g, b, 1.0], ..uniform });
             let colour = match style.look {
-                Look::Hidden => [UNSEEN[0], UNSEEN[1], UNSEEN[2], 1.0],
-                _ => uniform.colour,
+                _ if style.selected == Some(shown.node) => [0.9, 0.45, 0.02, 1.0],
+                Look::Hidden => [0.2, 0.21, 0.22, 1.0],
+                _ => [0.01, 0.01, 0.015, 1.0],
             };
-            put(i, UNSEEN_PART, Uniform { colour, ..uniform });
-            let marked = style.selected == Some(shown.node);
-            let colour = if marked { [0.9, 0.45, 0.02, 1.0] } else { [0.01, 0.01, 0.015, 1.0] };
             put(i, EDGES, Uniform { colour, ..uniform });
         }
         let lines = Uniform { look: LINES_IN_COLOURS, has_normals: 1, ..plain(view) };
@@ -349,7 +359,7 @@ impl Renderer {
         errors: Option<&FrameErrors>,
     ) {
         let Some(meshes) = meshes else { return };
-        for shown in shown.iter().filter(|shown| style.wire || style.selected == Some(shown.node)) {
+        for shown in shown.iter().filter(|shown| style.edges(shown.node)) {
             self.prepare_edges(meshes, shown, style);
         }
         self.prepare_overlays(meshes, shown, style.look, errors);
@@ -404,7 +414,7 @@ impl Renderer {
 
     fn prepare_edges(&mut self, meshes: &Meshes, shown: &Shown, style: Style) {
         let level = meshes.level_of(shown.mesh, style.level);
-        let [seen, _] = meshes.drawn(shown.mesh, level, style.visible);
+        let [seen, _] = meshes.drawn(shown.mesh, level, style.parts_visible());
         let of = (level, seen);
         let fluid = shown.method == meshreel::record::Method::Fluid;
         if self.edges.get(&shown.mesh).is_some_and(|edges| edges.of == of && !fluid) {

@@ -252,7 +252,7 @@ impl Source {
             }
             vertices.resize(3 * count, 0.0f32);
             view.positions_into(&mut vertices)?;
-            let here = crate::document::matrix(decoder.world(node));
+            let here = crate::matrix::matrix(decoder.world(node));
             let there: DMat4 = world.matrix[i];
             let mut parts = Vec::with_capacity(count);
             for (vertex, (own, &point)) in

@@ -4,8 +4,8 @@
 mod clip;
 mod file;
 mod mesh;
-pub mod numbers;
 mod progress;
+pub mod readable;
 
 pub use clip::{ClipReport, ClipTried, KeyCounts, LayerReport, RigReport, ScalarReport};
 pub use file::{Between, Log, PassReport, Report};

@@ -1,16 +1,19 @@
 //! What takes the bytes, and what would make the file smaller.
 
-use super::App;
+use super::state::App;
+use super::stretches::stretches;
 use crate::document::Document;
 use eframe::egui;
 use meshreel::clip::PoseSource;
+use meshreel::kind;
 use meshreel_compile::advice;
-use meshreel_compile::report::numbers::bytes;
+use meshreel_compile::report::readable::bytes;
 
 impl App {
     /// What takes the bytes: a bar for each frame, meshes by size.
     pub(super) fn byte_facts(&mut self, ui: &mut egui::Ui) {
         let Some(document) = &mut self.document else { return };
+        contents(ui, document);
         if document.meshes.is_some() {
             frames(ui, document);
             meshes(ui, document);
@@ -20,6 +23,46 @@ impl App {
         for advice in advised(document) {
             ui.label(advice);
         }
+    }
+}
+
+/// What the chunks of a file hold, by its kind.
+fn what_of(kind: u16) -> &'static str {
+    match kind {
+        kind::INDEX | kind::BETWEEN => "frames",
+        kind::VERTEX_ATTRIBUTES => "animated attributes, apart from frames",
+        kind::CONNECTIVITY => "triangles",
+        kind::VALUES => "what stands still",
+        kind::SOURCE_MAP => "source map, which players do not read",
+        kind::SKELETON | kind::CLIP | kind::LAYERS | kind::TIERS | kind::SCALARS => "skeletons and clips",
+        kind::END_STATES => "end states",
+        kind::LOD => "levels of detail",
+        kind::VISIBILITY => "triangle visibility",
+        kind::PART_ATTRIBUTES => "attributes of parts",
+        kind::RIGS => "rigs",
+        _ => "names and tables",
+    }
+}
+
+/// What the file consists of, the largest first.
+fn contents(ui: &mut egui::Ui, document: &Document) {
+    let mut sizes: Vec<(&str, u64)> = Vec::new();
+    for chunk in document.reel.chunks() {
+        let (what, size) = (what_of(chunk.kind), u64::from(chunk.size));
+        match sizes.iter_mut().find(|known| known.0 == what) {
+            Some(known) => known.1 += size,
+            None => sizes.push((what, size)),
+        }
+    }
+    sizes.sort_by_key(|known| std::cmp::Reverse(known.1));
+    let all = document.reel.file_bytes();
+    ui.heading("File");
+    ui.label(bytes(all));
+    for (what, size) in sizes {
+        let part = size as f32 / all.max(1) as f32;
+        let bar = egui::ProgressBar::new(part).desired_height(14.0).corner_radius(0.0);
+        ui.add(bar.fill(egui::Color32::from_rgb(45, 80, 120)).text(format!("{} {what}", bytes(size))))
+            .on_hover_text(format!("{:.1} % of the file", 100.0 * part));
     }
 }
 
@@ -73,6 +116,23 @@ fn meshes(ui: &mut egui::Ui, document: &Document) {
     meshes.sort_by(|a, b| b.0.total_cmp(&a.0));
     for (size, path) in meshes.iter().take(12).filter(|(size, _)| *size > 0.0) {
         ui.label(format!("{}  {path}", bytes(*size as u64)));
+        streams(ui, document, path);
+    }
+}
+
+/// Streams of a mesh: how they are kept and, where it was compiled just now, how much of it is positions.
+fn streams(ui: &mut egui::Ui, document: &Document, path: &str) {
+    let Some(mesh) = document.reel.description().meshes.iter().find(|mesh| mesh.path == path) else { return };
+    let reports = document.report.iter().flat_map(|report| &report.meshes);
+    if let Some(report) = reports.into_iter().find(|report| report.path == path) {
+        let others = report.bytes.saturating_sub(report.position_bytes);
+        ui.weak(format!("    positions {}, all else {}", bytes(report.position_bytes), bytes(others)));
+    }
+    for stream in &mesh.streams {
+        let how = if stream.animated { "every frame" } else { "once" };
+        let set = if stream.set == 0 { String::new() } else { format!(" {}", stream.set) };
+        let bits = if stream.bits == 0 { String::new() } else { format!(", {} bits", stream.bits) };
+        ui.weak(format!("    {:?}{set} {how}{bits}", stream.semantic));
     }
 }
 
@@ -101,7 +161,7 @@ fn clips(ui: &mut egui::Ui, document: &Document) {
                 (part.start..part.end - 0.004, colour)
             })
             .collect();
-        super::streaming::stretches(ui, parts.into_iter());
+        stretches(ui, parts.into_iter());
         let sizes: Vec<String> = layer.tiers.iter().map(|size| bytes(*size as u64)).collect();
         ui.label(sizes.join(" + "));
     }

@@ -1,13 +1,13 @@
 //! The panel of clips: which one is shown, its layers and tiers, its joints.
 
-use super::App;
+use super::state::App;
 use crate::clips::Clips;
 use crate::document::Document;
 use crate::errors::said;
 use eframe::egui;
 use egui::RichText;
 use meshreel::clip::PoseSource;
-use meshreel_compile::report::numbers::{bytes, count, short};
+use meshreel_compile::report::readable::{bytes, number, short};
 
 impl App {
     pub(super) fn clip_facts(&mut self, ui: &mut egui::Ui) {
@@ -32,9 +32,9 @@ impl App {
         let Some(clips) = &mut document.clips else { return };
         let played = clips.played();
         ui.label(format!(
-            "{} joints, {} samples, {} a second, {} s",
-            count(played.joints() as u64),
-            count(played.samples() as u64),
+            "{}, {}, {} a second, {} s",
+            number(played.joints(), "joint"),
+            number(played.samples(), "sample"),
             short(played.fps()),
             short(played.duration())
         ));
@@ -64,7 +64,7 @@ fn choice(ui: &mut egui::Ui, document: &Document) -> Option<usize> {
         for i in range {
             let clip = &clips.all()[i];
             let name = if clip.name().is_empty() { "(no name)" } else { clip.name() };
-            let tip = format!("{} samples of {} joints", clip.samples(), clip.joints());
+            let tip = format!("{} of {}", number(clip.samples(), "sample"), number(clip.joints(), "joint"));
             if ui.selectable_label(clips.chosen() == i, name).on_hover_text(tip).clicked() {
                 chosen = Some(i);
             }
@@ -83,8 +83,8 @@ fn layers(ui: &mut egui::Ui, clips: &mut Clips) {
     let mut tiers = clips.tiers().to_vec();
     for (layer, played) in clips.layers.iter().zip(&mut tiers) {
         let all = layer.tiers.len();
-        ui.label(format!("{}: {} joints", layer.name, layer.joints.len()));
-        let slider = egui::Slider::new(played, 0..=all).text(format!("of {all} tiers"));
+        ui.label(format!("{}: {}", layer.name, number(layer.joints.len(), "joint")));
+        let slider = egui::Slider::new(played, 0..=all).text(format!("of {}", number(all, "tier")));
         ui.add(slider).on_hover_text(
             "Tiers that are there. Fewer: less exact; none: the joints of this layer stand in the bind pose",
         );
@@ -99,7 +99,7 @@ fn layers(ui: &mut egui::Ui, clips: &mut Clips) {
 fn markers(ui: &mut egui::Ui, clips: &Clips) {
     let played = clips.played();
     if !played.scalar_tracks().is_empty() {
-        ui.label(format!("{} tracks of numbers", played.scalar_tracks().len()));
+        ui.label(format!("{} of numbers", number(played.scalar_tracks().len(), "track")));
     }
     for marker in played.markers() {
         ui.label(format!("{} s: {}", short(marker.time), marker.name));

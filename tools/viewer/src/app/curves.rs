@@ -1,12 +1,12 @@
 //! The panel of curves: what the joint that is looked at does over time, source against decoded.
 
-use super::App;
+use super::state::App;
 use crate::curves::Curves;
 use crate::document::Document;
 use crate::errors::said;
 use eframe::egui;
 use egui::{Color32, Pos2, Stroke};
-use meshreel_compile::report::numbers::short;
+use meshreel_compile::report::readable::short;
 
 /// Colours of x, y, z, w.
 const COLOURS: [Color32; 4] = [
@@ -158,7 +158,8 @@ fn draw(ui: &mut egui::Ui, size: egui::Vec2, plot: &Plot, times: &[f64], documen
         low = 0.0;
         high = high.max(plot.limit.unwrap_or(0.0) * 1.05);
     }
-    if !(high - low > 1e-9 * high.abs().max(low.abs()).max(1e-9)) {
+    let least = 1e-9 * high.abs().max(low.abs()).max(1e-9);
+    if low > high || high - low <= least {
         (low, high) = (low - 0.5, high + 0.5);
     }
     let inner = area.shrink2(egui::vec2(4.0, 4.0)).with_min_y(area.top() + 18.0);

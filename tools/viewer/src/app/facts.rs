@@ -1,10 +1,10 @@
 //! What is in the file, how far it is from the source, and what the graphics card does.
 
-use super::{App, SourceState};
+use super::state::{App, SourceState};
 use crate::looks::Look;
 use crate::source::Opening;
 use eframe::egui;
-use meshreel_compile::report::numbers::{bytes, count, short};
+use meshreel_compile::report::readable::{bytes, count, number, short};
 use std::path::PathBuf;
 
 impl App {
@@ -17,7 +17,10 @@ impl App {
         let mut path = None;
         match &mut self.source {
             SourceState::Asked(text) => {
-                ui.label("The source does not lie beside the file. Its path, or drop it here:");
+                ui.label(match measures {
+                    true => "The source does not lie beside the file. Its path, or drop it here:",
+                    false => "The source does not lie beside the file. Its path:",
+                });
                 let typed = ui.text_edit_singleline(text).on_hover_text("A path; Enter opens it");
                 let entered = typed.lost_focus() && ui.input(|i| i.key_pressed(egui::Key::Enter));
                 if ui.button("open").clicked() || entered {
@@ -79,11 +82,11 @@ impl App {
         ui.label(format!("{} as it lies on the disk", bytes(size)));
         let clips = document.clips.as_ref().map_or(0, |clips| clips.all().len());
         ui.label(format!(
-            "{} frames, {} nodes, {} meshes, {} clips",
-            count(document.reel.frame_count() as u64),
-            count(description.nodes.len() as u64),
-            count(description.meshes.len() as u64),
-            count(clips as u64)
+            "{}, {}, {}, {}",
+            number(document.reel.frame_count(), "frame"),
+            number(description.nodes.len(), "node"),
+            number(description.meshes.len(), "mesh"),
+            number(clips, "clip")
         ));
         self.selected_facts(ui);
         self.level_facts(ui);
@@ -98,17 +101,26 @@ impl App {
             ));
             let update = meshes.update;
             ui.label(format!("last picture: {} uploaded, {} passes", bytes(update.bytes), update.dispatches));
-            ui.label(format!("{:.1} ms decoded the last frame", meshes.decode));
+        }
+        self.times(ui);
+    }
+
+    /// What decoding, the card and the CPU take.
+    pub(super) fn times(&self, ui: &mut egui::Ui) {
+        if let Some(meshes) = self.document.as_ref().and_then(|document| document.meshes.as_ref()) {
+            ui.label(format!("decoding takes up to {:.2} ms", meshes.decode)).on_hover_text(
+                "The frames of a picture, on one thread, the most of late; not while it is streamed",
+            );
         }
         match &self.renderer.timer {
             Some(timer) => {
                 let [passes, drawing] = timer.took;
-                ui.label(format!("{passes:.2} ms of passes that make vertices, {drawing:.2} ms of drawing"))
+                ui.label(format!("passes that make vertices take {passes:.2} ms, drawing {drawing:.2} ms"))
                     .on_hover_text("By the card's own clock, smoothed over the last pictures");
             }
-            None => drop(ui.label("this card has no clock to time its passes")),
+            None => drop(ui.label("this graphics card has no clock to time its passes")),
         }
-        ui.label(format!("{:.1} ms of the CPU", self.took))
+        ui.label(format!("the CPU is busy {:.1} ms", self.took))
             .on_hover_text("To decode, upload and record a picture, smoothed over the last ones");
     }
 

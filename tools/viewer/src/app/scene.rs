@@ -1,6 +1,6 @@
 //! The picture, and the mouse on it.
 
-use super::{App, SourceState};
+use super::state::{App, SourceState};
 use crate::clips::{Bone, bones};
 use crate::document::Document;
 use crate::errors::said;
@@ -12,41 +12,18 @@ impl App {
     pub(super) fn scene(&mut self, ui: &mut egui::Ui, frame: &mut eframe::Frame) {
         let area = ui.available_rect_before_wrap();
         let response = ui.allocate_rect(area, egui::Sense::click_and_drag());
-        let scale = f64::from(area.height().max(1.0));
-        let drag = response.drag_delta();
-        let (x, y) = (f64::from(drag.x) / scale, f64::from(drag.y) / scale);
-        let shift = ui.input(|i| i.modifiers.shift);
-        if response.dragged_by(egui::PointerButton::Primary) && !shift {
-            self.camera.orbit(x, y);
-        } else if response.dragged() {
-            self.camera.pan(x, y);
-        }
-        if response.hovered() {
-            let scroll = ui.input(|i| f64::from(i.smooth_scroll_delta().y));
-            self.camera.zoom((scroll * 0.004).exp());
-        }
+        self.mouse(ui, area, &response);
         let dots = f64::from(ui.ctx().pixels_per_point());
-        if let Some(at) = response.interact_pointer_pos().filter(|_| response.clicked())
-            && let Some(document) = &self.document
-        {
-            let place = (at - area.min) / area.size();
-            let aspect = f64::from(area.width() / area.height().max(1.0));
-            let [from, along] =
-                self.camera.ray(f64::from(2.0 * place.x - 1.0), f64::from(1.0 - 2.0 * place.y), aspect);
-            // Joints lie on top: what is clicked near one is that joint.
-            let clips = document.clips.as_ref().filter(|_| self.style.bones);
-            let clip = self.camera.projection(aspect) * self.camera.view();
-            let seen = [f64::from(2.0 * place.x - 1.0), f64::from(1.0 - 2.0 * place.y)];
-            let joint = clips.and_then(|clips| clips.pick(clip, aspect, seen, 0.04));
-            match (joint, &mut self.document) {
-                (Some(joint), Some(Document { clips: Some(clips), .. })) => clips.joint = Some(joint),
-                (_, Some(document)) => self.style.selected = document.pick(from, along),
-                _ => {}
-            }
-        }
         let pixels = [area.width(), area.height()].map(|v| (f64::from(v) * dots).round().max(1.0) as u32);
         let new = pixels != self.pixels;
         self.pixels = pixels;
+        if new {
+            // What was seen as a whole stays so; panels settle in the next picture.
+            if self.framed {
+                self.frame_all();
+            }
+            ui.ctx().request_repaint();
+        }
         let since = std::time::Instant::now();
         let pose = self.pose_of_source();
         let errors = self.style.look == Look::Error;
@@ -84,6 +61,48 @@ impl App {
             ui.painter().image(id, area, whole, egui::Color32::WHITE);
         }
         self.draw_names(ui, area);
+        self.draw_waiting(ui, area);
+    }
+
+    /// Turns, moves, comes nearer, selects.
+    fn mouse(&mut self, ui: &egui::Ui, area: egui::Rect, response: &egui::Response) {
+        let scale = f64::from(area.height().max(1.0));
+        let drag = response.drag_delta();
+        let (x, y) = (f64::from(drag.x) / scale, f64::from(drag.y) / scale);
+        let shift = ui.input(|i| i.modifiers.shift);
+        if response.dragged_by(egui::PointerButton::Primary) && !shift {
+            self.camera.orbit(x, y);
+        } else if response.dragged() {
+            self.camera.pan(x, y);
+            self.framed = false;
+        }
+        if response.hovered() {
+            let scroll = ui.input(|i| f64::from(i.smooth_scroll_delta().y));
+            self.camera.zoom((scroll * 0.004).exp());
+            self.framed &= scroll == 0.0;
+        }
+        if let Some(at) = response.interact_pointer_pos().filter(|_| response.clicked())
+            && let Some(document) = &self.document
+        {
+            let place = (at - area.min) / area.size();
+            let aspect = f64::from(area.width() / area.height().max(1.0));
+            let [from, along] =
+                self.camera.ray(f64::from(2.0 * place.x - 1.0), f64::from(1.0 - 2.0 * place.y), aspect);
+            // Joints lie on top: what is clicked near one is that joint.
+            let clips = document.clips.as_ref().filter(|_| self.style.bones);
+            let clip = self.camera.projection(aspect) * self.camera.view();
+            let seen = [f64::from(2.0 * place.x - 1.0), f64::from(1.0 - 2.0 * place.y)];
+            let joint = clips.and_then(|clips| clips.pick(clip, aspect, seen, 0.04));
+            match (joint, &mut self.document) {
+                (Some(joint), Some(Document { clips: Some(clips), .. })) => clips.joint = Some(joint),
+                (_, Some(document)) => self.style.selected = document.pick(from, along),
+                _ => {}
+            }
+        }
+    }
+
+    /// What is being opened, or that nothing is.
+    fn draw_waiting(&self, ui: &mut egui::Ui, area: egui::Rect) {
         if let Some(loading) = &self.loading {
             let name = loading.path.file_name().unwrap_or_default().display();
             let (what, part) = match loading.compiles {

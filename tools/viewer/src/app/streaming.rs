@@ -1,19 +1,29 @@
 //! A player that streams the file as a game does: its heap, reads, frames and times.
 
-use super::App;
+use super::state::App;
+use super::stretches::stretches;
 use crate::errors::said;
 use crate::streaming::Streaming;
 use eframe::egui;
-use meshreel_compile::report::numbers::bytes;
+use meshreel_compile::report::readable::{bytes, number};
 
 impl App {
     /// What the player does that streams the file: its heap, what of the frames is where, what it took.
     pub(super) fn streaming_facts(&mut self, ui: &mut egui::Ui) {
         let Some(document) = &mut self.document else { return };
+        if document.meshes.is_none() {
+            ui.label("Meshes are streamed; of clips layers and tiers come and go: see the panel of clips.");
+            return;
+        }
         let mut on = document.streaming.is_some();
-        let toggled = ui.checkbox(&mut on, "stream it as a game does").changed();
+        let toggled = ui
+            .checkbox(&mut on, "stream it as a game does")
+            .on_hover_text(
+                "Reads from the disk ahead of time into a heap of fixed size, and shows what is there",
+            )
+            .changed();
         let heap = egui::DragValue::new(&mut self.heap).range(1..=4096).prefix("heap ").suffix(" MiB");
-        let sized = ui.add(heap);
+        let sized = ui.add(heap).on_hover_text("Too small a heap misses frames: that is seen below");
         let settled = sized.drag_stopped() || sized.lost_focus();
         if (toggled || settled && on)
             && let Err(error) = document.stream(on.then_some(self.heap << 20))
@@ -25,6 +35,8 @@ impl App {
             Some(streaming) => figures(ui, streaming, frames),
             None => drop(ui.label("Frames are decoded when they are asked for.")),
         }
+        ui.heading("Times");
+        self.times(ui);
     }
 }
 
@@ -63,27 +75,10 @@ fn figures(ui: &mut egui::Ui, streaming: &Streaming, frames: f32) {
             stretches(ui, ranges.iter().map(part));
         }
         let counters = stream.counters;
-        ui.label(format!("{} reads, {}", counters.reads, bytes(counters.bytes_read)));
+        ui.label(format!("{}, {}", number(counters.reads as usize, "read"), bytes(counters.bytes_read)));
         ui.label(format!("{} units, {} frames decoded", counters.decodes, counters.frames_decoded));
     }
     let (missed, waited) = streaming.late();
     ui.label(format!("{missed} ticks missed a frame, {waited} waited for a jump"));
     ui.label(format!("{:.3} ms a tick, {:.2} s of decoding", streaming.tick, statistics.decode_seconds));
-}
-
-/// A row of stretches, from 0 to 1.
-pub(super) fn stretches(
-    ui: &mut egui::Ui,
-    parts: impl Iterator<Item = (std::ops::Range<f32>, egui::Color32)>,
-) {
-    let size = egui::vec2(ui.available_width(), 12.0);
-    let (response, painter) = ui.allocate_painter(size, egui::Sense::hover());
-    let area = response.rect;
-    painter.rect_filled(area, 0.0, egui::Color32::from_gray(12));
-    for (part, colour) in parts {
-        let x = |at: f32| area.left() + area.width() * at.clamp(0.0, 1.0);
-        let (from, to) = (x(part.start), x(part.end).max(x(part.start) + 0.5));
-        let piece = egui::Rect::from_min_max(egui::pos2(from, area.top()), egui::pos2(to, area.bottom()));
-        painter.rect_filled(piece, 0.0, colour);
-    }
 }

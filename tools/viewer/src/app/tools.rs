@@ -1,6 +1,6 @@
 //! The row of controls above, the time below, and the list of nodes.
 
-use super::{App, Only};
+use super::state::{App, Only};
 use crate::camera::Up;
 use crate::document::Document;
 use crate::looks::Look;

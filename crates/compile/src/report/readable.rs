@@ -33,6 +33,16 @@ pub fn count(value: u64) -> String {
     text
 }
 
+/// So many of something: `1 clip`, `2 meshes`.
+pub fn number(count: usize, what: &str) -> String {
+    let end = match count {
+        1 => "",
+        _ if what.ends_with("sh") => "es",
+        _ => "s",
+    };
+    format!("{} {what}{end}", self::count(count as u64))
+}
+
 /// About four significant digits, without trailing zeros: lengths, errors, times.
 pub fn short(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
