@@ -25,6 +25,7 @@ pub mod units;
 #[cfg(feature = "wgpu")]
 pub mod wgpu;
 mod words;
+pub mod workgroups;
 
 pub use layout::VertexLayout;
 pub use plan::{Dispatch, MeshPlan, Moment, ReelPlan, Sizes};

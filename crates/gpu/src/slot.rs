@@ -14,7 +14,7 @@
 use crate::fixed::{Fixed, colours};
 use crate::shaders::{Normals, Positions};
 use crate::words::{pair, pairs};
-use meshreel::raw::{Matrix, Points};
+use meshreel::raw::{Matrix, PointBones, Points};
 use meshreel::record::Semantic;
 use meshreel::{Error, MeshView};
 
@@ -67,6 +67,27 @@ impl Fixed {
         next as usize
     }
 
+    /// Writes transforms of bones, packed or as matrices.
+    fn write_bones(&self, bones: &PointBones<'_>, room: &mut Room, out: &mut [u32]) {
+        let packed = match self.variant.positions {
+            Positions::Bones(own) if own.packed => bones.packed(),
+            _ => None,
+        };
+        if let Some(packed) = packed {
+            // Behind the part at the right edge lies what means nothing.
+            let live = packed.words.first().map_or(0, |edges| (edges >> 16).saturating_sub(edges & 0xFFFF));
+            let used = (PACKED_HEAD + 3 * live as usize).min(packed.words.len());
+            let words = &mut out[..PACKED_HEAD + 3 * self.params.packed_parts as usize];
+            words[0] = 0;
+            words[..used].copy_from_slice(&packed.words[..used]);
+            return;
+        }
+        room.matrices.resize(self.matrices, Matrix::default());
+        bones.matrices_into(&mut room.matrices);
+        let columns = room.matrices.iter().flatten().flat_map(|column| &column[..3]);
+        out[..12 * self.matrices].iter_mut().zip(columns).for_each(|(word, v)| *word = v.to_bits());
+    }
+
     /// Writes the words of a frame, as many as a slot has.
     pub(crate) fn write_slot(
         &self,
@@ -77,23 +98,9 @@ impl Fixed {
         let p = &self.params;
         let positions = mesh.fixed_point_positions();
         let bones = positions.as_ref().and_then(|positions| positions.bones);
-        let packed = match self.variant.positions {
-            Positions::Bones(own) if own.packed => bones.as_ref().and_then(|bones| bones.packed()),
-            _ => None,
-        };
-        if let Some(packed) = &packed {
-            // Behind the part at the right edge lies what means nothing.
-            let live = packed.words.first().map_or(0, |edges| (edges >> 16).saturating_sub(edges & 0xFFFF));
-            let used = (PACKED_HEAD + 3 * live as usize).min(packed.words.len());
-            let words = &mut out[p.matrices as usize..][..PACKED_HEAD + 3 * p.packed_parts as usize];
-            words[0] = 0;
-            words[..used].copy_from_slice(&packed.words[..used]);
-        } else if let Some(bones) = &bones {
-            room.matrices.resize(self.matrices, Matrix::default());
-            bones.matrices_into(&mut room.matrices);
-            let columns = room.matrices.iter().flatten().flat_map(|column| &column[..3]);
-            let words = &mut out[p.matrices as usize..][..12 * self.matrices];
-            words.iter_mut().zip(columns).for_each(|(word, v)| *word = v.to_bits());
+        let packed = matches!(self.variant.positions, Positions::Bones(bones) if bones.packed);
+        if let Some(bones) = &bones {
+            self.write_bones(bones, room, &mut out[p.matrices as usize..]);
         }
         let mut put = |at: u32, words: &mut dyn Iterator<Item = u32>| {
             for (out, word) in out[at as usize..].iter_mut().zip(words) {
@@ -136,7 +143,7 @@ impl Fixed {
             put(p.turns, &mut pairs(turns));
             let rotation =
                 |bone: usize| normals.transforms.get(bone).map_or([0.0, 0.0, 0.0, 1.0], |t| t.rotation);
-            if packed.is_none() {
+            if !packed {
                 put(p.rotations, &mut (0..self.bones).flat_map(rotation).map(f32::to_bits));
             }
         }

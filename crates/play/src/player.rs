@@ -713,8 +713,7 @@ impl Player {
         })
     }
 
-    /// The decoded frames that an instance will show after those of now, soonest first, as far as they are in memory:
-    /// for those who prepare frames ahead, on a graphics card. Allocates nothing.
+    /// The decoded frames that an instance will show after those of now, soonest first. Allocates nothing.
     pub fn ahead(&self, instance: InstanceId) -> impl Iterator<Item = Ahead> + '_ {
         let found = self.get(instance).and_then(|instance| {
             Some((self.scheduler.streams[instance.file as usize].as_ref()?, &instance.demand))
@@ -728,12 +727,10 @@ impl Player {
         })
     }
 
-    /// Units of a file that was opened without points of the preset `fast` ([`crate::Limits::points`]), for those who
-    /// decode them on a graphics card. None where it is not open, or all of its points are decoded. Allocates nothing.
+    /// Units of a file that was opened without points ([`crate::Limits::points`]). None where it has none, or is not open.
     pub fn coded_units(&self, file: FileId) -> Option<CodedUnits<'_>> {
         let stream = self.scheduler.streams[self.file_number(file)?].as_ref()?;
-        let memory = &self.scheduler.work.memory;
-        stream.file.reel.has_coded_points().then_some(CodedUnits { stream, memory })
+        CodedUnits::new(stream, &self.scheduler.work.memory)
     }
 
     /// Counters of an instance: ticks without the frame that should have been shown, and those between a

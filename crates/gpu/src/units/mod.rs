@@ -12,8 +12,8 @@
 pub mod twin;
 
 use crate::params::uniform;
-use crate::plan::groups;
 use crate::words::{Words, pair};
+use crate::workgroups::groups;
 use meshreel::raw::{CodedPoints, CodedUnits};
 
 /// Points of levels that one workgroup does together.

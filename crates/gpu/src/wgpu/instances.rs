@@ -1,8 +1,8 @@
 //! Instances on the card.
 
 use crate::instances::{self, DRAW_WORDS, InstancePass, Palette, PaletteDraw, View};
-use crate::plan::{GROUP, groups};
 use crate::wgpu::{CARD, Kind, bind, buffer, layout, module, pipeline};
+use crate::workgroups::{GROUP, groups};
 use meshreel::Error;
 use std::path::Path;
 use wgpu::util::{BufferInitDescriptor, DeviceExt};

@@ -15,11 +15,13 @@ mod instances;
 mod reel;
 mod shaders;
 mod units;
+mod update;
 
 pub use frames::{Decoded, Frames};
 pub use instances::Instances;
-pub use reel::{Budget, GpuReel, Output, Update};
+pub use reel::{Budget, GpuReel, Output};
 pub use shaders::Shaders;
+pub use update::Update;
 
 /// What limits are of, where no file is.
 const CARD: &str = "graphics card";

@@ -7,7 +7,7 @@ use crate::ring::{Place, Ring};
 use crate::shaders::Pass;
 use crate::slot::Room;
 use crate::wgpu::units::{self, PointRing};
-use crate::wgpu::{CARD, Frames, Shaders, bind, buffer};
+use crate::wgpu::{CARD, Frames, Shaders, Update, bind, buffer};
 use meshreel::record::Method;
 use meshreel::{Ahead, EndState, Error, InstanceId, MeshFrame, MeshView, Player};
 use std::ops::Range;
@@ -88,21 +88,6 @@ enum Moved {
 pub struct Output {
     params: wgpu::Buffer,
     meshes: Vec<OutputMesh>,
-}
-
-/// What an update did.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Update {
-    /// Frames that were uploaded, and bytes in all.
-    pub frames: u32,
-    /// Bytes that went to the card.
-    pub bytes: u64,
-    /// Dispatches that were recorded.
-    pub dispatches: u32,
-    /// Meshes that needed no work: they show what they showed.
-    pub unchanged: u32,
-    /// Meshes that show what they showed because their points are not on the card ([`GpuReel::decode`]).
-    pub late: u32,
 }
 
 impl GpuReel {

@@ -1,10 +1,11 @@
 //! The shader on a device.
 
 use crate::layout::VertexLayout;
-use crate::plan::{GROUP, MeshPlan};
+use crate::plan::MeshPlan;
 use crate::shaders::{self, Pass};
 use crate::wgpu::units::UnitShaders;
 use crate::wgpu::{CARD, Kind, layout, module, pipeline};
+use crate::workgroups::GROUP;
 use meshreel::Error;
 use std::collections::HashMap;
 use std::path::Path;

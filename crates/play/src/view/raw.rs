@@ -186,11 +186,15 @@ impl<'a> CodedPoints<'a> {
 /// | … | the sections of packed residuals, and a word of zeros; only with residuals |
 #[derive(Clone, Copy)]
 pub struct CodedUnits<'a> {
-    pub(crate) stream: &'a Stream,
-    pub(crate) memory: &'a Memory,
+    stream: &'a Stream,
+    memory: &'a Memory,
 }
 
-impl CodedUnits<'_> {
+impl<'a> CodedUnits<'a> {
+    /// None where all points are decoded.
+    pub(crate) fn new(stream: &'a Stream, memory: &'a Memory) -> Option<CodedUnits<'a>> {
+        stream.file.reel.has_coded_points().then_some(CodedUnits { stream, memory })
+    }
     /// Beside the number of frames in the words of a unit: there are residuals.
     pub const HAS_RESIDUALS: u32 = index::HAS_RESIDUALS;
     /// Blocks that share a start.

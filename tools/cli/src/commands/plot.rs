@@ -31,6 +31,9 @@ pub fn run(arguments: &PlotArgs, output: Output) -> Result<ExitCode, Failure> {
         return Err(Failure::usage(format!("{}: the picture is a .png", target.display())));
     }
     let reel = Reel::open(&arguments.file, &Limits::default())?;
+    if let Some(frame) = arguments.frame {
+        return super::frame::draw(&reel, frame, arguments.size, &target, output);
+    }
     if arguments.parts {
         return super::parts::draw(&reel, &target, output);
     }
