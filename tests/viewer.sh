@@ -77,14 +77,18 @@ begin() {
     fi
     "$VIEWER" "$@" 2>"$shots/window.txt" &
     window=$!
-    for _ in $(seq 50); do
-        id=$(xdotool search --name '^meshreel$' 2>/dev/null | head -1 || true)
-        [ -n "$id" ] && break
+    local seen=
+    for _ in $(seq 150); do
+        id=$(xdotool search --onlyvisible --name '^meshreel$' 2>/dev/null | head -1 || true)
+        # A window that is not drawn yet takes no keys.
+        if [ -n "$id" ] && xdotool windowfocus "$id" mousemove 640 400 2>/dev/null; then
+            seen=1
+            break
+        fi
         sleep 0.2
     done
-    [ -n "$id" ] || fail "no window: $(cat "$shots/window.txt")"
+    [ -n "$seen" ] || fail "no window: $(cat "$shots/window.txt")"
     sleep 2
-    xdotool windowfocus "$id" mousemove 640 400
 }
 alive() { kill -0 $window 2>/dev/null || fail "the window is gone: $(cat "$shots/window.txt")"; }
 begin "$golden/flag_small.reel" "$golden/wall_fast.reel"
