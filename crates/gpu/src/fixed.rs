@@ -121,7 +121,8 @@ impl Fixed {
         let with_residual = bones.with_residual();
         self.matrices = bones.matrices();
         self.residuals = with_residual.len();
-        let packed = bones.packed();
+        let single = influences.iter().all(|own| own.len() == 1);
+        let packed = bones.packed().filter(|_| single);
         if let Some(packed) = &packed {
             let p = &mut self.params;
             p.packed_parts = packed.ends.len() as u32;
@@ -135,7 +136,6 @@ impl Fixed {
         }
         let p = &mut self.params;
         p.rest = words.put_floats(rest.as_flattened().iter().copied());
-        let single = influences.iter().all(|own| own.len() == 1);
         if single {
             p.influences = words.put(influences.iter().map(|own| own[0].0));
         } else {

@@ -1,9 +1,10 @@
 //! What a joint does over time: the source's values, the decoded ones, and how far they are apart.
 
 use crate::clips::Clips;
-use glam::{DAffine3, DQuat, DVec3};
+use glam::DVec3;
 use meshreel::Transform;
 use meshreel::clip::{ClipCursor, PoseSource, Repeats, Rounding};
+use meshreel_check::{joint_matrix, qvv};
 use meshreel_scene::Qvv;
 
 /// Most values of a curve: about as many as there are pixels.
@@ -58,11 +59,11 @@ impl Curves {
             let at = (i * every) as f64 / parts as f64;
             clip.sample(&mut cursor, at / clip.fps(), Repeats::Clamp, Rounding::None, &mut pose)?;
             out.times.push(clip.start() + at / clip.fps());
-            out.decoded.push(facing(widen(&pose[joint]), out.decoded.last()));
+            out.decoded.push(facing(qvv(&pose[joint]), out.decoded.last()));
             let Some(source) = source else { continue };
             let wanted = source.between(joint, at);
             out.source.push(facing(wanted, out.source.last()));
-            out.errors.push(distance(parents, joint, shell, |j| widen(&pose[j]), |j| source.between(j, at)));
+            out.errors.push(distance(parents, joint, shell, |j| qvv(&pose[j]), |j| source.between(j, at)));
         }
         // Both turn the same way around.
         if let (Some(a), Some(b)) = (out.decoded.first(), out.source.first())
@@ -93,30 +94,10 @@ pub fn distance(
     one: impl Fn(usize) -> Qvv,
     other: impl Fn(usize) -> Qvv,
 ) -> f64 {
-    let (one, other) = (object(parents, joint, one), object(parents, joint, other));
+    let (one, other) = (joint_matrix(parents, joint, one), joint_matrix(parents, joint, other));
     let points = DVec3::AXES.map(|axis| axis * shell);
     let off = points.map(|point| one.transform_point3(point).distance(other.transform_point3(point)));
     off.into_iter().fold(0.0, f64::max)
-}
-
-/// A decoded transform in the numbers of a source.
-pub fn widen(t: &Transform) -> Qvv {
-    Qvv {
-        rotation: DQuat::from_array(t.rotation.map(f64::from)).normalize(),
-        translation: DVec3::from_array(t.translation.map(f64::from)),
-        scale: DVec3::from_array(t.scale.map(f64::from)),
-    }
-}
-
-/// The object-space matrix of a joint: its chain multiplied up.
-pub fn object(parents: &[u32], joint: usize, local: impl Fn(usize) -> Qvv) -> DAffine3 {
-    let mut matrix = local(joint).matrix();
-    let mut at = joint;
-    while (parents[at] as usize) < at {
-        at = parents[at] as usize;
-        matrix = local(at).matrix() * matrix;
-    }
-    matrix
 }
 
 /// With the sign of the rotation that is nearer to the one before, so that curves do not jump.

@@ -2,7 +2,7 @@
 //! from where the source has it.
 
 use crate::clips::Clips;
-use crate::curves::{distance, widen};
+use crate::curves::distance;
 use crate::errors::said;
 use anyhow::anyhow;
 use glam::{DMat4, DVec3};
@@ -212,7 +212,7 @@ impl Source {
         for joint in 0..pose.len() {
             let shell = f64::from(skeleton.shell[joint]);
             let [one, other]: [&dyn Fn(usize) -> meshreel_scene::Qvv; 2] =
-                [&|j| widen(&pose[j]), &|j| source.between(j, sample as f64)];
+                [&|j| meshreel_check::qvv(&pose[j]), &|j| source.between(j, sample as f64)];
             let off = distance(&skeleton.parents, joint, shell, one, other);
             let own = skeleton.tolerance.get(joint).copied().filter(|own| *own > 0.0);
             let part = (off / own.unwrap_or(clip.record().tolerance)) as f32;

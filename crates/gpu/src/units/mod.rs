@@ -159,7 +159,6 @@ impl UnitPlan {
         let four = |four: &[u8]| four.iter().rev().fold(0, |word, count| word << 8 | u32::from(*count));
         params.counts = words.put(counts.chunks(4).map(four));
         params.innovations = 2 * (FRAMES * counts.len()) as u32;
-        debug_assert!(words.at() as usize >= LEVEL * ranges.len());
         UnitPlan { wide, points, levels: ranges.iter().map(|range| range.len() as u32).collect(), params }
     }
 
@@ -174,23 +173,8 @@ impl UnitPlan {
     }
 
     /// Puts the words of a unit behind `out`, and gives its parameters. `slot` tells the first word of a frame in the
-    /// ring of points. None where the unit, or a frame that it needs, is not in memory: then nothing is put.
+    /// ring of points. None where the unit, or a frame that it needs, is not there: then `out` may hold a part.
     pub fn write(
-        &self,
-        units: &CodedUnits<'_>,
-        (unit, mesh): (usize, usize),
-        slot: impl Fn(u32) -> Option<u32>,
-        out: &mut Vec<u32>,
-    ) -> Option<UnitParams> {
-        let start = out.len();
-        let params = self.written(units, (unit, mesh), slot, out);
-        if params.is_none() {
-            out.truncate(start);
-        }
-        params
-    }
-
-    fn written(
         &self,
         units: &CodedUnits<'_>,
         (unit, mesh): (usize, usize),
@@ -232,12 +216,6 @@ impl UnitPlan {
         });
         let last = made(UnitPass::Frames, 0, params.points, group);
         offsets.into_iter().chain(first).chain(fine).chain(last)
-    }
-
-    /// Words of a unit but for its bytes: what goes up besides them.
-    pub fn head_words(&self, frames: usize) -> usize {
-        let starts = 3 * (self.params.blocks as usize).div_ceil(CodedUnits::STARTED);
-        CodedUnits::BEFORE_HEADS + frames * (self.params.head_words as usize + SLOTS) + starts
     }
 }
 

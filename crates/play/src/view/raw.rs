@@ -77,13 +77,11 @@ impl<'a> PointBones<'a> {
         }
     }
 
-    /// Transforms of the bones as they lie in the file, where each point has one bone and that is packed.
+    /// Transforms of the bones as they lie in the file, where all of them are packed.
     pub fn packed(&self) -> Option<PackedBones<'a>> {
         let packed = self.skin.packed.as_ref()?;
-        let single = (0..self.skin.rig.rest.len()).all(|point| self.influences(point).count() == 1);
-        let rigid = self.skin.bones.affine == 0;
         let words = self.frame.as_ref().map(|(frame, places)| part::<u32>(frame.words, places.states));
-        (single && rigid).then_some(PackedBones {
+        (self.skin.bones.affine == 0).then_some(PackedBones {
             words: words.unwrap_or(&[]),
             scale: packed.scale,
             end_bounds: packed.bounds,
@@ -173,17 +171,7 @@ impl<'a> CodedPoints<'a> {
 
 /// Units of a file whose points are decoded elsewhere, as far as they are in memory
 /// ([`crate::Player::coded_units`]): all that the frames need that its instances show.
-///
-/// The words of a unit:
-///
-/// | words | meaning |
-/// |---|---|
-/// | 1 | words in all |
-/// | 1 | frames, and [`CodedUnits::HAS_RESIDUALS`] |
-/// | 4 | first bits of flags, codes, masks and fields, counted from the bytes |
-/// | (3 + ⌈levels / 8⌉) × frames | coefficients of references in 1/256, two in a word; step; ρ by level in quarters, four bits each, lowest first |
-/// | 3 × ⌈blocks / 32⌉ | before each 32 blocks of all frames: bits of fields, blocks that are not all zero, masks; only with residuals |
-/// | … | the sections of packed residuals, and a word of zeros; only with residuals |
+/// What its words mean is written at [`meshreel_codec::mesh::decode::index`].
 #[derive(Clone, Copy)]
 pub struct CodedUnits<'a> {
     stream: &'a Stream,
@@ -195,6 +183,7 @@ impl<'a> CodedUnits<'a> {
     pub(crate) fn new(stream: &'a Stream, memory: &'a Memory) -> Option<CodedUnits<'a>> {
         stream.file.reel.has_coded_points().then_some(CodedUnits { stream, memory })
     }
+
     /// Beside the number of frames in the words of a unit: there are residuals.
     pub const HAS_RESIDUALS: u32 = index::HAS_RESIDUALS;
     /// Blocks that share a start.

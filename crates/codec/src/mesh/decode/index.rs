@@ -6,9 +6,9 @@
 //! | 1 | | words in all |
 //! | 1 | | frames, and 256 where there are residuals |
 //! | 4 | | first bits of flags, codes, masks and fields, counted from the bytes |
-//! | (3 + ⌈levels / 8⌉) × frames | `heads` | coefficients, two in a word; step; ρ by level, four bits each, lowest first |
-//! | 3 × ⌈blocks / 32⌉ | `starts` | before 32 blocks of all frames: bits of fields, blocks that are not all zero, masks |
-//! | … | `bytes` | the sections of [`crate::mesh::pack`] behind its numbers, little-endian, and a word of zeros |
+//! | (3 + ⌈levels / 8⌉) × frames | `heads` | coefficients of references in 1/256, two in a word; step; ρ by level in quarters, four bits each, lowest first |
+//! | 3 × ⌈blocks / 32⌉ | `starts` | before 32 blocks of all frames: bits of fields, blocks that are not all zero, masks; only with residuals |
+//! | … | `bytes` | the sections of [`crate::mesh::pack`] behind its numbers, little-endian, and a word of zeros; only with residuals |
 
 use super::first::Static;
 use super::unit::{Body, Head, Source};
@@ -16,7 +16,7 @@ use super::{CodedUnit, layer};
 use crate::Corrupt;
 pub use crate::mesh::blocks::BLOCK;
 use crate::mesh::blocks::{self, BUNDLE};
-use crate::mesh::pack::{DENSE, WHOLE};
+use crate::mesh::pack::{DENSE, Unpacker, WHOLE};
 use crate::quantize::fixed::FixedPoint;
 use crate::schedule::Unit;
 
@@ -131,7 +131,7 @@ impl Out<'_> {
     fn put_starts<W: FixedPoint>(
         &mut self,
         s: &Static,
-        packed: &mut crate::mesh::pack::Unpacker<'_>,
+        packed: &mut Unpacker<'_>,
         frames: usize,
     ) -> Result<(), Corrupt> {
         debug_assert!(frames <= BUNDLE);
@@ -172,7 +172,7 @@ impl Out<'_> {
     }
 }
 
-impl crate::mesh::pack::Unpacker<'_> {
+impl Unpacker<'_> {
     /// Passes over a block that is not all zero, of `count` vertices and cells of `width` bits, but for its fields,
     /// of which it gives the bits.
     #[inline(always)]
