@@ -6,6 +6,13 @@ use crate::renderer::Style;
 use clap::Parser;
 use std::path::PathBuf;
 
+/// What is wrong with the arguments, in one line: clap's first paragraph.
+pub fn what_is_wrong(error: &clap::Error) -> String {
+    let text = error.render().to_string();
+    let lines = text.lines().map(str::trim).take_while(|line| !line.is_empty());
+    lines.map(|line| line.strip_prefix("error: ").unwrap_or(line)).collect::<Vec<_>>().join(" ")
+}
+
 /// Looks at caches: .reel files as they are, any other input after compiling it in the background.
 ///
 /// Mouse: drag turns, shift or the right button moves, the wheel comes nearer. Keys: space plays, arrows step, Home

@@ -111,6 +111,7 @@ fn facing(mut q: Qvv, before: Option<&Qvv>) -> Qvv {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use glam::DQuat;
 
     #[test]
     fn a_joint_is_as_far_off_as_its_chain_makes_it() {

@@ -31,7 +31,15 @@ use errors::{exit_code, said};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) if error.use_stderr() => {
+            eprintln!("error: {}; see --help", arguments::what_is_wrong(&error));
+            return ExitCode::from(2);
+        }
+        // Help and the version.
+        Err(error) => error.exit(),
+    };
     let result = match &arguments.screenshot {
         Some(target) => picture::pictures(&arguments, target),
         None => window(arguments),
