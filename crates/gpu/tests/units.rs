@@ -46,6 +46,9 @@ fn compare(path: &Path) -> usize {
             let view = shown.first().mesh(m);
             let name = &view.record().path;
             assert!(view.positions_into(&mut vec![0.0; 3 * view.vertex_count()]).is_err(), "{name}");
+            // Found by fuzzing: key 0 has no words.
+            let first = own.write(&units, (units.unit_of(0), m), |_| Some(0), &mut Vec::new());
+            assert!(first.is_none());
             let words = own.points * own.point_words();
             let positions = view.fixed_point_positions().unwrap();
             let (ring, slots) = decoded.entry(m).or_insert_with(|| {

@@ -173,7 +173,7 @@ impl UnitPlan {
     }
 
     /// Puts the words of a unit behind `out`, and gives its parameters. `slot` tells the first word of a frame in the
-    /// ring of points. None where the unit, or a frame that it needs, is not there: then `out` may hold a part.
+    /// ring of points. None where the unit, or a frame that it needs, is not there, and of key 0: then `out` may hold a part.
     pub fn write(
         &self,
         units: &CodedUnits<'_>,
@@ -185,14 +185,15 @@ impl UnitPlan {
         if !units.words_into(unit, mesh, out) {
             return None;
         }
-        let words = &out[start as usize..];
+        // Key 0 has no words: it is frame 0, which is there from the start.
+        let &[_, kind, flags, codes, masks, fields, ..] = &out[start as usize..] else { return None };
         let frames = units.frames(unit);
         let mut p = UnitParams { frames: frames.len() as u32, ..self.params };
-        p.residuals = u32::from(words[1] & CodedUnits::HAS_RESIDUALS != 0);
+        p.residuals = u32::from(kind & CodedUnits::HAS_RESIDUALS != 0);
         p.heads = start + CodedUnits::BEFORE_HEADS as u32;
         p.starts = p.heads + p.frames * p.head_words;
         let bytes = p.starts + 3 * p.blocks.div_ceil(CodedUnits::STARTED as u32);
-        [p.flags, p.codes, p.masks, p.fields] = [2, 3, 4, 5].map(|at| 32 * bytes + words[at]);
+        [p.flags, p.codes, p.masks, p.fields] = [flags, codes, masks, fields].map(|bit| 32 * bytes + bit);
         p.slots = out.len() as u32;
         for &frame in frames.iter() {
             out.push(slot(frame)?);
