@@ -33,6 +33,8 @@ pub struct Fixed {
     pub vertices: usize,
     /// Points of a frame; of meshes without fixed-point positions its vertices.
     pub points: usize,
+    /// First word of the values of sparse sections in a slot: the last section.
+    pub values: usize,
     /// What decodes its units, in a file that was opened without points.
     pub coded: Option<UnitPlan>,
 }

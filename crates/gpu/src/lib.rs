@@ -9,9 +9,10 @@
 //! once a file     ReelPlan                   fixed words of each mesh
 //! per new frame   ReelPlan::write_frame      words of a slot of the ring
 //! per new unit    UnitPlan::write            its words, where the card decodes (preset fast)
-//! per moment      ReelPlan::moment           parameters and dispatches of each mesh that is shown
+//! per moment      Batches::params, list      parameters of each mesh that is shown, a work list and dispatches
 //! ```
 
+pub mod batches;
 pub mod fixed;
 pub mod instances;
 pub mod layout;
@@ -27,8 +28,9 @@ pub mod wgpu;
 mod words;
 pub mod workgroups;
 
+pub use batches::{Batches, WorkList};
 pub use layout::VertexLayout;
-pub use plan::{Dispatch, MeshPlan, Moment, ReelPlan, Sizes};
+pub use plan::{MeshPlan, Moment, ReelPlan, Sizes};
 pub use ring::Ring;
 pub use shaders::Pass;
 pub use slot::Room;

@@ -1,4 +1,4 @@
-//! The parameters of a mesh in a moment, one uniform binding of a dispatch: written once here, for Rust and WGSL.
+//! The parameters of a mesh in a moment: written once here, for Rust and WGSL.
 
 macro_rules! uniform {
     ($(#[$of:meta])* $Name:ident { $($(#[$doc:meta])* $name:ident: $ty:ident,)* }) => {
@@ -19,7 +19,7 @@ macro_rules! uniform {
 pub(crate) use uniform;
 
 uniform! {
-    /// Parameters of a dispatch. Offsets and counts are in words of 32 bits; those of slots count from their start.
+    /// Parameters of a mesh. Offsets and counts are in words of 32 bits; those of slots count from their start.
     Params {
         /// Points, vertices, groups of normals, classes of tangents.
         points: u32,
@@ -114,18 +114,50 @@ uniform! {
     }
 }
 
-/// Bytes of the parameters of one dispatch.
+/// Bytes of the parameters of a mesh, and from one to the next: WebGPU's largest alignment of a uniform binding with an
+/// offset, which the text for vertex shaders has.
 pub const SIZE: usize = size_of::<Params>();
 
-/// Bytes from one to the next: WebGPU's largest alignment of a uniform binding with an offset.
-pub const STRIDE: usize = SIZE.next_multiple_of(256);
+const _: () = assert!(SIZE == 256);
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_whole_number_of_vectors() {
-        assert_eq!(SIZE % 16, 0);
+impl Params {
+    /// Of a mesh whose fixed words, and what lies between its passes, begin at these words.
+    pub(crate) fn placed(mut self, fixed: u32, scratch: u32) -> Params {
+        let of_fixed = [
+            &mut self.rest,
+            &mut self.influence_ends,
+            &mut self.influences,
+            &mut self.residuals,
+            &mut self.vertex_points,
+            &mut self.vertex_groups,
+            &mut self.vertex_classes,
+            &mut self.uvs,
+            &mut self.colours,
+            &mut self.corner_ends,
+            &mut self.corners,
+            &mut self.large_ends,
+            &mut self.large_corners,
+            &mut self.polygon_ends,
+            &mut self.polygons,
+            &mut self.anchors,
+            &mut self.group_bones,
+            &mut self.group_rest,
+            &mut self.class_groups,
+            &mut self.class_points,
+            &mut self.sum_ends,
+            &mut self.sums,
+            &mut self.long_ends,
+            &mut self.long_sums,
+            &mut self.class_bones,
+            &mut self.class_rest,
+            &mut self.bounds,
+            &mut self.packed,
+            &mut self.packed_ends,
+        ];
+        of_fixed.into_iter().for_each(|at| *at += fixed);
+        for at in [&mut self.scratch_points, &mut self.scratch_normals, &mut self.scratch_tangents] {
+            *at += scratch;
+        }
+        self
     }
 }

@@ -1,13 +1,15 @@
-//! What is to be done for a file: its fixed words, the words of a frame, and per moment parameters and dispatches.
+//! What is to be done for a file: its fixed words, the words of a frame, and per moment parameters.
 
 use crate::fixed::Fixed;
 use crate::layout::VertexLayout;
 use crate::params::Params;
 use crate::shaders::{Pass, Variant};
 use crate::slot::Room;
-use crate::workgroups::groups;
 use meshreel::record::Method;
-use meshreel::{Error, MeshFrame, MeshView, Reel};
+use meshreel::{Error, MeshFrame, MeshView, Reel, VertexChannel};
+
+/// Words at whose multiples the vertices of a mesh begin: WebGPU's alignment of a binding, so that they can be one.
+const VERTEX_ALIGNMENT: usize = 64;
 
 /// A mesh of a file.
 #[derive(Debug, Clone)]
@@ -95,15 +97,6 @@ impl Moment {
     }
 }
 
-/// A pass over a mesh.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Dispatch {
-    /// Which entry point.
-    pub pass: Pass,
-    /// Workgroups in x and y.
-    pub groups: [u32; 2],
-}
-
 impl ReelPlan {
     /// Of a file; `mesh` gives its meshes in any frame. Misuse of meshes without positions. Allocates.
     pub fn new<'a>(reel: &Reel, mesh: impl Fn(usize) -> MeshView<'a>) -> Result<ReelPlan, Error> {
@@ -144,11 +137,12 @@ impl ReelPlan {
             fixed: fixed + 4 * self.still_words as u64 + scratch,
             points: coded().map(|units| 4 * (units.points * units.point_words()) as u64).sum(),
             slot: 4 * self.slot_words as u64,
-            vertices: words(&|mesh| mesh.fixed.vertices * layout.words()),
+            vertices: words(&|mesh| mesh.vertex_words(layout)),
         }
     }
 
-    /// Writes the words of a frame, [`ReelPlan::slot_words`] of them: what goes to a slot of the ring.
+    /// Writes the words of a frame, [`ReelPlan::slot_words`] of them: what goes to a slot of the ring. Only those
+    /// in [`Room::used`] hold something, and need to go up.
     pub fn write_frame<'a>(
         &self,
         mesh: impl Fn(usize) -> MeshView<'a>,
@@ -181,9 +175,11 @@ impl ReelPlan {
         room: &mut Room,
         words: &mut [u32],
     ) -> Result<(), Error> {
+        room.used.clear();
         for (number, plan) in self.meshes.iter().enumerate().filter(|(_, plan)| plan.still == still) {
             let (at, len) = plan.slot;
-            plan.fixed.write_slot(&mesh(number), room, &mut words[at..at + len])?;
+            let used = plan.fixed.write_slot(&mesh(number), room, &mut words[at..at + len])?;
+            room.use_words(at..at + used);
         }
         Ok(())
     }
@@ -213,32 +209,21 @@ impl MeshPlan {
         }
     }
 
-    /// The passes of a moment in their order; what nobody reads is left out.
-    pub fn dispatches<'a>(
-        &'a self,
-        params: &'a Params,
-        layout: &VertexLayout,
-        group: u32,
-    ) -> impl Iterator<Item = Dispatch> + 'a {
-        let pulled = layout.is_pulled();
+    /// Words of its vertices.
+    pub(crate) fn vertex_words(&self, layout: &VertexLayout) -> usize {
+        (self.fixed.vertices * layout.words()).max(1).next_multiple_of(VERTEX_ALIGNMENT)
+    }
+
+    /// Items of a pass, a thread for each: none of a pass that it does not need, or that makes what nobody reads.
+    pub fn items(&self, pass: Pass, params: &Params, layout: &VertexLayout) -> u32 {
         let asked = |what| layout.find(what).is_some();
-        let tangents = asked(meshreel::VertexChannel::Tangent);
-        let normals = tangents || asked(meshreel::VertexChannel::Normal);
-        let wanted = move |pass: &Pass| match pass {
-            Pass::Normals => normals,
-            Pass::Tangents => tangents,
-            Pass::Points => true,
-            Pass::Vertices => !pulled,
+        let tangents = asked(VertexChannel::Tangent);
+        let (wanted, items) = match pass {
+            Pass::Points => (true, params.points),
+            Pass::Normals => (tangents || asked(VertexChannel::Normal), params.groups),
+            Pass::Tangents => (tangents, params.classes),
+            Pass::Vertices => (!layout.is_pulled(), params.vertices),
         };
-        let passes = Pass::ALL.into_iter().filter(move |pass| self.variant().has(*pass) && wanted(pass));
-        passes.filter_map(move |pass| {
-            let items = match pass {
-                Pass::Points => params.points,
-                Pass::Normals => params.groups,
-                Pass::Tangents => params.classes,
-                Pass::Vertices => params.vertices,
-            };
-            Some(Dispatch { pass, groups: groups(items, group)? })
-        })
+        if wanted && self.variant().has(pass) { items } else { 0 }
     }
 }

@@ -174,21 +174,16 @@ pub fn constants(variant: &Variant, layout: &VertexLayout, group: u32) -> Vec<(&
     out
 }
 
-/// Where the shader is bound: group and how the buffer between passes is used.
-fn bindings(group: u32, scratch: &str) -> String {
-    let all = [
-        ("uniform", "p: Params"),
-        ("storage, read", "ring: array<u32>"),
-        ("storage, read", "fixed: array<u32>"),
-        (scratch, "scratch: array<u32>"),
-        ("storage, read", "decoded: array<u32>"),
-    ];
-    let line = |(at, (space, what))| format!("@group({group}) @binding({at}) var<{space}> {what};\n");
+/// Bindings of a group, in order: address space, and what is bound.
+fn bindings(group: u32, all: &[(&str, &str)]) -> String {
+    let line = |(at, (space, what)): (u32, &(&str, &str))| {
+        format!("@group({group}) @binding({at}) var<{space}> {what};\n")
+    };
     (0..).zip(all).map(line).collect()
 }
 
 /// Constants of the format, parameters, bindings, and what a vertex is made of.
-fn core(group: u32, scratch: &str) -> String {
+fn core(bindings: &str) -> String {
     let list = |values: &[f32]| values.iter().map(|v| format!("{v:?}")).collect::<Vec<_>>().join(", ");
     let mut text = format!("const HALF_EXPONENT = {HALF_EXPONENT}u;\n");
     for (name, values) in [("ROUGH_ROOT", &ROUGH_ROOT[..]), ("ARC", &ARC[..]), ("ROUGH_ARC", &ROUGH_ARC[..])]
@@ -196,29 +191,43 @@ fn core(group: u32, scratch: &str) -> String {
         text += &format!("const {name} = array<f32, {}>({});\n", values.len(), list(values));
     }
     text += &format!("const SMALLEST = {SMALLEST:?};\nconst LARGEST = {LARGEST:?};\n");
-    text += params::Params::WGSL;
-    text += &bindings(group, scratch);
-    text + include_str!("shaders/mesh.wgsl")
+    text + params::Params::WGSL + bindings + include_str!("shaders/mesh.wgsl")
 }
 
 /// The text of the passes.
 ///
 /// | binding of group 0 | type | content |
 /// |---|---|---|
-/// | 0 | uniform, with an offset | [`crate::params::Params`] |
+/// | 0 | storage, read | [`crate::params::Params`] of all meshes of the file |
 /// | 1 | storage, read | ring |
-/// | 2 | storage, read | fixed words of the mesh |
+/// | 2 | storage, read | fixed words of the batch |
 /// | 3 | storage | points, normals and tangents between the passes |
-/// | 4 | storage, read | ring of points; of a mesh that has none anything |
-/// | 5 | storage | vertices |
+/// | 4 | storage, read | ring of points; of a batch that has none anything |
+/// | 5 | storage | vertices of the batch |
+/// | 6 | storage, read, with an offset | [`crate::batches::WorkList::work`] from [`crate::batches::Dispatch::first`] on |
 pub fn wgsl() -> String {
-    let vertices = "@group(0) @binding(5) var<storage, read_write> vertex_words: array<u32>;\n";
-    core(0, "storage, read_write") + vertices + include_str!("shaders/passes.wgsl")
+    let all = [
+        ("storage, read", "meshes: array<Params>"),
+        ("storage, read", "ring: array<u32>"),
+        ("storage, read", "fixed: array<u32>"),
+        ("storage, read_write", "scratch: array<u32>"),
+        ("storage, read", "decoded: array<u32>"),
+        ("storage, read_write", "vertex_words: array<u32>"),
+        ("storage, read", "work: array<vec2u>"),
+    ];
+    core(&(bindings(0, &all) + "var<private> p: Params;\n")) + include_str!("shaders/passes.wgsl")
 }
 
 /// The text of a function `vertex_of(number) -> Vertex` for the caller's own vertex shader, which fetches what the
-/// passes before the last have made: bindings 0 to 4 as in [`wgsl`], of a group of the caller's choice, all read only.
-/// Its constants are [`Variant::constants`].
+/// passes before the last have made: bindings 1 to 4 as in [`wgsl`], read only, and at 0 the parameters of the mesh as a
+/// uniform, with an offset; of a group of the caller's choice. Its constants are [`Variant::constants`].
 pub fn pull(group: u32) -> String {
-    core(group, "storage, read")
+    let all = [
+        ("uniform", "p: Params"),
+        ("storage, read", "ring: array<u32>"),
+        ("storage, read", "fixed: array<u32>"),
+        ("storage, read", "scratch: array<u32>"),
+        ("storage, read", "decoded: array<u32>"),
+    ];
+    core(&bindings(group, &all))
 }

@@ -6,10 +6,14 @@
 //! | heights | 16 bits: two points in a word |
 //! | matrices | 12 floats a bone, four columns, in units of positions · packed: 7 words and 3 a part that moves, as in the file |
 //! | normal codes | components × vertices, two in a word, planes |
-//! | states | a word a group, x low, y high |
-//! | turns | two vertices in a word |
+//! | states, sparse | a word a group, x low, y high |
+//! | turns, sparse | two vertices in a word |
 //! | rotations | 4 floats a bone, x y z w · none of packed transforms |
 //! | uvs | 2 floats a vertex · colours: a word a vertex, 8 bits a component |
+//! | values | of the sparse sections: those that are not zero; as many of these words as they are hold something |
+//!
+//! Most states are zero, so a sparse section is two words for each 32 of its own: a mask of those that are not zero,
+//! and where, from the start of the mesh's part of the slot, the first of these stands among the values.
 
 use crate::fixed::{Fixed, colours};
 use crate::shaders::{Normals, Positions};
@@ -17,21 +21,56 @@ use crate::words::{pair, pairs};
 use meshreel::raw::{Matrix, PointBones, Points};
 use meshreel::record::Semantic;
 use meshreel::{Error, MeshView};
+use std::ops::Range;
 
 /// Words of a frame of packed transforms before them.
 const PACKED_HEAD: usize = 7;
+
+/// Words of a sparse section that one mask is for.
+const SPARSE: usize = 32;
+
+/// Writes a sparse section of words of two numbers each, and its values; where values go on then.
+fn write_sparse(out: &mut [u32], heads: u32, numbers: &[i16], mut next: usize) -> usize {
+    let blocks = numbers.chunks(2 * SPARSE);
+    for (at, block) in (heads as usize..).step_by(2).zip(blocks) {
+        let (mut mask, first) = (0, next);
+        if block.iter().fold(0, |all, v| all | v) != 0 {
+            for (i, word) in pairs(block).enumerate().filter(|(_, word)| *word != 0) {
+                mask |= 1 << i;
+                out[next] = word;
+                next += 1;
+            }
+        }
+        out[at..at + 2].copy_from_slice(&[mask, first as u32]);
+    }
+    next
+}
 
 /// Room for writing frames, to be kept from one to the next.
 #[derive(Debug, Clone, Default)]
 pub struct Room {
     matrices: Vec<Matrix>,
     floats: Vec<f32>,
+    /// Words of the slot that was written last that hold something, in order.
+    pub used: Vec<Range<usize>>,
+}
+
+/// So many words that mean nothing go up rather than a part more.
+const GAP: usize = 256;
+
+impl Room {
+    pub(crate) fn use_words(&mut self, words: Range<usize>) {
+        match self.used.last_mut().filter(|last| words.start <= last.end + GAP) {
+            Some(last) => last.end = words.end,
+            None => self.used.push(words),
+        }
+    }
 }
 
 impl Fixed {
     /// Lays the sections of a slot out: offsets into the parameters; words of a slot.
     pub(crate) fn lay_slot(&mut self) -> usize {
-        let mut next = 0;
+        let (mut next, mut sparse) = (0, 0);
         let mut take = |words: usize| {
             let at = next;
             next += words as u32;
@@ -57,13 +96,16 @@ impl Fixed {
             Normals::Octahedral => p.normal_codes = take(vertices),
             Normals::Frames => p.normal_codes = take(2 * vertices),
             Normals::Summed(_) | Normals::Turned => {
-                p.states = take(groups);
-                p.turns = take(if p.classes > 0 { vertices.div_ceil(2) } else { 0 });
+                let turns = if p.classes > 0 { vertices.div_ceil(2) } else { 0 };
+                sparse = groups + turns;
+                p.states = take(2 * groups.div_ceil(SPARSE));
+                p.turns = take(2 * turns.div_ceil(SPARSE));
                 p.rotations = take(if packed { 0 } else { 4 * self.bones });
             }
         }
         p.slot_uvs = take(if variant.moving_uvs { 2 * vertices } else { 0 });
         p.slot_colours = take(if variant.moving_colours { vertices } else { 0 });
+        self.values = take(sparse) as usize;
         next as usize
     }
 
@@ -88,13 +130,13 @@ impl Fixed {
         out[..12 * self.matrices].iter_mut().zip(columns).for_each(|(word, v)| *word = v.to_bits());
     }
 
-    /// Writes the words of a frame, as many as a slot has.
+    /// Writes the words of a frame, as many as a slot has; how many of them, from the first on, hold something.
     pub(crate) fn write_slot(
         &self,
         mesh: &MeshView<'_>,
         room: &mut Room,
         out: &mut [u32],
-    ) -> Result<(), Error> {
+    ) -> Result<usize, Error> {
         let p = &self.params;
         let positions = mesh.fixed_point_positions();
         let bones = positions.as_ref().and_then(|positions| positions.bones);
@@ -137,10 +179,8 @@ impl Fixed {
             let words = (0..codes.len()).step_by(2).map(|i| code(i) | code(i + 1) << 16);
             put(p.normal_codes, &mut { words });
         }
-        if let Some(normals) = mesh.normal_states() {
-            let (states, turns) = normals.states.split_at(2 * p.groups as usize);
-            put(p.states, &mut pairs(states));
-            put(p.turns, &mut pairs(turns));
+        let states = mesh.normal_states();
+        if let Some(normals) = &states {
             let rotation =
                 |bone: usize| normals.transforms.get(bone).map_or([0.0, 0.0, 0.0, 1.0], |t| t.rotation);
             if !packed {
@@ -155,6 +195,9 @@ impl Fixed {
         if self.variant.moving_colours {
             put(p.slot_colours, &mut colours(mesh, &mut room.floats)?);
         }
-        Ok(())
+        let Some(normals) = states else { return Ok(self.values) };
+        let (states, turns) = normals.states.split_at(2 * p.groups as usize);
+        let next = write_sparse(out, p.states, states, self.values);
+        Ok(if p.classes > 0 { write_sparse(out, p.turns, turns, next) } else { next })
     }
 }

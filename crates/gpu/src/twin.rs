@@ -147,6 +147,15 @@ impl Bound<'_> {
     fn ring(&self, at: u32) -> u32 {
         self.ring[at as usize]
     }
+    /// A word of a sparse section.
+    fn sparse(&self, slot: u32, heads: u32, i: u32) -> u32 {
+        let head = slot + heads + 2 * (i / 32);
+        let (mask, bit) = (self.ring(head), 1 << (i % 32));
+        if mask & bit == 0 {
+            return 0;
+        }
+        self.ring(slot + self.ring(head + 1) + (mask & (bit - 1)).count_ones())
+    }
     fn slots(&self) -> [u32; 2] {
         [self.params.first, self.params.second]
     }
@@ -374,7 +383,7 @@ impl Bound<'_> {
                 }
                 _ => return,
             };
-            let [a, b] = self.slots().map(|slot| self.ring(slot + p.states + g));
+            let [a, b] = self.slots().map(|slot| self.sparse(slot, p.states, g));
             let between = |a: i32, b: i32| (a as f32 + (b as f32 - a as f32) * p.blend) * (p.step * 0.5);
             let (x, y) = (between(low(a), low(b)), between(high(a), high(b)));
             if x * x + y * y > 0.0 {
@@ -474,7 +483,7 @@ impl Bound<'_> {
                     out.2 = if class & MIRRORED != 0 { -1.0 } else { 1.0 };
                     out.1 = three(p.scratch_tangents + 3 * (class & !MIRRORED));
                     let [a, b] = self.slots().map(|slot| {
-                        let word = self.ring(slot + p.turns + v / 2);
+                        let word = self.sparse(slot, p.turns, v / 2);
                         (if v.is_multiple_of(2) { low(word) } else { high(word) }) as f32
                     });
                     let far = PI < (b - a).abs() * p.turn_step;

@@ -3,7 +3,7 @@
 use meshreel::{FrameDecoder, FrameView, Limits, Pace, Reel};
 use meshreel_gpu::shaders::Positions;
 use meshreel_gpu::twin::Bound;
-use meshreel_gpu::{Moment, ReelPlan, Room, VertexLayout};
+use meshreel_gpu::{Batches, Moment, ReelPlan, Room, VertexLayout};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -42,6 +42,9 @@ fn compare(path: &Path) -> Worst {
     }
     first.decode(0).unwrap();
     let plan = ReelPlan::new(&reel, |m| first.mesh(m)).unwrap();
+    // As a card has them: many meshes in the same buffers.
+    let batches = Batches::new(&plan, &layout, 1, u64::MAX);
+    let fixed: Vec<_> = (0..batches.all.len()).map(|batch| batches.fixed_words(&plan, batch)).collect();
     for (frame, blend) in [(0, 0.0), (0, 0.5), (frames / 2, 0.3), (frames / 3, 0.9), (frames - 1, 0.0)] {
         first.decode(frame).unwrap();
         second.decode((frame + 1).min(frames - 1)).unwrap();
@@ -61,21 +64,19 @@ fn compare(path: &Path) -> Worst {
             let count = mesh.vertex_count();
             let slot = |f: u32| if f as usize == frame { 0 } else { plan.slot_words };
             let moment = Moment::new(own, &mesh, slot, 2 * plan.slot_words, 0);
-            let params = own.params(&moment);
-            let bound = Bound {
-                params: &params,
-                variant: own.variant(),
-                ring: &ring,
-                fixed: &own.fixed.words,
-                decoded: &[],
-            };
+            let params = batches.params(&plan, number, &moment);
+            let batch = batches.places[number].batch;
+            let (variant, fixed) = (own.variant(), &fixed[batch]);
+            let bound = Bound { params: &params, variant, ring: &ring, fixed, decoded: &[] };
             // Between frames the runtime rounds points of 32 bits to 1/64 of a unit, which edges of few units feel.
             let allowed = if blend > 0.0 { 0.2 } else { 1.0 };
-            let (mut scratch, mut out) = (vec![0.0; own.scratch], vec![0; count * layout.words()]);
+            let (mut scratch, mut out) =
+                (vec![0.0; batches.all[batch].scratch], vec![0; batches.all[batch].vertices]);
             bound.normals(&mut scratch);
             bound.tangents(&mut scratch);
             bound.vertices(&layout, &scratch, &mut out);
-            let out: Vec<f32> = out.iter().map(|w| f32::from_bits(*w)).collect();
+            let own_words = &out[params.out as usize..][..count * layout.words()];
+            let out: Vec<f32> = own_words.iter().map(|w| f32::from_bits(*w)).collect();
             let each = |at: usize, len: usize| out.chunks_exact(16).map(move |v| v[at..at + len].to_vec());
             let mut wanted = vec![0.0; 3 * count];
             mesh.positions_into(&mut wanted).unwrap();

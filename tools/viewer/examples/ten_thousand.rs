@@ -80,7 +80,7 @@ impl Crowd {
         let Some((_, output, crowd, pipeline, mesh)) = &self.card else { return };
         pass.set_pipeline(pipeline);
         pass.set_bind_group(1, &self.clip.2, &[]);
-        pass.set_vertex_buffer(0, output.vertices(*mesh).slice(..));
+        pass.set_vertex_buffer(0, output.vertices(*mesh));
         pass.set_index_buffer(output.indices(*mesh).slice(..), wgpu::IndexFormat::Uint32);
         (0..crowd.draws().len()).for_each(|draw| crowd.draw(pass, 0, draw));
     }

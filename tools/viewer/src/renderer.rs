@@ -274,7 +274,7 @@ impl Renderer {
         let output = &meshes.output;
         pass.set_pipeline(&self.surface);
         for (i, shown) in shown.iter().enumerate() {
-            pass.set_vertex_buffer(0, output.vertices(shown.mesh).slice(..));
+            pass.set_vertex_buffer(0, output.vertices(shown.mesh));
             pass.set_vertex_buffer(1, self.overlays.get(&shown.node).unwrap_or(&self.blank).slice(..));
             pass.set_index_buffer(output.indices(shown.mesh).slice(..), wgpu::IndexFormat::Uint32);
             let [seen, unseen] = meshes.drawn(shown.mesh, style.level, style.parts_visible());
@@ -292,7 +292,7 @@ impl Renderer {
                 continue;
             };
             pass.set_bind_group(0, &self.bound, &[Self::offset(i, EDGES)]);
-            pass.set_vertex_buffer(0, output.vertices(shown.mesh).slice(..));
+            pass.set_vertex_buffer(0, output.vertices(shown.mesh));
             pass.set_vertex_buffer(1, self.blank.slice(..));
             pass.set_index_buffer(edges.lines.slice(..), wgpu::IndexFormat::Uint32);
             pass.draw_indexed(0..edges.count, 0, 0..1);

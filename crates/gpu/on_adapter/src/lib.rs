@@ -14,8 +14,8 @@ pub fn device() -> Option<(wgpu::Device, wgpu::Queue, String)> {
     Some((device, queue, adapter.get_info().name))
 }
 
-/// The bytes of a buffer.
-pub fn read(device: &wgpu::Device, queue: &wgpu::Queue, buffer: &wgpu::Buffer, bytes: u64) -> Vec<u8> {
+/// The first bytes of a part of a buffer.
+pub fn read(device: &wgpu::Device, queue: &wgpu::Queue, from: wgpu::BufferSlice<'_>, bytes: u64) -> Vec<u8> {
     let target = device.create_buffer(&wgpu::BufferDescriptor {
         label: None,
         size: bytes,
@@ -23,7 +23,7 @@ pub fn read(device: &wgpu::Device, queue: &wgpu::Queue, buffer: &wgpu::Buffer, b
         mapped_at_creation: false,
     });
     let mut encoder = device.create_command_encoder(&Default::default());
-    encoder.copy_buffer_to_buffer(buffer, 0, &target, 0, bytes);
+    encoder.copy_buffer_to_buffer(from.buffer(), from.offset(), &target, 0, bytes);
     queue.submit([encoder.finish()]);
     let slice = target.slice(..);
     slice.map_async(wgpu::MapMode::Read, |done| done.expect("mapped"));

@@ -65,8 +65,8 @@ fn f07_f08_what_is_drawn_of_a_cloud_is_what_the_cpu_says() {
                 wanted[draw as usize].push(i);
             }
         }
-        let words = |buffer, count: usize| -> Vec<u32> {
-            bytemuck::cast_slice(&read(&device, &queue, buffer, 4 * count as u64)).to_vec()
+        let words = |buffer: &wgpu::Buffer, count: usize| -> Vec<u32> {
+            bytemuck::cast_slice(&read(&device, &queue, buffer.slice(..), 4 * count as u64)).to_vec()
         };
         let arguments = words(instances.arguments(0).0, DRAW_WORDS * draws);
         let listed = words(instances.listed(), count);

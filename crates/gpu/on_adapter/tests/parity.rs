@@ -116,7 +116,8 @@ fn e20_a_card_gives_what_its_twin_gives() {
                     assert!(a.iter().zip(b).all(|(a, b)| a.abs_diff(b) <= 1), "colours {a:?} {b:?}");
                 }
                 let all = |range: std::ops::Range<u32>| {
-                    let bytes = read(&device, &queue, output.indices(number), 4 * u64::from(range.end));
+                    let bytes =
+                        read(&device, &queue, output.indices(number).slice(..), 4 * u64::from(range.end));
                     bytemuck::cast_slice::<u8, u32>(&bytes)[range.start as usize..].to_vec()
                 };
                 if mesh.is_fluid() {

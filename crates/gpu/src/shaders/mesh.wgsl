@@ -32,6 +32,15 @@ fn high(word: u32) -> i32 { return bitcast<i32>(word) >> 16u; }
 // Numbers of 16 bits in a row of words.
 fn short(at: u32, i: u32) -> u32 { return extractBits(ring[at + (i >> 1u)], (i & 1u) * 16u, 16u); }
 
+// A word of a sparse section: a mask for 32 of them, and where those that are not zero stand.
+fn sparse(slot: u32, heads: u32, i: u32) -> u32 {
+  let head = slot + heads + 2u * (i >> 5u);
+  let mask = ring[head];
+  let bit = 1u << (i & 31u);
+  if ((mask & bit) == 0u) { return 0u; }
+  return ring[slot + ring[head + 1u] + countOneBits(mask & (bit - 1u))];
+}
+
 // A point in the two frames.
 struct Two { a: vec3i, b: vec3i }
 
@@ -335,8 +344,8 @@ fn frame_of(v: u32) -> Frame {
       out.sign = select(1.0, -1.0, (class_word & MIRRORED) != 0u);
       out.tangent = scratch_3(p.scratch_tangents + 3u * (class_word & ~MIRRORED));
       let shift = (v & 1u) * 16u;
-      let a = f32(extractBits(bitcast<i32>(ring[p.first + p.turns + (v >> 1u)]), shift, 16u));
-      let b = f32(extractBits(bitcast<i32>(ring[p.second + p.turns + (v >> 1u)]), shift, 16u));
+      let a = f32(extractBits(bitcast<i32>(sparse(p.first, p.turns, v >> 1u)), shift, 16u));
+      let b = f32(extractBits(bitcast<i32>(sparse(p.second, p.turns, v >> 1u)), shift, 16u));
       let nearer = select(b, a, p.blend < 0.5);
       let turn = select(a + (b - a) * p.blend, nearer, PI < abs(b - a) * p.turn_step);
       if (turn != 0.0) {

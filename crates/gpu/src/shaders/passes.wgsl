@@ -22,7 +22,12 @@ fn fold(n: vec3f) -> vec2f {
   return xy;
 }
 
-fn number(wg: vec3u, groups: vec3u, thread: u32) -> u32 { return (wg.x + wg.y * groups.x) * GROUP + thread; }
+// The item of a thread, and the parameters of its mesh.
+fn begin(wg: vec3u, groups: vec3u, thread: u32) -> u32 {
+  let own = work[wg.x + wg.y * groups.x];
+  p = meshes[own.x];
+  return own.y + thread;
+}
 
 fn keep(at: u32, v: vec3u) {
   scratch[at] = v.x;
@@ -32,7 +37,7 @@ fn keep(at: u32, v: vec3u) {
 
 @compute @workgroup_size(GROUP)
 fn points(@builtin(workgroup_id) wg: vec3u, @builtin(num_workgroups) groups: vec3u, @builtin(local_invocation_index) thread: u32) {
-  let i = number(wg, groups, thread);
+  let i = begin(wg, groups, thread);
   if (i >= p.points) { return; }
   keep(p.scratch_points + 3u * i, bitcast<vec3u>(moved_point(p.first, i)));
   if (p.second != p.first) { keep(p.scratch_points + 3u * (p.points + i), bitcast<vec3u>(moved_point(p.second, i))); }
@@ -40,7 +45,7 @@ fn points(@builtin(workgroup_id) wg: vec3u, @builtin(num_workgroups) groups: vec
 
 @compute @workgroup_size(GROUP)
 fn normals(@builtin(workgroup_id) wg: vec3u, @builtin(num_workgroups) groups: vec3u, @builtin(local_invocation_index) thread: u32) {
-  let g = number(wg, groups, thread);
+  let g = begin(wg, groups, thread);
   if (g >= p.groups) { return; }
   var n: vec3f;
   if (NORMALS == 4u) {
@@ -58,8 +63,8 @@ fn normals(@builtin(workgroup_id) wg: vec3u, @builtin(num_workgroups) groups: ve
     }
     n = unit_or(sum, vec3f(0.0, 0.0, 1.0)) * p.side;
   }
-  let a = ring[p.first + p.states + g];
-  let b = ring[p.second + p.states + g];
+  let a = sparse(p.first, p.states, g);
+  let b = sparse(p.second, p.states, g);
   if (a != 0u || b != 0u) {
     let start = vec2f(f32(low(a)), f32(high(a)));
     let half_state = (start + (vec2f(f32(low(b)), f32(high(b))) - start) * p.blend) * (p.step * 0.5);
@@ -75,7 +80,7 @@ fn normals(@builtin(workgroup_id) wg: vec3u, @builtin(num_workgroups) groups: ve
 
 @compute @workgroup_size(GROUP)
 fn tangents(@builtin(workgroup_id) wg: vec3u, @builtin(num_workgroups) groups: vec3u, @builtin(local_invocation_index) thread: u32) {
-  let c = number(wg, groups, thread);
+  let c = begin(wg, groups, thread);
   if (c >= p.classes) { return; }
   let g = fixed[p.class_groups + c];
   let n = scratch_3(p.scratch_normals + 3u * g);
@@ -131,7 +136,7 @@ fn put_halves(at: u32, v: vec4f) {
 
 @compute @workgroup_size(GROUP)
 fn vertices(@builtin(workgroup_id) wg: vec3u, @builtin(num_workgroups) groups: vec3u, @builtin(local_invocation_index) thread: u32) {
-  let number_of_vertex = number(wg, groups, thread);
+  let number_of_vertex = begin(wg, groups, thread);
   if (number_of_vertex >= p.vertices) { return; }
   let v = vertex_of(number_of_vertex);
   let out = p.out + STRIDE * number_of_vertex;

@@ -12,6 +12,7 @@
 
 mod frames;
 mod instances;
+mod output;
 mod reel;
 mod shaders;
 mod units;
@@ -19,7 +20,8 @@ mod update;
 
 pub use frames::{Decoded, Frames};
 pub use instances::Instances;
-pub use reel::{Budget, GpuReel, Output};
+pub use output::Output;
+pub use reel::{Budget, GpuReel};
 pub use shaders::Shaders;
 pub use update::Update;
 
@@ -38,9 +40,12 @@ fn buffer(device: &wgpu::Device, label: &str, size: u64, usage: wgpu::BufferUsag
 /// What a binding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
+    /// With an offset where the layout has such.
     Uniform,
     Read,
     Written,
+    /// Read, with an offset.
+    ReadFrom,
 }
 
 /// A layout of bindings that compute shaders or, read only, vertex shaders see; `offsets` tells whether uniforms have
@@ -54,9 +59,9 @@ fn layout(
     let entry = |(binding, kind): (u32, &Kind)| {
         let ty = match kind {
             Kind::Uniform => wgpu::BufferBindingType::Uniform,
-            Kind::Read | Kind::Written => wgpu::BufferBindingType::Storage { read_only: *kind == Kind::Read },
+            _ => wgpu::BufferBindingType::Storage { read_only: *kind != Kind::Written },
         };
-        let has_dynamic_offset = offsets && *kind == Kind::Uniform;
+        let has_dynamic_offset = offsets && *kind == Kind::Uniform || *kind == Kind::ReadFrom;
         let ty = wgpu::BindingType::Buffer { ty, has_dynamic_offset, min_binding_size: None };
         wgpu::BindGroupLayoutEntry { binding, visibility, ty, count: None }
     };

@@ -1,15 +1,18 @@
 //! A file on the card, and what is made of it for a moment.
 
+use crate::batches::Batches;
 use crate::layout::VertexLayout;
-use crate::params::{SIZE, STRIDE};
-use crate::plan::{Dispatch, Moment, ReelPlan, Sizes};
+use crate::params::SIZE;
+use crate::plan::{Moment, ReelPlan, Sizes};
 use crate::ring::{Place, Ring};
 use crate::shaders::Pass;
 use crate::slot::Room;
+use crate::wgpu::output::{Moved, Output, OutputBatch, OutputMesh};
 use crate::wgpu::units::{self, PointRing};
 use crate::wgpu::{CARD, Frames, Shaders, Update, bind, buffer};
+use crate::{MeshPlan, WorkList};
 use meshreel::record::Method;
-use meshreel::{Ahead, EndState, Error, InstanceId, MeshFrame, MeshView, Player};
+use meshreel::{Ahead, Error, InstanceId, MeshFrame, MeshView, Player};
 use std::ops::Range;
 use std::path::Path;
 use wgpu::util::{BufferInitDescriptor, DeviceExt};
@@ -31,7 +34,6 @@ impl Default for Budget {
 
 /// What of a mesh all outputs share.
 struct MeshBuffers {
-    fixed: wgpu::Buffer,
     /// Of a mesh whose triangles do not change: those of each level of detail, one behind the other.
     indices: Option<wgpu::Buffer>,
     levels: Vec<Range<u32>>,
@@ -45,6 +47,9 @@ struct MeshBuffers {
 /// A file on the card: what no frame changes, a ring of frames, and one of points that the card decodes.
 pub struct GpuReel {
     plan: ReelPlan,
+    batches: Batches,
+    /// Fixed words of each batch.
+    fixed: Vec<wgpu::Buffer>,
     layout: VertexLayout,
     budget: Budget,
     frames: Ring,
@@ -54,40 +59,6 @@ pub struct GpuReel {
     meshes: Vec<MeshBuffers>,
     staging: Vec<u32>,
     room: Room,
-    dispatches: Vec<(usize, usize, Dispatch)>,
-}
-
-/// A mesh of an output.
-struct OutputMesh {
-    /// Those of now and, if they are kept, of the moment before; each with its bindings.
-    vertices: Vec<(wgpu::Buffer, wgpu::BindGroup)>,
-    /// Which of them is of now.
-    now: usize,
-    /// Whether the other one is of the moment before; else nothing has moved.
-    moved: bool,
-    pulled: Option<wgpu::BindGroup>,
-    indices: wgpu::Buffer,
-    index_count: u32,
-    vertex_count: u32,
-    /// What its vertices show.
-    shown: Option<Moved>,
-}
-
-/// What vertices show.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Moved {
-    /// They do not move.
-    Never,
-    /// What they show at one end, in all frames there.
-    End(EndState),
-    /// Two frames, and the bits of the blend.
-    Between([u32; 2], u32),
-}
-
-/// The vertices of a file at a moment. All instances that show the same one share it.
-pub struct Output {
-    params: wgpu::Buffer,
-    meshes: Vec<OutputMesh>,
 }
 
 impl GpuReel {
@@ -124,9 +95,10 @@ impl GpuReel {
             plan.write_still(|mesh| frames.mesh(false, mesh), &mut room, &mut words)?;
             queue.write_buffer(&ring, slots as u64 * slot, bytemuck::cast_slice(&words));
         }
+        let moments = 1 + usize::from(budget.previous);
         let mut meshes: Vec<MeshBuffers> = Vec::with_capacity(plan.meshes.len());
         for (number, mesh) in plan.meshes.iter().enumerate() {
-            let bytes = 4 * (mesh.fixed.vertices * layout.words()) as u64;
+            let bytes = 4 * (moments * mesh.vertex_words(&layout)) as u64;
             let largest = bytes.max(4 * mesh.fixed.words.len() as u64).max(4 * mesh.scratch as u64);
             if largest > most {
                 let what = format!("a binding for mesh {number}");
@@ -136,16 +108,24 @@ impl GpuReel {
             let passes = passes.filter(|pass| *pass != Pass::Vertices || !layout.is_pulled());
             let pipelines: Vec<_> =
                 passes.map(|pass| (pass, shaders.pipeline(device, pass, mesh, &layout))).collect();
-            meshes.push(MeshBuffers::new(device, &mesh.fixed.words, &frames.mesh(false, number), pipelines));
+            meshes.push(MeshBuffers::new(device, &frames.mesh(false, number), pipelines));
         }
         for (node, record) in view.reel().description().nodes.iter().enumerate() {
             if let Some(mesh) = record.mesh {
                 meshes[mesh as usize].nodes.push(node);
             }
         }
+        let batches = Batches::new(&plan, &layout, moments, most);
+        let fixed_of = |batch| {
+            let words = batches.fixed_words(&plan, batch);
+            let (label, contents) = (Some("meshreel fixed"), bytemuck::cast_slice(&words));
+            let usage = wgpu::BufferUsages::STORAGE;
+            device.create_buffer_init(&BufferInitDescriptor { label, contents, usage })
+        };
+        let fixed: Vec<_> = (0..batches.all.len()).map(fixed_of).collect();
         let points = match point_slots {
             Some(slots) => {
-                let fixed: Vec<_> = meshes.iter().map(|mesh| mesh.fixed.clone()).collect();
+                let fixed: Vec<_> = batches.places.iter().map(|place| fixed[place.batch].clone()).collect();
                 let mesh = |mesh| frames.mesh(false, mesh);
                 let units = shaders.make_units(device);
                 Some(PointRing::new((device, queue), units, &plan, &fixed, mesh, (slots, most))?)
@@ -153,47 +133,68 @@ impl GpuReel {
             None => None,
         };
         let staging = vec![0; plan.slot_words];
-        let (frames, dispatches) = (Ring::new(slots), Vec::new());
-        Ok(GpuReel { plan, layout, budget, frames, ring, points, meshes, staging, room, dispatches })
+        let frames = Ring::new(slots);
+        Ok(GpuReel { plan, batches, fixed, layout, budget, frames, ring, points, meshes, staging, room })
     }
 
     /// Room for the vertices of a moment.
     pub fn output(&self, device: &wgpu::Device, shaders: &Shaders) -> Output {
-        let uniform = wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST;
-        let count = self.meshes.len().max(1);
-        let params = buffer(device, "meshreel parameters", (count * STRIDE) as u64, uniform);
-        let storage = wgpu::BufferUsages::STORAGE;
-        let copied = wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST;
-        let mesh = |(number, (own, plan)): (usize, (&MeshBuffers, &crate::MeshPlan))| {
-            let decoded = self.points.as_ref().and_then(|points| points.decoded(number));
-            let scratch = buffer(device, "meshreel scratch", 4 * plan.scratch as u64, storage);
-            let bytes = (4 * (plan.fixed.vertices * self.layout.words()) as u64).max(4);
-            // One that has none sees anything there.
-            let decoded = decoded.unwrap_or(&self.ring);
-            let shared = [(&params, SIZE), (&self.ring, 0), (&own.fixed, 0), (&scratch, 0), (decoded, 0)];
-            let one = || {
-                let usage = wgpu::BufferUsages::VERTEX | storage | copied;
-                let vertices = buffer(device, "meshreel vertices", bytes, usage);
-                let [a, b, c, d, e] = shared;
-                let bindings = bind(device, &shaders.bindings, &[a, b, c, d, e, (&vertices, 0)]);
-                (vertices, bindings)
-            };
-            let pulled = || bind(device, &shaders.pulled, &shared);
-            let usage = wgpu::BufferUsages::INDEX | copied;
+        let params = self.plan.meshes.iter().map(|mesh| mesh.fixed.params).collect::<Vec<_>>();
+        let usage = wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST;
+        let bytes = (params.len().max(1) * SIZE) as u64;
+        let params_buffer = buffer(device, "meshreel parameters", bytes, usage);
+        // No moment has more work than all meshes with all that they may have.
+        let mut list = WorkList::default();
+        self.batches.list(&self.plan, &self.layout, shaders.group, |mesh| params.get(mesh), &mut list);
+        let most = list.dispatches.iter().map(|dispatch| dispatch.groups[0] * dispatch.groups[1]).max();
+        let seen = 8 * most.unwrap_or(1) as usize;
+        let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST;
+        let work = buffer(device, "meshreel work", (8 * list.work.len() + seen) as u64, usage);
+        let batch = |number| self.output_batch(device, shaders, number, &params_buffer, (&work, seen));
+        let batches = (0..self.batches.all.len()).map(batch).collect();
+        let mesh = |(number, (own, plan)): (usize, (&MeshBuffers, &MeshPlan))| {
+            let usage =
+                wgpu::BufferUsages::INDEX | wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST;
             let most = 4 * u64::from(own.most_indices);
             let indices = own.indices.clone();
-            OutputMesh {
-                vertices: (0..1 + usize::from(self.budget.previous)).map(|_| one()).collect(),
-                now: 0,
-                moved: false,
-                pulled: self.layout.is_pulled().then(pulled),
-                indices: indices.unwrap_or_else(|| buffer(device, "meshreel indices", most, usage)),
-                index_count: own.levels.first().map_or(0, |level| level.end),
-                vertex_count: 0,
-                shown: None,
-            }
+            let indices = indices.unwrap_or_else(|| buffer(device, "meshreel indices", most, usage));
+            let place = self.batches.places[number];
+            let start = 4 * place.vertices as u64;
+            let vertices = start..start + 4 * plan.vertex_words(&self.layout) as u64;
+            let index_count = own.levels.first().map_or(0, |level| level.end);
+            OutputMesh::new(place.batch, vertices, indices, index_count)
         };
-        Output { meshes: self.meshes.iter().zip(&self.plan.meshes).enumerate().map(mesh).collect(), params }
+        let meshes = self.meshes.iter().zip(&self.plan.meshes).enumerate().map(mesh).collect();
+        Output::new((params_buffer, params), (work, list), batches, meshes)
+    }
+
+    fn output_batch(
+        &self,
+        device: &wgpu::Device,
+        shaders: &Shaders,
+        number: usize,
+        params: &wgpu::Buffer,
+        (work, seen): (&wgpu::Buffer, usize),
+    ) -> OutputBatch {
+        let storage = wgpu::BufferUsages::STORAGE;
+        let batch = &self.batches.all[number];
+        let moments = 1 + usize::from(self.budget.previous);
+        let bytes = 4 * (moments * batch.vertices) as u64;
+        let usage = wgpu::BufferUsages::VERTEX
+            | storage
+            | wgpu::BufferUsages::COPY_SRC
+            | wgpu::BufferUsages::COPY_DST;
+        let vertices = buffer(device, "meshreel vertices", bytes, usage);
+        let scratch = buffer(device, "meshreel scratch", 4 * batch.scratch as u64, storage);
+        let decoded = self.points.as_ref().and_then(|points| points.decoded(batch.meshes[0]));
+        // One that has none sees anything there.
+        let decoded = decoded.unwrap_or(&self.ring);
+        let [a, b, c, d] = [&self.ring, &self.fixed[number], &scratch, decoded].map(|buffer| (buffer, 0));
+        let all = [(params, 0), a, b, c, d, (&vertices, 0), (work, seen)];
+        let bindings = bind(device, &shaders.bindings, &all);
+        let pulled = || bind(device, &shaders.pulled, &[(params, SIZE), a, b, c, d]);
+        let pulled = self.layout.is_pulled().then(pulled);
+        OutputBatch { vertices, bindings, pulled, moments, moment: bytes / moments as u64 }
     }
 
     /// What the file takes of the card with one output.
@@ -250,34 +251,40 @@ impl GpuReel {
     ) -> Result<Update, Error> {
         let mut out = Update::default();
         self.frames.begin();
-        self.dispatches.clear();
-        for (at, (output, frames)) in outputs.iter_mut().enumerate() {
+        for (output, frames) in outputs.iter_mut() {
             let slots = self.upload(queue, *frames, &mut out)?;
-            self.moment(at, output, (*frames, slots), (shaders, queue), &mut out);
+            self.moment(output, (*frames, slots), queue, &mut out);
+            output.write(queue, &mut out, |params, list| {
+                self.batches.list(&self.plan, &self.layout, shaders.group, params, list);
+            });
         }
         if let Some(points) = &mut self.points {
             points.submitted();
         }
-        if self.dispatches.is_empty() {
+        let dispatches = outputs.iter().map(|(output, _)| output.dispatches().len()).sum::<usize>();
+        if dispatches == 0 {
             return Ok(out);
         }
+        out.dispatches += dispatches as u32;
         let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
             label: Some("meshreel"),
             timestamp_writes: None,
         });
         for which in Pass::ALL {
             let mut last = None;
-            for (at, mesh, dispatch) in self.dispatches.iter().filter(|(.., d)| d.pass == which) {
-                let own = &outputs[*at].0.meshes[*mesh];
-                let pipelines = &self.meshes[*mesh].pipelines;
-                let Some((_, pipeline)) = pipelines.iter().find(|(pass, _)| *pass == which) else { continue };
-                if last != Some(pipeline) {
-                    pass.set_pipeline(pipeline);
-                    last = Some(pipeline);
+            for (output, _) in outputs.iter() {
+                for dispatch in output.dispatches().iter().filter(|dispatch| dispatch.pass == which) {
+                    let pipelines = &self.meshes[dispatch.mesh].pipelines;
+                    let Some((_, pipeline)) = pipelines.iter().find(|(pass, _)| *pass == which) else {
+                        continue;
+                    };
+                    if last != Some(pipeline) {
+                        pass.set_pipeline(pipeline);
+                        last = Some(pipeline);
+                    }
+                    pass.set_bind_group(0, output.bindings(dispatch), &[8 * dispatch.first as u32]);
+                    pass.dispatch_workgroups(dispatch.groups[0], dispatch.groups[1], 1);
                 }
-                pass.set_bind_group(0, &own.vertices[own.now].1, &[(mesh * STRIDE) as u32]);
-                pass.dispatch_workgroups(dispatch.groups[0], dispatch.groups[1], 1);
-                out.dispatches += 1;
             }
         }
         Ok(out)
@@ -302,10 +309,18 @@ impl GpuReel {
             let Place::New(at) = self.frames.ask(ahead.number() as usize) else { break };
             let frame = ahead.frame();
             self.plan.write_frame(|mesh| frame.mesh(mesh), &mut self.room, &mut self.staging)?;
-            queue.write_buffer(&self.ring, at as u64 * slot, bytemuck::cast_slice(&self.staging));
-            done += slot;
+            done += self.send(queue, at);
         }
         Ok(done)
+    }
+
+    /// Sends what was written last to a slot of the ring. Its bytes.
+    fn send(&self, queue: &wgpu::Queue, slot: usize) -> u64 {
+        for used in &self.room.used {
+            let at = slot * self.plan.slot_words + used.start;
+            queue.write_buffer(&self.ring, 4 * at as u64, bytemuck::cast_slice(&self.staging[used.clone()]));
+        }
+        4 * self.room.used.iter().map(|used| used.len() as u64).sum::<u64>()
     }
 
     /// First words of both frames in the ring, uploaded where they are new.
@@ -329,26 +344,24 @@ impl GpuReel {
             if place == Place::New(at) {
                 let mesh = |mesh| frames.mesh(second, mesh);
                 self.plan.write_frame(mesh, &mut self.room, &mut self.staging)?;
-                queue.write_buffer(&self.ring, 4 * *slot as u64, bytemuck::cast_slice(&self.staging));
                 out.frames += 1;
-                out.bytes += 4 * self.staging.len() as u64;
+                out.bytes += self.send(queue, at);
             }
         }
         Ok(slots)
     }
 
-    /// Parameters and dispatches of the meshes of an output that do not show their moment yet.
+    /// Parameters of the meshes of an output that do not show their moment yet.
     fn moment(
-        &mut self,
-        at: usize,
+        &self,
         output: &mut Output,
         (frames, slots): (&dyn Frames, [usize; 2]),
-        (shaders, queue): (&Shaders, &wgpu::Queue),
+        queue: &wgpu::Queue,
         out: &mut Update,
     ) {
         let view = frames.view();
         let first_frame = view.pair().first;
-        for (number, own) in output.meshes.iter_mut().enumerate() {
+        for number in 0..self.meshes.len() {
             // Of nodes that share it those that are about to vanish do not blend; they follow the others.
             let visible = self.meshes[number].nodes.iter().filter(|node| view.visible(**node));
             let mut all = visible.filter_map(|node| view.mesh(*node));
@@ -363,9 +376,7 @@ impl GpuReel {
                 Some((first, second)) if first == second => Moved::End(first),
                 _ => Moved::Between(mesh.frames(), mesh.blend().to_bits()),
             };
-            let count = mesh.vertex_count() as u32;
-            if own.shown == Some(moment) {
-                own.moved = false;
+            if output.shows(number, moment) {
                 out.unchanged += 1;
                 continue;
             }
@@ -373,30 +384,20 @@ impl GpuReel {
             if let Some(points) = self.points.as_ref().filter(|_| plan.fixed.coded.is_some()) {
                 let [first, second] = mesh.frames().map(|frame| points.slot(frame));
                 let Some((first, second)) = first.zip(second) else {
-                    own.moved = false;
+                    output.stays(number);
                     out.late += 1;
                     continue;
                 };
                 point_slots = [first, second];
             }
-            own.moved = own.vertices.len() > 1 && own.shown.is_some() && own.vertex_count == count;
-            own.now = (own.now + 1) % own.vertices.len();
-            own.shown = Some(moment);
-            own.vertex_count = count;
+            let first_word = output.show(number, moment, mesh.vertex_count() as u32);
             if mesh.is_fluid() {
-                let indices = bytemuck::cast_slice(mesh.indices());
-                queue.write_buffer(&own.indices, 0, indices);
-                own.index_count = mesh.indices().len() as u32;
-                out.bytes += indices.len() as u64;
+                out.bytes += output.write_indices(queue, number, mesh.indices());
             }
             let slot = |frame: u32| slots[usize::from(frame != first_frame)];
             let still = self.frames.slots() * self.plan.slot_words.max(1);
-            let moment = Moment { point_slots, ..Moment::new(plan, &mesh, slot, still, 0) };
-            let params = plan.params(&moment);
-            queue.write_buffer(&output.params, (number * STRIDE) as u64, bytemuck::bytes_of(&params));
-            out.bytes += SIZE as u64;
-            let dispatches = plan.dispatches(&params, &self.layout, shaders.group);
-            self.dispatches.extend(dispatches.map(|dispatch| (at, number, dispatch)));
+            let moment = Moment { point_slots, ..Moment::new(plan, &mesh, slot, still, first_word) };
+            output.set(number, self.batches.params(&self.plan, number, &moment));
         }
     }
 }
@@ -404,26 +405,12 @@ impl GpuReel {
 impl MeshBuffers {
     fn new(
         device: &wgpu::Device,
-        fixed: &[u32],
         mesh: &MeshView<'_>,
         pipelines: Vec<(Pass, wgpu::ComputePipeline)>,
     ) -> MeshBuffers {
-        let usage = wgpu::BufferUsages::STORAGE;
-        let contents = bytemuck::cast_slice(fixed);
-        let fixed = device.create_buffer_init(&BufferInitDescriptor {
-            label: Some("meshreel fixed"),
-            contents,
-            usage,
-        });
         let most = mesh.record().indices.max(1);
-        let mut out = MeshBuffers {
-            fixed,
-            indices: None,
-            levels: Vec::new(),
-            most_indices: most,
-            pipelines,
-            nodes: vec![],
-        };
+        let mut out =
+            MeshBuffers { indices: None, levels: Vec::new(), most_indices: most, pipelines, nodes: vec![] };
         if mesh.record().method != Method::Fluid {
             let mut indices = mesh.indices_by_visibility().to_vec();
             out.levels.push(0..indices.len() as u32);
@@ -440,56 +427,5 @@ impl MeshBuffers {
             out.indices = Some(device.create_buffer_init(&BufferInitDescriptor { label, contents, usage }));
         }
         out
-    }
-}
-
-impl Output {
-    /// The vertices of a mesh, in the layout. Panics where there is no such mesh.
-    pub fn vertices(&self, mesh: usize) -> &wgpu::Buffer {
-        let own = &self.meshes[mesh];
-        &own.vertices[own.now].0
-    }
-
-    /// Those of the update before, vertex by vertex ([`Budget::previous`]); those of now where it has not moved since,
-    /// or has other vertices. Panics where there is no such mesh.
-    pub fn previous_vertices(&self, mesh: usize) -> &wgpu::Buffer {
-        let own = &self.meshes[mesh];
-        let at = own.now + usize::from(own.moved);
-        &own.vertices[at % own.vertices.len()].0
-    }
-
-    /// What the caller's vertex shader fetches the vertices of a mesh from, and the offset of its parameters; none
-    /// unless the layout is [`VertexLayout::pulled`].
-    pub fn pulled(&self, mesh: usize) -> Option<(&wgpu::BindGroup, u32)> {
-        Some((self.meshes.get(mesh)?.pulled.as_ref()?, (mesh * STRIDE) as u32))
-    }
-
-    /// Whether its vertices were made.
-    pub fn is_shown(&self, mesh: usize) -> bool {
-        self.meshes[mesh].shown.is_some()
-    }
-
-    /// The frames that its vertices are between, and how far; none of a mesh that stands still.
-    pub fn between(&self, mesh: usize) -> Option<([u32; 2], f32)> {
-        match self.meshes[mesh].shown {
-            Some(Moved::Between(frames, blend)) => Some((frames, f32::from_bits(blend))),
-            _ => None,
-        }
-    }
-
-    /// Number of vertices that it has now.
-    pub fn vertex_count(&self, mesh: usize) -> u32 {
-        self.meshes[mesh].vertex_count
-    }
-
-    /// Its indices, u32, three per triangle: [`Output::index_count`] of the finest level, then, of a mesh whose
-    /// triangles do not change, those of the others ([`GpuReel::level`]).
-    pub fn indices(&self, mesh: usize) -> &wgpu::Buffer {
-        &self.meshes[mesh].indices
-    }
-
-    /// See [`Output::indices`].
-    pub fn index_count(&self, mesh: usize) -> u32 {
-        self.meshes[mesh].index_count
     }
 }

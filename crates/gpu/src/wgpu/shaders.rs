@@ -24,9 +24,10 @@ pub struct Shaders {
     units: Option<UnitShaders>,
 }
 
-/// What a pass sees: parameters, ring, fixed words, what lies between passes, points, vertices.
-const BINDINGS: [Kind; 6] = [Kind::Uniform, Kind::Read, Kind::Read, Kind::Written, Kind::Read, Kind::Written];
-/// What a vertex shader sees of that.
+/// What a pass sees: parameters, ring, fixed words, what lies between passes, points, vertices, the work list.
+const BINDINGS: [Kind; 7] =
+    [Kind::Read, Kind::Read, Kind::Read, Kind::Written, Kind::Read, Kind::Written, Kind::ReadFrom];
+/// What a vertex shader sees: the first five of that, of one mesh.
 const PULLED: [Kind; 5] = [Kind::Uniform, Kind::Read, Kind::Read, Kind::Read, Kind::Read];
 
 impl Shaders {

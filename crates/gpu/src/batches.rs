@@ -1,0 +1,163 @@
+//! Meshes of a file that one dispatch serves. Fixed words, what lies between passes, and vertices of many meshes lie in
+//! the same buffers; a work list says which mesh each workgroup has, and from which of its items on.
+
+use crate::layout::VertexLayout;
+use crate::params::Params;
+use crate::plan::{Moment, ReelPlan};
+use crate::shaders::Pass;
+use crate::workgroups;
+
+/// Workgroups at whose multiples the list of a dispatch begins: WebGPU's alignment of a binding with an offset.
+const LIST_ALIGNMENT: usize = 256 / size_of::<[u32; 2]>();
+/// First item of a workgroup that has nothing to do: beyond the last one of any mesh.
+const IDLE: u32 = 1 << 31;
+
+/// Where a mesh lies in the buffers of its batch.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Place {
+    #[allow(missing_docs)]
+    pub batch: usize,
+    /// First word of its fixed words, of what lies between its passes, and of its vertices.
+    pub fixed: usize,
+    #[allow(missing_docs)]
+    pub scratch: usize,
+    #[allow(missing_docs)]
+    pub vertices: usize,
+}
+
+/// Meshes that share buffers.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Batch {
+    /// Their numbers.
+    pub meshes: Vec<usize>,
+    /// Words of each buffer; of vertices those of one moment.
+    pub fixed: usize,
+    #[allow(missing_docs)]
+    pub scratch: usize,
+    #[allow(missing_docs)]
+    pub vertices: usize,
+}
+
+/// The batches of a file, and which of its meshes have the same shaders.
+#[derive(Debug, Clone)]
+pub struct Batches {
+    #[allow(missing_docs)]
+    pub all: Vec<Batch>,
+    /// By number of the mesh.
+    pub places: Vec<Place>,
+    /// Meshes of one batch that have the same shaders.
+    alike: Vec<Vec<usize>>,
+}
+
+/// A pass over meshes of a batch that have the same shaders.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Dispatch {
+    /// Which entry point.
+    pub pass: Pass,
+    #[allow(missing_docs)]
+    pub batch: usize,
+    /// One of the meshes: which shaders they are.
+    pub mesh: usize,
+    /// The first of its workgroups in the work list.
+    pub first: usize,
+    /// Workgroups in x and y.
+    pub groups: [u32; 2],
+}
+
+/// What workgroups do, and the dispatches that they are of, in order. Keeps its room from one moment to the next.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct WorkList {
+    /// By workgroup the number of the mesh whose parameters it has, and its first item.
+    pub work: Vec<[u32; 2]>,
+    #[allow(missing_docs)]
+    pub dispatches: Vec<Dispatch>,
+}
+
+impl Batches {
+    /// Puts meshes together as long as no buffer has more than `most` bytes, with room for the vertices of so many
+    /// `moments`. A mesh that does not fit even alone has a batch of its own; so has one whose units the card decodes,
+    /// which has its points in a ring of its own.
+    pub fn new(plan: &ReelPlan, layout: &VertexLayout, moments: usize, most: u64) -> Batches {
+        let mut out = Batches { all: Vec::new(), places: Vec::new(), alike: Vec::new() };
+        let mut open = None;
+        for (number, mesh) in plan.meshes.iter().enumerate() {
+            let vertices = mesh.vertex_words(layout);
+            let fits = |batch: &Batch| {
+                let words = [
+                    batch.fixed + mesh.fixed.words.len(),
+                    batch.scratch + mesh.scratch,
+                    (batch.vertices + vertices) * moments,
+                ];
+                words.iter().all(|words| 4 * *words as u64 <= most)
+            };
+            let alone = mesh.fixed.coded.is_some();
+            let batch = match open.filter(|at: &usize| !alone && fits(&out.all[*at])) {
+                Some(at) => at,
+                None => {
+                    out.all.push(Batch::default());
+                    out.all.len() - 1
+                }
+            };
+            if !alone {
+                open = Some(batch);
+            }
+            let own = &mut out.all[batch];
+            out.places.push(Place { batch, fixed: own.fixed, scratch: own.scratch, vertices: own.vertices });
+            own.meshes.push(number);
+            own.fixed += mesh.fixed.words.len();
+            own.scratch += mesh.scratch;
+            own.vertices += vertices;
+            let same = |of: &&mut Vec<usize>| {
+                out.places[of[0]].batch == batch && plan.meshes[of[0]].variant() == mesh.variant()
+            };
+            match out.alike.iter_mut().find(same) {
+                Some(alike) => alike.push(number),
+                None => out.alike.push(vec![number]),
+            }
+        }
+        out
+    }
+
+    /// The fixed words of a batch.
+    pub fn fixed_words(&self, plan: &ReelPlan, batch: usize) -> Vec<u32> {
+        let words = self.all[batch].meshes.iter().flat_map(|mesh| &plan.meshes[*mesh].fixed.words);
+        words.copied().collect()
+    }
+
+    /// Parameters of a moment of a mesh; [`Moment::out`] is where the vertices of its batch begin.
+    pub fn params(&self, plan: &ReelPlan, mesh: usize, moment: &Moment) -> Params {
+        let place = self.places[mesh];
+        let params = plan.meshes[mesh].params(moment).placed(place.fixed as u32, place.scratch as u32);
+        Params { out: params.out + place.vertices as u32, ..params }
+    }
+
+    /// Writes what is to be done for the meshes of which `params` gives those of a moment, in workgroups of so many
+    /// invocations.
+    pub fn list<'a>(
+        &self,
+        plan: &ReelPlan,
+        layout: &VertexLayout,
+        group: u32,
+        params: impl Fn(usize) -> Option<&'a Params>,
+        list: &mut WorkList,
+    ) {
+        list.work.clear();
+        list.dispatches.clear();
+        for pass in Pass::ALL {
+            for alike in &self.alike {
+                let first = list.work.len();
+                for mesh in alike {
+                    let Some(params) = params(*mesh) else { continue };
+                    let items = plan.meshes[*mesh].items(pass, params, layout);
+                    let starts = (0..items).step_by(group as usize);
+                    list.work.extend(starts.map(|start| [*mesh as u32, start]));
+                }
+                let Some(groups) = workgroups::rectangle((list.work.len() - first) as u32) else { continue };
+                let own = (groups[0] * groups[1]) as usize;
+                list.work.resize(first + own.next_multiple_of(LIST_ALIGNMENT), [alike[0] as u32, IDLE]);
+                let batch = self.places[alike[0]].batch;
+                list.dispatches.push(Dispatch { pass, batch, mesh: alike[0], first, groups });
+            }
+        }
+    }
+}
