@@ -36,10 +36,14 @@ const APART: &str = "flag_apart.reel";
 /// The one with packed transforms.
 const PACKED: &str = "wall_packed.reel";
 
+/// The one with points of 32 bits.
+const WIDE: &str = "flag_wide.reel";
+
 /// Files of the soft codec, of a piece of a real input; compiled only to be renewed.
-const LAYERED: [(&str, &str, Preset); 7] = [
+const LAYERED: [(&str, &str, Preset); 8] = [
     ("flag_small.reel", "a_flag_wind.abc", Preset::Small),
     ("flag_fast.reel", "a_flag_wind.abc", Preset::Fast),
+    (WIDE, "a_flag_wind.abc", Preset::Fast),
     (APART, "a_flag_wind.abc", Preset::Small),
     ("robot_small.reel", "n_robot_bone_parented.abc", Preset::Small),
     ("snake_small.reel", "d_snake_skinned.abc", Preset::Small),
@@ -54,8 +58,8 @@ fn layered(name: &str, input: &str, preset: Preset) -> Vec<u8> {
         preset,
         attributes_apart: name == APART,
         transforms: if name == PACKED { TransformForm::Packed } else { TransformForm::default() },
-        tolerance: Tolerance::Relative(1e-2),
-        range: Some(Range::Frames(0, 37)),
+        tolerance: Tolerance::Relative(if name == WIDE { 1e-6 } else { 1e-2 }),
+        range: Some(Range::Frames(0, if name == WIDE { 11 } else { 37 })),
         ..Options::default()
     };
     let dir = tempfile::tempdir().unwrap();
