@@ -229,5 +229,8 @@ pub fn pull(group: u32) -> String {
         ("storage, read", "scratch: array<u32>"),
         ("storage, read", "decoded: array<u32>"),
     ];
-    core(&bindings(group, &all))
+    // No workgroup keeps transforms there.
+    let transform_of =
+        "fn transform_of(slot: u32, part: u32) -> PackedTransform { return packed_transform(slot, part); }";
+    core(&bindings(group, &all)) + transform_of
 }

@@ -95,16 +95,20 @@ fn turned(q: vec4f, v: vec3f) -> vec3f {
        + vec3f(2.0 * (q.x * q.y - q.w * q.z), 1.0 - 2.0 * (q.x * q.x + q.z * q.z), 2.0 * (q.y * q.z + q.w * q.x)) * v.y
        + vec3f(2.0 * (q.x * q.z + q.w * q.y), 2.0 * (q.y * q.z - q.w * q.x), 1.0 - 2.0 * (q.x * q.x + q.y * q.y)) * v.z;
 }
-fn packed_point(slot: u32, i: u32) -> vec3f {
-  let part = fixed[p.influences + i];
-  var at = fixed_3(p.rest + 3u * i);
+// What moves a part from where it rests.
+struct PackedTransform { rotation: vec4f, place: vec3f, scale: f32, middle: vec3f, moves: bool }
+fn packed_transform(slot: u32, part: u32) -> PackedTransform {
   let own = packed_part(slot, part);
-  if (own.moves) {
-    let middle = fixed_3(p.packed + 6u * part);
-    let fraction = vec3f(vec3u(own.words.y & 0xffffu, own.words.y >> 16u, own.words.z & 0xffffu)) / 65535.0;
-    let scale = fixed_f(p.packed_ends + 6u) * (f32(own.words.z >> 16u) / 65535.0);
-    at = own.corner + own.size * fraction + turned(packed_rotation(own.words.x), (at - middle) * scale);
-  }
+  if (!own.moves) { return PackedTransform(vec4f(0.0, 0.0, 0.0, 1.0), vec3f(0.0), 1.0, vec3f(0.0), false); }
+  let fraction = vec3f(vec3u(own.words.y & 0xffffu, own.words.y >> 16u, own.words.z & 0xffffu)) / 65535.0;
+  let scale = fixed_f(p.packed_ends + 6u) * (f32(own.words.z >> 16u) / 65535.0);
+  let middle = fixed_3(p.packed + 6u * part);
+  return PackedTransform(packed_rotation(own.words.x), own.corner + own.size * fraction, scale, middle, true);
+}
+fn packed_point(slot: u32, i: u32) -> vec3f {
+  let own = transform_of(slot, fixed[p.influences + i]);
+  var at = fixed_3(p.rest + 3u * i);
+  if (own.moves) { at = own.place + turned(own.rotation, (at - own.middle) * own.scale); }
   return (at - vec3f(p.centre_x, p.centre_y, p.centre_z)) / vec3f(p.unit_x, p.unit_y, p.unit_z);
 }
 

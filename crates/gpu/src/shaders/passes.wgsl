@@ -29,6 +29,26 @@ fn begin(wg: vec3u, groups: vec3u, thread: u32) -> u32 {
   return own.y + thread;
 }
 
+// Transforms of parts, unpacked once a workgroup: of these 64 from its first one on, in both frames; others where they
+// are asked for. Points of a part lie together.
+const PARTS = 64u;
+var<workgroup> transforms: array<PackedTransform, 2u * PARTS>;
+var<private> first_part: u32;
+var<private> are_unpacked: bool = false; // not in passes that ask for single points
+fn unpack_parts(first_point: u32, thread: u32) {
+  first_part = fixed[p.influences + first_point];
+  for (var k = thread; k < 2u * PARTS; k += GROUP) {
+    transforms[k] = packed_transform(select(p.second, p.first, k < PARTS), first_part + k % PARTS);
+  }
+  workgroupBarrier();
+  are_unpacked = true;
+}
+fn transform_of(slot: u32, part: u32) -> PackedTransform {
+  let k = part - first_part;
+  if (are_unpacked && k < PARTS) { return transforms[k + select(PARTS, 0u, slot == p.first)]; }
+  return packed_transform(slot, part);
+}
+
 fn keep(at: u32, v: vec3u) {
   scratch[at] = v.x;
   scratch[at + 1u] = v.y;
@@ -38,6 +58,7 @@ fn keep(at: u32, v: vec3u) {
 @compute @workgroup_size(GROUP)
 fn points(@builtin(workgroup_id) wg: vec3u, @builtin(num_workgroups) groups: vec3u, @builtin(local_invocation_index) thread: u32) {
   let i = begin(wg, groups, thread);
+  if (PACKED == 1u) { unpack_parts(min(i - thread, p.points - 1u), thread); }
   if (i >= p.points) { return; }
   keep(p.scratch_points + 3u * i, bitcast<vec3u>(moved_point(p.first, i)));
   if (p.second != p.first) { keep(p.scratch_points + 3u * (p.points + i), bitcast<vec3u>(moved_point(p.second, i))); }
@@ -137,6 +158,9 @@ fn put_halves(at: u32, v: vec4f) {
 @compute @workgroup_size(GROUP)
 fn vertices(@builtin(workgroup_id) wg: vec3u, @builtin(num_workgroups) groups: vec3u, @builtin(local_invocation_index) thread: u32) {
   let number_of_vertex = begin(wg, groups, thread);
+  if (PACKED == 1u && POINTS_APART == 0u) {
+    unpack_parts(fixed[p.vertex_points + min(number_of_vertex - thread, p.vertices - 1u)], thread);
+  }
   if (number_of_vertex >= p.vertices) { return; }
   let v = vertex_of(number_of_vertex);
   let out = p.out + STRIDE * number_of_vertex;
