@@ -57,6 +57,11 @@ impl<'a> SkinSearch<'a> {
         SkinSearch { only_tell: true, parts, normals, ..SkinSearch::new(self.effort, self.work.clone()) }
     }
 
+    /// Whether this is a copy for trials.
+    pub fn is_for_trials(&self) -> bool {
+        self.only_tell
+    }
+
     /// Whether skins were likely enough to be sought.
     pub fn were_likely(&self) -> bool {
         self.wanted.load(Ordering::Relaxed)
@@ -116,10 +121,7 @@ impl<'a> SkinSearch<'a> {
         if let Some(found) = lock().get(&(effort, points)) {
             return found.clone();
         }
-        if !lock().is_empty() {
-            self.work.seek_again();
-        }
-        self.work.trying("bones");
+        self.work.seek();
         let found = seek();
         self.work.sought(1.0);
         lock().insert((effort, points), found.clone());

@@ -20,6 +20,8 @@ const COMPANY: usize = 40;
 /// Numbers of bones that are tried, and which of them first.
 const COUNTS: [usize; 12] = [2, 3, 4, 6, 9, 13, 18, 24, 30, 38, 48, 60];
 const FIRST: usize = 7;
+/// Influences of a point that are usual, for how much work is expected.
+const INFLUENCES: usize = 4;
 /// Rounds of alternating.
 const ROUNDS: usize = 12;
 /// For estimates of bits: the error that few weights leave in the end, over the error that 8 weights leave
@@ -101,8 +103,9 @@ pub fn choose(
         sample: race.plan.sample,
         ..Request::new(COUNTS[at], tolerance)
     };
-    told(BEGUN);
-    let skin = race.ground.go_on(begun, &request, &|part| told(BEGUN + (1.0 - BEGUN) * part))?;
+    let begun_part = race.plan.begun_part(all.points());
+    told(begun_part);
+    let skin = race.ground.go_on(begun, &request, &|part| told(begun_part + (1.0 - begun_part) * part))?;
     let bits = bits::of_skin(&skin, all, tolerance);
     (bits.ratio() < PLAIN).then_some(Choice { skin, bits })
 }
@@ -140,6 +143,30 @@ impl Plan {
             },
         }
     }
+
+    /// About how much work a search is, in steps of one point: of the starts, of the best of them, and of all
+    /// points in the end.
+    fn expected_steps(&self, points: usize) -> [usize; 3] {
+        let stages = MOST_INFLUENCES - INFLUENCES;
+        [
+            (RUNS as usize + self.more) * (ROUNDS + self.race) * RACE.min(points),
+            (stages * (self.steps[1] + 2) + self.steps[2]) * self.sample.min(points),
+            (self.steps[3] + FINISHED) * points,
+        ]
+    }
+
+    /// The part of it that the starts are.
+    fn begun_part(&self, points: usize) -> f64 {
+        let [begun, sampled, all] = self.expected_steps(points);
+        begun as f64 / (begun + sampled + all) as f64
+    }
+}
+
+/// About how much work [`choose`] is where it does not give up, in steps of one point.
+pub fn expected_steps(points: usize, frames: usize, effort: u32) -> usize {
+    let plan = Plan::new(effort.clamp(1, 9) as usize, points * frames);
+    let [begun, sampled, all] = plan.expected_steps(points);
+    begun + sampled + all
 }
 
 /// A race of starts with different numbers of bones, on samples of the points.
@@ -169,7 +196,8 @@ impl Race<'_> {
         let sample = RACE.max(COMPANY * bones);
         let begun = ground.begin(bones, sample, seed, self.plan.race)?;
         self.starts.set(self.starts.get() + 1);
-        (self.told)(BEGUN * (f64::from(self.starts.get()) / (RUNS + self.plan.more as f64)).min(1.0));
+        let part = (f64::from(self.starts.get()) / (RUNS + self.plan.more as f64)).min(1.0);
+        (self.told)(part * self.plan.begun_part(ground.all.points()));
         let bits = bits::of_fit(&begun.fit, &ground.space, ground.all, self.tolerance, FEWER);
         let over = bits.ratio().max(PLAIN * bits.total() / self.limit);
         Some(match over < PLAIN {
@@ -240,10 +268,11 @@ fn is_hopeless([left, ratio]: [f64; 2], [before, bones]: [usize; 2]) -> bool {
     ratio * (power * more(most, bones)).exp() > PLAIN * HOPE
 }
 
-/// Starts that are made, besides those of more effort, and what part of all work they and the others are,
-/// about.
+/// Starts that are made, besides those of more effort, about.
 const RUNS: f64 = 5.0;
-const BEGUN: f64 = 0.7;
+/// Steps that as much work is as the search for better bones of all points in the end: what captured bodies
+/// took.
+const FINISHED: usize = 6;
 
 /// A skin that leaves more than this part of what prediction in time leaves is none.
 const PLAIN: f64 = 0.5;
@@ -300,12 +329,15 @@ impl Ground<'_> {
         }
         let most = request.influences.clamp(1, MOST_INFLUENCES);
         let (few, stages) = (most, MOST_INFLUENCES - most);
-        let work = stages * (request.steps[1] + 2) + request.steps[2];
+        let of_sample = stages * (request.steps[1] + 2) + request.steps[2];
+        // All points are searched in the end.
+        let of_all = request.steps[3] + FINISHED;
+        let work = of_sample * wanted + of_all * points;
         for most in (few..MOST_INFLUENCES).rev() {
             fit.limit(most);
             fit.alternate(2, most)?;
             fit.steps(request.steps[1], most)?;
-            told(((MOST_INFLUENCES - most) * (request.steps[1] + 2)) as f64 / work as f64);
+            told(((MOST_INFLUENCES - most) * (request.steps[1] + 2) * wanted) as f64 / work as f64);
         }
         fit.steps(request.steps[2], most)?;
         if sample.len() < points {
