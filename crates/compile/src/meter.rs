@@ -8,6 +8,9 @@ use std::time::{Duration, Instant};
 
 /// After so much work of a kind, in nanoseconds, what it took tells as much as what was expected of it.
 const LEARNED: f64 = 3e8;
+/// The same of all work, for kinds of which nothing is known yet: that one kind took less than expected says
+/// little of another.
+const LEARNED_OF_ALL: f64 = 3e9;
 
 /// Kinds of work.
 #[derive(Clone, Copy)]
@@ -54,7 +57,8 @@ struct Activity {
     left: ByKind,
     /// Work of the set under way that is done.
     done: ByKind,
-    /// How much of the search for bones under way is done.
+    /// The part of all work on bones that the search under way is, and how much of it is done.
+    share: f64,
     sought: u64,
     name: String,
     since: Option<Instant>,
@@ -71,8 +75,9 @@ pub struct ExpectedWork {
     pub trial: u64,
     /// Sets of options that are compared, in that order.
     pub sets: Vec<ExpectedSet>,
-    /// Skins that are sought and coded with each of them.
-    pub sought: u64,
+    /// Skins that are sought and coded with each of them; one that is sought for some of the points is a part
+    /// of one.
+    pub sought: f64,
     #[allow(missing_docs)]
     pub coded: u64,
     /// All frames in the end.
@@ -107,7 +112,7 @@ impl ExpectedWork {
         let mut left = [self.trials * self.trial, 0, 0];
         for (i, set) in self.sets.iter().enumerate() {
             let known = self.sets[..i].iter().any(|before| before.effort == set.effort);
-            let bones = if known { 0 } else { self.sought * set.bones };
+            let bones = if known { 0 } else { (self.sought * set.bones as f64) as u64 };
             let of_set = [set.positions + set.channels, self.coded * set.skin, bones];
             for ((left, work), done) in left.iter_mut().zip(of_set).zip(done) {
                 *left += work - if i == 0 { work.min(done) } else { 0 };
@@ -137,7 +142,7 @@ impl<'a> Meter<'a> {
         let sum = |of: &dyn Fn(&Tally) -> f64| self.tallies.iter().map(of).sum::<f64>();
         let took = sum(&|tally| of(&tally.took));
         // As slow as all that was done, until there is more to tell.
-        let speed = (took + LEARNED) / (sum(&|tally| of(&tally.done)) + LEARNED);
+        let speed = (took + LEARNED_OF_ALL) / (sum(&|tally| of(&tally.done)) + LEARNED_OF_ALL);
         let rate = |tally: &Tally| (of(&tally.took) + speed * LEARNED) / (of(&tally.done) + LEARNED);
         let left = sum(&|tally| rate(tally) * of(&tally.left));
         // Frames are coded as settings are tried.
@@ -169,9 +174,9 @@ impl MeshWork<'_> {
         });
     }
 
-    /// No more trials of how fine positions are kept.
-    pub fn without_trials(&self) {
-        self.change(|now| now.ahead.trials = 0);
+    /// So many trials of how fine positions are kept are left.
+    pub fn trials(&self, left: u64) {
+        self.change(|now| now.ahead.trials = left);
         self.tell();
     }
 
@@ -196,7 +201,7 @@ impl MeshWork<'_> {
     }
 
     /// So many skins are sought and coded with each set of options.
-    pub fn skins(&self, sought: u64, coded: u64) {
+    pub fn skins(&self, sought: f64, coded: u64) {
         self.change(|now| (now.ahead.sought, now.ahead.coded) = (sought, coded));
         self.tell();
     }
@@ -225,15 +230,15 @@ impl MeshWork<'_> {
         self.spend(Kind::Bones, |now| {
             let bones = now.ahead.sets.first().map_or(0, |set| set.bones);
             let before = now.sought;
-            now.sought = before.max((bones as f64 * part) as u64);
+            now.sought = before.max((bones as f64 * now.share * part) as u64);
             now.done[Kind::Bones as usize] += now.sought - before;
             [0, 0, now.sought - before]
         });
     }
 
-    /// Bones are sought from now on.
-    pub fn seek(&self) {
-        self.change(|now| now.sought = 0);
+    /// Bones are sought from now on, which is `share` of the work that it is for all points.
+    pub fn seek(&self, share: f64) {
+        self.change(|now| (now.share, now.sought) = (share, 0));
         self.trying("bones");
     }
 
@@ -285,5 +290,102 @@ impl MeshWork<'_> {
             meter.progress.trying(&now.name);
             meter.progress.update(Phase::Search, done, total);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::Silent;
+
+    /// Three sets of options, of which the last two seek bones with the same effort.
+    fn ahead() -> ExpectedWork {
+        let set = |effort, bones| ExpectedSet { positions: 10, channels: 5, skin: 30, bones, effort };
+        ExpectedWork {
+            trials: 2,
+            trial: 7,
+            sets: vec![set(9, 900), set(5, 500), set(5, 500)],
+            sought: 1.0,
+            coded: 1,
+            frames: 40,
+        }
+    }
+
+    fn left(meter: &Meter<'_>) -> ByKind {
+        [0, 1, 2].map(|kind| meter.tallies[kind].left.load(Relaxed))
+    }
+
+    fn done(meter: &Meter<'_>) -> ByKind {
+        [0, 1, 2].map(|kind| meter.tallies[kind].done.load(Relaxed))
+    }
+
+    #[test]
+    fn bones_are_sought_once_for_each_effort() {
+        let meter = Meter::new(&Silent);
+        let work = meter.add_mesh("/a", ahead());
+        assert_eq!(left(&meter), [3 * 15 + 2 * 7, 90, 1400]);
+        work.settled();
+        assert_eq!(left(&meter), [2 * 15 + 2 * 7, 60, 500]);
+        work.settled();
+        assert_eq!(left(&meter), [15 + 2 * 7, 30, 0]);
+        work.once_more();
+        assert_eq!(left(&meter), [2 * 15 + 2 * 7, 60, 0]);
+        work.trials(0);
+        work.settled();
+        assert_eq!(left(&meter), [15, 30, 0]);
+        work.finish();
+        assert_eq!(left(&meter), [0; 3]);
+    }
+
+    #[test]
+    fn what_was_expected_of_a_set_and_did_not_come_is_done() {
+        let meter = Meter::new(&Silent);
+        let work = meter.add_mesh("/a", ahead());
+        work.found_settings();
+        work.seek(1.0);
+        work.sought(0.5);
+        work.sought(0.25);
+        work.coded(3);
+        assert_eq!(done(&meter), [10, 10, 450]);
+        assert_eq!(left(&meter), [2 * 7 + 5 + 2 * 15, 80, 950]);
+        work.settled();
+        assert_eq!(done(&meter), [15, 30, 900]);
+        assert_eq!(left(&meter), [2 * 7 + 2 * 15, 60, 500]);
+    }
+
+    #[test]
+    fn skins_are_as_many_as_was_found_out() {
+        let meter = Meter::new(&Silent);
+        let work = meter.add_mesh("/a", ahead());
+        work.skins(1.5, 2);
+        assert_eq!(left(&meter), [59, 180, 2100]);
+        // Both searches of the set count.
+        for share in [0.5, 1.0] {
+            work.seek(share);
+            work.sought(1.0);
+        }
+        assert_eq!((left(&meter), done(&meter)), ([59, 180, 750], [0, 0, 1350]));
+        work.skins(0.0, 1);
+        assert_eq!(left(&meter), [59, 90, 0]);
+        work.skins(0.0, 0);
+        assert_eq!(left(&meter), [59, 0, 0]);
+        // Nobody else's work is gone with it.
+        let other = meter.add_mesh("/b", ahead());
+        work.finish();
+        assert_eq!(left(&meter), [59, 90, 1400]);
+        other.finish();
+        assert_eq!(left(&meter), [0; 3]);
+    }
+
+    #[test]
+    fn a_mesh_that_stands_still_says_nothing() {
+        let meter = Meter::new(&Silent);
+        let work = meter.add_mesh("/a", ExpectedWork::default());
+        work.trying("settings");
+        work.settled();
+        work.coded(1);
+        work.sought(1.0);
+        assert_eq!((left(&meter), done(&meter)), ([0; 3], [0; 3]));
+        assert!(work.now.lock().unwrap().name.is_empty());
     }
 }

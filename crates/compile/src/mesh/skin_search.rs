@@ -115,13 +115,20 @@ impl<'a> SkinSearch<'a> {
         self.only_tell
     }
 
-    /// The skin for an effort and so many points, sought where that was not done before.
-    pub fn once(&self, effort: u32, points: usize, seek: impl FnOnce() -> Option<Choice>) -> Option<Choice> {
+    /// The skin for an effort and so many points, sought where that was not done before; that is `share` of the
+    /// work that it is for all points.
+    pub fn once(
+        &self,
+        effort: u32,
+        points: usize,
+        share: f64,
+        seek: impl FnOnce() -> Option<Choice>,
+    ) -> Option<Choice> {
         let lock = || self.skins.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(found) = lock().get(&(effort, points)) {
             return found.clone();
         }
-        self.work.seek();
+        self.work.seek(share);
         let found = seek();
         self.work.sought(1.0);
         lock().insert((effort, points), found.clone());

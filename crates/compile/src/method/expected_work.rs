@@ -63,7 +63,7 @@ pub fn expected_work(candidate: &Candidate<'_>, options: &Options) -> ExpectedWo
         trial: values * (position(precision::WORK) + sum(CHANNELS)),
         // The most work first, as they are tried.
         sets: tried.iter().rev().map(set).collect(),
-        sought: u64::from(skins),
+        sought: f64::from(u8::from(skins)),
         coded: u64::from(skins),
         frames: values * sum(CODED),
     }

@@ -120,12 +120,15 @@ pub fn choose_precision(
     // A trial knows nothing of skins: where one is better, the guess is good.
     if found.were_likely() {
         search.work.once_more();
+        // Skins that are likely are mostly the best.
+        search.work.trials(0);
         let skinned = skinned(plan, schedule, options, &search)?;
         search.work.settled();
         if skinned {
             plan.normals_decide = (most > guess * WORTH_SAYING).then(|| decided(None, guess));
             return Ok(());
         }
+        search.work.trials(TRIALS - 1);
     }
     let best = trials.around_guess(plan, allowed, of_guess);
     let best = trials.with_stored_normals(plan, most, best);

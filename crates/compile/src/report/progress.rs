@@ -124,3 +124,33 @@ impl TimeLeft {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_go_on_with_what_the_search_expected_of_them() {
+        let search = TimeLeft::counting().next(Phase::Search, 0);
+        assert_eq!(search.now(), None);
+        search.tell(0, 100_000_000_000);
+        let seconds = |left: &TimeLeft| left.now().unwrap().as_secs();
+        assert!(seconds(&search) >= 50);
+        let frames = search.next(Phase::Encode, 1);
+        // Without it a first frame that took no time would leave none.
+        frames.tell(1, 100);
+        assert!(seconds(&frames) >= 50);
+        let inspect = frames.next(Phase::Inspect, 0);
+        inspect.tell(0, 1);
+        assert!(seconds(&inspect) >= 50);
+    }
+
+    #[test]
+    fn frames_without_a_search_are_counted() {
+        let frames = TimeLeft::counting().next(Phase::Encode, 0);
+        frames.tell(0, 4);
+        assert_eq!(frames.now(), None);
+        frames.tell(1, 4);
+        assert!(frames.now().is_some());
+    }
+}

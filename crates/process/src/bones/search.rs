@@ -93,8 +93,15 @@ pub fn choose(
     told: &(dyn Fn(f64) + Sync),
 ) -> Option<Choice> {
     let plan = Plan::new(effort.clamp(1, 9) as usize, all.points() * all.frames());
-    let race =
-        Race { ground: Ground::new(all, tolerance)?, tolerance, plan, limit, told, starts: Cell::new(0) };
+    let race = Race {
+        ground: Ground::new(all, tolerance)?,
+        tolerance,
+        plan,
+        limit,
+        told,
+        starts: Cell::new(0),
+        steps: Cell::new(0),
+    };
     let (at, best) = race.best_count()?;
     let (_, begun) = race.start_more(at, best);
     let request = Request {
@@ -103,7 +110,7 @@ pub fn choose(
         sample: race.plan.sample,
         ..Request::new(COUNTS[at], tolerance)
     };
-    let begun_part = race.plan.begun_part(all.points());
+    let begun_part = race.part(0);
     told(begun_part);
     let skin = race.ground.go_on(begun, &request, &|part| told(begun_part + (1.0 - begun_part) * part))?;
     let bits = bits::of_skin(&skin, all, tolerance);
@@ -149,16 +156,15 @@ impl Plan {
     fn expected_steps(&self, points: usize) -> [usize; 3] {
         let stages = MOST_INFLUENCES - INFLUENCES;
         [
-            (RUNS as usize + self.more) * (ROUNDS + self.race) * RACE.min(points),
+            (RUNS + self.more) * self.steps_of_start(RACE.min(points)),
             (stages * (self.steps[1] + 2) + self.steps[2]) * self.sample.min(points),
             (self.steps[3] + FINISHED) * points,
         ]
     }
 
-    /// The part of it that the starts are.
-    fn begun_part(&self, points: usize) -> f64 {
-        let [begun, sampled, all] = self.expected_steps(points);
-        begun as f64 / (begun + sampled + all) as f64
+    /// The same of one start with so many points.
+    fn steps_of_start(&self, points: usize) -> usize {
+        (ROUNDS + self.race) * points
     }
 }
 
@@ -178,7 +184,9 @@ struct Race<'a> {
     limit: f64,
     told: &'a (dyn Fn(f64) + Sync),
     /// Starts that were made.
-    starts: Cell<u32>,
+    starts: Cell<usize>,
+    /// What they took, in steps of one point.
+    steps: Cell<usize>,
 }
 
 /// The bits that a start would take, and the start.
@@ -189,6 +197,14 @@ impl Race<'_> {
         CROWD * bones <= self.ground.all.points()
     }
 
+    /// The part of the search that is done where `left` steps of a point are left of the starts: the more bones
+    /// these have, the longer they take.
+    fn part(&self, left: usize) -> f64 {
+        let [_, sampled, all] = self.plan.expected_steps(self.ground.all.points());
+        let done = self.steps.get();
+        done as f64 / (done + left + sampled + all) as f64
+    }
+
     /// Makes a start, and estimates the bits of its skin. `Err`: it leaves too much or takes too many bits;
     /// how much, as a part of what prediction in time alone leaves.
     fn start(&self, bones: usize, seed: u64) -> Option<Result<Runner, f64>> {
@@ -196,8 +212,9 @@ impl Race<'_> {
         let sample = RACE.max(COMPANY * bones);
         let begun = ground.begin(bones, sample, seed, self.plan.race)?;
         self.starts.set(self.starts.get() + 1);
-        let part = (f64::from(self.starts.get()) / (RUNS + self.plan.more as f64)).min(1.0);
-        (self.told)(part * self.plan.begun_part(ground.all.points()));
+        let steps = self.plan.steps_of_start(begun.sample.len());
+        self.steps.set(self.steps.get() + steps);
+        (self.told)(self.part(steps * (RUNS + self.plan.more).saturating_sub(self.starts.get())));
         let bits = bits::of_fit(&begun.fit, &ground.space, ground.all, self.tolerance, FEWER);
         let over = bits.ratio().max(PLAIN * bits.total() / self.limit);
         Some(match over < PLAIN {
@@ -269,7 +286,7 @@ fn is_hopeless([left, ratio]: [f64; 2], [before, bones]: [usize; 2]) -> bool {
 }
 
 /// Starts that are made, besides those of more effort, about.
-const RUNS: f64 = 5.0;
+const RUNS: usize = 5;
 /// Steps that as much work is as the search for better bones of all points in the end: what captured bodies
 /// took.
 const FINISHED: usize = 6;

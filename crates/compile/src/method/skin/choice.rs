@@ -312,7 +312,7 @@ impl MethodSearch<'_, '_> {
                 false
             }
             source_rig::Rig::Moves(model) => {
-                self.found.work.skins(0, 1);
+                self.found.work.skins(0.0, 1);
                 self.add_model("skinned", RIG, &model, since)?;
                 true
             }
@@ -418,11 +418,11 @@ impl MethodSearch<'_, '_> {
             return Ok(());
         }
         if !self.wants(MethodChoice::Skinned) || !possible {
-            self.found.work.skins(0, 0);
+            self.found.work.skins(0.0, 0);
             return Ok(());
         }
-        let skins = if parts.mixed.is_some() { 2 } else { 1 };
-        self.found.work.skins(skins, skins);
+        let mixed = parts.mixed.as_ref().map(|(_, without)| self.share_of_search(without.len()));
+        self.found.work.skins(1.0 + mixed.unwrap_or(0.0), 1 + u64::from(mixed.is_some()));
         if let Some((parts, without)) = parts.mixed {
             let since = Instant::now();
             if let Some(choice) = self.find_skin(Some(&without))? {
@@ -448,6 +448,13 @@ impl MethodSearch<'_, '_> {
         Ok(())
     }
 
+    /// How much of the work that a search for bones is for all points it is for so many, about.
+    fn share_of_search(&self, points: usize) -> f64 {
+        let (all, effort) = (self.positions.held(), search_effort(self.options.effort));
+        let steps = |points| bones::expected_steps(points, all.frames(), effort) as f64;
+        steps(points) / steps(all.points())
+    }
+
     /// The best skin of some points, or of all, where one is likely enough to be sought at this effort.
     fn find_skin(&mut self, points: Option<&[u32]>) -> Result<Option<bones::Choice>, Error> {
         let (found, asked) = (self.found, self.plan.asked);
@@ -458,7 +465,7 @@ impl MethodSearch<'_, '_> {
             || asked == MethodChoice::Skinned
             || found.effort >= HASTY && bones::likely(some.as_ref().unwrap_or(self.positions.held()), rich);
         if !hopeful && points.is_none() {
-            found.work.skins(0, 0);
+            found.work.skins(0.0, 0);
         }
         if !hopeful || found.only_tells() {
             return Ok(None);
@@ -471,7 +478,7 @@ impl MethodSearch<'_, '_> {
         let effort = search_effort(self.options.effort);
         let told = |part| found.work.sought(part);
         let choose = || bones::choose(of, self.radius, INFLUENCES, effort, limit, &told);
-        let skin = found.once(effort, of.points(), choose);
+        let skin = found.once(effort, of.points(), self.share_of_search(of.points()), choose);
         if skin.is_none() {
             // There is nothing to code.
             found.work.coded(1);
