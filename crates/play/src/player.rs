@@ -21,6 +21,7 @@ use crate::stream::work::{Job, Threads, Work};
 use crate::time::clock::{Clock, Command};
 use crate::time::demand::Demand;
 use crate::time::timeline::Timeline;
+use crate::view::raw::CodedUnits;
 use crate::view::shown::{Ahead, Shown};
 use meshreel_format::ReadAt;
 use std::collections::VecDeque;
@@ -712,8 +713,7 @@ impl Player {
         })
     }
 
-    /// The decoded frames that an instance will show after those of now, soonest first, as far as they are in memory:
-    /// for those who prepare frames ahead, on a graphics card. Allocates nothing.
+    /// The decoded frames that an instance will show after those of now, soonest first. Allocates nothing.
     pub fn ahead(&self, instance: InstanceId) -> impl Iterator<Item = Ahead> + '_ {
         let found = self.get(instance).and_then(|instance| {
             Some((self.scheduler.streams[instance.file as usize].as_ref()?, &instance.demand))
@@ -725,6 +725,12 @@ impl Player {
                 Some(Ahead { file: stream.file.clone(), words, frame })
             })
         })
+    }
+
+    /// Units of a file that was opened without points ([`crate::Limits::points`]). None where it has none, or is not open.
+    pub fn coded_units(&self, file: FileId) -> Option<CodedUnits<'_>> {
+        let stream = self.scheduler.streams[self.file_number(file)?].as_ref()?;
+        CodedUnits::new(stream, &self.scheduler.work.memory)
     }
 
     /// Counters of an instance: ticks without the frame that should have been shown, and those between a

@@ -46,6 +46,7 @@ mod avx2;
 mod avx512;
 mod bundle;
 mod first;
+pub mod index;
 #[cfg(target_arch = "x86_64")]
 mod plan;
 #[cfg(target_arch = "x86_64")]
