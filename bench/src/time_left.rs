@@ -23,6 +23,9 @@ pub struct Arguments {
     /// Threads; 0 = all.
     #[arg(long, default_value_t = 1)]
     jobs: usize,
+    /// Also prints what was shown at 40 moments.
+    #[arg(long)]
+    curve: bool,
 }
 
 /// The part of a compile that is looked at: before it nothing is known, after it nothing is left.
@@ -92,6 +95,14 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
             worst.map_or("-".into(), |phase| format!("{phase:?}").to_lowercase()),
             if seconds < LONG { " (short)" } else { "" }
         );
+        if arguments.curve {
+            let every = shown.len().div_ceil(40).max(1);
+            for s in shown.iter().step_by(every) {
+                let phase = s.phase.map_or("-".into(), |phase| format!("{phase:?}").to_lowercase());
+                let left = s.left.map_or("-".into(), |left| format!("{left:.1}"));
+                println!("    at {:>6.1} s {phase:<8} shown {left:>6} left {:>6.1}", s.at, seconds - s.at);
+            }
+        }
     }
     Ok(true)
 }

@@ -224,8 +224,7 @@ impl<'a> MeshCoder<'a> {
         }
         let size = |coder: &MeshCoder<'_>| {
             let sample = Sample::new(plan.prepared.points, coder.schedule, own.effort);
-            let bytes = size(coder, coder.schedule, sample, own);
-            bytes
+            size(coder, coder.schedule, sample, own)
         };
         let mut best = new(own).and_then(|coder| Ok((size(&coder)?, coder)));
         work.settled();

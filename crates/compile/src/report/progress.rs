@@ -83,11 +83,12 @@ impl TimeLeft {
             Phase::Analyse => TimeLeft::counting(),
             // A search that goes on has something behind it that was done before.
             Phase::Search => TimeLeft::with(Instant::now(), done, (LEARNED, 1e9 * LEARNED)),
-            // The first that is told of frames is that some are done.
+            // Frames that are done when the first is told of took part of what the search expected of them.
             Phase::Encode => {
-                let next = TimeLeft::with(told.at, 0, (0.0, 0.0));
-                let end = told.end.filter(|_| told.searches);
-                next.lock().coded = end.map(|end| end.saturating_duration_since(told.at).as_secs_f64());
+                let now = Instant::now();
+                let next = TimeLeft::with(now, done, (0.0, 0.0));
+                let left = told.end.filter(|_| told.searches).map(|end| end.saturating_duration_since(now));
+                next.lock().coded = left.filter(|left| !left.is_zero()).map(|left| left.as_secs_f64());
                 next
             }
             // It was expected with the frames.
