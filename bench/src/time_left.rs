@@ -2,7 +2,7 @@
 
 use crate::clips;
 use meshreel_compile::{Phase, Progress, TimeLeft, compile};
-use meshreel_options::Options;
+use meshreel_options::{Options, Preset};
 use meshreel_scene::read::{self, ReadOptions};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -17,9 +17,15 @@ pub struct Arguments {
     /// How much work is spent on size, 1 to 9.
     #[arg(long, default_value_t = 5)]
     effort: u32,
+    /// What files are for, which says how they are compiled.
+    #[arg(long, default_value = "small")]
+    preset: Preset,
     /// Threads; 0 = all.
     #[arg(long, default_value_t = 1)]
     jobs: usize,
+    /// Also prints what was shown at 40 moments.
+    #[arg(long)]
+    curve: bool,
 }
 
 /// The part of a compile that is looked at: before it nothing is known, after it nothing is left.
@@ -44,11 +50,7 @@ impl Progress for Bar {
     fn update(&self, phase: Phase, done: u64, total: u64) {
         let mut now = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if now.0 != Some(phase) {
-            let left = match phase {
-                Phase::Search => TimeLeft::searching(done),
-                _ => TimeLeft::counting(),
-            };
-            *now = (Some(phase), left);
+            *now = (Some(phase), now.1.next(phase, done));
         }
         now.1.tell(done, total);
     }
@@ -93,6 +95,14 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
             worst.map_or("-".into(), |phase| format!("{phase:?}").to_lowercase()),
             if seconds < LONG { " (short)" } else { "" }
         );
+        if arguments.curve {
+            let every = shown.len().div_ceil(40).max(1);
+            for s in shown.iter().step_by(every) {
+                let phase = s.phase.map_or("-".into(), |phase| format!("{phase:?}").to_lowercase());
+                let left = s.left.map_or("-".into(), |left| format!("{left:.1}"));
+                println!("    at {:>6.1} s {phase:<8} shown {left:>6} left {:>6.1}", s.at, seconds - s.at);
+            }
+        }
     }
     Ok(true)
 }
@@ -102,7 +112,8 @@ fn watched(path: &Path, arguments: &Arguments) -> anyhow::Result<(f64, Vec<Shown
     let cache = path.with_extension("pc2");
     let moved = path.extension().is_some_and(|e| e == "obj") && cache.exists();
     let read_options = ReadOptions { points: moved.then_some(cache), ..ReadOptions::default() };
-    let options = Options { effort: arguments.effort, jobs: arguments.jobs, ..Options::default() };
+    let Arguments { effort, preset, jobs, .. } = *arguments;
+    let options = Options { effort, preset, jobs, ..Options::default() };
     let folder = tempfile::tempdir()?;
     let target = folder.path().join("out.reel");
     let bar = Bar(Mutex::new((None, TimeLeft::counting())));

@@ -6,28 +6,25 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-// Tuning: expected work in nanoseconds of a core; how long each kind of work takes is then learned.
-/// Expected work of a point in a frame for one set of options: of its position, its normal, its tangent.
-const SETTINGS: [u64; 3] = [400, 300, 2000];
-/// The part of that which a trial of how fine positions are takes, in percent: the first finds what later ones
-/// know.
-const TRIALS: [u64; 2] = [100, 50];
-/// Expected work of a point in a frame to code it in the end.
-const CODED: u64 = 300;
-/// Expected work of a point for a search for bones, which is given up early as often as not; most of its starts
-/// look at `LOOKED_AT` points only.
-const BONES: u64 = 1_500_000;
-const LOOKED_AT: u64 = 1_500;
-/// After so much work of a kind, what it took tells as much as what was expected of it.
+/// After so much work of a kind, in nanoseconds, what it took tells as much as what was expected of it.
 const LEARNED: f64 = 3e8;
+/// The same of all work, for kinds of which nothing is known yet: that one kind took less than expected says
+/// little of another.
+const LEARNED_OF_ALL: f64 = 3e9;
 
 /// Kinds of work.
 #[derive(Clone, Copy)]
 enum Kind {
+    /// Sets of options that are compared, and trials of how fine positions are, which are such sets.
     Settings,
-    Trial,
+    /// Skins that are coded to see what they take.
+    Skins,
+    /// Searches for bones.
     Bones,
 }
+
+/// Work by kind, in nanoseconds of a core that are expected.
+type ByKind = [u64; 3];
 
 /// Work of one kind, in all meshes: done and left, and the nanoseconds that what is done took.
 #[derive(Default)]
@@ -49,49 +46,80 @@ pub struct Meter<'a> {
 pub struct MeshWork<'a> {
     meter: &'a Meter<'a>,
     path: String,
-    /// Expected work for one set of options; 0 for a mesh that stands still.
-    settings: u64,
-    /// By kind.
-    left: [AtomicU64; 3],
-    /// Expected work of one search for bones, and how much of the one under way is done.
-    bones: u64,
-    sought: AtomicU64,
-    /// Trials that are done.
-    trials: AtomicU64,
     now: Mutex<Activity>,
 }
 
-/// What is being done for a mesh.
+/// What is ahead of a mesh, and what is being done.
 #[derive(Default)]
 struct Activity {
+    ahead: ExpectedWork,
+    /// What of it the tallies have as left.
+    left: ByKind,
+    /// Work of the set under way that is done.
+    done: ByKind,
+    /// The part of all work on bones that the search under way is, and how much of it is done.
+    share: f64,
+    sought: u64,
     name: String,
     since: Option<Instant>,
-    /// Time that belongs to what ends next, if it is no search for bones.
+    /// Time that belongs to the set that ends next: all but what skins and bones took.
     carried: Duration,
 }
 
-/// The work that is expected of a mesh.
-#[derive(Clone, Copy, Debug, Default)]
+/// The work that is expected of a mesh, in nanoseconds; none for one that stands still.
+#[derive(Clone, Debug, Default)]
 pub struct ExpectedWork {
-    /// Points, and frames in which they move.
-    pub points: u64,
-    #[allow(missing_docs)]
-    pub frames: u64,
-    /// Sets of options that are compared.
-    pub options: u64,
-    /// Trials of how fine positions are kept.
+    /// Trials of how fine positions are kept, and what each takes.
     pub trials: u64,
-    /// Bones may be sought.
-    pub bones: bool,
-    /// Normals, and tangents, are predicted.
-    pub normals: bool,
     #[allow(missing_docs)]
-    pub tangents: bool,
+    pub trial: u64,
+    /// Sets of options that are compared, in that order.
+    pub sets: Vec<ExpectedSet>,
+    /// Skins that are sought and coded with each of them; one that is sought for some of the points is a part
+    /// of one.
+    pub sought: f64,
+    #[allow(missing_docs)]
+    pub coded: u64,
+    /// All frames in the end.
+    pub frames: u64,
 }
 
-/// Expected work of a trial by its number, where one set of options takes `settings`.
-fn part_of(settings: u64, trial: u64) -> u64 {
-    settings * TRIALS[usize::from(trial > 0)] / 100
+/// The work that is expected of a set of options.
+#[derive(Clone, Copy, Debug)]
+pub struct ExpectedSet {
+    /// To find settings of positions without skins, and all else that is no skin.
+    pub positions: u64,
+    #[allow(missing_docs)]
+    pub channels: u64,
+    /// To code one skin.
+    pub skin: u64,
+    /// To seek one, and the effort of that: what was sought with the same effort before is known.
+    pub bones: u64,
+    #[allow(missing_docs)]
+    pub effort: u32,
+}
+
+impl ExpectedWork {
+    /// The first set of options is done, and what was sought with its effort known.
+    fn settle(&mut self) {
+        let first = self.sets.remove(0);
+        let same = self.sets.iter_mut().filter(|set| set.effort == first.effort);
+        same.for_each(|set| set.bones = 0);
+    }
+
+    /// What is left, where `done` was done of the first set.
+    fn left(&self, done: ByKind) -> ByKind {
+        let mut left = [self.trials * self.trial, 0, 0];
+        for (i, set) in self.sets.iter().enumerate() {
+            let known = self.sets[..i].iter().any(|before| before.effort == set.effort);
+            let bones = if known { 0 } else { (self.sought * set.bones as f64) as u64 };
+            let of_set = [set.positions + set.channels, self.coded * set.skin, bones];
+            for ((left, work), done) in left.iter_mut().zip(of_set).zip(done) {
+                *left += work - if i == 0 { work.min(done) } else { 0 };
+            }
+        }
+        left
+    }
 }
 
 impl<'a> Meter<'a> {
@@ -102,30 +130,10 @@ impl<'a> Meter<'a> {
 
     /// Adds the work of a mesh; frames are coded after all of it.
     pub fn add_mesh(&'a self, path: &str, ahead: ExpectedWork) -> MeshWork<'a> {
-        let values = ahead.points * ahead.frames;
-        let bones = BONES * ahead.points.min(LOOKED_AT);
-        let channels = [true, ahead.normals, ahead.tangents];
-        let one: u64 = channels.iter().zip(SETTINGS).map(|(there, work)| u64::from(*there) * work).sum();
-        let settings = values * one;
-        let left = [
-            settings * ahead.options,
-            (0..ahead.trials).map(|trial| part_of(settings, trial)).sum(),
-            if ahead.bones { bones } else { 0 },
-        ];
-        for (tally, work) in self.tallies.iter().zip(left) {
-            tally.left.fetch_add(work, Relaxed);
-        }
-        self.coded.fetch_add(CODED * values, Relaxed);
-        MeshWork {
-            meter: self,
-            path: path.into(),
-            settings,
-            left: left.map(AtomicU64::new),
-            bones,
-            sought: AtomicU64::new(0),
-            trials: AtomicU64::new(0),
-            now: Mutex::default(),
-        }
+        self.coded.fetch_add(ahead.frames, Relaxed);
+        let work = MeshWork { meter: self, path: path.into(), now: Mutex::default() };
+        work.change(|now| now.ahead = ahead);
+        work
     }
 
     /// Nanoseconds of what is done, and of all.
@@ -134,98 +142,250 @@ impl<'a> Meter<'a> {
         let sum = |of: &dyn Fn(&Tally) -> f64| self.tallies.iter().map(of).sum::<f64>();
         let took = sum(&|tally| of(&tally.took));
         // As slow as all that was done, until there is more to tell.
-        let speed = (took + LEARNED) / (sum(&|tally| of(&tally.done)) + LEARNED);
-        let left = sum(&|tally| {
-            let rate = (of(&tally.took) + speed * LEARNED) / (of(&tally.done) + LEARNED);
-            rate * of(&tally.left)
-        });
-        [took as u64, (took + left + speed * of(&self.coded)) as u64]
+        let speed = (took + LEARNED_OF_ALL) / (sum(&|tally| of(&tally.done)) + LEARNED_OF_ALL);
+        let rate = |tally: &Tally| (of(&tally.took) + speed * LEARNED) / (of(&tally.done) + LEARNED);
+        let left = sum(&|tally| rate(tally) * of(&tally.left));
+        // Frames are coded as settings are tried.
+        let settings = &self.tallies[Kind::Settings as usize];
+        let coded = rate(settings) * of(&self.coded);
+        [took as u64, (took + left + coded) as u64]
     }
 }
 
 impl MeshWork<'_> {
     /// Says what is tried from now on.
     pub fn trying(&self, what: &str) {
-        if self.settings == 0 {
-            return;
-        }
-        if let Ok(mut now) = self.now.lock() {
+        self.change(|now| {
+            if now.ahead.sets.is_empty() {
+                return;
+            }
             now.name = format!("{what}, {}", self.path);
             let since = now.since.replace(Instant::now());
             now.carried += since.map_or(Duration::ZERO, |since| since.elapsed());
-        }
+        });
         self.tell();
-    }
-
-    /// Settings were found with one set of options.
-    pub fn settled(&self) {
-        self.spend(Kind::Settings, self.settings);
     }
 
     /// It was tried how fine positions are kept.
     pub fn weighed(&self) {
-        let trial = self.trials.fetch_add(1, Relaxed);
-        self.spend(Kind::Trial, part_of(self.settings, trial));
+        self.spend(Kind::Settings, |now| {
+            now.ahead.trials = now.ahead.trials.saturating_sub(1);
+            [now.ahead.trial, 0, 0]
+        });
+    }
+
+    /// So many trials of how fine positions are kept are left.
+    pub fn trials(&self, left: u64) {
+        self.change(|now| now.ahead.trials = left);
+        self.tell();
+    }
+
+    /// The first set of options is tried once more than expected.
+    pub fn once_more(&self) {
+        self.change(|now| {
+            if let Some(&first) = now.ahead.sets.first() {
+                now.ahead.sets.insert(0, first);
+            }
+        });
+    }
+
+    /// All was done with the first set of options; what was expected of skins and did not come took no time.
+    pub fn settled(&self) {
+        self.spend(Kind::Settings, |now| {
+            let before = now.left;
+            now.ahead.settle();
+            (now.done, now.sought) = ([0; 3], 0);
+            let after = now.ahead.left(now.done);
+            [0, 1, 2].map(|kind| before[kind].saturating_sub(after[kind]))
+        });
+    }
+
+    /// So many skins are sought and coded with each set of options.
+    pub fn skins(&self, sought: f64, coded: u64) {
+        self.change(|now| (now.ahead.sought, now.ahead.coded) = (sought, coded));
+        self.tell();
+    }
+
+    /// Settings of positions without skins were found.
+    pub fn found_settings(&self) {
+        self.spend(Kind::Settings, |now| {
+            let work = now.ahead.sets.first().map_or(0, |set| set.positions);
+            now.done[Kind::Settings as usize] += work;
+            [work, 0, 0]
+        });
+    }
+
+    /// A skin was coded with one of so many divisions of the tolerance.
+    pub fn coded(&self, divisions: usize) {
+        self.spend(Kind::Skins, |now| {
+            let skin = now.ahead.sets.first().map_or(0, |set| set.skin);
+            let work = skin / divisions.max(1) as u64;
+            now.done[Kind::Skins as usize] += work;
+            [0, work, 0]
+        });
     }
 
     /// This part of the search for bones is done.
     pub fn sought(&self, part: f64) {
-        let now = (self.bones as f64 * part) as u64;
-        let before = self.sought.fetch_max(now, Relaxed);
-        self.spend(Kind::Bones, now.saturating_sub(before));
+        self.spend(Kind::Bones, |now| {
+            let bones = now.ahead.sets.first().map_or(0, |set| set.bones);
+            let before = now.sought;
+            now.sought = before.max((bones as f64 * now.share * part) as u64);
+            now.done[Kind::Bones as usize] += now.sought - before;
+            [0, 0, now.sought - before]
+        });
     }
 
-    /// Bones are not sought after all.
-    pub fn without_bones(&self) {
-        let work = self.left[Kind::Bones as usize].swap(0, Relaxed);
-        self.meter.tallies[Kind::Bones as usize].left.fetch_sub(work, Relaxed);
-        self.tell();
-    }
-
-    /// Bones are sought once more.
-    pub fn seek_again(&self) {
-        self.sought.store(0, Relaxed);
-        self.left[Kind::Bones as usize].fetch_add(self.bones, Relaxed);
-        self.meter.tallies[Kind::Bones as usize].left.fetch_add(self.bones, Relaxed);
+    /// Bones are sought from now on, which is `share` of the work that it is for all points.
+    pub fn seek(&self, share: f64) {
+        self.change(|now| (now.share, now.sought) = (share, 0));
+        self.trying("bones");
     }
 
     /// All of it is done, or need not be.
     pub fn finish(&self) {
-        for (tally, left) in self.meter.tallies.iter().zip(&self.left) {
-            tally.left.fetch_sub(left.swap(0, Relaxed), Relaxed);
-        }
-        if let Ok(mut now) = self.now.lock() {
-            *now = Activity { name: std::mem::take(&mut now.name), ..Activity::default() };
-        }
+        self.change(|now| {
+            *now = Activity { name: std::mem::take(&mut now.name), left: now.left, ..Activity::default() };
+        });
         self.tell();
     }
 
-    fn spend(&self, kind: Kind, work: u64) {
-        if self.settings == 0 {
-            return;
+    /// Changes what is ahead, and the tallies with it.
+    fn change(&self, change: impl FnOnce(&mut Activity)) {
+        let Ok(mut now) = self.now.lock() else { return };
+        change(&mut now);
+        let left = now.ahead.left(now.done);
+        for (tally, (left, before)) in self.meter.tallies.iter().zip(left.into_iter().zip(now.left)) {
+            tally.left.fetch_add(left, Relaxed);
+            tally.left.fetch_sub(before, Relaxed);
         }
-        let (tally, own) = (&self.meter.tallies[kind as usize], &self.left[kind as usize]);
-        let take = |left: u64| Some(left.saturating_sub(work));
-        let before = own.fetch_update(Relaxed, Relaxed, take).unwrap_or(0);
-        tally.left.fetch_sub(before.min(work), Relaxed);
-        tally.done.fetch_add(work, Relaxed);
-        if let Ok(mut now) = self.now.lock() {
+        now.left = left;
+    }
+
+    /// Work is done, as much of each kind as `work` says; all since something was told last was of this kind.
+    fn spend(&self, kind: Kind, work: impl FnOnce(&mut Activity) -> ByKind) {
+        self.change(|now| {
+            if now.ahead.sets.is_empty() {
+                return;
+            }
+            for (tally, work) in self.meter.tallies.iter().zip(work(now)) {
+                tally.done.fetch_add(work, Relaxed);
+            }
             let since = now.since.replace(Instant::now());
             let mut took = since.map_or(Duration::ZERO, |since| since.elapsed());
-            if !matches!(kind, Kind::Bones) {
+            if let Kind::Settings = kind {
                 took += std::mem::take(&mut now.carried);
             }
-            tally.took.fetch_add(took.as_nanos() as u64, Relaxed);
-        }
+            self.meter.tallies[kind as usize].took.fetch_add(took.as_nanos() as u64, Relaxed);
+        });
         self.tell();
     }
 
     fn tell(&self) {
         let meter = self.meter;
-        if let Ok(now) = self.now.lock() {
+        if let Ok(now) = self.now.lock()
+            && !now.name.is_empty()
+        {
             let [done, total] = meter.nanoseconds();
             meter.progress.trying(&now.name);
             meter.progress.update(Phase::Search, done, total);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::Silent;
+
+    /// Three sets of options, of which the last two seek bones with the same effort.
+    fn ahead() -> ExpectedWork {
+        let set = |effort, bones| ExpectedSet { positions: 10, channels: 5, skin: 30, bones, effort };
+        ExpectedWork {
+            trials: 2,
+            trial: 7,
+            sets: vec![set(9, 900), set(5, 500), set(5, 500)],
+            sought: 1.0,
+            coded: 1,
+            frames: 40,
+        }
+    }
+
+    fn left(meter: &Meter<'_>) -> ByKind {
+        [0, 1, 2].map(|kind| meter.tallies[kind].left.load(Relaxed))
+    }
+
+    fn done(meter: &Meter<'_>) -> ByKind {
+        [0, 1, 2].map(|kind| meter.tallies[kind].done.load(Relaxed))
+    }
+
+    #[test]
+    fn bones_are_sought_once_for_each_effort() {
+        let meter = Meter::new(&Silent);
+        let work = meter.add_mesh("/a", ahead());
+        assert_eq!(left(&meter), [3 * 15 + 2 * 7, 90, 1400]);
+        work.settled();
+        assert_eq!(left(&meter), [2 * 15 + 2 * 7, 60, 500]);
+        work.settled();
+        assert_eq!(left(&meter), [15 + 2 * 7, 30, 0]);
+        work.once_more();
+        assert_eq!(left(&meter), [2 * 15 + 2 * 7, 60, 0]);
+        work.trials(0);
+        work.settled();
+        assert_eq!(left(&meter), [15, 30, 0]);
+        work.finish();
+        assert_eq!(left(&meter), [0; 3]);
+    }
+
+    #[test]
+    fn what_was_expected_of_a_set_and_did_not_come_is_done() {
+        let meter = Meter::new(&Silent);
+        let work = meter.add_mesh("/a", ahead());
+        work.found_settings();
+        work.seek(1.0);
+        work.sought(0.5);
+        work.sought(0.25);
+        work.coded(3);
+        assert_eq!(done(&meter), [10, 10, 450]);
+        assert_eq!(left(&meter), [2 * 7 + 5 + 2 * 15, 80, 950]);
+        work.settled();
+        assert_eq!(done(&meter), [15, 30, 900]);
+        assert_eq!(left(&meter), [2 * 7 + 2 * 15, 60, 500]);
+    }
+
+    #[test]
+    fn skins_are_as_many_as_was_found_out() {
+        let meter = Meter::new(&Silent);
+        let work = meter.add_mesh("/a", ahead());
+        work.skins(1.5, 2);
+        assert_eq!(left(&meter), [59, 180, 2100]);
+        // Both searches of the set count.
+        for share in [0.5, 1.0] {
+            work.seek(share);
+            work.sought(1.0);
+        }
+        assert_eq!((left(&meter), done(&meter)), ([59, 180, 750], [0, 0, 1350]));
+        work.skins(0.0, 1);
+        assert_eq!(left(&meter), [59, 90, 0]);
+        work.skins(0.0, 0);
+        assert_eq!(left(&meter), [59, 0, 0]);
+        // Nobody else's work is gone with it.
+        let other = meter.add_mesh("/b", ahead());
+        work.finish();
+        assert_eq!(left(&meter), [59, 90, 1400]);
+        other.finish();
+        assert_eq!(left(&meter), [0; 3]);
+    }
+
+    #[test]
+    fn a_mesh_that_stands_still_says_nothing() {
+        let meter = Meter::new(&Silent);
+        let work = meter.add_mesh("/a", ExpectedWork::default());
+        work.trying("settings");
+        work.settled();
+        work.coded(1);
+        work.sought(1.0);
+        assert_eq!((left(&meter), done(&meter)), ([0; 3], [0; 3]));
+        assert!(work.now.lock().unwrap().name.is_empty());
     }
 }

@@ -86,14 +86,21 @@ impl Progress {
     /// `done` of `total` of the phase called `name`. A lower `done` than before is ignored: threads report
     /// out of order.
     pub fn step(&self, name: &str, done: u64, total: u64) {
+        self.step_of(name, None, done, total);
+    }
+
+    /// The same, of a phase of a compile where it is one.
+    fn step_of(&self, name: &str, of_compile: Option<Phase>, done: u64, total: u64) {
         let mut phase = self.phase.lock().unwrap_or_else(|e| e.into_inner());
         if phase.name != name {
             self.finish_phase(&phase);
             phase.name = name.to_string();
             phase.since = Instant::now();
             phase.total = 0;
-            // A search that goes on has something behind it that was done before.
-            phase.left = if name == SEARCH { TimeLeft::searching(done) } else { TimeLeft::counting() };
+            phase.left = match of_compile {
+                Some(next) => phase.left.next(next, done),
+                None => TimeLeft::counting(),
+            };
             self.bar.set_position(0);
             self.bar.set_message(name.to_string());
             self.bar.set_style(style(WAITING));
@@ -183,6 +190,6 @@ impl meshreel_compile::Progress for Progress {
             Phase::Encode => "encode frames",
             Phase::Inspect => "open and decode",
         };
-        self.step(name, done, total);
+        self.step_of(name, Some(phase), done, total);
     }
 }

@@ -57,6 +57,11 @@ impl<'a> SkinSearch<'a> {
         SkinSearch { only_tell: true, parts, normals, ..SkinSearch::new(self.effort, self.work.clone()) }
     }
 
+    /// Whether this is a copy for trials.
+    pub fn is_for_trials(&self) -> bool {
+        self.only_tell
+    }
+
     /// Whether skins were likely enough to be sought.
     pub fn were_likely(&self) -> bool {
         self.wanted.load(Ordering::Relaxed)
@@ -110,16 +115,20 @@ impl<'a> SkinSearch<'a> {
         self.only_tell
     }
 
-    /// The skin for an effort and so many points, sought where that was not done before.
-    pub fn once(&self, effort: u32, points: usize, seek: impl FnOnce() -> Option<Choice>) -> Option<Choice> {
+    /// The skin for an effort and so many points, sought where that was not done before; that is `share` of the
+    /// work that it is for all points.
+    pub fn once(
+        &self,
+        effort: u32,
+        points: usize,
+        share: f64,
+        seek: impl FnOnce() -> Option<Choice>,
+    ) -> Option<Choice> {
         let lock = || self.skins.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(found) = lock().get(&(effort, points)) {
             return found.clone();
         }
-        if !lock().is_empty() {
-            self.work.seek_again();
-        }
-        self.work.trying("bones");
+        self.work.seek(share);
         let found = seek();
         self.work.sought(1.0);
         lock().insert((effort, points), found.clone());

@@ -224,17 +224,16 @@ impl<'a> MeshCoder<'a> {
         }
         let size = |coder: &MeshCoder<'_>| {
             let sample = Sample::new(plan.prepared.points, coder.schedule, own.effort);
-            let bytes = size(coder, coder.schedule, sample, own);
-            work.settled();
-            bytes
+            size(coder, coder.schedule, sample, own)
         };
         let mut best = new(own).and_then(|coder| Ok((size(&coder)?, coder)));
-        work.sought(1.0);
+        work.settled();
         // The more work first: of equals it is taken.
         for options in below.iter().rev() {
             work.trying("settings");
-            let Ok(coder) = new(options) else { continue };
-            let bytes = size(&coder)?;
+            let made = new(options).ok().map(|coder| size(&coder).map(|bytes| (bytes, coder)));
+            work.settled();
+            let Some((bytes, coder)) = made.transpose()? else { continue };
             if best.as_ref().map_or(true, |best| bytes < best.0) {
                 best = Ok((bytes, coder));
             }
@@ -279,6 +278,9 @@ impl<'a> MeshCoder<'a> {
             let (made, wide) = made.unwrap_or_default();
             coder.cells.push(made);
             coder.wide.push(wide);
+        }
+        if !found.is_for_trials() {
+            found.work.found_settings();
         }
         coder.choose(frames, found)?;
         let positions = coder.cells.first().and_then(|parts| parts.first());

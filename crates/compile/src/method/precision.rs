@@ -30,7 +30,7 @@ pub const TRIALS: u64 = 5;
 const PIECES: usize = 8;
 
 /// The `--effort` of a trial; where less is asked for, nothing is tried.
-const WORK: u32 = 2;
+pub const WORK: u32 = 2;
 /// The smallest and the largest error bound that is tried, as parts of the guess.
 const RANGE: [f64; 2] = [0.2, 3.0];
 /// Error bounds whose ratio is smaller than this count as one.
@@ -118,12 +118,17 @@ pub fn choose_precision(
         return plan.refine(guess, false, options);
     };
     // A trial knows nothing of skins: where one is better, the guess is good.
-    if found.were_likely() && skinned(plan, schedule, options, &search)? {
-        plan.normals_decide = (most > guess * WORTH_SAYING).then(|| decided(None, guess));
-        return Ok(());
-    }
-    if !found.were_likely() {
-        search.work.without_bones();
+    if found.were_likely() {
+        search.work.once_more();
+        // Skins that are likely are mostly the best.
+        search.work.trials(0);
+        let skinned = skinned(plan, schedule, options, &search)?;
+        search.work.settled();
+        if skinned {
+            plan.normals_decide = (most > guess * WORTH_SAYING).then(|| decided(None, guess));
+            return Ok(());
+        }
+        search.work.trials(TRIALS - 1);
     }
     let best = trials.around_guess(plan, allowed, of_guess);
     let best = trials.with_stored_normals(plan, most, best);

@@ -148,6 +148,7 @@ impl Planner<'_, '_> {
         if options.preset != Preset::Classic {
             let schedule = Schedule::new(self.content.times.len() as u32, options.restart());
             precision::choose_precision(&mut plan, allowed, schedule, options)?;
+            plan.found.work.trials(0);
         }
         Ok((plan, candidate.placements))
     }

@@ -37,6 +37,6 @@ mod vertex;
 
 pub use bits::Bits;
 pub use fit::motions;
-pub use search::{Choice, choose, components, find, likely};
+pub use search::{Choice, choose, components, expected_steps, find, likely};
 pub use skin::{Request, Skin};
 pub use vertex::MOST_INFLUENCES;

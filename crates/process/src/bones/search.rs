@@ -20,6 +20,8 @@ const COMPANY: usize = 40;
 /// Numbers of bones that are tried, and which of them first.
 const COUNTS: [usize; 12] = [2, 3, 4, 6, 9, 13, 18, 24, 30, 38, 48, 60];
 const FIRST: usize = 7;
+/// Influences of a point that are usual, for how much work is expected.
+const INFLUENCES: usize = 4;
 /// Rounds of alternating.
 const ROUNDS: usize = 12;
 /// For estimates of bits: the error that few weights leave in the end, over the error that 8 weights leave
@@ -91,8 +93,15 @@ pub fn choose(
     told: &(dyn Fn(f64) + Sync),
 ) -> Option<Choice> {
     let plan = Plan::new(effort.clamp(1, 9) as usize, all.points() * all.frames());
-    let race =
-        Race { ground: Ground::new(all, tolerance)?, tolerance, plan, limit, told, starts: Cell::new(0) };
+    let race = Race {
+        ground: Ground::new(all, tolerance)?,
+        tolerance,
+        plan,
+        limit,
+        told,
+        starts: Cell::new(0),
+        steps: Cell::new(0),
+    };
     let (at, best) = race.best_count()?;
     let (_, begun) = race.start_more(at, best);
     let request = Request {
@@ -101,8 +110,9 @@ pub fn choose(
         sample: race.plan.sample,
         ..Request::new(COUNTS[at], tolerance)
     };
-    told(BEGUN);
-    let skin = race.ground.go_on(begun, &request, &|part| told(BEGUN + (1.0 - BEGUN) * part))?;
+    let begun_part = race.part(0);
+    told(begun_part);
+    let skin = race.ground.go_on(begun, &request, &|part| told(begun_part + (1.0 - begun_part) * part))?;
     let bits = bits::of_skin(&skin, all, tolerance);
     (bits.ratio() < PLAIN).then_some(Choice { skin, bits })
 }
@@ -140,6 +150,29 @@ impl Plan {
             },
         }
     }
+
+    /// About how much work a search is, in steps of one point: of the starts, of the best of them, and of all
+    /// points in the end.
+    fn expected_steps(&self, points: usize) -> [usize; 3] {
+        let stages = MOST_INFLUENCES - INFLUENCES;
+        [
+            (RUNS + self.more) * self.steps_of_start(RACE.min(points)),
+            (stages * (self.steps[1] + 2) + self.steps[2]) * self.sample.min(points),
+            (self.steps[3] + FINISHED) * points,
+        ]
+    }
+
+    /// The same of one start with so many points.
+    fn steps_of_start(&self, points: usize) -> usize {
+        (ROUNDS + self.race) * points
+    }
+}
+
+/// About how much work [`choose`] is where it does not give up, in steps of one point.
+pub fn expected_steps(points: usize, frames: usize, effort: u32) -> usize {
+    let plan = Plan::new(effort.clamp(1, 9) as usize, points * frames);
+    let [begun, sampled, all] = plan.expected_steps(points);
+    begun + sampled + all
 }
 
 /// A race of starts with different numbers of bones, on samples of the points.
@@ -151,7 +184,9 @@ struct Race<'a> {
     limit: f64,
     told: &'a (dyn Fn(f64) + Sync),
     /// Starts that were made.
-    starts: Cell<u32>,
+    starts: Cell<usize>,
+    /// What they took, in steps of one point.
+    steps: Cell<usize>,
 }
 
 /// The bits that a start would take, and the start.
@@ -162,6 +197,14 @@ impl Race<'_> {
         CROWD * bones <= self.ground.all.points()
     }
 
+    /// The part of the search that is done where `left` steps of a point are left of the starts: the more bones
+    /// these have, the longer they take.
+    fn part(&self, left: usize) -> f64 {
+        let [_, sampled, all] = self.plan.expected_steps(self.ground.all.points());
+        let done = self.steps.get();
+        done as f64 / (done + left + sampled + all) as f64
+    }
+
     /// Makes a start, and estimates the bits of its skin. `Err`: it leaves too much or takes too many bits;
     /// how much, as a part of what prediction in time alone leaves.
     fn start(&self, bones: usize, seed: u64) -> Option<Result<Runner, f64>> {
@@ -169,7 +212,9 @@ impl Race<'_> {
         let sample = RACE.max(COMPANY * bones);
         let begun = ground.begin(bones, sample, seed, self.plan.race)?;
         self.starts.set(self.starts.get() + 1);
-        (self.told)(BEGUN * (f64::from(self.starts.get()) / (RUNS + self.plan.more as f64)).min(1.0));
+        let steps = self.plan.steps_of_start(begun.sample.len());
+        self.steps.set(self.steps.get() + steps);
+        (self.told)(self.part(steps * (RUNS + self.plan.more).saturating_sub(self.starts.get())));
         let bits = bits::of_fit(&begun.fit, &ground.space, ground.all, self.tolerance, FEWER);
         let over = bits.ratio().max(PLAIN * bits.total() / self.limit);
         Some(match over < PLAIN {
@@ -240,10 +285,11 @@ fn is_hopeless([left, ratio]: [f64; 2], [before, bones]: [usize; 2]) -> bool {
     ratio * (power * more(most, bones)).exp() > PLAIN * HOPE
 }
 
-/// Starts that are made, besides those of more effort, and what part of all work they and the others are,
-/// about.
-const RUNS: f64 = 5.0;
-const BEGUN: f64 = 0.7;
+/// Starts that are made, besides those of more effort, about.
+const RUNS: usize = 5;
+/// Steps that as much work is as the search for better bones of all points in the end: what captured bodies
+/// took.
+const FINISHED: usize = 6;
 
 /// A skin that leaves more than this part of what prediction in time leaves is none.
 const PLAIN: f64 = 0.5;
@@ -300,12 +346,15 @@ impl Ground<'_> {
         }
         let most = request.influences.clamp(1, MOST_INFLUENCES);
         let (few, stages) = (most, MOST_INFLUENCES - most);
-        let work = stages * (request.steps[1] + 2) + request.steps[2];
+        let of_sample = stages * (request.steps[1] + 2) + request.steps[2];
+        // All points are searched in the end.
+        let of_all = request.steps[3] + FINISHED;
+        let work = of_sample * wanted + of_all * points;
         for most in (few..MOST_INFLUENCES).rev() {
             fit.limit(most);
             fit.alternate(2, most)?;
             fit.steps(request.steps[1], most)?;
-            told(((MOST_INFLUENCES - most) * (request.steps[1] + 2)) as f64 / work as f64);
+            told(((MOST_INFLUENCES - most) * (request.steps[1] + 2) * wanted) as f64 / work as f64);
         }
         fit.steps(request.steps[2], most)?;
         if sample.len() < points {

@@ -274,13 +274,23 @@ impl MethodSearch<'_, '_> {
         since: Instant,
     ) -> Result<Option<u64>, Error> {
         self.soft_bytes()?;
-        let (schedule, options) = (self.schedule, self.options);
+        let (schedule, options, work) = (self.schedule, self.options, &self.found.work);
+        let divisions = divisions(!model.affine.is_empty(), options.effort);
+        // Trials of the precision are work as a whole, and parts alone take little.
+        let told = !model.affine.is_empty() && !self.found.is_for_trials();
+        if told {
+            work.trying("what bones take");
+        }
         let try_budget = |budget| {
             let made = make(model, self.frames, &self.positions, schedule, budget, options)?;
             let bytes = (made.as_ref()).map(|made| size(&*made.coder, schedule, self.sample, options));
-            Ok::<_, Error>((made, bytes.transpose()?))
+            let bytes = bytes.transpose()?;
+            if told {
+                work.coded(divisions.len());
+            }
+            Ok::<_, Error>((made, bytes))
         };
-        let (made, bytes) = best_budget(model, options.effort, try_budget)?;
+        let (made, bytes) = best_budget(divisions, try_budget)?;
         self.trials.push(Trial::new(method, from, made, bytes, since));
         Ok(bytes)
     }
@@ -302,6 +312,7 @@ impl MethodSearch<'_, '_> {
                 false
             }
             source_rig::Rig::Moves(model) => {
+                self.found.work.skins(0.0, 1);
                 self.add_model("skinned", RIG, &model, since)?;
                 true
             }
@@ -403,9 +414,15 @@ impl MethodSearch<'_, '_> {
     fn try_skins(&mut self, rig: &SourceRig, parts: AfterParts) -> Result<(), Error> {
         let asked = self.plan.asked;
         let possible = parts.left > LEFT || asked == MethodChoice::Skinned;
-        if !self.wants(MethodChoice::Skinned) || rig.moves || !possible {
+        if rig.moves {
             return Ok(());
         }
+        if !self.wants(MethodChoice::Skinned) || !possible {
+            self.found.work.skins(0.0, 0);
+            return Ok(());
+        }
+        let mixed = parts.mixed.as_ref().map(|(_, without)| self.share_of_search(without.len()));
+        self.found.work.skins(1.0 + mixed.unwrap_or(0.0), 1 + u64::from(mixed.is_some()));
         if let Some((parts, without)) = parts.mixed {
             let since = Instant::now();
             if let Some(choice) = self.find_skin(Some(&without))? {
@@ -431,6 +448,13 @@ impl MethodSearch<'_, '_> {
         Ok(())
     }
 
+    /// How much of the work that a search for bones is for all points it is for so many, about.
+    fn share_of_search(&self, points: usize) -> f64 {
+        let (all, effort) = (self.positions.held(), search_effort(self.options.effort));
+        let steps = |points| bones::expected_steps(points, all.frames(), effort) as f64;
+        steps(points) / steps(all.points())
+    }
+
     /// The best skin of some points, or of all, where one is likely enough to be sought at this effort.
     fn find_skin(&mut self, points: Option<&[u32]>) -> Result<Option<bones::Choice>, Error> {
         let (found, asked) = (self.found, self.plan.asked);
@@ -440,6 +464,9 @@ impl MethodSearch<'_, '_> {
         let hopeful = found.effort >= PATIENT && rich
             || asked == MethodChoice::Skinned
             || found.effort >= HASTY && bones::likely(some.as_ref().unwrap_or(self.positions.held()), rich);
+        if !hopeful && points.is_none() {
+            found.work.skins(0.0, 0);
+        }
         if !hopeful || found.only_tells() {
             return Ok(None);
         }
@@ -448,10 +475,15 @@ impl MethodSearch<'_, '_> {
             None => f64::INFINITY,
         };
         let of = some.as_ref().unwrap_or(self.positions.held());
-        let effort = SEARCHES[self.options.effort.clamp(1, 9) as usize - 1];
+        let effort = search_effort(self.options.effort);
         let told = |part| found.work.sought(part);
         let choose = || bones::choose(of, self.radius, INFLUENCES, effort, limit, &told);
-        Ok(found.once(effort, of.points(), choose))
+        let skin = found.once(effort, of.points(), self.share_of_search(of.points()), choose);
+        if skin.is_none() {
+            // There is nothing to code.
+            found.work.coded(1);
+        }
+        Ok(skin)
     }
 }
 
@@ -475,18 +507,30 @@ fn broken_parts(name: &str, hint: &Hint, used: bool, broken: usize) -> Option<St
     }
 }
 
-/// Codes a model with each division of the tolerance that is worth trying at this effort, and takes the one
-/// with the fewest bytes.
+fn search_effort(effort: u32) -> u32 {
+    SEARCHES[effort.clamp(1, 9) as usize - 1]
+}
+
+/// The divisions of the tolerance that are worth trying at this effort.
+fn divisions(blends: bool, effort: u32) -> &'static [[f64; 3]] {
+    match (blends, effort) {
+        (false, _) => &OF_PARTS[..],
+        (true, ..SEVERAL) => &OF_SKINS[..1],
+        _ => &OF_SKINS,
+    }
+}
+
+/// By `--effort` that of the search for bones, and the number of coders that are made of a skin, for the time
+/// left that is shown.
+pub fn expected(effort: u32) -> (u32, usize) {
+    (search_effort(effort), divisions(true, effort).len())
+}
+
+/// Codes a model with each of these divisions of the tolerance, and takes the one with the fewest bytes.
 fn best_budget<'a>(
-    model: &Model,
-    effort: u32,
+    list: &[[f64; 3]],
     mut make: impl FnMut(ErrorBudget) -> Result<Coded<'a>, Error>,
 ) -> Result<Coded<'a>, Error> {
-    let list = match (model.affine.is_empty(), effort) {
-        (true, _) => &OF_PARTS[..],
-        (false, ..SEVERAL) => &OF_SKINS[..1],
-        _ => &OF_SKINS,
-    };
     let mut best = (None, None);
     for &[rest, weights, handles] in list {
         let own = make(ErrorBudget { rest, weights, handles })?;

@@ -22,7 +22,7 @@ mod rigid;
 mod single_frame;
 mod source_rig;
 
-pub use choice::{Chosen, HASTY, choose};
+pub use choice::{Chosen, HASTY, choose, expected};
 pub use hints::names;
 pub use model::Model;
 pub use single_frame::{coded_weights, encode_single_frame};
