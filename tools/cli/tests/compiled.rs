@@ -3,6 +3,7 @@
 use std::f32::consts::TAU;
 use std::sync::Arc;
 
+use crate::cli::common::run;
 use glam::{DMat4, DVec3};
 use meshreel::{FrameDecoder, FrameKind, Limits, Reel};
 use meshreel_codec::record::{Method, Semantic, StreamRecord};
@@ -526,5 +527,21 @@ fn what_is_coarser_is_not_larger() {
         // Normals are predicted from positions: those must not be coarser than normals may be.
         let [coarse, fine] = [1.0, 0.01].map(size);
         assert!(coarse as f64 <= 1.1 * fine as f64, "{name}: {coarse} {fine}");
+    }
+}
+
+#[test]
+fn info_tells_what_each_stream_takes() {
+    let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/golden/v0");
+    for name in ["flag_fast", "flag_small", "flag_apart", "wall_fast"] {
+        let info = run(["info", "--json", &format!("{golden}/{name}.reel")]).expect(0).json();
+        let mesh = &info["meshes"][0];
+        let sizes: Vec<u64> =
+            mesh["streams"].as_array().unwrap().iter().filter_map(|s| s["frame_bytes"].as_u64()).collect();
+        let [positions, tangents] = sizes[..] else { panic!("{name}: two streams move: {sizes:?}") };
+        assert!(tangents > 1000 && positions > tangents, "{name}: {sizes:?}");
+        // What no frame changes is the rest of the mesh.
+        let all = mesh["bytes"].as_u64().unwrap();
+        assert!(positions + tangents < all, "{name}: {sizes:?} of {all}");
     }
 }

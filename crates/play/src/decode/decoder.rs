@@ -38,6 +38,8 @@ pub struct FrameDecoder {
     worlds: Vec<[[f64; 4]; 3]>,
     /// See [`FrameDecoder::mesh_bytes`].
     mesh_bytes: Vec<f64>,
+    /// See [`FrameDecoder::stream_bytes`].
+    stream_bytes: Vec<Vec<f64>>,
     /// Per unit whether `mesh_bytes` has it.
     counted: Vec<bool>,
 }
@@ -62,6 +64,7 @@ impl FrameDecoder {
             current: None,
             worlds: vec![matrix::IDENTITY; description.nodes.len()],
             mesh_bytes: vec![0.0; description.meshes.len()],
+            stream_bytes: description.meshes.iter().map(|mesh| vec![0.0; mesh.streams.len()]).collect(),
             counted: vec![false; reel.unit_count()],
         };
         decoder.place_nodes();
@@ -81,6 +84,12 @@ impl FrameDecoder {
     /// After every frame was decoded once, each counts once.
     pub fn mesh_bytes(&self) -> &[f64] {
         &self.mesh_bytes
+    }
+
+    /// The part of that which each stream of a mesh takes; of a mesh whose faces change its streams lie together,
+    /// and these are 0. Panics where there is no such mesh.
+    pub fn stream_bytes(&self, mesh: usize) -> &[f64] {
+        &self.stream_bytes[mesh]
     }
 
     /// The frame that is shown.
@@ -209,7 +218,13 @@ impl FrameDecoder {
             &mut self.worker,
             &mut self.scratch,
             &mut buffers[..count],
-            &mut |mesh, chunk, bytes| self.mesh_bytes[mesh] += bytes as f64 * packing(chunk),
+            &mut |(mesh, stream), chunk, bytes| {
+                let size = bytes as f64 * packing(chunk);
+                match stream {
+                    Some(stream) => self.stream_bytes[mesh][stream] += size,
+                    None => self.mesh_bytes[mesh] += size,
+                }
+            },
         )
     }
 }

@@ -35,8 +35,9 @@ pub(crate) struct Worker {
     pub fluid: meshreel_codec::values::changing::Work,
 }
 
-/// Called with each mesh, the chunk that it has bytes in, and how many of that, decompressed.
-pub(crate) type Meter<'a> = dyn FnMut(usize, &ChunkEntry, usize) + 'a;
+/// Called with each mesh, and with each of its streams, the chunk that it has bytes in, and how many of that,
+/// decompressed.
+pub(crate) type Meter<'a> = dyn FnMut((usize, Option<usize>), &ChunkEntry, usize) + 'a;
 
 /// A unit as it lies in the file, with the attributes behind it where they are read; the caller has compared
 /// its checksums.
@@ -128,7 +129,7 @@ pub(crate) fn decode(
     let mut next = |tier: Tier, chunk: &ChunkEntry| {
         let own = take(&mut rest, chunk.size as usize).map_err(|c| job.corrupt(0, c, ""))?;
         let raw = job.decompress(own, chunk.raw_size as usize, worker, raw)?;
-        let meter = &mut |mesh, bytes| meter(mesh, chunk, bytes);
+        let meter = &mut |of, bytes| meter(of, chunk, bytes);
         job.read(tier, raw, worker, scratch, out, meter)
     };
     next(Tier::First, reel.unit_chunk(source.unit))?;
@@ -147,7 +148,7 @@ pub(crate) fn decode_end(
 ) -> Result<(), Error> {
     let job = Job { reel, statics, unit: 0, frames: order.frames(unit), decoded: &|_| None };
     let part = Part { order, unit, ..job.whole() };
-    job.read_streams((mesh, Tier::Both), &part, &mut bytes, scratch, out)?;
+    job.read_streams((mesh, Tier::Both), &part, &mut bytes, scratch, out, &mut |_, _| {})?;
     match bytes {
         [] => Ok(()),
         _ => Err(job.corrupt(0, Corrupt("bytes left over"), "the end of a motion")),
@@ -197,7 +198,7 @@ impl<'a, 'd> Job<'a, 'd> {
         worker: &mut Worker,
         scratch: &mut [u64],
         out: &mut [&mut [u64]],
-        meter: &mut dyn FnMut(usize, usize),
+        meter: &mut dyn FnMut((usize, Option<usize>), usize),
     ) -> Result<(), Error> {
         let layout = self.reel.layout();
         let second = tier == Tier::Second;
@@ -216,7 +217,7 @@ impl<'a, 'd> Job<'a, 'd> {
                 Method::Static => {}
                 Method::Fluid if second => {}
                 Method::Soft | Method::Rigid | Method::Skinned => match self.reel.own(m) {
-                    None => self.read_streams((m, tier), &self.whole(), &mut bytes, scratch, out)?,
+                    None => self.read_streams((m, tier), &self.whole(), &mut bytes, scratch, out, meter)?,
                     Some(own) => {
                         let Some(unit) = own.unit(self.reel.order(), self.unit) else {
                             continue;
@@ -228,7 +229,7 @@ impl<'a, 'd> Job<'a, 'd> {
                             frames: own.order.frames(unit),
                             decoded: &decoded,
                         };
-                        self.read_streams((m, tier), &part, &mut bytes, scratch, out)?;
+                        self.read_streams((m, tier), &part, &mut bytes, scratch, out, meter)?;
                     }
                 },
                 Method::Fluid if mesh.codec != CODEC_CLASSIC => {
@@ -252,7 +253,7 @@ impl<'a, 'd> Job<'a, 'd> {
                     }
                 }
             }
-            meter(m, before - bytes.len());
+            meter((m, None), before - bytes.len());
         }
         if bytes.is_empty() {
             return Ok(());
@@ -293,12 +294,15 @@ impl<'a, 'd> Job<'a, 'd> {
         bytes: &mut &[u8],
         scratch: &mut [u64],
         out: &mut [&mut [u64]],
+        meter: &mut dyn FnMut((usize, Option<usize>), usize),
     ) -> Result<(), Error> {
         let record = &self.reel.description().meshes[mesh];
         for stream in 0..record.streams.len() {
             let second = record.apart && record.is_attribute(stream);
             if tier == Tier::Both || second == (tier == Tier::Second) {
+                let before = bytes.len();
                 self.read_stream((mesh, stream), part, bytes, scratch, out)?;
+                meter((mesh, Some(stream)), before - bytes.len());
             }
         }
         Ok(())

@@ -172,6 +172,9 @@ struct StreamInfo {
     bits: u8,
     word_bytes: u8,
     tolerance: f64,
+    /// Bytes in frames.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    frame_bytes: Option<u64>,
 }
 
 #[derive(Serialize)]
@@ -185,6 +188,41 @@ struct FrameInfo {
     raw_bytes: u32,
 }
 
+impl Bytes {
+    fn new(reel: &Reel) -> Bytes {
+        let of = |kinds: &[u16]| kinds.iter().map(|kind| reel.chunk_bytes(*kind)).sum::<u64>();
+        let mut out = Bytes {
+            description: of(&[kind::DESCRIPTION]),
+            connectivity: of(&[kind::CONNECTIVITY]),
+            values: of(&[kind::VALUES]),
+            frames: reel.frame_bytes() - of(&[kind::VERTEX_ATTRIBUTES]),
+            attributes: of(&[kind::VERTEX_ATTRIBUTES]),
+            clips: of(&[kind::SKELETON, kind::CLIP, kind::LAYERS, kind::TIERS]),
+            source_map: of(&[kind::SOURCE_MAP]),
+            levels: of(&[kind::LOD]),
+            hidden: of(&[kind::VISIBILITY]),
+            numbers: of(&[kind::PART_ATTRIBUTES]),
+            rigs: of(&[kind::RIGS]),
+            tables: 0,
+        };
+        let known = [
+            out.description,
+            out.connectivity,
+            out.values,
+            out.frames,
+            out.attributes,
+            out.clips,
+            out.source_map,
+            out.levels,
+            out.hidden,
+            out.numbers,
+            out.rigs,
+        ];
+        out.tables = reel.file_bytes().saturating_sub(known.iter().sum());
+        out
+    }
+}
+
 impl ReelInfo {
     fn new(reel: &Reel, wanted: Wanted) -> Result<ReelInfo, Failure> {
         let description = reel.description();
@@ -193,20 +231,9 @@ impl ReelInfo {
         let start = frames.first().map_or(0.0, |frame| frame.time);
         let file_bytes = reel.file_bytes();
         let source_map = reel.chunk_bytes(kind::SOURCE_MAP);
-        let known = [kind::DESCRIPTION, kind::CONNECTIVITY, kind::VALUES].map(|kind| reel.chunk_bytes(kind));
-        let frame_bytes = reel.frame_bytes();
-        let attribute_bytes = reel.chunk_bytes(kind::VERTEX_ATTRIBUTES);
-        let clip_bytes = [kind::SKELETON, kind::CLIP, kind::LAYERS, kind::TIERS]
-            .iter()
-            .map(|kind| reel.chunk_bytes(*kind))
-            .sum::<u64>();
-        let level_bytes = reel.chunk_bytes(kind::LOD);
-        let hidden_bytes = reel.chunk_bytes(kind::VISIBILITY);
-        let rig_bytes = reel.chunk_bytes(kind::RIGS);
-        let number_bytes = reel.chunk_bytes(kind::PART_ATTRIBUTES);
         let sizes = mesh_bytes(reel, wanted)?;
         // Reads static data: what it takes is known afterwards.
-        let meshes = mesh_infos(reel, frames.len(), sizes.as_deref())?;
+        let meshes = mesh_infos(reel, frames.len(), sizes.as_ref())?;
         Ok(ReelInfo {
             kind: "reel",
             file: reel.path().display().to_string(),
@@ -235,28 +262,15 @@ impl ReelInfo {
             source_map_bytes: source_map,
             raw_bytes: header.raw_bytes,
             ratio: ratio(header.raw_bytes, file_bytes.saturating_sub(source_map)),
-            bytes: Bytes {
-                description: known[0],
-                connectivity: known[1],
-                values: known[2],
-                frames: frame_bytes - attribute_bytes,
-                attributes: attribute_bytes,
-                clips: clip_bytes,
-                source_map,
-                levels: level_bytes,
-                hidden: hidden_bytes,
-                numbers: number_bytes,
-                rigs: rig_bytes,
-                tables: file_bytes
-                    .saturating_sub(known.iter().sum::<u64>())
-                    .saturating_sub(frame_bytes + clip_bytes + level_bytes + hidden_bytes)
-                    .saturating_sub(number_bytes + rig_bytes)
-                    .saturating_sub(source_map),
-            },
+            bytes: Bytes::new(reel),
             decoder_memory_bytes: reel.memory(),
             nodes: description.nodes.iter().map(|node| node_info(node, frames.len())).collect(),
             meshes,
-            advice: advice::of_description(description, reel.frame_count(), sizes.as_deref()),
+            advice: advice::of_description(
+                description,
+                reel.frame_count(),
+                sizes.as_ref().map(|sizes| &sizes.meshes[..]),
+            ),
             clips: super::clip::infos(reel)?,
             rigs: rigs::infos(reel)?,
             skeletons: joints::of_reel(reel)?,
@@ -432,10 +446,11 @@ impl ReelInfo {
                     stream.bits.to_string(),
                     stream.word_bytes.to_string(),
                     units::short(stream.tolerance),
+                    stream.frame_bytes.map_or("-".to_string(), units::bytes),
                 ]);
             }
         }
-        table(&["mesh and stream", "what", "kept", "bits", "word", "tolerance"], &rows)
+        table(&["mesh and stream", "what", "kept", "bits", "word", "tolerance", "in frames"], &rows)
     }
 
     fn tree(&self) -> String {
@@ -542,9 +557,16 @@ fn node_info(node: &NodeRecord, frames: usize) -> NodeInfo {
     }
 }
 
+/// What meshes take.
+struct MeshBytes {
+    meshes: Vec<u64>,
+    /// What streams take of that in frames.
+    streams: Vec<Vec<u64>>,
+}
+
 /// Bytes of each mesh but its source map: its part of the chunks and of all frames. To know the latter they
 /// have to be decoded, so a large file is only measured when `--streams` asks for it.
-fn mesh_bytes(reel: &Reel, wanted: Wanted) -> Result<Option<Vec<u64>>, Failure> {
+fn mesh_bytes(reel: &Reel, wanted: Wanted) -> Result<Option<MeshBytes>, Failure> {
     let unpacked: u64 =
         (0..reel.frame_count()).map(|frame| u64::from(reel.frame_chunk(frame).raw_size)).sum();
     if unpacked > MEASURED_BYTES && !wanted.streams {
@@ -562,17 +584,22 @@ fn mesh_bytes(reel: &Reel, wanted: Wanted) -> Result<Option<Vec<u64>>, Failure> 
         _ => 0.0,
     };
     let meshes = reel.description().meshes.iter().zip(decoder.mesh_bytes());
-    Ok(Some(
-        meshes
-            .map(|(mesh, frames)| {
-                let once = [mesh.connectivity, mesh.values, mesh.ends];
-                (frames + once.iter().map(&part).sum::<f64>()) as u64
-            })
-            .collect(),
-    ))
+    let meshes: Vec<u64> = meshes
+        .map(|(mesh, frames)| {
+            let once = [mesh.connectivity, mesh.values, mesh.ends];
+            (frames + once.iter().map(&part).sum::<f64>()) as u64
+        })
+        .collect();
+    let streams = |mesh| decoder.stream_bytes(mesh).iter().map(|size| *size as u64).collect();
+    let streams = (0..meshes.len()).map(streams).collect();
+    Ok(Some(MeshBytes { meshes, streams }))
 }
 
-fn mesh_infos(reel: &Reel, frames: usize, bytes: Option<&[u64]>) -> Result<Vec<MeshInfo>, meshreel::Error> {
+fn mesh_infos(
+    reel: &Reel,
+    frames: usize,
+    bytes: Option<&MeshBytes>,
+) -> Result<Vec<MeshInfo>, meshreel::Error> {
     let grids: Vec<Option<[u32; 2]>> =
         (0..reel.description().meshes.len()).map(|m| reel.grid(m)).collect::<Result<_, _>>()?;
     let hidden: Vec<Option<[usize; 3]>> =
@@ -587,7 +614,7 @@ fn mesh_infos(reel: &Reel, frames: usize, bytes: Option<&[u64]>) -> Result<Vec<M
     }
     let infos = reel.description().meshes.iter().enumerate().map(|(m, mesh)| MeshInfo {
         tolerance: promised[m],
-        bytes: bytes.and_then(|bytes| bytes.get(m).copied()),
+        bytes: bytes.map(|bytes| bytes.meshes[m]),
         grid: grids[m],
         heights: mesh.streams.iter().any(|s| s.coding == Coding::Heights),
         moves: mesh.moves,
@@ -614,12 +641,18 @@ fn mesh_infos(reel: &Reel, frames: usize, bytes: Option<&[u64]>) -> Result<Vec<M
         source_map: mesh.source_map.size > 0,
         levels: levels[m].clone(),
         hidden_triangles: hidden[m],
-        streams: mesh.streams.iter().map(stream_info).collect(),
+        streams: (mesh.streams.iter().enumerate())
+            .map(|(s, stream)| {
+                // Of a mesh whose faces change they lie together.
+                let own = bytes.filter(|_| stream.animated && mesh.method != Method::Fluid);
+                stream_info(stream, own.map(|bytes| bytes.streams[m][s]))
+            })
+            .collect(),
     });
     Ok(infos.collect())
 }
 
-fn stream_info(stream: &StreamRecord) -> StreamInfo {
+fn stream_info(stream: &StreamRecord, frame_bytes: Option<u64>) -> StreamInfo {
     let what = match stream.semantic {
         Semantic::Position => "positions",
         Semantic::Normal => "normals (octahedral)",
@@ -637,5 +670,6 @@ fn stream_info(stream: &StreamRecord) -> StreamInfo {
         bits: stream.bits,
         word_bytes: stream.word,
         tolerance: stream.tolerance,
+        frame_bytes,
     }
 }

@@ -6,6 +6,7 @@ use crate::document::Document;
 use eframe::egui;
 use meshreel::clip::PoseSource;
 use meshreel::kind;
+use meshreel::record::MeshRecord;
 use meshreel_compile::advice;
 use meshreel_compile::report::readable::bytes;
 
@@ -111,28 +112,23 @@ fn meshes(ui: &mut egui::Ui, document: &Document) {
     let Some(decoder) = document.decoder() else { return };
     ui.heading("Meshes");
     ui.label("of the frames that were decoded so far");
-    let names = document.reel.description().meshes.iter().map(|mesh| &mesh.path[..]);
-    let mut meshes: Vec<(f64, &str)> = decoder.mesh_bytes().iter().copied().zip(names).collect();
+    let mut meshes: Vec<(f64, usize)> = decoder.mesh_bytes().iter().copied().zip(0..).collect();
     meshes.sort_by(|a, b| b.0.total_cmp(&a.0));
-    for (size, path) in meshes.iter().take(12).filter(|(size, _)| *size > 0.0) {
-        ui.label(format!("{}  {path}", bytes(*size as u64)));
-        streams(ui, document, path);
+    for &(size, number) in meshes.iter().take(12).filter(|(size, _)| *size > 0.0) {
+        let mesh = &document.reel.description().meshes[number];
+        ui.label(format!("{}  {}", bytes(size as u64), mesh.path));
+        streams(ui, mesh, decoder.stream_bytes(number));
     }
 }
 
-/// Streams of a mesh: how they are kept and, where it was compiled just now, how much of it is positions.
-fn streams(ui: &mut egui::Ui, document: &Document, path: &str) {
-    let Some(mesh) = document.reel.description().meshes.iter().find(|mesh| mesh.path == path) else { return };
-    let reports = document.report.iter().flat_map(|report| &report.meshes);
-    if let Some(report) = reports.into_iter().find(|report| report.path == path) {
-        let others = report.bytes.saturating_sub(report.position_bytes);
-        ui.weak(format!("    positions {}, all else {}", bytes(report.position_bytes), bytes(others)));
-    }
-    for stream in &mesh.streams {
+/// Streams of a mesh: how they are kept, and what they take in these frames.
+fn streams(ui: &mut egui::Ui, mesh: &MeshRecord, sizes: &[f64]) {
+    for (stream, size) in mesh.streams.iter().zip(sizes) {
         let how = if stream.animated { "every frame" } else { "once" };
         let set = if stream.set == 0 { String::new() } else { format!(" {}", stream.set) };
         let bits = if stream.bits == 0 { String::new() } else { format!(", {} bits", stream.bits) };
-        ui.weak(format!("    {:?}{set} {how}{bits}", stream.semantic));
+        let size = if *size > 0.0 { format!("{}  ", bytes(*size as u64)) } else { String::new() };
+        ui.weak(format!("    {size}{:?}{set} {how}{bits}", stream.semantic));
     }
 }
 
