@@ -9,7 +9,7 @@ use crate::stream::crew::Crew;
 use crate::stream::heap::Heap;
 use crate::stream::ids::{FileId, InstanceId};
 use crate::stream::io::{Positioned, Positioning, Source, Token};
-use crate::stream::load::{Inbox, Load, Opened};
+use crate::stream::load::{Again, Inbox, Load, Mode, Opened, open_here};
 use crate::stream::loaded::Loaded;
 use crate::stream::options::Options;
 use crate::stream::residency::{Horizons, Stream};
@@ -129,6 +129,7 @@ pub struct Player {
     loads: Crew<Load>,
     threads: Option<Arc<Threads>>,
     inbox: Inbox,
+    again: Again,
     arrived: Vec<((u32, u32), Opened)>,
     closing: Arc<AtomicBool>,
     library: Arc<Library>,
@@ -192,6 +193,7 @@ impl Player {
             loads,
             threads,
             inbox: Inbox::default(),
+            again: Again::default(),
             arrived: Vec::new(),
             closing: Arc::new(AtomicBool::new(false)),
             library: Arc::default(),
@@ -251,6 +253,8 @@ impl Player {
     fn load(&mut self, number: usize) {
         let file = &mut self.files[number];
         file.state = FileState::Loading;
+        let asks = || Mode::AsksAgain(self.again.clone(), None);
+        let mode = if self.options.threads > 0 { Mode::Waits } else { asks() };
         let load = Load {
             file: number as u32,
             generation: file.generation,
@@ -260,6 +264,7 @@ impl Player {
             closing: self.closing.clone(),
             library: self.library.clone(),
             inbox: self.inbox.clone(),
+            mode,
         };
         self.loads.push(0, load);
     }
@@ -425,7 +430,7 @@ impl Player {
     }
 
     fn take_opened(&mut self) {
-        self.loads.run_all();
+        open_here(&self.loads, &self.again);
         {
             let mut inbox = self.inbox.lock().unwrap_or_else(PoisonError::into_inner);
             std::mem::swap(&mut *inbox, &mut self.arrived);

@@ -46,12 +46,10 @@ mod avx2;
 mod avx512;
 mod bundle;
 mod first;
-#[cfg(target_arch = "x86_64")]
+mod narrow;
 mod plan;
-#[cfg(target_arch = "x86_64")]
 mod tokens;
 mod unit;
-#[cfg(target_arch = "x86_64")]
 mod wide;
 
 use crate::Corrupt;
@@ -68,6 +66,8 @@ pub use crate::mesh::blocks::scratch_len;
 pub(crate) use first::grid;
 pub(in crate::mesh) use first::{FIT_SHIFT, SET_SHIFT, WIDE, positions, ring_context, ring_mean, solve};
 pub use first::{First, Static, is_wide, still};
+pub(in crate::mesh) use narrow::Rows;
+pub(in crate::mesh) use tokens::narrow::vector;
 pub(in crate::mesh) use unit::{FIRST_RHO, MAX_COEFFICIENT, MAX_LEVELS, ORDER, add};
 pub use unit::{Head, Vector};
 
@@ -92,7 +92,6 @@ pub trait Width: FixedPoint {
 }
 
 impl Width for i16 {
-    #[cfg(target_arch = "x86_64")]
     fn decode_bundle(
         isa: Isa,
         s: &Static,
@@ -103,6 +102,8 @@ impl Width for i16 {
     ) {
         let source = &mut body.source;
         let done = match (isa, &s.plan) {
+            (Isa::Narrow(isa), Some(plan)) => narrow::decode(isa, plan, s, bundle, source, out, scratch),
+            #[cfg(target_arch = "x86_64")]
             (Isa::Avx2(isa), Some(plan)) => {
                 isa.avx512().is_some_and(|isa| avx512::decode(isa, plan, s, bundle, source, out, scratch))
                     || avx2::decode(isa, plan, s, bundle, source, out, scratch)
@@ -116,7 +117,6 @@ impl Width for i16 {
 }
 
 impl Width for i32 {
-    #[cfg(target_arch = "x86_64")]
     fn decode_bundle(
         isa: Isa,
         s: &Static,
@@ -126,6 +126,8 @@ impl Width for i32 {
         scratch: &mut [Vector<i32>],
     ) {
         match isa {
+            Isa::Narrow(isa) => wide::narrow::decode(isa, s, bundle, body, out, scratch),
+            #[cfg(target_arch = "x86_64")]
             Isa::Avx2(isa) => match isa.avx512() {
                 Some(isa) => wide::avx512::decode(isa, s, bundle, body, out, scratch),
                 None => wide::avx2::decode(isa, s, bundle, body, out, scratch),

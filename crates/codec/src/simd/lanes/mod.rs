@@ -14,6 +14,7 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 mod block;
+mod narrow;
 mod portable;
 mod traits;
 
@@ -28,6 +29,7 @@ pub(crate) fn run(isa: Isa, task: impl Task) {
     match isa {
         #[cfg(target_arch = "x86_64")]
         Isa::Avx2(avx2) => avx2::run(avx2, task),
+        Isa::Narrow(narrow) => narrow::run(narrow, task),
         _ => task.run::<Portable>(),
     }
 }
@@ -40,6 +42,7 @@ pub(crate) fn run_blocks(isa: Isa, task: impl BlockTask) {
             Some(avx512) => avx512::run(avx512, task),
             None => avx2::run_blocks(avx2, task),
         },
+        Isa::Narrow(narrow) => narrow::run_blocks(narrow, task),
         _ => task.run::<Portable>(),
     }
 }
