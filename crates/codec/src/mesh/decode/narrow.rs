@@ -92,6 +92,9 @@ impl Task for Kernel<'_, '_, '_> {
 /// ρ of a level: four times that of each frame, and whether all are 1.
 struct Rho([i32; BUNDLE], bool);
 
+/// What the last block has of the references and of its frame, where it is not whole.
+type Ends = [[Vector<i16>; BLOCK]; REFERENCES + 1];
+
 /// Predicted vectors of a block: by frame, two vertices each.
 type Predicted<Q> = [[Q; ROWS]; BUNDLE];
 
@@ -99,6 +102,8 @@ impl Kernel<'_, '_, '_> {
     /// With `PAIRS` pairs of frames side by side.
     #[inline(always)]
     fn levels<Q: Quad, const PAIRS: usize>(&mut self, input: &mut Input) {
+        let mut ends = [[[0; 4]; BLOCK]; REFERENCES + 1];
+        let mut predicted = [[Q::splat32(0); ROWS]; BUNDLE];
         for level in 0..self.s.hierarchy.levels() {
             let range = self.s.hierarchy.level(level);
             let mut rho = Rho([16; BUNDLE], true);
@@ -107,13 +112,13 @@ impl Kernel<'_, '_, '_> {
             }
             rho.1 = rho.0 == [16; BUNDLE];
             for vertices in blocks::blocks(range.clone()) {
-                let mut predicted = [[Q::splat32(0); ROWS]; BUNDLE];
-                if level > 0 {
-                    self.predict::<Q, PAIRS>(vertices.start, &rho, &mut predicted);
+                match level {
+                    0 => predicted = [[Q::splat32(0); ROWS]; BUNDLE],
+                    _ => self.predict::<Q, PAIRS>(vertices.start, &rho, &mut predicted),
                 }
                 let block = Block { start: vertices.start, count: vertices.len(), root: level == 0 };
                 for f in 0..self.out.len() {
-                    self.finish(f, &block, input, &mut predicted[f]);
+                    self.finish(f, &block, input, &mut predicted[f], &mut ends);
                 }
                 self.keep::<Q, PAIRS>(vertices.start, &predicted);
             }
@@ -160,10 +165,16 @@ impl Kernel<'_, '_, '_> {
 
     /// Adds residuals and the temporal prediction: from `predicted` becomes the innovation.
     #[inline(always)]
-    fn finish<Q: Quad>(&mut self, f: usize, block: &Block, input: &mut Input, p: &mut [Q; ROWS]) {
+    fn finish<Q: Quad>(
+        &mut self,
+        f: usize,
+        block: &Block,
+        input: &mut Input,
+        p: &mut [Q; ROWS],
+        ends: &mut Ends,
+    ) {
         let (done, rest) = self.out.split_at_mut(f);
-        let mut ends = [[[0; 4]; BLOCK]; REFERENCES];
-        let [e0, e1, e2, e3] = &mut ends;
+        let [e0, e1, e2, e3, own] = &mut *ends;
         let given = |k: usize| match self.bundle.references[f][k] {
             Reference::Known(frame) => &frame[block.start..],
             Reference::Inside(frame) => &done[frame][block.start..],
@@ -173,17 +184,26 @@ impl Kernel<'_, '_, '_> {
         let residual = match input {
             Input::Zero => None,
             Input::Packed(fields) => fields.block::<Q>(block.count),
-            Input::Tokens(stream) => self.s.tables.ready().map(|ready| {
-                let contexts = contexts(block.root, references, p);
-                let directory = &ready.contexts.directory[layer];
-                stream.block(&ready.slots, directory, &contexts, block.count)
-            }),
+            // Closures would not be compiled for the machine.
+            Input::Tokens(stream) => match self.s.tables.ready() {
+                Some(ready) => {
+                    let contexts = contexts(block.root, references, p);
+                    let directory = &ready.contexts.directory[layer];
+                    Some(stream.block(&ready.slots, directory, &contexts, block.count))
+                }
+                None => None,
+            },
         };
         let axes = Q::load16(&AXES);
         let step = self.s.grid.steps[layer] as i16;
         let step = Q::load16(&[step, step, step, 1, step, step, step, 1]);
         let weights = Q::weights(self.bundle.heads[f].coefficients);
-        let mut decoded = [[0; 8]; ROWS];
+        let out = &mut rest[0][block.start..];
+        let left = out.len();
+        let to: &mut Rows = bytemuck::cast_mut(match out.first_chunk_mut() {
+            Some(all) => all,
+            None => &mut *own,
+        });
         for i in 0..ROWS {
             p[i] = Q::and(p[i], axes);
             if let Some(r) = &residual {
@@ -191,11 +211,11 @@ impl Kernel<'_, '_, '_> {
             }
             let load = |k: usize| Q::load16(&references[k][i]);
             let t = Q::rounded::<8>(Q::weighted([load(0), load(1), load(2), load(3)], weights));
-            Q::store16(Q::add16(Q::and(t, axes), p[i]), &mut decoded[i]);
+            Q::store16(Q::add16(Q::and(t, axes), p[i]), &mut to[i]);
         }
-        let to = &mut rest[0][block.start..];
-        let own = to.len().min(BLOCK);
-        to[..own].copy_from_slice(&bytemuck::cast_ref::<Rows, [Vector<i16>; BLOCK]>(&decoded)[..own]);
+        if left < BLOCK {
+            rest[0][block.start..].copy_from_slice(&own[..left]);
+        }
     }
 
     /// Innovations side by side.

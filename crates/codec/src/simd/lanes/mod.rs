@@ -49,6 +49,7 @@ pub(crate) fn run_blocks(isa: Isa, task: impl BlockTask) {
 
 /// Asks for `bytes` to be brought into the caches, where the machine can be asked.
 #[inline(always)]
+#[cfg_attr(not(target_arch = "x86_64"), allow(unused_variables))]
 pub(crate) fn fetch(isa: Isa, bytes: &[u8]) {
     match isa {
         #[cfg(target_arch = "x86_64")]

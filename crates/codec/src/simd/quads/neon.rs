@@ -18,45 +18,30 @@ pub(super) struct Neon(int32x4_t);
 #[derive(Clone, Copy)]
 pub(super) struct Double(float64x2_t);
 
-#[inline(always)]
-fn of16(v: int16x8_t) -> Neon {
-    Neon(vreinterpretq_s32_s16(v))
+/// The same bits as a register of another kind.
+macro_rules! casts {
+    ($($name:ident($from:ty) -> $to:ty { $v:ident => $body:expr })*) => {$(
+        #[inline(always)]
+        fn $name($v: $from) -> $to {
+            // SAFETY: every machine of this kind has NEON.
+            unsafe { $body }
+        }
+    )*};
 }
-#[inline(always)]
-fn to16(v: Neon) -> int16x8_t {
-    vreinterpretq_s16_s32(v.0)
-}
-#[inline(always)]
-fn of64(v: int64x2_t) -> Neon {
-    Neon(vreinterpretq_s32_s64(v))
-}
-#[inline(always)]
-fn to64(v: Neon) -> int64x2_t {
-    vreinterpretq_s64_s32(v.0)
-}
-#[inline(always)]
-fn of8(v: uint8x16_t) -> Neon {
-    Neon(vreinterpretq_s32_u8(v))
-}
-#[inline(always)]
-fn to8(v: Neon) -> uint8x16_t {
-    vreinterpretq_u8_s32(v.0)
-}
-#[inline(always)]
-fn of_u32(v: uint32x4_t) -> Neon {
-    Neon(vreinterpretq_s32_u32(v))
-}
-#[inline(always)]
-fn to_u32(v: Neon) -> uint32x4_t {
-    vreinterpretq_u32_s32(v.0)
-}
-#[inline(always)]
-fn of_f(v: float32x4_t) -> Neon {
-    Neon(vreinterpretq_s32_f32(v))
-}
-#[inline(always)]
-fn to_f(v: Neon) -> float32x4_t {
-    vreinterpretq_f32_s32(v.0)
+casts! {
+    of16(int16x8_t) -> Neon { v => Neon(vreinterpretq_s32_s16(v)) }
+    to16(Neon) -> int16x8_t { v => vreinterpretq_s16_s32(v.0) }
+    of64(int64x2_t) -> Neon { v => Neon(vreinterpretq_s32_s64(v)) }
+    to64(Neon) -> int64x2_t { v => vreinterpretq_s64_s32(v.0) }
+    of8(uint8x16_t) -> Neon { v => Neon(vreinterpretq_s32_u8(v)) }
+    to8(Neon) -> uint8x16_t { v => vreinterpretq_u8_s32(v.0) }
+    of_u32(uint32x4_t) -> Neon { v => Neon(vreinterpretq_s32_u32(v)) }
+    to_u32(Neon) -> uint32x4_t { v => vreinterpretq_u32_s32(v.0) }
+    of_f(float32x4_t) -> Neon { v => Neon(vreinterpretq_s32_f32(v)) }
+    to_f(Neon) -> float32x4_t { v => vreinterpretq_f32_s32(v.0) }
+    bits(Double) -> uint64x2_t { v => vreinterpretq_u64_f64(v.0) }
+    of_bits(uint64x2_t) -> Double { v => Double(vreinterpretq_f64_u64(v)) }
+    high_halves(int32x2_t) -> int64x2_t { v => vshlq_n_s64::<32>(vmovl_s32(v)) }
 }
 
 macro_rules! operations {
@@ -65,8 +50,7 @@ macro_rules! operations {
         fn $name($($arg: $t),*) $(-> $out)? {
             // SAFETY: every machine of this kind has NEON; loads and stores go through references to all that they
             // touch.
-            #[allow(unused_unsafe)]
-            unsafe { $($body)* }
+                unsafe { $($body)* }
         }
     )*};
 }
@@ -166,55 +150,29 @@ impl Quad for Neon {
     #[inline(always)]
     fn rounded<const BITS: i32>(sums: [Self; 2]) -> Self {
         // SAFETY: every machine of this kind has NEON.
-        #[allow(unused_unsafe)]
-        unsafe {
-            of16(vrshrn_high_n_s32::<BITS>(vrshrn_n_s32::<BITS>(sums[0].0), sums[1].0))
-        }
+        unsafe { of16(vrshrn_high_n_s32::<BITS>(vrshrn_n_s32::<BITS>(sums[0].0), sums[1].0)) }
     }
     #[inline(always)]
     fn rounded64<const BITS: i32>(sums: [Self; 2]) -> Self {
         // SAFETY: every machine of this kind has NEON.
-        #[allow(unused_unsafe)]
-        unsafe {
-            Neon(vrshrn_high_n_s64::<BITS>(vrshrn_n_s64::<BITS>(to64(sums[0])), to64(sums[1])))
-        }
+        unsafe { Neon(vrshrn_high_n_s64::<BITS>(vrshrn_n_s64::<BITS>(to64(sums[0])), to64(sums[1]))) }
     }
     #[inline(always)]
     fn scaled64(sums: [Self; 2], rho: Self) -> Self {
         // SAFETY: every machine of this kind has NEON.
-        #[allow(unused_unsafe)]
         unsafe {
             // `sum >> 6` has up to 47 bits: its low half and its high half are scaled apart.
             let scaled = |sum: int64x2_t, rho: int32x2_t| {
                 let sum = vshrq_n_s64::<6>(sum);
                 let low = vmull_u32(vreinterpret_u32_s32(vmovn_s64(sum)), vreinterpret_u32_s32(rho));
                 let high = vmul_s32(vshrn_n_s64::<32>(sum), rho);
-                vaddq_s64(vreinterpretq_s64_u64(low), vshll_n_s32_32(high))
+                vaddq_s64(vreinterpretq_s64_u64(low), high_halves(high))
             };
             let low = scaled(to64(sums[0]), vget_low_s32(rho.0));
             let high = scaled(to64(sums[1]), vget_high_s32(rho.0));
             Neon(vrshrn_high_n_s64::<10>(vrshrn_n_s64::<10>(low), high))
         }
     }
-}
-
-/// High halves.
-#[inline(always)]
-fn vshll_n_s32_32(high: int32x2_t) -> int64x2_t {
-    // SAFETY: every machine of this kind has NEON.
-    #[allow(unused_unsafe)]
-    unsafe {
-        vshlq_n_s64::<32>(vmovl_s32(high))
-    }
-}
-
-#[inline(always)]
-fn bits(v: Double) -> uint64x2_t {
-    vreinterpretq_u64_f64(v.0)
-}
-#[inline(always)]
-fn of_bits(v: uint64x2_t) -> Double {
-    Double(vreinterpretq_f64_u64(v))
 }
 
 impl Pair for Double {
