@@ -108,12 +108,14 @@ example=(--locked --release -p meshreel-runtime-test --example figures)
 # Fields of what the example prints: `field POSITIONS-OR-NORMALS OFFSET` of standard input.
 field() { awk -v name="$1" -v off="$2" '{ for (i = 1; i <= NF; i++) if ($i == name) print $(i + off) }'; }
 table() {
-    local files=("$@") file what native wasm_speed
+    local files=("$@") file what native page wasm_speed plain
     step "MB/s of f32 positions: AVX2, WebAssembly, WebAssembly without registers"
     for file in "${files[@]}"; do
-        native=$(MESHREEL_AVX2=1 "$target/native/release/examples/figures" "$file")
-        wasm_speed=$(node --no-warnings tests/portable/wasi.mjs "$target/wasm/$wasi/release/examples/figures.wasm" "$file")
-        plain=$(MESHREEL_SCALAR=1 node --no-warnings tests/portable/wasi.mjs "$target/wasm/$wasi/release/examples/figures.wasm" "$file")
+        # Many turns: Node compiles what is used often, and takes its time.
+        native=$(MESHREEL_AVX2=1 "$target/native/release/examples/figures" --repeat 60 "$file")
+        page=(node --no-warnings tests/portable/wasi.mjs "$target/wasm/$wasi/release/examples/figures.wasm" --repeat 60)
+        wasm_speed=$("${page[@]}" "$file")
+        plain=$(MESHREEL_SCALAR=1 "${page[@]}" "$file")
         for what in positions normals; do
             [ -n "$(field $what 1 <<<"$native")" ] || continue
             if [ "$(field $what 2 <<<"$native")" != "$(field $what 2 <<<"$wasm_speed")" ]; then
