@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Drives the viewer without a display: a window under Xvfb, in which a file is opened, scrubbed, looked at in other ways and
-# picked, and pictures without a window. Needs xvfb, xdotool and imagemagick beside a Vulkan driver.
+# picked, files are dropped, a clip is taken apart, and pictures without a window. Needs xvfb, xdotool and imagemagick
+# beside a Vulkan driver; files are dropped where python3-xlib is there. tests/viewer_methods.sh compares pictures.
 #   VIEWER=PROGRAM tests/viewer.sh     a viewer that is built already
 #   SHOTS=FOLDER tests/viewer.sh       keeps what was seen
 set -euo pipefail
@@ -26,7 +27,7 @@ fail() {
     echo "failed: $1 (pictures in $shots)" >&2
     exit 1
 }
-# differs A B PIXELS: whether more than so many pixels are not the same.
+# differs A B PIXELS: whether more than so many pixels are not the same; times that are shown make a few hundred.
 differs() { [ "$(compare -metric AE "$shots/$1.png" "$shots/$2.png" null: 2>&1 | cut -d. -f1 | cut -d' ' -f1)" -gt "$3" ]; }
 shot() {
     sleep 0.8
@@ -50,22 +51,51 @@ code=0
 if "$VIEWER" "$shots/wall.png" --screenshot "$shots/no.png" 2>"$shots/no.txt"; then fail "a picture was opened"; fi
 [ "$(wc -l <"$shots/no.txt")" = 1 ] || fail "an error is not one line: $(cat "$shots/no.txt")"
 
+clip=testdata/golden/clips/layers.reel
+"$VIEWER" "$clip" --screenshot "$shots/clip.png" --frame 40 --size 640x400
+"$VIEWER" "$clip" --screenshot "$shots/clip_rest.png" --frame 40 --size 640x400 --tiers 0,0
+"$VIEWER" "$clip" --screenshot "$shots/clip_run.png" --frame 40 --size 640x400 --clip run
+differs clip clip_rest 100 || fail "layers that are not played change nothing"
+differs clip clip_run 100 || fail "another clip is the same"
+code=0
+"$VIEWER" "$clip" --screenshot "$shots/no.png" --joint nobody 2>/dev/null || code=$?
+[ "$code" = 2 ] || fail "a joint that is not there gives the exit code $code"
+code=0
+WGPU_BACKEND=vulkan VK_DRIVER_FILES=/none VK_ICD_FILENAMES=/none "$VIEWER" "$clip" --screenshot "$shots/no.png" \
+    2>"$shots/no.txt" || code=$?
+[ "$code" = 1 ] && grep -q "install" "$shots/no.txt" && [ "$(wc -l <"$shots/no.txt")" = 1 ] ||
+    fail "without an adapter it says: $(cat "$shots/no.txt")"
+
 echo "-- a window"
-"$VIEWER" "$golden/flag_small.reel" "$golden/wall_fast.reel" 2>"$shots/window.txt" &
-window=$!
+window=
 trap 'kill $window 2>/dev/null || true' EXIT
-for _ in $(seq 50); do
-    id=$(xdotool search --name '^meshreel$' 2>/dev/null | head -1 || true)
-    [ -n "$id" ] && break
-    sleep 0.2
-done
-[ -n "$id" ] || fail "no window: $(cat "$shots/window.txt")"
-sleep 2
-xdotool windowfocus "$id" mousemove 640 400
+# begin ARGUMENTS: opens a window, once those before it are gone.
+begin() {
+    if [ -n "$window" ]; then
+        kill $window 2>/dev/null || true
+        wait $window 2>/dev/null || true
+    fi
+    "$VIEWER" "$@" 2>"$shots/window.txt" &
+    window=$!
+    local seen=
+    for _ in $(seq 150); do
+        id=$(xdotool search --onlyvisible --name '^meshreel$' 2>/dev/null | head -1 || true)
+        # A window that is not drawn yet takes no keys.
+        if [ -n "$id" ] && xdotool windowfocus "$id" mousemove 640 400 2>/dev/null; then
+            seen=1
+            break
+        fi
+        sleep 0.2
+    done
+    [ -n "$seen" ] || fail "no window: $(cat "$shots/window.txt")"
+    sleep 2
+}
+alive() { kill -0 $window 2>/dev/null || fail "the window is gone: $(cat "$shots/window.txt")"; }
+begin "$golden/flag_small.reel" "$golden/wall_fast.reel"
 xdotool key space key Home
 shot start
 shot start_again
-differs start start_again 200 && fail "a paused window changes"
+differs start start_again 1000 && fail "a paused window changes"
 for _ in 1 2 3 4 5 6 7 8; do xdotool key Right; done
 shot scrubbed
 differs start scrubbed 300 || fail "keys do not scrub"
@@ -93,5 +123,67 @@ xdotool mousemove 1130 60 click 1
 sleep 1
 shot streamed
 differs decoded streamed 1000 || fail "no player streams"
-kill -0 $window || fail "the window is gone: $(cat "$shots/window.txt")"
+alive
+
+echo "-- its size, what is dropped on it"
+begin "$golden/flag_small.reel"
+xdotool key space key Home
+shot large
+xdotool windowsize "$id" 760 500
+shot small
+xdotool windowsize "$id" 1280 800
+shot large_again
+differs large small 5000 || fail "another size of the window is the same"
+differs large large_again 1000 && fail "its first size does not look as before"
+alive
+head -c 5000 "$golden/wall_fast.reel" >"$shots/broken.reel"
+python=
+for one in python3 /usr/bin/python3; do
+    [ -z "$python" ] && "$one" -c "import Xlib" 2>/dev/null && python=$one
+done
+if [ -n "$python" ]; then
+    "$python" tests/drop_files.py "$id" 640 400 "$golden/wall_fast.reel" "$golden/snake_small.reel"
+    sleep 1
+    shot dropped
+    differs large_again dropped 2000 || fail "dropped files are not shown"
+    "$python" tests/drop_files.py "$id" 640 400 "$shots/broken.reel"
+    sleep 1
+    shot broken
+    alive
+else
+    echo "python3-xlib is missing: nothing is dropped"
+fi
+
+echo "-- a file that is broken, from the start"
+begin "$shots/broken.reel"
+shot broken_first
+alive
+
+echo "-- a clip"
+begin "$clip" --joint arm
+xdotool key space key Home
+shot curves
+xdotool key n
+shot names
+differs curves names 100 || fail "no names of joints"
+xdotool key b
+shot no_bones
+differs names no_bones 300 || fail "bones are always there"
+xdotool key b key Escape
+shot no_curves
+differs names no_curves 5000 || fail "curves do not go away"
+alive
+begin "$clip" --joint arm --tiers 1,0
+xdotool key space key Home
+shot one_tier
+differs curves one_tier 500 || fail "tiers that are not there change nothing"
+alive
+
+echo "-- what takes the bytes, and the source beside it"
+begin testdata/inputs/d_snake_skinned.abc --panel bytes
+shot bytes
+alive
+begin testdata/inputs/a_flag_wind.abc --look error
+shot error_window
+alive
 echo "all of it works"

@@ -2,7 +2,7 @@
 //! time of the passes beside a copy of as many bytes on the same card.
 
 use anyhow::{Context, anyhow};
-use meshreel::{FrameDecoder, FrameView, Limits, Pace, Reel};
+use meshreel::{Command, FrameDecoder, FrameView, Limits, Options, Pace, Player, Reel};
 use meshreel_gpu::VertexLayout;
 use meshreel_gpu::wgpu::{Budget, Decoded, GpuReel, Output, Shaders};
 use std::path::PathBuf;
@@ -36,6 +36,11 @@ struct Cost {
     /// Of `update` of a picture whose frames are there, and of one that brings a new frame.
     update: f64,
     update_new: f64,
+    /// All of the CPU's time for a frame that is played, reading and checking included: where the CPU decodes points,
+    /// and where the card does (of meshes of the preset fast; what goes up then).
+    played: f64,
+    played_units: f64,
+    unit_bytes: u64,
     /// Of the passes of a picture.
     passes: f64,
     /// Of a copy of the bytes that the passes must read and write.
@@ -160,8 +165,19 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
             if card.tick.is_some() { ", by its clock" } else { ", until done" }
         );
         println!(
-            "{:<32} {:>9} {:>10} {:>10} {:>6} {:>9} {:>9} {:>9} {:>9}",
-            "file", "vertices", "raw B", "up B", "passes", "update", "with new", "time", "× copy"
+            "{:<32} {:>9} {:>10} {:>10} {:>10} {:>6} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}",
+            "file",
+            "vertices",
+            "raw B",
+            "up B",
+            "units B",
+            "passes",
+            "update",
+            "with new",
+            "played",
+            "units",
+            "time",
+            "× copy"
         );
     }
     for file in &arguments.files {
@@ -169,14 +185,17 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
             .with_context(|| file.display().to_string())?;
         if !arguments.json {
             println!(
-                "{:<32} {:>9} {:>10} {:>10} {:>6} {:>9.1} {:>9.1} {:>9.1} {:>9.2}",
+                "{:<32} {:>9} {:>10} {:>10} {:>10} {:>6} {:>9.1} {:>9.1} {:>9.1} {:>9.1} {:>9.1} {:>9.2}",
                 cost.file,
                 cost.vertices,
                 cost.raw_bytes,
                 cost.slot_bytes,
+                cost.unit_bytes,
                 cost.dispatches,
                 cost.update,
                 cost.update_new,
+                cost.played,
+                cost.played_units,
                 cost.passes,
                 cost.passes / cost.copy
             );
@@ -188,6 +207,57 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
         println!("{found}");
     }
     Ok(true)
+}
+
+/// Microseconds of the CPU that a frame takes which a player streams, decodes or only checks, and sends up; and bytes
+/// that go up for it. The first time that all frames are played, after the file was opened.
+fn played(
+    card: &Card,
+    shaders: &mut Shaders,
+    file: &std::path::Path,
+    frames: usize,
+    points: bool,
+) -> anyhow::Result<(f64, u64)> {
+    let limits = Limits { points, poses: false, ..Limits::default() };
+    let heap = 2 << 30;
+    let mut player =
+        Player::new(Options { heap, resident: 0, threads: 0, read_threads: 0, limits, ..Options::default() });
+    let id = player.open(file);
+    let instance = player.instance(id).context("it is not open")?;
+    player.tick(0.0);
+    player.command(instance, Command::Play);
+    let step = match player.reel(id) {
+        Some(reel) if frames > 1 => (reel.time(frames - 1) - reel.time(0)) / (frames - 1) as f64,
+        _ => 0.04,
+    };
+    let mut on_card = None;
+    let (mut time, mut bytes) = (0.0, 0);
+    for _ in 0..frames {
+        let since = Instant::now();
+        player.tick(step);
+        time += since.elapsed().as_secs_f64();
+        let Some(shown) = player.frame(instance) else { continue };
+        let (gpu, output): &mut (GpuReel, Output) = match &mut on_card {
+            Some(made) => made,
+            none => {
+                let budget = Budget { ring: 2 << 30, ..Budget::default() };
+                let layout = VertexLayout::default();
+                let gpu = GpuReel::new((&card.device, &card.queue), shaders, &shown, layout, budget)?;
+                let output = gpu.output(&card.device, shaders);
+                none.insert((gpu, output))
+            }
+        };
+        let mut encoder = card.device.create_command_encoder(&Default::default());
+        let since = Instant::now();
+        let both = (&card.device, &card.queue);
+        let done = gpu.decode(both, shaders, &mut encoder, (&player, instance), 0)?;
+        let shows = gpu.update(shaders, &card.queue, &mut encoder, &mut [(&mut *output, &shown)])?;
+        time += since.elapsed().as_secs_f64();
+        card.queue.submit([encoder.finish()]);
+        card.device.poll(wgpu::PollType::wait_indefinitely())?;
+        bytes += done.bytes + shows.bytes;
+    }
+    Ok((time * 1e6 / frames as f64, bytes / frames as u64))
 }
 
 fn cost(
@@ -239,6 +309,8 @@ fn cost(
             passes.push(time);
         }
     }
+    let [(played, _), (played_units, unit_bytes)] =
+        [played(card, shaders, file, frames, true)?, played(card, shaders, file, frames, false)?];
     let sizes = gpu.sizes();
     let description = reel.description();
     let vertices: usize = description.meshes.iter().map(|mesh| mesh.vertices as usize).sum();
@@ -256,6 +328,9 @@ fn cost(
         dispatches,
         update: median(&mut updates),
         update_new: median(&mut new),
+        played,
+        played_units,
+        unit_bytes,
         passes: median(&mut passes),
         copy: (2 * sizes.slot + sizes.fixed + sizes.vertices) as f64 / speed,
     })

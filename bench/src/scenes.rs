@@ -18,6 +18,9 @@ pub struct Arguments {
     /// Only this: so many tetrahedra that fly apart, parts for a graphics card.
     #[arg(long, value_name = "COUNT")]
     tetrahedra: Option<usize>,
+    /// Only this: a grid of about so many points in waves.
+    #[arg(long, value_name = "POINTS", conflicts_with = "tetrahedra")]
+    grid: Option<usize>,
 }
 
 /// A mesh of quads, and what moves it.
@@ -56,6 +59,11 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
         write(folder, "tetrahedra", &mesh, &frames)?;
         return Ok(true);
     }
+    if let Some(points) = arguments.grid {
+        let (mesh, frames) = grid(&mut dice, points);
+        write(folder, "grid", &mesh, &frames)?;
+        return Ok(true);
+    }
     for (name, shared) in [("fracture", false), ("welded", true)] {
         let (mesh, frames) = fracture(&mut dice, shared);
         write(folder, name, &mesh, &frames)?;
@@ -66,6 +74,36 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     write(folder, "octopus", &mesh, &frames)?;
     liquid(&folder.join("liquid"), &mut dice)?;
     Ok(true)
+}
+
+/// A cloth of two metres in waves of several lengths that run across it, 24 frames.
+fn grid(dice: &mut Dice, points: usize) -> (Mesh, Vec<Vec<DVec3>>) {
+    let side = (points as f64).sqrt().round().max(2.0) as usize;
+    let place = |i: usize| DVec3::new((i % side) as f64, 0.0, (i / side) as f64) * (2.0 / (side - 1) as f64);
+    let mut mesh = Mesh { points: (0..side * side).map(place).collect(), faces: Vec::new() };
+    for row in 0..side - 1 {
+        let first = row * side..(row + 1) * side - 1;
+        mesh.faces.extend(first.map(|a| vec![a, a + 1, a + side + 1, a + side]));
+    }
+    let waves: Vec<(DVec3, f64, f64)> = (0..12)
+        .map(|k| {
+            let length = 2.0 * 0.7f64.powi(k);
+            let way = DVec3::new(dice.roll() - 0.5, 0.0, dice.roll() - 0.5).normalize();
+            (way * (std::f64::consts::TAU / length), 0.04 * length, dice.roll() * std::f64::consts::TAU)
+        })
+        .collect();
+    let moved = |frame: usize| {
+        let time = frame as f64 / 24.0;
+        let point = |at: &DVec3| {
+            waves.iter().fold(*at, |sum, (way, size, phase)| {
+                let angle = way.dot(*at) - 3.0 * way.length().sqrt() * time + phase;
+                sum + DVec3::Y * (size * angle.sin()) + way.normalize() * (0.5 * size * angle.cos())
+            })
+        };
+        mesh.points.iter().map(point).collect()
+    };
+    let frames = (0..24).map(moved).collect();
+    (mesh, frames)
 }
 
 fn write(folder: &Path, name: &str, mesh: &Mesh, frames: &[Vec<DVec3>]) -> anyhow::Result<()> {

@@ -12,12 +12,15 @@ use meshreel::clip::{
 use meshreel::packed::{PackedRig, PackedSequence};
 use meshreel::record::Semantic;
 use meshreel::{
-    Attribute, Command, DecodedFrame, Format, FrameDecoder, FrameView, Job, Limits, MeshView, Options, Pace,
-    Player, Pool, Read, Reel, Repeat, Shown, Source, Statistics, Token, Transform, VertexChannel,
+    Attribute, Command, DecodedFrame, FileId, Format, FrameDecoder, FrameView, Job, Limits, MeshView,
+    Options, Pace, Player, Pool, Read, Reel, Repeat, Shown, Source, Statistics, Token, Transform,
+    VertexChannel,
 };
 use meshreel_check::extract::{As, to_scene_at};
 use meshreel_check::verify;
 use meshreel_format::checksum;
+use meshreel_gpu::ReelPlan;
+use meshreel_gpu::units::twin::BoundUnit;
 use meshreel_scene::{Scene, write};
 
 use crate::forge::Random;
@@ -599,6 +602,30 @@ impl Pool for Later {
     }
 }
 
+/// Decodes the unit of a frame as a graphics card does, which must not read beyond what it was given.
+fn on_card(player: &Player, file: FileId, shown: &Shown) {
+    let Some(units) = player.coded_units(file) else { return };
+    let Ok(plan) = ReelPlan::new(shown.reel(), |mesh| shown.first().mesh(mesh)) else { return };
+    for frame in [shown.pair().first, shown.pair().second] {
+        let unit = units.unit_of(frame);
+        for (number, mesh) in plan.meshes.iter().enumerate() {
+            let Some(own) = &mesh.fixed.coded else { continue };
+            // All frames in one slot: what is in it does not matter.
+            let (mut words, slot) = (Vec::new(), own.points * own.point_words());
+            let Some(params) = own.write(&units, (unit, number), |_| Some(0), &mut words) else { continue };
+            let mut bound = BoundUnit {
+                plan: own,
+                params: &params,
+                unit: &words,
+                fixed: &mesh.fixed.words,
+                scratch: &mut vec![0; own.scratch_words()],
+                decoded: &mut vec![0; slot],
+            };
+            bound.decode();
+        }
+    }
+}
+
 /// Plays a file. What is handed out is what a plain decode gave.
 fn play(
     bytes: &Arc<Vec<u8>>,
@@ -607,6 +634,9 @@ fn play(
     random: &mut Random,
 ) {
     let pool = Arc::new(Later::default());
+    // For a graphics card that puts points where they are.
+    let card = random.one_in(3);
+    let limits = Limits { points: !card, poses: !card, ..limits.clone() };
     let mut player = Player::new(Options {
         heap: [HEAP, HEAP / 4, HEAP / 64][random.below(3)],
         resident: [0, 1 << 20][random.below(2)],
@@ -615,7 +645,7 @@ fn play(
         read_threads: 0,
         unload_after: 0.3,
         pool: Some(pool.clone()),
-        limits: limits.clone(),
+        limits,
         ..Options::default()
     });
     let disk = Arc::new(Disk { bytes: bytes.clone(), pending: Mutex::default() });
@@ -647,13 +677,16 @@ fn play(
         if let Some(shown) = player.frame(id) {
             let pair = shown.pair();
             for (frame, still) in [(pair.first, shown.first()), (pair.second, shown.second())] {
-                let plain = expected.and_then(|all| all.get(&(frame as usize)));
+                let plain = expected.filter(|_| !card).and_then(|all| all.get(&(frame as usize)));
                 if let Some(plain) = plain {
                     let found = digest_of_still(shown.reel(), still);
                     assert_eq!(Some(found), *plain, "frame {frame}, played");
                 }
             }
             show(shown.view(), random);
+            if card {
+                on_card(&player, file, &shown);
+            }
             if random.one_in(4) {
                 lent.push(shown);
             }

@@ -10,7 +10,7 @@ pub(crate) fn vector(v: [f32; 3]) -> DVec3 {
 }
 
 /// A transform, its rotation made of length 1 again.
-pub(crate) fn qvv(t: &Transform) -> Qvv {
+pub fn qvv(t: &Transform) -> Qvv {
     Qvv {
         rotation: DQuat::from_array(t.rotation.map(f64::from)).normalize(),
         translation: vector(t.translation),
@@ -27,6 +27,18 @@ pub(crate) fn matrix(rows: &BoneMatrix) -> DMat4 {
 pub(crate) fn affine(rows: &[[f64; 4]; 3]) -> DMat4 {
     let [x, y, z] = *rows;
     DMat4::from_cols_array_2d(&[x, y, z, [0.0, 0.0, 0.0, 1.0]]).transpose()
+}
+
+/// The matrix of one joint in object space: its chain multiplied up. A root is its own parent, or stands before it.
+/// Panics where there is no such joint.
+pub fn joint_matrix(parents: &[u32], joint: usize, local: impl Fn(usize) -> Qvv) -> DAffine3 {
+    let mut matrix = local(joint).matrix();
+    let mut at = joint;
+    while (parents[at] as usize) < at {
+        at = parents[at] as usize;
+        matrix = local(at).matrix() * matrix;
+    }
+    matrix
 }
 
 /// Matrices of all joints in object space from their local transforms. Parents stand before children.

@@ -8,6 +8,7 @@ mod reopen;
 mod skinning;
 pub mod verify;
 
+pub use double::{joint_matrix, qvv};
 pub use extract::to_scene;
 pub use meshreel_scene::Error;
 pub use reopen::reopen;

@@ -2,6 +2,7 @@
 //! [`Report`] what came out. Before a frame is written it is decoded again by the functions the player uses,
 //! and measured.
 
+pub mod advice;
 pub mod clip;
 mod codec_terms;
 pub mod error;

@@ -2,6 +2,7 @@
 
 use crate::params::Params;
 use crate::shaders::{BonePositions, Normals, Positions, Tangents, Variant};
+use crate::units::UnitPlan;
 use crate::words::{Words, pair};
 use meshreel::raw::lists::{Ended, NormalLists, TangentLists, TangentSums, TurnedList};
 use meshreel::raw::{PointBones, Points};
@@ -32,6 +33,8 @@ pub struct Fixed {
     pub vertices: usize,
     /// Points of a frame; of meshes without fixed-point positions its vertices.
     pub points: usize,
+    /// What decodes its units, in a file that was opened without points.
+    pub coded: Option<UnitPlan>,
 }
 
 impl Fixed {
@@ -40,6 +43,9 @@ impl Fixed {
         let record = mesh.record();
         let mut out = Fixed { vertices: record.vertices as usize, ..Fixed::default() };
         let mut words = Words::default();
+        let (low, high) = (&record.bounds[..3], &record.bounds[3..]);
+        let scale = |(low, high): (&f32, &f32)| if high > low { 1.0 / (high - low) } else { 0.0 };
+        out.params.bounds = words.put_floats(low.iter().copied().chain(low.iter().zip(high).map(scale)));
         out.positions(mesh, &mut words)?;
         if let Some(stream) = mesh.direction_stream() {
             let tangents = record.streams[stream].semantic == Semantic::QTangent;
@@ -78,7 +84,9 @@ impl Fixed {
             return Ok(());
         };
         let wide = positions.wide;
-        let heights = positions.height_axis.zip(positions.points);
+        // The first frame has the plane as well.
+        let coded = positions.coded.as_ref();
+        let heights = positions.height_axis.zip(positions.points.or(coded.map(|coded| coded.first())));
         self.variant.positions = match &positions.bones {
             None if let Some((axis, Points::Narrow(points))) = heights => {
                 let others = |at: &[i16; 4]| {
@@ -92,6 +100,10 @@ impl Fixed {
             None if wide => Positions::Wide,
             None => Positions::Narrow,
         };
+        if let Some(coded) = coded {
+            self.variant.coded = true;
+            self.coded = Some(UnitPlan::new(coded, wide, words));
+        }
         let p = &mut self.params;
         p.edge_scale = if wide { WIDE_EDGE } else { 1.0 };
         [p.unit_x, p.unit_y, p.unit_z] = [positions.unit; 3];
@@ -109,9 +121,21 @@ impl Fixed {
         let with_residual = bones.with_residual();
         self.matrices = bones.matrices();
         self.residuals = with_residual.len();
+        let single = influences.iter().all(|own| own.len() == 1);
+        let packed = bones.packed().filter(|_| single);
+        if let Some(packed) = &packed {
+            let p = &mut self.params;
+            p.packed_parts = packed.ends.len() as u32;
+            let part = |(part, end): (usize, &[u32; 3])| {
+                packed.middle(part).map(f32::to_bits).into_iter().chain(*end).collect::<Vec<_>>()
+            };
+            p.packed = words.put(packed.ends.iter().enumerate().flat_map(part));
+            let bounds = &packed.end_bounds;
+            let ends = bounds.low.iter().chain(&bounds.size).chain([&packed.scale]);
+            p.packed_ends = words.put_floats(ends.copied());
+        }
         let p = &mut self.params;
         p.rest = words.put_floats(rest.as_flattened().iter().copied());
-        let single = influences.iter().all(|own| own.len() == 1);
         if single {
             p.influences = words.put(influences.iter().map(|own| own[0].0));
         } else {
@@ -130,7 +154,12 @@ impl Fixed {
             }
             p.residuals = words.put(numbers);
         }
-        BonePositions { single, residuals: !with_residual.is_empty(), ..BonePositions::default() }
+        BonePositions {
+            single,
+            residuals: !with_residual.is_empty(),
+            packed: packed.is_some(),
+            ..BonePositions::default()
+        }
     }
 
     /// What normals are made of.

@@ -66,12 +66,12 @@ impl Default for VertexLayout {
 /// The formats in which an attribute can be written on a card, each a number of the shader's.
 pub const fn formats(what: VertexChannel) -> &'static [Format] {
     match what {
-        VertexChannel::Position => &[Format::F32x3, Format::F32x4],
+        VertexChannel::Position => &[Format::F32x3, Format::F32x4, Format::F16x4, Format::U16x4],
         VertexChannel::Normal => &[Format::F32x3, Format::I16x2],
         VertexChannel::Tangent => &[Format::F32x4, Format::I16x4],
         VertexChannel::Uv(0) => &[Format::F32x2, Format::F16x2],
         VertexChannel::Colour(0) => &[Format::U8x4],
-        VertexChannel::Velocity => &[Format::F32x3],
+        VertexChannel::Velocity => &[Format::F32x3, Format::F16x4],
         _ => &[],
     }
 }
@@ -181,7 +181,7 @@ mod tests {
         for (stride, attributes) in [
             (18, vec![]),
             (12, vec![attribute(VertexChannel::Position, Format::F32x4, 0)]),
-            (12, vec![attribute(VertexChannel::Position, Format::U16x4, 0)]),
+            (12, vec![attribute(VertexChannel::Position, Format::U16x2, 0)]),
             (16, vec![attribute(VertexChannel::Position, Format::F32x3, 2)]),
             (16, vec![attribute(VertexChannel::Uv(1), Format::F32x2, 0)]),
             (

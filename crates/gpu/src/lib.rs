@@ -8,6 +8,7 @@
 //! ```text
 //! once a file     ReelPlan                   fixed words of each mesh
 //! per new frame   ReelPlan::write_frame      words of a slot of the ring
+//! per new unit    UnitPlan::write            its words, where the card decodes (preset fast)
 //! per moment      ReelPlan::moment           parameters and dispatches of each mesh that is shown
 //! ```
 
@@ -20,9 +21,11 @@ pub mod ring;
 pub mod shaders;
 pub mod slot;
 pub mod twin;
+pub mod units;
 #[cfg(feature = "wgpu")]
 pub mod wgpu;
 mod words;
+pub mod workgroups;
 
 pub use layout::VertexLayout;
 pub use plan::{Dispatch, MeshPlan, Moment, ReelPlan, Sizes};

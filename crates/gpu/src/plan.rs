@@ -5,13 +5,9 @@ use crate::layout::VertexLayout;
 use crate::params::Params;
 use crate::shaders::{Pass, Variant};
 use crate::slot::Room;
+use crate::workgroups::groups;
 use meshreel::record::Method;
 use meshreel::{Error, MeshFrame, MeshView, Reel};
-
-/// Workgroups of a dispatch in one dimension: WebGPU's default limit.
-pub const MOST_GROUPS: u32 = 65_535;
-/// Invocations of a workgroup, unless others are asked for: WebGPU's default limit.
-pub const GROUP: u32 = 256;
 
 /// A mesh of a file.
 #[derive(Debug, Clone)]
@@ -44,6 +40,8 @@ pub struct Sizes {
     pub fixed: u64,
     /// A frame of all meshes: what is uploaded when it is new.
     pub slot: u64,
+    /// Points of a frame that the card decodes: beside it in the ring, and never uploaded.
+    pub points: u64,
     /// Vertices of all meshes.
     pub vertices: u64,
 }
@@ -53,6 +51,8 @@ pub struct Sizes {
 pub struct Moment {
     /// First word of the slot of each frame in the ring.
     pub slots: [usize; 2],
+    /// Number of the slot of each frame in the ring of points, of a mesh whose units the card decodes.
+    pub point_slots: [usize; 2],
     /// 0 … 1.
     pub blend: f32,
     /// From the difference of the frames to what changes in a second.
@@ -74,11 +74,19 @@ impl Moment {
         out: usize,
     ) -> Moment {
         if plan.still {
-            return Moment { slots: [still; 2], blend: 0.0, per_second: 0.0, vertices: None, out };
+            return Moment {
+                slots: [still; 2],
+                point_slots: [0; 2],
+                blend: 0.0,
+                per_second: 0.0,
+                vertices: None,
+                out,
+            };
         }
         let [first, second] = mesh.frames();
         Moment {
             slots: [slot(first), slot(second)],
+            point_slots: [0; 2],
             blend: mesh.blend(),
             per_second: mesh.per_second(),
             vertices: mesh.is_fluid().then(|| mesh.vertex_count()),
@@ -114,14 +122,27 @@ impl ReelPlan {
             out.meshes.push(MeshPlan { fixed, slot: (*all, words), still, scratch });
             *all += words;
         }
+        if out.is_coded() {
+            // Slots that hold nothing else still differ.
+            out.slot_words = out.slot_words.max(1);
+        }
         Ok(out)
+    }
+
+    /// Whether the card decodes units of the file.
+    pub fn is_coded(&self) -> bool {
+        self.meshes.iter().any(|mesh| mesh.fixed.coded.is_some())
     }
 
     /// What it takes of the card.
     pub fn needs(&self, layout: &VertexLayout) -> Sizes {
         let words = |of: &dyn Fn(&MeshPlan) -> usize| 4 * self.meshes.iter().map(of).sum::<usize>() as u64;
+        let coded = || self.meshes.iter().filter_map(|mesh| mesh.fixed.coded.as_ref());
+        let scratch = coded().map(|units| 4 * units.scratch_words() as u64).max().unwrap_or(0);
+        let fixed = words(&|mesh| mesh.fixed.words.len() + mesh.scratch);
         Sizes {
-            fixed: words(&|mesh| mesh.fixed.words.len() + mesh.scratch) + 4 * self.still_words as u64,
+            fixed: fixed + 4 * self.still_words as u64 + scratch,
+            points: coded().map(|units| 4 * (units.points * units.point_words()) as u64).sum(),
             slot: 4 * self.slot_words as u64,
             vertices: words(&|mesh| mesh.fixed.vertices * layout.words()),
         }
@@ -168,14 +189,6 @@ impl ReelPlan {
     }
 }
 
-/// Workgroups of so many threads for some items, in two dimensions where one is not enough: threads beyond the last
-/// item do nothing. None without items.
-pub(crate) fn groups(items: u32, group: u32) -> Option<[u32; 2]> {
-    let all = items.div_ceil(group);
-    let x = all.min(MOST_GROUPS);
-    (all > 0).then(|| [x, all.div_ceil(x)])
-}
-
 impl MeshPlan {
     /// The shaders that it needs.
     pub fn variant(&self) -> &Variant {
@@ -185,10 +198,14 @@ impl MeshPlan {
     /// Parameters of a moment.
     pub fn params(&self, moment: &Moment) -> Params {
         let [first, second] = moment.slots.map(|slot| (slot + self.slot.0) as u32);
+        let words = self.fixed.coded.as_ref().map_or(0, |units| units.points * units.point_words());
+        let [first_points, second_points] = moment.point_slots.map(|slot| (slot * words) as u32);
         Params {
             vertices: moment.vertices.map_or(self.fixed.params.vertices, |count| count as u32),
             first,
             second,
+            first_points,
+            second_points,
             blend: moment.blend,
             per_second: moment.per_second,
             out: moment.out as u32,

@@ -38,7 +38,25 @@ impl Ring {
 
     /// Whether a frame is there.
     pub fn holds(&self, frame: usize) -> bool {
-        self.slots.iter().flatten().any(|slot| slot.0 == frame)
+        self.find(frame).is_some()
+    }
+
+    /// Where a frame is.
+    pub fn find(&self, frame: usize) -> Option<usize> {
+        self.slots.iter().position(|slot| slot.is_some_and(|s| s.0 == frame))
+    }
+
+    /// A frame stays until the next moment, if it is there.
+    pub fn keep(&mut self, frame: usize) {
+        let now = self.now;
+        let found = self.slots.iter_mut().flatten().find(|slot| slot.0 == frame);
+        found.into_iter().for_each(|slot| slot.1 = now);
+    }
+
+    /// A frame is not there after all.
+    pub fn forget(&mut self, frame: usize) {
+        let found = self.slots.iter_mut().find(|slot| slot.is_some_and(|s| s.0 == frame));
+        found.into_iter().for_each(|slot| *slot = None);
     }
 
     /// Looks for a frame, and makes room for it where it is not there.

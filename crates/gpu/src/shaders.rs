@@ -60,6 +60,8 @@ pub struct BonePositions {
     pub residuals: bool,
     /// A pass of its own puts them where they are, for those that follow.
     pub apart: bool,
+    /// Transforms are packed, as they lie in the file.
+    pub packed: bool,
 }
 
 /// Where normals come from.
@@ -106,6 +108,8 @@ pub struct Variant {
     pub moving_uvs: bool,
     pub colours: bool,
     pub moving_colours: bool,
+    /// Points lie in the ring of points: the card decodes them ([`crate::units`]).
+    pub coded: bool,
 }
 
 impl Variant {
@@ -146,9 +150,11 @@ impl Variant {
         vec![
             ("POSITIONS", f64::from(positions)),
             ("HEIGHT_AXIS", axis as f64),
+            ("CODED", f64::from(u8::from(self.coded))),
             ("WIDE_POINTS", f64::from(u8::from(bones.wide))),
             ("ONE_BONE", f64::from(u8::from(bones.single))),
             ("RESIDUALS", f64::from(u8::from(bones.residuals))),
+            ("PACKED", f64::from(u8::from(bones.packed))),
             ("POINTS_APART", f64::from(u8::from(bones.apart))),
             ("NORMALS", f64::from(normals)),
             ("WEIGHTS", weights as f64),
@@ -175,6 +181,7 @@ fn bindings(group: u32, scratch: &str) -> String {
         ("storage, read", "ring: array<u32>"),
         ("storage, read", "fixed: array<u32>"),
         (scratch, "scratch: array<u32>"),
+        ("storage, read", "decoded: array<u32>"),
     ];
     let line = |(at, (space, what))| format!("@group({group}) @binding({at}) var<{space}> {what};\n");
     (0..).zip(all).map(line).collect()
@@ -189,7 +196,7 @@ fn core(group: u32, scratch: &str) -> String {
         text += &format!("const {name} = array<f32, {}>({});\n", values.len(), list(values));
     }
     text += &format!("const SMALLEST = {SMALLEST:?};\nconst LARGEST = {LARGEST:?};\n");
-    text += params::WGSL;
+    text += params::Params::WGSL;
     text += &bindings(group, scratch);
     text + include_str!("shaders/mesh.wgsl")
 }
@@ -202,14 +209,15 @@ fn core(group: u32, scratch: &str) -> String {
 /// | 1 | storage, read | ring |
 /// | 2 | storage, read | fixed words of the mesh |
 /// | 3 | storage | points, normals and tangents between the passes |
-/// | 4 | storage | vertices |
+/// | 4 | storage, read | ring of points; of a mesh that has none anything |
+/// | 5 | storage | vertices |
 pub fn wgsl() -> String {
-    let vertices = "@group(0) @binding(4) var<storage, read_write> vertex_words: array<u32>;\n";
+    let vertices = "@group(0) @binding(5) var<storage, read_write> vertex_words: array<u32>;\n";
     core(0, "storage, read_write") + vertices + include_str!("shaders/passes.wgsl")
 }
 
 /// The text of a function `vertex_of(number) -> Vertex` for the caller's own vertex shader, which fetches what the
-/// passes before the last have made: bindings 0 to 3 as in [`wgsl`], of a group of the caller's choice, all read only.
+/// passes before the last have made: bindings 0 to 4 as in [`wgsl`], of a group of the caller's choice, all read only.
 /// Its constants are [`Variant::constants`].
 pub fn pull(group: u32) -> String {
     core(group, "storage, read")

@@ -19,6 +19,7 @@ pub struct Bound<'a> {
     pub variant: &'a Variant,
     pub ring: &'a [u32],
     pub fixed: &'a [u32],
+    pub decoded: &'a [u32],
 }
 
 fn map(f: impl Fn(usize) -> f32) -> Vec3 {
@@ -88,6 +89,28 @@ fn nlerp<const N: usize>(a: [f32; N], b: [f32; N], t: f32) -> [f32; N] {
     let square: f32 = v.iter().map(|v| v * v).sum();
     if square > 1e-12 { v.map(|x| x / square.sqrt()) } else { a }
 }
+fn turned([x, y, z, w]: [f32; 4], v: Vec3) -> Vec3 {
+    let columns = [
+        [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y + w * z), 2.0 * (x * z - w * y)],
+        [2.0 * (x * y - w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z + w * x)],
+        [2.0 * (x * z + w * y), 2.0 * (y * z - w * x), 1.0 - 2.0 * (x * x + y * y)],
+    ];
+    add(add(mul(columns[0], v[0]), mul(columns[1], v[1])), mul(columns[2], v[2]))
+}
+
+/// Three components, and the largest one, which is positive and left out.
+fn packed_rotation(word: u32) -> [f32; 4] {
+    let [x, y, z] =
+        map(|k| ((word >> (10 * k) & 1023) as f32 - 511.0) * (std::f32::consts::FRAC_1_SQRT_2 / 511.0));
+    let left_out = (1.0 - (x * x + y * y + z * z)).max(0.0).sqrt();
+    match word >> 30 {
+        0 => [left_out, x, y, z],
+        1 => [x, left_out, y, z],
+        2 => [x, y, left_out, z],
+        _ => [x, y, z, left_out],
+    }
+}
+
 fn low(word: u32) -> i32 {
     i32::from(word as u16 as i16)
 }
@@ -139,8 +162,64 @@ impl Bound<'_> {
         [0, 1, 2].map(|k| self.ring(at + k) as i32)
     }
 
+    /// Words of a part's packed transform, low and size of the box of its place; none where it stands as at rest.
+    fn packed_part(&self, slot: u32, part: u32) -> Option<([u32; 3], [Vec3; 2])> {
+        let p = self.params;
+        let head = slot + p.matrices;
+        let (left, right) = (self.ring(head) & 0xFFFF, self.ring(head) >> 16);
+        if part >= p.packed_parts || part >= right {
+            return None;
+        }
+        if part < left {
+            let words = [3, 4, 5].map(|k| self.fixed(p.packed + 6 * part + k));
+            return Some((words, [self.fixed_3(p.packed_ends), self.fixed_3(p.packed_ends + 3)]));
+        }
+        let words = [0, 1, 2].map(|k| self.ring(head + 7 + 3 * (part - left) + k));
+        Some((words, [1, 4].map(|at| map(|k| f32::from_bits(self.ring(head + at + k as u32))))))
+    }
+
+    fn packed_point(&self, slot: u32, i: u32) -> Vec3 {
+        let p = self.params;
+        let part = self.fixed(p.influences + i);
+        let mut at = self.fixed_3(p.rest + 3 * i);
+        if let Some((words, [low, size])) = self.packed_part(slot, part) {
+            let middle = self.fixed_3(p.packed + 6 * part);
+            let codes = [words[1] & 0xFFFF, words[1] >> 16, words[2] & 0xFFFF];
+            let scale = self.fixed_f(p.packed_ends + 6) * ((words[2] >> 16) as f32 / 65535.0);
+            let place = map(|k| low[k] + size[k] * (codes[k] as f32 / 65535.0));
+            at = add(place, turned(packed_rotation(words[0]), mul(sub(at, middle), scale)));
+        }
+        let (unit, centre) = ([p.unit_x, p.unit_y, p.unit_z], [p.centre_x, p.centre_y, p.centre_z]);
+        map(|k| (at[k] - centre[k]) / unit[k])
+    }
+
+    fn rotation_in(&self, slot: u32, bone: u32) -> [f32; 4] {
+        let p = self.params;
+        if matches!(self.variant.positions, Positions::Bones(bones) if bones.packed) {
+            let own = self.packed_part(slot, bone);
+            return own.map_or([0.0, 0.0, 0.0, 1.0], |(words, _)| packed_rotation(words[0]));
+        }
+        [0, 1, 2, 3].map(|k| f32::from_bits(self.ring(slot + p.rotations + 4 * bone + k)))
+    }
+
     /// A point as its bones and its residual say: what the pass [`crate::shaders::Pass::Points`] keeps.
     fn moved_point(&self, slot: u32, i: u32, bones: BonePositions) -> [i32; 3] {
+        let p = self.params;
+        let placed =
+            if bones.packed { self.packed_point(slot, i) } else { self.placed_point(slot, i, bones) };
+        let mut at = placed.map(|v| v.round_ties_even() as i32);
+        let residual = if bones.residuals { self.fixed(p.residuals + i) } else { 0 };
+        if let Some(number) = residual.checked_sub(1) {
+            let residual = match bones.wide {
+                true => self.long_point(slot + p.positions + 4 * number),
+                false => self.short_point(slot + p.positions + 2 * number),
+            };
+            at = [0, 1, 2].map(|k| at[k].wrapping_add(residual[k]));
+        }
+        if bones.wide { at } else { at.map(|v| i32::from(v as i16)) }
+    }
+
+    fn placed_point(&self, slot: u32, i: u32, bones: BonePositions) -> Vec3 {
         let p = self.params;
         let matrix = |bone: u32| -> [f32; 12] {
             std::array::from_fn(|k| f32::from_bits(self.ring(slot + p.matrices + 12 * bone + k as u32)))
@@ -161,28 +240,36 @@ impl Bound<'_> {
             m
         };
         let rest = self.fixed_3(p.rest + 3 * i);
-        let placed = map(|k| m[k] * rest[0] + m[3 + k] * rest[1] + m[6 + k] * rest[2] + m[9 + k]);
-        let mut at = placed.map(|v| v.round_ties_even() as i32);
-        let residual = if bones.residuals { self.fixed(p.residuals + i) } else { 0 };
-        if let Some(number) = residual.checked_sub(1) {
-            let residual = match bones.wide {
-                true => self.long_point(slot + p.positions + 4 * number),
-                false => self.short_point(slot + p.positions + 2 * number),
-            };
-            at = [0, 1, 2].map(|k| at[k].wrapping_add(residual[k]));
+        map(|k| m[k] * rest[0] + m[3 + k] * rest[1] + m[6 + k] * rest[2] + m[9 + k])
+    }
+
+    fn decoded_point(&self, slot: u32, i: u32) -> [i32; 3] {
+        let p = self.params;
+        let start = if slot == p.first { p.first_points } else { p.second_points };
+        let word = |at: u32| self.decoded[at as usize];
+        match self.variant.positions {
+            Positions::Wide => [0, 1, 2].map(|k| word(start + 4 * i + k) as i32),
+            _ => {
+                let [xy, z] = [0, 1].map(|k| word(start + 2 * i + k));
+                [low(xy), high(xy), low(z)]
+            }
         }
-        if bones.wide { at } else { at.map(|v| i32::from(v as i16)) }
     }
 
     fn point(&self, i: u32) -> Two {
         let p = self.params;
         self.slots().map(|slot| match self.variant.positions {
+            Positions::Narrow | Positions::Wide if self.variant.coded => self.decoded_point(slot, i),
             Positions::Narrow => self.short_point(slot + p.positions + 2 * i),
             Positions::Wide => self.long_point(slot + p.positions + 4 * i),
             Positions::Bones(bones) => self.moved_point(slot, i, bones),
             Positions::Heights(axis) => {
-                let word = self.ring(slot + p.positions + i / 2);
-                let height = if i.is_multiple_of(2) { low(word) } else { high(word) };
+                let word = if self.variant.coded { 0 } else { self.ring(slot + p.positions + i / 2) };
+                let height = match self.variant.coded {
+                    true => self.decoded_point(slot, i)[axis],
+                    false if i.is_multiple_of(2) => low(word),
+                    false => high(word),
+                };
                 let flat = self.fixed(p.rest + i);
                 let mut at = [low(flat), low(flat), high(flat)];
                 match axis {
@@ -208,21 +295,13 @@ impl Bound<'_> {
         if bone >= p.bones {
             return v;
         }
-        let of =
-            |slot: u32| [0, 1, 2, 3].map(|k| f32::from_bits(self.ring(slot + p.rotations + 4 * bone + k)));
-        let [a, mut b] = self.slots().map(of);
+        let [a, mut b] = self.slots().map(|slot| self.rotation_in(slot, bone));
         if a.iter().zip(&b).map(|(a, b)| a * b).sum::<f32>() < 0.0 {
             b = b.map(|v| -v);
         }
         let q = [0, 1, 2, 3].map(|k| a[k] + (b[k] - a[k]) * p.blend);
         let scale = inverse_length(q.iter().map(|v| v * v).sum());
-        let [x, y, z, w] = q.map(|v| v * scale);
-        let columns = [
-            [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y + w * z), 2.0 * (x * z - w * y)],
-            [2.0 * (x * y - w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z + w * x)],
-            [2.0 * (x * z + w * y), 2.0 * (y * z - w * x), 1.0 - 2.0 * (x * x + y * y)],
-        ];
-        add(add(mul(columns[0], v[0]), mul(columns[1], v[1])), mul(columns[2], v[2]))
+        turned(q.map(|v| v * scale), v)
     }
 
     fn corner(&self, weights: Weights, at: u32) -> Vec3 {
@@ -425,7 +504,8 @@ impl Bound<'_> {
             let [a, b] = self.point(i).map(|cell| map(|k| cell[k] as f32 * unit[k] + centre[k]));
             if let Some((offset, format)) = find(VertexChannel::Position) {
                 let [x, y, z] = add(a, mul(sub(b, a), p.blend));
-                put(at + offset, &[x, y, z, 1.0][..3 + format]);
+                // Of those in 16 bits what they are made of.
+                put(at + offset, &[x, y, z, 1.0][..if format == 1 { 4 } else { 3 }]);
             }
             if let Some((offset, _)) = find(VertexChannel::Velocity) {
                 put(at + offset, &mul(sub(b, a), p.per_second));

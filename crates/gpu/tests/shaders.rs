@@ -2,6 +2,7 @@
 
 use meshreel_gpu::instances::{self, InstancePass};
 use meshreel_gpu::shaders::{Normals, Positions, Tangents, Variant, Weights};
+use meshreel_gpu::units::{self, UnitPass};
 use meshreel_gpu::{Pass, VertexLayout, params, shaders};
 
 fn parsed(text: &str) -> naga::Module {
@@ -52,12 +53,26 @@ fn f07_the_passes_of_instances_are_valid_within_default_limits() {
 }
 
 #[test]
+fn e20_the_passes_over_units_are_valid_within_default_limits() {
+    let module = parsed(&units::wgsl());
+    check(&module);
+    for pass in UnitPass::ALL {
+        assert!(module.entry_points.iter().any(|e| e.name == pass.entry()));
+    }
+    assert_eq!(module.entry_points.len(), UnitPass::ALL.len());
+}
+
+#[test]
 fn e20_parameters_lie_as_they_do_in_rust() {
-    let module = module();
-    let (_, found) = module.types.iter().find(|(_, t)| t.name.as_deref() == Some("Params")).unwrap();
-    let naga::TypeInner::Struct { span, members } = &found.inner else { panic!("a structure") };
-    assert_eq!(*span as usize, params::SIZE);
-    assert!(members.iter().enumerate().all(|(i, m)| m.offset as usize == 4 * i));
+    for (module, name, size) in [
+        (module(), "Params", params::SIZE),
+        (parsed(&units::wgsl()), "UnitParams", size_of::<units::UnitParams>()),
+    ] {
+        let (_, found) = module.types.iter().find(|(_, t)| t.name.as_deref() == Some(name)).unwrap();
+        let naga::TypeInner::Struct { span, members } = &found.inner else { panic!("a structure") };
+        assert_eq!((*span as usize, size % 16), (size, 0));
+        assert!(members.iter().enumerate().all(|(i, m)| m.offset as usize == 4 * i));
+    }
     assert!(params::STRIDE.is_multiple_of(256));
 }
 

@@ -6,6 +6,7 @@ use crate::policy::Switches;
 use crate::reel::open_file::Reel;
 use crate::stream::admission::{Admission, Instance};
 use crate::stream::crew::Crew;
+use crate::stream::event::Event;
 use crate::stream::heap::Heap;
 use crate::stream::ids::{FileId, InstanceId};
 use crate::stream::io::{Positioned, Positioning, Source, Token};
@@ -21,6 +22,7 @@ use crate::stream::work::{Job, Threads, Work};
 use crate::time::clock::{Clock, Command};
 use crate::time::demand::Demand;
 use crate::time::timeline::Timeline;
+use crate::view::raw::CodedUnits;
 use crate::view::shown::{Ahead, Shown};
 use meshreel_format::ReadAt;
 use std::collections::VecDeque;
@@ -47,40 +49,6 @@ const LEAST_REACH: f32 = 0.2;
 
 /// Longest tick that counts, in seconds.
 const LONGEST_TICK: f64 = 3600.0;
-
-/// Something that happened to a file or an instance; each is told once.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum Event {
-    /// The file is open and can be played.
-    Opened(FileId),
-    /// The file is open and has no frames: [`Player::frame`] never shows anything of it. It holds clips
-    /// alone, which [`Reel::clips`](crate::Reel::clips) gives and
-    /// [`PoseSource::sample`](crate::clip::PoseSource::sample) samples. Follows [`Event::Opened`].
-    NoFrames(FileId),
-    /// The file could not be opened. Where it was open before and had been given up while hidden, that is
-    /// tried again.
-    OpenFailed(FileId, Error),
-    /// Reads fail. Its instances keep what they show; it is tried again, less and less often.
-    ReadFailed(FileId, std::io::Error),
-    /// Bytes of it are wrong. Frames that need them are not shown; others are. It is tried again as well.
-    Damaged(FileId, Error),
-    /// All that failed has been read.
-    Recovered(FileId),
-    /// The heap has no room for this instance: what it needs at least is more than what those before it leave
-    /// ([`Player::set_priority`]). It is not served, and shows nothing but what happens to be in memory,
-    /// until there is room.
-    Refused {
-        /// The instance that was refused.
-        instance: InstanceId,
-        /// Bytes of the heap that it needs.
-        needed: u64,
-        /// Bytes that were left.
-        left: u64,
-    },
-    /// There is room for an instance that was refused.
-    Admitted(InstanceId),
-}
 
 /// A file and where it is in its life.
 struct File {
@@ -717,8 +685,7 @@ impl Player {
         })
     }
 
-    /// The decoded frames that an instance will show after those of now, soonest first, as far as they are in memory:
-    /// for those who prepare frames ahead, on a graphics card. Allocates nothing.
+    /// The decoded frames that an instance will show after those of now, soonest first. Allocates nothing.
     pub fn ahead(&self, instance: InstanceId) -> impl Iterator<Item = Ahead> + '_ {
         let found = self.get(instance).and_then(|instance| {
             Some((self.scheduler.streams[instance.file as usize].as_ref()?, &instance.demand))
@@ -730,6 +697,12 @@ impl Player {
                 Some(Ahead { file: stream.file.clone(), words, frame })
             })
         })
+    }
+
+    /// Units of a file that was opened without points ([`crate::Limits::points`]). None where it has none, or is not open.
+    pub fn coded_units(&self, file: FileId) -> Option<CodedUnits<'_>> {
+        let stream = self.scheduler.streams[self.file_number(file)?].as_ref()?;
+        CodedUnits::new(stream, &self.scheduler.work.memory)
     }
 
     /// Counters of an instance: ticks without the frame that should have been shown, and those between a

@@ -58,6 +58,20 @@ pub enum Command {
     Plot(PlotArgs),
 }
 
+/// Width and height of a picture in pixels.
+#[derive(Clone, Copy)]
+pub struct PictureSize(pub [usize; 2]);
+
+impl std::str::FromStr for PictureSize {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<PictureSize, String> {
+        let sides = text.split_once('x').and_then(|(w, h)| Some([w.parse().ok()?, h.parse().ok()?]));
+        let sides = sides.filter(|sides| sides.iter().all(|side| (1..=4096).contains(side)));
+        sides.map(PictureSize).ok_or_else(|| "as in 640x480, at most 4096".into())
+    }
+}
+
 /// `meshreel plot`.
 #[derive(Args)]
 pub struct PlotArgs {
@@ -86,6 +100,17 @@ pub struct PlotArgs {
     /// what is not
     #[arg(long, conflicts_with_all = ["vertex", "parts", "faces", "levels", "clip", "mesh", "source"])]
     pub hidden: bool,
+    /// The frame of this number, instead of curves: drawn without any graphics card; --json says with which
+    /// camera
+    #[arg(
+        long,
+        value_name = "N",
+        conflicts_with_all = ["joint", "vertex", "parts", "faces", "levels", "hidden", "clip", "mesh", "source"]
+    )]
+    pub frame: Option<usize>,
+    /// Width and height of the picture of a frame, at most 4096
+    #[arg(long, value_name = "WxH", default_value = "640x480", requires = "frame")]
+    pub size: PictureSize,
     /// The point of a mesh, by its number in the source (without a source map: the vertex of the file)
     #[arg(long, value_name = "N")]
     pub vertex: Option<u32>,

@@ -1,6 +1,5 @@
 //! `meshreel`: the command line. Parse, run one verb, print, exit: 0 all well, 1 failed, 2 wrong usage.
 
-mod advice;
 mod cli;
 mod commands;
 mod content;

@@ -3,6 +3,7 @@
 
 use crate::cli::{Cli, OutputFlags};
 use clap::CommandFactory;
+use meshreel_compile::advice::Advice;
 use serde::Serialize;
 use std::io::Write;
 use std::path::Path;
@@ -214,6 +215,15 @@ pub fn remarks_json(remarks: &[meshreel_scene::Remark]) -> Vec<RemarkJson> {
     let one =
         |remark: &meshreel_scene::Remark| RemarkJson { node: remark.node.clone(), what: remark.what.clone() };
     remarks.iter().map(one).collect()
+}
+
+/// Advice as lines under a heading; nothing without any.
+pub fn advice_text(advice: &[Advice]) -> String {
+    if advice.is_empty() {
+        return String::new();
+    }
+    let lines = advice.iter().map(|a| format!("  {}\n", one_line(&a.line())));
+    format!("advice\n{}", lines.collect::<String>())
 }
 
 /// `text` with line breaks and other control characters replaced: names in files can hold anything.

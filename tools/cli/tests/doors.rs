@@ -122,7 +122,7 @@ fn begin(input: &Path, target: &Path) -> Writing {
     begin_to(&[Path::new("compile"), input, jobs], target)
 }
 
-/// Runs the program until there is a temporary file beside its target.
+/// Runs the program until there is a temporary file beside its target, which it has locked.
 fn begin_to(arguments: &[&Path], target: &Path) -> Writing {
     let folder = target.parent().unwrap();
     let before = names(folder);
@@ -138,8 +138,27 @@ fn begin_to(arguments: &[&Path], target: &Path) -> Writing {
         let mut new = names(folder).into_iter();
         temporary = new.find(|n| n.ends_with(".tmp") && !before.contains(n));
     }
-    signal("STOP", child.id());
-    Writing { child, temporary: temporary.unwrap() }
+    let temporary = temporary.unwrap();
+    stop(child.id());
+    // Made, but not yet locked, it would be a leftover.
+    while File::open(folder.join(&temporary)).unwrap().try_lock().is_ok() {
+        signal("CONT", child.id());
+        std::thread::yield_now();
+        stop(child.id());
+    }
+    Writing { child, temporary }
+}
+
+/// Stops a process, and waits until it stands, where that can be seen.
+fn stop(process: u32) {
+    signal("STOP", process);
+    let state = || {
+        let status = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+        status.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next())
+    };
+    while matches!(state(), Some('R' | 'S' | 'D')) {
+        std::thread::yield_now();
+    }
 }
 
 fn signal(name: &str, process: u32) {

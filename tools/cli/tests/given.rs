@@ -506,6 +506,11 @@ fn parts_and_bones_are_drawn() {
     assert_eq!((&plot["parts"], &plot["bones"]), (&json!(350), &json!(0)));
     let picture = std::fs::read(at.join("wall.png")).unwrap();
     assert!(picture.starts_with(b"\x89PNG") && picture.len() > 20_000);
+    let frame = ["plot", "wall.reel", "--frame", "30", "--size", "320x200", "-o", "frame.png", "--json"];
+    let drawn = object(&frame, at);
+    assert_eq!((&drawn["frame"], &drawn["size"]), (&json!(30), &json!([320, 200])));
+    assert!(drawn["eye"][2].is_f64() && drawn["angle"].as_f64().is_some_and(|angle| angle > 10.0));
+    assert!(std::fs::read(at.join("frame.png")).unwrap().starts_with(b"\x89PNG"));
     assert_eq!(run(&["verify", &wall, "wall.reel"], at).status.code(), Some(0));
     let flag = input("a_flag_wind.abc");
     let soft = ["compile", &flag, "-o", "flag.reel", "--method", "soft", "--effort", "1"];
@@ -513,6 +518,8 @@ fn parts_and_bones_are_drawn() {
     for (wrong, says) in [
         (&["plot", "flag.reel", "--parts"][..], "no mesh of the file has parts"),
         (&["plot", "flag.reel", "--parts", "--vertex", "1"], "cannot be used with"),
+        (&["plot", "flag.reel", "--frame", "60"], "frames are 0 to 59"),
+        (&["plot", "flag.reel", "--size", "0x9", "--frame", "1"], "as in 640x480"),
         (&["compile", &flag, "-o", "a.reel", "--transforms", "small"], "clip, packed"),
         (
             &["compile", &flag, "-o", "a.reel", "--transforms", "packed", "--preset", "classic"],

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::sample::{rich, small};
 use meshreel_codec::entropy::block::Format;
 use meshreel_compile::{Silent, compile};
-use meshreel_options::{Options, Preset, Tolerance};
+use meshreel_options::{Options, Preset, Tolerance, TransformForm};
 use meshreel_scene::read;
 use meshreel_scene::sample::Range;
 
@@ -33,14 +33,18 @@ fn files() -> Vec<(&'static str, Vec<u8>)> {
 /// The one with attributes apart.
 const APART: &str = "flag_apart.reel";
 
+/// The one with packed transforms.
+const PACKED: &str = "wall_packed.reel";
+
 /// Files of the soft codec, of a piece of a real input; compiled only to be renewed.
-const LAYERED: [(&str, &str, Preset); 6] = [
+const LAYERED: [(&str, &str, Preset); 7] = [
     ("flag_small.reel", "a_flag_wind.abc", Preset::Small),
     ("flag_fast.reel", "a_flag_wind.abc", Preset::Fast),
     (APART, "a_flag_wind.abc", Preset::Small),
     ("robot_small.reel", "n_robot_bone_parented.abc", Preset::Small),
     ("snake_small.reel", "d_snake_skinned.abc", Preset::Small),
     ("wall_fast.reel", "c_wall_fracture_onemesh.abc", Preset::Fast),
+    (PACKED, "c_wall_fracture_onemesh.abc", Preset::Fast),
 ];
 
 fn layered(name: &str, input: &str, preset: Preset) -> Vec<u8> {
@@ -49,6 +53,7 @@ fn layered(name: &str, input: &str, preset: Preset) -> Vec<u8> {
     let options = Options {
         preset,
         attributes_apart: name == APART,
+        transforms: if name == PACKED { TransformForm::Packed } else { TransformForm::default() },
         tolerance: Tolerance::Relative(1e-2),
         range: Some(Range::Frames(0, 37)),
         ..Options::default()

@@ -2,7 +2,7 @@
 
 use glam::{DMat4, DVec3};
 
-/// Vertical angle of view, radians.
+/// The usual vertical angle of view, radians.
 const FIELD_OF_VIEW: f64 = 0.6;
 
 /// Which axis points upwards.
@@ -22,11 +22,20 @@ pub struct Camera {
     pub azimuth: f64,
     pub elevation: f64,
     pub up: Up,
+    /// Vertical angle of view, radians.
+    pub angle: f64,
 }
 
 impl Default for Camera {
     fn default() -> Self {
-        Camera { target: DVec3::ZERO, distance: 5.0, azimuth: 0.6, elevation: 0.35, up: Up::Y }
+        Camera {
+            target: DVec3::ZERO,
+            distance: 5.0,
+            azimuth: 0.6,
+            elevation: 0.35,
+            up: Up::Y,
+            angle: FIELD_OF_VIEW,
+        }
     }
 }
 
@@ -50,7 +59,7 @@ impl Camera {
 
     /// From the eye to clip space, depth reversed: 1 is near, 0 far away.
     pub fn projection(&self, aspect: f64) -> DMat4 {
-        let f = 1.0 / (FIELD_OF_VIEW / 2.0).tan();
+        let f = 1.0 / (self.angle / 2.0).tan();
         DMat4::from_cols_array_2d(&[
             [f / aspect.max(1e-3), 0.0, 0.0, 0.0],
             [0.0, f, 0.0, 0.0],
@@ -61,7 +70,7 @@ impl Camera {
 
     /// What is seen at a place of the picture, −1 … 1 to the right and upwards: where the ray begins and its direction.
     pub fn ray(&self, x: f64, y: f64, aspect: f64) -> [DVec3; 2] {
-        let tangent = (FIELD_OF_VIEW / 2.0).tan();
+        let tangent = (self.angle / 2.0).tan();
         let world = self.view().inverse();
         let direction = DVec3::new(x * tangent * aspect, y * tangent, -1.0);
         [world.transform_point3(DVec3::ZERO), world.transform_vector3(direction)]
@@ -75,7 +84,7 @@ impl Camera {
 
     /// Moves so that what is at the target follows the pointer.
     pub fn pan(&mut self, x: f64, y: f64) {
-        let size = 2.0 * self.distance * (FIELD_OF_VIEW / 2.0).tan();
+        let size = 2.0 * self.distance * (self.angle / 2.0).tan();
         let back = self.view().inverse();
         self.target -= back.transform_vector3(DVec3::new(x, -y, 0.0)) * size;
     }
@@ -85,6 +94,15 @@ impl Camera {
         self.distance = (self.distance / factor).clamp(1e-9, 1e12);
     }
 
+    /// Looks from a place at another one.
+    pub fn look(&mut self, eye: DVec3, target: DVec3) {
+        let back = self.axes().transform_vector3(eye - target);
+        self.target = target;
+        self.distance = back.length().max(1e-9);
+        self.azimuth = back.x.atan2(back.z);
+        self.elevation = (back.y / self.distance).clamp(-1.0, 1.0).asin();
+    }
+
     /// Looks at a box from where all of it is seen.
     pub fn frame(&mut self, low: DVec3, high: DVec3, aspect: f64) {
         if !(low.is_finite() && high.is_finite() && low.cmple(high).all()) {
@@ -92,7 +110,7 @@ impl Camera {
         }
         self.target = (low + high) / 2.0;
         let radius = ((high - low).length() / 2.0).max(1e-6);
-        let half = (FIELD_OF_VIEW / 2.0).tan() * aspect.min(1.0);
+        let half = (self.angle / 2.0).tan() * aspect.min(1.0);
         self.distance = radius / half.atan().sin();
     }
 }
@@ -100,6 +118,18 @@ impl Camera {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn it_stands_where_it_is_put() {
+        for up in [Up::Y, Up::Z] {
+            let mut camera = Camera { up, ..Camera::default() };
+            let (eye, target) = (DVec3::new(3.0, -1.0, 2.0), DVec3::new(1.0, 2.0, -4.0));
+            camera.look(eye, target);
+            assert!(camera.view().transform_point3(eye).length() < 1e-9);
+            let seen = camera.view().transform_point3(target);
+            assert!((seen + DVec3::Z * eye.distance(target)).length() < 1e-9, "{seen}");
+        }
+    }
 
     #[test]
     fn all_of_a_box_is_seen() {

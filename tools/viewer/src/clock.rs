@@ -13,3 +13,9 @@ pub struct Clock {
     /// Off: frames follow each other without anything between.
     pub interpolates: bool,
 }
+
+impl Default for Clock {
+    fn default() -> Self {
+        Clock { time: 0.0, playing: true, rate: 1.0, repeats: true, range: [0; 2], interpolates: true }
+    }
+}

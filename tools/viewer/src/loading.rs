@@ -1,7 +1,11 @@
-//! Files on their way: a `.reel` is opened at once, anything else is compiled in the background first.
+//! Files on their way: a `.reel` is opened, anything else is compiled first, all of it in the background.
 
+use crate::errors::said;
 use crate::source::input_options;
-use meshreel_compile::{Phase, Progress, compile};
+use anyhow::bail;
+use meshreel::clip::Clip;
+use meshreel::{FrameDecoder, Limits, Reel};
+use meshreel_compile::{Phase, Progress, Report, compile};
 use meshreel_inputs::open;
 use meshreel_options::Options;
 use std::path::{Path, PathBuf};
@@ -9,15 +13,24 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 
-/// A file that can be opened: where it lies, and the folder that goes with it.
+/// A file that can be shown.
 pub struct Ready {
-    pub reel: PathBuf,
+    /// The path that was asked for, and where the compiled file lies.
+    pub path: PathBuf,
+    pub reel_path: PathBuf,
+    pub reel: Reel,
+    /// Two decoders that show the first frame; none of a file without meshes.
+    pub frames: Option<[FrameDecoder; 2]>,
+    pub clips: Vec<Clip>,
+    /// What the compiler says of it, if it was compiled just now, and the folder that it lies in then.
+    pub report: Option<Report>,
     pub folder: Option<tempfile::TempDir>,
 }
 
-/// A compile that runs.
+/// A file that is being opened.
 pub struct Loading {
     pub path: PathBuf,
+    pub compiles: bool,
     done: Arc<Done>,
     result: Receiver<Result<Ready, String>>,
 }
@@ -51,8 +64,8 @@ impl Loading {
         let done = Arc::new(Done::default());
         let (told, result) = channel();
         let (own, progress) = (path.to_path_buf(), done.clone());
-        std::thread::spawn(move || drop(told.send(compiled(&own, &*progress))));
-        Loading { path: path.into(), done, result }
+        std::thread::spawn(move || drop(told.send(ready(&own, &*progress).map_err(|e| said(&e)))));
+        Loading { path: path.into(), compiles: !is_reel(path), done, result }
     }
 
     /// What part of it is done, about.
@@ -65,23 +78,51 @@ impl Loading {
         match self.result.try_recv() {
             Ok(result) => Some(result),
             Err(std::sync::mpsc::TryRecvError::Empty) => None,
-            Err(std::sync::mpsc::TryRecvError::Disconnected) => Some(Err("the compile ended early".into())),
+            Err(std::sync::mpsc::TryRecvError::Disconnected) => Some(Err(self.early())),
         }
     }
 
     /// Waits for it.
     pub fn wait(self) -> Result<Ready, String> {
-        self.result.recv().unwrap_or_else(|_| Err("the compile ended early".into()))
+        self.result.recv().unwrap_or_else(|_| Err(self.early()))
+    }
+
+    /// The thread is gone without a result.
+    fn early(&self) -> String {
+        format!("{}: opening it ended early, which is a mistake of this program", self.path.display())
     }
 }
 
-fn compiled(path: &Path, progress: &dyn Progress) -> Result<Ready, String> {
-    let folder = tempfile::tempdir().map_err(|e| e.to_string())?;
-    let (scene, remarks) = open(&[path.to_path_buf()], &input_options(path)).map_err(|e| e.to_string())?;
+fn ready(path: &Path, progress: &dyn Progress) -> anyhow::Result<Ready> {
+    if is_reel(path) {
+        return opened(path, path);
+    }
+    let folder = tempfile::tempdir()?;
+    let (scene, remarks) = open(&[path.to_path_buf()], &input_options(path))?;
     let reel = folder.path().join("seen.reel");
     // To be seen soon: little work, and what is decoded the fastest.
     let options = Options { effort: 1, preset: meshreel_options::Preset::Fast, ..Options::default() };
-    compile(&scene, remarks, &reel, &options, &meshreel_check::reopen, progress)
-        .map_err(|e| e.to_string())?;
-    Ok(Ready { reel, folder: Some(folder) })
+    let report = compile(&scene, remarks, &reel, &options, &meshreel_check::reopen, progress)?;
+    Ok(Ready { report: Some(report), folder: Some(folder), ..opened(&reel, path)? })
+}
+
+/// Opens a compiled file and decodes what is seen of it first.
+fn opened(reel_path: &Path, path: &Path) -> anyhow::Result<Ready> {
+    let reel = Reel::open(reel_path, &Limits::default())?;
+    let clips = reel.clips()?;
+    let has_meshes = reel.frame_count() > 0 && !reel.description().meshes.is_empty();
+    if !has_meshes && clips.is_empty() {
+        bail!("{}: nothing to see: the file has neither meshes nor clips", path.display());
+    }
+    let frames = match has_meshes {
+        true => {
+            let mut frames = [FrameDecoder::new(&reel)?, FrameDecoder::new(&reel)?];
+            frames[0].decode(0)?;
+            frames[1].decode(0)?;
+            Some(frames)
+        }
+        false => None,
+    };
+    let (path, reel_path) = (path.to_path_buf(), reel_path.to_path_buf());
+    Ok(Ready { path, reel_path, reel, frames, clips, report: None, folder: None })
 }

@@ -1,18 +1,19 @@
 //! Draws a file into a texture: the same picture in the window and in a PNG.
 
+use crate::bones::{self, Drawing};
 use crate::camera::{Camera, Up};
-use crate::document::{Document, Shown};
-use crate::layout::{ATTRIBUTES, OVERLAY};
-use crate::looks::{Look, of_error, of_part};
-use crate::source::FrameErrors;
+use crate::document::Document;
+use crate::floor::floor;
+use crate::looks::{Look, UNSEEN, of_error, of_part};
+use crate::meshes::{Meshes, Shown};
+use crate::pipelines::{STEP, Target, filled, overlay, pipeline, target, uniforms};
+use crate::source::{ClipErrors, FrameErrors};
+use crate::timing::Timer;
 use glam::DMat4;
 use meshreel_gpu::wgpu::Shaders;
 use std::collections::{HashMap, HashSet};
-use wgpu::util::{BufferInitDescriptor, DeviceExt};
+use std::ops::Range;
 
-pub const COLOUR: wgpu::TextureFormat = wgpu::TextureFormat::Rgba8Unorm;
-const DEPTH: wgpu::TextureFormat = wgpu::TextureFormat::Depth32Float;
-const SAMPLES: u32 = 4;
 /// What is behind everything, as it is seen.
 const BACKGROUND: wgpu::Color = wgpu::Color { r: 0.115, g: 0.125, b: 0.14, a: 1.0 };
 
@@ -32,8 +33,14 @@ struct Uniform {
 /// The shader's number for lines in the colours of their vertices.
 const LINES_IN_COLOURS: u32 = 7;
 
-/// Bytes from one to the next.
-const STEP: u64 = 256;
+/// Uniforms of a node: of its surface, of what of it nobody can see, of its edges. Behind those of all nodes: of
+/// lines and bones in world space.
+const EACH: u64 = 3;
+const SURFACE: u64 = 0;
+const UNSEEN_PART: u64 = 1;
+const EDGES: u64 = 2;
+const WORLD_LINES: u64 = 0;
+const WORLD_BONES: u64 = 1;
 
 /// How a picture is to look.
 #[derive(Clone, Copy, Debug, Default)]
@@ -45,22 +52,42 @@ pub struct Style {
     pub level: usize,
     /// Triangles that cannot be seen are left out.
     pub visible: bool,
+    /// Skeletons of clips are drawn.
+    pub bones: bool,
     /// The node whose outline is marked.
     pub selected: Option<usize>,
 }
 
-struct Target {
-    size: [u32; 2],
-    colour: wgpu::Texture,
-    multi: wgpu::TextureView,
-    depth: wgpu::TextureView,
+impl Style {
+    /// Whether triangles that cannot be seen are told apart.
+    fn parts_visible(self) -> bool {
+        self.visible || self.look == Look::Hidden
+    }
+
+    /// Whether the edges of a node are drawn.
+    fn edges(self, node: usize) -> bool {
+        self.wire || self.look == Look::Hidden || self.selected == Some(node)
+    }
 }
 
-/// Lines beneath everything, and the axes.
-struct Floor {
-    up: Up,
+/// What is known of the distance from the source, and the source's pose beside the decoded one.
+#[derive(Clone, Copy, Default)]
+pub struct Beside<'a> {
+    pub frame: Option<&'a FrameErrors>,
+    pub clip: Option<&'a ClipErrors>,
+    pub pose: &'a [crate::clips::Bone],
+}
+
+/// Vertices with colours of their own.
+struct Extra {
     vertices: wgpu::Buffer,
     colours: wgpu::Buffer,
+    count: u32,
+}
+
+/// Edges of a mesh: of which level and which indices.
+struct Edges {
+    of: (usize, Vec<Range<u32>>),
     lines: wgpu::Buffer,
     count: u32,
 }
@@ -70,6 +97,8 @@ pub struct Renderer {
     pub device: wgpu::Device,
     pub queue: wgpu::Queue,
     pub shaders: Shaders,
+    /// None where the card has no clock.
+    pub timer: Option<Timer>,
     surface: wgpu::RenderPipeline,
     wire: wgpu::RenderPipeline,
     bindings: wgpu::BindGroupLayout,
@@ -77,14 +106,15 @@ pub struct Renderer {
     bound: wgpu::BindGroup,
     room: u64,
     target: Option<Target>,
-    /// Edges of meshes whose triangles no frame changes.
-    edges: HashMap<usize, (wgpu::Buffer, u32)>,
+    edges: HashMap<usize, Edges>,
     /// What the viewer says of the vertices of a node, and of what look and frame that is.
     overlays: HashMap<usize, wgpu::Buffer>,
     overlays_of: Option<(Look, Option<usize>)>,
     /// For all that have none.
     blank: wgpu::Buffer,
-    floor: Option<Floor>,
+    floor: Option<(Up, Extra)>,
+    /// The skeleton, and the source's beside it.
+    bones: [Option<Extra>; 2],
 }
 
 impl Renderer {
@@ -114,12 +144,14 @@ impl Renderer {
         let surface = pipeline("surface", wgpu::PrimitiveTopology::TriangleList, -4);
         let wire = pipeline("line", wgpu::PrimitiveTopology::LineList, 0);
         let shaders = Shaders::new(&device);
+        let timer = Timer::new(&device, &queue);
         let blank = overlay(&device, &[[0, 255, 0, 255]]);
-        let (uniforms, bound) = uniforms(&device, &bindings, 64);
+        let (uniforms, bound) = uniforms(&device, &bindings, 64, size_of::<Uniform>() as u64);
         Renderer {
             device,
             queue,
             shaders,
+            timer,
             surface,
             wire,
             bindings,
@@ -132,6 +164,7 @@ impl Renderer {
             overlays_of: None,
             blank,
             floor: None,
+            bones: [None, None],
         }
     }
 
@@ -147,7 +180,7 @@ impl Renderer {
     pub fn draw(
         &mut self,
         document: Option<&mut Document>,
-        errors: Option<&FrameErrors>,
+        beside: Beside<'_>,
         camera: &Camera,
         style: Style,
         size: [u32; 2],
@@ -157,144 +190,190 @@ impl Renderer {
             self.target = Some(target(&self.device, size));
         }
         let mut encoder = self.device.create_command_encoder(&Default::default());
-        let mut shown = Vec::new();
+        self.stamp(&mut encoder, 0);
+        let (mut shown, mut meshes) = (Vec::new(), None);
         if let Some(document) = document {
             shown = document.prepare(&self.shaders, &self.queue, &mut encoder)?;
-            let scale = document.size();
-            if style.wire || style.selected.is_some() {
-                self.prepare_edges(document, &shown);
-            }
-            self.prepare_overlays(document, &shown, style.look, errors);
-            self.write(&shown, camera, style, scale, size);
+            self.stamp(&mut encoder, 1);
+            self.prepare_bones(document, beside, style);
             self.prepare_floor(document, camera.up);
-            let target = self.target.as_ref().expect("made above");
-            self.record(&mut encoder, target, Some(document), &shown, style);
+            self.prepare(document.meshes.as_ref(), &shown, style, beside.frame);
+            self.write(document, &shown, camera, style, size);
+            meshes = document.meshes.as_ref();
+            self.record(&mut encoder, meshes, &shown, style);
         } else {
-            let target = self.target.as_ref().expect("made above");
-            self.record(&mut encoder, target, None, &shown, style);
+            self.stamp(&mut encoder, 1);
+            self.bones = [None, None];
+            self.floor = None;
+            self.record(&mut encoder, meshes, &shown, style);
         }
+        self.stamp(&mut encoder, 2);
         self.queue.submit([encoder.finish()]);
+        if let Some(timer) = &mut self.timer {
+            timer.submitted(&self.device);
+        }
         Ok(&self.target.as_ref().expect("made above").colour)
+    }
+
+    fn stamp(&mut self, encoder: &mut wgpu::CommandEncoder, stamp: u32) {
+        if let Some(timer) = &mut self.timer {
+            timer.stamp(encoder, stamp);
+        }
+    }
+
+    /// Where the uniform of a node lies, or, with the number of nodes, one of those behind them.
+    fn offset(node: usize, which: u64) -> u32 {
+        ((EACH * node as u64 + which) * STEP) as u32
     }
 
     fn record(
         &self,
         encoder: &mut wgpu::CommandEncoder,
-        target: &Target,
-        document: Option<&Document>,
+        meshes: Option<&Meshes>,
         shown: &[Shown],
         style: Style,
     ) {
+        let target = self.target.as_ref().expect("made before anything is drawn");
         let resolved = target.colour.create_view(&Default::default());
-        let mut pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
-            label: Some("draw"),
-            color_attachments: &[Some(wgpu::RenderPassColorAttachment {
-                view: &target.multi,
-                depth_slice: None,
-                resolve_target: Some(&resolved),
-                ops: wgpu::Operations {
-                    load: wgpu::LoadOp::Clear(BACKGROUND),
-                    store: wgpu::StoreOp::Discard,
-                },
-            })],
-            depth_stencil_attachment: Some(wgpu::RenderPassDepthStencilAttachment {
-                view: &target.depth,
-                depth_ops: Some(wgpu::Operations {
-                    load: wgpu::LoadOp::Clear(0.0),
-                    store: wgpu::StoreOp::Discard,
-                }),
-                stencil_ops: None,
-            }),
-            timestamp_writes: None,
-            occlusion_query_set: None,
-            multiview_mask: None,
-        });
-        let Some(document) = document else { return };
-        pass.set_pipeline(&self.surface);
-        for (i, shown) in shown.iter().enumerate() {
-            let output = &document.output;
-            pass.set_bind_group(0, &self.bound, &[(i as u64 * STEP) as u32]);
-            pass.set_vertex_buffer(0, output.vertices(shown.mesh).slice(..));
-            pass.set_vertex_buffer(1, self.overlays.get(&shown.node).unwrap_or(&self.blank).slice(..));
-            pass.set_index_buffer(output.indices(shown.mesh).slice(..), wgpu::IndexFormat::Uint32);
-            for range in document.drawn(shown.mesh, style.level, style.visible) {
-                pass.draw_indexed(range, 0, 0..1);
-            }
+        let has_bones = self.bones.iter().any(Option::is_some);
+        let clear = (wgpu::LoadOp::Clear(BACKGROUND), wgpu::LoadOp::Clear(0.0));
+        let mut pass = begin(encoder, target, clear, (!has_bones).then_some(&resolved));
+        if let Some(meshes) = meshes {
+            self.record_meshes(&mut pass, meshes, shown, style);
         }
-        pass.set_pipeline(&self.wire);
-        for (i, shown) in shown.iter().enumerate() {
-            let marked = style.selected == Some(shown.node);
-            let Some((edges, count)) = self.edges.get(&shown.mesh).filter(|_| style.wire || marked) else {
-                continue;
-            };
-            let at = (self.room / 2 + i as u64) * STEP;
-            pass.set_bind_group(0, &self.bound, &[at as u32]);
-            pass.set_vertex_buffer(0, document.output.vertices(shown.mesh).slice(..));
-            pass.set_vertex_buffer(1, self.blank.slice(..));
-            pass.set_index_buffer(edges.slice(..), wgpu::IndexFormat::Uint32);
-            pass.draw_indexed(0..*count, 0, 0..1);
+        if let Some((_, floor)) = self.floor.as_ref().filter(|_| style.grid) {
+            pass.set_pipeline(&self.wire);
+            self.record_extra(&mut pass, floor, Self::offset(shown.len(), WORLD_LINES));
         }
-        if let Some(floor) = self.floor.as_ref().filter(|_| style.grid) {
-            pass.set_bind_group(0, &self.bound, &[((self.room - 1) * STEP) as u32]);
-            pass.set_vertex_buffer(0, floor.vertices.slice(..));
-            pass.set_vertex_buffer(1, floor.colours.slice(..));
-            pass.set_index_buffer(floor.lines.slice(..), wgpu::IndexFormat::Uint32);
-            pass.draw_indexed(0..floor.count, 0, 0..1);
+        if !has_bones {
+            return;
+        }
+        drop(pass);
+        // Bones are seen through surfaces.
+        let depth = if meshes.is_some() { wgpu::LoadOp::Clear(0.0) } else { wgpu::LoadOp::Load };
+        let mut pass = begin(encoder, target, (wgpu::LoadOp::Load, depth), Some(&resolved));
+        let [decoded, source] = &self.bones;
+        if let Some(bones) = decoded {
+            pass.set_pipeline(&self.surface);
+            self.record_extra(&mut pass, bones, Self::offset(shown.len(), WORLD_BONES));
+        }
+        if let Some(bones) = source {
+            pass.set_pipeline(&self.wire);
+            self.record_extra(&mut pass, bones, Self::offset(shown.len(), WORLD_LINES));
         }
     }
 
-    /// Uniforms: of surfaces in the first half, of lines in the second, of the floor at the end.
-    fn write(&mut self, shown: &[Shown], camera: &Camera, style: Style, size: f64, pixels: [u32; 2]) {
-        let wanted = 2 * (shown.len() as u64 + 1);
+    fn record_extra(&self, pass: &mut wgpu::RenderPass<'_>, extra: &Extra, offset: u32) {
+        pass.set_bind_group(0, &self.bound, &[offset]);
+        pass.set_vertex_buffer(0, extra.vertices.slice(..));
+        pass.set_vertex_buffer(1, extra.colours.slice(..));
+        pass.draw(0..extra.count, 0..1);
+    }
+
+    fn record_meshes(&self, pass: &mut wgpu::RenderPass<'_>, meshes: &Meshes, shown: &[Shown], style: Style) {
+        let output = &meshes.output;
+        pass.set_pipeline(&self.surface);
+        for (i, shown) in shown.iter().enumerate() {
+            pass.set_vertex_buffer(0, output.vertices(shown.mesh).slice(..));
+            pass.set_vertex_buffer(1, self.overlays.get(&shown.node).unwrap_or(&self.blank).slice(..));
+            pass.set_index_buffer(output.indices(shown.mesh).slice(..), wgpu::IndexFormat::Uint32);
+            let [seen, unseen] = meshes.drawn(shown.mesh, style.level, style.parts_visible());
+            // What nobody can see from outside is seen where the rest is edges only.
+            let (which, ranges) = match style.look {
+                Look::Hidden => (UNSEEN_PART, unseen),
+                _ => (SURFACE, seen),
+            };
+            pass.set_bind_group(0, &self.bound, &[Self::offset(i, which)]);
+            ranges.into_iter().for_each(|range| pass.draw_indexed(range, 0, 0..1));
+        }
+        pass.set_pipeline(&self.wire);
+        for (i, shown) in shown.iter().enumerate() {
+            let Some(edges) = self.edges.get(&shown.mesh).filter(|_| style.edges(shown.node)) else {
+                continue;
+            };
+            pass.set_bind_group(0, &self.bound, &[Self::offset(i, EDGES)]);
+            pass.set_vertex_buffer(0, output.vertices(shown.mesh).slice(..));
+            pass.set_vertex_buffer(1, self.blank.slice(..));
+            pass.set_index_buffer(edges.lines.slice(..), wgpu::IndexFormat::Uint32);
+            pass.draw_indexed(0..edges.count, 0, 0..1);
+        }
+    }
+
+    /// What the draws of a picture read.
+    fn write(
+        &mut self,
+        document: &Document,
+        shown: &[Shown],
+        camera: &Camera,
+        style: Style,
+        pixels: [u32; 2],
+    ) {
+        let wanted = EACH * (shown.len() as u64 + 1);
         if wanted > self.room {
             self.room = wanted.next_power_of_two();
-            (self.uniforms, self.bound) = uniforms(&self.device, &self.bindings, self.room);
+            let seen = size_of::<Uniform>() as u64;
+            (self.uniforms, self.bound) = uniforms(&self.device, &self.bindings, self.room, seen);
         }
         let (view, clip) = (camera.view(), camera.projection(f64::from(pixels[0]) / f64::from(pixels[1])));
-        let mut bytes = vec![0u8; (self.room * STEP) as usize];
-        let mut put = |at: u64, uniform: Uniform| {
-            let start = (at * STEP) as usize;
+        let mut bytes = vec![0u8; (wanted * STEP) as usize];
+        let mut put = |node: usize, which: u64, uniform: Uniform| {
+            let start = Self::offset(node, which) as usize;
             bytes[start..start + size_of::<Uniform>()].copy_from_slice(bytemuck::bytes_of(&uniform));
         };
-        for (i, shown) in shown.iter().enumerate() {
-            let world = view * shown.world;
-            let [r, g, b] = style.look.colour(shown.mesh, shown.method);
-            let uniform = Uniform {
-                clip: (clip * world).as_mat4().to_cols_array(),
-                world: world.as_mat4().to_cols_array(),
-                colour: [r, g, b, 1.0],
-                look: style.look.number(),
-                has_normals: u32::from(shown.has_normals),
-                velocity_scale: (1.0 / size.max(1e-12)) as f32,
-                spare: 0,
-            };
-            put(i as u64, uniform);
-            let marked = style.selected == Some(shown.node);
-            let colour = if marked { [0.9, 0.45, 0.02, 1.0] } else { [0.01, 0.01, 0.015, 1.0] };
-            put(self.room / 2 + i as u64, Uniform { colour, ..uniform });
-        }
-        let floor = Uniform {
-            clip: (clip * view).as_mat4().to_cols_array(),
-            world: DMat4::IDENTITY.as_mat4().to_cols_array(),
-            colour: [0.06, 0.065, 0.075, 1.0],
-            look: LINES_IN_COLOURS,
-            has_normals: 1,
-            velocity_scale: 0.0,
+        let plain = |world: DMat4| Uniform {
+            clip: (clip * world).as_mat4().to_cols_array(),
+            world: world.as_mat4().to_cols_array(),
+            colour: [0.0, 0.0, 0.0, 1.0],
+            look: 0,
+            has_normals: 0,
+            velocity_scale: (1.0 / document.size().max(1e-12)) as f32,
             spare: 0,
         };
-        put(self.room - 1, floor);
+        for (i, shown) in shown.iter().enumerate() {
+            let level = document.meshes.as_ref().map_or(0, |meshes| meshes.level_of(shown.mesh, style.level));
+            let [r, g, b] = style.look.colour(shown.mesh, shown.method, level);
+            let has_normals = u32::from(shown.has_normals);
+            let look = style.look.number();
+            let uniform = Uniform { colour: [r, g, b, 1.0], look, has_normals, ..plain(view * shown.world) };
+            put(i, SURFACE, uniform);
+            let [r, g, b] = UNSEEN;
+            put(i, UNSEEN_PART, Uniform { colour: [r, g, b, 1.0], ..uniform });
+            let colour = match style.look {
+                _ if style.selected == Some(shown.node) => [0.9, 0.45, 0.02, 1.0],
+                Look::Hidden => [0.2, 0.21, 0.22, 1.0],
+                _ => [0.01, 0.01, 0.015, 1.0],
+            };
+            put(i, EDGES, Uniform { colour, ..uniform });
+        }
+        let lines = Uniform { look: LINES_IN_COLOURS, has_normals: 1, ..plain(view) };
+        put(shown.len(), WORLD_LINES, lines);
+        put(shown.len(), WORLD_BONES, Uniform { look: Look::Parts.number(), ..plain(view) });
         self.queue.write_buffer(&self.uniforms, 0, &bytes);
+    }
+
+    fn prepare(
+        &mut self,
+        meshes: Option<&Meshes>,
+        shown: &[Shown],
+        style: Style,
+        errors: Option<&FrameErrors>,
+    ) {
+        let Some(meshes) = meshes else { return };
+        for shown in shown.iter().filter(|shown| style.edges(shown.node)) {
+            self.prepare_edges(meshes, shown, style);
+        }
+        self.prepare_overlays(meshes, shown, style.look, errors);
     }
 
     /// What the viewer itself says of vertices: the part that moves each, its distance from the source.
     fn prepare_overlays(
         &mut self,
-        document: &Document,
+        meshes: &Meshes,
         shown: &[Shown],
         look: Look,
         errors: Option<&FrameErrors>,
     ) {
-        let most = shown.iter().map(|s| document.output.vertex_count(s.mesh)).max().unwrap_or(0);
+        let most = shown.iter().map(|s| meshes.output.vertex_count(s.mesh)).max().unwrap_or(0);
         if self.blank.size() < 4 * u64::from(most) {
             self.blank = overlay(&self.device, &vec![of_error(None); most as usize]);
         }
@@ -311,7 +390,7 @@ impl Renderer {
             if self.overlays.contains_key(&shown.node) {
                 continue;
             }
-            let view = document.decoder().mesh(shown.mesh);
+            let view = meshes.decoder().mesh(shown.mesh);
             let colours: Vec<[u8; 4]> = match look {
                 Look::Parts => {
                     let bones = view.bones();
@@ -333,82 +412,51 @@ impl Renderer {
         }
     }
 
-    fn prepare_edges(&mut self, document: &Document, shown: &[Shown]) {
-        for shown in shown {
-            let fluid = shown.method == meshreel::record::Method::Fluid;
-            if self.edges.contains_key(&shown.mesh) && !fluid {
-                continue;
-            }
-            let mut known = HashSet::new();
-            let mut lines: Vec<u32> = Vec::new();
-            for triangle in document.indices(shown.mesh).as_chunks::<3>().0 {
-                for k in 0..3 {
-                    let (a, b) = (triangle[k], triangle[(k + 1) % 3]);
-                    if known.insert((a.min(b), a.max(b))) {
-                        lines.extend([a, b]);
-                    }
+    fn prepare_edges(&mut self, meshes: &Meshes, shown: &Shown, style: Style) {
+        let level = meshes.level_of(shown.mesh, style.level);
+        let [seen, _] = meshes.drawn(shown.mesh, level, style.parts_visible());
+        let of = (level, seen);
+        let fluid = shown.method == meshreel::record::Method::Fluid;
+        if self.edges.get(&shown.mesh).is_some_and(|edges| edges.of == of && !fluid) {
+            return;
+        }
+        let mut known = HashSet::new();
+        let mut lines: Vec<u32> = Vec::new();
+        for triangle in meshes.corners(shown.mesh, level, &of.1).as_chunks::<3>().0 {
+            for k in 0..3 {
+                let (a, b) = (triangle[k], triangle[(k + 1) % 3]);
+                if known.insert((a.min(b), a.max(b))) {
+                    lines.extend([a, b]);
                 }
             }
-            let contents = bytemuck::cast_slice(if lines.is_empty() { &[0, 0] } else { &lines[..] });
-            let usage = wgpu::BufferUsages::INDEX;
-            let buffer = self.device.create_buffer_init(&BufferInitDescriptor {
-                label: Some("edges"),
-                contents,
-                usage,
-            });
-            self.edges.insert(shown.mesh, (buffer, lines.len() as u32));
+        }
+        let contents = bytemuck::cast_slice(if lines.is_empty() { &[0, 0] } else { &lines[..] });
+        let (count, usage) = (lines.len() as u32, wgpu::BufferUsages::INDEX);
+        let lines = filled(&self.device, contents, usage);
+        self.edges.insert(shown.mesh, Edges { of, lines, count });
+    }
+
+    fn prepare_bones(&mut self, document: &Document, beside: Beside<'_>, style: Style) {
+        let clips = document.clips.as_ref().filter(|_| style.bones);
+        let decoded = clips.map(|clips| bones::solid(clips, document.size(), style.look, beside.clip));
+        let source = clips.map(|_| bones::lines(beside.pose));
+        self.bones = [decoded, source].map(|drawing| self.extra(&drawing?));
+    }
+
+    fn prepare_floor(&mut self, document: &Document, up: Up) {
+        if self.floor.as_ref().is_none_or(|floor| floor.0 != up) {
+            self.floor = self.extra(&floor(document.bounds, up)).map(|floor| (up, floor));
         }
     }
 
-    /// A grid beneath everything, with a cell of a power of ten.
-    fn prepare_floor(&mut self, document: &Document, up: Up) {
-        if self.floor.as_ref().is_some_and(|floor| floor.up == up) {
-            return;
-        }
-        let [low, high] = document.bounds;
-        let (a, b, c) = match up {
-            Up::Y => (0, 2, 1),
-            Up::Z => (0, 1, 2),
-        };
-        let size = (high - low).length().max(1e-6);
-        let cell = 10f64.powf((size / 8.0).log10().round());
-        let cells = ((size / cell).ceil() as i32).clamp(4, 60);
-        let middle = (low + high) / 2.0;
-        let snap = |x: f64| (x / cell).round() * cell;
-        let mut vertices: Vec<f32> = Vec::new();
-        for i in -cells..=cells {
-            for (along, across) in [(a, b), (b, a)] {
-                for end in [-1.0, 1.0] {
-                    let mut at = [0.0f64; 3];
-                    at[c] = low[c];
-                    at[along] = snap(middle[along]) + f64::from(cells) * cell * end;
-                    at[across] = snap(middle[across]) + f64::from(i) * cell;
-                    vertices.extend(at.map(|v| v as f32));
-                    vertices.extend([0.0; 6]);
-                }
-            }
-        }
-        let grid = vertices.len() / 9;
-        for axis in 0..3 {
-            for end in [0.0, 1.0] {
-                let mut at = [0.0; 3];
-                at[axis] = (end * cell * f64::from(cells) * 0.25) as f32;
-                vertices.extend(at);
-                vertices.extend([0.0; 6]);
-            }
-        }
-        let count = vertices.len() as u32 / 9;
-        let axes = [[230, 60, 60, 255], [80, 200, 60, 255], [70, 110, 240, 255]];
-        let grey = std::iter::repeat_n([16, 17, 20, 255], grid);
-        let colours: Vec<[u8; 4]> = grey.chain(axes.into_iter().flat_map(|axis| [axis; 2])).collect();
-        let lines: Vec<u32> = (0..count).collect();
-        let buffer = |contents, usage| {
-            self.device.create_buffer_init(&BufferInitDescriptor { label: Some("floor"), contents, usage })
-        };
-        let vertices = buffer(bytemuck::cast_slice(&vertices), wgpu::BufferUsages::VERTEX);
-        let lines = buffer(bytemuck::cast_slice(&lines), wgpu::BufferUsages::INDEX);
-        let colours = overlay(&self.device, &colours);
-        self.floor = Some(Floor { up, vertices, colours, lines, count });
+    fn extra(&self, drawing: &Drawing) -> Option<Extra> {
+        let count = drawing.len();
+        let vertices = bytemuck::cast_slice(&drawing.vertices);
+        (count > 0).then(|| Extra {
+            vertices: filled(&self.device, vertices, wgpu::BufferUsages::VERTEX),
+            colours: overlay(&self.device, &drawing.colours),
+            count,
+        })
     }
 
     /// The last picture, rgba.
@@ -447,106 +495,29 @@ impl Renderer {
     }
 }
 
-/// A pipeline that draws with an entry point of the shader for fragments.
-fn pipeline(
-    device: &wgpu::Device,
-    (module, layout): (&wgpu::ShaderModule, &wgpu::PipelineLayout),
-    entry: &str,
-    topology: wgpu::PrimitiveTopology,
-    bias: i32,
-) -> wgpu::RenderPipeline {
-    let vertices = crate::layout::layout();
-    device.create_render_pipeline(&wgpu::RenderPipelineDescriptor {
-        label: Some(entry),
-        layout: Some(layout),
-        vertex: wgpu::VertexState {
-            module,
-            entry_point: Some("seen"),
-            compilation_options: Default::default(),
-            buffers: &[
-                Some(wgpu::VertexBufferLayout {
-                    array_stride: vertices.stride as u64,
-                    step_mode: wgpu::VertexStepMode::Vertex,
-                    attributes: &ATTRIBUTES,
-                }),
-                Some(wgpu::VertexBufferLayout {
-                    array_stride: 4,
-                    step_mode: wgpu::VertexStepMode::Vertex,
-                    attributes: &OVERLAY,
-                }),
-            ],
-        },
-        primitive: wgpu::PrimitiveState { topology, ..Default::default() },
-        depth_stencil: Some(wgpu::DepthStencilState {
-            format: DEPTH,
-            depth_write_enabled: Some(true),
-            depth_compare: Some(wgpu::CompareFunction::GreaterEqual),
-            stencil: Default::default(),
-            bias: wgpu::DepthBiasState { constant: bias, slope_scale: bias as f32 * 0.25, clamp: 0.0 },
+/// A pass over the target; with `resolved` it is the last one of a picture.
+fn begin<'a>(
+    encoder: &'a mut wgpu::CommandEncoder,
+    target: &Target,
+    (colour, depth): (wgpu::LoadOp<wgpu::Color>, wgpu::LoadOp<f32>),
+    resolved: Option<&wgpu::TextureView>,
+) -> wgpu::RenderPass<'a> {
+    let store = if resolved.is_some() { wgpu::StoreOp::Discard } else { wgpu::StoreOp::Store };
+    encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
+        label: Some("draw"),
+        color_attachments: &[Some(wgpu::RenderPassColorAttachment {
+            view: &target.multi,
+            depth_slice: None,
+            resolve_target: resolved,
+            ops: wgpu::Operations { load: colour, store },
+        })],
+        depth_stencil_attachment: Some(wgpu::RenderPassDepthStencilAttachment {
+            view: &target.depth,
+            depth_ops: Some(wgpu::Operations { load: depth, store }),
+            stencil_ops: None,
         }),
-        multisample: wgpu::MultisampleState { count: SAMPLES, ..Default::default() },
-        fragment: Some(wgpu::FragmentState {
-            module,
-            entry_point: Some(entry),
-            compilation_options: Default::default(),
-            targets: &[Some(COLOUR.into())],
-        }),
+        timestamp_writes: None,
+        occlusion_query_set: None,
         multiview_mask: None,
-        cache: None,
     })
-}
-
-/// Colours of vertices.
-fn overlay(device: &wgpu::Device, colours: &[[u8; 4]]) -> wgpu::Buffer {
-    let (contents, usage) = (bytemuck::cast_slice(colours), wgpu::BufferUsages::VERTEX);
-    device.create_buffer_init(&BufferInitDescriptor { label: Some("overlay"), contents, usage })
-}
-
-fn uniforms(
-    device: &wgpu::Device,
-    layout: &wgpu::BindGroupLayout,
-    room: u64,
-) -> (wgpu::Buffer, wgpu::BindGroup) {
-    let buffer = device.create_buffer(&wgpu::BufferDescriptor {
-        label: Some("draw"),
-        size: room * STEP,
-        usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
-        mapped_at_creation: false,
-    });
-    let bound = device.create_bind_group(&wgpu::BindGroupDescriptor {
-        label: Some("draw"),
-        layout,
-        entries: &[wgpu::BindGroupEntry {
-            binding: 0,
-            resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding {
-                buffer: &buffer,
-                offset: 0,
-                size: wgpu::BufferSize::new(size_of::<Uniform>() as u64),
-            }),
-        }],
-    });
-    (buffer, bound)
-}
-
-fn target(device: &wgpu::Device, size: [u32; 2]) -> Target {
-    let texture = |format, samples, usage| {
-        device.create_texture(&wgpu::TextureDescriptor {
-            label: Some("picture"),
-            size: wgpu::Extent3d { width: size[0], height: size[1], depth_or_array_layers: 1 },
-            mip_level_count: 1,
-            sample_count: samples,
-            dimension: wgpu::TextureDimension::D2,
-            format,
-            usage,
-            view_formats: &[],
-        })
-    };
-    let attachment = wgpu::TextureUsages::RENDER_ATTACHMENT;
-    let read = wgpu::TextureUsages::TEXTURE_BINDING | wgpu::TextureUsages::COPY_SRC;
-    Target {
-        size,
-        colour: texture(COLOUR, 1, attachment | read),
-        multi: texture(COLOUR, SAMPLES, attachment).create_view(&Default::default()),
-        depth: texture(DEPTH, SAMPLES, attachment).create_view(&Default::default()),
-    }
 }

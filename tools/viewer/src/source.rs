@@ -1,18 +1,28 @@
-//! The source of a file, opened beside it: how far each vertex is from the point that it comes from.
+//! The source of a file, opened beside it: how far each vertex is from the point that it comes from, each joint
+//! from where the source has it.
 
+use crate::clips::Clips;
+use crate::curves::distance;
+use crate::errors::said;
+use anyhow::anyhow;
 use glam::{DMat4, DVec3};
-use meshreel::{FrameDecoder, Reel, SourceMap};
+use meshreel::clip::{Clip, ClipCursor, PoseSource, Repeats, Rounding};
+use meshreel::{FrameDecoder, Reel, SourceMap, Transform};
 use meshreel_inputs::{InputOptions, open};
+use meshreel_options::{Options, Rate};
 use meshreel_scene::Scene;
 use meshreel_scene::sample::{World, positions_at};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
 
-/// The source of a file, and which of its points each vertex is.
+/// The source of a file, which of its points each vertex is, and its clips as they were compiled.
 pub struct Source {
     pub path: PathBuf,
     scene: Scene,
     maps: Vec<Option<SourceMap>>,
+    /// By clip of the file; none of one that the source does not have with the same joints and samples.
+    clips: Vec<Option<meshreel_scene::Clip>>,
 }
 
 /// A source that is being opened.
@@ -67,7 +77,7 @@ impl Opening {
     pub fn start(path: &Path, reel: &Reel) -> Opening {
         let (told, result) = channel();
         let (own, reel) = (path.to_path_buf(), reel.clone());
-        std::thread::spawn(move || drop(told.send(opened(&own, &reel))));
+        std::thread::spawn(move || drop(told.send(opened(&own, &reel).map_err(|e| said(&e)))));
         Opening { path: path.into(), result }
     }
 
@@ -86,14 +96,134 @@ impl Opening {
     }
 }
 
-fn opened(path: &Path, reel: &Reel) -> Result<Source, String> {
-    let (scene, _) = open(&[path.to_path_buf()], &input_options(path)).map_err(|e| e.to_string())?;
+fn opened(path: &Path, reel: &Reel) -> anyhow::Result<Source> {
+    let wanted = Options::from_text(&reel.description().options)?;
+    let mut how = input_options(path);
+    how.source_fps = wanted.source_fps.map(Rate);
+    how.animation = wanted.animation.clone();
+    let (scene, _) = open(&[path.to_path_buf()], &how)?;
     let maps = (0..reel.description().meshes.len()).map(|mesh| reel.source_map(mesh));
-    let maps = maps.collect::<Result<_, _>>().map_err(|e: meshreel::Error| e.to_string())?;
-    Ok(Source { path: path.into(), scene, maps })
+    let maps = maps.collect::<Result<_, _>>()?;
+    let clips = reel.clips()?.iter().map(|clip| source_clip(&scene, clip, &wanted)).collect();
+    let source = Source { path: path.into(), scene, maps, clips };
+    let has_meshes = source.scene.nodes.iter().any(|node| node.mesh.is_some());
+    match has_meshes || source.clips.iter().any(Option::is_some) {
+        true => Ok(source),
+        false => Err(anyhow!("{}: it has nothing that is in the file", path.display())),
+    }
+}
+
+/// The clip of the same name, or the only one, as it was compiled.
+fn source_clip(scene: &Scene, clip: &Clip, wanted: &Options) -> Option<meshreel_scene::Clip> {
+    let found = match &scene.clips[..] {
+        [only] => Some(only),
+        all => all.iter().find(|c| c.name == clip.name()),
+    };
+    let source = found?.portion(wanted.fps, wanted.range).ok()?;
+    let same = source.tracks.len() == clip.joints() && source.samples == clip.samples();
+    same.then(|| source.into_owned())
+}
+
+/// How far the joints of a pose are from the source's, as parts of the tolerance.
+pub struct ClipErrors {
+    pub parts: Vec<f32>,
+    /// The largest distance, as a part of the tolerance, and the joint.
+    pub worst: (f64, f32, usize),
+}
+
+/// Measures frames one after the other in the background; what is asked for in between is left out.
+pub struct Measuring {
+    asked: Sender<usize>,
+    told: Receiver<Result<FrameErrors, String>>,
+    last: Option<usize>,
+}
+
+impl Measuring {
+    /// Begins; `done` is called after each frame.
+    pub fn start(source: Arc<Source>, reel: &Reel, done: impl Fn() + Send + 'static) -> Measuring {
+        let ((asked, frames), (tell, told)) = (channel(), channel());
+        let reel = reel.clone();
+        std::thread::spawn(move || {
+            let mut decoder = None;
+            while let Ok(first) = frames.recv() {
+                let frame = frames.try_iter().last().unwrap_or(first);
+                let result = measured(&source, &reel, &mut decoder, frame);
+                if tell.send(result.map_err(|e| said(&e))).is_err() {
+                    return;
+                }
+                done();
+            }
+        });
+        Measuring { asked, told, last: None }
+    }
+
+    /// Asks for a frame, and gives what has been measured since.
+    pub fn ask(&mut self, frame: usize) -> Option<Result<FrameErrors, String>> {
+        if self.last != Some(frame) {
+            self.last = Some(frame);
+            // A thread that is gone has told why.
+            let _ = self.asked.send(frame);
+        }
+        self.told.try_iter().last()
+    }
+}
+
+fn measured(
+    source: &Source,
+    reel: &Reel,
+    decoder: &mut Option<FrameDecoder>,
+    frame: usize,
+) -> anyhow::Result<FrameErrors> {
+    let decoder = match decoder {
+        Some(decoder) => decoder,
+        None => decoder.insert(FrameDecoder::new(reel)?),
+    };
+    decoder.decode(frame)?;
+    source.measure(decoder)
 }
 
 impl Source {
+    /// The source's clip of this number in the file.
+    pub fn clip(&self, clip: usize) -> Option<&meshreel_scene::Clip> {
+        self.clips.get(clip)?.as_ref()
+    }
+
+    /// Where the source has the joints of the clip that is shown, at a time; by joint, in object space.
+    pub fn joints(&self, clips: &Clips, time: f64) -> Option<Vec<glam::DAffine3>> {
+        let source = self.clip(clips.chosen())?;
+        let at = ((time - source.start) * source.fps).clamp(0.0, (source.samples - 1) as f64);
+        let mut out: Vec<glam::DAffine3> = Vec::with_capacity(source.tracks.len());
+        for (joint, &parent) in clips.skeleton().parents.iter().enumerate() {
+            let own = source.between(joint, at).matrix();
+            out.push(out.get(parent as usize).map_or(own, |above| *above * own));
+        }
+        Some(out)
+    }
+
+    /// Measures a sample of the clip that is shown.
+    pub fn measure_clip(&self, clips: &Clips, sample: usize) -> Option<ClipErrors> {
+        let source = self.clip(clips.chosen())?;
+        let (clip, skeleton) = (clips.played(), clips.skeleton());
+        let mut pose = vec![Transform::IDENTITY; clip.joints()];
+        let seconds = sample as f64 / clip.fps();
+        let mut cursor = ClipCursor::new(clip);
+        clip.sample(&mut cursor, seconds, Repeats::Clamp, Rounding::Nearest, &mut pose).ok()?;
+        let mut out = ClipErrors { parts: Vec::with_capacity(pose.len()), worst: (0.0, 0.0, 0) };
+        for joint in 0..pose.len() {
+            let shell = f64::from(skeleton.shell[joint]);
+            let [one, other]: [&dyn Fn(usize) -> meshreel_scene::Qvv; 2] =
+                [&|j| meshreel_check::qvv(&pose[j]), &|j| source.between(j, sample as f64)];
+            let off = distance(&skeleton.parents, joint, shell, one, other);
+            let own = skeleton.tolerance.get(joint).copied().filter(|own| *own > 0.0);
+            let part = (off / own.unwrap_or(clip.record().tolerance)) as f32;
+            if part > out.worst.1 {
+                out.worst = (off, part, joint);
+            }
+            out.parts.push(part);
+        }
+        Some(out)
+    }
+
     /// Measures the frame that a decoder shows against the source at its time.
     pub fn measure(&self, decoder: &FrameDecoder) -> anyhow::Result<FrameErrors> {
         let reel = decoder.reel();
@@ -122,7 +252,7 @@ impl Source {
             }
             vertices.resize(3 * count, 0.0f32);
             view.positions_into(&mut vertices)?;
-            let here = crate::document::matrix(decoder.world(node));
+            let here = crate::matrix::matrix(decoder.world(node));
             let there: DMat4 = world.matrix[i];
             let mut parts = Vec::with_capacity(count);
             for (vertex, (own, &point)) in

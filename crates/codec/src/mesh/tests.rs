@@ -1,9 +1,13 @@
 //! Whole sequences, through encoder and decoder.
 
 use crate::Corrupt;
-use crate::mesh::decode::{CodedUnit, Static, Vector, Width, decode_unit_with, scratch_len};
+use crate::bytes::put_varint;
+use crate::mesh::blocks::{BLOCK, blocks};
+use crate::mesh::decode::{CodedUnit, Static, Vector, Width, decode_unit_with, index, scratch_len};
 use crate::mesh::encode::{Encoder, Options, Refused, Source, Work};
 use crate::mesh::hierarchy::{self, Hierarchy};
+use crate::mesh::pack::{Block, Unpacker};
+use crate::mesh::token::BitReader;
 use crate::quantize::lattice::{Choice, Extent, Grid, Lattice};
 use crate::schedule::{Schedule, Unit};
 use crate::simd::isa::Isa;
@@ -357,6 +361,142 @@ fn damage_is_an_error_or_other_numbers() {
         let _ = Static::decode(&bad, s.hierarchy(), None);
     }
     assert!(decode_one::<i32>(&fixed, &file, Unit::Key(1), &[], &mut [vec![], vec![]]).is_err());
+}
+
+/// Residuals of a unit as a decoder finds them that has its words alone, from the start of 32 blocks each; by block
+/// and frame.
+fn residuals_by_index<W: Width>(fixed: &Static, words: &[u32]) -> Vec<Block> {
+    let frames = (words[1] & 0xFF) as usize;
+    let blocks = (0..fixed.hierarchy.levels()).flat_map(|l| blocks(fixed.hierarchy.level(l)));
+    let sizes: Vec<usize> = blocks.map(|block| block.len()).collect();
+    if words[1] & index::HAS_RESIDUALS == 0 {
+        return vec![[[0; 3]; BLOCK]; sizes.len() * frames];
+    }
+    let starts = index::BEFORE_HEADS + frames * index::head_words(fixed.hierarchy.levels());
+    let at = starts + index::start_words(sizes.len());
+    let bytes: Vec<u8> = words[at..].iter().flat_map(|w| w.to_le_bytes()).collect();
+    let mut out = Vec::new();
+    for (part, sizes) in sizes.chunks(index::STARTED).enumerate() {
+        let start = &words[starts + 3 * part..];
+        let bit = |section: usize, more: usize| BitReader::at(&bytes, words[2 + section] as usize + more);
+        let mut flags = bit(0, part * index::STARTED * frames);
+        let mut codes = bit(1, 4 * start[1] as usize);
+        let mut masks = bit(2, 16 * start[2] as usize);
+        let mut fields = bit(3, start[0] as usize);
+        for &size in sizes {
+            for _ in 0..frames {
+                let mut block = [[0; 3]; BLOCK];
+                if flags.take(1) == 1 {
+                    let code = codes.take(4);
+                    let (mask, width) = match code {
+                        0..7 => (masks.take(16), code + 1),
+                        7..15 => ((1 << size) - 1, code - 6),
+                        _ => ((1 << size) - 1, W::BITS),
+                    };
+                    let signed = |v: u32| (v << (32 - width)) as i32 >> (32 - width);
+                    for v in (0..BLOCK).filter(|v| mask >> v & 1 == 1) {
+                        let parity = if code == 15 { None } else { Some(fields.take(1) as i32) };
+                        block[v] = [0; 3].map(|_: i32| {
+                            let field = signed(fields.take(width));
+                            parity.map_or(field, |parity| 2 * field + parity)
+                        });
+                    }
+                }
+                out.push(block);
+            }
+        }
+    }
+    out
+}
+
+/// Residuals of a unit as the decoder finds them, which does not know starts.
+fn residuals_in_order<W: Width>(fixed: &Static, frames: usize, words: &[u32]) -> Vec<Block> {
+    let levels = (0..fixed.hierarchy.levels()).map(|l| fixed.hierarchy.level(l));
+    let sizes: Vec<usize> = levels.flat_map(blocks).map(|block| block.len()).collect();
+    let head = index::BEFORE_HEADS + frames * index::head_words(fixed.hierarchy.levels());
+    let at = head + index::start_words(sizes.len());
+    let bytes: Vec<u8> = words[at..].iter().flat_map(|w| w.to_le_bytes()).collect();
+    let filled: u32 = bytes[..words[3] as usize / 8].iter().map(|b| b.count_ones()).sum();
+    let mut packed = Vec::new();
+    put_varint(filled, &mut packed);
+    put_varint((words[5] - words[4]) / 16, &mut packed);
+    packed.extend(bytes);
+    let mut unpacker = Unpacker::new(&packed, sizes.len() * frames).unwrap();
+    let all = sizes.iter().flat_map(|size| std::iter::repeat_n(*size, frames));
+    all.map(|size| unpacker.block(size, W::BITS).unwrap_or_default()).collect()
+}
+
+fn index_of<W: Width>(fixed: &Static, coded: CodedUnit<'_>) -> Result<Vec<u32>, Corrupt> {
+    let room = 8 * index::most_words(fixed.points(), W::BITS == 32, usize::MAX);
+    let mut words = vec![7; room];
+    let used = index::index::<W>(fixed, coded, &mut words)?;
+    words.truncate(used);
+    if used > 0 {
+        assert_eq!(words[0] as usize, used);
+        let mut less = vec![0; used - 1];
+        assert!(index::index::<W>(fixed, coded, &mut less).is_err());
+    }
+    Ok(words)
+}
+
+fn units_by_index<W: Width>(radius: f64) {
+    for (side, loose) in [(36, 5), (1, 0), (0, 1)] {
+        let s = Cloth { side, loose, frames: 36, ..CLOTH };
+        let file = encode::<W>(&s, radius, Options { packed: true, ..Options::default() }).unwrap();
+        let (fixed, frames) = decode::<W>(&s, &file).unwrap();
+        let mut moving = 0;
+        for number in 0..file.schedule.units() {
+            let unit = file.schedule.unit(number);
+            let bytes = &file.units[number as usize];
+            let index =
+                |bytes: &[u8]| index_of::<W>(&fixed, CodedUnit { schedule: &file.schedule, unit, bytes });
+            let words = index(bytes).unwrap();
+            assert_eq!(words.is_empty(), bytes.is_empty());
+            if words.is_empty() {
+                continue;
+            }
+            let count = file.schedule.frames_of(unit).len();
+            assert_eq!(words[1] & 0xFF, count as u32);
+            let by_index = residuals_by_index::<W>(&fixed, &words);
+            if words[1] & index::HAS_RESIDUALS > 0 {
+                moving += 1;
+                let in_order = residuals_in_order::<W>(&fixed, count, &words);
+                assert_eq!(in_order, by_index);
+            }
+            // What the decoder refuses, the index refuses as well, and the other way round.
+            for cut in (0..bytes.len()).step_by(1 + bytes.len() / 100) {
+                assert!(index(&bytes[..cut]).is_err());
+            }
+            for at in (0..bytes.len()).step_by(1 + bytes.len() / 100) {
+                let mut bad = bytes.clone();
+                bad[at] ^= 1 << (at % 8);
+                let decoded = decode_one::<W>(&fixed, &file, unit, &bad, &mut frames.clone());
+                let indexed = index(&bad);
+                let tokens = bad[0] & 3 == 1;
+                assert!(
+                    decoded.is_ok() == indexed.is_ok() || tokens,
+                    "{unit:?} {at}: {decoded:?} {:?}",
+                    indexed.err()
+                );
+            }
+        }
+        assert!(moving > 3 || side == 1, "units without residuals");
+    }
+}
+
+#[test]
+fn e20_the_index_of_a_unit_leads_to_the_residuals_that_its_decoder_finds() {
+    units_by_index::<i16>(0.003);
+    units_by_index::<i32>(1e-4);
+}
+
+#[test]
+fn tokens_have_no_index() {
+    let file = encode::<i16>(&CLOTH, 0.01, Options::default()).unwrap();
+    let (fixed, _) = decode::<i16>(&CLOTH, &file).unwrap();
+    let bytes = &file.units[file.schedule.number(Unit::Key(1)) as usize];
+    let coded = CodedUnit { schedule: &file.schedule, unit: Unit::Key(1), bytes };
+    assert!(index_of::<i16>(&fixed, coded).is_err());
 }
 
 /// Sixteen lanes, eight lanes, all kinds of tokens: `decode_one` holds all kernels against the reference.

@@ -5,6 +5,7 @@ mod clip;
 mod file;
 mod mesh;
 mod progress;
+pub mod readable;
 
 pub use clip::{ClipReport, ClipTried, KeyCounts, LayerReport, RigReport, ScalarReport};
 pub use file::{Between, Log, PassReport, Report};

@@ -1,10 +1,13 @@
 //! What a card computes against the twin on the CPU, which is held against the runtime elsewhere.
 
-use meshreel::{Command, FrameDecoder, FrameView, Options, Pace, Player, Repeat};
+use meshreel::{
+    Command, Format, FrameDecoder, FrameView, Limits, Options, Pace, Player, Repeat, VertexChannel,
+};
 use meshreel_gpu::twin::Bound;
 use meshreel_gpu::wgpu::{Budget, Decoded, Frames, GpuReel, Shaders};
 use meshreel_gpu::{Moment, ReelPlan, Room, VertexLayout};
 use meshreel_gpu_on_adapter::{device, files, golden, open, read};
+use std::sync::Arc;
 
 fn degrees(a: &[f32], b: &[f32]) -> f64 {
     let [a, b] = [a, b].map(|v| [f64::from(v[0]), f64::from(v[1]), f64::from(v[2])]);
@@ -79,8 +82,13 @@ fn e20_a_card_gives_what_its_twin_gives() {
                 let own = &plan.meshes[number];
                 let slot = |f: u32| if f as usize == frame { 0 } else { plan.slot_words };
                 let params = own.params(&Moment::new(own, &mesh, slot, 2 * plan.slot_words, 0));
-                let bound =
-                    Bound { params: &params, variant: own.variant(), ring: &ring, fixed: &own.fixed.words };
+                let bound = Bound {
+                    params: &params,
+                    variant: own.variant(),
+                    ring: &ring,
+                    fixed: &own.fixed.words,
+                    decoded: &[],
+                };
                 let (mut scratch, mut out) = (vec![0.0; own.scratch], vec![0; count * layout.words()]);
                 bound.normals(&mut scratch);
                 bound.tangents(&mut scratch);
@@ -255,4 +263,152 @@ fn two_hundred_moments_in_one_update() {
     // Each shows its own.
     let [a, b] = [3, 197].map(|at| read(&device, &queue, outputs[at].vertices(0), 20 * 1271));
     assert_ne!(a, b);
+}
+
+#[test]
+fn e20_a_card_decodes_units_of_preset_fast() {
+    let Some((device, queue, _)) = device() else {
+        println!("skipped: no graphics adapter");
+        return;
+    };
+    let mut decoded = 0;
+    for path in files() {
+        let bytes = std::fs::read(&path).unwrap();
+        let limits = Limits { points: false, ..Limits::default() };
+        let mut player = Player::new(Options { threads: 0, read_threads: 0, limits, ..Options::default() });
+        let file = player.open_bytes(Arc::new(bytes));
+        let instance = player.instance(file).unwrap();
+        player.command(instance, Command::Repeat(Repeat::Loop));
+        player.command(instance, Command::Play);
+        player.tick(0.0);
+        if player.coded_units(file).is_none() {
+            continue;
+        }
+        let reel = open(&path);
+        let [mut first, mut second] = [0, 1].map(|_| FrameDecoder::new(&reel).unwrap());
+        let mut shaders = Shaders::new(&device);
+        let mut card = None;
+        let (mut moments, mut late, mut frames, mut uploaded) = (0, 0, 0, 0);
+        for tick in 0..90 {
+            // Forwards, backwards, and a jump now and then.
+            player.tick(0.037);
+            match tick % 30 {
+                17 => player.command(instance, Command::GoToFrame(tick * 11 % reel.frame_count())),
+                29 => player.command(instance, Command::Rate(if tick == 29 { -1.0 } else { 1.0 })),
+                _ => {}
+            }
+            let Some(shown) = player.frame(instance) else { continue };
+            let layout = VertexLayout::plain();
+            let ([gpu, whole], [output, expected]) = card.get_or_insert_with(|| {
+                let pair = shown.pair();
+                first.decode(pair.first as usize).unwrap();
+                second.decode(pair.second as usize).unwrap();
+                let view = FrameView::between(&first, &second, 0.0, Pace::default()).unwrap();
+                let all = Decoded { first: &first, second: &second, view };
+                let mut made = |frames: &dyn Frames| {
+                    let budget = Budget::default();
+                    GpuReel::new((&device, &queue), &mut shaders, frames, layout.clone(), budget).unwrap()
+                };
+                let both = [made(&shown), made(&all)];
+                let outputs = [0, 1].map(|k: usize| both[k].output(&device, &shaders));
+                (both, outputs)
+            });
+            let pair = shown.pair();
+            let mut encoder = device.create_command_encoder(&Default::default());
+            let card = (&device, &queue);
+            let most = 10_000;
+            let done = gpu.decode(card, &shaders, &mut encoder, (&player, instance), most).unwrap();
+            frames += done.frames;
+            uploaded += done.bytes;
+            let shows = gpu.update(&shaders, &queue, &mut encoder, &mut [(&mut *output, &shown)]).unwrap();
+            late += shows.late;
+            first.decode(pair.first as usize).unwrap();
+            second.decode(pair.second as usize).unwrap();
+            let view = FrameView::between(&first, &second, pair.blend, Pace::default()).unwrap();
+            let all = Decoded { first: &first, second: &second, view };
+            whole.update(&shaders, &queue, &mut encoder, &mut [(&mut *expected, &all)]).unwrap();
+            queue.submit([encoder.finish()]);
+            for mesh in 0..reel.description().meshes.len() {
+                let size = u64::from(output.vertex_count(mesh)) * layout.stride as u64;
+                if size == 0 || !output.is_shown(mesh) {
+                    continue;
+                }
+                let [got, want] = [&*output, &*expected].map(|output| {
+                    let bytes = read(&device, &queue, output.vertices(mesh), size);
+                    bytemuck::pod_collect_to_vec::<u8, f32>(&bytes)
+                });
+                // But for velocities, of which a late moment has none.
+                let same = |(a, b): (&[f32], &[f32])| a[..12] == b[..12];
+                assert!(got.chunks(16).zip(want.chunks(16)).all(same), "{}: tick {tick}", path.display());
+                moments += 1;
+            }
+        }
+        decoded += frames;
+        println!(
+            "{}: {moments} moments, {frames} frames decoded of {uploaded} bytes, {late} late",
+            path.file_name().unwrap().display()
+        );
+        assert!(moments > 20 && late == 0);
+    }
+    assert!(decoded > 0, "no files of the preset fast");
+}
+
+#[test]
+fn e20_positions_and_velocities_in_sixteen_bits() {
+    let Some((device, queue, _)) = device() else {
+        println!("skipped: no graphics adapter");
+        return;
+    };
+    let reel = open(&golden().join("flag_fast.reel"));
+    let [mut first, mut second] = [0, 1].map(|_| FrameDecoder::new(&reel).unwrap());
+    first.decode(3).unwrap();
+    second.decode(4).unwrap();
+    let view = FrameView::between(&first, &second, 0.3, Pace { span: 0.5, speed: 1.0 }).unwrap();
+    let shown = Decoded { first: &first, second: &second, view };
+    let made = |position, velocity| {
+        let attributes = [(VertexChannel::Position, position), (VertexChannel::Velocity, velocity)];
+        let layout = VertexLayout::new(&attributes);
+        let stride = layout.stride;
+        let mut shaders = Shaders::new(&device);
+        let budget = Budget::default();
+        let mut gpu = GpuReel::new((&device, &queue), &mut shaders, &shown, layout, budget).unwrap();
+        let mut output = gpu.output(&device, &shaders);
+        let mut encoder = device.create_command_encoder(&Default::default());
+        gpu.update(&shaders, &queue, &mut encoder, &mut [(&mut output, &shown)]).unwrap();
+        queue.submit([encoder.finish()]);
+        let count = output.vertex_count(0) as usize;
+        let bytes = read(&device, &queue, output.vertices(0), (count * stride) as u64);
+        bytes.chunks_exact(stride).map(<[u8]>::to_vec).collect::<Vec<_>>()
+    };
+    let float = |bytes: &[u8], at: usize| f32::from_le_bytes(bytes[4 * at..4 * at + 4].try_into().unwrap());
+    let short = |bytes: &[u8], at: usize| u16::from_le_bytes([bytes[2 * at], bytes[2 * at + 1]]);
+    let half = |bits: u16| {
+        let (exponent, fraction) = (i32::from(bits >> 10 & 31), f32::from(bits & 1023));
+        let size = if exponent == 0 {
+            fraction / 16_777_216.0
+        } else {
+            (1.0 + fraction / 1024.0) * 2f32.powi(exponent - 15)
+        };
+        if bits >> 15 == 1 { -size } else { size }
+    };
+    let plain = made(Format::F32x3, Format::F32x3);
+    let halves = made(Format::F16x4, Format::F16x4);
+    let bounded = made(Format::U16x4, Format::F16x4);
+    let bounds = reel.description().meshes[0].bounds;
+    assert!(plain.len() > 1000);
+    for ((plain, halves), bounded) in plain.iter().zip(&halves).zip(&bounded) {
+        for k in 0..3 {
+            let (position, velocity) = (float(plain, k), float(plain, 3 + k));
+            for (value, bits) in [
+                (position, short(halves, k)),
+                (velocity, short(halves, 4 + k)),
+                (velocity, short(bounded, 4 + k)),
+            ] {
+                assert!((half(bits) - value).abs() <= value.abs() / 1024.0 + 1e-6, "{value} {}", half(bits));
+            }
+            let part = (position - bounds[k]) / (bounds[k + 3] - bounds[k]);
+            assert!((f32::from(short(bounded, k)) - part * 65535.0).abs() <= 1.0);
+        }
+        assert_eq!([short(halves, 3), short(halves, 7), short(bounded, 3)], [0x3C00, 0, 0xFFFF]);
+    }
 }

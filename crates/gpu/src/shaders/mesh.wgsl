@@ -5,9 +5,11 @@
 
 override POSITIONS: u32 = 0u; // points of 16 bits, points of 32 bits, codes of vertices, bones, heights
 override HEIGHT_AXIS: u32 = 1u;
+override CODED: u32 = 0u;        // points are in the ring of points, not in that of frames
 override WIDE_POINTS: u32 = 0u;  // of points that bones move: 32 bits, one bone each, residuals, put in place by a pass
 override ONE_BONE: u32 = 0u;
 override RESIDUALS: u32 = 0u;
+override PACKED: u32 = 0u;       // transforms as they lie in the file
 override POINTS_APART: u32 = 0u;
 override NORMALS: u32 = 0u;   // none, octahedral codes, codes of tangent frames, summed around groups, turned by bones
 override WEIGHTS: u32 = 0u;   // about the angle, all the same, the area, the interior angle
@@ -54,8 +56,64 @@ fn matrix_of(slot: u32, bone: u32) -> Matrix {
   return Matrix(ring_3(at), ring_3(at + 3u), ring_3(at + 6u), ring_3(at + 9u));
 }
 
+// Packed transforms: where the words of a part begin and what its places are fractions of, or that it stands as at rest.
+struct PackedPart { moves: bool, words: vec3u, corner: vec3f, size: vec3f }
+fn packed_part(slot: u32, part: u32) -> PackedPart {
+  let head = slot + p.matrices;
+  let left = ring[head] & 0xffffu;
+  if (part >= p.packed_parts || part >= ring[head] >> 16u) { return PackedPart(false, vec3u(0u), vec3f(0.0), vec3f(0.0)); }
+  if (part < left) {
+    let at = p.packed + 6u * part + 3u;
+    return PackedPart(true, vec3u(fixed[at], fixed[at + 1u], fixed[at + 2u]), fixed_3(p.packed_ends), fixed_3(p.packed_ends + 3u));
+  }
+  let at = head + 7u + 3u * (part - left);
+  return PackedPart(true, vec3u(ring[at], ring[at + 1u], ring[at + 2u]), ring_3(head + 1u), ring_3(head + 4u));
+}
+// Three components, and the largest one, which is positive and left out.
+fn packed_rotation(word: u32) -> vec4f {
+  let bits = vec3u(word, word >> 10u, word >> 20u) & vec3u(1023u);
+  let v = (vec3f(bits) - 511.0) * (0.70710678118654752 / 511.0);
+  let w = sqrt(max(1.0 - dot(v, v), 0.0));
+  switch (word >> 30u) {
+    case 0u: { return vec4f(w, v); }
+    case 1u: { return vec4f(v.x, w, v.yz); }
+    case 2u: { return vec4f(v.xy, w, v.z); }
+    default: { return vec4f(v, w); }
+  }
+}
+fn turned(q: vec4f, v: vec3f) -> vec3f {
+  return vec3f(1.0 - 2.0 * (q.y * q.y + q.z * q.z), 2.0 * (q.x * q.y + q.w * q.z), 2.0 * (q.x * q.z - q.w * q.y)) * v.x
+       + vec3f(2.0 * (q.x * q.y - q.w * q.z), 1.0 - 2.0 * (q.x * q.x + q.z * q.z), 2.0 * (q.y * q.z + q.w * q.x)) * v.y
+       + vec3f(2.0 * (q.x * q.z + q.w * q.y), 2.0 * (q.y * q.z - q.w * q.x), 1.0 - 2.0 * (q.x * q.x + q.y * q.y)) * v.z;
+}
+fn packed_point(slot: u32, i: u32) -> vec3f {
+  let part = fixed[p.influences + i];
+  var at = fixed_3(p.rest + 3u * i);
+  let own = packed_part(slot, part);
+  if (own.moves) {
+    let middle = fixed_3(p.packed + 6u * part);
+    let fraction = vec3f(vec3u(own.words.y & 0xffffu, own.words.y >> 16u, own.words.z & 0xffffu)) / 65535.0;
+    let scale = fixed_f(p.packed_ends + 6u) * (f32(own.words.z >> 16u) / 65535.0);
+    at = own.corner + own.size * fraction + turned(packed_rotation(own.words.x), (at - middle) * scale);
+  }
+  return (at - vec3f(p.centre_x, p.centre_y, p.centre_z)) / vec3f(p.unit_x, p.unit_y, p.unit_z);
+}
+
 // A point as its bones and its residual say.
 fn moved_point(slot: u32, i: u32) -> vec3i {
+  var at = vec3i(round(placed_point(slot, i)));
+  if (RESIDUALS == 1u) {
+    let residual = fixed[p.residuals + i];
+    if (residual > 0u) {
+      if (WIDE_POINTS == 1u) { at += long_point(slot + p.positions + 4u * (residual - 1u)); }
+      else { at += short_point(slot + p.positions + 2u * (residual - 1u)); }
+    }
+  }
+  if (WIDE_POINTS == 0u) { at = extractBits(at, 0u, 16u); }
+  return at;
+}
+fn placed_point(slot: u32, i: u32) -> vec3f {
+  if (PACKED == 1u) { return packed_point(slot, i); }
   var m: Matrix;
   if (ONE_BONE == 1u) {
     m = matrix_of(slot, fixed[p.influences + i]);
@@ -74,21 +132,25 @@ fn moved_point(slot: u32, i: u32) -> vec3i {
     }
   }
   let rest = fixed_3(p.rest + 3u * i);
-  var at = vec3i(round(m.a * rest.x + m.b * rest.y + m.c * rest.z + m.d));
-  if (RESIDUALS == 1u) {
-    let residual = fixed[p.residuals + i];
-    if (residual > 0u) {
-      if (WIDE_POINTS == 1u) { at += long_point(slot + p.positions + 4u * (residual - 1u)); }
-      else { at += short_point(slot + p.positions + 2u * (residual - 1u)); }
-    }
+  return m.a * rest.x + m.b * rest.y + m.c * rest.z + m.d;
+}
+
+// A point that the card has decoded.
+fn decoded_point(slot: u32, i: u32) -> vec3i {
+  let start = select(p.second_points, p.first_points, slot == p.first);
+  if (POSITIONS == 1u) {
+    let at = start + 4u * i;
+    return vec3i(bitcast<i32>(decoded[at]), bitcast<i32>(decoded[at + 1u]), bitcast<i32>(decoded[at + 2u]));
   }
-  if (WIDE_POINTS == 0u) { at = extractBits(at, 0u, 16u); }
-  return at;
+  let xy = decoded[start + 2u * i];
+  return vec3i(low(xy), high(xy), low(decoded[start + 2u * i + 1u]));
 }
 
 // A point of which one coordinate moves: the others lie among the fixed words.
 fn height_point(slot: u32, i: u32) -> vec3i {
-  let height = extractBits(bitcast<i32>(ring[slot + p.positions + (i >> 1u)]), (i & 1u) * 16u, 16u);
+  var height: i32;
+  if (CODED == 1u) { height = decoded_point(slot, i)[HEIGHT_AXIS]; }
+  else { height = extractBits(bitcast<i32>(ring[slot + p.positions + (i >> 1u)]), (i & 1u) * 16u, 16u); }
   let flat_word = fixed[p.rest + i];
   let a = low(flat_word);
   let b = high(flat_word);
@@ -104,6 +166,7 @@ fn point_in(slot: u32, i: u32) -> vec3i {
     let at = p.scratch_points + 3u * (i + select(p.points, 0u, slot == p.first));
     return vec3i(bitcast<i32>(scratch[at]), bitcast<i32>(scratch[at + 1u]), bitcast<i32>(scratch[at + 2u]));
   }
+  if (CODED == 1u) { return decoded_point(slot, i); }
   if (POSITIONS == 0u) { return short_point(slot + p.positions + 2u * i); }
   if (POSITIONS == 1u) { return long_point(slot + p.positions + 4u * i); }
   let at = slot + p.positions + i;
@@ -167,20 +230,23 @@ fn first_axis(ahead: vec3f, n: vec3f) -> vec3f {
   return select(vec3f(1.0, 0.0, 0.0), other.xyz, other.w > 0.0);
 }
 
+fn rotation_in(slot: u32, bone: u32) -> vec4f {
+  if (PACKED == 1u) {
+    let own = packed_part(slot, bone);
+    if (own.moves) { return packed_rotation(own.words.x); }
+    return vec4f(0.0, 0.0, 0.0, 1.0);
+  }
+  let at = slot + p.rotations + 4u * bone;
+  return vec4f(ring_f(at), ring_f(at + 1u), ring_f(at + 2u), ring_f(at + 3u));
+}
 // The rotation of a bone in the moment, of a vector.
 fn turned_by(bone: u32, v: vec3f) -> vec3f {
   if (bone >= p.bones) { return v; }
-  let at = p.rotations + 4u * bone;
-  let i = p.first + at;
-  let j = p.second + at;
-  let a = vec4f(ring_f(i), ring_f(i + 1u), ring_f(i + 2u), ring_f(i + 3u));
-  var b = vec4f(ring_f(j), ring_f(j + 1u), ring_f(j + 2u), ring_f(j + 3u));
+  let a = rotation_in(p.first, bone);
+  var b = rotation_in(p.second, bone);
   b = select(b, -b, dot(a, b) < 0.0);
   let between = a + (b - a) * p.blend;
-  let q = between * inverse_length(dot(between, between));
-  return vec3f(1.0 - 2.0 * (q.y * q.y + q.z * q.z), 2.0 * (q.x * q.y + q.w * q.z), 2.0 * (q.x * q.z - q.w * q.y)) * v.x
-       + vec3f(2.0 * (q.x * q.y - q.w * q.z), 1.0 - 2.0 * (q.x * q.x + q.z * q.z), 2.0 * (q.y * q.z + q.w * q.x)) * v.y
-       + vec3f(2.0 * (q.x * q.z + q.w * q.y), 2.0 * (q.y * q.z - q.w * q.x), 1.0 - 2.0 * (q.x * q.x + q.y * q.y)) * v.z;
+  return turned(between * inverse_length(dot(between, between)), v);
 }
 
 // What a corner of a triangle or quad adds.

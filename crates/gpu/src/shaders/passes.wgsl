@@ -4,7 +4,7 @@
 override GROUP: u32 = 256u;
 override STRIDE: u32 = 5u;
 override POSITION_AT: u32 = 0xffffu;
-override POSITION_FORMAT: u32 = 0u; // f32x3, f32x4
+override POSITION_FORMAT: u32 = 0u; // f32x3, f32x4, f16x4, u16x4 over the bounds
 override NORMAL_AT: u32 = 0xffffu;
 override NORMAL_FORMAT: u32 = 0u;   // f32x3, octahedral i16x2
 override TANGENT_AT: u32 = 0xffffu;
@@ -14,7 +14,7 @@ override UV_FORMAT: u32 = 0u;       // f32x2, f16x2
 override COLOUR_AT: u32 = 0xffffu;
 override COLOUR_FORMAT: u32 = 0u;   // u8x4
 override VELOCITY_AT: u32 = 0xffffu;
-override VELOCITY_FORMAT: u32 = 0u; // f32x3
+override VELOCITY_FORMAT: u32 = 0u; // f32x3, f16x4
 
 fn fold(n: vec3f) -> vec2f {
   var xy = n.xy / (abs(n.x) + abs(n.y) + abs(n.z));
@@ -124,6 +124,11 @@ fn put_3(at: u32, v: vec3f) {
   put(at + 2u, v.z);
 }
 
+fn put_halves(at: u32, v: vec4f) {
+  vertex_words[at] = pack2x16float(v.xy);
+  vertex_words[at + 1u] = pack2x16float(v.zw);
+}
+
 @compute @workgroup_size(GROUP)
 fn vertices(@builtin(workgroup_id) wg: vec3u, @builtin(num_workgroups) groups: vec3u, @builtin(local_invocation_index) thread: u32) {
   let number_of_vertex = number(wg, groups, thread);
@@ -131,10 +136,19 @@ fn vertices(@builtin(workgroup_id) wg: vec3u, @builtin(num_workgroups) groups: v
   let v = vertex_of(number_of_vertex);
   let out = p.out + STRIDE * number_of_vertex;
   if (POSITION_AT != 0xffffu) {
-    put_3(out + POSITION_AT, v.position);
+    if (POSITION_FORMAT < 2u) { put_3(out + POSITION_AT, v.position); }
     if (POSITION_FORMAT == 1u) { put(out + POSITION_AT + 3u, 1.0); }
+    if (POSITION_FORMAT == 2u) { put_halves(out + POSITION_AT, vec4f(v.position, 1.0)); }
+    if (POSITION_FORMAT == 3u) {
+      let part = (v.position - fixed_3(p.bounds)) * fixed_3(p.bounds + 3u);
+      vertex_words[out + POSITION_AT] = pack2x16unorm(part.xy);
+      vertex_words[out + POSITION_AT + 1u] = pack2x16unorm(vec2f(part.z, 1.0));
+    }
   }
-  if (VELOCITY_AT != 0xffffu) { put_3(out + VELOCITY_AT, v.velocity); }
+  if (VELOCITY_AT != 0xffffu) {
+    if (VELOCITY_FORMAT == 0u) { put_3(out + VELOCITY_AT, v.velocity); }
+    else { put_halves(out + VELOCITY_AT, vec4f(v.velocity, 0.0)); }
+  }
   if (NORMAL_AT != 0xffffu) {
     if (NORMAL_FORMAT == 0u) { put_3(out + NORMAL_AT, v.normal); }
     else { vertex_words[out + NORMAL_AT] = pack2x16snorm(fold(v.normal)); }

@@ -1,8 +1,8 @@
 //! Instances on the card.
 
 use crate::instances::{self, DRAW_WORDS, InstancePass, Palette, PaletteDraw, View};
-use crate::plan::{GROUP, groups};
-use crate::wgpu::{CARD, bind, buffer, layout, module, pipeline};
+use crate::wgpu::{CARD, Kind, bind, buffer, layout, module, pipeline};
+use crate::workgroups::{GROUP, groups};
 use meshreel::Error;
 use std::path::Path;
 use wgpu::util::{BufferInitDescriptor, DeviceExt};
@@ -60,8 +60,8 @@ impl Instances {
         let chosen = buffer(device, "meshreel chosen", words(most), storage);
         let visible = buffer(device, "meshreel visible", words(most), read);
         let palette = init(&palette.words(), storage);
-        let written = [false, false, false, true, true, true, true];
-        let bindings = layout(device, wgpu::ShaderStages::COMPUTE, false, &written);
+        let kinds = [[Kind::Uniform, Kind::Read, Kind::Read, Kind::Read], [Kind::Written; 4]].concat();
+        let bindings = layout(device, wgpu::ShaderStages::COMPUTE, false, &kinds);
         let (pipelines, text) = module(device, instances::wgsl().into(), &bindings);
         let pass = |pass: InstancePass| {
             let constants = [("GROUP", f64::from(GROUP))];
@@ -71,14 +71,16 @@ impl Instances {
         let mut numbers = vec![0u32; draws.len() * DRAW_STRIDE / 4];
         numbers.chunks_mut(DRAW_STRIDE / 4).zip(0..).for_each(|(words, draw)| words[0] = draw);
         let numbers = init(&numbers, wgpu::BufferUsages::UNIFORM);
-        let pulled_layout = layout(device, wgpu::ShaderStages::VERTEX, true, &[false; 3]);
-        let pulled = bind(device, &pulled_layout, 16, &[&numbers, &starts, &visible, &transforms]);
+        let kinds = [Kind::Uniform, Kind::Read, Kind::Read, Kind::Read];
+        let pulled_layout = layout(device, wgpu::ShaderStages::VERTEX, true, &kinds);
+        let pulled =
+            bind(device, &pulled_layout, &[(&numbers, 16), (&starts, 0), (&visible, 0), (&transforms, 0)]);
         Ok(Instances {
             most,
             count: 0,
             group: GROUP,
             passes: InstancePass::ALL.map(pass).into(),
-            bindings: bind(device, &bindings, size_of::<View>(), &buffers),
+            bindings: bind(device, &bindings, &buffers.map(|buffer| (buffer, 0))),
             view,
             transforms,
             models,

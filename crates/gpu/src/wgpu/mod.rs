@@ -14,11 +14,14 @@ mod frames;
 mod instances;
 mod reel;
 mod shaders;
+mod units;
+mod update;
 
 pub use frames::{Decoded, Frames};
 pub use instances::Instances;
-pub use reel::{Budget, GpuReel, Output, Update};
+pub use reel::{Budget, GpuReel, Output};
 pub use shaders::Shaders;
+pub use update::Update;
 
 /// What limits are of, where no file is.
 const CARD: &str = "graphics card";
@@ -32,43 +35,50 @@ fn buffer(device: &wgpu::Device, label: &str, size: u64, usage: wgpu::BufferUsag
     })
 }
 
-/// A layout of bindings that compute shaders or, read only, vertex shaders see: `uniform` tells whether the first
-/// one, a uniform, has an offset; then storage buffers, those that are written.
+/// What a binding is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Uniform,
+    Read,
+    Written,
+}
+
+/// A layout of bindings that compute shaders or, read only, vertex shaders see; `offsets` tells whether uniforms have
+/// an offset.
 fn layout(
     device: &wgpu::Device,
     visibility: wgpu::ShaderStages,
-    has_dynamic_offset: bool,
-    written: &[bool],
+    offsets: bool,
+    kinds: &[Kind],
 ) -> wgpu::BindGroupLayout {
-    let entry = |binding, ty, has_dynamic_offset| wgpu::BindGroupLayoutEntry {
-        binding,
-        visibility,
-        ty: wgpu::BindingType::Buffer { ty, has_dynamic_offset, min_binding_size: None },
-        count: None,
+    let entry = |(binding, kind): (u32, &Kind)| {
+        let ty = match kind {
+            Kind::Uniform => wgpu::BufferBindingType::Uniform,
+            Kind::Read | Kind::Written => wgpu::BufferBindingType::Storage { read_only: *kind == Kind::Read },
+        };
+        let has_dynamic_offset = offsets && *kind == Kind::Uniform;
+        let ty = wgpu::BindingType::Buffer { ty, has_dynamic_offset, min_binding_size: None };
+        wgpu::BindGroupLayoutEntry { binding, visibility, ty, count: None }
     };
-    let mut entries = vec![entry(0, wgpu::BufferBindingType::Uniform, has_dynamic_offset)];
-    entries.extend((1..).zip(written).map(|(binding, &written)| {
-        entry(binding, wgpu::BufferBindingType::Storage { read_only: !written }, false)
-    }));
+    let entries: Vec<_> = (0..).zip(kinds).map(entry).collect();
     device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
         label: Some("meshreel"),
         entries: &entries,
     })
 }
 
-/// Buffers to that layout; of the uniform `size` bytes are seen at a time.
+/// Buffers to that layout, and the bytes of each that are seen at a time; 0: all.
 fn bind(
     device: &wgpu::Device,
     layout: &wgpu::BindGroupLayout,
-    size: usize,
-    buffers: &[&wgpu::Buffer],
+    buffers: &[(&wgpu::Buffer, usize)],
 ) -> wgpu::BindGroup {
-    let entry = |(binding, buffer)| wgpu::BindGroupEntry {
+    let entry = |(binding, (buffer, size))| wgpu::BindGroupEntry {
         binding,
         resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding {
             buffer,
             offset: 0,
-            size: (binding == 0).then(|| wgpu::BufferSize::new(size as u64)).flatten(),
+            size: wgpu::BufferSize::new(size as u64),
         }),
     };
     let entries: Vec<_> = (0..).zip(buffers.iter().copied()).map(entry).collect();

@@ -6,9 +6,10 @@ use crate::plan::{Dispatch, Moment, ReelPlan, Sizes};
 use crate::ring::{Place, Ring};
 use crate::shaders::Pass;
 use crate::slot::Room;
-use crate::wgpu::{CARD, Frames, Shaders, bind, buffer};
+use crate::wgpu::units::{self, PointRing};
+use crate::wgpu::{CARD, Frames, Shaders, Update, bind, buffer};
 use meshreel::record::Method;
-use meshreel::{Ahead, EndState, Error, MeshFrame, MeshView};
+use meshreel::{Ahead, EndState, Error, InstanceId, MeshFrame, MeshView, Player};
 use std::ops::Range;
 use std::path::Path;
 use wgpu::util::{BufferInitDescriptor, DeviceExt};
@@ -41,13 +42,15 @@ struct MeshBuffers {
     nodes: Vec<usize>,
 }
 
-/// A file on the card: what no frame changes, and a ring of frames.
+/// A file on the card: what no frame changes, a ring of frames, and one of points that the card decodes.
 pub struct GpuReel {
     plan: ReelPlan,
     layout: VertexLayout,
     budget: Budget,
     frames: Ring,
     ring: wgpu::Buffer,
+    /// Of a file that was opened without points.
+    points: Option<PointRing>,
     meshes: Vec<MeshBuffers>,
     staging: Vec<u32>,
     room: Room,
@@ -87,19 +90,6 @@ pub struct Output {
     meshes: Vec<OutputMesh>,
 }
 
-/// What an update did.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Update {
-    /// Frames that were uploaded, and bytes in all.
-    pub frames: u32,
-    /// Bytes that went to the card.
-    pub bytes: u64,
-    /// Dispatches that were recorded.
-    pub dispatches: u32,
-    /// Meshes that needed no work: they show what they showed.
-    pub unchanged: u32,
-}
-
 impl GpuReel {
     /// Makes what all outputs of a file share; `frames` are any of it. Limit where the ring is too small for two
     /// frames or a mesh too large for a binding of the device, misuse where the layout is not possible.
@@ -117,7 +107,11 @@ impl GpuReel {
         let most = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size);
         let slot = (4 * plan.slot_words as u64).max(4);
         let still = 4 * plan.still_words as u64;
-        let slots = (budget.ring.min(most.saturating_sub(still)) / slot).min(256) as usize;
+        let frame_count = view.reel().frame_count();
+        let point_slots = || units::slots(&plan, (frame_count, slot), (budget.ring, most));
+        let point_slots = plan.is_coded().then(point_slots).transpose()?;
+        let ring_bytes = point_slots.map_or(budget.ring, |slots| slots as u64 * slot);
+        let slots = (ring_bytes.min(most.saturating_sub(still)) / slot).min(256) as usize;
         if slots < 2 {
             let what = format!("two frames of {slot} bytes in the ring");
             return Err(Error::limit(Path::new(CARD), what, 2 * slot, budget.ring.min(most)));
@@ -149,9 +143,18 @@ impl GpuReel {
                 meshes[mesh as usize].nodes.push(node);
             }
         }
+        let points = match point_slots {
+            Some(slots) => {
+                let fixed: Vec<_> = meshes.iter().map(|mesh| mesh.fixed.clone()).collect();
+                let mesh = |mesh| frames.mesh(false, mesh);
+                let units = shaders.make_units(device);
+                Some(PointRing::new((device, queue), units, &plan, &fixed, mesh, (slots, most))?)
+            }
+            None => None,
+        };
         let staging = vec![0; plan.slot_words];
         let (frames, dispatches) = (Ring::new(slots), Vec::new());
-        Ok(GpuReel { plan, layout, budget, frames, ring, meshes, staging, room, dispatches })
+        Ok(GpuReel { plan, layout, budget, frames, ring, points, meshes, staging, room, dispatches })
     }
 
     /// Room for the vertices of a moment.
@@ -161,18 +164,21 @@ impl GpuReel {
         let params = buffer(device, "meshreel parameters", (count * STRIDE) as u64, uniform);
         let storage = wgpu::BufferUsages::STORAGE;
         let copied = wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST;
-        let mesh = |(own, plan): (&MeshBuffers, &crate::MeshPlan)| {
+        let mesh = |(number, (own, plan)): (usize, (&MeshBuffers, &crate::MeshPlan))| {
+            let decoded = self.points.as_ref().and_then(|points| points.decoded(number));
             let scratch = buffer(device, "meshreel scratch", 4 * plan.scratch as u64, storage);
             let bytes = (4 * (plan.fixed.vertices * self.layout.words()) as u64).max(4);
-            let shared = [&params, &self.ring, &own.fixed, &scratch];
+            // One that has none sees anything there.
+            let decoded = decoded.unwrap_or(&self.ring);
+            let shared = [(&params, SIZE), (&self.ring, 0), (&own.fixed, 0), (&scratch, 0), (decoded, 0)];
             let one = || {
                 let usage = wgpu::BufferUsages::VERTEX | storage | copied;
                 let vertices = buffer(device, "meshreel vertices", bytes, usage);
-                let [a, b, c, d] = shared;
-                let bindings = bind(device, &shaders.bindings, SIZE, &[a, b, c, d, &vertices]);
+                let [a, b, c, d, e] = shared;
+                let bindings = bind(device, &shaders.bindings, &[a, b, c, d, e, (&vertices, 0)]);
                 (vertices, bindings)
             };
-            let pulled = || bind(device, &shaders.pulled, SIZE, &shared);
+            let pulled = || bind(device, &shaders.pulled, &shared);
             let usage = wgpu::BufferUsages::INDEX | copied;
             let most = 4 * u64::from(own.most_indices);
             let indices = own.indices.clone();
@@ -187,7 +193,7 @@ impl GpuReel {
                 shown: None,
             }
         };
-        Output { meshes: self.meshes.iter().zip(&self.plan.meshes).map(mesh).collect(), params }
+        Output { meshes: self.meshes.iter().zip(&self.plan.meshes).enumerate().map(mesh).collect(), params }
     }
 
     /// What the file takes of the card with one output.
@@ -200,6 +206,37 @@ impl GpuReel {
     pub fn level(&self, mesh: usize, level: usize) -> Option<Range<u32>> {
         let levels = &self.meshes.get(mesh)?.levels;
         levels.get(level.min(levels.len().checked_sub(1)?)).cloned()
+    }
+
+    /// Decodes on the card what an instance shows, then, within so many bytes that go up, what it will show next: of a
+    /// file that was opened without points ([`meshreel::Limits::points`]), for each of its instances, before
+    /// [`GpuReel::update`]. Does nothing of other files. Misuse of other shaders than those it was made with.
+    pub fn decode(
+        &mut self,
+        (device, queue): (&wgpu::Device, &wgpu::Queue),
+        shaders: &Shaders,
+        encoder: &mut wgpu::CommandEncoder,
+        (player, instance): (&Player, InstanceId),
+        most_bytes: u64,
+    ) -> Result<Update, Error> {
+        let mut out = Update::default();
+        let Some((points, shown)) = self.points.as_mut().zip(player.frame(instance)) else { return Ok(out) };
+        let Some(units) = player.coded_units(shown.file()) else { return Ok(out) };
+        let shaders = shaders.units()?;
+        let card = (device, queue, shaders);
+        let pair = shown.pair();
+        for frame in [pair.first, pair.second] {
+            points.want(card, &self.plan, &units, (frame, true), &mut out);
+        }
+        for ahead in player.ahead(instance) {
+            if out.bytes >= most_bytes
+                || !points.want(card, &self.plan, &units, (ahead.number(), false), &mut out)
+            {
+                break;
+            }
+        }
+        points.record(shaders, encoder, &mut out);
+        Ok(out)
     }
 
     /// Uploads what is new of the moments of all outputs that are shown now, and records what makes their vertices.
@@ -217,6 +254,9 @@ impl GpuReel {
         for (at, (output, frames)) in outputs.iter_mut().enumerate() {
             let slots = self.upload(queue, *frames, &mut out)?;
             self.moment(at, output, (*frames, slots), (shaders, queue), &mut out);
+        }
+        if let Some(points) = &mut self.points {
+            points.submitted();
         }
         if self.dispatches.is_empty() {
             return Ok(out);
@@ -329,6 +369,16 @@ impl GpuReel {
                 out.unchanged += 1;
                 continue;
             }
+            let mut point_slots = [0; 2];
+            if let Some(points) = self.points.as_ref().filter(|_| plan.fixed.coded.is_some()) {
+                let [first, second] = mesh.frames().map(|frame| points.slot(frame));
+                let Some((first, second)) = first.zip(second) else {
+                    own.moved = false;
+                    out.late += 1;
+                    continue;
+                };
+                point_slots = [first, second];
+            }
             own.moved = own.vertices.len() > 1 && own.shown.is_some() && own.vertex_count == count;
             own.now = (own.now + 1) % own.vertices.len();
             own.shown = Some(moment);
@@ -341,7 +391,8 @@ impl GpuReel {
             }
             let slot = |frame: u32| slots[usize::from(frame != first_frame)];
             let still = self.frames.slots() * self.plan.slot_words.max(1);
-            let params = plan.params(&Moment::new(plan, &mesh, slot, still, 0));
+            let moment = Moment { point_slots, ..Moment::new(plan, &mesh, slot, still, 0) };
+            let params = plan.params(&moment);
             queue.write_buffer(&output.params, (number * STRIDE) as u64, bytemuck::bytes_of(&params));
             out.bytes += SIZE as u64;
             let dispatches = plan.dispatches(&params, &self.layout, shaders.group);

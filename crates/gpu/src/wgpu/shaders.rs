@@ -1,9 +1,11 @@
 //! The shader on a device.
 
 use crate::layout::VertexLayout;
-use crate::plan::{GROUP, MeshPlan};
+use crate::plan::MeshPlan;
 use crate::shaders::{self, Pass};
-use crate::wgpu::{CARD, layout, module, pipeline};
+use crate::wgpu::units::UnitShaders;
+use crate::wgpu::{CARD, Kind, layout, module, pipeline};
+use crate::workgroups::GROUP;
 use meshreel::Error;
 use std::collections::HashMap;
 use std::path::Path;
@@ -19,7 +21,13 @@ pub struct Shaders {
     pub(super) pulled: wgpu::BindGroupLayout,
     made: HashMap<PipelineKey, wgpu::ComputePipeline>,
     pub(super) group: u32,
+    units: Option<UnitShaders>,
 }
+
+/// What a pass sees: parameters, ring, fixed words, what lies between passes, points, vertices.
+const BINDINGS: [Kind; 6] = [Kind::Uniform, Kind::Read, Kind::Read, Kind::Written, Kind::Read, Kind::Written];
+/// What a vertex shader sees of that.
+const PULLED: [Kind; 5] = [Kind::Uniform, Kind::Read, Kind::Read, Kind::Read, Kind::Read];
 
 impl Shaders {
     /// With workgroups of as many invocations as WebGPU allows by default.
@@ -49,15 +57,26 @@ impl Shaders {
 
     fn made(device: &wgpu::Device, group: u32) -> Shaders {
         let compute = wgpu::ShaderStages::COMPUTE;
-        let bindings = layout(device, compute, true, &[false, false, true, true]);
-        let pulled = layout(device, wgpu::ShaderStages::VERTEX, true, &[false; 3]);
+        let bindings = layout(device, compute, true, &BINDINGS);
+        let pulled = layout(device, wgpu::ShaderStages::VERTEX, true, &PULLED);
         let module = module(device, shaders::wgsl(), &bindings);
-        Shaders { module, bindings, pulled, made: HashMap::new(), group }
+        Shaders { module, bindings, pulled, made: HashMap::new(), group, units: None }
     }
 
     /// The layout of [`crate::wgpu::Output::pulled`], for the caller's pipelines.
     pub fn pulled_layout(&self) -> &wgpu::BindGroupLayout {
         &self.pulled
+    }
+
+    /// The shader of units, made where a file is the first that has such.
+    pub(super) fn make_units(&mut self, device: &wgpu::Device) -> &UnitShaders {
+        let group = self.group;
+        self.units.get_or_insert_with(|| UnitShaders::new(device, group))
+    }
+
+    /// The shader of units, where it was made.
+    pub(super) fn units(&self) -> Result<&UnitShaders, Error> {
+        self.units.as_ref().ok_or_else(|| Error::misuse("shaders that a file on the card was not made with"))
     }
 
     /// The pipeline of a pass over a mesh, made where it is the first.

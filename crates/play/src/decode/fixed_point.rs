@@ -8,7 +8,7 @@ use crate::reel::frame::{part, part_mut};
 use crate::reel::layout::{BonesLayout, Place};
 use crate::reel::order::Order;
 use bytemuck::Pod;
-use meshreel_codec::mesh::decode::{self, CodedUnit, Static, Width};
+use meshreel_codec::mesh::decode::{self, CodedUnit, Static, Width, index};
 use meshreel_codec::mesh::height::Flat;
 use meshreel_codec::mesh::skin::{Matrix, Skin};
 use meshreel_codec::schedule::UNIT_FRAMES;
@@ -23,6 +23,8 @@ pub(crate) struct Unit<'a> {
     pub place: Place,
     /// The places of transforms, handles and residuals, of a mesh that bones move.
     pub bones: Option<BonesLayout>,
+    /// The place of its words, of points that are not decoded.
+    pub coded: Option<Place>,
 }
 
 /// Scratch memory as numbers of one kind, and what is left.
@@ -46,6 +48,9 @@ impl Unit<'_> {
             let (unit, used) = take_sized(rest)?;
             take(&mut rest, used)?;
             match &part.coded {
+                Coded::Soft(coded) if let Some(place) = self.coded => {
+                    self.keep(coded, place, unit, scratch, out)?;
+                }
                 Coded::Soft(coded) => {
                     let points = coded.points();
                     let range = i * points..(i + 1) * points;
@@ -58,6 +63,35 @@ impl Unit<'_> {
             }
         }
         Ok(bytes.len() - rest.len())
+    }
+
+    /// Checks a unit and keeps its words in its frames, one behind the other.
+    fn keep(
+        &self,
+        coded: &Static,
+        place: Place,
+        bytes: &[u8],
+        scratch: &mut [u64],
+        out: &mut [&mut [u64]],
+    ) -> Result<(), Corrupt> {
+        let unit = self.coded_unit(bytes)?;
+        let (words, _) = scratch_of::<u32>(scratch, out.len() * place.len);
+        let used = for_width!(coded.first.is_wide(), W => index::index::<W>(coded, unit, words)?);
+        // Key 0 has none.
+        words[..1].fill(used as u32);
+        for (frame, words) in out.iter_mut().zip(words[..used.max(1)].chunks(place.len)) {
+            part_mut(frame, place)[..words.len()].copy_from_slice(words);
+        }
+        Ok(())
+    }
+
+    fn coded_unit<'u>(&'u self, bytes: &'u [u8]) -> Result<CodedUnit<'u>, Corrupt> {
+        match self.order {
+            Order::Layered { schedule, units, .. } => {
+                Ok(CodedUnit { schedule, unit: units[self.unit], bytes })
+            }
+            Order::Serial { .. } => Err(Corrupt("fixed-point positions in a file without temporal layers")),
+        }
     }
 
     /// Puts the plane of a height field into a frame.
@@ -141,10 +175,7 @@ impl Unit<'_> {
         scratch: &mut [u64],
         out: &mut [&mut [u64]],
     ) -> Result<(), Corrupt> {
-        const NOT_LAYERED: Corrupt = Corrupt("fixed-point positions in a file without temporal layers");
-        let Order::Layered { schedule, units, .. } = self.order else {
-            return Err(NOT_LAYERED);
-        };
+        let unit = self.coded_unit(bytes)?;
         let reference = |frame: u32| {
             let words = decoded(frame as usize)?;
             part::<[W; 4]>(words, place).get(range.clone())
@@ -155,7 +186,6 @@ impl Unit<'_> {
             *frame = &mut part_mut(out, place)[range.clone()];
         }
         let (scratch, _) = scratch_of(scratch, decode::scratch_len(range.len()));
-        let unit = CodedUnit { schedule, unit: units[self.unit], bytes };
         decode::decode_unit(coded, unit, &reference, &mut frames[..count], scratch)
     }
 }

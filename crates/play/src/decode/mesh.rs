@@ -27,6 +27,8 @@ pub struct MeshView<'a> {
     attributes: bool,
     /// Whether points that bones move are where they are.
     poses: bool,
+    /// Points of its frames are not decoded.
+    coded: bool,
     vertices: u32,
     source_points: u32,
     points: &'a [u32],
@@ -61,6 +63,7 @@ impl<'a> MeshView<'a> {
             record,
             attributes: reel.has_attributes(),
             poses: reel.has_poses(),
+            coded: reel.layout().meshes[mesh].coded.is_some(),
             vertices: record.vertices,
             source_points: record.source_points,
             points: &[],
@@ -279,6 +282,11 @@ impl<'a> MeshView<'a> {
         Some(PredictedFrame { predicted, frame })
     }
 
+    /// Whether points of its frames are not decoded.
+    pub(crate) fn has_coded_points(&self) -> bool {
+        self.coded
+    }
+
     /// The buffer and place of a stream of fixed-point positions in the frame.
     fn fixed_point(&self, stream: usize) -> Option<(&'a [u64], Place)> {
         let (mesh, frame) = self.frame?;
@@ -289,7 +297,11 @@ impl<'a> MeshView<'a> {
     /// where they are.
     pub(crate) fn fixed_point_part(&self, stream: usize) -> Option<(&'a FixedPoint, Option<Points<'a>>)> {
         let part = self.fixed_point.get(stream)?.first()?;
-        let placed = self.poses || self.record.streams[stream].coding != Coding::Bones;
+        let record = &self.record.streams[stream];
+        let placed = match record.semantic {
+            Semantic::Position => !self.coded && (self.poses || record.coding != Coding::Bones),
+            _ => true,
+        };
         Some((part, placed.then(|| part.of(0, self.fixed_point(stream)))))
     }
 
@@ -337,11 +349,17 @@ impl<'a> MeshView<'a> {
         let found = self.find(semantic, set);
         let found = found.ok_or_else(|| Error::misuse(format!("mesh {path} has no {name} {set}")))?;
         let posed = self.poses || !self.record.streams.iter().any(|s| s.coding == Coding::Bones);
-        match posed || matches!(semantic, Semantic::Uv | Semantic::Colour) {
-            true => Ok(found),
-            false => Err(Error::misuse(format!(
-                "{name} of mesh {path}, which bones move, in a file that was opened without poses (Limits::poses)"
-            ))),
+        let needs = match semantic {
+            Semantic::Uv | Semantic::Colour => "",
+            _ if !posed => ", which bones move, in a file that was opened without poses (Limits::poses)",
+            _ if self.coded => {
+                " in a file that was opened without points of the preset fast (Limits::points)"
+            }
+            _ => "",
+        };
+        match needs {
+            "" => Ok(found),
+            needs => Err(Error::misuse(format!("{name} of mesh {path}{needs}"))),
         }
     }
 

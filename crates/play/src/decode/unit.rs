@@ -335,6 +335,8 @@ impl<'a, 'd> Job<'a, 'd> {
                 unit: part.unit,
                 place,
                 bones: self.reel.layout().meshes[mesh].bones,
+                // Attributes of such a mesh are decoded.
+                coded: self.reel.layout().meshes[mesh].coded.filter(|_| place.len == 0),
             };
             let parts = &self.statics.meshes[mesh].fixed_point[stream];
             let used = unit.read(parts, bytes, part.decoded, scratch, out);

@@ -10,17 +10,19 @@
 //! | transforms | [`Transform`]s of the animated nodes |
 //! | states | where transforms are coded as a clip, what other frames are predicted from |
 //! | streams | per animated stream of a mesh with fixed topology, its levels; of predicted normals what they differ from the prediction by |
+//! | coded points | of a mesh whose points are not decoded, its share of the words of a unit |
 //! | bones | per mesh that bones move: transforms and states of the rigid ones, handles of the affine ones, residuals |
 //! | fluid meshes | each: counts, ranges of its materials, indices, levels of its streams, all as large as they get |
 
 use meshreel_codec::Corrupt;
 use meshreel_codec::clip::nodes::{Node, Nodes};
-use meshreel_codec::mesh::decode::scratch_len;
+use meshreel_codec::mesh::decode::{index, scratch_len};
 use meshreel_codec::mesh::skin::handles::HANDLES;
 use meshreel_codec::mesh::skin::{Matrix, packed};
 use meshreel_codec::record::{
-    Bones, Coding, Description, MeshRecord, Method, Semantic, StreamRecord, Visibility,
+    Bones, CODEC_FAST, Coding, Description, MeshRecord, Method, Semantic, StreamRecord, Visibility,
 };
+use meshreel_codec::schedule::UNIT_FRAMES;
 use meshreel_codec::transform::Transform;
 
 /// 64-bit words per cache line: larger parts start at such a line.
@@ -61,6 +63,20 @@ pub(crate) struct Asked {
     pub attributes: bool,
     /// Points that bones move, where they are.
     pub poses: bool,
+    /// Points of soft meshes of the preset `fast`.
+    pub points: bool,
+    /// The most bytes that a frame has on average of any unit.
+    pub most_coded: usize,
+}
+
+impl Asked {
+    /// Whether a stream is points that are not decoded. Not of a mesh that stands still for a while, whose frames are
+    /// numbered otherwise.
+    fn leaves_coded(&self, mesh: &MeshRecord, stream: &StreamRecord) -> bool {
+        let fast = mesh.method == Method::Soft && mesh.codec == CODEC_FAST && mesh.moves.is_none();
+        let points = stream.semantic == Semantic::Position && stream.animated;
+        fast && points && matches!(stream.coding, Coding::FixedPoint | Coding::Heights) && !self.points
+    }
 }
 
 /// The places of all values in a frame's buffer; derived from the description.
@@ -79,6 +95,8 @@ pub(crate) struct Layout {
     pub nodes: Option<Nodes>,
     pub states: Place,
     pub meshes: Vec<MeshLayout>,
+    /// There are meshes whose points are not decoded.
+    pub has_coded_points: bool,
     /// 64-bit words of a frame.
     pub words: usize,
     /// 64-bit words that decoding a unit needs besides its raw bytes: the largest fixed-point stream, once.
@@ -96,6 +114,9 @@ pub(crate) struct MeshLayout {
     pub states: Vec<Option<Place>>,
     /// Index ranges of the materials of fixed topology.
     pub ranges: Vec<Range>,
+    /// The place for words of its units, of a mesh whose points are not decoded: those of a unit go on from one of
+    /// its frames to the next.
+    pub coded: Option<Place>,
 }
 
 /// Places of the bones of a mesh in a frame, besides the positions that they give, see
@@ -206,6 +227,7 @@ impl Shelf {
     fn stream(&mut self, mesh: &MeshRecord, stream: &StreamRecord, asked: Asked) -> Place {
         let word = usize::from(stream.word);
         match stream.coding {
+            _ if asked.leaves_coded(mesh, stream) => self.place(4 * word, 0),
             Coding::Bones if !asked.poses => self.place(4 * word, 0),
             Coding::FixedPoint | Coding::Bones | Coding::Heights => {
                 self.place(4 * word, fixed_point_parts(stream) * fixed_point_count(mesh, stream))
@@ -237,7 +259,7 @@ impl Layout {
         let end_states = shelf.place(1, if any_at_rest { description.meshes.len() } else { 0 });
         let transforms = shelf.place(size_of::<Transform>(), animated as usize);
         let states = shelf.place(size_of::<i32>(), coded.as_ref().map_or(0, |n| n.words));
-        let meshes =
+        let meshes: Vec<MeshLayout> =
             (description.meshes.iter()).map(|mesh| MeshLayout::new(mesh, asked, &mut shelf)).collect();
         let streams = (description.meshes.iter())
             .flat_map(|mesh| (mesh.streams.iter().enumerate()).map(move |(s, stream)| (mesh, s, stream)))
@@ -245,6 +267,8 @@ impl Layout {
             .map(|(mesh, _, stream)| (mesh, stream));
         let fixed_point = streams.filter(|(_, stream)| stream.coding.has_fixed_point());
         let scratch = fixed_point.map(|(mesh, stream)| fixed_point_scratch(mesh, stream));
+        let kept = meshes.iter().filter_map(|mesh| mesh.coded).map(|place| UNIT_FRAMES * place.words());
+        let scratch = scratch.chain(kept).max().unwrap_or(0);
         Ok(Layout {
             bits: visible,
             visibility,
@@ -253,9 +277,10 @@ impl Layout {
             transforms,
             nodes: coded,
             states,
+            has_coded_points: meshes.iter().any(|mesh| mesh.coded.is_some()),
             meshes,
             words: shelf.0,
-            scratch: scratch.max().unwrap_or(0),
+            scratch,
         })
     }
 }
@@ -269,6 +294,10 @@ impl MeshLayout {
             }
             Method::Fluid => true,
         };
+        let coded = mesh.streams.iter().find(|stream| asked.leaves_coded(mesh, stream)).map(|stream| {
+            let points = fixed_point_count(mesh, stream);
+            shelf.place(4, index::most_words(points, stream.word != 2, asked.most_coded))
+        });
         let bones = mesh.streams.first().filter(|s| s.coding == Coding::Bones);
         let bones = bones.map(|s| (s.bones, usize::from(s.word)));
         MeshLayout {
@@ -297,6 +326,7 @@ impl MeshLayout {
                 residual: shelf.place(4 * word, bones.coded as usize),
             }),
             ranges: (mesh.materials.iter()).map(|m| Range { first: m.first, count: m.count }).collect(),
+            coded,
         }
     }
 }

@@ -20,6 +20,10 @@ pub struct Limits {
     /// and residuals alone ([`crate::raw`]), less to hold and to make, for those who put points there themselves,
     /// on a graphics card; to ask for their positions, normals or tangents is a misuse.
     pub poses: bool,
+    /// Whether points of soft meshes of the preset `fast` are decoded. Without, frames of such meshes hold bytes of
+    /// their units, checked ([`crate::raw::CodedUnits`]), for those who decode them on a graphics card; to ask for
+    /// their positions, normals or tangents is a misuse. Meshes that stand still for a while are decoded all the same.
+    pub points: bool,
 }
 
 impl Default for Limits {
@@ -31,6 +35,7 @@ impl Default for Limits {
             max_memory: 4 << 30,
             attributes: true,
             poses: true,
+            points: true,
         }
     }
 }

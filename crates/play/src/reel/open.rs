@@ -64,7 +64,13 @@ impl Reel {
             let chunks = reader.chunks();
             own.push(own_frames(reader.path(), mesh, &order, &mut windows, chunks)?);
         }
-        let layout = Layout::new(&description, Asked { attributes: limits.attributes, poses: limits.poses })
+        let asked = Asked {
+            attributes: limits.attributes,
+            poses: limits.poses,
+            points: limits.points,
+            most_coded: most_coded(&reader, &units, &order),
+        };
+        let layout = Layout::new(&description, asked)
             .map_err(|c| error::corrupt(reader.path(), c, "the description"))?;
         let has = |kind: u16| reader.chunks().iter().any(|c| c.kind == kind);
         let memory = memory::Parts {
@@ -100,6 +106,13 @@ impl Reel {
             maps: Mutex::new(None),
         }))
     }
+}
+
+/// The most bytes that a frame has on average of any unit.
+fn most_coded(reader: &Reader, units: &[u32], order: &Order) -> usize {
+    let size = |unit: usize| reader.chunks()[units[unit] as usize].raw_size as usize;
+    let of_frame = (0..units.len()).map(|unit| size(unit).div_ceil(order.frames(unit).len().max(1)));
+    of_frame.max().unwrap_or(0)
 }
 
 fn read_description(reader: &Reader, limits: &Limits) -> Result<Description, Error> {

@@ -156,6 +156,11 @@ impl Reel {
         self.shared.poses
     }
 
+    /// Whether there are meshes whose points are not decoded ([`super::limits::Limits::points`]).
+    pub fn has_coded_points(&self) -> bool {
+        self.layout().has_coded_points
+    }
+
     /// Whether they lie in chunks of their own, and whether these are read.
     pub(crate) fn attributes_apart(&self) -> (bool, bool) {
         (self.shared.apart, self.shared.apart && self.shared.attributes)

@@ -6,16 +6,16 @@
 
 use meshreel_codec::schedule::{Schedule, Unit};
 
-/// A few frame numbers, at most as many as a unit has or needs.
+/// A few frame numbers, at most as many as a unit has or needs: a list.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Frames {
+pub struct Frames {
     list: [u32; Frames::MOST],
     count: usize,
 }
 
 impl Frames {
     /// A layer of a group needs four keys and the seven frames above it.
-    pub const MOST: usize = 12;
+    pub(crate) const MOST: usize = 12;
 
     pub(crate) fn push(&mut self, frame: u32) {
         if self.count < Frames::MOST && !self.contains(&frame) {
@@ -181,6 +181,24 @@ impl Order {
                 let all = schedule.references(frame);
                 all.iter().copied().filter(|&r| !(key && r == 0)).collect()
             }
+        }
+    }
+
+    /// The frames that fixed-point positions of a frame are predicted from, the first one in place of those that are
+    /// not there. None of frame 0, and of serial files.
+    pub fn coded_references(&self, frame: u32) -> Option<[u32; 4]> {
+        let Order::Layered { schedule, .. } = self else { return None };
+        let list = schedule.references(frame);
+        let first = *list.first()?;
+        Some([0, 1, 2, 3].map(|k| list.get(k).copied().unwrap_or(first)))
+    }
+
+    /// Frames that a decoder elsewhere has to find at once: those around what is shown and what comes next, and the
+    /// keys on the way to them.
+    pub fn coded_frames(&self) -> u64 {
+        match self {
+            Order::Serial { .. } => 0,
+            Order::Layered { schedule, .. } => 2 * 15 + 6 + u64::from(schedule.restart()),
         }
     }
 

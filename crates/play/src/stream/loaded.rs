@@ -48,13 +48,14 @@ impl Loaded {
         let largest = (0..units).map(|u| reel.unit_size(u)).max();
         let frames = |u| reel.unit_needs(u).len() + reel.unit_frames(u).len();
         let most = (0..units).map(frames).max().unwrap_or(0) as u64;
+        let coded = if reel.has_coded_points() { reel.order().coded_frames() } else { 0 };
         Ok(Loaded {
             statics,
             order,
             place,
             scratch_words: scratch.unwrap_or(0),
             // What is shown, what is to be shown, and all that one unit needs.
-            frames_at_once: most + 4,
+            frames_at_once: (most + 4).max(coded),
             frame_bytes: Heap::cost(reel.frame_words()),
             read_bytes: Heap::cost(largest.unwrap_or(0).div_ceil(8) + 1),
             reel,

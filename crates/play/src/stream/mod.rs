@@ -2,6 +2,7 @@
 
 pub(crate) mod admission;
 pub(crate) mod crew;
+pub(crate) mod event;
 pub(crate) mod graph;
 #[cfg(test)]
 mod graph_tests;

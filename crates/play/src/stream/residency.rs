@@ -316,6 +316,14 @@ impl Stream {
         entry.wanted = epoch;
         entry.due = due;
         self.farthest = self.farthest.max(due);
+        if self.file.reel.has_coded_points() {
+            // Whoever decodes it elsewhere needs all of its unit, and what that needs.
+            let unit = self.file.reel.unit_of(frame);
+            for list in [self.file.reel.unit_frames(unit), self.file.reel.unit_needs(unit)] {
+                list.iter().for_each(|&frame| self.visit(heap, now, due, frame as usize));
+            }
+        }
+        let entry = &mut self.frames[frame];
         if entry.state == State::Decoded {
             if !entry.kept
                 && let Some(block) = entry.block

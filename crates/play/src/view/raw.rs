@@ -5,17 +5,23 @@
 //! position of a vertex    point[of_vertex] · unit + centre                     in f32, of a frame
 //! point that bones move   ⌊Σ weight · matrix · rest⌉ + residual                in f32, then in whole numbers
 //! between two frames      a + (b − a) · blend of the positions of both
+//! coded points            those of a unit's frames, all from the words of the unit and points of other frames
 //! ```
 
 use crate::decode::mesh::MeshView;
 use crate::reel::fixed_point::{Coded, handles_in};
 use crate::reel::frame::{Frame, part};
 use crate::reel::layout::BonesLayout;
+pub use crate::reel::order::Frames;
+use crate::stream::heap::Memory;
+use crate::stream::residency::Stream;
 use meshreel_codec::for_width;
+use meshreel_codec::mesh::decode::{Static, index};
 pub use meshreel_codec::mesh::normals::lists;
 use meshreel_codec::mesh::normals::lists::NormalLists;
 pub use meshreel_codec::mesh::skin::Matrix;
-use meshreel_codec::mesh::skin::Skin;
+use meshreel_codec::mesh::skin::packed::{Bounds, PackedTransform};
+use meshreel_codec::mesh::skin::{Region, Skin};
 use meshreel_codec::record::Semantic;
 use meshreel_codec::transform::Transform;
 pub use meshreel_codec::{ByWidth, Points};
@@ -34,6 +40,9 @@ pub struct FixedPointPositions<'a> {
     pub height_axis: Option<usize>,
     /// The bones that put them there.
     pub bones: Option<PointBones<'a>>,
+    /// What units need that are decoded elsewhere, in a file that was opened without points
+    /// ([`crate::Limits::points`]).
+    pub coded: Option<CodedPoints<'a>>,
     /// The point of each vertex.
     pub of_vertex: &'a [u32],
     /// Length of one, and where zero is.
@@ -68,6 +77,19 @@ impl<'a> PointBones<'a> {
         }
     }
 
+    /// Transforms of the bones as they lie in the file, where all of them are packed.
+    pub fn packed(&self) -> Option<PackedBones<'a>> {
+        let packed = self.skin.packed.as_ref()?;
+        let words = self.frame.as_ref().map(|(frame, places)| part::<u32>(frame.words, places.states));
+        (self.skin.bones.affine == 0).then_some(PackedBones {
+            words: words.unwrap_or(&[]),
+            scale: packed.scale,
+            end_bounds: packed.bounds,
+            ends: &packed.ends,
+            regions: &self.skin.rig.regions,
+        })
+    }
+
     /// Points at rest, by number.
     pub fn rest(&self) -> &'a [[f32; 3]] {
         &self.skin.rig.rest
@@ -96,6 +118,130 @@ impl<'a> PointBones<'a> {
     }
 }
 
+/// Packed transforms of parts, see docs/FORMAT/mesh.md.
+#[derive(Clone, Copy)]
+pub struct PackedBones<'a> {
+    /// Of this frame: left and right edge, 16 bits each; low and size of its bounds, six floats; three words for each
+    /// part between the edges. Parts left of them are as `ends` says, those right of them stand as at rest. Empty of a
+    /// mesh without a frame.
+    pub words: &'a [u32],
+    /// The largest scale.
+    pub scale: f32,
+    /// What places of `ends` are fractions of.
+    pub end_bounds: Bounds,
+    /// Of each part once it has stopped.
+    pub ends: &'a [PackedTransform],
+    regions: &'a [Region],
+}
+
+impl PackedBones<'_> {
+    /// The middle of a part at rest. Panics where there is no such part.
+    pub fn middle(&self, part: usize) -> [f32; 3] {
+        self.regions[part].middle.map(|v| v as f32)
+    }
+}
+
+/// What the units of a mesh need that are decoded elsewhere, as docs/FORMAT/mesh.md defines it.
+#[derive(Clone, Copy)]
+pub struct CodedPoints<'a> {
+    coded: &'a Static,
+}
+
+impl<'a> CodedPoints<'a> {
+    /// Number of levels, at least one where there are points.
+    pub fn levels(&self) -> usize {
+        self.coded.hierarchy.levels()
+    }
+
+    /// Points of a level. Panics where there is no such level.
+    pub fn level(&self, level: usize) -> std::ops::Range<usize> {
+        self.coded.hierarchy.level(level)
+    }
+
+    /// Coarser neighbours of a point, and their weights in 1/4096. Panics where there is no such point.
+    pub fn near(&self, point: usize) -> ([u32; 4], [i16; 4]) {
+        self.coded.near(point)
+    }
+
+    /// Points of frame 0, which key 0 is.
+    pub fn first(&self) -> Points<'a> {
+        self.coded.first.lent()
+    }
+}
+
+/// Units of a file whose points are decoded elsewhere, as far as they are in memory
+/// ([`crate::Player::coded_units`]): all that the frames need that its instances show.
+/// What its words mean is written at [`meshreel_codec::mesh::decode::index`].
+#[derive(Clone, Copy)]
+pub struct CodedUnits<'a> {
+    stream: &'a Stream,
+    memory: &'a Memory,
+}
+
+impl<'a> CodedUnits<'a> {
+    /// None where all points are decoded.
+    pub(crate) fn new(stream: &'a Stream, memory: &'a Memory) -> Option<CodedUnits<'a>> {
+        stream.file.reel.has_coded_points().then_some(CodedUnits { stream, memory })
+    }
+
+    /// Beside the number of frames in the words of a unit: there are residuals.
+    pub const HAS_RESIDUALS: u32 = index::HAS_RESIDUALS;
+    /// Blocks that share a start.
+    pub const STARTED: usize = index::STARTED;
+    /// Words before the heads.
+    pub const BEFORE_HEADS: usize = index::BEFORE_HEADS;
+    /// Points of a block, but of the last one of a level.
+    pub const BLOCK: usize = index::BLOCK;
+
+    /// The unit that has a frame. Panics where there is no such frame.
+    pub fn unit_of(&self, frame: u32) -> usize {
+        self.stream.file.reel.unit_of(frame as usize)
+    }
+
+    /// Frames of a unit in the order of their heads. Panics where there is no such unit.
+    pub fn frames(&self, unit: usize) -> Frames {
+        self.stream.file.reel.unit_frames(unit)
+    }
+
+    /// Frames of other units that it needs; frame 0 is not counted for a key. Panics where there is no such unit.
+    pub fn needs(&self, unit: usize) -> Frames {
+        self.stream.file.reel.unit_needs(unit)
+    }
+
+    /// The frames that a frame is predicted from, in the order of coefficients; those that it lacks are the first one
+    /// again, with coefficient 0. Frame 0 has none: it is [`CodedPoints::first`].
+    pub fn references(&self, frame: u32) -> Option<[u32; 4]> {
+        self.stream.file.reel.order().coded_references(frame)
+    }
+
+    /// Writes the words of a unit of a mesh behind `out`, and tells whether it is in memory. Panics where there is no
+    /// such unit or mesh.
+    pub fn words_into(&self, unit: usize, mesh: usize, out: &mut Vec<u32>) -> bool {
+        let reel = &self.stream.file.reel;
+        let Some(place) = reel.layout().meshes[mesh].coded else { return false };
+        let start = out.len();
+        let mut left = 1;
+        for (number, &frame) in reel.unit_frames(unit).iter().enumerate() {
+            if left == 0 {
+                break;
+            }
+            let block = self.stream.frames[frame as usize].block.filter(|_| self.stream.is_decoded(frame));
+            let Some(words) = block.and_then(|block| self.memory.read(block)) else {
+                out.truncate(start);
+                return false;
+            };
+            let words: &[u32] = part(&words, place);
+            if number == 0 {
+                left = words[0] as usize;
+            }
+            let own = &words[..left.min(words.len())];
+            out.extend_from_slice(own);
+            left -= own.len();
+        }
+        true
+    }
+}
+
 /// What predicted normals of a frame are made of besides positions.
 #[derive(Clone, Copy, Debug)]
 pub struct NormalStates<'a> {
@@ -121,6 +267,10 @@ impl<'a> MeshView<'a> {
             points,
             height_axis: part.flat.as_ref().map(|flat| flat.axis),
             bones,
+            coded: match &part.coded {
+                Coded::Soft(coded) if self.has_coded_points() => Some(CodedPoints { coded }),
+                _ => None,
+            },
             of_vertex: &part.places,
             unit: grid.unit,
             centre: grid.centre,

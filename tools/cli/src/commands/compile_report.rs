@@ -1,9 +1,9 @@
 //! What `meshreel compile` prints of a file: the object of `--json`, tables, and what `--explain` adds.
 
 use super::{clip, lod, rigs};
-use crate::advice::{self, Advice};
-use crate::output::{Class, Failure, one_line, table};
+use crate::output::{Class, Failure, advice_text, one_line, table};
 use crate::units::{self, ratio};
+use meshreel_compile::advice::{self, Advice};
 use meshreel_compile::{Between, HiddenTriangles, MeshReport, PassReport, Report};
 use serde::Serialize;
 use serde_json::Value;
@@ -144,7 +144,7 @@ impl CompiledFile {
             }
         }
         out.push_str(&methods_table(&report.meshes));
-        out.push_str(&advice::text(&advice::of_report(report)));
+        out.push_str(&advice_text(&advice::of_report(report)));
         if !report.clips.is_empty() {
             out.push_str(&clip::tried_table(&report.clips));
         }

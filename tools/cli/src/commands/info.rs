@@ -6,13 +6,13 @@ use super::lod::{self, LodInfo};
 use super::ranges::{RangeInfo, range_lines};
 use super::rigs;
 use super::scene_info::{SceneInfo, Wanted};
-use crate::advice::{self, Advice};
 use crate::cli::InfoArgs;
-use crate::output::{Failure, Output, one_line, table};
+use crate::output::{Failure, Output, advice_text, one_line, table};
 use crate::units::ratio;
 use crate::{reels, units};
 use meshreel::record::{Coding, Location, Method, NodeRecord, Semantic, StreamRecord, Visibility};
 use meshreel::{FrameDecoder, FrameKind, Limits, Reel, kind};
+use meshreel_compile::advice::{self, Advice};
 use meshreel_inputs::{self as inputs, InputOptions};
 use serde::Serialize;
 use std::collections::HashMap;
@@ -256,7 +256,7 @@ impl ReelInfo {
             decoder_memory_bytes: reel.memory(),
             nodes: description.nodes.iter().map(|node| node_info(node, frames.len())).collect(),
             meshes,
-            advice: advice_on(reel, sizes.as_deref()),
+            advice: advice::of_description(description, reel.frame_count(), sizes.as_deref()),
             clips: super::clip::infos(reel)?,
             rigs: rigs::infos(reel)?,
             skeletons: joints::of_reel(reel)?,
@@ -296,7 +296,7 @@ impl ReelInfo {
         }
         if !self.advice.is_empty() {
             out.push('\n');
-            out.push_str(&advice::text(&self.advice));
+            out.push_str(&advice_text(&self.advice));
         }
         if let Some(frames) = &self.frame_table {
             out.push('\n');
@@ -519,24 +519,6 @@ fn frame_lines(frames: &[FrameInfo]) -> String {
         })
         .collect();
     table(&["frame", "seconds", "<kind", "bytes", "unpacked"], &rows)
-}
-
-/// Advice on sizes that needs no decoded frames.
-fn advice_on(reel: &Reel, sizes: Option<&[u64]>) -> Vec<Advice> {
-    let description = reel.description();
-    let moving = description.nodes.iter().filter(|node| node.animated).count();
-    let bones = description.meshes.iter().filter_map(|m| m.streams.first());
-    let bones: u32 = bones.map(|s| s.bones.rigid + s.bones.affine).sum();
-    let mut out = advice::limits(advice::Totals {
-        transforms: moving + bones as usize,
-        frames: reel.frame_count(),
-        triangles: description.meshes.iter().map(|m| m.indices as usize / 3).sum(),
-    });
-    if let Some(sizes) = sizes {
-        let meshes = description.meshes.iter().zip(sizes);
-        out.extend(advice::heaviest_mesh(meshes.map(|(mesh, bytes)| (&mesh.path[..], *bytes))));
-    }
-    out
 }
 
 fn node_info(node: &NodeRecord, frames: usize) -> NodeInfo {

@@ -116,7 +116,7 @@ pub fn draw(reel: &Reel, target: &Path, output: Output) -> Result<ExitCode, Fail
     let mut tiles: Vec<Vec<Vec<Surface>>> = Vec::new();
     for &frame in &frames {
         decoder.decode(frame)?;
-        let row = levels.iter().map(|&level| surfaces(reel, &decoder, level));
+        let row = levels.iter().map(|&level| surfaces(reel, &decoder, level, shades));
         tiles.push(row.collect::<Result<_, _>>()?);
     }
     let mut heads = Vec::new();
@@ -148,8 +148,20 @@ pub fn name(reel: &Reel) -> String {
     name.display().to_string()
 }
 
-/// All that is shown, at a level, in triangles of their own.
-fn surfaces(reel: &Reel, decoder: &FrameDecoder, level: usize) -> Result<Vec<Surface>, Failure> {
+/// A shade of clay for each triangle, so that neighbours can be told apart.
+fn shades(t: u32) -> [f32; 3] {
+    let part = t.wrapping_mul(0x9E37_79B9) >> 24;
+    let light = 0.62 + 0.5 * part as f32 / 255.0;
+    clay().map(|v| v * light)
+}
+
+/// All that is shown, at a level, in triangles of their own, each in the colour of its number.
+pub fn surfaces(
+    reel: &Reel,
+    decoder: &FrameDecoder,
+    level: usize,
+    shade: fn(u32) -> [f32; 3],
+) -> Result<Vec<Surface>, Failure> {
     let mut out = Vec::new();
     let mut positions = Vec::new();
     for (node, record) in reel.description().nodes.iter().enumerate() {
@@ -163,11 +175,6 @@ fn surfaces(reel: &Reel, decoder: &FrameDecoder, level: usize) -> Result<Vec<Sur
         let place = |&v: &u32| apply(&world, &positions[3 * v as usize..][..3]);
         let indices = view.lod(level).indices;
         let triangles = indices.len() as u32 / 3;
-        let shade = |t: u32| {
-            let part = t.wrapping_mul(0x9E37_79B9) >> 24;
-            let light = 0.62 + 0.5 * part as f32 / 255.0;
-            clay().map(|v| v * light)
-        };
         out.push(Surface {
             positions: indices.iter().map(place).collect(),
             triangles: (0..triangles).map(|t| [3 * t, 3 * t + 1, 3 * t + 2]).collect(),

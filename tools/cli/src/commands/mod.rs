@@ -8,6 +8,7 @@ mod compile_report;
 mod demo;
 mod extract;
 mod faces;
+mod frame;
 mod hidden;
 mod info;
 mod joints;

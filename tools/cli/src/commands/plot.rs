@@ -5,10 +5,11 @@ use crate::output::{Failure, Output, RemarkJson, remarks_json};
 use crate::picture::chart::{COLOURS, Look, Panel, Series, draw};
 use crate::picture::frames;
 use crate::{reels, units};
-use glam::{DAffine3, DQuat, DVec3};
+use glam::{DQuat, DVec3};
 use meshreel::clip::{Clip, ClipCursor, PoseSource, Repeats, Rounding};
 use meshreel::record::{Method, NodeRecord};
 use meshreel::{FrameDecoder, Limits, Reel, Transform};
+use meshreel_check::{joint_matrix, qvv};
 use meshreel_inputs::{self as inputs, InputOptions};
 use meshreel_options::Rate;
 use meshreel_scene::sample::World;
@@ -31,6 +32,9 @@ pub fn run(arguments: &PlotArgs, output: Output) -> Result<ExitCode, Failure> {
         return Err(Failure::usage(format!("{}: the picture is a .png", target.display())));
     }
     let reel = Reel::open(&arguments.file, &Limits::default())?;
+    if let Some(frame) = arguments.frame {
+        return super::frame::draw(&reel, frame, arguments.size, &target, output);
+    }
     if arguments.parts {
         return super::parts::draw(&reel, &target, output);
     }
@@ -168,11 +172,11 @@ fn of_joint(reel: &Reel, scene: Option<&Scene>, joint: &str, clip: Option<&str>)
         let at = (i * every) as f64 / parts as f64;
         let time = clip.start() + at / clip.fps();
         clip.sample(&mut cursor, at / clip.fps(), Repeats::Clamp, Rounding::None, &mut pose)?;
-        decoded.push((time, widen(&pose[j])));
+        decoded.push((time, qvv(&pose[j])));
         if let Some(source) = &source {
             wanted.push((time, source.between(j, at)));
-            let place = object(parents, j, |k| widen(&pose[k]));
-            let truth = object(parents, j, |k| source.between(k, at));
+            let place = joint_matrix(parents, j, |k| qvv(&pose[k]));
+            let truth = joint_matrix(parents, j, |k| source.between(k, at));
             let error = DVec3::AXES.map(|axis| {
                 let point = axis * shell;
                 place.transform_point3(point).distance(truth.transform_point3(point))
@@ -315,25 +319,6 @@ fn error_panel(title: String, errors: Vec<[f64; 2]>, limit: Option<f64>) -> Pane
     }
 }
 
-fn widen(t: &Transform) -> Qvv {
-    Qvv {
-        rotation: DQuat::from_array(t.rotation.map(f64::from)).normalize(),
-        translation: DVec3::from_array(t.translation.map(f64::from)),
-        scale: DVec3::from_array(t.scale.map(f64::from)),
-    }
-}
-
-/// Object space of one joint: its chain multiplied up.
-fn object(parents: &[u32], joint: usize, local: impl Fn(usize) -> Qvv) -> DAffine3 {
-    let mut matrix = local(joint).matrix();
-    let mut at = joint;
-    while (parents[at] as usize) < at {
-        at = parents[at] as usize;
-        matrix = local(at).matrix() * matrix;
-    }
-    matrix
-}
-
 /// " in cm" and so on.
 fn unit(reel: &Reel) -> &'static str {
     match reel.description().unit {
@@ -424,7 +409,7 @@ fn farthest_joint(reel: &Reel, clip: Option<&str>) -> Result<(String, String), F
     for i in 0..LOOKED {
         let at = clip.duration() * i as f64 / (LOOKED - 1) as f64;
         clip.sample(&mut cursor, at, Repeats::Clamp, Rounding::None, &mut pose)?;
-        let place = |joint| object(&skeleton.parents, joint, |k| widen(&pose[k])).translation;
+        let place = |joint| joint_matrix(&skeleton.parents, joint, |k| qvv(&pose[k])).translation;
         let places: Vec<DVec3> = (0..pose.len()).map(place).collect();
         if first.is_empty() {
             first.clone_from(&places);

@@ -108,6 +108,16 @@ impl Camera {
         Camera { eye: target - forward * distance, right, up, forward, half }
     }
 
+    /// The vertical angle of view, radians.
+    pub fn angle() -> f64 {
+        FIELD_OF_VIEW
+    }
+
+    /// Where it stands, and a point in the middle of the picture.
+    pub fn line_of_sight(&self) -> [DVec3; 2] {
+        [self.eye, self.eye + self.forward]
+    }
+
     /// Width by height of what `points` cover in this view.
     pub fn content_aspect(&self, points: &[DVec3]) -> f64 {
         let (mut low, mut high) = ([f64::INFINITY; 2], [f64::NEG_INFINITY; 2]);

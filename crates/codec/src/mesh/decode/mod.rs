@@ -46,6 +46,7 @@ mod avx2;
 mod avx512;
 mod bundle;
 mod first;
+pub mod index;
 mod narrow;
 mod plan;
 mod tokens;

@@ -1,8 +1,9 @@
 //! Advice in words an artist understands: what takes the bytes, what could be left out, and what is more than
 //! such systems are used to.
 
-use crate::units::{count, short};
-use meshreel_compile::{MeshReport, Report};
+use crate::report::readable::{count, short};
+use crate::report::{MeshReport, Report};
+use meshreel_codec::record::Description;
 use serde::Serialize;
 
 /// Transforms of most scenes, of large ones, and at most, in the system that this follows; and all of its
@@ -186,13 +187,21 @@ pub fn of_report(report: &Report) -> Vec<Advice> {
     out
 }
 
-/// Lines under a heading; nothing without advice.
-pub fn text(advice: &[Advice]) -> String {
-    if advice.is_empty() {
-        return String::new();
+/// Advice on a file that needs no decoded frames. `sizes`: bytes of each mesh, where they are known.
+pub fn of_description(description: &Description, frames: usize, sizes: Option<&[u64]>) -> Vec<Advice> {
+    let moving = description.nodes.iter().filter(|node| node.animated).count();
+    let bones = description.meshes.iter().filter_map(|m| m.streams.first());
+    let bones: u32 = bones.map(|s| s.bones.rigid + s.bones.affine).sum();
+    let mut out = limits(Totals {
+        transforms: moving + bones as usize,
+        frames,
+        triangles: description.meshes.iter().map(|m| m.indices as usize / 3).sum(),
+    });
+    if let Some(sizes) = sizes {
+        let meshes = description.meshes.iter().zip(sizes);
+        out.extend(heaviest_mesh(meshes.map(|(mesh, bytes)| (&mesh.path[..], *bytes))));
     }
-    let lines = advice.iter().map(|a| format!("  {}\n", crate::output::one_line(&a.line())));
-    format!("advice\n{}", lines.collect::<String>())
+    out
 }
 
 #[cfg(test)]

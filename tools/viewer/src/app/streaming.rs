@@ -1,10 +1,47 @@
-//! What panels are made of.
+//! A player that streams the file as a game does: its heap, reads, frames and times.
 
+use super::state::App;
+use super::stretches::stretches;
+use crate::errors::said;
 use crate::streaming::Streaming;
 use eframe::egui;
+use meshreel_compile::report::readable::{bytes, number};
+
+impl App {
+    /// What the player does that streams the file: its heap, what of the frames is where, what it took.
+    pub(super) fn streaming_facts(&mut self, ui: &mut egui::Ui) {
+        let Some(document) = &mut self.document else { return };
+        if document.meshes.is_none() {
+            ui.label("Meshes are streamed; of clips layers and tiers come and go: see the panel of clips.");
+            return;
+        }
+        let mut on = document.streaming.is_some();
+        let toggled = ui
+            .checkbox(&mut on, "stream it as a game does")
+            .on_hover_text(
+                "Reads from the disk ahead of time into a heap of fixed size, and shows what is there",
+            )
+            .changed();
+        let heap = egui::DragValue::new(&mut self.heap).range(1..=4096).prefix("heap ").suffix(" MiB");
+        let sized = ui.add(heap).on_hover_text("Too small a heap misses frames: that is seen below");
+        let settled = sized.drag_stopped() || sized.lost_focus();
+        if (toggled || settled && on)
+            && let Err(error) = document.stream(on.then_some(self.heap << 20))
+        {
+            self.problem = Some(said(&error));
+        }
+        let frames = document.reel.frame_count() as f32;
+        match &document.streaming {
+            Some(streaming) => figures(ui, streaming, frames),
+            None => drop(ui.label("Frames are decoded when they are asked for.")),
+        }
+        ui.heading("Times");
+        self.times(ui);
+    }
+}
 
 /// The heap of a player, and what it did with a file of so many frames.
-pub fn streaming(ui: &mut egui::Ui, streaming: &Streaming, frames: f32) {
+fn figures(ui: &mut egui::Ui, streaming: &Streaming, frames: f32) {
     let statistics = &streaming.statistics;
     ui.heading("Heap");
     ui.label(format!(
@@ -38,34 +75,10 @@ pub fn streaming(ui: &mut egui::Ui, streaming: &Streaming, frames: f32) {
             stretches(ui, ranges.iter().map(part));
         }
         let counters = stream.counters;
-        ui.label(format!("{} reads, {}", counters.reads, bytes(counters.bytes_read)));
+        ui.label(format!("{}, {}", number(counters.reads as usize, "read"), bytes(counters.bytes_read)));
         ui.label(format!("{} units, {} frames decoded", counters.decodes, counters.frames_decoded));
     }
     let (missed, waited) = streaming.late();
     ui.label(format!("{missed} ticks missed a frame, {waited} waited for a jump"));
     ui.label(format!("{:.3} ms a tick, {:.2} s of decoding", streaming.tick, statistics.decode_seconds));
-}
-
-/// A row of stretches, from 0 to 1.
-fn stretches(ui: &mut egui::Ui, parts: impl Iterator<Item = (std::ops::Range<f32>, egui::Color32)>) {
-    let size = egui::vec2(ui.available_width(), 12.0);
-    let (response, painter) = ui.allocate_painter(size, egui::Sense::hover());
-    let area = response.rect;
-    painter.rect_filled(area, 0.0, egui::Color32::from_gray(12));
-    for (part, colour) in parts {
-        let x = |at: f32| area.left() + area.width() * at.clamp(0.0, 1.0);
-        let (from, to) = (x(part.start), x(part.end).max(x(part.start) + 0.5));
-        let piece = egui::Rect::from_min_max(egui::pos2(from, area.top()), egui::pos2(to, area.bottom()));
-        painter.rect_filled(piece, 0.0, colour);
-    }
-}
-
-/// Bytes as people say them.
-pub fn bytes(count: u64) -> String {
-    let units = ["B", "kB", "MB", "GB"];
-    let power = (0..3).rev().find(|p| count >= 1000u64.pow(p + 1)).map_or(0, |p| p + 1);
-    match power {
-        0 => format!("{count} B"),
-        _ => format!("{:.1} {}", count as f64 / 1000f64.powi(power as i32), units[power as usize]),
-    }
 }

@@ -1,0 +1,194 @@
+//! Units of packed residuals for a decoder that reads all their blocks side by side, on a graphics card: checked, as
+//! words of 32 bits, with an index of where the fields of blocks lie. Nothing is decoded.
+//!
+//! | words | name | meaning |
+//! |---|---|---|
+//! | 1 | | words in all |
+//! | 1 | | frames, and 256 where there are residuals |
+//! | 4 | | first bits of flags, codes, masks and fields, counted from the bytes |
+//! | (3 + ⌈levels / 8⌉) × frames | `heads` | coefficients of references in 1/256, two in a word; step; ρ by level in quarters, four bits each, lowest first |
+//! | 3 × ⌈blocks / 32⌉ | `starts` | before 32 blocks of all frames: bits of fields, blocks that are not all zero, masks; only with residuals |
+//! | … | `bytes` | the sections of [`crate::mesh::pack`] behind its numbers, little-endian, and a word of zeros; only with residuals |
+
+use super::first::Static;
+use super::unit::{Body, Head, Source};
+use super::{CodedUnit, layer};
+use crate::Corrupt;
+pub use crate::mesh::blocks::BLOCK;
+use crate::mesh::blocks::{self, BUNDLE};
+use crate::mesh::pack::{DENSE, Unpacker, WHOLE};
+use crate::quantize::fixed::FixedPoint;
+use crate::schedule::Unit;
+
+/// Blocks that share a start.
+pub const STARTED: usize = 32;
+/// Words before the heads.
+pub const BEFORE_HEADS: usize = 6;
+/// Beside the number of frames: there are residuals.
+pub const HAS_RESIDUALS: u32 = 1 << 8;
+/// Words of a head without ρ.
+const HEAD: usize = 3;
+/// ρ in a word.
+const RHO: usize = 8;
+
+/// Words of the head of a frame.
+pub fn head_words(levels: usize) -> usize {
+    HEAD + levels.div_ceil(RHO)
+}
+
+/// Words of the starts of a unit.
+pub fn start_words(blocks: usize) -> usize {
+    3 * blocks.div_ceil(STARTED)
+}
+
+/// The most words that a frame of so many points has on average, in whatever unit; of cells of 32 bits where `wide`.
+/// Its frames have at most `bytes` each on average.
+pub fn most_words(points: usize, wide: bool, bytes: usize) -> usize {
+    let levels = points.min(super::MAX_LEVELS);
+    let blocks = points / BLOCK + levels;
+    // A block has a flag, a code, and what is more of a mask with the widest fields or of whole cells.
+    let block = 2 + BLOCK * if wide { 12 } else { 6 };
+    BEFORE_HEADS + head_words(levels) + start_words(blocks) + (blocks * block).min(bytes).div_ceil(4) + 2
+}
+
+/// Writes the words of a unit and gives their number; 0 of key 0, which has none. Units of tokens are refused, as is
+/// what does not fit into `out`.
+pub fn index<W: FixedPoint>(s: &Static, coded: CodedUnit<'_>, out: &mut [u32]) -> Result<usize, Corrupt> {
+    let CodedUnit { schedule, unit, bytes } = coded;
+    let frames = schedule.frames_of(unit);
+    let levels = s.hierarchy.levels();
+    if levels > super::MAX_LEVELS {
+        return Err(Corrupt("unit: too many levels of the hierarchy"));
+    }
+    if frames.is_empty() || unit == Unit::Key(0) {
+        return match bytes {
+            [] => Ok(0),
+            _ => Err(Corrupt("unit: bytes left over")),
+        };
+    }
+    let mut words = Out { words: out, used: BEFORE_HEADS };
+    let count = blocks::count(&s.hierarchy);
+    let mut body = Body::new(bytes, count * frames.len(), |bits| {
+        for &frame in frames.iter() {
+            let head = Head::read(bits, schedule.references(frame).len(), levels)?;
+            words.put_head(&head, s.grid.steps[layer(schedule, frame)], levels)?;
+        }
+        Ok(())
+    })?;
+    let mut first = [frames.len() as u32, 0, 0, 0, 0];
+    match &mut body.source {
+        Source::Zero => {}
+        Source::Tokens(_) => {
+            return Err(Corrupt("unit: tokens, which are decoded only where points are asked for"));
+        }
+        Source::Packed(packed) => {
+            first[0] |= HAS_RESIDUALS;
+            words.put_starts::<W>(s, packed, frames.len())?;
+            // They lie one behind the other up to the end.
+            let sections = [packed.flags.bytes(), packed.codes.bytes(), packed.masks, packed.fields.bytes()];
+            let size: usize = sections.iter().map(|section| section.len()).sum();
+            let mut at = 0;
+            for (bit, section) in first[1..].iter_mut().zip(sections) {
+                *bit = u32::try_from(8 * at).map_err(|_| Corrupt("unit: too long"))?;
+                at += section.len();
+            }
+            words.put_bytes(&bytes[bytes.len() - size..])?;
+        }
+    }
+    body.finish()?;
+    let used = words.used;
+    words.words[0] = used as u32;
+    words.words[1..BEFORE_HEADS].copy_from_slice(&first);
+    Ok(used)
+}
+
+/// Words that are written one after the other.
+struct Out<'a> {
+    words: &'a mut [u32],
+    used: usize,
+}
+
+impl Out<'_> {
+    fn put(&mut self, word: u32) -> Result<(), Corrupt> {
+        let place = self.words.get_mut(self.used).ok_or(Corrupt("unit: longer than its blocks can be"))?;
+        *place = word;
+        self.used += 1;
+        Ok(())
+    }
+
+    fn put_head(&mut self, head: &Head, step: u16, levels: usize) -> Result<(), Corrupt> {
+        let [a, b, c, d] = head.coefficients.map(|c| u32::from(c as u16));
+        self.put(a | b << 16)?;
+        self.put(c | d << 16)?;
+        self.put(step.into())?;
+        for eight in head.rho[..levels].chunks(RHO) {
+            self.put(eight.iter().rev().fold(0, |word, rho| word << 4 | u32::from(*rho)))?;
+        }
+        Ok(())
+    }
+
+    /// Passes over all blocks, and tells where they begin.
+    fn put_starts<W: FixedPoint>(
+        &mut self,
+        s: &Static,
+        packed: &mut Unpacker<'_>,
+        frames: usize,
+    ) -> Result<(), Corrupt> {
+        debug_assert!(frames <= BUNDLE);
+        let (mut number, mut bits, mut filled) = (0, 0usize, 0u32);
+        for level in 0..s.hierarchy.levels() {
+            for block in blocks::blocks(s.hierarchy.level(level)) {
+                if number % STARTED == 0 {
+                    let start = u32::try_from(bits).map_err(|_| Corrupt("unit: too long"))?;
+                    self.put(start)?;
+                    self.put(filled)?;
+                    self.put(packed.mask as u32)?;
+                }
+                number += 1;
+                let flags = packed.flags.take(frames as u32);
+                for _ in 0..flags.count_ones() {
+                    filled += 1;
+                    bits += packed.pass(block.len(), W::BITS);
+                }
+            }
+        }
+        packed.fields.skip(u32::try_from(bits).map_err(|_| Corrupt("unit: too long"))?);
+        Ok(())
+    }
+
+    fn put_bytes(&mut self, bytes: &[u8]) -> Result<(), Corrupt> {
+        let (whole, rest) = bytes.as_chunks::<4>();
+        let end = self.used + whole.len();
+        let places =
+            self.words.get_mut(self.used..end).ok_or(Corrupt("unit: longer than its blocks can be"))?;
+        for (place, word) in places.iter_mut().zip(whole) {
+            *place = u32::from_le_bytes(*word);
+        }
+        self.used = end;
+        let mut last = [0; 4];
+        last[..rest.len()].copy_from_slice(rest);
+        self.put(u32::from_le_bytes(last))?;
+        self.put(0)
+    }
+}
+
+impl Unpacker<'_> {
+    /// Passes over a block that is not all zero, of `count` vertices and cells of `width` bits, but for its fields,
+    /// of which it gives the bits.
+    #[inline(always)]
+    fn pass(&mut self, count: usize, width: u32) -> usize {
+        let code = self.codes.take(4);
+        if code == WHOLE {
+            return count * 3 * width as usize;
+        }
+        match code.checked_sub(DENSE) {
+            None => {
+                let at = 2 * self.mask;
+                self.mask += 1;
+                let mask = self.masks.get(at..at + 2).map_or(0, |m| u16::from_le_bytes([m[0], m[1]]));
+                (mask.count_ones() * (1 + 3 * (code + 1))) as usize
+            }
+            Some(w) => count * (1 + 3 * (w as usize + 1)),
+        }
+    }
+}

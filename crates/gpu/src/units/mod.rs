@@ -1,0 +1,251 @@
+//! Decoding units of the preset `fast` on the card: what no frame changes of a mesh, the words that go up for a unit,
+//! parameters and dispatches. The bytes are those of the file; the CPU has checked them and counted where each 32
+//! blocks begin ([`meshreel::raw::CodedUnits`]).
+//!
+//! ```text
+//! offsets   a workgroup for 32 blocks     where the fields of each block lie: three sums over those before
+//! coarse    one workgroup                 the first levels, one after the other
+//! fine      a thread a point and frame    one level: each dispatch needs the one before
+//! frames    a thread a point              what is predicted from other frames, all frames of the unit in their order
+//! ```
+
+pub mod twin;
+
+use crate::params::uniform;
+use crate::words::{Words, pair};
+use crate::workgroups::groups;
+use meshreel::raw::{CodedPoints, CodedUnits};
+
+/// Points of levels that one workgroup does together.
+const COARSE: usize = 2048;
+/// Threads that pass over the blocks of a start, and over the first levels.
+const TOGETHER: u32 = 256;
+/// Words of a point in the fixed words: four neighbours, four weights.
+const NEAR: usize = 6;
+/// Words of a level in the fixed words: its first point, its points, its first block.
+const LEVEL: usize = 3;
+/// Most frames of a unit.
+const FRAMES: usize = 8;
+/// Words of a frame behind those of a unit: its slot, and those of its references.
+const SLOTS: usize = 5;
+
+uniform! {
+    /// Parameters of a unit of a mesh. Bits and words count from the start of the buffer of units; those of fixed
+    /// words and of the buffer between passes from the start of these.
+    UnitParams {
+        /// Frames, whether there are residuals, blocks of a frame, points.
+        frames: u32,
+        residuals: u32,
+        blocks: u32,
+        points: u32,
+        /// First bits.
+        flags: u32,
+        codes: u32,
+        masks: u32,
+        fields: u32,
+        /// First words of heads, and of each its words; of starts; of slots.
+        heads: u32,
+        head_words: u32,
+        starts: u32,
+        slots: u32,
+        /// Fixed words: levels, how many of them are coarse, neighbours, points of blocks.
+        levels: u32,
+        coarse: u32,
+        near: u32,
+        counts: u32,
+        /// Between passes: where the fields of blocks lie, what is new of each point in each frame.
+        table: u32,
+        innovations: u32,
+        spare_0: u32,
+        spare_1: u32,
+    }
+}
+
+impl UnitParams {
+    /// Those of a unit whose words lie so many words behind the start of the buffer.
+    pub fn moved(mut self, words: u32) -> UnitParams {
+        for bit in [&mut self.flags, &mut self.codes, &mut self.masks, &mut self.fields] {
+            *bit += 32 * words;
+        }
+        for word in [&mut self.heads, &mut self.starts, &mut self.slots] {
+            *word += words;
+        }
+        self
+    }
+}
+
+/// Bytes from the parameters of one unit to those of the next.
+pub const UNIT_STRIDE: usize = size_of::<UnitParams>().next_multiple_of(256);
+
+/// An entry point of the shader.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum UnitPass {
+    /// Where the fields of blocks lie.
+    Offsets,
+    /// The first levels.
+    Coarse,
+    /// Another level.
+    Fine,
+    /// What is predicted from other frames.
+    Frames,
+}
+
+impl UnitPass {
+    /// All of them, in order.
+    pub const ALL: [UnitPass; 4] = [UnitPass::Offsets, UnitPass::Coarse, UnitPass::Fine, UnitPass::Frames];
+
+    /// The name of the entry point.
+    pub fn entry(self) -> &'static str {
+        match self {
+            UnitPass::Offsets => "offsets",
+            UnitPass::Coarse => "coarse",
+            UnitPass::Fine => "fine",
+            UnitPass::Frames => "frames",
+        }
+    }
+}
+
+/// A dispatch of a unit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UnitDispatch {
+    /// Which entry point.
+    pub pass: UnitPass,
+    /// The level of [`UnitPass::Fine`].
+    pub level: u32,
+    /// Workgroups in x and y.
+    pub groups: [u32; 2],
+}
+
+/// What no unit changes of a mesh.
+#[derive(Debug, Clone, Default)]
+pub struct UnitPlan {
+    /// Points are of 32 bits.
+    pub wide: bool,
+    /// Number of points.
+    pub points: usize,
+    /// Points by level.
+    levels: Vec<u32>,
+    /// Those parameters that no unit changes.
+    params: UnitParams,
+}
+
+impl UnitPlan {
+    /// Of a mesh of a file that was opened without points; its fixed words go behind `words`. Allocates.
+    pub(crate) fn new(coded: &CodedPoints<'_>, wide: bool, words: &mut Words) -> UnitPlan {
+        let ranges: Vec<_> = (0..coded.levels()).map(|level| coded.level(level)).collect();
+        let points = ranges.last().map_or(0, |range| range.end);
+        let mut params = UnitParams { points: points as u32, ..UnitParams::default() };
+        params.levels = words.at();
+        let mut counts = Vec::new();
+        for range in &ranges {
+            words.put([range.start as u32, range.len() as u32, counts.len() as u32]);
+            counts.extend(
+                range
+                    .clone()
+                    .step_by(CodedUnits::BLOCK)
+                    .map(|v| (range.end - v).min(CodedUnits::BLOCK) as u8),
+            );
+            params.coarse += u32::from(range.end <= COARSE);
+        }
+        params.blocks = counts.len() as u32;
+        params.head_words = 3 + ranges.len().div_ceil(8) as u32;
+        params.near = words.at();
+        words.0.reserve(NEAR * points);
+        for v in 0..points {
+            let (near, weights) = coded.near(v);
+            words.put(near);
+            words.put([pair(weights[0], weights[1]), pair(weights[2], weights[3])]);
+        }
+        let four = |four: &[u8]| four.iter().rev().fold(0, |word, count| word << 8 | u32::from(*count));
+        params.counts = words.put(counts.chunks(4).map(four));
+        params.innovations = 2 * (FRAMES * counts.len()) as u32;
+        UnitPlan { wide, points, levels: ranges.iter().map(|range| range.len() as u32).collect(), params }
+    }
+
+    /// Words of a point in the ring of points.
+    pub fn point_words(&self) -> usize {
+        if self.wide { 4 } else { 2 }
+    }
+
+    /// Words between the passes.
+    pub fn scratch_words(&self) -> usize {
+        self.params.innovations as usize + FRAMES * self.points * if self.wide { 3 } else { 2 }
+    }
+
+    /// Puts the words of a unit behind `out`, and gives its parameters. `slot` tells the first word of a frame in the
+    /// ring of points. None where the unit, or a frame that it needs, is not there, and of key 0: then `out` may hold a part.
+    pub fn write(
+        &self,
+        units: &CodedUnits<'_>,
+        (unit, mesh): (usize, usize),
+        slot: impl Fn(u32) -> Option<u32>,
+        out: &mut Vec<u32>,
+    ) -> Option<UnitParams> {
+        let start = out.len() as u32;
+        if !units.words_into(unit, mesh, out) {
+            return None;
+        }
+        // Key 0 has no words: it is frame 0, which is there from the start.
+        let &[_, kind, flags, codes, masks, fields, ..] = &out[start as usize..] else { return None };
+        let frames = units.frames(unit);
+        let mut p = UnitParams { frames: frames.len() as u32, ..self.params };
+        p.residuals = u32::from(kind & CodedUnits::HAS_RESIDUALS != 0);
+        p.heads = start + CodedUnits::BEFORE_HEADS as u32;
+        p.starts = p.heads + p.frames * p.head_words;
+        let bytes = p.starts + 3 * p.blocks.div_ceil(CodedUnits::STARTED as u32);
+        [p.flags, p.codes, p.masks, p.fields] = [flags, codes, masks, fields].map(|bit| 32 * bytes + bit);
+        p.slots = out.len() as u32;
+        for &frame in frames.iter() {
+            out.push(slot(frame)?);
+            for reference in units.references(frame)? {
+                out.push(slot(reference)?);
+            }
+        }
+        Some(p)
+    }
+
+    /// The dispatches of a unit in their order, in workgroups of so many threads.
+    pub fn dispatches(&self, params: &UnitParams, group: u32) -> impl Iterator<Item = UnitDispatch> + '_ {
+        let (frames, residuals, coarse) = (params.frames, params.residuals, params.coarse);
+        let starts = params.blocks.div_ceil(CodedUnits::STARTED as u32);
+        let made =
+            |pass, level, items, group| Some(UnitDispatch { pass, level, groups: groups(items, group)? });
+        let offsets = made(UnitPass::Offsets, 0, residuals * starts * TOGETHER, TOGETHER);
+        let first = made(UnitPass::Coarse, 0, coarse.min(1), 1);
+        let fine = (coarse..self.levels.len() as u32).filter_map(move |level| {
+            made(UnitPass::Fine, level, self.levels[level as usize] * frames, group)
+        });
+        let last = made(UnitPass::Frames, 0, params.points, group);
+        offsets.into_iter().chain(first).chain(fine).chain(last)
+    }
+}
+
+/// The text of the shader.
+///
+/// | binding of group 0 | type | content |
+/// |---|---|---|
+/// | 0 | uniform, with an offset | [`UnitParams`] |
+/// | 1 | storage, read | words of units |
+/// | 2 | storage, read | fixed words of the mesh |
+/// | 3 | storage | between the passes |
+/// | 4 | storage | ring of points |
+/// | 5 | uniform, with an offset | the level of [`UnitDispatch`], a word |
+pub fn wgsl() -> String {
+    let bindings = [
+        "var<uniform> p: UnitParams",
+        "var<storage, read> unit: array<u32>",
+        "var<storage, read> fixed: array<u32>",
+        "var<storage, read_write> scratch: array<u32>",
+        "var<storage, read_write> decoded: array<u32>",
+        "var<uniform> which: Which",
+    ];
+    let line = |(at, what)| format!("@group(0) @binding({at}) {what};\n");
+    let bindings: String = (0..).zip(bindings).map(line).collect();
+    let level = "struct Which { level: u32 }\n";
+    [UnitParams::WGSL, level, &bindings, include_str!("../shaders/units.wgsl")].concat()
+}
+
+/// Override constants of the pipelines of a mesh.
+pub fn constants(wide: bool, group: u32) -> [(&'static str, f64); 2] {
+    [("GROUP", f64::from(group)), ("WIDE", f64::from(u8::from(wide)))]
+}

@@ -1,0 +1,329 @@
+//! The ring of points: frames that the card decodes from the bytes of their units.
+
+use crate::plan::ReelPlan;
+use crate::ring::{Place, Ring};
+use crate::units::{self, UNIT_STRIDE, UnitDispatch, UnitParams, UnitPass, UnitPlan};
+use crate::wgpu::{CARD, Kind, Update, bind, buffer, layout, module, pipeline};
+use meshreel::raw::{CodedUnits, Points};
+use meshreel::{Error, MeshView};
+use std::path::Path;
+use wgpu::util::{BufferInitDescriptor, DeviceExt};
+
+/// Frames that must lie in the ring at once: a unit, what it needs, and what is shown.
+const LEAST: usize = 24;
+/// Most slots.
+const MOST: usize = 256;
+/// Most levels of a mesh, and bytes from one to the next among their numbers.
+const LEVELS: usize = 128;
+const LEVEL_STRIDE: usize = 256;
+/// Units of which the parameters go up at once, and words of them; more where these are not enough.
+const UNITS: usize = 64;
+const UNIT_WORDS: usize = 64 << 10;
+/// Units that are decoded for one frame at most: all that it can wait for.
+const MOST_UNITS: usize = 256;
+
+/// The shader of units on a device.
+pub(super) struct UnitShaders {
+    bindings: wgpu::BindGroupLayout,
+    /// By pass, of points of 16 bits and of 32.
+    pipelines: [[wgpu::ComputePipeline; 2]; UnitPass::ALL.len()],
+    levels: wgpu::Buffer,
+    group: u32,
+}
+
+impl UnitShaders {
+    pub fn new(device: &wgpu::Device, group: u32) -> UnitShaders {
+        let compute = wgpu::ShaderStages::COMPUTE;
+        let kinds = [Kind::Uniform, Kind::Read, Kind::Read, Kind::Written, Kind::Written, Kind::Uniform];
+        let bindings = layout(device, compute, true, &kinds);
+        let (layout, module) = module(device, units::wgsl(), &bindings);
+        let made = |pass: UnitPass, wide| {
+            pipeline(device, (&layout, &module), pass.entry(), &units::constants(wide, group))
+        };
+        let pipelines = UnitPass::ALL.map(|pass| [false, true].map(|wide| made(pass, wide)));
+        let mut words = vec![0u32; LEVELS * LEVEL_STRIDE / 4];
+        (0..LEVELS).for_each(|level| words[level * LEVEL_STRIDE / 4] = level as u32);
+        let levels = device.create_buffer_init(&BufferInitDescriptor {
+            label: Some("meshreel levels"),
+            contents: bytemuck::cast_slice(&words),
+            usage: wgpu::BufferUsages::UNIFORM,
+        });
+        UnitShaders { bindings, pipelines, levels, group }
+    }
+}
+
+/// A mesh whose points the card decodes.
+struct MeshPoints {
+    fixed: wgpu::Buffer,
+    decoded: wgpu::Buffer,
+    bindings: wgpu::BindGroup,
+}
+
+/// Buffers through which units go: what was written to them stays until what reads it was submitted.
+struct Staging {
+    words: wgpu::Buffer,
+    params: wgpu::Buffer,
+    /// How much of them is used since the last submission.
+    words_used: usize,
+    units_used: usize,
+}
+
+/// The decoded points of a file.
+pub(super) struct PointRing {
+    /// Frame 0 lies in slot 0 for ever, others in those after it.
+    frames: Ring,
+    meshes: Vec<Option<MeshPoints>>,
+    scratch: wgpu::Buffer,
+    staging: Staging,
+    /// Frames that are shown.
+    shown: Vec<u32>,
+    room: Vec<u32>,
+    waiting: Vec<u32>,
+    steps: Vec<(usize, wgpu::BindGroup, u32, UnitDispatch)>,
+}
+
+/// Slots that a file of so many frames has in a ring of so many bytes, of which a slot takes `slot` beside the points;
+/// limit where these are too few, or the points of a mesh do not fit a binding of `most` bytes.
+pub(super) fn slots(
+    plan: &ReelPlan,
+    (frames, slot): (usize, u64),
+    (ring, most): (u64, u64),
+) -> Result<usize, Error> {
+    let least = LEAST.min(frames + 1) as u64;
+    let refuse =
+        |what: String, bytes: u64, has: u64| Err(Error::limit(Path::new(CARD), what, least * bytes, has));
+    let points = || plan.meshes.iter().filter_map(|mesh| mesh.fixed.coded.as_ref()).map(point_bytes);
+    let (all, largest) = (slot + points().sum::<u64>(), points().max().unwrap_or(0));
+    if ring / all.max(1) < least {
+        let what = format!(
+            "{least} frames of {all} bytes in the ring, of units that the card decodes (Budget::ring)"
+        );
+        return refuse(what, all, ring);
+    }
+    if most / largest.max(1) < least {
+        let what = format!(
+            "a binding for {least} frames of the points of a mesh (open the file with Limits::points)"
+        );
+        return refuse(what, largest, most);
+    }
+    let most = (ring / all.max(1)).min(most / largest.max(1)).min(MOST.min(frames + 1) as u64);
+    Ok(most as usize)
+}
+
+/// Bytes of the points of a mesh in a frame.
+fn point_bytes(units: &UnitPlan) -> u64 {
+    4 * (units.points * units.point_words()) as u64
+}
+
+/// The slot of a frame that is there: frame 0 always.
+fn slot_of(frames: &Ring, frame: u32) -> Option<usize> {
+    if frame == 0 { Some(0) } else { Some(1 + frames.find(frame as usize)?) }
+}
+
+impl PointRing {
+    /// Of a file; `mesh` gives its meshes in any frame. Limit where a mesh is too large for a binding of so many bytes.
+    pub fn new<'a>(
+        (device, queue): (&wgpu::Device, &wgpu::Queue),
+        shaders: &UnitShaders,
+        plan: &ReelPlan,
+        fixed: &[wgpu::Buffer],
+        mesh: impl Fn(usize) -> MeshView<'a>,
+        (slots, most): (usize, u64),
+    ) -> Result<PointRing, Error> {
+        let storage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST;
+        let coded = || plan.meshes.iter().filter_map(|mesh| mesh.fixed.coded.as_ref());
+        let scratch = 4 * coded().map(|units| units.scratch_words()).max().unwrap_or(0).max(1) as u64;
+        if scratch > most {
+            let what = "a binding for the units of a mesh (open the file with Limits::points)";
+            return Err(Error::limit(Path::new(CARD), what, scratch, most));
+        }
+        let scratch = buffer(device, "meshreel units", scratch, wgpu::BufferUsages::STORAGE);
+        let staging = Staging::new(device, UNIT_WORDS, UNITS);
+        let mut meshes = Vec::with_capacity(plan.meshes.len());
+        for (number, own) in plan.meshes.iter().enumerate() {
+            let Some(units) = &own.fixed.coded else {
+                meshes.push(None);
+                continue;
+            };
+            let bytes = point_bytes(units);
+            let decoded = buffer(device, "meshreel points", (slots as u64 * bytes).max(4), storage);
+            let positions = mesh(number).fixed_point_positions();
+            match positions.and_then(|positions| positions.coded).map(|coded| coded.first()) {
+                Some(Points::Narrow(first)) => queue.write_buffer(&decoded, 0, bytemuck::cast_slice(first)),
+                Some(Points::Wide(first)) => queue.write_buffer(&decoded, 0, bytemuck::cast_slice(first)),
+                None => {}
+            }
+            let fixed = fixed[number].clone();
+            let bindings = staging.bind(device, shaders, [&fixed, &scratch, &decoded]);
+            meshes.push(Some(MeshPoints { fixed, decoded, bindings }));
+        }
+        Ok(PointRing {
+            frames: Ring::new(slots - 1),
+            meshes,
+            scratch,
+            staging,
+            shown: Vec::new(),
+            room: Vec::new(),
+            waiting: Vec::new(),
+            steps: Vec::new(),
+        })
+    }
+
+    /// The points of a mesh, where the card decodes them.
+    pub fn decoded(&self, mesh: usize) -> Option<&wgpu::Buffer> {
+        Some(&self.meshes[mesh].as_ref()?.decoded)
+    }
+
+    /// The slot of a frame that is there.
+    pub fn slot(&self, frame: u32) -> Option<usize> {
+        slot_of(&self.frames, frame)
+    }
+
+    /// What was recorded is submitted before anything else is written; other frames may be shown.
+    pub fn submitted(&mut self) {
+        self.staging.words_used = 0;
+        self.staging.units_used = 0;
+        self.shown.clear();
+    }
+
+    /// Decodes a frame that is `shown`, or will be, with all that it needs. Whether it is there: not where bytes of it
+    /// are not in memory, or the ring is full of what is shown.
+    pub fn want(
+        &mut self,
+        card: (&wgpu::Device, &wgpu::Queue, &UnitShaders),
+        plan: &ReelPlan,
+        units: &CodedUnits<'_>,
+        (frame, shown): (u32, bool),
+        out: &mut Update,
+    ) -> bool {
+        if shown {
+            self.shown.push(frame);
+        }
+        self.waiting.clear();
+        self.waiting.push(frame);
+        for _ in 0..MOST_UNITS {
+            let Some(&frame) = self.waiting.last() else { return true };
+            if self.slot(frame).is_some() {
+                self.waiting.pop();
+                continue;
+            }
+            let unit = units.unit_of(frame);
+            let needs = units.needs(unit);
+            let before = self.waiting.len();
+            self.waiting.extend(needs.iter().filter(|need| slot_of(&self.frames, **need).is_none()));
+            if self.waiting.len() > before {
+                continue;
+            }
+            // What is shown and what the unit needs keeps its place.
+            self.frames.begin();
+            for frame in self.shown.iter().chain(needs.iter()).filter(|frame| **frame > 0) {
+                self.frames.keep(*frame as usize);
+            }
+            let own = units.frames(unit);
+            let there = own.iter().all(|frame| self.frames.ask(*frame as usize) != Place::Full);
+            if !there || !self.decode(card, plan, units, unit, out) {
+                own.iter().for_each(|frame| self.frames.forget(*frame as usize));
+                return false;
+            }
+        }
+        false
+    }
+
+    /// Records the passes of a unit; false where it is not in memory.
+    fn decode(
+        &mut self,
+        (device, queue, shaders): (&wgpu::Device, &wgpu::Queue, &UnitShaders),
+        plan: &ReelPlan,
+        units: &CodedUnits<'_>,
+        unit: usize,
+        out: &mut Update,
+    ) -> bool {
+        let recorded = self.steps.len();
+        for (number, own) in plan.meshes.iter().enumerate() {
+            let Some(coded) = &own.fixed.coded else { continue };
+            self.room.clear();
+            let each = (coded.points * coded.point_words()) as u32;
+            let slot = |frame| Some(slot_of(&self.frames, frame)? as u32 * each);
+            let Some(params) = coded.write(units, (unit, number), slot, &mut self.room) else {
+                self.steps.truncate(recorded);
+                return false;
+            };
+            self.make_room(device, shaders, self.room.len());
+            let params = params.moved(self.staging.words_used as u32);
+            queue.write_buffer(
+                &self.staging.words,
+                4 * self.staging.words_used as u64,
+                bytemuck::cast_slice(&self.room),
+            );
+            let at = self.staging.units_used * UNIT_STRIDE;
+            queue.write_buffer(&self.staging.params, at as u64, bytemuck::bytes_of(&params));
+            self.staging.words_used += self.room.len();
+            self.staging.units_used += 1;
+            out.bytes += (4 * self.room.len() + size_of::<UnitParams>()) as u64;
+            let Some(mesh) = &self.meshes[number] else { continue };
+            let dispatches = coded.dispatches(&params, shaders.group);
+            let wide = usize::from(coded.wide);
+            self.steps.extend(dispatches.map(|d| (wide, mesh.bindings.clone(), at as u32, d)));
+        }
+        out.frames += units.frames(unit).len() as u32;
+        true
+    }
+
+    /// Larger buffers where so many words more do not fit; those before stay with what was recorded.
+    fn make_room(&mut self, device: &wgpu::Device, shaders: &UnitShaders, words: usize) {
+        let has = self.staging.words.size() as usize / 4;
+        let units = self.staging.params.size() as usize / UNIT_STRIDE;
+        if self.staging.words_used + words <= has && self.staging.units_used < units {
+            return;
+        }
+        self.staging = Staging::new(device, (2 * has).max(words), 2 * units);
+        for mesh in self.meshes.iter_mut().flatten() {
+            let buffers = [&mesh.fixed, &self.scratch, &mesh.decoded];
+            mesh.bindings = self.staging.bind(device, shaders, buffers);
+        }
+    }
+
+    /// Records what was wanted.
+    pub fn record(&mut self, shaders: &UnitShaders, encoder: &mut wgpu::CommandEncoder, out: &mut Update) {
+        if self.steps.is_empty() {
+            return;
+        }
+        let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
+            label: Some("meshreel units"),
+            timestamp_writes: None,
+        });
+        for (wide, bindings, params, dispatch) in self.steps.drain(..) {
+            pass.set_pipeline(&shaders.pipelines[dispatch.pass as usize][wide]);
+            pass.set_bind_group(0, &bindings, &[params, dispatch.level * LEVEL_STRIDE as u32]);
+            pass.dispatch_workgroups(dispatch.groups[0], dispatch.groups[1], 1);
+            out.dispatches += 1;
+        }
+    }
+}
+
+impl Staging {
+    fn new(device: &wgpu::Device, words: usize, units: usize) -> Staging {
+        let copied = wgpu::BufferUsages::COPY_DST;
+        let storage = wgpu::BufferUsages::STORAGE | copied;
+        let uniform = wgpu::BufferUsages::UNIFORM | copied;
+        Staging {
+            words: buffer(device, "meshreel unit words", 4 * words as u64, storage),
+            params: buffer(device, "meshreel unit parameters", (units * UNIT_STRIDE) as u64, uniform),
+            words_used: 0,
+            units_used: 0,
+        }
+    }
+
+    fn bind(
+        &self,
+        device: &wgpu::Device,
+        shaders: &UnitShaders,
+        [fixed, scratch, decoded]: [&wgpu::Buffer; 3],
+    ) -> wgpu::BindGroup {
+        let params = (&self.params, size_of::<UnitParams>());
+        let level = (&shaders.levels, 4);
+        let whole = [&self.words, fixed, scratch, decoded].map(|buffer| (buffer, 0));
+        let [words, fixed, scratch, decoded] = whole;
+        bind(device, &shaders.bindings, &[params, words, fixed, scratch, decoded, level])
+    }
+}

@@ -1,0 +1,186 @@
+//! What takes the bytes, and what would make the file smaller.
+
+use super::state::App;
+use super::stretches::stretches;
+use crate::document::Document;
+use eframe::egui;
+use meshreel::clip::PoseSource;
+use meshreel::kind;
+use meshreel_compile::advice;
+use meshreel_compile::report::readable::bytes;
+
+impl App {
+    /// What takes the bytes: a bar for each frame, meshes by size.
+    pub(super) fn byte_facts(&mut self, ui: &mut egui::Ui) {
+        let Some(document) = &mut self.document else { return };
+        contents(ui, document);
+        if document.meshes.is_some() {
+            frames(ui, document);
+            meshes(ui, document);
+        }
+        clips(ui, document);
+        ui.heading("What would make it smaller");
+        for advice in advised(document) {
+            ui.label(advice);
+        }
+    }
+}
+
+/// What the chunks of a file hold, by its kind.
+fn what_of(kind: u16) -> &'static str {
+    match kind {
+        kind::INDEX | kind::BETWEEN => "frames",
+        kind::VERTEX_ATTRIBUTES => "animated attributes, apart from frames",
+        kind::CONNECTIVITY => "triangles",
+        kind::VALUES => "what stands still",
+        kind::SOURCE_MAP => "source map, which players do not read",
+        kind::SKELETON | kind::CLIP | kind::LAYERS | kind::TIERS | kind::SCALARS => "skeletons and clips",
+        kind::END_STATES => "end states",
+        kind::LOD => "levels of detail",
+        kind::VISIBILITY => "triangle visibility",
+        kind::PART_ATTRIBUTES => "attributes of parts",
+        kind::RIGS => "rigs",
+        _ => "names and tables",
+    }
+}
+
+/// What the file consists of, the largest first.
+fn contents(ui: &mut egui::Ui, document: &Document) {
+    let mut sizes: Vec<(&str, u64)> = Vec::new();
+    for chunk in document.reel.chunks() {
+        let (what, size) = (what_of(chunk.kind), u64::from(chunk.size));
+        match sizes.iter_mut().find(|known| known.0 == what) {
+            Some(known) => known.1 += size,
+            None => sizes.push((what, size)),
+        }
+    }
+    sizes.sort_by_key(|known| std::cmp::Reverse(known.1));
+    let all = document.reel.file_bytes();
+    ui.heading("File");
+    ui.label(bytes(all));
+    for (what, size) in sizes {
+        let part = size as f32 / all.max(1) as f32;
+        let bar = egui::ProgressBar::new(part).desired_height(14.0).corner_radius(0.0);
+        ui.add(bar.fill(egui::Color32::from_rgb(45, 80, 120)).text(format!("{} {what}", bytes(size))))
+            .on_hover_text(format!("{:.1} % of the file", 100.0 * part));
+    }
+}
+
+/// A bar for each frame.
+fn frames(ui: &mut egui::Ui, document: &mut Document) {
+    let reel = document.reel.clone();
+    ui.heading("Frames");
+    ui.label(format!("{} of {} are frames", bytes(reel.frame_bytes()), bytes(reel.file_bytes())));
+    // A chunk may bring several frames: each has its share.
+    let count = reel.frame_count();
+    let mut shared = std::collections::HashMap::new();
+    (0..count).for_each(|f| *shared.entry(reel.frame_chunk(f).offset).or_insert(0u32) += 1);
+    let of = |f: usize| {
+        let chunk = reel.frame_chunk(f);
+        f64::from(chunk.size) / f64::from(shared[&chunk.offset])
+    };
+    let (response, painter) =
+        ui.allocate_painter(egui::vec2(ui.available_width(), 90.0), egui::Sense::click_and_drag());
+    let area = response.rect;
+    painter.rect_filled(area, 0.0, egui::Color32::from_gray(20));
+    let columns = (area.width() as usize).clamp(1, count);
+    let most = (0..count).map(of).fold(1.0, f64::max);
+    let now = document.frame();
+    for column in 0..columns {
+        let frames =
+            column * count / columns..((column + 1) * count / columns).max(column * count / columns + 1);
+        let height = frames.clone().map(of).fold(0.0, f64::max) / most * f64::from(area.height());
+        let x = |c: usize| area.left() + area.width() * c as f32 / columns as f32;
+        let colour =
+            if frames.contains(&now) { egui::Color32::ORANGE } else { egui::Color32::from_rgb(80, 130, 190) };
+        let top = area.bottom() - height as f32;
+        let bar =
+            egui::Rect::from_min_max(egui::pos2(x(column), top), egui::pos2(x(column + 1), area.bottom()));
+        painter.rect_filled(bar, 0.0, colour);
+    }
+    if let Some(at) = response.interact_pointer_pos() {
+        let part = ((at.x - area.left()) / area.width()).clamp(0.0, 1.0);
+        document.clock.playing = false;
+        document.go_to((f64::from(part) * (count - 1) as f64).round() as usize);
+    }
+    ui.label(format!("frame {now}: {}; largest {}", bytes(of(now) as u64), bytes(most as u64)));
+}
+
+/// Meshes by the bytes of the frames that were decoded so far.
+fn meshes(ui: &mut egui::Ui, document: &Document) {
+    let Some(decoder) = document.decoder() else { return };
+    ui.heading("Meshes");
+    ui.label("of the frames that were decoded so far");
+    let names = document.reel.description().meshes.iter().map(|mesh| &mesh.path[..]);
+    let mut meshes: Vec<(f64, &str)> = decoder.mesh_bytes().iter().copied().zip(names).collect();
+    meshes.sort_by(|a, b| b.0.total_cmp(&a.0));
+    for (size, path) in meshes.iter().take(12).filter(|(size, _)| *size > 0.0) {
+        ui.label(format!("{}  {path}", bytes(*size as u64)));
+        streams(ui, document, path);
+    }
+}
+
+/// Streams of a mesh: how they are kept and, where it was compiled just now, how much of it is positions.
+fn streams(ui: &mut egui::Ui, document: &Document, path: &str) {
+    let Some(mesh) = document.reel.description().meshes.iter().find(|mesh| mesh.path == path) else { return };
+    let reports = document.report.iter().flat_map(|report| &report.meshes);
+    if let Some(report) = reports.into_iter().find(|report| report.path == path) {
+        let others = report.bytes.saturating_sub(report.position_bytes);
+        ui.weak(format!("    positions {}, all else {}", bytes(report.position_bytes), bytes(others)));
+    }
+    for stream in &mesh.streams {
+        let how = if stream.animated { "every frame" } else { "once" };
+        let set = if stream.set == 0 { String::new() } else { format!(" {}", stream.set) };
+        let bits = if stream.bits == 0 { String::new() } else { format!(", {} bits", stream.bits) };
+        ui.weak(format!("    {:?}{set} {how}{bits}", stream.semantic));
+    }
+}
+
+/// Clips, and of the one that is shown layers and tiers.
+fn clips(ui: &mut egui::Ui, document: &Document) {
+    let Some(clips) = &document.clips else { return };
+    ui.heading("Clips");
+    for clip in clips.all() {
+        let raw = 40.0 * (clip.joints() * clip.samples()) as f64;
+        let size = clip.file_bytes();
+        ui.label(format!("{}  {}, {:.1}:1", bytes(size as u64), clip.name(), raw / size.max(1) as f64))
+            .on_hover_text("Against 40 bytes a joint and sample");
+    }
+    for (layer, played) in clips.layers.iter().zip(clips.tiers()) {
+        ui.label(format!("layer {}", layer.name));
+        let all = layer.tiers.iter().sum::<usize>().max(1) as f32;
+        let mut at = 0.0;
+        let parts: Vec<_> = (layer.tiers.iter().enumerate())
+            .map(|(tier, size)| {
+                let colour = match tier < *played {
+                    true => egui::Color32::from_rgb(80, 130, 190),
+                    false => egui::Color32::from_gray(50),
+                };
+                let part = at..at + *size as f32 / all;
+                at = part.end;
+                (part.start..part.end - 0.004, colour)
+            })
+            .collect();
+        stretches(ui, parts.into_iter());
+        let sizes: Vec<String> = layer.tiers.iter().map(|size| bytes(*size as u64)).collect();
+        ui.label(sizes.join(" + "));
+    }
+}
+
+/// What would make it smaller: the compiler's advice, where the file was compiled just now, else what sizes tell.
+fn advised(document: &Document) -> Vec<String> {
+    let all = match &document.report {
+        Some(report) => advice::of_report(report),
+        None => {
+            let sizes: Option<Vec<u64>> = document
+                .decoder()
+                .map(|decoder| decoder.mesh_bytes().iter().map(|size| *size as u64).collect());
+            let (description, frames) = (document.reel.description(), document.reel.frame_count());
+            advice::of_description(description, frames, sizes.as_deref())
+        }
+    };
+    match all.is_empty() {
+        true => vec!["Nothing stands out.".into()],
+        false => all.iter().map(advice::Advice::line).collect(),
+    }
+}

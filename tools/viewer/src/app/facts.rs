@@ -1,0 +1,189 @@
+//! What is in the file, how far it is from the source, and what the graphics card does.
+
+use super::state::{App, SourceState};
+use crate::looks::Look;
+use crate::source::Opening;
+use eframe::egui;
+use meshreel_compile::report::readable::{bytes, count, number, short};
+use std::path::PathBuf;
+
+impl App {
+    /// What the look "error" says, or asks for.
+    pub(super) fn error_facts(&mut self, ui: &mut egui::Ui) {
+        let wants = self.wants_source();
+        let measures = self.style.look == Look::Error;
+        let Some(document) = self.document.as_ref().filter(|_| wants) else { return };
+        ui.heading("Against the source");
+        let mut path = None;
+        match &mut self.source {
+            SourceState::Asked(text) => {
+                ui.label(match measures {
+                    true => "The source does not lie beside the file. Its path, or drop it here:",
+                    false => "The source does not lie beside the file. Its path:",
+                });
+                let typed = ui.text_edit_singleline(text).on_hover_text("A path; Enter opens it");
+                let entered = typed.lost_focus() && ui.input(|i| i.key_pressed(egui::Key::Enter));
+                if ui.button("open").clicked() || entered {
+                    path = Some(PathBuf::from(text.clone()));
+                }
+            }
+            SourceState::Unknown => {}
+            SourceState::Opening(opening) => {
+                ui.label(format!("opening {}", opening.path.display()));
+                ui.spinner();
+            }
+            SourceState::Open(source, _) => {
+                ui.label(source.path.display().to_string());
+            }
+        }
+        if let Some(path) = path {
+            self.source = SourceState::Opening(Opening::start(&path, &document.reel));
+        }
+        if let Some((_, errors)) = self.clip_errors.as_ref().filter(|_| measures)
+            && let Some(clips) = &document.clips
+        {
+            let (distance, part, joint) = errors.worst;
+            let name = clips.skeleton().names.get(joint).map_or("", |name| name);
+            ui.label(format!(
+                "largest of the clip in sample {}: {}{}, {:.0} % of the tolerance, at {name}",
+                document.clip_sample(),
+                short(distance),
+                document.unit(),
+                100.0 * part
+            ));
+        }
+        if let Some(errors) = self.errors.as_ref().filter(|_| measures) {
+            if let Some(worst) = errors.worst {
+                let path = &document.reel.description().nodes[worst.node].path;
+                let [x, y, z] = worst.at.to_array();
+                ui.label(format!(
+                    "largest in frame {}: {}{}, {:.0} % of the tolerance",
+                    errors.frame,
+                    short(worst.distance),
+                    document.unit(),
+                    100.0 * worst.part
+                ));
+                ui.label(format!("{path}, vertex {}, at {x:.3} {y:.3} {z:.3}", worst.vertex));
+            }
+            if errors.unknown > 0 {
+                ui.label(format!(
+                    "{} meshes have other points than the source; they are grey",
+                    errors.unknown
+                ));
+            }
+        }
+    }
+
+    pub(super) fn facts(&self, ui: &mut egui::Ui) {
+        let Some(document) = &self.document else { return };
+        let description = document.reel.description();
+        ui.heading("File");
+        let size = std::fs::metadata(&document.path).map_or(0, |m| m.len());
+        ui.label(format!("{} as it lies on the disk", bytes(size)));
+        let clips = document.clips.as_ref().map_or(0, |clips| clips.all().len());
+        ui.label(format!(
+            "{}, {}, {}, {}",
+            number(document.reel.frame_count(), "frame"),
+            number(description.nodes.len(), "node"),
+            number(description.meshes.len(), "mesh"),
+            number(clips, "clip")
+        ));
+        self.selected_facts(ui);
+        self.level_facts(ui);
+        ui.heading("Graphics card");
+        if let Some(meshes) = &document.meshes {
+            let sizes = meshes.gpu.sizes();
+            ui.label(format!(
+                "{} fixed, {} a frame, {} of vertices",
+                bytes(sizes.fixed),
+                bytes(sizes.slot),
+                bytes(sizes.vertices)
+            ));
+            let update = meshes.update;
+            ui.label(format!("last picture: {} uploaded, {} passes", bytes(update.bytes), update.dispatches));
+        }
+        self.times(ui);
+    }
+
+    /// What decoding, the card and the CPU take.
+    pub(super) fn times(&self, ui: &mut egui::Ui) {
+        if let Some(meshes) = self.document.as_ref().and_then(|document| document.meshes.as_ref()) {
+            ui.label(format!("decoding takes up to {:.2} ms", meshes.decode)).on_hover_text(
+                "The frames of a picture, on one thread, the most of late; not while it is streamed",
+            );
+        }
+        match &self.renderer.timer {
+            Some(timer) => {
+                let [passes, drawing] = timer.took;
+                ui.label(format!("passes that make vertices take {passes:.2} ms, drawing {drawing:.2} ms"))
+                    .on_hover_text("By the card's own clock, smoothed over the last pictures");
+            }
+            None => drop(ui.label("this graphics card has no clock to time its passes")),
+        }
+        ui.label(format!("the CPU is busy {:.1} ms", self.took))
+            .on_hover_text("To decode, upload and record a picture, smoothed over the last ones");
+    }
+
+    /// The node that is selected.
+    fn selected_facts(&self, ui: &mut egui::Ui) {
+        let (Some(document), Some(node)) = (&self.document, self.style.selected) else { return };
+        let description = document.reel.description();
+        ui.heading("Selected");
+        let record = &description.nodes[node];
+        ui.label(&record.path);
+        let Some(mesh) = record.mesh.map(|m| &description.meshes[m as usize]) else { return };
+        ui.label(format!(
+            "{:?}, {} vertices, {} triangles",
+            mesh.method,
+            count(mesh.vertices.into()),
+            count(u64::from(mesh.indices) / 3)
+        ));
+        if record.tolerance > 0.0 {
+            ui.label(format!("tolerance {}{}", short(record.tolerance), document.unit()));
+        }
+        for stream in &mesh.streams {
+            let how = if stream.animated { "every frame" } else { "once" };
+            ui.label(format!("{:?} {}: {how}", stream.semantic, stream.set));
+        }
+    }
+
+    /// Levels of detail of the selected mesh or, if none is, of all together; triangles that nobody can see.
+    fn level_facts(&self, ui: &mut egui::Ui) {
+        let Some(document) = &self.document else { return };
+        let Some(meshes) = &document.meshes else { return };
+        let description = document.reel.description();
+        let selected = self.style.selected.and_then(|node| description.nodes[node].mesh);
+        let levels = meshes.levels();
+        if levels > 1 {
+            ui.heading("Levels of detail");
+            let of = match selected {
+                Some(mesh) => mesh as usize..mesh as usize + 1,
+                None => 0..description.meshes.len(),
+            };
+            for level in 0..levels {
+                let facts = of.clone().map(|mesh| meshes.level_facts(mesh, level));
+                let (triangles, error) =
+                    facts.fold((0, 0.0f64), |all, own| (all.0 + own.0, all.1.max(own.1)));
+                let text = match level {
+                    0 => format!("0: {} triangles", count(triangles as u64)),
+                    _ => format!(
+                        "{level}: {} triangles, within {}{} of the mesh",
+                        count(triangles as u64),
+                        short(error),
+                        document.unit()
+                    ),
+                };
+                let text = egui::RichText::new(text);
+                ui.label(if level == self.style.level { text.strong() } else { text });
+            }
+        }
+        if self.style.visible || self.style.look == Look::Hidden {
+            let [all, unseen] = meshes.hidden_triangles();
+            ui.label(format!(
+                "{} of {} triangles cannot be seen now",
+                count(unseen.into()),
+                count(all.into())
+            ));
+        }
+    }
+}

@@ -1,0 +1,317 @@
+//! What the window shows, and what it is waiting for.
+
+use crate::adapter::NO_ADAPTER;
+use crate::arguments::{Arguments, Panel};
+use crate::camera::Camera;
+use crate::curves::Curves;
+use crate::document::Document;
+use crate::errors::said;
+use crate::loading::{Loading, Ready, is_reel};
+use crate::looks::Look;
+use crate::picture;
+use crate::renderer::{Renderer, Style};
+use crate::source::{self, ClipErrors, FrameErrors, Measuring, Opening, Source};
+use eframe::egui;
+use egui::Key;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The window.
+pub struct App {
+    pub(super) renderer: Renderer,
+    pub(super) files: Vec<PathBuf>,
+    pub(super) document: Option<Document>,
+    pub(super) loading: Option<Loading>,
+    /// What the command line says of the first file.
+    pub(super) arguments: Option<Arguments>,
+    pub(super) source: SourceState,
+    /// How far the frame that is shown is from the source.
+    pub(super) errors: Option<FrameErrors>,
+    pub(super) clip_errors: Option<(ClipMoment, ClipErrors)>,
+    /// Of the joint that is looked at.
+    pub(super) curves: Option<Curves>,
+    pub(super) panel: Panel,
+    /// MiB of the heap of a player that streams.
+    pub(super) heap: usize,
+    /// What went wrong last, to be read and closed.
+    pub(super) problem: Option<String>,
+    pub(super) camera: Camera,
+    /// All of it is seen, however large the window becomes.
+    pub(super) framed: bool,
+    pub(super) style: Style,
+    /// Names of joints are shown; the source's pose is shown beside the decoded one.
+    pub(super) names: bool,
+    pub(super) source_pose: bool,
+    pub(super) filter: String,
+    pub(super) joint_filter: String,
+    pub(super) only: Only,
+    pub(super) picture: Option<egui::TextureId>,
+    pub(super) pixels: [u32; 2],
+    /// Milliseconds of the last pictures.
+    pub(super) took: f64,
+}
+
+/// The source that errors are measured against.
+pub(super) enum SourceState {
+    /// Nobody has asked.
+    Unknown,
+    /// It does not lie beside the file: the user is asked; what was typed.
+    Asked(String),
+    Opening(Opening),
+    Open(Arc<Source>, Measuring),
+}
+
+/// A clip, its sample, and the tiers that are played.
+#[derive(Clone, PartialEq)]
+pub(super) struct ClipMoment(usize, usize, Vec<usize>);
+
+/// Which nodes the list shows.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Only {
+    All,
+    Animated,
+    Static,
+}
+
+impl App {
+    pub fn new(context: &eframe::CreationContext<'_>, arguments: &Arguments) -> anyhow::Result<App> {
+        let Some(state) = &context.wgpu_render_state else { anyhow::bail!(NO_ADAPTER) };
+        if !wgpu::Limits::default().check_limits(&state.device.limits()) {
+            let name = state.adapter.get_info().name;
+            anyhow::bail!("{name} cannot run compute passes, which the viewer needs; {NO_ADAPTER}");
+        }
+        let mut app = App {
+            renderer: Renderer::new(state.device.clone(), state.queue.clone()),
+            files: Vec::new(),
+            document: None,
+            loading: None,
+            arguments: Some(arguments.clone()),
+            source: SourceState::Unknown,
+            errors: None,
+            clip_errors: None,
+            curves: None,
+            panel: arguments.panel,
+            heap: 64,
+            problem: None,
+            camera: arguments.camera(),
+            framed: false,
+            style: arguments.style(),
+            names: false,
+            source_pose: false,
+            filter: String::new(),
+            joint_filter: String::new(),
+            only: Only::All,
+            picture: None,
+            pixels: [0; 2],
+            took: 0.0,
+        };
+        arguments.files.iter().for_each(|file| app.add(file));
+        if let Some(first) = arguments.files.first() {
+            app.open(first);
+        }
+        Ok(app)
+    }
+
+    pub(super) fn add(&mut self, path: &Path) {
+        if !self.files.iter().any(|known| known == path) {
+            self.files.push(path.into());
+        }
+    }
+
+    /// Begins to open a file; what is shown stays until it is there.
+    pub(super) fn open(&mut self, path: &Path) {
+        self.loading = Some(Loading::start(path));
+    }
+
+    pub(super) fn show(&mut self, ready: Ready) {
+        let card = (&self.renderer.device, &self.renderer.queue);
+        match Document::new(ready, card, &mut self.renderer.shaders) {
+            Ok(document) => {
+                self.style.bones |= document.meshes.is_none();
+                if document.meshes.is_none() && self.panel == Panel::Facts {
+                    self.panel = Panel::Clips;
+                }
+                self.document = Some(document);
+                self.style.selected = None;
+                self.source = SourceState::Unknown;
+                self.errors = None;
+                self.clip_errors = None;
+                self.curves = None;
+                self.renderer.forget();
+                self.problem = None;
+                self.begin();
+            }
+            Err(error) => self.problem = Some(said(&error)),
+        }
+    }
+
+    /// What the command line says of the first file; others are looked at as a whole.
+    pub(super) fn begin(&mut self) {
+        let Some(document) = &mut self.document else { return };
+        let arguments = self.arguments.take();
+        if let Some(arguments) = &arguments {
+            if let Err(error) = picture::choose(arguments, document) {
+                self.problem = Some(said(&error));
+            }
+            if let Some(path) = &arguments.source {
+                self.source = SourceState::Opening(Opening::start(path, &document.reel));
+            }
+        }
+        if arguments.is_none_or(|arguments| arguments.eye.is_none()) {
+            self.frame_all();
+        }
+    }
+
+    pub(super) fn aspect(&self) -> f64 {
+        if self.pixels[1] == 0 { 1.5 } else { f64::from(self.pixels[0]) / f64::from(self.pixels[1]) }
+    }
+
+    pub(super) fn frame_all(&mut self) {
+        if let Some(document) = &self.document {
+            let [low, high] = document.bounds;
+            self.camera.frame(low, high, self.aspect());
+            self.framed = true;
+        }
+    }
+
+    pub(super) fn keys(&mut self, ctx: &egui::Context) {
+        if ctx.egui_wants_keyboard_input() {
+            return;
+        }
+        let pressed = |key| ctx.input(|i| i.key_pressed(key));
+        if pressed(Key::F) {
+            self.frame_all();
+        }
+        let switches = [
+            (Key::W, &mut self.style.wire),
+            (Key::G, &mut self.style.grid),
+            (Key::B, &mut self.style.bones),
+            (Key::N, &mut self.names),
+        ];
+        for (key, switch) in switches {
+            *switch ^= pressed(key);
+        }
+        let digits = [
+            Key::Num1,
+            Key::Num2,
+            Key::Num3,
+            Key::Num4,
+            Key::Num5,
+            Key::Num6,
+            Key::Num7,
+            Key::Num8,
+            Key::Num9,
+        ];
+        for (key, look) in digits.into_iter().zip(Look::ALL) {
+            if pressed(key) {
+                self.style.look = look;
+            }
+        }
+        let Some(document) = &mut self.document else { return };
+        let last = document.frame_count() - 1;
+        let frame = document.frame();
+        if pressed(Key::Space) {
+            document.clock.playing = !document.clock.playing;
+        }
+        // Several strokes may come between two pictures.
+        let times = |key| ctx.input(|i| i.num_presses(key));
+        let (ahead, back) = (times(Key::ArrowRight), times(Key::ArrowLeft));
+        let moved = (frame + ahead).saturating_sub(back).min(last);
+        let wanted = match (pressed(Key::Home), pressed(Key::End)) {
+            (true, _) => Some(0),
+            (_, true) => Some(last),
+            _ => (ahead + back > 0).then_some(moved),
+        };
+        if let Some(frame) = wanted {
+            document.clock.playing = false;
+            document.go_to(frame);
+        }
+    }
+
+    /// Whether something is shown that the source is needed for.
+    pub(super) fn wants_source(&self) -> bool {
+        let clips = self.document.as_ref().and_then(|document| document.clips.as_ref());
+        let looks_at_joint = clips.is_some_and(|clips| clips.joint.is_some()) || self.source_pose;
+        self.style.look == Look::Error || clips.is_some() && looks_at_joint
+    }
+
+    /// The source of the clip that is shown.
+    pub(super) fn clip_source(&self) -> Option<&meshreel_scene::Clip> {
+        let SourceState::Open(source, _) = &self.source else { return None };
+        source.clip(self.document.as_ref()?.clips.as_ref()?.chosen())
+    }
+
+    /// The source, once something needs it; what is to be measured of the moment that is shown.
+    pub(super) fn measure(&mut self, ctx: &egui::Context) {
+        let wants = self.wants_source();
+        let Some(document) = self.document.as_mut().filter(|_| wants) else { return };
+        let measures = self.style.look == Look::Error;
+        if measures {
+            document.clock.interpolates = false;
+        }
+        match &mut self.source {
+            SourceState::Unknown => {
+                let own = (!is_reel(&document.path)).then(|| document.path.clone());
+                self.source = match own.or_else(|| source::beside(&document.path)) {
+                    Some(path) => SourceState::Opening(Opening::start(&path, &document.reel)),
+                    None => SourceState::Asked(String::new()),
+                };
+            }
+            SourceState::Asked(_) => {}
+            SourceState::Opening(opening) => match opening.poll() {
+                Some(Ok(source)) => {
+                    let (source, ctx) = (Arc::new(source), ctx.clone());
+                    let done = move || ctx.request_repaint();
+                    let measuring = Measuring::start(source.clone(), &document.reel, done);
+                    self.source = SourceState::Open(source, measuring);
+                }
+                Some(Err(error)) => {
+                    self.problem = Some(error);
+                    self.source = SourceState::Asked(opening.path.display().to_string());
+                }
+                None => {}
+            },
+            SourceState::Open(source, measuring) => {
+                if document.meshes.is_some() && measures {
+                    match measuring.ask(document.frame()) {
+                        Some(Ok(errors)) => self.errors = Some(errors),
+                        Some(Err(error)) => {
+                            self.problem = Some(error);
+                            self.style.look = Look::Shaded;
+                        }
+                        None => {}
+                    }
+                }
+                if let Some(clips) = document.clips.as_ref().filter(|_| measures) {
+                    let sample = document.clip_sample();
+                    let now = ClipMoment(clips.chosen(), sample, clips.tiers().to_vec());
+                    if self.clip_errors.as_ref().is_none_or(|(of, _)| *of != now) {
+                        self.clip_errors = source.measure_clip(clips, sample).map(|errors| (now, errors));
+                    }
+                }
+            }
+        }
+    }
+
+    /// What was dropped on the window, and what is done in the background.
+    pub(super) fn arrivals(&mut self, ctx: &egui::Context) {
+        let dropped: Vec<PathBuf> =
+            ctx.input(|i| i.raw.dropped_files.iter().map(|file| file.path().to_path_buf()).collect());
+        if let (SourceState::Asked(_), Some(first), Look::Error) =
+            (&self.source, dropped.first(), self.style.look)
+            && let Some(document) = self.document.as_ref().filter(|_| !is_reel(first))
+        {
+            self.source = SourceState::Opening(Opening::start(first, &document.reel));
+        } else if let Some(first) = dropped.first() {
+            dropped.iter().for_each(|file| self.add(file));
+            self.open(first);
+        }
+        if let Some(result) = self.loading.as_ref().and_then(Loading::poll) {
+            self.loading = None;
+            match result {
+                Ok(ready) => self.show(ready),
+                Err(error) => self.problem = Some(error),
+            }
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! Clips of a file: which one is shown, its pose at a moment, and the layers and tiers that are played.
+
+use glam::{DMat4, DVec3};
+use meshreel::Transform;
+use meshreel::clip::{
+    Clip, ClipCursor, LayerInfo, PoseSource, Repeats, Rounding, SkeletonRecord, object_space,
+};
+
+/// Samples that are looked at to know how far a clip reaches.
+const LOOKED: usize = 64;
+
+/// All clips, and the one that is shown.
+pub struct Clips {
+    all: Vec<Clip>,
+    chosen: usize,
+    /// The chosen one, with the tiers that are played.
+    played: Clip,
+    cursor: ClipCursor,
+    /// Layers of the chosen one, the base first; none of a clip in one piece.
+    pub layers: Vec<LayerInfo>,
+    /// Of each layer the tiers that are played, 0 for none.
+    tiers: Vec<usize>,
+    /// The joint that is looked at.
+    pub joint: Option<usize>,
+    local: Vec<Transform>,
+    /// Object space, by joint.
+    object: Vec<[[f32; 4]; 3]>,
+}
+
+/// A bone from a joint to what hangs on it, in object space.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bone {
+    /// The joint that moves it.
+    pub joint: usize,
+    pub from: DVec3,
+    pub to: DVec3,
+}
+
+impl Clips {
+    /// Shows the first one; `None` where there are none.
+    pub fn new(all: Vec<Clip>) -> Option<Clips> {
+        let played = all.first()?.clone();
+        let mut clips = Clips {
+            cursor: ClipCursor::new(&played),
+            played,
+            all,
+            chosen: 0,
+            layers: Vec::new(),
+            tiers: Vec::new(),
+            joint: None,
+            local: Vec::new(),
+            object: Vec::new(),
+        };
+        clips.choose(0);
+        Some(clips)
+    }
+
+    /// All of them as they are in the file.
+    pub fn all(&self) -> &[Clip] {
+        &self.all
+    }
+
+    /// Number of the one that is shown.
+    pub fn chosen(&self) -> usize {
+        self.chosen
+    }
+
+    /// The one that is shown, with the tiers that are played.
+    pub fn played(&self) -> &Clip {
+        &self.played
+    }
+
+    /// Its skeleton.
+    pub fn skeleton(&self) -> &SkeletonRecord {
+        self.played.skeleton()
+    }
+
+    /// Shows another one, with all of its tiers. The joint stays where the skeleton does.
+    pub fn choose(&mut self, clip: usize) {
+        let Some(found) = self.all.get(clip) else { return };
+        if self.all[self.chosen].record().skeleton != found.record().skeleton {
+            self.joint = None;
+        }
+        self.chosen = clip;
+        self.played = found.clone();
+        self.cursor = ClipCursor::new(&self.played);
+        self.layers = self.played.layers();
+        self.tiers = self.layers.iter().map(|layer| layer.tiers.len()).collect();
+        self.local = vec![Transform::IDENTITY; self.played.joints()];
+        self.object = vec![[[0.0; 4]; 3]; self.played.joints()];
+    }
+
+    /// Of each layer the tiers that are played.
+    pub fn tiers(&self) -> &[usize] {
+        &self.tiers
+    }
+
+    /// Plays so many tiers of each layer from now on; of layers beyond the list all.
+    pub fn set_tiers(&mut self, tiers: &[usize]) {
+        for (own, wanted) in self.tiers.iter_mut().zip(tiers) {
+            *own = *wanted;
+        }
+        for (own, layer) in self.tiers.iter_mut().zip(&self.layers) {
+            *own = (*own).min(layer.tiers.len());
+        }
+        self.played = self.all[self.chosen].with_tiers(&self.tiers);
+    }
+
+    /// The layer of a joint, where there are several.
+    pub fn layer_of(&self, joint: usize) -> Option<usize> {
+        (!self.layers.is_empty()).then(|| self.played.cosmetic_level(joint).map(usize::from)).flatten()
+    }
+
+    /// Samples of the one that is shown, at least 1.
+    pub fn samples(&self) -> usize {
+        self.played.samples()
+    }
+
+    /// Seconds of a sample.
+    pub fn time(&self, sample: usize) -> f64 {
+        self.played.start() + sample as f64 / self.played.fps()
+    }
+
+    /// Poses the skeleton at a time.
+    pub fn pose(&mut self, time: f64, interpolates: bool) -> anyhow::Result<()> {
+        let rounding = if interpolates { Rounding::None } else { Rounding::Floor };
+        // Times that were added up are a little off, which matters where nothing lies between samples.
+        let seconds = time - self.played.start() + 1e-9;
+        self.played.sample(&mut self.cursor, seconds, Repeats::Clamp, rounding, &mut self.local)?;
+        object_space(&self.played.skeleton().parents, &self.local, &mut self.object);
+        Ok(())
+    }
+
+    /// Where a joint stands.
+    pub fn place(&self, joint: usize) -> DVec3 {
+        origin(&self.object[joint])
+    }
+
+    /// The bones of the pose. A joint without any has one of length 0.
+    pub fn bones(&self) -> Vec<Bone> {
+        let skeleton = self.skeleton();
+        let place = |joint: usize| origin(&self.object[joint]);
+        bones(skeleton, place, |joint, end| {
+            crate::matrix::matrix(self.object[joint].map(|row| row.map(f64::from))).transform_point3(end)
+        })
+    }
+
+    /// Corners of a box around all joints at all times, about.
+    pub fn bounds(&mut self) -> anyhow::Result<[DVec3; 2]> {
+        let (mut low, mut high) = (DVec3::INFINITY, DVec3::NEG_INFINITY);
+        let last = self.samples() - 1;
+        let count = LOOKED.min(last + 1);
+        for i in 0..count {
+            self.pose(self.time(i * last / (count - 1).max(1)), false)?;
+            for bone in self.bones() {
+                low = low.min(bone.from).min(bone.to);
+                high = high.max(bone.from).max(bone.to);
+            }
+        }
+        Ok([low, high])
+    }
+
+    /// The joint that is seen nearest to a place of the picture (−1 … 1), within so much of its height.
+    pub fn pick(&self, clip: DMat4, aspect: f64, place: [f64; 2], within: f64) -> Option<usize> {
+        let off = |joint: usize| {
+            let seen = clip * self.place(joint).extend(1.0);
+            let at = seen.truncate() / seen.w;
+            let (x, y) = ((at.x - place[0]) * aspect, at.y - place[1]);
+            (seen.w > 0.0).then_some(x.hypot(y)).filter(|off| *off < within)
+        };
+        let all = (0..self.object.len()).filter_map(|joint| Some((joint, off(joint)?)));
+        all.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(joint, _)| joint)
+    }
+}
+
+/// Bones of a skeleton whose joints stand somewhere; `end` places the end of a chain.
+pub fn bones(
+    skeleton: &SkeletonRecord,
+    place: impl Fn(usize) -> DVec3,
+    end: impl Fn(usize, DVec3) -> DVec3,
+) -> Vec<Bone> {
+    let mut out = Vec::with_capacity(skeleton.parents.len());
+    let mut has_bone = vec![false; skeleton.parents.len()];
+    for (joint, &parent) in skeleton.parents.iter().enumerate() {
+        let parent = parent as usize;
+        if parent < joint {
+            out.push(Bone { joint: parent, from: place(parent), to: place(joint) });
+            has_bone[parent] = true;
+        }
+        for tip in skeleton.ends.get(joint).into_iter().flatten() {
+            let to = end(joint, DVec3::from_array(tip.map(f64::from)));
+            out.push(Bone { joint, from: place(joint), to });
+            has_bone[joint] = true;
+        }
+    }
+    for joint in (0..has_bone.len()).filter(|joint| !has_bone[*joint]) {
+        out.push(Bone { joint, from: place(joint), to: place(joint) });
+    }
+    out
+}
+
+fn origin(object: &[[f32; 4]; 3]) -> DVec3 {
+    DVec3::new(object[0][3].into(), object[1][3].into(), object[2][3].into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_joint_has_a_bone() {
+        let skeleton = SkeletonRecord {
+            name: String::new(),
+            names: vec!["root".into(), "arm".into(), "hand".into(), "alone".into()],
+            parents: vec![u32::MAX, 0, 1, u32::MAX],
+            rest: vec![Transform::IDENTITY; 4],
+            shell: vec![1.0; 4],
+            tolerance: Vec::new(),
+            orders: Vec::new(),
+            ends: vec![Vec::new(), Vec::new(), vec![[0.0, 1.0, 0.0]]],
+        };
+        let place = |joint: usize| DVec3::X * joint as f64;
+        let found = bones(&skeleton, place, |joint, end| place(joint) + end);
+        let of: Vec<(usize, f64)> = found.iter().map(|b| (b.joint, b.from.distance(b.to))).collect();
+        assert_eq!(of, [(0, 1.0), (1, 1.0), (2, 1.0), (3, 0.0)]);
+    }
+}

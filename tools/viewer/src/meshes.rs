@@ -1,0 +1,258 @@
+//! Meshes of a file: two of its frames decoded, what lies between made on the graphics card.
+
+use crate::layout::layout;
+use crate::matrix::matrix;
+use crate::streaming::Streaming;
+use glam::{DMat4, DVec3};
+use meshreel::record::Method;
+use meshreel::{FrameDecoder, FrameView, MeshView, Pace, Reel};
+use meshreel_gpu::wgpu::{Budget, Decoded, Frames, GpuReel, Output, Shaders, Update};
+use std::ops::Range;
+use std::time::Instant;
+
+/// A file's meshes on the card.
+pub struct Meshes {
+    reel: Reel,
+    pub gpu: GpuReel,
+    pub output: Output,
+    first: FrameDecoder,
+    second: FrameDecoder,
+    /// The frames that are shown.
+    pair: [u32; 2],
+    /// Bytes that went to the card for the last picture, and passes.
+    pub update: Update,
+    /// Milliseconds that decoding took at most of late: several frames may be decoded at once.
+    pub decode: f64,
+}
+
+/// Two frames, how far it is from the first to the second, and the seconds between them.
+#[derive(Clone, Copy)]
+pub struct Moment {
+    pub frame: usize,
+    pub next: usize,
+    pub blend: f32,
+    pub span: f64,
+}
+
+/// A node that is drawn.
+pub struct Shown {
+    pub node: usize,
+    pub mesh: usize,
+    pub world: DMat4,
+    pub has_normals: bool,
+    pub method: Method,
+}
+
+/// What records passes.
+type Card<'a> = (&'a Shaders, &'a wgpu::Queue, &'a mut wgpu::CommandEncoder);
+
+impl Meshes {
+    /// From decoders that show the first frame.
+    pub fn new(
+        reel: &Reel,
+        [first, second]: [FrameDecoder; 2],
+        (device, queue): (&wgpu::Device, &wgpu::Queue),
+        shaders: &mut Shaders,
+    ) -> anyhow::Result<Meshes> {
+        let view = FrameView::between(&first, &second, 0.0, Pace::default())?;
+        let frames = Decoded { first: &first, second: &second, view };
+        let gpu = GpuReel::new((device, queue), shaders, &frames, layout(), Budget::default())?;
+        let output = gpu.output(device, shaders);
+        let (reel, update) = (reel.clone(), Update::default());
+        Ok(Meshes { reel, gpu, output, first, second, pair: [0; 2], update, decode: 0.0 })
+    }
+
+    /// World bounds of all meshes in all frames, as their nodes stand in the first.
+    pub fn bounds(&self) -> anyhow::Result<[DVec3; 2]> {
+        let view = FrameView::between(&self.first, &self.second, 0.0, Pace::default())?;
+        let (mut low, mut high) = (DVec3::INFINITY, DVec3::NEG_INFINITY);
+        for node in 0..view.reel().description().nodes.len() {
+            if let Some([a, b, c, d, e, f]) = view.node_bounds(node) {
+                low = low.min(DVec3::new(a.into(), b.into(), c.into()));
+                high = high.max(DVec3::new(d.into(), e.into(), f.into()));
+            }
+        }
+        Ok([low, high])
+    }
+
+    /// What a player has in memory now; nothing is seen before the first frame is there.
+    pub fn show_streamed(
+        &mut self,
+        streaming: &Streaming,
+        hidden: &[bool],
+        (shaders, queue, encoder): Card<'_>,
+    ) -> anyhow::Result<Vec<Shown>> {
+        let Some(shown) = streaming.shown() else { return Ok(Vec::new()) };
+        let mut outputs = [(&mut self.output, &shown as &dyn Frames)];
+        self.update = self.gpu.update(shaders, queue, encoder, &mut outputs)?;
+        let pair = shown.pair();
+        self.pair = [pair.first, pair.second];
+        Ok(list(&self.first, &shown.view(), hidden))
+    }
+
+    /// Decodes the frames of a moment, as far as they are not decoded yet.
+    pub fn show(
+        &mut self,
+        moment: Moment,
+        hidden: &[bool],
+        (shaders, queue, encoder): Card<'_>,
+    ) -> anyhow::Result<Vec<Shown>> {
+        let Moment { frame, next, blend, span } = moment;
+        if self.first.frame() != Some(frame) && self.second.frame() == Some(frame) {
+            std::mem::swap(&mut self.first, &mut self.second);
+        }
+        let since = Instant::now();
+        let mut decoded = false;
+        for (decoder, wanted) in [(&mut self.first, frame), (&mut self.second, next)] {
+            if decoder.frame() != Some(wanted) {
+                decoder.decode(wanted)?;
+                decoded = true;
+            }
+        }
+        if decoded {
+            self.decode = (since.elapsed().as_secs_f64() * 1e3).max(self.decode * 0.98);
+        }
+        let view = FrameView::between(&self.first, &self.second, blend, Pace { span, speed: 1.0 })?;
+        let frames = Decoded { first: &self.first, second: &self.second, view };
+        self.update = self.gpu.update(shaders, queue, encoder, &mut [(&mut self.output, &frames)])?;
+        self.pair = [frame as u32, next as u32];
+        Ok(list(&self.first, &view, hidden))
+    }
+
+    /// Decodes a frame, the one that is shown next.
+    pub fn decode(&mut self, frame: usize) -> anyhow::Result<&FrameDecoder> {
+        self.first.decode(frame)?;
+        Ok(&self.first)
+    }
+
+    /// The decoder of the frame that is shown, or begins what is shown.
+    pub fn decoder(&self) -> &FrameDecoder {
+        &self.first
+    }
+
+    fn view(&self, mesh: usize) -> MeshView<'_> {
+        self.first.mesh(mesh)
+    }
+
+    /// Most levels of detail that a mesh has.
+    pub fn levels(&self) -> usize {
+        (0..self.reel.description().meshes.len()).map(|m| self.view(m).lods()).max().unwrap_or(1)
+    }
+
+    /// The level of detail that is drawn of a mesh where one is wanted: its last where it has not so many.
+    pub fn level_of(&self, mesh: usize, level: usize) -> usize {
+        level.min(self.view(mesh).lods() - 1)
+    }
+
+    /// Triangles of a level of a mesh, and its largest distance to the mesh in any frame.
+    pub fn level_facts(&self, mesh: usize, level: usize) -> (usize, f64) {
+        let lod = self.view(mesh).lod(level);
+        (lod.indices.len() / 3, lod.error.into())
+    }
+
+    /// Indices of a mesh in the order of the card's: those that are drawn, and those that nobody can see. Of the
+    /// finest level triangles that cannot be seen are apart if wanted.
+    pub fn drawn(&self, mesh: usize, level: usize, apart: bool) -> [Vec<Range<u32>>; 2] {
+        let Some(own) = self.gpu.level(mesh, level) else {
+            let all = 0..self.output.index_count(mesh);
+            return [Vec::from([all]), Vec::new()];
+        };
+        if !apart || self.level_of(mesh, level) > 0 {
+            return [vec![own], Vec::new()];
+        }
+        let ranges = self.view(mesh).visible_ranges(self.pair, None);
+        let seen: Vec<Range<u32>> = ranges.map(|range| range.first..range.first + range.count).collect();
+        let (mut unseen, mut at) = (Vec::new(), own.start);
+        for range in &seen {
+            unseen.extend((at < range.start).then_some(at..range.start));
+            at = range.end;
+        }
+        unseen.extend((at < own.end).then_some(at..own.end));
+        [seen, unseen]
+    }
+
+    /// The corners of these indices, three a triangle.
+    pub fn corners(&self, mesh: usize, level: usize, ranges: &[Range<u32>]) -> Vec<u32> {
+        let view = self.view(mesh);
+        if self.level_of(mesh, level) > 0 {
+            return view.lod(level).indices.to_vec();
+        }
+        let all = view.indices_by_visibility();
+        let part = |range: &Range<u32>| all.get(range.start as usize..range.end as usize).unwrap_or_default();
+        ranges.iter().flat_map(part).copied().collect()
+    }
+
+    /// Triangles of the file, and how many of them cannot be seen now.
+    pub fn hidden_triangles(&self) -> [u32; 2] {
+        let mut out = [0; 2];
+        for mesh in 0..self.reel.description().meshes.len() {
+            let [seen, unseen] = self.drawn(mesh, 0, true);
+            let count = |ranges: &[Range<u32>]| ranges.iter().map(|r| r.end - r.start).sum::<u32>() / 3;
+            out = [out[0] + count(&seen) + count(&unseen), out[1] + count(&unseen)];
+        }
+        out
+    }
+
+    /// The node whose surface a ray meets first, in the frame that is shown.
+    pub fn pick(&self, hidden: &[bool], origin: DVec3, direction: DVec3) -> Option<usize> {
+        let mut best: Option<(f64, usize)> = None;
+        let mut points = Vec::new();
+        for (node, record) in self.reel.description().nodes.iter().enumerate() {
+            let shown = self.first.visible(node) && !hidden[node];
+            let Some(mesh) = record.mesh.filter(|_| shown) else { continue };
+            let view = self.view(mesh as usize);
+            points.resize(3 * view.vertex_count(), 0.0f32);
+            if view.positions_into(&mut points).is_err() {
+                continue;
+            }
+            let own = matrix(self.first.world(node)).inverse();
+            let (from, along) = (own.transform_point3(origin), own.transform_vector3(direction));
+            let at = |i: u32| {
+                points
+                    .get(3 * i as usize..3 * i as usize + 3)
+                    .map(|p| DVec3::new(p[0].into(), p[1].into(), p[2].into()))
+            };
+            for triangle in view.indices().as_chunks::<3>().0 {
+                let [Some(a), Some(b), Some(c)] = triangle.map(at) else { continue };
+                if let Some(t) = meets(from, along, [a, b, c])
+                    && best.is_none_or(|(nearest, _)| t < nearest)
+                {
+                    best = Some((t, node));
+                }
+            }
+        }
+        best.map(|(_, node)| node)
+    }
+}
+
+/// What is drawn of a view.
+fn list(decoder: &FrameDecoder, view: &FrameView<'_>, hidden: &[bool]) -> Vec<Shown> {
+    let description = view.reel().description();
+    let mut out = Vec::new();
+    for (node, record) in description.nodes.iter().enumerate() {
+        let Some(mesh) = record.mesh.filter(|_| view.visible(node) && !hidden[node]) else {
+            continue;
+        };
+        let mesh = mesh as usize;
+        out.push(Shown {
+            node,
+            mesh,
+            world: matrix(view.world(node)),
+            has_normals: decoder.mesh(mesh).has_normals(),
+            method: description.meshes[mesh].method,
+        });
+    }
+    out
+}
+
+/// How far along a ray it meets a triangle (Möller, Trumbore, "Fast, minimum storage ray/triangle intersection", 1997).
+fn meets(from: DVec3, along: DVec3, [a, b, c]: [DVec3; 3]) -> Option<f64> {
+    let (e, f) = (b - a, c - a);
+    let p = along.cross(f);
+    let area = e.dot(p);
+    let s = from - a;
+    let u = s.dot(p) / area;
+    let q = s.cross(e);
+    let (v, t) = (along.dot(q) / area, f.dot(q) / area);
+    (area != 0.0 && u >= 0.0 && v >= 0.0 && u + v <= 1.0 && t > 0.0).then_some(t)
+}

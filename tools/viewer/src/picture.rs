@@ -1,0 +1,153 @@
+//! Pictures without a window.
+
+use crate::adapter::{NO_ADAPTER, features};
+use crate::arguments::Arguments;
+use crate::document::Document;
+use crate::errors::Usage;
+use crate::loading::{Loading, is_reel};
+use crate::looks::Look;
+use crate::renderer::{Beside, Renderer, Style};
+use crate::source::{self, ClipErrors, FrameErrors, Opening};
+use anyhow::{Context, anyhow, bail};
+use meshreel::clip::PoseSource;
+use std::path::Path;
+
+/// A device without a window.
+fn device() -> anyhow::Result<(wgpu::Device, wgpu::Queue)> {
+    let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle_from_env());
+    let adapter = pollster::block_on(instance.request_adapter(&wgpu::RequestAdapterOptions::default()));
+    let adapter = adapter.map_err(|_| anyhow!(NO_ADAPTER))?;
+    let wanted =
+        wgpu::DeviceDescriptor { required_features: features(&adapter), ..wgpu::DeviceDescriptor::default() };
+    Ok(pollster::block_on(adapter.request_device(&wanted))?)
+}
+
+/// Draws what was asked for.
+pub fn pictures(arguments: &Arguments, target: &Path) -> anyhow::Result<()> {
+    let file = arguments.files.first().context("which file?")?;
+    let (device, queue) = device()?;
+    let mut renderer = Renderer::new(device, queue);
+    let ready = Loading::start(file).wait().map_err(|e| anyhow!("{e}"))?;
+    let mut document = Document::new(ready, (&renderer.device, &renderer.queue), &mut renderer.shaders)?;
+    choose(arguments, &mut document)?;
+    let last = document.frame_count() - 1;
+    let moments: Vec<f64> = match arguments.frames {
+        Some((first, end)) => (first..=end).map(|f| f as f64).collect(),
+        None => vec![arguments.frame],
+    };
+    if moments.iter().any(|m| !(0.0..=last as f64).contains(m)) {
+        bail!(Usage(format!("{}: frames are 0 to {last}", file.display())));
+    }
+    let (width, height) = arguments.size;
+    let mut camera = arguments.camera();
+    if arguments.eye.is_none() {
+        let [low, high] = document.bounds;
+        camera.frame(low, high, f64::from(width) / f64::from(height));
+    }
+    document.clock.playing = false;
+    let source = match arguments.look {
+        Look::Error => Some(source_of(&document, file, arguments.source.as_deref())?),
+        _ => None,
+    };
+    let style = Style { bones: arguments.bones || document.meshes.is_none(), ..arguments.style() };
+    let mut errors: Option<FrameErrors> = None;
+    let mut clip_errors: Option<ClipErrors> = None;
+    for &moment in &moments {
+        let frame = moment.floor() as usize;
+        let (from, to) = (document.time(frame), document.time((frame + 1).min(last)));
+        document.clock.time = from + (to - from) * moment.fract();
+        if let Some(source) = &source {
+            if let Some(meshes) = &mut document.meshes {
+                errors = Some(source.measure(meshes.decode(frame)?)?);
+            }
+            let sample = document.clip_sample();
+            clip_errors = document.clips.as_ref().and_then(|clips| source.measure_clip(clips, sample));
+        }
+        let beside = Beside { frame: errors.as_ref(), clip: clip_errors.as_ref(), pose: &[] };
+        renderer.draw(Some(&mut document), beside, &camera, style, [width, height])?;
+        let path = match arguments.frames {
+            Some(_) => target.with_extension(format!("{frame:04}.png")),
+            None => target.to_path_buf(),
+        };
+        write(&path, width, height, &renderer.pixels()?)?;
+    }
+    if arguments.json {
+        let frame = moments.last().copied().unwrap_or_default();
+        println!("{}", json(&document, arguments, frame, errors.as_ref(), clip_errors.as_ref()));
+    }
+    Ok(())
+}
+
+/// The clip, its tiers and the joint that the command line names.
+pub fn choose(arguments: &Arguments, document: &mut Document) -> anyhow::Result<()> {
+    let wants = arguments.clip.is_some() || arguments.joint.is_some() || !arguments.tiers.is_empty();
+    let Some(clips) = &document.clips else {
+        if wants {
+            bail!(Usage(format!("{}: it has no clips", document.path.display())));
+        }
+        return Ok(());
+    };
+    if let Some(wanted) = &arguments.clip {
+        let named = clips.all().iter().position(|clip| clip.name() == wanted);
+        let found = named.or_else(|| wanted.parse().ok().filter(|number| *number < clips.all().len()));
+        let Some(found) = found else {
+            let names: Vec<&str> = clips.all().iter().map(PoseSource::name).collect();
+            bail!(Usage(format!("no clip {wanted}; there are {}", names.join(", "))));
+        };
+        document.choose_clip(found)?;
+    }
+    let Some(clips) = &mut document.clips else { return Ok(()) };
+    clips.set_tiers(&arguments.tiers);
+    if let Some(wanted) = &arguments.joint {
+        let found = clips.skeleton().names.iter().position(|name| name == wanted);
+        clips.joint = Some(found.ok_or_else(|| Usage(format!("no joint is called {wanted}")))?);
+    }
+    Ok(())
+}
+
+fn json(
+    document: &Document,
+    arguments: &Arguments,
+    frame: f64,
+    errors: Option<&FrameErrors>,
+    clip_errors: Option<&ClipErrors>,
+) -> serde_json::Value {
+    let description = document.reel.description();
+    let meshes: Vec<_> = (description.meshes.iter())
+        .map(|mesh| serde_json::json!({ "path": mesh.path, "method": format!("{:?}", mesh.method).to_lowercase(), "vertices": mesh.vertices }))
+        .collect();
+    let worst = errors.and_then(|errors| errors.worst).map(|w| {
+        let path = &description.nodes[w.node].path;
+        serde_json::json!({ "distance": w.distance, "of_tolerance": w.part, "path": path, "vertex": w.vertex, "at": w.at.to_array() })
+    });
+    let clip = document.clips.as_ref().map(|clips| {
+        let worst = clip_errors.map(|errors| {
+            let (distance, part, joint) = errors.worst;
+            let joint = clips.skeleton().names.get(joint);
+            serde_json::json!({ "distance": distance, "of_tolerance": part, "joint": joint })
+        });
+        serde_json::json!({ "name": clips.played().name(), "joints": clips.played().joints(), "tiers": clips.tiers(), "largest_error": worst })
+    });
+    let (width, height) = arguments.size;
+    serde_json::json!({ "frame": frame, "look": arguments.look.name(), "size": [width, height], "meshes": meshes, "clip": clip, "largest_error": worst })
+}
+
+/// The source that was named, that was compiled, or that lies beside the file.
+fn source_of(document: &Document, file: &Path, named: Option<&Path>) -> anyhow::Result<source::Source> {
+    let own = (!is_reel(file)).then(|| file.to_path_buf());
+    let found = named.map(Path::to_path_buf).or(own).or_else(|| source::beside(file));
+    let path = found.ok_or_else(|| {
+        Usage(format!("{}: its source does not lie beside it; name it with --source", file.display()))
+    })?;
+    Opening::start(&path, &document.reel).wait().map_err(|e| anyhow!("{e}"))
+}
+
+fn write(path: &Path, width: u32, height: u32, pixels: &[u8]) -> anyhow::Result<()> {
+    let file =
+        std::fs::File::create(path).with_context(|| format!("{}: could not be written", path.display()))?;
+    let mut encoder = png::Encoder::new(std::io::BufWriter::new(file), width, height);
+    encoder.set_color(png::ColorType::Rgba);
+    encoder.set_depth(png::BitDepth::Eight);
+    encoder.write_header()?.write_image_data(pixels)?;
+    Ok(())
+}

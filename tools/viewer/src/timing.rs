@@ -1,0 +1,109 @@
+//! What the graphics card takes, by its own clock, where it has one.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Features of a device whose encoders write timestamps.
+pub fn clock() -> wgpu::Features {
+    wgpu::Features::TIMESTAMP_QUERY | wgpu::Features::TIMESTAMP_QUERY_INSIDE_ENCODERS
+}
+
+/// Stamps: before the passes that make vertices, after them, after drawing.
+const STAMPS: u32 = 3;
+const BYTES: u64 = 8 * STAMPS as u64;
+
+/// Asks one picture at a time, so that nobody waits for the answer.
+pub struct Timer {
+    queries: wgpu::QuerySet,
+    resolved: wgpu::Buffer,
+    read: wgpu::Buffer,
+    /// Nanoseconds of a tick.
+    tick: f32,
+    state: State,
+    arrived: Arc<AtomicBool>,
+    /// Milliseconds of the passes that make vertices and of drawing, of late.
+    pub took: [f64; 2],
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Free,
+    Recorded,
+    Asked,
+}
+
+impl Timer {
+    /// None where the device has no such clock.
+    pub fn new(device: &wgpu::Device, queue: &wgpu::Queue) -> Option<Timer> {
+        if !device.features().contains(clock()) {
+            return None;
+        }
+        let buffer = |usage| {
+            let label = Some("times");
+            device.create_buffer(&wgpu::BufferDescriptor {
+                label,
+                size: BYTES,
+                usage,
+                mapped_at_creation: false,
+            })
+        };
+        let ty = wgpu::QueryType::Timestamp;
+        Some(Timer {
+            queries: device.create_query_set(&wgpu::QuerySetDescriptor { label: None, ty, count: STAMPS }),
+            resolved: buffer(wgpu::BufferUsages::QUERY_RESOLVE | wgpu::BufferUsages::COPY_SRC),
+            read: buffer(wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST),
+            tick: queue.get_timestamp_period(),
+            state: State::Free,
+            arrived: Arc::default(),
+            took: [0.0; 2],
+        })
+    }
+
+    /// Writes a stamp, 0, 1 and then 2, unless the last answer is still on its way.
+    pub fn stamp(&mut self, encoder: &mut wgpu::CommandEncoder, stamp: u32) {
+        if self.state != State::Free {
+            return;
+        }
+        encoder.write_timestamp(&self.queries, stamp);
+        if stamp + 1 == STAMPS {
+            encoder.resolve_query_set(&self.queries, 0..STAMPS, &self.resolved, 0);
+            encoder.copy_buffer_to_buffer(&self.resolved, 0, &self.read, 0, BYTES);
+            self.state = State::Recorded;
+        }
+    }
+
+    /// After what was recorded has been submitted: asks for the answer, or takes it.
+    pub fn submitted(&mut self, device: &wgpu::Device) {
+        match self.state {
+            State::Free => {}
+            State::Recorded => {
+                self.state = State::Asked;
+                let arrived = self.arrived.clone();
+                let told = move |result: Result<_, _>| arrived.store(result.is_ok(), Ordering::Release);
+                self.read.slice(..).map_async(wgpu::MapMode::Read, told);
+            }
+            State::Asked => {
+                // A device that is lost says so elsewhere.
+                drop(device.poll(wgpu::PollType::Poll));
+                if self.arrived.swap(false, Ordering::Acquire) {
+                    self.take();
+                    self.read.unmap();
+                    self.state = State::Free;
+                }
+            }
+        }
+    }
+
+    fn take(&mut self) {
+        let Ok(bytes) = self.read.slice(..).get_mapped_range() else { return };
+        let mut stamps = [0u64; STAMPS as usize];
+        for (stamp, bytes) in stamps.iter_mut().zip(bytes.as_chunks::<8>().0) {
+            *stamp = u64::from_le_bytes(*bytes);
+        }
+        for (k, took) in self.took.iter_mut().enumerate() {
+            let ticks = stamps[k + 1].saturating_sub(stamps[k]);
+            let milliseconds = ticks as f64 * f64::from(self.tick) * 1e-6;
+            *took += (milliseconds - *took) * 0.2;
+        }
+    }
+}
