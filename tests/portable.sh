@@ -7,13 +7,19 @@
 # A Rust with these targets comes from `rustup target add`. Where that has none, Debian's packages do: rustc-web
 # cargo-web rust-web-src lld-19 (WebAssembly), libstd-rust-web-dev:arm64 (ARM).
 set -euo pipefail
-cd "$(dirname "$0")/.."
 
 figures=
 if [ "${1:-}" = --figures ]; then
     figures=1
     shift
+    # Programs in WebAssembly know no folder that they are started in.
+    if [ $# -gt 0 ]; then
+        found=$(realpath -e -- "$@")
+        mapfile -t files <<<"$found"
+        set -- "${files[@]}"
+    fi
 fi
+cd "$(dirname "$0")/.."
 target=${CARGO_TARGET_DIR:-target}/portable
 mkdir -p "$target"
 target=$(cd "$target" && pwd)
@@ -150,8 +156,8 @@ instructions() {
     done
 }
 if [ -n "$figures" ]; then
-    golden=testdata/golden/v0
-    [ $# -gt 0 ] || set -- $golden/flag_small.reel $golden/flag_fast.reel
+    golden=$PWD/testdata/golden/v0
+    [ $# -gt 0 ] || set -- "$golden/flag_small.reel" "$golden/flag_fast.reel"
     step building
     CARGO_TARGET_DIR="$target/native" cargo build "${example[@]}"
     missing=$(missing_wasm)

@@ -1,6 +1,6 @@
-//! How fast one core decodes files: `figures [--repeat N] [--only positions|normals] FILE…` prints megabytes of f32 positions per second, positions
-//! alone and with normals (and tangents), and a checksum. The fastest of each frame counts. `tests/portable.sh
-//! --figures` runs it as WebAssembly and natively, and counts its instructions on ARM.
+//! How fast one core decodes files: `figures [--repeat N] [--only positions|normals] FILE…` prints megabytes of f32
+//! positions per second, positions alone and with normals (and tangents), and a checksum. The fastest of each frame
+//! counts. `tests/portable.sh --figures` runs it as WebAssembly and natively, and counts its instructions on ARM.
 
 use meshreel::format::checksum;
 use meshreel::{FrameDecoder, Limits, Reel};
