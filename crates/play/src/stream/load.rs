@@ -4,10 +4,10 @@
 use crate::Error;
 use crate::reel::limits::Limits;
 use crate::reel::open_file::Reel;
+use crate::stream::byte_ranges::ByteRanges;
 use crate::stream::crew::Crew;
 use crate::stream::io::{Positioned, Positioning, Source, Waiting};
 use crate::stream::loaded::Loaded;
-use crate::stream::pieces::Pieces;
 use crate::stream::sharing::Library;
 use crate::stream::trace::span;
 use meshreel_format::{FileSource, ReadAt, Reader};
@@ -41,7 +41,7 @@ pub(crate) enum Mode {
     /// A thread, which waits.
     Waits,
     /// Ticks. What has to be read first is put back here.
-    AsksAgain(Again, Option<Arc<Pieces>>),
+    AsksAgain(Again, Option<Arc<ByteRanges>>),
 }
 
 /// Files that wait for what is being read.
@@ -69,14 +69,14 @@ impl Load {
                 source: std::io::Error::other("its source failed"),
             })
         });
-        if let Mode::AsksAgain(again, pieces) = &self.mode {
+        if let Mode::AsksAgain(again, ranges) = &self.mode {
             if self.is_waiting() {
                 let again = again.clone();
                 again.lock().unwrap_or_else(PoisonError::into_inner).push(self);
                 return;
             }
-            if let Some(pieces) = pieces {
-                pieces.opened();
+            if let Some(ranges) = ranges {
+                ranges.opened();
             }
         }
         let mut inbox = self.inbox.lock().unwrap_or_else(PoisonError::into_inner);
@@ -91,8 +91,8 @@ impl Load {
         self.source = Ok(source.clone());
         let bytes: Arc<dyn ReadAt> = match &mut self.mode {
             Mode::Waits => Arc::new(Waiting { source: source.clone(), closing: self.closing.clone() }),
-            Mode::AsksAgain(_, pieces) => {
-                pieces.get_or_insert_with(|| Arc::new(Pieces::new(source.clone()))).clone()
+            Mode::AsksAgain(_, ranges) => {
+                ranges.get_or_insert_with(|| Arc::new(ByteRanges::new(source.clone()))).clone()
             }
         };
         let reader = Reader::open_named(bytes, &self.path, &self.limits.format)?;
@@ -103,7 +103,7 @@ impl Load {
     /// Whether what it needs is being read.
     fn is_waiting(&self) -> bool {
         match &self.mode {
-            Mode::AsksAgain(_, Some(pieces)) => pieces.is_waiting(),
+            Mode::AsksAgain(_, Some(ranges)) => ranges.is_waiting(),
             _ => false,
         }
     }

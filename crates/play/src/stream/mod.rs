@@ -1,6 +1,7 @@
 //! Playing in memory of fixed size: the heap, reads, jobs and what waits for which, and what of each file is where.
 
 pub(crate) mod admission;
+pub(crate) mod byte_ranges;
 pub(crate) mod crew;
 pub(crate) mod event;
 pub(crate) mod graph;
@@ -14,7 +15,6 @@ pub(crate) mod io;
 pub(crate) mod load;
 pub(crate) mod loaded;
 pub(crate) mod options;
-pub(crate) mod pieces;
 pub(crate) mod read_range;
 pub(crate) mod regions;
 pub(crate) mod residency;

@@ -67,8 +67,6 @@ pub use crate::mesh::blocks::scratch_len;
 pub(crate) use first::grid;
 pub(in crate::mesh) use first::{FIT_SHIFT, SET_SHIFT, WIDE, positions, ring_context, ring_mean, solve};
 pub use first::{First, Static, is_wide, still};
-pub(in crate::mesh) use narrow::Rows;
-pub(in crate::mesh) use tokens::narrow::vector;
 pub(in crate::mesh) use unit::{FIRST_RHO, MAX_COEFFICIENT, MAX_LEVELS, ORDER, add};
 pub use unit::{Head, Vector};
 

@@ -10,18 +10,12 @@ use super::first::Static;
 use super::plan::{LINE, Plan};
 use super::tokens::narrow::Stream;
 use super::unit::{Source, Vector};
-use crate::mesh::blocks::{self, BLOCK, BUNDLE, scratch_len};
+use crate::mesh::blocks::{self, BLOCK, BUNDLE, ROWS, Rows, scratch_len};
 use crate::mesh::contexts::{DIRECTORY, QUARTER};
 use crate::mesh::pack::narrow::Fields;
 use crate::schedule::REFERENCES;
 use crate::simd::isa::Narrow;
 use crate::simd::quads::{self, Pair, Quad, Task};
-
-/// A block of one frame: two vertices each.
-pub(in crate::mesh) type Rows = [[i16; 8]; ROWS];
-
-/// Registers of a block of one frame.
-const ROWS: usize = BLOCK / 2;
 
 /// Decodes a bundle; the same as [`crate::mesh::decode::bundle::decode_scalar`].
 ///

@@ -1,10 +1,9 @@
 //! Packed residuals in registers of 128 bits: the same bits as [`super::Unpacker`]. The fields of four vertices lie in
 //! sixteen bytes: a lookup brings each to its lane, a product to the same place there, and shifts take it apart.
 
-use crate::mesh::blocks::BLOCK;
-use crate::mesh::decode::{Rows, vector};
+use crate::mesh::blocks::{BLOCK, Rows};
 use crate::mesh::pack::{self, Unpacker};
-use crate::mesh::token::BitReader;
+use crate::mesh::token::{BitReader, vector};
 use crate::simd::quads::Quad;
 
 /// Packed residuals.

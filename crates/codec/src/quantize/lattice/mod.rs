@@ -55,7 +55,7 @@ impl Grid {
             let count = places.len().min(out.len() / 3);
             let (mut out, mut places) = (&mut out[..3 * count], &places[..count]);
             if let Isa::Narrow(narrow) = Isa::get() {
-                let done = narrow::positions(narrow, self, cells, places, out);
+                let done = narrow::positions(narrow, self.unit, self.centre, cells, places, out);
                 (out, places) = (&mut out[3 * done..], &places[done..]);
             }
             let Some((&last, others)) = places.split_last() else {

@@ -1,8 +1,7 @@
-//! Where vertices lie, one after the other, in registers of 128 bits: the same bits as [`Grid::position`]. Four at a
+//! Where vertices lie, one after the other, in registers of 128 bits: the same bits as [`super::Grid::position`]. Four at a
 //! time, so that little is asked but of which cells; each overwrites what the one before has too much. 1.7 times fewer
 //! instructions than vertex by vertex.
 
-use super::Grid;
 use crate::quantize::fixed::FixedPoint;
 use crate::simd::isa::Narrow;
 use crate::simd::quads::{self, Pair, Quad, Task};
@@ -10,16 +9,18 @@ use crate::simd::quads::{self, Pair, Quad, Task};
 /// Writes the first of them; how many.
 pub(super) fn positions<W: FixedPoint>(
     narrow: Narrow,
-    grid: &Grid,
+    unit: f32,
+    centre: [f32; 3],
     cells: &[[W; 4]],
     places: &[u32],
     out: &mut [f32],
 ) -> usize {
-    quads::run(narrow, Positions { grid, cells, places, out })
+    quads::run(narrow, Positions { unit, centre, cells, places, out })
 }
 
 struct Positions<'a, W> {
-    grid: &'a Grid,
+    unit: f32,
+    centre: [f32; 3],
     cells: &'a [[W; 4]],
     places: &'a [u32],
     out: &'a mut [f32],
@@ -30,8 +31,8 @@ impl<W: FixedPoint> Task for Positions<'_, W> {
 
     #[inline(always)]
     fn run<Q: Quad, P: Pair>(self) -> usize {
-        let [x, y, z] = self.grid.centre;
-        let (centre, unit) = (Q::load_f32(&[x, y, z, 0.0]), Q::splat_f32(self.grid.unit));
+        let [x, y, z] = self.centre;
+        let (centre, unit) = (Q::load_f32(&[x, y, z, 0.0]), Q::splat_f32(self.unit));
         let mut done = 0;
         for four in self.places.as_chunks::<4>().0 {
             let Some(to) = self.out.get_mut(3 * done..).and_then(|out| out.first_chunk_mut::<13>()) else {
@@ -53,6 +54,7 @@ impl<W: FixedPoint> Task for Positions<'_, W> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::quantize::lattice::Grid;
     use crate::simd::isa::Isa;
 
     fn check<W: FixedPoint>(cells: &[[W; 4]]) {
@@ -64,7 +66,7 @@ mod tests {
             for count in 0..40u32 {
                 let places: Vec<u32> = (0..count).map(|v| v * 29 % cells.len() as u32).collect();
                 let mut out = vec![f32::NAN; 3 * count as usize];
-                let done = positions(narrow, &grid, cells, &places, &mut out);
+                let done = positions(narrow, grid.unit, grid.centre, cells, &places, &mut out);
                 assert!(done as u32 + 8 > count);
                 for (v, place) in places[..done].iter().enumerate() {
                     let [x, y, z, _] = cells[*place as usize];

@@ -7,9 +7,8 @@
 //!   by its class and its next three bits; three such are added up.
 
 use crate::entropy::rans::{LANES, Slots, TOTAL};
-use crate::mesh::blocks::BLOCK;
+use crate::mesh::blocks::{BLOCK, Rows};
 use crate::mesh::contexts::DIRECTORY;
-use crate::mesh::decode::narrow::Rows;
 use crate::mesh::decode::unit::Tokens;
 use crate::mesh::token::{self, BitReader, ESCAPE};
 
@@ -118,19 +117,13 @@ impl<'a> Stream<'a> {
         };
         let q = [axis(own), axis(own >> 8), axis(own >> 16)];
         self.raw.skip(count);
-        vector(q)
+        token::vector(q)
     }
 
     #[cold]
     fn escape(&mut self) -> [i16; 4] {
-        vector(token::residual::<i16>(ESCAPE, 0, &mut self.raw))
+        token::vector(token::residual::<i16>(ESCAPE, 0, &mut self.raw))
     }
-}
-
-/// A residual and its magnitude.
-#[inline(always)]
-pub(in crate::mesh) fn vector(q: [i32; 3]) -> [i16; 4] {
-    [q[0] as i16, q[1] as i16, q[2] as i16, token::magnitude(q) as i16]
 }
 
 const BASE: [u32; 5] = [0, 1, 2, 3, 5];

@@ -8,14 +8,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Reads that were begun, until nobody comes back for them.
-pub(crate) struct Pieces {
+pub(crate) struct ByteRanges {
     source: Arc<dyn Source>,
-    list: Mutex<Vec<Piece>>,
+    list: Mutex<Vec<ByteRange>>,
     /// What is read from now on is read once.
     opened: AtomicBool,
 }
 
-struct Piece {
+struct ByteRange {
     offset: u64,
     bytes: Vec<u8>,
     /// How many are there.
@@ -23,14 +23,14 @@ struct Piece {
     waiter: Option<Arc<Waiter>>,
 }
 
-impl Pieces {
-    pub fn new(source: Arc<dyn Source>) -> Pieces {
-        Pieces { source, list: Mutex::default(), opened: AtomicBool::new(false) }
+impl ByteRanges {
+    pub fn new(source: Arc<dyn Source>) -> ByteRanges {
+        ByteRanges { source, list: Mutex::default(), opened: AtomicBool::new(false) }
     }
 
     /// Whether a read has not ended.
     pub fn is_waiting(&self) -> bool {
-        let ended = |piece: &Piece| piece.waiter.as_ref().is_none_or(|waiter| waiter.has_ended());
+        let ended = |range: &ByteRange| range.waiter.as_ref().is_none_or(|waiter| waiter.has_ended());
         !self.lock().iter().all(ended)
     }
 
@@ -40,12 +40,12 @@ impl Pieces {
         self.lock().clear();
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Piece>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<ByteRange>> {
         self.list.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Piece {
+impl ByteRange {
     /// Takes in what has been read, and begins to read the rest. Ends with an error where that takes time.
     fn go_on(&mut self, source: &dyn Source) -> io::Result<()> {
         while self.filled < self.bytes.len() {
@@ -74,7 +74,7 @@ impl Piece {
     }
 }
 
-impl ReadAt for Pieces {
+impl ReadAt for ByteRanges {
     fn len(&self) -> u64 {
         self.source.size()
     }
@@ -87,7 +87,7 @@ impl ReadAt for Pieces {
         let mut list = self.lock();
         let known = list.iter().position(|p| p.offset == offset && p.bytes.len() == out.len());
         let at = known.unwrap_or_else(|| {
-            list.push(Piece { offset, bytes: vec![0; out.len()], filled: 0, waiter: None });
+            list.push(ByteRange { offset, bytes: vec![0; out.len()], filled: 0, waiter: None });
             list.len() - 1
         });
         let result = list[at].go_on(&*self.source);
