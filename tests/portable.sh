@@ -67,10 +67,14 @@ wasm() {
     has llvm-ar || AR_wasm32_wasip1=$(command -v llvm-ar-19 || command -v ar)
     local own="$target/wasm"
     if [ $triple = $wasi ] && [ -n "$cc" ] && [ -f /usr/lib/wasm32-wasi/libc.a ]; then
-        # What the standard library and lz4's package expect of a C library newer than packages have.
-        "$cc" --target=wasm32-wasi --sysroot=/usr -O1 -c tests/portable/wasi.c -o "$target/wasi.o"
-        flags="$flags -L /usr/lib/wasm32-wasi -C link-arg=$target/wasi.o -C link-arg=-lc"
-        [ $from = rustup ] || flags="$flags -C link-self-contained=no -C link-arg=/usr/lib/wasm32-wasi/crt1-command.o"
+        # What lz4's package expects, and with the packages' C library, which is older than the standard library, that
+        # too. What rustup brings links with a C library of its own.
+        local own_libc=-DOWN_LIBC
+        [ $from = rustup ] || own_libc=
+        "$cc" --target=wasm32-wasi --sysroot=/usr -O1 $own_libc -c tests/portable/wasi.c -o "$target/wasi.o"
+        flags="$flags -C link-arg=$target/wasi.o"
+        [ $from = rustup ] || flags="$flags -L /usr/lib/wasm32-wasi -C link-arg=-lc -C link-self-contained=no \
+            -C link-arg=/usr/lib/wasm32-wasi/crt1-command.o"
     fi
     if [ $from = rustup ]; then
         RUSTFLAGS="$flags" CARGO_TARGET_DIR="$own" cargo "$@" --target $triple
