@@ -6,10 +6,11 @@ use crate::policy::Switches;
 use crate::reel::open_file::Reel;
 use crate::stream::admission::{Admission, Instance};
 use crate::stream::crew::Crew;
+use crate::stream::event::Event;
 use crate::stream::heap::Heap;
 use crate::stream::ids::{FileId, InstanceId};
 use crate::stream::io::{Positioned, Positioning, Source, Token};
-use crate::stream::load::{Inbox, Load, Opened};
+use crate::stream::load::{Again, Inbox, Load, Mode, Opened, open_here};
 use crate::stream::loaded::Loaded;
 use crate::stream::options::Options;
 use crate::stream::residency::{Horizons, Stream};
@@ -48,40 +49,6 @@ const LEAST_REACH: f32 = 0.2;
 
 /// Longest tick that counts, in seconds.
 const LONGEST_TICK: f64 = 3600.0;
-
-/// Something that happened to a file or an instance; each is told once.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum Event {
-    /// The file is open and can be played.
-    Opened(FileId),
-    /// The file is open and has no frames: [`Player::frame`] never shows anything of it. It holds clips
-    /// alone, which [`Reel::clips`](crate::Reel::clips) gives and
-    /// [`PoseSource::sample`](crate::clip::PoseSource::sample) samples. Follows [`Event::Opened`].
-    NoFrames(FileId),
-    /// The file could not be opened. Where it was open before and had been given up while hidden, that is
-    /// tried again.
-    OpenFailed(FileId, Error),
-    /// Reads fail. Its instances keep what they show; it is tried again, less and less often.
-    ReadFailed(FileId, std::io::Error),
-    /// Bytes of it are wrong. Frames that need them are not shown; others are. It is tried again as well.
-    Damaged(FileId, Error),
-    /// All that failed has been read.
-    Recovered(FileId),
-    /// The heap has no room for this instance: what it needs at least is more than what those before it leave
-    /// ([`Player::set_priority`]). It is not served, and shows nothing but what happens to be in memory,
-    /// until there is room.
-    Refused {
-        /// The instance that was refused.
-        instance: InstanceId,
-        /// Bytes of the heap that it needs.
-        needed: u64,
-        /// Bytes that were left.
-        left: u64,
-    },
-    /// There is room for an instance that was refused.
-    Admitted(InstanceId),
-}
 
 /// A file and where it is in its life.
 struct File {
@@ -130,6 +97,7 @@ pub struct Player {
     loads: Crew<Load>,
     threads: Option<Arc<Threads>>,
     inbox: Inbox,
+    again: Again,
     arrived: Vec<((u32, u32), Opened)>,
     closing: Arc<AtomicBool>,
     library: Arc<Library>,
@@ -193,6 +161,7 @@ impl Player {
             loads,
             threads,
             inbox: Inbox::default(),
+            again: Again::default(),
             arrived: Vec::new(),
             closing: Arc::new(AtomicBool::new(false)),
             library: Arc::default(),
@@ -252,6 +221,8 @@ impl Player {
     fn load(&mut self, number: usize) {
         let file = &mut self.files[number];
         file.state = FileState::Loading;
+        let asks = || Mode::AsksAgain(self.again.clone(), None);
+        let mode = if self.options.threads > 0 { Mode::Waits } else { asks() };
         let load = Load {
             file: number as u32,
             generation: file.generation,
@@ -261,6 +232,7 @@ impl Player {
             closing: self.closing.clone(),
             library: self.library.clone(),
             inbox: self.inbox.clone(),
+            mode,
         };
         self.loads.push(0, load);
     }
@@ -426,7 +398,7 @@ impl Player {
     }
 
     fn take_opened(&mut self) {
-        self.loads.run_all();
+        open_here(&self.loads, &self.again);
         {
             let mut inbox = self.inbox.lock().unwrap_or_else(PoisonError::into_inner);
             std::mem::swap(&mut *inbox, &mut self.arrived);

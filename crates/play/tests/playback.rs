@@ -3,8 +3,10 @@
 
 use crate::common::playing::{Digest, assert_same, oracle};
 use crate::common::{inline, sample};
-use meshreel::{Command, Event, FileId, InstanceId, Options, Player, Repeat, Statistics, StreamCounters};
-use std::sync::Arc;
+use meshreel::{
+    Command, Event, FileId, InstanceId, Options, Player, Read, Repeat, Source, Statistics, StreamCounters,
+};
+use std::sync::{Arc, Mutex};
 
 const FPS: f64 = 60.0;
 
@@ -206,4 +208,66 @@ fn a_file_that_cannot_be_opened_is_an_event() {
         assert!(matches!(player.next_event(), Some(Event::OpenFailed(f, _)) if f == file));
     }
     assert!(player.next_event().is_none() && player.frame(instance).is_none());
+}
+
+/// Bytes that come between two ticks, as over a network: of each read half, then the rest.
+struct Fetched(Arc<[u8]>, Mutex<Vec<Read>>);
+
+impl Source for Fetched {
+    fn size(&self) -> u64 {
+        self.0.len() as u64
+    }
+    fn start(&self, read: Read) {
+        self.1.lock().unwrap().push(read);
+    }
+}
+
+impl Fetched {
+    fn come(&self, fail: bool) -> usize {
+        let reads = std::mem::take(&mut *self.1.lock().unwrap());
+        let count = reads.len();
+        for mut read in reads.into_iter().filter(|_| !fail) {
+            let start = read.offset() as usize;
+            let half = read.buffer().len().div_ceil(2);
+            read.buffer()[..half].copy_from_slice(&self.0[start..start + half]);
+            read.complete(Ok(half));
+        }
+        count
+    }
+}
+
+#[test]
+fn without_threads_a_file_opens_while_its_bytes_come() {
+    let bytes = bytes(20);
+    let expected = oracle(&bytes);
+    for fails in [false, true] {
+        let mut player = Player::new(Options { threads: 0, read_threads: 0, ..inline(4 << 20) });
+        let source = Arc::new(Fetched(bytes.clone(), Mutex::default()));
+        let file = player.open_source("fetched", source.clone());
+        let instance = player.instance(file).unwrap();
+        let (mut opening, mut event) = (0, None);
+        while event.is_none() {
+            player.tick(0.0);
+            event = player.next_event();
+            opening += 1;
+            assert!(opening < 1000, "it does not open");
+            source.come(fails && opening > 2);
+        }
+        if fails {
+            assert!(matches!(event, Some(Event::OpenFailed(f, _)) if f == file));
+            continue;
+        }
+        assert!(matches!(event, Some(Event::Opened(f)) if f == file) && opening > 2);
+        player.command(instance, Command::Play);
+        let (mut digest, mut shown) = (Digest::default(), 0);
+        for _ in 0..200 {
+            player.tick(1.0 / FPS);
+            source.come(false);
+            if let Some(frame) = player.frame(instance) {
+                assert_same(&frame, &expected, &mut digest);
+                shown += 1;
+            }
+        }
+        assert!(shown > 100, "{shown} frames");
+    }
 }

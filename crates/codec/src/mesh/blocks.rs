@@ -11,6 +11,12 @@ pub const BUNDLE: usize = UNIT_FRAMES;
 /// Vertices of a block.
 pub const BLOCK: usize = 16;
 
+/// A block of one frame, whose vectors have 16 bits, in registers of 128: two vertices each.
+pub(in crate::mesh) type Rows = [[i16; 8]; ROWS];
+
+/// Registers of a block of one frame.
+pub(in crate::mesh) const ROWS: usize = BLOCK / 2;
+
 /// Blocks of a level of vertices `range`.
 pub fn blocks(range: Range<usize>) -> impl Iterator<Item = Range<usize>> {
     let end = range.end;

@@ -1,7 +1,7 @@
 //! What kernels look contexts up in: as much of the tables as fits into registers and small caches.
 
 use crate::entropy::rans::Slots;
-use crate::mesh::tables::{self, CONTEXTS, LAYERS, NEAR, PAST};
+use crate::mesh::tables::{self, CONTEXTS, LAYERS, PAST};
 
 /// The tables in which kernels look contexts up. They depend on the tables of tokens alone.
 #[derive(Debug)]
@@ -10,6 +10,7 @@ pub struct Contexts {
     /// << 24.
     pub(in crate::mesh) directory: Box<[[u32; DIRECTORY]]>,
     /// For AVX-512.
+    #[cfg(target_arch = "x86_64")]
     pub(in crate::mesh) lookup: Option<Box<Lookup>>,
 }
 
@@ -21,9 +22,10 @@ pub(in crate::mesh) const QUARTER: i32 = 125 << 23;
 
 impl Contexts {
     /// Bytes that they take beside themselves.
-    pub const BYTES: usize = LAYERS * DIRECTORY * 4 + size_of::<Lookup>();
+    pub const BYTES: usize = LAYERS * DIRECTORY * 4 + LOOKUP;
 
     /// Every number in `map` is that of a table.
+    #[cfg_attr(not(target_arch = "x86_64"), allow(unused_variables))]
     pub fn new(map: &[u8; CONTEXTS], slots: &[Slots]) -> Contexts {
         let entry = |layer: usize, index: usize| {
             // The least sum of that class: what the kernel looks up is the sum less a half.
@@ -36,12 +38,20 @@ impl Contexts {
         };
         Contexts {
             directory: (0..LAYERS).map(|layer| std::array::from_fn(|index| entry(layer, index))).collect(),
+            #[cfg(target_arch = "x86_64")]
             lookup: Lookup::new(map, slots).map(Box::new),
         }
     }
 }
 
+/// Bytes of what contexts are looked up in beside the directory.
+#[cfg(target_arch = "x86_64")]
+const LOOKUP: usize = size_of::<Lookup>();
+#[cfg(not(target_arch = "x86_64"))]
+const LOOKUP: usize = 0;
+
 /// Bytes in which contexts are looked up.
+#[cfg(target_arch = "x86_64")]
 #[derive(Debug, Clone)]
 pub struct Lookup {
     /// By leading bits of a sum: number of the first context with this class of neighbours, and its shift.
@@ -54,12 +64,14 @@ pub struct Lookup {
 }
 
 /// The lookup of units without tokens.
+#[cfg(target_arch = "x86_64")]
 pub(in crate::mesh) static NO_LOOKUP: Lookup =
     Lookup { near: [0; 128], shift: [0; 128], tables: [[0; 128]; LAYERS], zeros: [0; 32] };
 
+#[cfg(target_arch = "x86_64")]
 impl Lookup {
     pub fn new(map: &[u8; CONTEXTS], slots: &[crate::entropy::rans::Slots]) -> Option<Lookup> {
-        const { assert!(NEAR * PAST <= 128 && PAST_MOST <= 16) };
+        const { assert!(tables::NEAR * PAST <= 128 && PAST_MOST <= 16) };
         let near = |index: usize| {
             // The least sum of that class: what the kernel looks up is the sum less a half.
             let bits = ((index as u32) << 21) + QUARTER as u32;
@@ -79,7 +91,7 @@ impl Lookup {
             shift: std::array::from_fn(|index| tables::shift(near(index)) as u8),
             tables: std::array::from_fn(|layer| {
                 let first = tables::context(layer, 0, 0);
-                std::array::from_fn(|c| if c < NEAR * PAST { map[first + c] } else { 0 })
+                std::array::from_fn(|c| if c < tables::NEAR * PAST { map[first + c] } else { 0 })
             }),
             zeros,
         })
@@ -87,4 +99,5 @@ impl Lookup {
 }
 
 /// Magnitudes from that on are all in the last class of the references.
+#[cfg(target_arch = "x86_64")]
 pub(in crate::mesh) const PAST_MOST: usize = 16;

@@ -20,7 +20,6 @@
 //! g, b) and (alpha, 0, 0), with `lattice::Extent::axes` saying how many axes are used.
 
 mod blocks;
-#[cfg(target_arch = "x86_64")]
 mod contexts;
 pub mod decode;
 pub mod defaults;

@@ -26,6 +26,7 @@
 pub(super) mod avx2;
 #[cfg(target_arch = "x86_64")]
 pub(super) mod avx512;
+pub(super) mod narrow;
 
 use crate::Corrupt;
 use crate::bytes::{Cursor, put_varint};

@@ -7,7 +7,6 @@
 
 use crate::Corrupt;
 use crate::entropy::rans::{self, Frequencies, Slots, TOTAL};
-#[cfg(target_arch = "x86_64")]
 use crate::mesh::contexts::Contexts;
 use crate::mesh::defaults::{NO_SET, SETS, set};
 use crate::mesh::tables::{CONTEXTS, Tables};
@@ -39,7 +38,6 @@ pub(super) enum Form {
 pub(super) struct Ready {
     pub slots: Box<[Slots]>,
     /// The tables in which kernels look contexts up.
-    #[cfg(target_arch = "x86_64")]
     pub contexts: Contexts,
 }
 
@@ -95,29 +93,20 @@ impl Shared {
         }
         Shared {
             map: tables.map,
-            form: Form::Slots(Ready {
-                #[cfg(target_arch = "x86_64")]
-                contexts: Contexts::new(&tables.map, &slots),
-                slots,
-            }),
+            form: Form::Slots(Ready { contexts: Contexts::new(&tables.map, &slots), slots }),
         }
     }
 
     /// Bytes of memory that so many tables take for parts of so many points.
     pub const fn bytes_of(tables: usize, points: usize) -> u64 {
-        #[cfg(target_arch = "x86_64")]
-        let contexts = Contexts::BYTES;
-        #[cfg(not(target_arch = "x86_64"))]
-        let contexts = 0;
         let each = match points < LARGE {
             true => tables * size_of::<Ranges>(),
-            false => tables * size_of::<Slots>() + contexts,
+            false => tables * size_of::<Slots>() + Contexts::BYTES,
         };
         (size_of::<Shared>() + 32 + each) as u64
     }
 
     /// The tables for kernels; none where tokens are searched.
-    #[cfg(target_arch = "x86_64")]
     pub(super) fn ready(&self) -> Option<&Ready> {
         match &self.form {
             Form::Slots(ready) => Some(ready),

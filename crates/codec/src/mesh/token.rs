@@ -162,6 +162,12 @@ pub fn magnitude(q: [i32; 3]) -> i32 {
     sum.min(4095) as i32
 }
 
+/// A residual of 16 bits and its magnitude.
+#[inline(always)]
+pub(in crate::mesh) fn vector(q: [i32; 3]) -> [i16; 4] {
+    [q[0] as i16, q[1] as i16, q[2] as i16, magnitude(q) as i16]
+}
+
 /// Raw bits, lowest first.
 #[cfg(feature = "encode")]
 #[derive(Debug, Default, Clone)]

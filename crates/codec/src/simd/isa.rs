@@ -6,6 +6,7 @@
 //! ```text
 //! match isa {
 //!     Isa::Avx2(avx2) => avx2::kernel(avx2, …),      safe to call: the proof is the argument
+//!     Isa::Narrow(narrow) => quads::run(narrow, …),
 //!     _ => kernel_scalar(…),
 //! }
 //! ```
@@ -13,8 +14,10 @@
 //! A machine with AVX-512 has AVX2 too: kernels that are worth it ask the one proof for the other
 //! ([`Avx2::avx512`]).
 //!
+//! Registers of 128 bits are one case, whoever has them: kernels for them are written once ([`crate::simd`]).
+//!
 //! `MESHREEL_SCALAR=1` in the environment forces the scalar reference everywhere, `MESHREEL_AVX2=1` leaves
-//! AVX-512 out.
+//! AVX-512 out, `MESHREEL_NARROW=1` takes 128 bits on x86-64 too.
 
 use std::sync::OnceLock;
 
@@ -24,9 +27,30 @@ use std::sync::OnceLock;
 pub enum Isa {
     /// The reference.
     Scalar,
+    /// 128 bits: NEON, WebAssembly's simd128, SSE4.1.
+    Narrow(Narrow),
     /// x86-64 with AVX2.
     Avx2(Avx2),
 }
+
+/// Proof that this machine has registers of 128 bits: NEON, WebAssembly's (where the program is compiled for them)
+/// or SSE4.1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Narrow(Proof);
+
+#[cfg(any(
+    target_arch = "aarch64",
+    target_arch = "x86_64",
+    all(target_arch = "wasm32", target_feature = "simd128")
+))]
+type Proof = ();
+/// There is none on other machines.
+#[cfg(not(any(
+    target_arch = "aarch64",
+    target_arch = "x86_64",
+    all(target_arch = "wasm32", target_feature = "simd128")
+)))]
+type Proof = std::convert::Infallible;
 
 /// Proof that this machine has AVX2 (and what comes with it: SSE4.2, BMI1, BMI2, POPCNT).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,10 +66,12 @@ impl Isa {
         static CHOSEN: OnceLock<Isa> = OnceLock::new();
         *CHOSEN.get_or_init(|| {
             let said = |name: &str| std::env::var_os(name).is_some_and(|v| v == "1");
+            let narrow = Narrow::new().map(Isa::Narrow);
             match Avx2::new() {
-                Some(_) if said("MESHREEL_SCALAR") => Isa::Scalar,
+                _ if said("MESHREEL_SCALAR") => Isa::Scalar,
+                Some(_) if said("MESHREEL_NARROW") => narrow.unwrap_or(Isa::Scalar),
                 Some(_) if said("MESHREEL_AVX2") => Isa::Avx2(Avx2(None)),
-                best => best.map_or(Isa::Scalar, Isa::Avx2),
+                best => best.map(Isa::Avx2).or(narrow).unwrap_or(Isa::Scalar),
             }
         })
     }
@@ -55,7 +81,35 @@ impl Isa {
         let best = Avx2::new();
         let narrow = best.map(|_| Isa::Avx2(Avx2(None)));
         let wide = best.filter(|a| a.avx512().is_some()).map(Isa::Avx2);
-        [Some(Isa::Scalar), narrow, wide].into_iter().flatten()
+        let quads = Narrow::new().map(Isa::Narrow);
+        [Some(Isa::Scalar), quads, narrow, wide].into_iter().flatten()
+    }
+}
+
+impl Narrow {
+    /// None where the machine lacks them.
+    fn new() -> Option<Narrow> {
+        #[cfg(target_arch = "x86_64")]
+        let proof = (is_x86_feature_detected!("sse4.1") && is_x86_feature_detected!("ssse3")).then_some(());
+        #[cfg(any(target_arch = "aarch64", all(target_arch = "wasm32", target_feature = "simd128")))]
+        let proof = Some(());
+        #[cfg(not(any(
+            target_arch = "aarch64",
+            target_arch = "x86_64",
+            all(target_arch = "wasm32", target_feature = "simd128")
+        )))]
+        let proof = None;
+        proof.map(Narrow)
+    }
+
+    /// Where there is no such machine, nobody has this.
+    #[cfg(not(any(
+        target_arch = "aarch64",
+        target_arch = "x86_64",
+        all(target_arch = "wasm32", target_feature = "simd128")
+    )))]
+    pub(super) fn none<T>(self) -> T {
+        match self.0 {}
     }
 }
 

@@ -4,6 +4,7 @@
 pub(crate) mod doubles;
 pub mod isa;
 pub(crate) mod lanes;
+pub(crate) mod quads;
 
 use lanes::{Lanes, Task};
 

@@ -1,7 +1,7 @@
 //! Golden files of all block formats and presets decode to the same bits in every build: here, when this package
 //! is built alone, by the decoders in Rust; in a run of the whole workspace by the C libraries.
 
-use meshreel_runtime_test::digest;
+use meshreel_runtime_test::{digest, play};
 use std::path::Path;
 
 #[test]
@@ -17,4 +17,14 @@ fn golden_files_decode_to_the_same_bits() {
         seen += 1;
     }
     assert!(seen >= 9, "only {seen} golden files");
+}
+
+#[test]
+fn golden_files_play_without_threads() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../testdata/golden/v0");
+    for name in ["flag_small.reel", "wall_fast.reel", "everything_zstd.reel"] {
+        let bytes = std::fs::read(folder.join(name)).expect("a golden file");
+        let shown = play(bytes).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert!(shown > 1, "{name}: {shown} frames shown");
+    }
 }

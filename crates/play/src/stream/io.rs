@@ -107,11 +107,23 @@ impl Mailbox {
     }
 }
 
-/// Somebody who waits for a read: the thread that opens a file.
+/// Somebody who waits for a read: the thread that opens a file, or ticks that ask again.
 #[derive(Default)]
-struct Waiter {
+pub(crate) struct Waiter {
     result: Mutex<Option<(io::Result<usize>, Vec<u64>)>>,
     there: Condvar,
+}
+
+impl Waiter {
+    /// The outcome, if the read has ended.
+    pub fn take(&self) -> Option<(io::Result<usize>, Vec<u64>)> {
+        self.result.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Whether it has ended.
+    pub fn has_ended(&self) -> bool {
+        self.result.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
 }
 
 impl Read {
@@ -126,6 +138,14 @@ impl Read {
         guard: WriteGuard,
     ) -> Read {
         Read { token, offset, size, due, buffer: Some(Buffer::Heap(guard)), done: Done::Node(work, node) }
+    }
+
+    /// Of what opens a file, and who waits for it.
+    pub(crate) fn waited(offset: u64, size: usize) -> (Read, Arc<Waiter>) {
+        let waiter = Arc::new(Waiter::default());
+        let buffer = Some(Buffer::Own(vec![0; size.div_ceil(8)]));
+        let done = Done::Waiter(waiter.clone());
+        (Read { token: Token(u64::MAX), offset, size, due: 0, buffer, done }, waiter)
     }
 
     /// Into a slot's memory, which comes back through the mailbox.
@@ -160,7 +180,7 @@ impl Read {
     pub fn due(&self) -> u64 {
         self.due
     }
-    /// Whether it belongs to the opening of a file, for which a thread is waiting.
+    /// Whether it belongs to the opening of a file, for which a thread is waiting (or ticks, without threads).
     pub fn is_opening(&self) -> bool {
         matches!(self.done, Done::Waiter(_))
     }
@@ -247,15 +267,8 @@ impl ReadAt for Waiting {
 
 impl Waiting {
     fn read_some(&self, offset: u64, out: &mut [u8]) -> io::Result<usize> {
-        let waiter = Arc::new(Waiter::default());
-        self.source.start(Read {
-            token: Token(u64::MAX),
-            offset,
-            size: out.len(),
-            due: 0,
-            buffer: Some(Buffer::Own(vec![0; out.len().div_ceil(8)])),
-            done: Done::Waiter(waiter.clone()),
-        });
+        let (read, waiter) = Read::waited(offset, out.len());
+        self.source.start(read);
         let mut place = waiter.result.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             if let Some((result, words)) = place.take() {
@@ -266,6 +279,10 @@ impl Waiting {
             }
             if self.closing.load(Ordering::Relaxed) {
                 return Err(io::ErrorKind::Interrupted.into());
+            }
+            if cfg!(target_family = "wasm") {
+                // Nobody else runs while this one waits.
+                return Err(io::ErrorKind::WouldBlock.into());
             }
             let wait = (waiter.there).wait_timeout(place, std::time::Duration::from_millis(50));
             place = wait.unwrap_or_else(PoisonError::into_inner).0;

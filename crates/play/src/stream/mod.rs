@@ -1,7 +1,9 @@
 //! Playing in memory of fixed size: the heap, reads, jobs and what waits for which, and what of each file is where.
 
 pub(crate) mod admission;
+pub(crate) mod byte_ranges;
 pub(crate) mod crew;
+pub(crate) mod event;
 pub(crate) mod graph;
 #[cfg(test)]
 mod graph_tests;
@@ -20,6 +22,7 @@ pub(crate) mod scheduler;
 pub(crate) mod sharing;
 pub(crate) mod sizes;
 pub(crate) mod statistics;
+pub(crate) mod stopwatch;
 pub(crate) mod sync;
 pub(crate) mod trace;
 pub(crate) mod work;

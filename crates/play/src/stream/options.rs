@@ -19,10 +19,10 @@ pub struct Options {
     pub resident: u64,
     /// Bytes that one read has, if as much is wanted. Default 1 MiB.
     pub read_size: u64,
-    /// Threads that decode; 0: the tick does it, which then waits. Default: as many as there are cores, less
-    /// one.
+    /// Threads that decode; 0: the tick does it, and opens files, each tick as far as what that needs has been
+    /// read. Default: as many as there are cores, less one; in WebAssembly 0.
     pub threads: usize,
-    /// Threads that read files; 0: the tick does it. Default 2.
+    /// Threads that read files; 0: the tick does it. Default 2; in WebAssembly 0.
     pub read_threads: usize,
     /// Decodes instead of those threads. With `threads` 0 files are opened within the tick all the same.
     pub pool: Option<Arc<dyn Pool>>,
@@ -86,12 +86,14 @@ impl Options {
 impl Default for Options {
     fn default() -> Options {
         let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
+        // There the tick does it all.
+        let threads = |n| if cfg!(target_family = "wasm") { 0 } else { n };
         Options {
             heap: 128 << 20,
             resident: 16 << 20,
             read_size: 1 << 20,
-            threads: (cores - 1).max(1),
-            read_threads: 2,
+            threads: threads((cores - 1).max(1)),
+            read_threads: threads(2),
             pool: None,
             decode_ahead: 0.4,
             least_read_ahead: 1.0,

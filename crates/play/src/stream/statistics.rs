@@ -26,7 +26,7 @@ pub struct Statistics {
     pub regions: Vec<Region>,
     /// Reads and units in flight.
     pub in_flight: u32,
-    /// Seconds that threads have spent decoding, together.
+    /// Seconds that threads have spent decoding, together; 0 where the system has no clock.
     pub decode_seconds: f64,
     /// One for each open file.
     pub streams: Vec<StreamStatistics>,

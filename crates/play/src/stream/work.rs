@@ -9,12 +9,12 @@ use crate::stream::crew::{Crew, MOST_THREADS};
 use crate::stream::graph::Graph;
 use crate::stream::heap::{Block, Memory, ReadGuard, WriteGuard};
 use crate::stream::loaded::Loaded;
+use crate::stream::stopwatch::Stopwatch;
 use crate::stream::trace::span;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
-use std::time::Instant;
 
 /// Runs the player's jobs. Each takes from some microseconds to a few milliseconds and never waits for
 /// another.
@@ -246,7 +246,7 @@ impl Work {
 
     /// Decodes the unit of a node.
     pub fn run(&self, node: u32) {
-        let began = Instant::now();
+        let began = Stopwatch::start();
         let ended = if self.graph.is_wanted(node) {
             // Decoders do not panic. If one did, its node must end all the same, or its file would wait for
             // ever.
@@ -256,7 +256,7 @@ impl Work {
             Ended::Spoiled
         };
         let well = matches!(ended, Ended::Well);
-        let took = began.elapsed().as_nanos() as u64;
+        let took = began.elapsed();
         {
             let mut task = self.task(node);
             task.ended = ended;

@@ -32,7 +32,6 @@ pub struct Static {
     pub tables: Arc<Shared>,
     /// Frame 0.
     pub first: First,
-    #[cfg(target_arch = "x86_64")]
     pub(in crate::mesh) plan: Option<super::plan::Plan>,
 }
 
@@ -91,7 +90,6 @@ impl Static {
             weights: Vec::new(),
             tables,
             first: First::Narrow(Vec::new()),
-            #[cfg(target_arch = "x86_64")]
             plan: None,
             hierarchy,
         };
@@ -100,7 +98,6 @@ impl Static {
             return Err(Corrupt("static part: another number of points outside"));
         }
         for_width!(flags & WIDE != 0, W => out.read_first::<W>(rest, outside, more.then_some(fit))?);
-        #[cfg(target_arch = "x86_64")]
         if more {
             out.plan = super::plan::Plan::new(&out.neighbours, &out.weights, &out.tables);
             if out.plan.is_some() {
@@ -133,7 +130,6 @@ impl Static {
     /// Coarser neighbours of a vertex, and their weights in 1/4096.
     #[inline(always)]
     pub fn near(&self, v: usize) -> ([u32; 4], [i16; 4]) {
-        #[cfg(target_arch = "x86_64")]
         if let Some(plan) = &self.plan {
             return plan.near_of(v);
         }

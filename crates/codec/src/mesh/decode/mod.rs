@@ -47,12 +47,10 @@ mod avx512;
 mod bundle;
 mod first;
 pub mod index;
-#[cfg(target_arch = "x86_64")]
+mod narrow;
 mod plan;
-#[cfg(target_arch = "x86_64")]
 mod tokens;
 mod unit;
-#[cfg(target_arch = "x86_64")]
 mod wide;
 
 use crate::Corrupt;
@@ -93,7 +91,6 @@ pub trait Width: FixedPoint {
 }
 
 impl Width for i16 {
-    #[cfg(target_arch = "x86_64")]
     fn decode_bundle(
         isa: Isa,
         s: &Static,
@@ -104,6 +101,8 @@ impl Width for i16 {
     ) {
         let source = &mut body.source;
         let done = match (isa, &s.plan) {
+            (Isa::Narrow(isa), Some(plan)) => narrow::decode(isa, plan, s, bundle, source, out, scratch),
+            #[cfg(target_arch = "x86_64")]
             (Isa::Avx2(isa), Some(plan)) => {
                 isa.avx512().is_some_and(|isa| avx512::decode(isa, plan, s, bundle, source, out, scratch))
                     || avx2::decode(isa, plan, s, bundle, source, out, scratch)
@@ -117,7 +116,6 @@ impl Width for i16 {
 }
 
 impl Width for i32 {
-    #[cfg(target_arch = "x86_64")]
     fn decode_bundle(
         isa: Isa,
         s: &Static,
@@ -127,6 +125,8 @@ impl Width for i32 {
         scratch: &mut [Vector<i32>],
     ) {
         match isa {
+            Isa::Narrow(isa) => wide::narrow::decode(isa, s, bundle, body, out, scratch),
+            #[cfg(target_arch = "x86_64")]
             Isa::Avx2(isa) => match isa.avx512() {
                 Some(isa) => wide::avx512::decode(isa, s, bundle, body, out, scratch),
                 None => wide::avx2::decode(isa, s, bundle, body, out, scratch),

@@ -12,6 +12,7 @@
 
 #[cfg(feature = "encode")]
 mod choice;
+mod narrow;
 
 use crate::quantize::fixed::FixedPoint;
 use crate::simd::isa::Isa;
@@ -52,7 +53,11 @@ impl Grid {
     ) {
         if (stride, components) == (3, 3) {
             let count = places.len().min(out.len() / 3);
-            let (out, places) = (&mut out[..3 * count], &places[..count]);
+            let (mut out, mut places) = (&mut out[..3 * count], &places[..count]);
+            if let Isa::Narrow(narrow) = Isa::get() {
+                let done = narrow::positions(narrow, self.unit, self.centre, cells, places, out);
+                (out, places) = (&mut out[3 * done..], &places[done..]);
+            }
             let Some((&last, others)) = places.split_last() else {
                 return;
             };

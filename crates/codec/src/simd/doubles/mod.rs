@@ -9,6 +9,7 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+mod narrow;
 mod portable;
 mod traits;
 
@@ -23,6 +24,7 @@ pub(crate) fn run<T: Task>(isa: Isa, task: T) -> T::Out {
             Some(avx512) => avx512::run(avx512, task),
             None => avx2::run(avx2, task),
         },
+        Isa::Narrow(narrow) => narrow::run(narrow, task),
         _ => task.run::<portable::Portable>(),
     }
 }

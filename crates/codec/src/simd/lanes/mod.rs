@@ -14,6 +14,7 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 mod block;
+mod narrow;
 mod portable;
 mod traits;
 
@@ -28,6 +29,7 @@ pub(crate) fn run(isa: Isa, task: impl Task) {
     match isa {
         #[cfg(target_arch = "x86_64")]
         Isa::Avx2(avx2) => avx2::run(avx2, task),
+        Isa::Narrow(narrow) => narrow::run(narrow, task),
         _ => task.run::<Portable>(),
     }
 }
@@ -40,12 +42,14 @@ pub(crate) fn run_blocks(isa: Isa, task: impl BlockTask) {
             Some(avx512) => avx512::run(avx512, task),
             None => avx2::run_blocks(avx2, task),
         },
+        Isa::Narrow(narrow) => narrow::run_blocks(narrow, task),
         _ => task.run::<Portable>(),
     }
 }
 
 /// Asks for `bytes` to be brought into the caches, where the machine can be asked.
 #[inline(always)]
+#[cfg_attr(not(target_arch = "x86_64"), allow(unused_variables))]
 pub(crate) fn fetch(isa: Isa, bytes: &[u8]) {
     match isa {
         #[cfg(target_arch = "x86_64")]

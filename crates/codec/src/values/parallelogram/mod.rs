@@ -89,6 +89,7 @@ pub fn reconstruct<W: Code>(
     reconstruct_on(Isa::get(), components, rule, signed, table, values)
 }
 
+#[cfg_attr(not(target_arch = "x86_64"), allow(unused_variables))]
 fn reconstruct_on<W: Code>(
     isa: Isa,
     components: usize,

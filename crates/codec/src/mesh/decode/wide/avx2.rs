@@ -83,11 +83,11 @@ impl Register for Eight {
         }
     }
     #[inline(always)]
-    fn rounded<const BITS: u32>(sums: [__m256i; 2]) -> Self {
+    fn rounded<const BITS: i32>(sums: [__m256i; 2]) -> Self {
         // SAFETY: AVX2 is there.
         unsafe {
             let half = _mm256_set1_epi64x(1 << (BITS - 1));
-            let bits = _mm_cvtsi32_si128(BITS as i32);
+            let bits = _mm_cvtsi32_si128(BITS);
             // Low halves of a shift by at most 32 bits do not depend on the sign.
             let even = _mm256_srl_epi64(_mm256_add_epi64(sums[0], half), bits);
             let odd = _mm256_srl_epi64(_mm256_add_epi64(sums[1], half), bits);

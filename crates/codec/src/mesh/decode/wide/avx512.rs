@@ -169,11 +169,11 @@ impl Register for Sixteen {
         }
     }
     #[inline(always)]
-    fn rounded<const BITS: u32>(sums: [__m512i; 2]) -> Self {
+    fn rounded<const BITS: i32>(sums: [__m512i; 2]) -> Self {
         // SAFETY: AVX-512 is there.
         unsafe {
             let half = _mm512_set1_epi64(1 << (BITS - 1));
-            let bits = _mm_cvtsi32_si128(BITS as i32);
+            let bits = _mm_cvtsi32_si128(BITS);
             // Low halves of a shift by at most 32 bits do not depend on the sign.
             let even = _mm512_srl_epi64(_mm512_add_epi64(sums[0], half), bits);
             let odd = _mm512_srl_epi64(_mm512_add_epi64(sums[1], half), bits);

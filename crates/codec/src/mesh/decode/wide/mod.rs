@@ -3,8 +3,11 @@
 //! of all its vertices. The same bits as [`crate::mesh::decode::bundle::decode_scalar`]; compiled for AVX2 and
 //! AVX-512 it is 1.6 to 2.4 times as fast (a cloth of 50,000 points).
 
+#[cfg(target_arch = "x86_64")]
 pub(super) mod avx2;
+#[cfg(target_arch = "x86_64")]
 pub(super) mod avx512;
+pub(super) mod narrow;
 
 use super::bundle::{Bundle, Reference};
 use super::first::Static;
@@ -84,7 +87,7 @@ pub(super) trait Register: Copy {
     /// Σ w·n.
     fn weighted(rows: [Self; 4], weights: [i16; 4]) -> Self::Products;
     /// Low halves of `(sum + 2^(BITS − 1)) >> BITS`.
-    fn rounded<const BITS: u32>(sums: Self::Products) -> Self;
+    fn rounded<const BITS: i32>(sums: Self::Products) -> Self;
     /// Low halves of `((sum >> 6)·ρ + 512) >> 10`, a ρ for each of them.
     fn scaled(sums: Self::Products, rho: Self) -> Self;
 }

@@ -1,0 +1,281 @@
+//! Decoding of a bundle in registers of 128 bits: the same bits as [`crate::mesh::decode::bundle::decode_scalar`].
+//!
+//! As with AVX2 ([`super`]'s kernels of that name), the innovations of a bundle lie side by side, weights are
+//! multiplied in one step with the sum of magnitudes, fourth in each vector, and contexts are looked up by the leading
+//! bits of a sum as a float. A register has two vertices of a frame, or a vertex of two frames. There are no gathers:
+//! what is looked up, is vertex by vertex ([`super::tokens::narrow`]).
+
+use super::bundle::{Bundle, Reference};
+use super::first::Static;
+use super::plan::{LINE, Plan};
+use super::tokens::narrow::Stream;
+use super::unit::{Source, Vector};
+use crate::mesh::blocks::{self, BLOCK, BUNDLE, ROWS, Rows, scratch_len};
+use crate::mesh::contexts::{DIRECTORY, QUARTER};
+use crate::mesh::pack::narrow::Fields;
+use crate::schedule::REFERENCES;
+use crate::simd::isa::Narrow;
+use crate::simd::quads::{self, Pair, Quad, Task};
+
+/// Decodes a bundle; the same as [`crate::mesh::decode::bundle::decode_scalar`].
+///
+/// False, and nothing done, if the arguments are not what the kernel is for.
+pub(super) fn decode(
+    narrow: Narrow,
+    plan: &Plan,
+    s: &Static,
+    bundle: &Bundle<i16>,
+    source: &mut Source,
+    out: &mut [&mut [Vector<i16>]],
+    scratch: &mut [Vector<i16>],
+) -> bool {
+    let n = plan.points;
+    let fits = s.points() == n
+        && n > 0
+        && scratch.len() >= scratch_len(n)
+        && (1..=BUNDLE).contains(&out.len())
+        && bundle.heads.len() == out.len()
+        && out.iter().all(|o| o.len() == n)
+        && bundle.fits(n)
+        && !matches!(source, Source::Tokens(_) if s.tables.ready().is_none());
+    if fits {
+        quads::run(narrow, Kernel { plan, s, bundle, source, out, scratch });
+    }
+    fits
+}
+
+struct Kernel<'a, 'b, 'c> {
+    plan: &'a Plan,
+    s: &'a Static,
+    bundle: &'a Bundle<'a, i16>,
+    source: &'a mut Source<'b>,
+    out: &'a mut [&'c mut [Vector<i16>]],
+    scratch: &'a mut [Vector<i16>],
+}
+
+/// Where residuals come from.
+enum Input<'a> {
+    Zero,
+    Tokens(Stream<'a>),
+    Packed(Fields<'a>),
+}
+
+impl Task for Kernel<'_, '_, '_> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run<Q: Quad, P: Pair>(mut self) {
+        let mut input = match &*self.source {
+            Source::Zero => Input::Zero,
+            Source::Tokens(t) => Input::Tokens(Stream::new(t)),
+            Source::Packed(p) => Input::Packed(Fields::new(p)),
+        };
+        // Keys are alone; most other units have seven or eight frames.
+        match self.out.len() {
+            1..=2 => self.levels::<Q, 1>(&mut input),
+            _ => self.levels::<Q, { BUNDLE / 2 }>(&mut input),
+        }
+        match (&input, self.source) {
+            (Input::Tokens(stream), Source::Tokens(t)) => stream.put_back(t),
+            (Input::Packed(fields), Source::Packed(p)) => fields.put_back(p),
+            _ => {}
+        }
+    }
+}
+
+/// ρ of a level: four times that of each frame, and whether all are 1.
+struct Rho([i32; BUNDLE], bool);
+
+/// What the last block has of the references and of its frame, where it is not whole.
+type Ends = [[Vector<i16>; BLOCK]; REFERENCES + 1];
+
+/// Predicted vectors of a block: by frame, two vertices each.
+type Predicted<Q> = [[Q; ROWS]; BUNDLE];
+
+impl Kernel<'_, '_, '_> {
+    /// With `PAIRS` pairs of frames side by side.
+    #[inline(always)]
+    fn levels<Q: Quad, const PAIRS: usize>(&mut self, input: &mut Input) {
+        let mut ends = [[[0; 4]; BLOCK]; REFERENCES + 1];
+        let mut predicted = [[Q::splat32(0); ROWS]; BUNDLE];
+        for level in 0..self.s.hierarchy.levels() {
+            let range = self.s.hierarchy.level(level);
+            let mut rho = Rho([16; BUNDLE], true);
+            for (rho, head) in rho.0.iter_mut().zip(self.bundle.heads) {
+                *rho = 4 * i32::from(head.rho[level]);
+            }
+            rho.1 = rho.0 == [16; BUNDLE];
+            for vertices in blocks::blocks(range.clone()) {
+                match level {
+                    0 => predicted = [[Q::splat32(0); ROWS]; BUNDLE],
+                    _ => self.predict::<Q, PAIRS>(vertices.start, &rho, &mut predicted),
+                }
+                let block = Block { start: vertices.start, count: vertices.len(), root: level == 0 };
+                for f in 0..self.out.len() {
+                    self.finish(f, &block, input, &mut predicted[f], &mut ends);
+                }
+                self.keep::<Q, PAIRS>(vertices.start, &predicted);
+            }
+        }
+    }
+
+    /// Spatial prediction of a block: x, y, z and the sum of the neighbours' magnitudes.
+    #[inline(always)]
+    fn predict<Q: Quad, const PAIRS: usize>(&self, start: usize, rho: &Rho, out: &mut Predicted<Q>) {
+        let lines = self.scratch.as_flattened();
+        let list = |k: usize| sixteen(&self.plan.near[k], start);
+        let near = [list(0), list(1), list(2), list(3)];
+        let weights = sixteen(&self.plan.weights, start);
+        for i in 0..ROWS {
+            let mut rows = [[Q::splat32(0); PAIRS]; 2];
+            for v in 0..2 {
+                let line = |k: usize| {
+                    let at = near[k][2 * i + v] as usize / (LINE / 8) * PAIRS;
+                    lines[at..at + 8 * PAIRS].as_chunks::<8>().0
+                };
+                let (a, b, c, d) = (line(0), line(1), line(2), line(3));
+                let weights = Q::weights_of_three(weights[2 * i + v]);
+                for h in 0..PAIRS {
+                    let four = [Q::load16(&a[h]), Q::load16(&b[h]), Q::load16(&c[h]), Q::load16(&d[h])];
+                    let sums = Q::weighted(four, weights);
+                    let space = match rho.1 {
+                        true => Q::rounded::<12>(sums),
+                        false => {
+                            let scaled = |k: usize| {
+                                let rho = Q::splat32(rho.0[2 * h + k]);
+                                Q::mul32(Q::right(sums[k], 6), rho)
+                            };
+                            Q::rounded::<10>([scaled(0), scaled(1)])
+                        }
+                    };
+                    rows[v][h] = Q::select(Q::load16(&AXES), space, Q::narrow(sums));
+                }
+            }
+            for h in 0..PAIRS {
+                [out[2 * h][i], out[2 * h + 1][i]] = Q::zip64(rows[0][h], rows[1][h]);
+            }
+        }
+    }
+
+    /// Adds residuals and the temporal prediction: from `predicted` becomes the innovation.
+    #[inline(always)]
+    fn finish<Q: Quad>(
+        &mut self,
+        f: usize,
+        block: &Block,
+        input: &mut Input,
+        p: &mut [Q; ROWS],
+        ends: &mut Ends,
+    ) {
+        let (done, rest) = self.out.split_at_mut(f);
+        let [e0, e1, e2, e3, own] = &mut *ends;
+        let given = |k: usize| match self.bundle.references[f][k] {
+            Reference::Known(frame) => &frame[block.start..],
+            Reference::Inside(frame) => &done[frame][block.start..],
+        };
+        let references = [rows(given(0), e0), rows(given(1), e1), rows(given(2), e2), rows(given(3), e3)];
+        let layer = self.bundle.layers[f];
+        let residual = match input {
+            Input::Zero => None,
+            Input::Packed(fields) => fields.block::<Q>(block.count),
+            // Closures would not be compiled for the machine.
+            Input::Tokens(stream) => match self.s.tables.ready() {
+                Some(ready) => {
+                    let contexts = contexts(block.root, references, p);
+                    let directory = &ready.contexts.directory[layer];
+                    Some(stream.block(&ready.slots, directory, &contexts, block.count))
+                }
+                None => None,
+            },
+        };
+        let axes = Q::load16(&AXES);
+        let step = self.s.grid.steps[layer] as i16;
+        let step = Q::load16(&[step, step, step, 1, step, step, step, 1]);
+        let weights = Q::weights(self.bundle.heads[f].coefficients);
+        let out = &mut rest[0][block.start..];
+        let left = out.len();
+        let to: &mut Rows = bytemuck::cast_mut(match out.first_chunk_mut() {
+            Some(all) => all,
+            None => &mut *own,
+        });
+        for i in 0..ROWS {
+            p[i] = Q::and(p[i], axes);
+            if let Some(r) = &residual {
+                p[i] = Q::add16(p[i], Q::mul16(Q::load16(&r[i]), step));
+            }
+            let load = |k: usize| Q::load16(&references[k][i]);
+            let t = Q::rounded::<8>(Q::weighted([load(0), load(1), load(2), load(3)], weights));
+            Q::store16(Q::add16(Q::and(t, axes), p[i]), &mut to[i]);
+        }
+        if left < BLOCK {
+            rest[0][block.start..].copy_from_slice(&own[..left]);
+        }
+    }
+
+    /// Innovations side by side.
+    #[inline(always)]
+    fn keep<Q: Quad, const PAIRS: usize>(&mut self, start: usize, innovation: &Predicted<Q>) {
+        let lines = &mut self.scratch.as_flattened_mut()[8 * PAIRS * start..][..8 * PAIRS * BLOCK];
+        for (i, two) in lines.chunks_exact_mut(16 * PAIRS).enumerate() {
+            let (first, second) = two.split_at_mut(8 * PAIRS);
+            let (first, second) = (first.as_chunks_mut::<8>().0, second.as_chunks_mut::<8>().0);
+            for h in 0..PAIRS {
+                let [a, b] = Q::zip64(innovation[2 * h][i], innovation[2 * h + 1][i]);
+                Q::store16(a, &mut first[h]);
+                Q::store16(b, &mut second[h]);
+            }
+        }
+    }
+}
+
+/// A block's place and size, and whether it belongs to the roots.
+struct Block {
+    start: usize,
+    count: usize,
+    root: bool,
+}
+
+/// Of two vectors all components but the fourth.
+const AXES: [i16; 8] = [-1, -1, -1, 0, -1, -1, -1, 0];
+
+/// Sixteen of a list, which goes on for a block behind the last point.
+#[inline(always)]
+fn sixteen<T>(list: &[T], start: usize) -> &[T; BLOCK] {
+    list[start..].first_chunk().expect("a block more than there are points")
+}
+
+/// The first block of a list, or `end`, which holds what there is of it.
+#[inline(always)]
+fn rows<'a>(list: &'a [Vector<i16>], end: &'a mut [Vector<i16>; BLOCK]) -> &'a Rows {
+    bytemuck::cast_ref(match list.first_chunk() {
+        Some(all) => all,
+        None => {
+            end[..list.len()].copy_from_slice(list);
+            &*end
+        }
+    })
+}
+
+/// Where the contexts of a block stand in their directory.
+#[inline(always)]
+fn contexts<Q: Quad>(root: bool, references: [&Rows; REFERENCES], p: &[Q; ROWS]) -> [i32; BLOCK] {
+    let mut out = [0; BLOCK];
+    let load = |k: usize, i: usize| Q::load16(&references[k][i]);
+    for (j, out) in out.as_chunks_mut::<4>().0.iter_mut().enumerate() {
+        let (i, next) = (2 * j, 2 * j + 1);
+        let past = |i: usize| Q::max16(Q::max16(load(0, i), load(1, i)), Q::splat32(0));
+        let past = Q::fourths(past(i), past(next));
+        let near = if root { Q::left(past, 2) } else { Q::fourths(p[i], p[next]) };
+        let past = Q::min32(past, Q::splat32(15));
+        let past = Q::look_up(Q::load8(&CLASSES), past);
+        let near = Q::sub_f32(Q::to_f32(near), Q::splat_f32(0.5));
+        let near = Q::sub32(Q::max_f32(near, Q::splat_f32(0.25)), Q::splat32(QUARTER));
+        let near = Q::and(Q::right(near, 18), Q::splat32(!7 & (DIRECTORY as i32 - 1)));
+        Q::store32(Q::or(near, past), out);
+    }
+    out
+}
+
+/// Class of the references by their magnitude, at most 15. What it is looked up with has zeros in its other bytes,
+/// as has the first.
+const CLASSES: [u8; 16] = [0, 1, 1, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 4, 4, 4];

@@ -1,0 +1,198 @@
+//! Tokens and raw bits of sixteen vertices, one after the other: registers of 128 bits bring nothing where each
+//! vertex looks up something else. Nothing branches but on shifts and escapes, and what can be is in tables.
+//!
+//! * **Range coding**: the words that a block can take are fetched at once; lanes depend on each other only by how many
+//!   of these are left.
+//! * **Raw bits** of tokens without a shift: the value of an axis, in its place in the vector and with its magnitude,
+//!   by its class and its next three bits; three such are added up.
+
+use crate::entropy::rans::{LANES, Slots, TOTAL};
+use crate::mesh::blocks::{BLOCK, Rows};
+use crate::mesh::contexts::DIRECTORY;
+use crate::mesh::decode::unit::Tokens;
+use crate::mesh::token::{self, BitReader, ESCAPE};
+
+/// The lanes, words and raw bits of a unit.
+pub(in crate::mesh::decode) struct Stream<'a> {
+    states: [u32; LANES],
+    lanes: usize,
+    words: &'a [u8],
+    next: usize,
+    raw: BitReader<'a>,
+}
+
+impl<'a> Stream<'a> {
+    pub fn new(t: &Tokens<'a>) -> Stream<'a> {
+        let (states, lanes, words) = (t.rans.states, t.lanes, t.rans.words);
+        Stream { states, lanes, words, next: t.rans.next, raw: t.raw }
+    }
+
+    pub fn put_back(&self, t: &mut Tokens<'a>) {
+        (t.rans.states, t.rans.next, t.raw) = (self.states, self.next, self.raw);
+    }
+
+    /// Residuals of a block of `count` vertices.
+    #[inline(always)]
+    pub fn block(
+        &mut self,
+        slots: &[Slots],
+        directory: &[u32; DIRECTORY],
+        contexts: &[i32; BLOCK],
+        count: usize,
+    ) -> Rows {
+        let slots = slots.as_flattened();
+        let words = self.next_words();
+        let mut taken = 0;
+        let mut out = [[0i16; 4]; BLOCK];
+        for (v, out) in out.iter_mut().enumerate().take(count) {
+            let found = directory[contexts[v] as usize & (DIRECTORY - 1)];
+            let state = &mut self.states[v & (self.lanes - 1) & (LANES - 1)];
+            let entry = slots[(found & 0xFF_F000 | *state & (TOTAL - 1)) as usize];
+            let new = ((entry >> 8 & 0xFFF) + 1).wrapping_mul(*state >> 12).wrapping_add(entry >> 20);
+            let takes = new < 1 << 16;
+            let filled = new << 16 | u32::from(words[taken & (BLOCK - 1)]);
+            *state = if takes { filled } else { new };
+            taken += usize::from(takes);
+            *out = match found >> 24 {
+                0 if entry as u8 == ESCAPE => self.escape(),
+                0 => self.plain(entry as u8),
+                k => self.shifted(entry as u8, k),
+            };
+        }
+        self.next += taken;
+        bytemuck::cast(out)
+    }
+
+    /// All words that a block can take; zeros beyond the end.
+    #[inline(always)]
+    fn next_words(&self) -> [u16; BLOCK] {
+        let rest = self.words.get(2 * self.next..).unwrap_or(&[]);
+        let mut bytes = [0; 2 * BLOCK];
+        match rest.first_chunk() {
+            Some(all) => bytes = *all,
+            None => bytes[..rest.len()].copy_from_slice(rest),
+        }
+        let mut out = [0; BLOCK];
+        for (out, two) in out.iter_mut().zip(bytes.as_chunks::<2>().0) {
+            *out = u16::from_le_bytes(*two);
+        }
+        out
+    }
+
+    /// The residual of a token without a shift, and its magnitude.
+    #[inline(always)]
+    fn plain(&mut self, token: u8) -> [i16; 4] {
+        let own = PLAIN[usize::from(token)];
+        let bits = self.raw.peek() as u32;
+        let [x, y, z] = &AXES;
+        let at = |row: u32, bits: u32| (row << 3 & 0x78 | bits & 7) as usize;
+        let sum = x[at(own, bits)];
+        let bits = bits >> (own >> 4 & 3);
+        let sum = sum.wrapping_add(y[at(own >> 8, bits)]);
+        let bits = bits >> (own >> 12 & 3);
+        let sum = sum.wrapping_add(z[at(own >> 16, bits)]);
+        self.raw.skip(own >> 24);
+        [sum as i16, (sum >> 16) as i16, (sum >> 32) as i16, (sum >> 48) as i16]
+    }
+
+    /// The same with a shift of `k` bits.
+    #[inline(always)]
+    fn shifted(&mut self, token: u8, k: u32) -> [i16; 4] {
+        if token == ESCAPE {
+            return self.escape();
+        }
+        let own = SHIFTED[usize::from(token)];
+        let parity = (own >> 24) as i32;
+        let mut bits = self.raw.peek();
+        let mut count = 0;
+        let mut axis = |own: u32| {
+            let width = k + (own & 3);
+            let negative = -(bits as i32 & 1);
+            // Low bits, and those of the class above them.
+            let low = (bits >> 1) as u32 & ((1 << width) - 1);
+            bits >>= 1 + width;
+            count += 1 + width;
+            let a = ((own >> 2 & 7) << k).wrapping_add(low) as i32;
+            2 * (a ^ negative) + parity
+        };
+        let q = [axis(own), axis(own >> 8), axis(own >> 16)];
+        self.raw.skip(count);
+        token::vector(q)
+    }
+
+    #[cold]
+    fn escape(&mut self) -> [i16; 4] {
+        token::vector(token::residual::<i16>(ESCAPE, 0, &mut self.raw))
+    }
+}
+
+const BASE: [u32; 5] = [0, 1, 2, 3, 5];
+const EXTRA: [u32; 5] = [0, 0, 0, 1, 2];
+
+/// By token, of each axis in eight bits: its row of [`AXES`] in four and how many bits it has in two; above them the
+/// number of all bits.
+static PLAIN: [u32; 256] = plain();
+
+const fn plain() -> [u32; 256] {
+    let mut out = [0; 256];
+    let mut token = 0;
+    while token < ESCAPE as usize {
+        let parity = token / 125;
+        let classes = [token / 25 % 5, token / 5 % 5, token % 5];
+        let mut axis = 0;
+        while axis < 3 {
+            let class = classes[axis];
+            let count = (parity > 0 || class > 0) as u32 + EXTRA[class];
+            out[token] |= ((parity * 5 + class) as u32 | count << 4) << (8 * axis);
+            out[token] += count << 24;
+            axis += 1;
+        }
+        token += 1;
+    }
+    out
+}
+
+/// By token, of each axis in eight bits: bits of its class in two, the first of the class in three; above them the
+/// parity.
+static SHIFTED: [u32; 256] = shifted();
+
+const fn shifted() -> [u32; 256] {
+    let mut out = [0; 256];
+    let mut token = 0;
+    while token < ESCAPE as usize {
+        let classes = [token / 25 % 5, token / 5 % 5, token % 5];
+        let mut axis = 0;
+        while axis < 3 {
+            let class = classes[axis];
+            out[token] |= (EXTRA[class] | BASE[class] << 2) << (8 * axis);
+            axis += 1;
+        }
+        out[token] |= ((token / 125) as u32) << 24;
+        token += 1;
+    }
+    out
+}
+
+/// By axis, row (parity and class) and three bits: the value in the place of the axis, in 16 bits, and its magnitude
+/// in the place of the fourth. Sums of three do not leave their places.
+static AXES: [[u64; 128]; 3] = axes();
+
+const fn axes() -> [[u64; 128]; 3] {
+    let mut out = [[0; 128]; 3];
+    let mut at = 0;
+    while at < 80 {
+        let (row, bits) = (at / 8, at as u32 % 8);
+        let (parity, class) = ((row / 5) as u32, row % 5);
+        let sign = (parity > 0 || class > 0) as u32;
+        let extra = bits >> sign & ((1 << EXTRA[class]) - 1);
+        let size = 2 * (BASE[class] + extra) + parity;
+        let value = if sign & bits > 0 { size.wrapping_neg() as u16 } else { size as u16 };
+        let mut axis = 0;
+        while axis < 3 {
+            out[axis][at] = (value as u64) << (16 * axis) | (size as u64) << 48;
+            axis += 1;
+        }
+        at += 1;
+    }
+    out
+}

@@ -1,0 +1,144 @@
+//! Packed residuals in registers of 128 bits: the same bits as [`super::Unpacker`]. The fields of four vertices lie in
+//! sixteen bytes: a lookup brings each to its lane, a product to the same place there, and shifts take it apart.
+
+use crate::mesh::blocks::{BLOCK, Rows};
+use crate::mesh::pack::{self, Unpacker};
+use crate::mesh::token::{BitReader, vector};
+use crate::simd::quads::Quad;
+
+/// Packed residuals.
+pub struct Fields<'a>(Unpacker<'a>);
+
+impl<'a> Fields<'a> {
+    pub fn new(p: &Unpacker<'a>) -> Fields<'a> {
+        Fields(p.clone())
+    }
+
+    pub fn put_back(&self, p: &mut Unpacker<'a>) {
+        *p = self.0.clone();
+    }
+
+    /// Residuals of a block of `count` vertices, those behind them anything; none if all are zero.
+    #[inline(always)]
+    pub fn block<Q: Quad>(&mut self, count: usize) -> Option<Rows> {
+        let own = &mut self.0;
+        if own.flags.take(1) == 0 {
+            return None;
+        }
+        let code = own.codes.take(4);
+        Some(match code {
+            pack::WHOLE => whole(&mut own.fields, count),
+            pack::DENSE.. => each::<Q>(&mut own.fields, count, code - pack::DENSE),
+            _ => {
+                let at = 2 * own.mask;
+                own.mask += 1;
+                let bytes = own.masks.get(at..at + 2);
+                let mask = bytes.map_or(0, |m| u16::from_le_bytes([m[0], m[1]]));
+                let some = each::<Q>(&mut own.fields, mask.count_ones() as usize, code);
+                spread(some, mask)
+            }
+        })
+    }
+}
+
+/// `count` fields of 1 + 3·w bits, w = `less` + 1.
+#[inline(always)]
+fn each<Q: Quad>(fields: &mut BitReader, count: usize, less: u32) -> Rows {
+    let w = less + 1;
+    let size = 1 + 3 * w as usize;
+    let mut out = [[0; 8]; BLOCK / 2];
+    let (even, low) = (Q::splat32(!1), Q::splat32(0xFFFF));
+    let first = fields.position();
+    for (four, out) in out.as_chunks_mut::<2>().0.iter_mut().enumerate() {
+        if 4 * four >= count {
+            break;
+        }
+        let at = first + 4 * four * size;
+        let lane = &LANES[less as usize & 7][at & 7];
+        let bytes = Q::load8(&window(fields.bytes(), at >> 3));
+        let word = Q::mul32(Q::look_up(bytes, Q::load8(&lane.bytes)), Q::load32(&lane.factors));
+        let parity = Q::and(Q::right_zeros(word, 7), Q::splat32(1));
+        // Twice the field, which ends with bit 8 + k·w.
+        let axis = |k: u32| {
+            let twice = Q::right(Q::left(word, 24 - k * w), 31 - w);
+            Q::or(Q::and(twice, even), parity)
+        };
+        let (x, y, z) = (axis(1), axis(2), axis(3));
+        let size = Q::add32(Q::add32(Q::abs32(x), Q::abs32(y)), Q::abs32(z));
+        let xy = Q::or(Q::and(x, low), Q::left(y, 16));
+        let zs = Q::or(Q::and(z, low), Q::left(size, 16));
+        let [a, b] = Q::zip32(xy, zs);
+        Q::store16(a, &mut out[0]);
+        Q::store16(b, &mut out[1]);
+    }
+    fields.skip((count * size) as u32);
+    out
+}
+
+/// Sixteen bytes from there on; zeros beyond the end.
+#[inline(always)]
+fn window(bytes: &[u8], at: usize) -> [u8; 16] {
+    let rest = bytes.get(at..).unwrap_or(&[]);
+    match rest.first_chunk() {
+        Some(all) => *all,
+        None => {
+            let mut out = [0; 16];
+            out[..rest.len()].copy_from_slice(rest);
+            out
+        }
+    }
+}
+
+/// The first vectors one after the other where the mask has a bit, zeros elsewhere.
+#[inline(always)]
+fn spread(some: Rows, mask: u16) -> Rows {
+    let some: [u64; BLOCK] = bytemuck::cast(some);
+    let mut out = [0u64; BLOCK];
+    let mut next = 0;
+    for (v, out) in out.iter_mut().enumerate() {
+        let set = u64::from(mask >> v & 1);
+        *out = some[next & (BLOCK - 1)] & set.wrapping_neg();
+        next += set as usize;
+    }
+    bytemuck::cast(out)
+}
+
+/// Fields of all bits of `count` vertices.
+#[cold]
+fn whole(fields: &mut BitReader, count: usize) -> Rows {
+    let mut out = [[0; 4]; BLOCK];
+    for out in &mut out[..count] {
+        let mut axis = || fields.take(16) as i16;
+        *out = vector([axis(), axis(), axis()].map(i32::from));
+    }
+    bytemuck::cast(out)
+}
+
+/// How the fields of four vertices come to their lanes.
+#[derive(Clone, Copy)]
+struct Lane {
+    /// Which bytes.
+    bytes: [u8; 16],
+    /// The product with which begins at bit 7.
+    factors: [i32; 4],
+}
+
+/// By w − 1 and the first bit.
+static LANES: [[Lane; 8]; 8] = lanes();
+
+const fn lanes() -> [[Lane; 8]; 8] {
+    let mut out = [[Lane { bytes: [0; 16], factors: [0; 4] }; 8]; 8];
+    let mut at = 0;
+    while at < 64 * 4 {
+        let (less, first, lane) = (at / 32, at / 4 % 8, at % 4);
+        let bit = first + lane * (4 + 3 * less);
+        let mut byte = 0;
+        while byte < 4 {
+            out[less][first].bytes[4 * lane + byte] = (bit / 8 + byte) as u8;
+            byte += 1;
+        }
+        out[less][first].factors[lane] = 1 << (7 - bit % 8);
+        at += 1;
+    }
+    out
+}
