@@ -6,6 +6,7 @@
 //! out. With the feature `wgpu` there is an executor.
 //!
 //! ```text
+//! before a file   heuristics::limits         what the CPU need not decode
 //! once a file     ReelPlan                   fixed words of each mesh
 //! per new frame   ReelPlan::write_frame      words of a slot of the ring
 //! per new unit    UnitPlan::write            its words, where the card decodes (preset fast)
@@ -14,6 +15,7 @@
 
 pub mod batches;
 pub mod fixed;
+pub mod heuristics;
 pub mod instances;
 pub mod layout;
 pub mod params;

@@ -3,7 +3,7 @@
 use meshreel::{FrameDecoder, FrameView, Limits, Pace, Reel};
 use meshreel_gpu::shaders::Positions;
 use meshreel_gpu::twin::Bound;
-use meshreel_gpu::{Batches, Moment, ReelPlan, Room, VertexLayout};
+use meshreel_gpu::{Batches, Moment, ReelPlan, Room, VertexLayout, heuristics};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -218,4 +218,29 @@ fn f18_what_stands_still_is_no_part_of_a_frame() {
         }
     }
     assert!(still > 0 && moving > 0);
+}
+
+#[test]
+fn f18_units_are_decoded_where_that_saves_the_cpu_time() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/golden/v0");
+    let open = |name| {
+        let bytes = Arc::new(std::fs::read(folder.join(name)).unwrap());
+        Reel::from_source(bytes, &Limits::default()).unwrap()
+    };
+    // Its meshes could be left coded, but are small.
+    let flag = open("flag_fast.reel");
+    let mut description = flag.description().clone();
+    let asked = |description: &_| heuristics::limits(description, Limits::default());
+    assert_eq!((asked(&description).points, asked(&description).poses), (true, false));
+    description.meshes[0].source_points = 100_000;
+    assert!(!asked(&description).points);
+    // As that file says, nothing of which is the card's.
+    let small = open("flag_small.reel");
+    let mut description = small.description().clone();
+    description.meshes[0].source_points = 100_000;
+    assert!(asked(&description).points);
+    // What was asked for stays as it is.
+    let none = Limits { points: false, attributes: false, ..Limits::default() };
+    let limits = heuristics::limits(flag.description(), none);
+    assert!(!limits.points && !limits.attributes);
 }

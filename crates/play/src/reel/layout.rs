@@ -70,13 +70,17 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
-    /// Whether a stream is points that are not decoded. Not of a mesh that stands still for a while, whose frames are
-    /// numbered otherwise.
     fn leaves_coded(&self, mesh: &MeshRecord, stream: &StreamRecord) -> bool {
-        let fast = mesh.method == Method::Soft && mesh.codec == CODEC_FAST && mesh.moves.is_none();
-        let points = stream.semantic == Semantic::Position && stream.animated;
-        fast && points && matches!(stream.coding, Coding::FixedPoint | Coding::Heights) && !self.points
+        !self.points && can_stay_coded(mesh, stream)
     }
+}
+
+/// Whether a stream is points that need not be decoded. Not of a mesh that stands still for a while, whose frames are
+/// numbered otherwise.
+pub(crate) fn can_stay_coded(mesh: &MeshRecord, stream: &StreamRecord) -> bool {
+    let fast = mesh.method == Method::Soft && mesh.codec == CODEC_FAST && mesh.moves.is_none();
+    let points = stream.semantic == Semantic::Position && stream.animated;
+    fast && points && matches!(stream.coding, Coding::FixedPoint | Coding::Heights)
 }
 
 /// The places of all values in a frame's buffer; derived from the description.

@@ -11,7 +11,7 @@
 use crate::decode::mesh::MeshView;
 use crate::reel::fixed_point::{Coded, handles_in};
 use crate::reel::frame::{Frame, part};
-use crate::reel::layout::BonesLayout;
+use crate::reel::layout::{BonesLayout, can_stay_coded};
 pub use crate::reel::order::Frames;
 use crate::stream::heap::Memory;
 use crate::stream::residency::Stream;
@@ -22,7 +22,7 @@ use meshreel_codec::mesh::normals::lists::NormalLists;
 pub use meshreel_codec::mesh::skin::Matrix;
 use meshreel_codec::mesh::skin::packed::{Bounds, PackedTransform};
 use meshreel_codec::mesh::skin::{Region, Skin};
-use meshreel_codec::record::Semantic;
+use meshreel_codec::record::{MeshRecord, Semantic};
 use meshreel_codec::transform::Transform;
 pub use meshreel_codec::{ByWidth, Points};
 
@@ -249,6 +249,11 @@ pub struct NormalStates<'a> {
     pub states: &'a [i16],
     /// Of the rigid bones; empty without any.
     pub transforms: &'a [Transform],
+}
+
+/// Whether points of a mesh stay as they lie in the file where it is opened without ([`crate::Limits::points`]).
+pub fn has_coded_units(mesh: &MeshRecord) -> bool {
+    mesh.streams.iter().any(|stream| can_stay_coded(mesh, stream))
 }
 
 impl<'a> MeshView<'a> {
