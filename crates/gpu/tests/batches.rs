@@ -39,7 +39,7 @@ fn e20_a_work_list_has_every_item_once() {
                 assert!(batch.meshes.len() == 1 || words.iter().all(|words| 4 * *words as u64 <= most));
             }
             // All meshes, or every other one, show something new.
-            let params = |mesh: usize| (mesh % every == 0).then(|| &plan.meshes[mesh].fixed.params);
+            let params = |mesh: usize| mesh.is_multiple_of(every).then(|| &plan.meshes[mesh].fixed.params);
             let mut list = WorkList::default();
             batches.list(&plan, &layout, group, params, &mut list);
             let mut items = HashSet::new();
