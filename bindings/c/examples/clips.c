@@ -50,6 +50,7 @@ static void look_at(const mr_clips *clips, uint32_t number, const mr_clip_info *
     query.rounding = MR_ROUNDING_NEAREST;
     CHECK(mr_cursor_pose(cursor, &query, pose, clip->joints + 1) == MR_STATUS_MISUSE);
     CHECK(mr_cursor_joint(cursor, clip->joints, &query, &joint, NULL) == MR_STATUS_MISUSE);
+    CHECK(mr_cursor_sample(cursor, clip->samples, pose, clip->joints) == MR_STATUS_MISUSE);
     CHECK(mr_clips_clip(clips, number + 1000, NULL, NULL, 0, NULL) == MR_STATUS_MISUSE);
     free(parents);
     free(pose);
@@ -75,8 +76,7 @@ static uint64_t digest(const mr_clips *clips) {
             mr_cursor *cursor;
             OK(mr_cursor_new(clips, number, TIERS[k], 2, &cursor));
             for (uint32_t sample = 0; sample < clip.samples; sample++) {
-                mr_query query = {sample / clip.fps, 0, MR_ROUNDING_NEAREST};
-                OK(mr_cursor_pose(cursor, &query, pose, clip.joints));
+                OK(mr_cursor_sample(cursor, sample, pose, clip.joints));
                 list_add(&all, pose, sizeof(mr_transform) * clip.joints);
             }
             if (k == 0) {

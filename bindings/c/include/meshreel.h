@@ -1200,6 +1200,15 @@ mr_status mr_cursor_pose(struct mr_cursor *cursor,
                          struct mr_transform *out,
                          size_t joints);
 
+/* Local transforms of all joints at a sample, into exactly as many: the poses that the tolerance is promised for.
+   Allocates nothing.
+
+   Must hold: `cursor` is a cursor that no other thread uses; `out` has room for `joints` transforms. */
+mr_status mr_cursor_sample(struct mr_cursor *cursor,
+                           uint32_t sample,
+                           struct mr_transform *out,
+                           size_t joints);
+
 /* The local transform of one joint at a time; `is_rest` is set to 1 where its layer is not played and this is the
    rest pose. It may be null.
 

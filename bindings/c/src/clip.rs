@@ -415,14 +415,41 @@ pub unsafe extern "C" fn mr_cursor_pose(
         let mr_cursor { clip, cursor } = unsafe { unique(cursor, "the cursor") }?;
         // SAFETY: as above.
         let query = unsafe { query_of(query) }?;
-        if joints != clip.joints() {
-            let what = format!("a pose of this clip has {} joints, not {joints}", clip.joints());
-            return Err(Error::misuse(what));
-        }
+        check_joints(clip, joints)?;
         // SAFETY: as above.
         let out = unsafe { buffer(out, joints, "the buffer for the pose") }?;
         clip.pose(cursor, &query, transforms_mut(out))
     })
+}
+
+/// Local transforms of all joints at a sample, into exactly as many: the poses that the tolerance is promised for.
+/// Allocates nothing.
+///
+/// # Safety
+/// `cursor` is a cursor that no other thread uses; `out` has room for `joints` transforms.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mr_cursor_sample(
+    cursor: *mut mr_cursor,
+    sample: u32,
+    out: *mut mr_transform,
+    joints: usize,
+) -> mr_status {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let mr_cursor { clip, cursor } = unsafe { unique(cursor, "the cursor") }?;
+        check_number(sample as usize, clip.samples(), "sample")?;
+        check_joints(clip, joints)?;
+        // SAFETY: as above.
+        let out = unsafe { buffer(out, joints, "the buffer for the pose") }?;
+        clip.sample_at(cursor, sample as usize, transforms_mut(out))
+    })
+}
+
+fn check_joints(clip: &Clip, joints: usize) -> Result<(), Error> {
+    match clip.joints() {
+        own if own == joints => Ok(()),
+        own => Err(Error::misuse(format!("a pose of this clip has {own} joints, not {joints}"))),
+    }
 }
 
 /// The local transform of one joint at a time; `is_rest` is set to 1 where its layer is not played and this is the

@@ -89,7 +89,9 @@ pub(crate) fn command_of(command: &mr_command) -> Result<Command, Error> {
         7 => match REPEATS.get(number as usize) {
             Some(repeat) => Command::Repeat(*repeat),
             None => {
-                return Err(Error::misuse(format!("repeat {number} does not exist: it must be an mr_repeat")));
+                return Err(Error::misuse(format!(
+                    "repeat {number} does not exist: it must be an mr_repeat"
+                )));
             }
         },
         8 => Command::Range(a, b),

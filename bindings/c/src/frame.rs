@@ -153,7 +153,11 @@ pub unsafe extern "C" fn mr_frame_get(frame: *const mr_frame, out: *mut mr_frame
 pub unsafe extern "C" fn mr_frame_worlds(frame: *const mr_frame, out: *mut f64, nodes: usize) -> mr_status {
     guard(|| {
         // SAFETY: the caller's promise.
-        let view = unsafe { frame_of(frame) }?.view()?;
+        let frame = unsafe { frame_of(frame) }?;
+        let (view, own) = (frame.view()?, frame.reel().description().nodes.len());
+        if nodes != own {
+            return Err(Error::misuse(format!("the file has {own} nodes, the buffer is for {nodes}")));
+        }
         // SAFETY: as above.
         let out = unsafe { buffer(out.cast::<[[f64; 4]; 3]>(), nodes, "the buffer for matrices") }?;
         view.worlds_into(out)

@@ -483,7 +483,8 @@ fn a_heap_lies_in_the_hosts_memory() {
     };
     let mut player = meshreel::Player::try_new(options(&host)).unwrap();
     assert_eq!(host.given.load(Ordering::Relaxed), 4 << 20);
-    let bytes = std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/golden/v0/flag_small.reel"));
+    let bytes =
+        std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/golden/v0/flag_small.reel"));
     let file = player.open_bytes(Arc::new(bytes.unwrap()));
     let instance = player.instance(file).unwrap();
     player.command(instance, meshreel::Command::Play);

@@ -259,7 +259,10 @@ fn a_player_that_goes_while_a_file_opens_leaves_nothing() {
             while Arc::strong_count(&source) > 1 {
                 std::thread::sleep(std::time::Duration::from_millis(1));
                 patience += 1;
-                assert!(threads > 0 || patience < 10, "{threads} threads, {ticks} ticks: something holds the source");
+                assert!(
+                    threads > 0 || patience < 10,
+                    "{threads} threads, {ticks} ticks: something holds the source"
+                );
             }
         }
     }

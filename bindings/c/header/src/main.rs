@@ -1,7 +1,9 @@
 //! Writes the header of the C interface from its sources, or says with `--check` whether the one that is there is what
 //! it would write.
 
-use cbindgen::{Builder, Config, DocumentationLength, DocumentationStyle, EnumConfig, ExportConfig, Language};
+use cbindgen::{
+    Builder, Config, DocumentationLength, DocumentationStyle, EnumConfig, ExportConfig, Language,
+};
 use cbindgen::{RenameRule, Style};
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -32,7 +34,9 @@ fn main() -> ExitCode {
     match run(check) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => {
-            eprintln!("meshreel.h is not what its sources give: cargo run --manifest-path bindings/c/header/Cargo.toml");
+            eprintln!(
+                "meshreel.h is not what its sources give: cargo run --manifest-path bindings/c/header/Cargo.toml"
+            );
             ExitCode::FAILURE
         }
         Err(error) => {
