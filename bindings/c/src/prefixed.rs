@@ -141,7 +141,8 @@ mod tests {
             write(out.as_mut_ptr().cast(), default, "it").unwrap();
             assert_eq!(out, [16, 1, 77], "nothing beyond the size");
             for size in [0, 8, 1 << 20] {
-                assert!(matches!(read(&raw const short.with(size), short, "it"), Err(Error::Misuse { .. })));
+                let wrong = short.with(size);
+                assert!(matches!(read(&raw const wrong, short, "it"), Err(Error::Misuse { .. })));
             }
         }
     }

@@ -1,5 +1,6 @@
 //! The interface as C sees it, called from here: golden files to the same bits, bad input, and that header, document
 //! and workflow say what the sources do. `tests/c.sh` does the same from C.
+#![allow(unsafe_code)] // It calls as C does.
 
 use meshreel_c::command::{mr_command, mr_command_kind};
 use meshreel_c::decoder::*;
@@ -28,11 +29,16 @@ fn text(path: &str) -> String {
     std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
+/// A structure of the interface, all zeros.
+fn zero<T: Copy>() -> T {
+    // SAFETY: numbers, pointers and functions that may be missing, for all of which zeros are a value.
+    unsafe { zeroed() }
+}
+
 /// A structure that says its size.
 macro_rules! sized {
     ($type:ty) => {{
-        // SAFETY: numbers and pointers only, for which zeros are a value.
-        let mut out: $type = unsafe { zeroed() };
+        let mut out: $type = zero();
         out.size = size_of::<$type>();
         out
     }};
