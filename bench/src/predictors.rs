@@ -8,8 +8,8 @@ use anyhow::Context;
 use meshreel_codec::mesh::hierarchy::Hierarchy;
 use meshreel_codec::mesh::{hierarchy, weights};
 use meshreel_codec::schedule::{REFERENCES, Schedule};
-use meshreel_process::bones;
 use meshreel_process::parts::Trajectories;
+use meshreel_process::{Cancellation, bones};
 use std::path::PathBuf;
 
 #[derive(clap::Args)]
@@ -147,7 +147,8 @@ impl Model {
         let radius = sequence.extent(tolerance).radius;
         let frames = (0..sequence.frames).flat_map(|f| sequence.frame(f).to_vec());
         let all = Trajectories::new(sequence.points, frames.collect());
-        let found = bones::choose(&all, radius, 4, 5, f64::INFINITY, &|_| {})?;
+        let found = bones::choose(&all, radius, 4, 5, f64::INFINITY, &|_| {}, &Cancellation::never());
+        let found = found.ok().flatten()?;
         for (f, frame) in self.source.iter_mut().enumerate() {
             for (at, &point) in frame.iter_mut().zip(&self.hierarchy.order) {
                 let placed = found.skin.place(f, point as usize) / radius;
