@@ -22,6 +22,7 @@ cargo fmt --all --check
 cargo fmt --manifest-path fuzz/Cargo.toml --all --check
 cargo fmt --manifest-path crates/play/model/Cargo.toml --all --check
 cargo fmt --manifest-path crates/gpu/on_adapter/Cargo.toml --check
+cargo fmt --manifest-path bindings/c/header/Cargo.toml --check
 cargo fmt --manifest-path tools/viewer/Cargo.toml --check
 
 step lints
@@ -32,7 +33,7 @@ cargo test --locked --workspace --no-fail-fast
 
 step "a game's runtime: no C code, no encoders"
 # `meshreel-runtime-test` decodes golden files. Alone, it and the runtime have default features only.
-for package in meshreel meshreel-runtime-test; do
+for package in meshreel meshreel-runtime-test meshreel-c; do
     if cargo tree --locked -p $package -e normal,build --prefix none \
         | grep -E '^(cc|cmake|libdeflate|lz4-sys|lz4 |zstd)'; then
         echo "$package builds C code without being asked to" && exit 1

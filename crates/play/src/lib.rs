@@ -83,6 +83,7 @@ pub use reel::open_file::{FrameKind, Reel};
 pub use reel::quantized::QuantizedValues;
 pub use reel::visibility::VisibleRanges;
 pub use stream::event::Event;
+pub use stream::heap::Allocator;
 pub use stream::ids::{FileId, InstanceId};
 pub use stream::io::{Read, Source, Token};
 pub use stream::options::Options;

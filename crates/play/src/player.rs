@@ -10,7 +10,7 @@ use crate::stream::event::Event;
 use crate::stream::heap::Heap;
 use crate::stream::ids::{FileId, InstanceId};
 use crate::stream::io::{Positioned, Positioning, Source, Token};
-use crate::stream::load::{Again, Inbox, Load, Mode, Opened, open_here};
+use crate::stream::load::{Again, Inbox, Load, Mode, Opened, forget, open_here};
 use crate::stream::loaded::Loaded;
 use crate::stream::options::Options;
 use crate::stream::residency::{Horizons, Stream};
@@ -126,7 +126,7 @@ impl Player {
     /// and where options make no sense.
     pub fn try_new(options: Options) -> Result<Player, Error> {
         options.check()?;
-        let heap = Heap::new(options.heap).ok_or_else(|| {
+        let heap = Heap::new(options.heap, options.allocator.clone()).ok_or_else(|| {
             let bytes = options.heap;
             Error::misuse(format!(
                 "a heap of {bytes} bytes cannot be had from this system: a smaller one (Options::heap) may do"
@@ -765,6 +765,8 @@ impl Drop for Player {
         // short.
         self.loads.close(false);
         self.reads.close(false);
+        // Files that wait for what is being read hold the list that they wait in.
+        forget(&self.again);
         if let Some(threads) = &self.threads {
             threads.0.close(true);
         }

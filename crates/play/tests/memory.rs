@@ -440,3 +440,62 @@ fn counts_that_nothing_justifies_are_refused() {
         assert!(peak <= limits.max_memory, "{peak}");
     }
 }
+
+/// Gives memory for one heap, and counts.
+#[derive(Default)]
+struct Host {
+    given: AtomicU64,
+    returned: AtomicU64,
+    empty: bool,
+}
+
+// SAFETY: memory of the global allocator, with the layout that was asked for.
+unsafe impl meshreel::Allocator for Host {
+    fn allocate(&self, layout: Layout) -> *mut u8 {
+        if self.empty {
+            return std::ptr::null_mut();
+        }
+        self.given.fetch_add(layout.size() as u64, Ordering::Relaxed);
+        // SAFETY: a heap has a size.
+        let memory = unsafe { std::alloc::alloc(layout) };
+        // Whatever was there before.
+        // SAFETY: so many bytes were just allocated.
+        unsafe { memory.write_bytes(0xA5, layout.size()) };
+        memory
+    }
+    unsafe fn deallocate(&self, memory: *mut u8, layout: Layout) {
+        self.returned.fetch_add(layout.size() as u64, Ordering::Relaxed);
+        // SAFETY: from `allocate`, by the caller's promise.
+        unsafe { std::alloc::dealloc(memory, layout) }
+    }
+}
+
+#[test]
+fn a_heap_lies_in_the_hosts_memory() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let host = Arc::new(Host::default());
+    let options = |host: &Arc<Host>| meshreel::Options {
+        heap: 4 << 20,
+        allocator: Some(host.clone()),
+        threads: 0,
+        read_threads: 0,
+        ..meshreel::Options::default()
+    };
+    let mut player = meshreel::Player::try_new(options(&host)).unwrap();
+    assert_eq!(host.given.load(Ordering::Relaxed), 4 << 20);
+    let bytes =
+        std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/golden/v0/flag_small.reel"));
+    let file = player.open_bytes(Arc::new(bytes.unwrap()));
+    let instance = player.instance(file).unwrap();
+    player.command(instance, meshreel::Command::Play);
+    player.tick(0.0);
+    player.tick(0.01);
+    let shown = player.frame(instance).expect("a frame");
+    drop(player);
+    assert_eq!(host.returned.load(Ordering::Relaxed), 0, "a frame that was lent is still there");
+    drop(shown);
+    assert_eq!(host.returned.load(Ordering::Relaxed), 4 << 20);
+    let empty = Arc::new(Host { empty: true, ..Host::default() });
+    let refused = meshreel::Player::try_new(options(&empty)).err();
+    assert!(matches!(refused, Some(Error::Misuse { .. })));
+}

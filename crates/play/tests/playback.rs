@@ -236,6 +236,38 @@ impl Fetched {
     }
 }
 
+/// What is let go while it opens is let go whole: the source, and with it whatever the caller keeps in it.
+#[test]
+fn a_player_that_goes_while_a_file_opens_leaves_nothing() {
+    for threads in [0, 2] {
+        for ticks in 0..4 {
+            let source = Arc::new(Fetched(bytes(20), Mutex::default()));
+            let mut player = Player::new(Options { threads, ..inline(4 << 20) });
+            let opening = player.open_source("fetched", source.clone());
+            player.open_source("fetched again", source.clone());
+            for tick in 0..ticks {
+                player.tick(0.0);
+                if tick + 1 < ticks {
+                    source.come(false);
+                }
+            }
+            player.close(opening);
+            drop(player);
+            source.come(true);
+            let mut patience = 0;
+            // A thread that opens a file notices soon.
+            while Arc::strong_count(&source) > 1 {
+                std::thread::sleep(std::time::Duration::from_millis(1));
+                patience += 1;
+                assert!(
+                    threads > 0 || patience < 10,
+                    "{threads} threads, {ticks} ticks: something holds the source"
+                );
+            }
+        }
+    }
+}
+
 #[test]
 fn without_threads_a_file_opens_while_its_bytes_come() {
     let bytes = bytes(20);

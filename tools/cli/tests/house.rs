@@ -26,6 +26,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     ("meshreel", &["meshreel-codec", "meshreel-format"]),
     ("meshreel-gpu", &["meshreel"]),
+    ("meshreel-c", &["meshreel", "meshreel-gpu"]),
+    ("meshreel-c-header", &[]),
     (
         "meshreel-viewer",
         &[

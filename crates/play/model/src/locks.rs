@@ -10,7 +10,7 @@ const HEAP: usize = 3 * 8 * GRANULE;
 #[test]
 fn a_reader_keeps_its_block_or_finds_it_gone() {
     loom::model(|| {
-        let mut heap = Heap::new(HEAP).unwrap();
+        let mut heap = Heap::new(HEAP, None).unwrap();
         let block = heap.alloc(GRANULE, End::Low, 1).unwrap();
         heap.memory().write(block).unwrap().fill(7);
         let memory = heap.memory().clone();
@@ -33,7 +33,7 @@ fn a_reader_keeps_its_block_or_finds_it_gone() {
 #[test]
 fn a_move_is_not_seen() {
     loom::model(|| {
-        let mut heap = Heap::new(HEAP).unwrap();
+        let mut heap = Heap::new(HEAP, None).unwrap();
         let gap = heap.alloc(GRANULE, End::Low, 1).unwrap();
         let block = heap.alloc(GRANULE, End::Low, 2).unwrap();
         heap.memory().write(block).unwrap().fill(7);
@@ -55,7 +55,7 @@ fn a_move_is_not_seen() {
 #[test]
 fn what_was_written_is_read_whole() {
     loom::model(|| {
-        let mut heap = Heap::new(HEAP).unwrap();
+        let mut heap = Heap::new(HEAP, None).unwrap();
         let block = heap.alloc(1, End::Low, 1).unwrap();
         let memory = heap.memory().clone();
         let writer = thread::spawn(move || {
@@ -77,7 +77,7 @@ fn what_was_written_is_read_whole() {
 #[test]
 fn a_stale_handle_does_not_disturb_the_next_owner() {
     loom::model(|| {
-        let mut heap = Heap::new(HEAP).unwrap();
+        let mut heap = Heap::new(HEAP, None).unwrap();
         let old = heap.alloc(GRANULE, End::Low, 1).unwrap();
         heap.discard(old);
         let new = heap.alloc(GRANULE, End::Low, 2).unwrap();

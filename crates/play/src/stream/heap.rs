@@ -53,6 +53,26 @@ pub(crate) struct Block {
     generation: u32,
 }
 
+/// Where the memory of a heap comes from, for hosts that give all memory themselves. It is asked once when a player
+/// is made, and given its memory back when the player and all frames that it lent are gone, on whichever thread that
+/// is.
+///
+/// # Safety
+/// What [`Allocator::allocate`] gives is null or memory of the size and alignment of the layout, which nobody else
+/// touches until it is handed to [`Allocator::deallocate`].
+pub unsafe trait Allocator: Send + Sync {
+    /// Memory of any content, or null where there is none.
+    fn allocate(&self, layout: Layout) -> *mut u8;
+    /// Takes memory back.
+    ///
+    /// # Safety
+    /// It is from [`Allocator::allocate`] of the same allocator, with the same layout, and given back once.
+    unsafe fn deallocate(&self, memory: *mut u8, layout: Layout);
+}
+
+/// The allocator of a heap; the global one where none is given.
+type Given = Option<std::sync::Arc<dyn Allocator>>;
+
 /// The words, and a lock for each block. Clones share them.
 #[derive(Clone)]
 pub(crate) struct Memory(Arc<Words>);
@@ -60,6 +80,7 @@ pub(crate) struct Memory(Arc<Words>);
 struct Words {
     base: NonNull<u64>,
     words: usize,
+    allocator: Given,
     slots: Box<[Slot]>,
 }
 
@@ -85,18 +106,26 @@ fn lock_of(generation: u32, state: u32) -> u64 {
 
 impl Words {
     /// None where the system has not so much memory.
-    fn new(words: usize, slots: usize) -> Option<Words> {
+    fn new(words: usize, slots: usize, allocator: Given) -> Option<Words> {
         let words = words.max(GRANULE);
         let layout = Words::layout(words)?;
-        // SAFETY: the layout has a size, as `words` is not 0.
-        let base = NonNull::new(unsafe { alloc_zeroed(layout) }.cast())?;
+        let base = match &allocator {
+            // SAFETY: the layout has a size, as `words` is not 0.
+            None => NonNull::new(unsafe { alloc_zeroed(layout) }.cast())?,
+            Some(own) => {
+                let base = NonNull::new(own.allocate(layout))?;
+                // SAFETY: so many bytes are there, by the trait's contract.
+                unsafe { base.write_bytes(0, layout.size()) };
+                base.cast()
+            }
+        };
         let slot = |_| Slot {
             lock: AtomicU64::new(lock_of(0, CLOSED)),
             start: AtomicU32::new(0),
             words: AtomicU32::new(0),
             probe: Probe::new(),
         };
-        Some(Words { base, words, slots: (0..slots).map(slot).collect() })
+        Some(Words { base, words, allocator, slots: (0..slots).map(slot).collect() })
     }
 
     /// None beyond half the address space.
@@ -158,8 +187,13 @@ impl Slot {
 impl Drop for Words {
     fn drop(&mut self) {
         if let Some(layout) = Words::layout(self.words) {
-            // SAFETY: allocated in `new` with the same layout; guards hold the memory, so none is left.
-            unsafe { dealloc(self.base.as_ptr().cast(), layout) }
+            let base = self.base.as_ptr().cast();
+            match &self.allocator {
+                // SAFETY: allocated in `new` with the same layout; guards hold the memory, so none is left.
+                None => unsafe { dealloc(base, layout) },
+                // SAFETY: as above, and by this allocator.
+                Some(own) => unsafe { own.deallocate(base, layout) },
+            }
         }
     }
 }
@@ -303,16 +337,16 @@ pub(crate) struct Heap {
 impl Heap {
     /// Allocates everything: `bytes`, and about 1 % for the lists. None where there is not so much memory,
     /// and beyond a terabyte.
-    pub fn new(bytes: usize) -> Option<Heap> {
+    pub fn new(bytes: usize, allocator: Given) -> Option<Heap> {
         let granules = (bytes / (8 * GRANULE)).max(1);
         u32::try_from(granules + 1).ok()?;
         // Enough for blocks of 4 KiB on average; with smaller ones eviction begins before the memory is full.
         let slots = (bytes / 4096).clamp(64, 1 << 16);
-        Heap::with_slots(granules, slots)
+        Heap::with_slots(granules, slots, allocator)
     }
 
-    pub(crate) fn with_slots(granules: usize, slots: usize) -> Option<Heap> {
-        let memory = Memory(Arc::new(Words::new(granules * GRANULE, slots)?));
+    pub(crate) fn with_slots(granules: usize, slots: usize, allocator: Given) -> Option<Heap> {
+        let memory = Memory(Arc::new(Words::new(granules * GRANULE, slots, allocator)?));
         let entry = |i: usize| Entry {
             start: 0,
             granules: 0,

@@ -28,7 +28,7 @@ fn classes_are_in_the_order_of_sizes() {
 
 #[test]
 fn a_block_is_held_spared_evicted_and_then_refused() {
-    let mut heap = Heap::with_slots(8, 8).unwrap();
+    let mut heap = Heap::with_slots(8, 8, None).unwrap();
     let a = heap.alloc(4 * GRANULE, End::Low, 7).unwrap();
     let b = heap.alloc(1, End::High, 8).unwrap();
     assert!(heap.alloc(4 * GRANULE, End::Low, 9).is_none());
@@ -58,7 +58,7 @@ fn a_block_is_held_spared_evicted_and_then_refused() {
 
 #[test]
 fn what_is_discarded_while_read_goes_when_the_reader_does() {
-    let mut heap = Heap::with_slots(8, 8).unwrap();
+    let mut heap = Heap::with_slots(8, 8, None).unwrap();
     let a = heap.alloc(1, End::Low, 0).unwrap();
     let lent = heap.memory().read(a).unwrap();
     heap.discard(a);
@@ -74,7 +74,7 @@ fn what_is_discarded_while_read_goes_when_the_reader_does() {
 
 #[test]
 fn sliding_closes_gaps_between_held_blocks_but_not_across_a_reader() {
-    let mut heap = Heap::with_slots(12, 32).unwrap();
+    let mut heap = Heap::with_slots(12, 32, None).unwrap();
     let blocks: Vec<Block> = (0..12).map(|i| heap.alloc(GRANULE, End::Low, i).unwrap()).collect();
     for (i, &block) in blocks.iter().enumerate() {
         heap.memory().write(block).unwrap().fill(i as u64);
@@ -104,7 +104,7 @@ fn sliding_closes_gaps_between_held_blocks_but_not_across_a_reader() {
 fn random_use_never_mixes_contents() {
     for seed in 0..20 {
         let mut random = Random(seed);
-        let mut heap = Heap::with_slots(200, if seed % 2 == 0 { 32 } else { 256 }).unwrap();
+        let mut heap = Heap::with_slots(200, if seed % 2 == 0 { 32 } else { 256 }, None).unwrap();
         let mut blocks: HashMap<u64, (Block, usize, bool)> = HashMap::new();
         let mut readers: Vec<(u64, ReadGuard)> = Vec::new();
         let mut failures = 0;

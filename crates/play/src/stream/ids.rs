@@ -7,3 +7,38 @@ pub struct FileId(pub(crate) u32, pub(crate) u32);
 /// Names an instance of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct InstanceId(pub(crate) u32, pub(crate) u32);
+
+/// A pair of numbers as one, for those who keep names as plain numbers: across a C interface, in a script. 0 names
+/// nothing.
+macro_rules! bits {
+    ($($Id:ident)*) => {$(
+        impl $Id {
+            /// The name as one number, never 0.
+            pub const fn to_bits(self) -> u64 {
+                (self.1 as u64) << 32 | self.0 as u64
+            }
+            /// The name that [`Self::to_bits`] gave. Any other number is a name of nothing.
+            pub const fn from_bits(bits: u64) -> $Id {
+                $Id(bits as u32, (bits >> 32) as u32)
+            }
+        }
+    )*};
+}
+
+bits!(FileId InstanceId);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_come_back_from_bits() {
+        for (place, generation) in [(0, 1), (7, u32::MAX), (u32::MAX, 1)] {
+            let file = FileId(place, generation);
+            assert_ne!(file.to_bits(), 0);
+            assert_eq!(FileId::from_bits(file.to_bits()), file);
+            let instance = InstanceId(place, generation);
+            assert_eq!(InstanceId::from_bits(instance.to_bits()), instance);
+        }
+    }
+}

@@ -35,6 +35,17 @@ pub trait Source: Send + Sync {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Token(pub(crate) u64);
 
+impl Token {
+    /// The name as a plain number.
+    pub const fn to_bits(self) -> u64 {
+        self.0
+    }
+    /// The name that [`Token::to_bits`] gave.
+    pub const fn from_bits(bits: u64) -> Token {
+        Token(bits)
+    }
+}
+
 /// Bytes wanted from a place, and the memory for them. Dropping it completes it as interrupted.
 pub struct Read {
     token: Token,

@@ -13,7 +13,7 @@ use crate::stream::trace::span;
 use meshreel_format::{FileSource, ReadAt, Reader};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// An opened file and the source of its bytes, or why it could not be opened.
@@ -57,10 +57,19 @@ pub(crate) fn open_here(loads: &Crew<Load>, again: &Again) {
     again.lock().unwrap_or_else(PoisonError::into_inner).append(&mut waiting);
 }
 
+/// Gives up the files that wait: nobody asks again.
+pub(crate) fn forget(again: &Again) {
+    let waiting = std::mem::take(&mut *again.lock().unwrap_or_else(PoisonError::into_inner));
+    drop(waiting);
+}
+
 impl Load {
     /// For the crew.
     pub fn run(mut self) {
         span!("open", file = %self.path.display());
+        if self.closing.load(Ordering::Relaxed) {
+            return;
+        }
         // A source of the caller's may panic.
         let opened = catch_unwind(AssertUnwindSafe(|| self.open())).unwrap_or_else(|_| {
             Err(Error::Io {

@@ -3,6 +3,7 @@
 use crate::Error;
 use crate::reel::limits::Limits;
 use crate::stream::crew::MOST_THREADS;
+use crate::stream::heap::Allocator;
 use crate::stream::work::Pool;
 use std::sync::Arc;
 
@@ -14,6 +15,8 @@ const BYTES_EACH: u64 = 256;
 pub struct Options {
     /// Bytes of the heap: everything of size that is read and decoded lives here. Default 128 MiB.
     pub heap: usize,
+    /// Where the memory of the heap comes from; the program's global allocator where there is none.
+    pub allocator: Option<Arc<dyn Allocator>>,
     /// Files whose frames, decoded, take no more than this are decoded once and kept. Default 16 MiB; 0 for
     /// none.
     pub resident: u64,
@@ -90,6 +93,7 @@ impl Default for Options {
         let threads = |n| if cfg!(target_family = "wasm") { 0 } else { n };
         Options {
             heap: 128 << 20,
+            allocator: None,
             resident: 16 << 20,
             read_size: 1 << 20,
             threads: threads((cores - 1).max(1)),

@@ -1,0 +1,202 @@
+//! What a player says of its files and instances, and its counters: plain structures that the caller gives.
+
+use crate::player::{mr_player, player_of};
+use crate::prefixed::{self, Prefixed};
+use crate::status::{guard, mr_status, status_of};
+use meshreel::{Error, Event, FileId, StreamCounters};
+use std::ffi::c_char;
+
+/// What happened to a file or an instance.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum mr_event_kind {
+    /// Nothing more happened.
+    None = 0,
+    /// The file is open and can be played.
+    Opened = 1,
+    /// The file is open and has no frames, only clips.
+    NoFrames = 2,
+    /// The file could not be opened; `status` says of which class that is.
+    OpenFailed = 3,
+    /// Reads fail. Its instances keep what they show; it is tried again.
+    ReadFailed = 4,
+    /// Bytes of it are wrong. Frames that need them are not shown, others are.
+    Damaged = 5,
+    /// All that failed has been read.
+    Recovered = 6,
+    /// The heap has no room for the instance.
+    Refused = 7,
+    /// There is room for an instance that was refused.
+    Admitted = 8,
+}
+
+/// Something that happened; each is told once.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct mr_event {
+    /// Bytes of this structure.
+    pub size: usize,
+    /// The file, or 0.
+    pub file: u64,
+    /// The instance, or 0.
+    pub instance: u64,
+    /// Bytes of the heap that a refused instance needs.
+    pub needed: u64,
+    /// Bytes of the heap that were left for it.
+    pub left: u64,
+    /// An `mr_event_kind`.
+    pub kind: u32,
+    /// The class of the error, an `mr_status`, or `MR_STATUS_OK`.
+    pub status: u32,
+    /// What is wrong, in UTF-8, with a zero at its end; cut where it is longer.
+    pub text: [c_char; 256],
+}
+
+// SAFETY: `repr(C)`, a size first, numbers only.
+unsafe impl Prefixed for mr_event {}
+
+impl mr_event {
+    fn of(kind: mr_event_kind, file: Option<FileId>) -> mr_event {
+        mr_event {
+            size: 0,
+            file: file.map_or(0, FileId::to_bits),
+            instance: 0,
+            needed: 0,
+            left: 0,
+            kind: kind as u32,
+            status: mr_status::Ok as u32,
+            text: [0; 256],
+        }
+    }
+
+    fn with(mut self, status: mr_status, text: &str) -> mr_event {
+        self.status = status as u32;
+        let mut end = text.len().min(self.text.len() - 1);
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        for (out, byte) in self.text.iter_mut().zip(&text.as_bytes()[..end]) {
+            *out = *byte as c_char;
+        }
+        self
+    }
+}
+
+fn told(event: Option<Event>) -> mr_event {
+    use mr_event_kind as kind;
+    let failed =
+        |kind, file, error: &Error| mr_event::of(kind, Some(file)).with(status_of(error), &error.to_string());
+    match event {
+        None => mr_event::of(kind::None, None),
+        Some(Event::Opened(file)) => mr_event::of(kind::Opened, Some(file)),
+        Some(Event::NoFrames(file)) => mr_event::of(kind::NoFrames, Some(file)),
+        Some(Event::OpenFailed(file, error)) => failed(kind::OpenFailed, file, &error),
+        Some(Event::ReadFailed(file, error)) => {
+            mr_event::of(kind::ReadFailed, Some(file)).with(mr_status::Io, &error.to_string())
+        }
+        Some(Event::Damaged(file, error)) => failed(kind::Damaged, file, &error),
+        Some(Event::Recovered(file)) => mr_event::of(kind::Recovered, Some(file)),
+        Some(Event::Refused { instance, needed, left }) => {
+            let event = mr_event::of(kind::Refused, None);
+            mr_event { instance: instance.to_bits(), needed, left, ..event }
+                .with(mr_status::Limit, "the heap has no room for this instance")
+        }
+        Some(Event::Admitted(instance)) => {
+            mr_event { instance: instance.to_bits(), ..mr_event::of(kind::Admitted, None) }
+        }
+        // Of a later runtime than this interface.
+        Some(_) => mr_event::of(kind::None, None),
+    }
+}
+
+/// The next event that was not given yet; `MR_EVENT_KIND_NONE` where there is none.
+///
+/// # Safety
+/// `player` is a player; `out` has the size that it says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mr_player_event(player: *mut mr_player, out: *mut mr_event) -> mr_status {
+    guard(|| {
+        // Written once before, so that no event is lost where it cannot be.
+        // SAFETY: the caller's promise.
+        unsafe { prefixed::write(out, told(None), "the event") }?;
+        // SAFETY: as above.
+        let event = told(unsafe { player_of(player) }?.player.next_event());
+        // SAFETY: as above.
+        unsafe { prefixed::write(out, event, "the event") }
+    })
+}
+
+/// A player as a whole.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct mr_statistics {
+    /// Bytes of this structure.
+    pub size: usize,
+    /// Ticks so far.
+    pub ticks: u64,
+    /// Bytes of the heap.
+    pub heap_bytes: u64,
+    /// Bytes of it that are not free.
+    pub heap_used: u64,
+    /// Bytes of it that are wanted or in use.
+    pub heap_held: u64,
+    /// Most bytes of it that were not free at once.
+    pub heap_peak: u64,
+    /// Seconds that threads have spent decoding, together.
+    pub decode_seconds: f64,
+    /// Instances that there are.
+    pub instances: u32,
+    /// Instances for which the heap has no room.
+    pub refused: u32,
+    /// Reads and units in flight.
+    pub in_flight: u32,
+    /// Open files.
+    pub streams: u32,
+    /// Ticks of instances without the frame that should have been shown, of all open files.
+    pub missed: u64,
+    /// Bytes asked of the disk, for all open files.
+    pub bytes_read: u64,
+    /// Frames decoded, of all open files.
+    pub frames_decoded: u64,
+    /// Reads that failed, of all open files.
+    pub read_errors: u64,
+    /// Units with wrong bytes, of all open files.
+    pub damaged: u64,
+}
+
+// SAFETY: `repr(C)`, a size first, numbers only.
+unsafe impl Prefixed for mr_statistics {}
+
+/// Counters of a player, for an overlay.
+///
+/// # Safety
+/// `player` is a player; `out` has the size that it says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mr_player_statistics(player: *mut mr_player, out: *mut mr_statistics) -> mr_status {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let mr_player { player, statistics } = unsafe { player_of(player) }?;
+        player.statistics(statistics);
+        let sum = |of: fn(&StreamCounters) -> u64| statistics.streams.iter().map(|s| of(&s.counters)).sum();
+        let info = mr_statistics {
+            size: 0,
+            ticks: statistics.ticks,
+            heap_bytes: statistics.heap_bytes,
+            heap_used: statistics.heap_used,
+            heap_held: statistics.heap_held,
+            heap_peak: statistics.heap.peak_bytes,
+            decode_seconds: statistics.decode_seconds,
+            instances: statistics.instances as u32,
+            refused: statistics.refused as u32,
+            in_flight: statistics.in_flight,
+            streams: statistics.streams.len() as u32,
+            missed: sum(|c| c.missed),
+            bytes_read: sum(|c| c.bytes_read),
+            frames_decoded: sum(|c| c.frames_decoded),
+            read_errors: sum(|c| c.read_errors),
+            damaged: sum(|c| c.damaged),
+        };
+        // SAFETY: as above.
+        unsafe { prefixed::write(out, info, "the statistics") }
+    })
+}

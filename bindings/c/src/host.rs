@@ -1,0 +1,149 @@
+//! What a host gives a player: threads for its jobs, and the memory of its heap.
+
+use crate::pointers::shared;
+use crate::prefixed::{self, Prefixed};
+use crate::source::mr_job;
+use meshreel::{Allocator, Error, Job, Pool};
+use std::alloc::Layout;
+use std::ffi::c_void;
+
+/// The caller's threads, which decode instead of the player's.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct mr_jobs {
+    /// Bytes of this structure.
+    pub size: usize,
+    /// The first argument of the functions.
+    pub user: *mut c_void,
+    /// Runs `mr_job_run(job)` soon, on any thread. Called from the tick and from running jobs; must neither wait nor
+    /// throw. Each job must be run or dropped once.
+    pub start: Option<unsafe extern "C" fn(user: *mut c_void, job: *mut mr_job)>,
+    /// Called once, when `start` is not going to be called any more; may be null. Jobs may still be there.
+    pub release: Option<unsafe extern "C" fn(user: *mut c_void)>,
+    /// Most jobs that run at the same time, 1 to 1024.
+    pub threads: u32,
+}
+
+// SAFETY: `repr(C)`, a size first; null pointers and null functions are values, as are all that a caller of C sets.
+unsafe impl Prefixed for mr_jobs {}
+
+pub(crate) struct Jobs(mr_jobs);
+
+// SAFETY: the caller promises that its functions can be called from any thread, several at once.
+unsafe impl Send for Jobs {}
+// SAFETY: as above.
+unsafe impl Sync for Jobs {}
+
+impl Jobs {
+    /// # Safety
+    /// Null, or jobs that keep what they promise until they are released.
+    pub unsafe fn read(jobs: *const mr_jobs) -> Result<Jobs, Error> {
+        let none = mr_jobs {
+            size: size_of::<mr_jobs>(),
+            user: std::ptr::null_mut(),
+            start: None,
+            release: None,
+            threads: 1,
+        };
+        // SAFETY: the caller's promise.
+        let jobs = Jobs(unsafe { prefixed::read(jobs, none, "the jobs") }?);
+        match jobs.0.start {
+            Some(_) => Ok(jobs),
+            None => Err(Error::misuse("the jobs have no function `start`")),
+        }
+    }
+}
+
+impl Drop for Jobs {
+    fn drop(&mut self) {
+        if let Some(release) = self.0.release {
+            // SAFETY: the caller's own function and argument; once, as this is dropped once.
+            unsafe { release(self.0.user) }
+        }
+    }
+}
+
+impl Pool for Jobs {
+    fn start(&self, job: Job) {
+        if let Some(start) = self.0.start {
+            let job = Box::into_raw(Box::new(mr_job(job)));
+            // SAFETY: the caller's own function and argument; the job is the caller's from now on.
+            unsafe { start(self.0.user, job) }
+        }
+    }
+
+    fn threads(&self) -> usize {
+        self.0.threads as usize
+    }
+}
+
+/// Where the heap of a player comes from. It is asked for once, when the player is made, and given back when the
+/// player and all frames that it lent are gone, on whichever thread that is.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct mr_allocator {
+    /// Bytes of this structure.
+    pub size: usize,
+    /// The first argument of the functions.
+    pub user: *mut c_void,
+    /// So many bytes at a multiple of `alignment`, a power of two, of any content; null where there are none.
+    pub allocate:
+        Option<unsafe extern "C" fn(user: *mut c_void, bytes: usize, alignment: usize) -> *mut c_void>,
+    /// Takes them back.
+    pub release: Option<unsafe extern "C" fn(user: *mut c_void, memory: *mut c_void, bytes: usize)>,
+}
+
+// SAFETY: as of `mr_jobs`.
+unsafe impl Prefixed for mr_allocator {}
+
+pub(crate) struct HostMemory(mr_allocator);
+
+// SAFETY: the caller promises that its functions can be called from any thread.
+unsafe impl Send for HostMemory {}
+// SAFETY: as above.
+unsafe impl Sync for HostMemory {}
+
+impl HostMemory {
+    /// # Safety
+    /// Null, or an allocator that keeps what it promises.
+    pub unsafe fn read(allocator: *const mr_allocator) -> Result<HostMemory, Error> {
+        // SAFETY: the caller's promise.
+        unsafe { shared(allocator.cast::<usize>(), "the allocator") }?;
+        let none = mr_allocator {
+            size: size_of::<mr_allocator>(),
+            user: std::ptr::null_mut(),
+            allocate: None,
+            release: None,
+        };
+        // SAFETY: as above.
+        let allocator = unsafe { prefixed::read(allocator, none, "the allocator") }?;
+        match (allocator.allocate, allocator.release) {
+            (Some(_), Some(_)) => Ok(HostMemory(allocator)),
+            _ => Err(Error::misuse("the allocator lacks `allocate` or `release`")),
+        }
+    }
+}
+
+// SAFETY: what the caller's function gives is refused where it is not aligned; its size is the caller's promise.
+unsafe impl Allocator for HostMemory {
+    fn allocate(&self, layout: Layout) -> *mut u8 {
+        let Some(allocate) = self.0.allocate else {
+            return std::ptr::null_mut();
+        };
+        // SAFETY: the caller's own function and argument.
+        let memory: *mut u8 = unsafe { allocate(self.0.user, layout.size(), layout.align()) }.cast();
+        if memory.is_null() || memory.addr().is_multiple_of(layout.align()) {
+            return memory;
+        }
+        // SAFETY: it was just given, and is not used.
+        unsafe { self.deallocate(memory, layout) };
+        std::ptr::null_mut()
+    }
+
+    unsafe fn deallocate(&self, memory: *mut u8, layout: Layout) {
+        if let Some(release) = self.0.release {
+            // SAFETY: the caller's own function and argument; the memory is its own.
+            unsafe { release(self.0.user, memory.cast(), layout.size()) }
+        }
+    }
+}

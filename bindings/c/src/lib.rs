@@ -1,0 +1,27 @@
+//! The C interface of meshreel: files, frames, a player, clips, and what a graphics card has to do, behind opaque
+//! handles. `include/meshreel.h` is made of this crate, its documentation included, and says what holds for all of
+//! it; `docs/ENGINES.md` has worked listings.
+//!
+//! No panic crosses the border: every function catches it, and gives [`status::mr_status::Panic`].
+#![allow(unsafe_code)] // It is made of the caller's pointers.
+#![allow(non_camel_case_types)] // Names of C.
+
+pub mod clip;
+pub mod command;
+pub mod decoder;
+pub mod events;
+pub mod frame;
+pub mod gpu;
+pub mod host;
+pub mod lod;
+pub mod part_attributes;
+pub mod player;
+pub mod pointers;
+pub mod pose;
+pub mod prefixed;
+pub mod reel;
+pub mod rig;
+pub mod source;
+pub mod status;
+pub mod types;
+pub mod vertex;

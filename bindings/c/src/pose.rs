@@ -1,0 +1,132 @@
+//! Arithmetic on poses: blending, poses on top of others, object space. Nothing is allocated, no object is needed.
+
+use crate::pointers::{apart, buffer, list};
+use crate::status::{guard, mr_status};
+use crate::types::{MR_NONE, mr_transform, transforms, transforms_mut};
+use meshreel::Error;
+use meshreel::clip::{self, Additive};
+
+/// How an additive pose lies on a base.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum mr_additive {
+    /// In the base's space: base · additive.
+    Relative = 0,
+    /// Rotations multiplied, translations added, scales multiplied.
+    Additive0 = 1,
+    /// Rotations multiplied, translations added, scales multiplied by 1 + the additive one's.
+    Additive1 = 2,
+}
+
+fn additive_of(kind: u32) -> Result<Additive, Error> {
+    [Additive::Relative, Additive::Additive0, Additive::Additive1]
+        .get(kind as usize)
+        .copied()
+        .ok_or_else(|| Error::misuse(format!("additive {kind} does not exist: it must be an mr_additive")))
+}
+
+/// From `a` to `b` by `part` of the way, joint by joint: rotations the short way round. `out` is neither of them.
+///
+/// # Safety
+/// `a` and `b` have `joints` transforms, `out` has room for as many.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mr_pose_blend(
+    a: *const mr_transform,
+    b: *const mr_transform,
+    part: f32,
+    out: *mut mr_transform,
+    joints: usize,
+) -> mr_status {
+    guard(|| {
+        apart((a, joints), (out, joints))?;
+        apart((b, joints), (out, joints))?;
+        // SAFETY: the caller's promise.
+        let (a, b) = unsafe { (list(a, joints, "the first pose")?, list(b, joints, "the second pose")?) };
+        // SAFETY: as above, and neither of them.
+        let out = unsafe { buffer(out, joints, "the pose to write") }?;
+        clip::blend(transforms(a), transforms(b), part, transforms_mut(out));
+        Ok(())
+    })
+}
+
+/// `base` with `weight` of `additive` on top, joint by joint; `kind` is an `mr_additive`. `out` is neither of them.
+///
+/// # Safety
+/// `base` and `additive` have `joints` transforms, `out` has room for as many.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mr_pose_add(
+    kind: u32,
+    base: *const mr_transform,
+    additive: *const mr_transform,
+    weight: f32,
+    out: *mut mr_transform,
+    joints: usize,
+) -> mr_status {
+    guard(|| {
+        let kind = additive_of(kind)?;
+        apart((base, joints), (out, joints))?;
+        apart((additive, joints), (out, joints))?;
+        // SAFETY: the caller's promise.
+        let base = unsafe { list(base, joints, "the base") }?;
+        // SAFETY: as above.
+        let additive = unsafe { list(additive, joints, "the additive pose") }?;
+        // SAFETY: as above, and neither of them.
+        let out = unsafe { buffer(out, joints, "the pose to write") }?;
+        kind.apply(transforms(base), transforms(additive), weight, transforms_mut(out));
+        Ok(())
+    })
+}
+
+/// What must be added to `base` so that it becomes `pose`, joint by joint. `out` is neither of them.
+///
+/// # Safety
+/// `base` and `pose` have `joints` transforms, `out` has room for as many.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mr_pose_difference(
+    kind: u32,
+    base: *const mr_transform,
+    pose: *const mr_transform,
+    out: *mut mr_transform,
+    joints: usize,
+) -> mr_status {
+    guard(|| {
+        let kind = additive_of(kind)?;
+        apart((base, joints), (out, joints))?;
+        apart((pose, joints), (out, joints))?;
+        // SAFETY: the caller's promise.
+        let (base, pose) = unsafe { (list(base, joints, "the base")?, list(pose, joints, "the pose")?) };
+        // SAFETY: as above, and neither of them.
+        let out = unsafe { buffer(out, joints, "the pose to write") }?;
+        kind.difference(transforms(base), transforms(pose), transforms_mut(out));
+        Ok(())
+    })
+}
+
+/// Object-space matrices of all joints from their local transforms: twelve numbers each, three rows of four. `parents`
+/// as of `mr_clips_parents`.
+///
+/// # Safety
+/// `parents` has `joints` numbers, `local` as many transforms, `out` room for twelve numbers for each.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mr_pose_object_space(
+    parents: *const u32,
+    local: *const mr_transform,
+    out: *mut f32,
+    joints: usize,
+) -> mr_status {
+    guard(|| {
+        let out = out.cast::<[[f32; 4]; 3]>();
+        apart((parents, joints), (out, joints))?;
+        apart((local, joints), (out, joints))?;
+        // SAFETY: the caller's promise.
+        let (parents, local) =
+            unsafe { (list(parents, joints, "the parents")?, list(local, joints, "the pose")?) };
+        if parents.iter().zip(0..).any(|(parent, joint)| *parent != MR_NONE && *parent >= joint) {
+            return Err(Error::misuse("parents must stand before their children"));
+        }
+        // SAFETY: as above, and neither of them.
+        let out = unsafe { buffer(out, joints, "the matrices") }?;
+        clip::object_space(parents, transforms(local), out);
+        Ok(())
+    })
+}

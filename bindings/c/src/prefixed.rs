@@ -1,0 +1,154 @@
+//! Structures that begin with their own size, so that they can grow: a program that was compiled with a shorter one
+//! gets along with a later library, and the other way round where what is new is left 0.
+
+use crate::pointers::{list, put};
+use meshreel::Error;
+
+/// No structure is as large.
+const MOST: usize = 1 << 12;
+
+/// A structure whose first member is its size in bytes.
+///
+/// # Safety
+/// `repr(C)`, the first member is a `usize`, and any bytes are a value of it.
+pub(crate) unsafe trait Prefixed: Copy {}
+
+/// The size that stands in it.
+///
+/// # Safety
+/// Null, or a pointer to a structure that begins with its size.
+unsafe fn size_in<T: Prefixed>(pointer: *const T, what: &str) -> Result<usize, Error> {
+    // SAFETY: the caller's promise.
+    let [size] = unsafe { list(pointer.cast::<usize>(), 1, what) }? else { return Ok(0) };
+    match *size {
+        size if size > size_of::<usize>() && size <= MOST => Ok(size),
+        size => Err(Error::misuse(format!(
+            "{what} says that it has {size} bytes: set its member `size` to its sizeof"
+        ))),
+    }
+}
+
+/// What the caller says, over what stands where nothing is said: in a shorter structure, and without one.
+///
+/// # Safety
+/// Null, or a pointer to a structure that begins with its size, and is as long.
+pub(crate) unsafe fn read<T: Prefixed>(pointer: *const T, default: T, what: &str) -> Result<T, Error> {
+    if pointer.is_null() {
+        return Ok(default);
+    }
+    // SAFETY: the caller's promise.
+    let size = unsafe { size_in(pointer, what) }?;
+    if size > size_of::<T>() {
+        // SAFETY: as above.
+        let bytes = unsafe { list(pointer.cast::<u8>(), size, what) }?;
+        if bytes[size_of::<T>()..].iter().any(|byte| *byte != 0) {
+            let what = format!("{what} asks for more than this library knows: install that of the header");
+            return Err(Error::Unsupported { path: "meshreel".into(), what });
+        }
+    }
+    let mut value = default;
+    let bytes = size.min(size_of::<T>());
+    // SAFETY: both have so many bytes, any bytes are a value, and they are not the same memory.
+    unsafe { pointer.cast::<u8>().copy_to_nonoverlapping((&raw mut value).cast(), bytes) };
+    Ok(value)
+}
+
+/// Writes as much as there is room for; the size stays.
+///
+/// # Safety
+/// Null, or a pointer to a structure that begins with its size, and has room for so many bytes.
+pub(crate) unsafe fn write<T: Prefixed>(pointer: *mut T, value: T, what: &str) -> Result<(), Error> {
+    // SAFETY: the caller's promise.
+    let size = unsafe { size_in(pointer, what) }?;
+    let bytes = size.min(size_of::<T>());
+    let out = pointer.cast::<u8>();
+    // SAFETY: as above; the rest is zeroed, so that nothing of it is by chance.
+    unsafe {
+        (&raw const value).cast::<u8>().copy_to_nonoverlapping(out, bytes);
+        out.add(bytes).write_bytes(0, size - bytes);
+        put(out.cast::<usize>(), size, what)
+    }
+}
+
+/// Writes the value from which a caller starts, and the size of the caller's structure.
+///
+/// # Safety
+/// Null, or room for `size` bytes.
+pub(crate) unsafe fn init<T: Prefixed>(
+    pointer: *mut T,
+    size: usize,
+    value: T,
+    what: &str,
+) -> Result<(), Error> {
+    if size <= size_of::<usize>() || size > MOST {
+        return Err(Error::misuse(format!("{what} of {size} bytes: the size must be its sizeof")));
+    }
+    // SAFETY: the caller's promise.
+    unsafe {
+        put(pointer.cast::<usize>(), size, what)?;
+        write(pointer, value, what)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[repr(C)]
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    struct Short {
+        size: usize,
+        a: u64,
+    }
+
+    #[repr(C)]
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    struct Long {
+        size: usize,
+        a: u64,
+        b: u64,
+    }
+
+    // SAFETY: `repr(C)`, a size first, numbers only.
+    unsafe impl Prefixed for Short {}
+    // SAFETY: as above.
+    unsafe impl Prefixed for Long {}
+
+    const fn long(size: usize, a: u64, b: u64) -> Long {
+        Long { size, a, b }
+    }
+
+    #[test]
+    fn shorter_and_longer_structures_are_understood() {
+        let default = long(24, 1, 2);
+        let short = Short { size: 16, a: 7 };
+        // SAFETY: each pointer is to as many bytes as it says.
+        unsafe {
+            assert_eq!(read((&raw const short).cast(), default, "it").unwrap(), long(16, 7, 2));
+            assert_eq!(read(std::ptr::null(), default, "it").unwrap(), default);
+            let old = Short { size: 16, a: 0 };
+            assert_eq!(
+                read((&raw const default).cast(), old, "it").map(|s| s.a).ok(),
+                None,
+                "b is asked for"
+            );
+            let plain = long(24, 5, 0);
+            assert_eq!(read((&raw const plain).cast(), old, "it").unwrap().a, 5);
+            let mut out = long(24, 0, 9);
+            write((&raw mut out).cast(), Short { size: 16, a: 3 }, "it").unwrap();
+            assert_eq!(out, long(24, 3, 0));
+            let mut out = [16usize, 0, 77];
+            write(out.as_mut_ptr().cast(), default, "it").unwrap();
+            assert_eq!(out, [16, 1, 77], "nothing beyond the size");
+            for size in [0, 8, 1 << 20] {
+                assert!(matches!(read(&raw const short.with(size), short, "it"), Err(Error::Misuse { .. })));
+            }
+        }
+    }
+
+    impl Short {
+        fn with(self, size: usize) -> Short {
+            Short { size, ..self }
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! Meshes with the rig that they had in the source: any pose of the skeleton moves them.
+
+use crate::clip::{clips_of, mr_clips};
+use crate::pointers::{apart, buffer, check_number, fill, list};
+use crate::prefixed::{self, Prefixed};
+use crate::status::{guard, mr_status};
+use meshreel::{Error, MeshRig};
+
+/// A rig.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct mr_rig_info {
+    /// Bytes of this structure.
+    pub size: usize,
+    /// Promised: the largest distance of any vertex from where the source's rig puts it.
+    pub tolerance: f64,
+    /// The largest such distance that was measured.
+    pub error: f64,
+    /// Number of the mesh in the file.
+    pub mesh: u32,
+    /// Number of the skeleton: all its clips move the mesh.
+    pub skeleton: u32,
+    /// Joints that the mesh hangs on.
+    pub joints: u32,
+    /// Vertices: those of the mesh.
+    pub vertices: u32,
+}
+
+// SAFETY: `repr(C)`, a size first, numbers only.
+unsafe impl Prefixed for mr_rig_info {}
+
+/// # Safety
+/// As of [`clips_of`].
+unsafe fn rig_of<'a>(clips: *const mr_clips, rig: u32) -> Result<&'a MeshRig, Error> {
+    // SAFETY: the caller's promise.
+    let rigs = &unsafe { clips_of(clips) }?.rigs;
+    check_number(rig as usize, rigs.len(), "rig")?;
+    Ok(&rigs[rig as usize])
+}
+
+/// A rig of a file.
+///
+/// # Safety
+/// `clips` is from `mr_clips_new`; `out` has the size that it says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mr_clips_rig(clips: *const mr_clips, rig: u32, out: *mut mr_rig_info) -> mr_status {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let rig = unsafe { rig_of(clips, rig) }?;
+        let info = mr_rig_info {
+            size: 0,
+            tolerance: rig.tolerance(),
+            error: rig.error(),
+            mesh: rig.mesh() as u32,
+            skeleton: rig.skeleton() as u32,
+            joints: rig.joints().len() as u32,
+            vertices: rig.vertices() as u32,
+        };
+        // SAFETY: as above.
+        unsafe { prefixed::write(out, info, "the information") }
+    })
+}
+
+/// The skeleton's joints that a rig has, by their numbers there.
+///
+/// # Safety
+/// `clips` is from `mr_clips_new`; `out` is null or has room for `capacity` numbers; `count` is null or a place.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mr_rig_joints(
+    clips: *const mr_clips,
+    rig: u32,
+    out: *mut u32,
+    capacity: usize,
+    count: *mut usize,
+) -> mr_status {
+    // SAFETY: the caller's promise.
+    guard(|| unsafe { fill(rig_of(clips, rig)?.joints(), out, capacity, count) })
+}
+
+/// A joint that moves a vertex.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct mr_influence {
+    /// The vertex.
+    pub vertex: u32,
+    /// The joint, by its number in the rig.
+    pub joint: u32,
+    /// Its weight; those of a vertex add up to 1.
+    pub weight: f32,
+}
+
+/// Which joints move which vertices, in the order of the vertices.
+///
+/// # Safety
+/// As of `mr_rig_joints`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mr_rig_influences(
+    clips: *const mr_clips,
+    rig: u32,
+    out: *mut mr_influence,
+    capacity: usize,
+    count: *mut usize,
+) -> mr_status {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let rig = unsafe { rig_of(clips, rig) }?;
+        let of = |vertex: usize| {
+            let influence =
+                move |(joint, weight)| mr_influence { vertex: vertex as u32, joint: joint as u32, weight };
+            rig.influences(vertex).map(influence)
+        };
+        let all: Vec<mr_influence> = (0..rig.vertices()).flat_map(of).collect();
+        // SAFETY: as above.
+        unsafe { fill(&all, out, capacity, count) }
+    })
+}
+
+/// What takes the bind pose to a pose: of each joint of the rig a matrix of twelve numbers, three rows of four.
+/// `object` has those of all joints of the skeleton (`mr_pose_object_space`).
+///
+/// # Safety
+/// `clips` is from `mr_clips_new`; `object` has twelve numbers for each of `object_joints`, `out` room for as many for
+/// each of `joints`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mr_rig_matrices(
+    clips: *const mr_clips,
+    rig: u32,
+    object: *const f32,
+    object_joints: usize,
+    out: *mut f32,
+    joints: usize,
+) -> mr_status {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let rig = unsafe { rig_of(clips, rig) }?;
+        let (object, out) = (object.cast::<[[f32; 4]; 3]>(), out.cast::<[[f32; 4]; 3]>());
+        same(joints, rig.joints().len(), "joints")?;
+        apart((object, object_joints), (out, joints))?;
+        // SAFETY: as above.
+        let object = unsafe { list(object, object_joints, "the matrices of the skeleton") }?;
+        // SAFETY: as above, and not the same memory.
+        let out = unsafe { buffer(out, joints, "the matrices") }?;
+        rig.matrices(object, out);
+        Ok(())
+    })
+}
+
+/// Positions of all vertices as these matrices move them: three numbers each.
+///
+/// # Safety
+/// `clips` is from `mr_clips_new`; `matrices` has twelve numbers for each of `joints`, `out` room for three for each of
+/// `vertices`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mr_rig_positions(
+    clips: *const mr_clips,
+    rig: u32,
+    matrices: *const f32,
+    joints: usize,
+    out: *mut f32,
+    vertices: usize,
+) -> mr_status {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let rig = unsafe { rig_of(clips, rig) }?;
+        let (matrices, out) = (matrices.cast::<[[f32; 4]; 3]>(), out.cast::<[f32; 3]>());
+        same(joints, rig.joints().len(), "joints")?;
+        same(vertices, rig.vertices(), "vertices")?;
+        apart((matrices, joints), (out, vertices))?;
+        // SAFETY: as above.
+        let matrices = unsafe { list(matrices, joints, "the matrices") }?;
+        // SAFETY: as above, and not the same memory.
+        let out = unsafe { buffer(out, vertices, "the buffer for positions") }?;
+        rig.positions(matrices, out);
+        Ok(())
+    })
+}
+
+/// Refuses buffers that are not as long as what there is.
+fn same(given: usize, there: usize, what: &str) -> Result<(), Error> {
+    match given == there {
+        true => Ok(()),
+        false => Err(Error::misuse(format!("the rig has {there} {what}, not {given}"))),
+    }
+}

@@ -1,0 +1,207 @@
+//! Vertices in the caller's layout: which value in which numbers where.
+
+use crate::pointers::{list, shared};
+use meshreel::record::Semantic;
+use meshreel::{Attribute, Error, Format, VertexChannel};
+
+/// A value of a vertex. In which formats each can be written, `mr_format` says.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum mr_channel {
+    /// In object space.
+    Position = 0,
+    /// Of length 1.
+    Normal = 1,
+    /// xyz of length 1, w the sign of the bitangent cross(normal, tangent) · w.
+    Tangent = 2,
+    /// A quaternion that turns x to the tangent and z to the normal; the sign of w is the bitangent's.
+    TangentFrame = 3,
+    /// Texture coordinates, of a set.
+    Uv = 4,
+    /// Colours, of a set.
+    Colour = 5,
+    /// In object space, per second.
+    Velocity = 6,
+}
+
+/// The numbers that a value is written in, little-endian. Signed ones are ±127 and ±32,767 for ±1.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum mr_format {
+    /// Uvs.
+    F32x2 = 0,
+    /// Positions, normals, velocities.
+    F32x3 = 1,
+    /// Positions (w = 1), tangents, colours.
+    F32x4 = 2,
+    /// Uvs.
+    F16x2 = 3,
+    /// Velocities (w = 0).
+    F16x4 = 4,
+    /// Colours.
+    U8x4 = 5,
+    /// Uvs, 0 to 65,535 over the range of the set.
+    U16x2 = 6,
+    /// Positions, 0 to 65,535 over the bounds of the mesh, w = 65,535.
+    U16x4 = 7,
+    /// Normals, octahedral.
+    I8x2 = 8,
+    /// Tangents, octahedral, then the sign and 0.
+    I8x4 = 9,
+    /// Normals, octahedral.
+    I16x2 = 10,
+    /// Tangents, octahedral, then the sign and 0; tangent frames.
+    I16x4 = 11,
+}
+
+const FORMATS: [Format; 12] = [
+    Format::F32x2,
+    Format::F32x3,
+    Format::F32x4,
+    Format::F16x2,
+    Format::F16x4,
+    Format::U8x4,
+    Format::U16x2,
+    Format::U16x4,
+    Format::I8x2,
+    Format::I8x4,
+    Format::I16x2,
+    Format::I16x4,
+];
+
+/// One value of a vertex.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct mr_attribute {
+    /// An `mr_channel`.
+    pub channel: u32,
+    /// Number of the set of uvs or colours; else 0.
+    pub set: u32,
+    /// An `mr_format`.
+    pub format: u32,
+    /// Bytes from the start of the vertex.
+    pub offset: u32,
+}
+
+/// A vertex of the caller's.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct mr_vertex_layout {
+    /// What a vertex has; what it has besides stays as it is.
+    pub attributes: *const mr_attribute,
+    /// Number of attributes, at most 32.
+    pub count: usize,
+    /// Bytes from a vertex to the next.
+    pub stride: usize,
+}
+
+/// Attributes of a vertex.
+const MOST: usize = 32;
+
+/// The attributes of a layout, without an allocation.
+pub(crate) struct Attributes {
+    list: [Attribute; MOST],
+    count: usize,
+    pub stride: usize,
+}
+
+impl Attributes {
+    pub fn list(&self) -> &[Attribute] {
+        &self.list[..self.count]
+    }
+
+    /// # Safety
+    /// Null, or a layout whose list is there.
+    pub unsafe fn read(layout: *const mr_vertex_layout) -> Result<Attributes, Error> {
+        // SAFETY: the caller's promise.
+        let layout = unsafe { shared(layout, "the layout") }?;
+        if layout.count > MOST {
+            return Err(Error::misuse(format!("a vertex of {} attributes: at most {MOST}", layout.count)));
+        }
+        // SAFETY: as above.
+        let given = unsafe { list(layout.attributes, layout.count, "the attributes") }?;
+        let none = Attribute { what: VertexChannel::Position, format: Format::F32x3, offset: 0 };
+        let mut out = Attributes { list: [none; MOST], count: given.len(), stride: layout.stride };
+        for (out, given) in out.list.iter_mut().zip(given) {
+            *out = Attribute {
+                what: channel(given.channel, given.set)?,
+                format: format(given.format)?,
+                offset: given.offset as usize,
+            };
+        }
+        Ok(out)
+    }
+}
+
+pub(crate) fn format(number: u32) -> Result<Format, Error> {
+    FORMATS
+        .get(number as usize)
+        .copied()
+        .ok_or_else(|| Error::misuse(format!("format {number} does not exist: it must be an mr_format")))
+}
+
+pub(crate) fn channel(number: u32, set: u32) -> Result<VertexChannel, Error> {
+    let set =
+        u8::try_from(set).map_err(|_| Error::misuse(format!("set {set} of uvs or colours: at most 255")))?;
+    Ok(match number {
+        0 => VertexChannel::Position,
+        1 => VertexChannel::Normal,
+        2 => VertexChannel::Tangent,
+        3 => VertexChannel::TangentFrame,
+        4 => VertexChannel::Uv(set),
+        5 => VertexChannel::Colour(set),
+        6 => VertexChannel::Velocity,
+        _ => return Err(Error::misuse(format!("channel {number} does not exist: it must be an mr_channel"))),
+    })
+}
+
+/// The format in which a channel is written as floats.
+pub(crate) fn floats(what: VertexChannel) -> Option<Format> {
+    match what {
+        VertexChannel::Position | VertexChannel::Normal | VertexChannel::Velocity => Some(Format::F32x3),
+        VertexChannel::Tangent | VertexChannel::Colour(_) => Some(Format::F32x4),
+        VertexChannel::Uv(_) => Some(Format::F32x2),
+        VertexChannel::TangentFrame => None,
+    }
+}
+
+pub(crate) fn channel_of(semantic: Semantic) -> mr_channel {
+    match semantic {
+        Semantic::Position => mr_channel::Position,
+        Semantic::Normal => mr_channel::Normal,
+        Semantic::QTangent => mr_channel::TangentFrame,
+        Semantic::Uv => mr_channel::Uv,
+        Semantic::Colour => mr_channel::Colour,
+    }
+}
+
+/// Bytes of a value of an `mr_format`; 0 of no format.
+#[unsafe(no_mangle)]
+pub extern "C" fn mr_format_size(format: u32) -> usize {
+    FORMATS.get(format as usize).map_or(0, |format| format.size())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_those_of_the_runtime() {
+        let all = [mr_format::F32x2, mr_format::U16x4, mr_format::I16x4];
+        for (own, theirs) in all.into_iter().zip([Format::F32x2, Format::U16x4, Format::I16x4]) {
+            assert_eq!(format(own as u32).unwrap(), theirs);
+        }
+        for number in 0..FORMATS.len() {
+            let name = format!("{:?}", format(number as u32).unwrap());
+            assert_eq!(mr_format_size(number as u32), format(number as u32).unwrap().size(), "{name}");
+        }
+        assert!(format(12).is_err() && mr_format_size(12) == 0 && channel(7, 0).is_err());
+        assert!(channel(4, 256).is_err());
+        assert_eq!(channel(mr_channel::Uv as u32, 3).unwrap(), VertexChannel::Uv(3));
+        for semantic in
+            [Semantic::Position, Semantic::Normal, Semantic::QTangent, Semantic::Uv, Semantic::Colour]
+        {
+            assert!(channel(channel_of(semantic) as u32, 0).is_ok());
+        }
+    }
+}
