@@ -27,9 +27,25 @@ static TArray<uint8> Read(const char *path) {
     return out;
 }
 
+// The first node with a mesh.
+static uint32 NodeOf(const TArray<uint8> &bytes) {
+    mr_reel *reel = nullptr;
+    Require(mr_reel_open_memory(bytes.GetData(), static_cast<std::size_t>(bytes.Num()), nullptr, &reel) == MR_STATUS_OK,
+            "the file opens");
+    uint32 out = 0;
+    mr_node_info node{};
+    node.size = sizeof node;
+    while (mr_reel_node(reel, out, &node) == MR_STATUS_OK && node.mesh == MR_NONE) {
+        out++;
+    }
+    mr_reel_free(reel);
+    return out;
+}
+
 static void Geometry(const char *path) {
     UMeshreelGeometryCacheCodec codec;
-    Require(codec.Open(Read(path), 0), "the file opens");
+    const TArray<uint8> file = Read(path);
+    Require(codec.Open(file, NodeOf(file)), "the file opens");
     std::unique_ptr<FGeometryCacheCodecRenderStateBase> state(codec.CreateRenderState());
     FGeometryCacheMeshData first, other;
     FGeometryCacheCodecDecodeArguments zero{0, first}, four{4, other};
