@@ -28,8 +28,8 @@ export class Core {
         this.waiters = []
     }
 
-    async start({ memory, heap, module }) {
-        this.wasm = new Wasm(await compile(module), { memory, heap })
+    async start({ module, ...sizes }) {
+        this.wasm = new Wasm(await compile(module), sizes)
     }
 
     // Files.
@@ -38,7 +38,8 @@ export class Core {
         const source = await openSource(input, options)
         this.wasm.input(source.name)
         const number = this.wasm.call('add', source.size, options.exact ? 1 : 0)
-        const file = { number, source, ahead: FIRST, end: -1, requests: 0, loaded: 0, failure: null, closed: false }
+        const file = { number, source, ahead: FIRST, end: -1, requests: 0, loaded: 0, closed: false }
+        Object.assign(file, { failure: null, error: null, lost: null, opened: false })
         file.aborts = new Map()
         this.files.set(number, file)
         try {
@@ -61,7 +62,6 @@ export class Core {
     async finish(file, signal) {
         while (this.wasm.call('open', file.number) === LACKS) await this.fetchWanted(file, signal)
         const description = describe(this.wasm.output())
-        file.opened = false
         while (!file.opened) {
             this.wasm.call('tick', 0)
             this.pump()
@@ -165,6 +165,7 @@ export class Core {
             }
             if (file.failure) throw file.failure
             if (this.running === 0) {
+                if (file.error) throw file.error
                 const what = 'nothing of it can be shown: its heap may be too small (option heap)'
                 throw new MeshreelError('Limit', `${file.source.name}: ${what}`)
             }
@@ -240,8 +241,10 @@ export class Core {
         const file = this.files.get(number)
         const error = kind > 0 ? errorOf(kind, message) : null
         if (file && (event === 'opened' || event === 'noFrames')) file.opened = true
-        if (file && error) file.failure = file.lost && event === 'readFailed' ? file.lost : error
-        const told = file?.failure && error ? file.failure : error
+        // What the request said is more than what the player knows of it.
+        const told = event === 'readFailed' && file?.lost ? file.lost : error
+        if (file && error) file.error = file.failure = told
+        if (file && event === 'recovered') file.error = file.lost = null
         this.emit({ event, file: number, error: told && errorToData(told) })
     }
 

@@ -9,7 +9,7 @@ const DEFAULT_MEMORY = 512 << 20
 const DEFAULT_HEAP = 96 << 20
 
 export class Decoder {
-    /** Starts one: `{ memory, heap, worker, shared, module }`. */
+    /** Starts one: `{ memory, heap, resident, worker, shared, module }`. */
     static async create(options = {}) {
         const { memory = DEFAULT_MEMORY, module } = options
         const heap = options.heap ?? Math.min(DEFAULT_HEAP, Math.floor(memory / 4))
@@ -22,7 +22,8 @@ export class Decoder {
         decoder.shared = shared && worker !== null
         try {
             if (worker) await decoder.call('create', { shared })
-            await decoder.call('start', { memory, heap, module: module instanceof URL ? String(module) : module })
+            const address = module instanceof URL ? String(module) : module
+            await decoder.call('start', { memory, heap, resident: options.resident, module: address })
         } catch (error) {
             decoder.dispose()
             throw error

@@ -11,6 +11,8 @@ export interface DecoderOptions {
     memory?: number
     /** Bytes of it that hold what is read and decoded. Default a quarter of `memory`, at most 96 MiB. */
     heap?: number
+    /** Files whose decoded frames take no more bytes are decoded once and kept. Default a quarter of `heap`. */
+    resident?: number
     /** Decodes in a worker. Default true. */
     worker?: boolean
     /** Hands frames out in shared memory. Default: where the page is cross-origin isolated. */

@@ -13,8 +13,8 @@ export { hasSimd, moduleAddress } from './wasm.js'
  * File or Blob; an ArrayBuffer.
  */
 export async function open(input, options = {}) {
-    const { decoder: given, memory, heap, worker, shared, module, ...rest } = options
-    const decoder = given ?? (await Decoder.create({ memory, heap, worker, shared, module }))
+    const { decoder: given, memory, heap, resident, worker, shared, module, ...rest } = options
+    const decoder = given ?? (await Decoder.create({ memory, heap, resident, worker, shared, module }))
     try {
         const reel = await decoder.open(input, rest)
         reel.ownsDecoder = !given

@@ -42,8 +42,8 @@ export async function compile(module) {
 const utf8 = new TextEncoder()
 
 export class Wasm {
-    /** `memory`: bytes that the module may grow to; `heap`: how many of them hold frames. */
-    constructor(module, { memory, heap }) {
+    /** `memory`: bytes that the module may grow to; `heap`: how many of them hold frames, `resident` for good. */
+    constructor(module, { memory, heap, resident = heap / 4 }) {
         this.limit = memory
         const maximum = Math.floor(memory / PAGE)
         if (maximum < FIRST_PAGES) {
@@ -52,7 +52,7 @@ export class Wasm {
         this.memory = new WebAssembly.Memory({ initial: FIRST_PAGES, maximum })
         this.exports = new WebAssembly.Instance(module, { env: { memory: this.memory } }).exports
         this.dead = null
-        this.call('start', memory, heap)
+        this.call('start', memory, heap, resident)
     }
 
     /** The result of a call, where that is no error. */

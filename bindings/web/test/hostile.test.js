@@ -20,8 +20,9 @@ test('h07 errors have their class', async () => {
     await fails(open(newer, options), 'Unsupported')
     const server = await serve({ files: {} })
     await fails(open(server.url('/none.reel'), options), 'Io', /404/)
+    const gone = server.url('/gone.reel')
     await server.close()
-    await fails(open(server.url('/gone.reel'), options), 'Io', /connection/)
+    await fails(open(gone, options), 'Io', /connection/)
 })
 
 test('h07 too little memory says so', async () => {
@@ -75,10 +76,10 @@ test('h07 a damaged frame is told, others play', async () => {
 
 test('h07 a connection that is lost while playing: the last good frame stays, and it goes on when it is back', async () => {
     const server = await serve({ files: { '/wall.reel': golden('v0/wall_packed.reel') } })
-    const reel = await open(server.url('/wall.reel'), { worker: false })
+    const reel = await open(server.url('/wall.reel'), { worker: false, resident: 0 })
+    server.lost = 100_000
     const good = await reel.instance.still(0, true)
     assert.equal(good.first, 0)
-    server.lost = true
     await fails(reel.instance.still(reel.description.frames - 1), 'Io', /connection/)
     assert.equal(reel.error.class, 'Io')
     await reel.decoder.tick(0)

@@ -8,7 +8,7 @@ const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/cs
 
 /**
  * Serves `files` (by path) and below `root`. `ranges`: answers them; `rate`: bytes per second; `isolated`: pages have
- * shared memory. `lost`, when set, cuts every connection.
+ * shared memory. `lost` cuts connections: true for all, a number for ranges from there on.
  */
 export async function serve({ files = {}, root = null, ranges = true, rate = 0, isolated = false } = {}) {
     const state = { requests: [], lost: false, rate, ranges, files }
@@ -24,7 +24,9 @@ export async function serve({ files = {}, root = null, ranges = true, rate = 0, 
         let bytes = state.files[path]
         if (!bytes && root) bytes = await readFile(join(root, normalize(path))).catch(() => undefined)
         state.requests.push({ path, range: request.headers.range ?? null })
-        if (state.lost && path in state.files) return request.socket.destroy()
+        const start = Number(/^bytes=(\d+)/.exec(request.headers.range ?? '')?.[1] ?? 0)
+        const isLost = () => path in state.files && (state.lost === true || start >= (state.lost || Infinity))
+        if (isLost()) return request.socket.destroy()
         const headers = { 'content-type': TYPES[extname(path)] ?? 'application/octet-stream', 'cache-control': 'no-store' }
         if (isolated) {
             headers['cross-origin-opener-policy'] = 'same-origin'
@@ -42,7 +44,7 @@ export async function serve({ files = {}, root = null, ranges = true, rate = 0, 
         if (!state.rate || !(path in state.files)) return response.end(body)
         const piece = Math.max(1, Math.ceil(state.rate / 50))
         for (let at = 0; at < body.length; at += piece) {
-            if (state.lost || response.destroyed) return request.socket.destroy()
+            if (isLost() || response.destroyed) return request.socket.destroy()
             response.write(body.subarray(at, at + piece))
             await new Promise(resolve => setTimeout(resolve, 20))
         }

@@ -14,6 +14,9 @@ use std::sync::Arc;
 /// Bytes beside heap and files: the module itself, and what goes in and out.
 const OWN: u64 = 16 << 20;
 
+/// Bytes of one read: over a slow connection the first frames should not wait for many others.
+const READ: u64 = 128 << 10;
+
 /// How a call went.
 pub(crate) enum Outcome {
     /// Well; it has this number, or shows something.
@@ -92,8 +95,9 @@ pub(crate) fn put_error(error: &Error, out: &mut Writer) {
 }
 
 impl Door {
-    /// A door within `memory` bytes, of which frames have `heap`.
-    pub fn new(memory: u64, heap: u64) -> Result<Door, Error> {
+    /// A door within `memory` bytes, of which frames have `heap`. Files whose frames take no more than `resident` are
+    /// decoded once and kept.
+    pub fn new(memory: u64, heap: u64, resident: u64) -> Result<Door, Error> {
         let least = heap.saturating_add(OWN);
         if memory <= least {
             return Err(Error::misuse(format!(
@@ -102,7 +106,8 @@ impl Door {
         }
         let options = Options {
             heap: heap as usize,
-            resident: heap / 4,
+            resident,
+            read_size: READ,
             threads: 0,
             read_threads: 0,
             file_memory: memory - least,
