@@ -54,7 +54,7 @@ impl Blocks {
 
 impl ReadAt for Blocks {
     fn len(&self) -> u64 {
-        self.bytes.len() as u64
+        self.bytes.len()
     }
 
     fn read_at(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
@@ -75,7 +75,7 @@ struct Frames(Arc<[u8]>);
 
 impl Source for Frames {
     fn size(&self) -> u64 {
-        self.0.len() as u64
+        self.0.len()
     }
     fn start(&self, mut read: Read) {
         let (start, size) = (read.offset() as usize, read.buffer().len());
