@@ -44,7 +44,5 @@ unsafe impl GlobalAlloc for Noting {
     }
 }
 
-/// Elsewhere the crate is only tested, and takes the memory of whoever does.
-#[cfg(target_family = "wasm")]
 #[global_allocator]
 static ALLOCATOR: Noting = Noting;
