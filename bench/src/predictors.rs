@@ -7,9 +7,9 @@ use crate::soft::{Sequence, find};
 use anyhow::Context;
 use meshreel_codec::mesh::hierarchy::Hierarchy;
 use meshreel_codec::mesh::{hierarchy, weights};
-use meshreel_codec::schedule::Schedule;
-use meshreel_process::bones;
+use meshreel_codec::schedule::{REFERENCES, Schedule};
 use meshreel_process::parts::Trajectories;
+use meshreel_process::{Cancellation, bones};
 use std::path::PathBuf;
 
 #[derive(clap::Args)]
@@ -26,6 +26,9 @@ pub struct Arguments {
     /// Of what bones leave that are found in the motion, not of the motion.
     #[arg(long)]
     bones: bool,
+    /// Only these predictors, by what their columns are called, beside none.
+    #[arg(long, value_delimiter = ',')]
+    with: Vec<String>,
 }
 
 /// What is added to the codec's predictors.
@@ -42,19 +45,22 @@ enum Extra {
     Basis,
     /// All frames: one more reference, that of up to so many keys, coded first and kept decoded, which says most.
     Library(usize),
+    /// The same in the place of the third or fourth reference where there are four: the decoder's work stays.
+    Instead(usize),
     /// All frames: one more reference, that of the first so many frames, kept decoded, which says most.
     Beginning(u32),
     /// No frames around at all: everything is a combination of this many frames spread over the file.
     Rank(usize),
 }
 
-const EXTRAS: [Extra; 10] = [
+const EXTRAS: [Extra; 11] = [
     Extra::Nothing,
     Extra::Turn,
     Extra::Cycle,
     Extra::Period,
     Extra::Library(4),
     Extra::Library(16),
+    Extra::Instead(16),
     Extra::Beginning(16),
     Extra::Basis,
     Extra::Rank(8),
@@ -64,7 +70,9 @@ const EXTRAS: [Extra; 10] = [
 /// Always true: there is nothing to be held.
 pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     print!("{:<16} {:>6}", "bits a vertex", "eps");
-    EXTRAS.iter().for_each(|e| print!(" {:>18}", format!("{e:?}")));
+    let asked = |e: &Extra| arguments.with.is_empty() || arguments.with.contains(&format!("{e:?}"));
+    let extras: Vec<Extra> = EXTRAS.into_iter().filter(|e| *e == Extra::Nothing || asked(e)).collect();
+    extras.iter().for_each(|e| print!(" {:>18}", format!("{e:?}")));
     println!("   in brackets: of keys");
     for path in find(&arguments.paths, &arguments.only)? {
         let sequence = Sequence::read(&path).with_context(|| path.display().to_string())?;
@@ -81,7 +89,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
                 },
             };
             let mut first = 0.0;
-            for extra in EXTRAS {
+            for &extra in &extras {
                 let [keys, all] = model.bits(extra);
                 if extra == Extra::Nothing {
                     first = all;
@@ -139,7 +147,8 @@ impl Model {
         let radius = sequence.extent(tolerance).radius;
         let frames = (0..sequence.frames).flat_map(|f| sequence.frame(f).to_vec());
         let all = Trajectories::new(sequence.points, frames.collect());
-        let found = bones::choose(&all, radius, 4, 5, f64::INFINITY, &|_| {})?;
+        let found = bones::choose(&all, radius, 4, 5, f64::INFINITY, &|_| {}, &Cancellation::never());
+        let found = found.ok().flatten()?;
         for (f, frame) in self.source.iter_mut().enumerate() {
             for (at, &point) in frame.iter_mut().zip(&self.hierarchy.order) {
                 let placed = found.skin.place(f, point as usize) / radius;
@@ -167,7 +176,7 @@ impl Model {
         }
         let basis = match extra {
             Extra::Rank(rank) => self.spread(rank),
-            Extra::Library(most) => self.library(most),
+            Extra::Library(most) | Extra::Instead(most) => self.library(most),
             _ => Vec::new(),
         };
         if !basis.is_empty() {
@@ -182,21 +191,24 @@ impl Model {
             }
             let key = s.key_of(f).is_some();
             let mut references = s.references(f).to_vec();
-            let first = matches!(extra, Extra::Library(_)) && basis.contains(&f);
+            let first = matches!(extra, Extra::Library(_) | Extra::Instead(_)) && basis.contains(&f);
             if first || matches!(extra, Extra::Rank(_)) {
                 let known = |r: &u32| !done[*r as usize].is_empty();
                 references = basis.iter().copied().filter(known).collect();
             }
             let more: Vec<u32> = match extra {
                 Extra::Cycle if key => (0..f).filter(|&o| s.key_of(o).is_some()).collect(),
-                Extra::Library(_) if !first => basis.clone(),
+                Extra::Library(_) | Extra::Instead(_) if !first => basis.clone(),
                 Extra::Beginning(count) => {
                     (0..count.min(f)).filter(|&o| !done[o as usize].is_empty()).collect()
                 }
                 Extra::Period => (0..f).rev().filter(|&o| !done[o as usize].is_empty()).collect(),
                 _ => Vec::new(),
             };
-            if let Some(best) = self.most_like(f, &references, &more, &done) {
+            let full = matches!(extra, Extra::Instead(_)) && references.len() == REFERENCES;
+            if full && !first {
+                references = self.one_instead(f, &references, &more, &done);
+            } else if let Some(best) = self.most_like(f, &references, &more, &done) {
                 references.push(best);
             }
             if extra == Extra::Basis && !key {
@@ -284,6 +296,21 @@ impl Model {
             }
         }
         best.1
+    }
+
+    /// These references, or with one of `more` for the last or the one before where that leaves less.
+    fn one_instead(&self, f: u32, references: &[u32], more: &[u32], done: &[Frame]) -> Vec<u32> {
+        let others = more.iter().filter(|o| !references.contains(o));
+        let with = |&other: &u32| {
+            (2..references.len()).map(move |at| {
+                let mut list = references.to_vec();
+                list[at] = other;
+                list
+            })
+        };
+        let all = std::iter::once(references.to_vec()).chain(others.flat_map(with));
+        let left = |list: Vec<u32>| (self.left(f, &list, done), list);
+        all.map(left).min_by(|a, b| a.0.total_cmp(&b.0)).map_or_else(Vec::new, |(_, list)| list)
     }
 
     fn left(&self, f: u32, references: &[u32], done: &[Frame]) -> f64 {

@@ -6,10 +6,12 @@ mod error;
 pub mod extract;
 mod reopen;
 mod skinning;
+mod static_bytes;
 pub mod verify;
 
 pub use double::{joint_matrix, qvv};
 pub use extract::to_scene;
 pub use meshreel_scene::Error;
-pub use reopen::reopen;
+pub use reopen::{Refusal, reopen, reopen_while};
+pub use static_bytes::static_bytes;
 pub use verify::{Failure, Matched, MeshReport, Report, distances, verify};

@@ -12,25 +12,38 @@ const FRAMES_AT_LEAST: usize = 64;
 /// Bytes that decoders side by side take at most, unless one alone takes more.
 const MEMORY: u64 = 256 << 20;
 
+/// Why a finished file is refused: the [`Error`] that a player would have, or that nobody wants to know any more.
+pub type Refusal = Box<dyn std::error::Error + Send + Sync>;
+
 /// Opens the file at `path` with the runtime's default limits and decodes every frame, clip, source map, LOD,
 /// attribute and rig. An error is the [`Error`] that a player would have.
-pub fn reopen(path: &Path) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+pub fn reopen(path: &Path) -> Result<(), Refusal> {
+    reopen_while(path, &|| true)
+}
+
+/// [`reopen`], which ends with another error as soon as it is not `wanted` any more; before each frame it asks.
+pub fn reopen_while(path: &Path, wanted: &(dyn Fn() -> bool + Sync)) -> Result<(), Refusal> {
+    let go_on = || if wanted() { Ok(()) } else { Err(Refusal::from("cancelled")) };
     let reel = Reel::open(path, &Limits::default())?;
     for mesh in 0..reel.description().meshes.len() {
+        go_on()?;
         reel.source_map(mesh)?;
     }
     reel.all_part_attributes()?;
     reel.rigs()?;
-    reel.clips()?.par_iter().try_for_each(samples)?;
+    reel.clips()?.par_iter().try_for_each(|clip| go_on().and_then(|()| Ok(samples(clip)?)))?;
     let frames = reel.frame_count();
     let decoders = (rayon::current_num_threads() as u64)
         .min(MEMORY / reel.memory().max(1))
         .clamp(1, (frames / FRAMES_AT_LEAST).max(1) as u64) as usize;
-    (0..decoders).into_par_iter().try_for_each(|part| -> Result<(), Error> {
+    (0..decoders).into_par_iter().try_for_each(|part| -> Result<(), Refusal> {
         let mut decoder = FrameDecoder::new(&reel)?;
-        (part * frames / decoders..(part + 1) * frames / decoders).try_for_each(|frame| decoder.decode(frame))
-    })?;
-    Ok(())
+        for frame in part * frames / decoders..(part + 1) * frames / decoders {
+            go_on()?;
+            decoder.decode(frame)?;
+        }
+        Ok(())
+    })
 }
 
 fn samples(clip: &Clip) -> Result<(), Error> {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-/// Why a compile failed. Five classes, the same in every crate of the project.
+/// Why a compile failed. Five classes, the same in every crate of the project; what is cancelled has none.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -50,6 +50,10 @@ pub enum Error {
         /// The target that was left alone.
         target: PathBuf,
     },
+    /// Whoever asked for it does not want it any more ([`crate::Progress::cancellation`]); the target is as it
+    /// was.
+    #[error("cancelled")]
+    Cancelled,
     /// The caller is wrong, not the content.
     #[error("{what}")]
     Misuse {
@@ -68,9 +72,16 @@ impl From<meshreel_process::Error> for Error {
     fn from(error: meshreel_process::Error) -> Error {
         match error {
             meshreel_process::Error::Scene(error) => Error::Scene(error),
+            meshreel_process::Error::Cancelled(cancelled) => cancelled.into(),
             meshreel_process::Error::Limit { what, asked, allowed } => Error::Limit { what, asked, allowed },
             other => Error::Unsupported { what: other.to_string() },
         }
+    }
+}
+
+impl From<meshreel_process::Cancelled> for Error {
+    fn from(_: meshreel_process::Cancelled) -> Error {
+        Error::Cancelled
     }
 }
 

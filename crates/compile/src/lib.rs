@@ -18,6 +18,7 @@ mod select;
 mod write;
 
 pub use error::Error;
+pub use meshreel_process::Cancellation;
 pub use meshreel_process::remesh::Remeshed;
 pub use plan::compile;
 pub use report::{

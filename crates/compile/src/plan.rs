@@ -54,6 +54,7 @@ use crate::write::report::Written;
 use meshreel_codec::schedule::Schedule;
 use meshreel_options::by_path::ByPath;
 use meshreel_options::{MethodChoice, Options, Preset, RigChoice};
+use meshreel_process::Cancellation;
 use meshreel_process::frame_set::FrameSet;
 use meshreel_process::remesh::Remeshed;
 use meshreel_scene::{MeshId, Remark, Scene, rig};
@@ -64,7 +65,7 @@ use std::time::Instant;
 
 /// Compiles `scene` into `target`. `remarks` are those of the reader; the report has them and its own. The
 /// target is replaced only when everything is written, has kept its promise, and `inspect` does not refuse
-/// it.
+/// it; until then it can be cancelled ([`Progress::cancellation`]).
 pub fn compile(
     scene: &Scene,
     remarks: Vec<Remark>,
@@ -73,6 +74,19 @@ pub fn compile(
     inspect: Inspect<'_>,
     progress: &dyn Progress,
 ) -> Result<Report, Error> {
+    let cancellation = &progress.cancellation();
+    let done = compile_unless(cancellation, scene, remarks, (target, options, inspect, progress));
+    // Work that ends early looks like work that failed in many ways.
+    done.map_err(|error| if cancellation.is_cancelled() { Error::Cancelled } else { error })
+}
+
+fn compile_unless(
+    cancellation: &Cancellation,
+    scene: &Scene,
+    remarks: Vec<Remark>,
+    (target, options, inspect, progress): (&Path, &Options, Inspect<'_>, &dyn Progress),
+) -> Result<Report, Error> {
+    cancellation.check()?;
     let started = Instant::now();
     options.check()?;
     let pool = rayon::ThreadPoolBuilder::new()
@@ -90,7 +104,7 @@ pub fn compile(
         log.remarks.extend(options.for_nothing());
         pool.install(|| clips::write(scene, log.remarks, target, options, inspect, progress))?
     } else {
-        let output = Output { target, pool: &pool, inspect, progress };
+        let output = Output { target, pool: &pool, inspect, progress, cancellation };
         compile_meshes(scene, options, log, &output)?
     };
     report.seconds = started.elapsed().as_secs_f64();
@@ -103,6 +117,7 @@ struct Output<'a> {
     pool: &'a rayon::ThreadPool,
     inspect: Inspect<'a>,
     progress: &'a dyn Progress,
+    cancellation: &'a Cancellation,
 }
 
 /// The passes over a scene with meshes, each with what it takes → gives.
@@ -112,7 +127,7 @@ fn compile_meshes(
     mut log: Log,
     output: &Output<'_>,
 ) -> Result<Report, Error> {
-    let Output { pool, progress, .. } = *output;
+    let Output { pool, progress, cancellation, .. } = *output;
     let by_path = &ByPath::new(options)?;
     let meter = Meter::new(progress);
     let placed = &scene.expand()?;
@@ -122,14 +137,14 @@ fn compile_meshes(
     // Samples → times of frames.
     let samples = times::frame_times(scene, placed, &selected, options, &mut log)?;
     // Transforms in all frames → what moves, and what is visible when.
-    let mut motion = pool.install(|| motion::scan(scene, placed, &selected.any, &samples))?;
-    let content = Content { scene, placed, times: &samples, options, by_path };
+    let mut motion = pool.install(|| motion::scan(scene, placed, &selected.any, &samples, cancellation))?;
+    let content = Content { scene, placed, times: &samples, options, by_path, cancellation };
     // Curves between samples → frames that are added.
     let found = pool.install(|| between::find(&content, &selected, &motion, None))?;
     let added = found.as_ref().filter(|found| found.added > 0);
     let times = added.map_or_else(|| samples.clone(), |found| found.times.clone());
     if added.is_some() {
-        motion = pool.install(|| motion::scan(scene, placed, &selected.any, &times))?;
+        motion = pool.install(|| motion::scan(scene, placed, &selected.any, &times, cancellation))?;
     }
     let content = Content { times: &times, ..content };
     // Animations one after the other → named ranges of frames.
@@ -137,7 +152,7 @@ fn compile_meshes(
     ranges::sentence(&ranges).into_iter().for_each(|sentence| log.pass("ranges", sentence));
     // Meshes near locators → how large these are taken to be.
     let both = [&selected.meshes[..], &selected.locators];
-    let diagonals = pool.install(|| locators::diagonals(scene, placed, both, &times))?;
+    let diagonals = pool.install(|| locators::diagonals(scene, placed, both, &times, cancellation))?;
     // Faces that change → fixed ones, where that is asked for: from here on the scene is another one.
     let outcome = pool.install(|| remesh_faces(&content, &selected.meshes, &motion, &mut log))?;
     let (scene, remeshed) = outcome.as_ref().map_or((scene, &[][..]), |o| (&o.scene, &o.meshes));
@@ -180,6 +195,7 @@ fn compile_meshes(
         raw_transform_bytes: motion::raw_bytes(scene, placed, &selected.any),
         exact: false,
         loose: Default::default(),
+        cancellation,
     };
     // What was decided → the file (`write`).
     let report = write_or_fall_back_to_exact(&mut job, output, &mut log)?;
@@ -192,9 +208,9 @@ fn write_or_fall_back_to_exact(
     output: &Output<'_>,
     log: &mut Log,
 ) -> Result<Report, Error> {
-    let Output { target, pool, inspect, progress } = *output;
+    let Output { target, pool, inspect, progress, .. } = *output;
     match write(job, target, pool, inspect, progress) {
-        Err(_) if job.loose.load(Ordering::Relaxed) => {
+        Err(_) if job.loose.load(Ordering::Relaxed) && !job.cancellation.is_cancelled() => {
             log.pass("nodes", "transforms are kept as they are".into());
             job.exact = true;
             write(job, target, pool, inspect, progress)

@@ -55,6 +55,8 @@ struct File {
     generation: u32,
     path: PathBuf,
     source: Option<Arc<dyn Source>>,
+    /// It was opened elsewhere.
+    reel: Option<Reel>,
     state: FileState,
     timeline: Option<Timeline>,
     /// When an instance was visible last.
@@ -178,7 +180,7 @@ impl Player {
 
     /// Begins to open a file. Whether that went well is told by an [`Event`]; instances can be made at once.
     pub fn open(&mut self, path: impl AsRef<Path>) -> FileId {
-        self.add_file(path.as_ref().into(), None)
+        self.add_file(path.as_ref().into(), None, None)
     }
 
     /// Opens bytes that lie in memory, or anything else that a thread can read.
@@ -189,15 +191,25 @@ impl Player {
 
     /// Opens a source of one's own, such as a pack file. `name` stands in errors.
     pub fn open_source(&mut self, name: impl AsRef<Path>, source: Arc<dyn Source>) -> FileId {
-        self.add_file(name.as_ref().into(), Some(source))
+        self.add_file(name.as_ref().into(), Some(source), None)
     }
 
-    fn add_file(&mut self, path: PathBuf, source: Option<Arc<dyn Source>>) -> FileId {
+    /// Takes in a file that was opened elsewhere: `source` reads its frames, what the reel was opened from its
+    /// static data. Where that fails as [`std::io::ErrorKind::WouldBlock`], bytes are not there yet: each tick asks
+    /// again until they are or the file is closed. The limits are those that the reel was opened with; more memory
+    /// than [`Options::file_limits`] allows is refused, as is a source of another length. The static data stays as
+    /// long as the player or somebody else has the reel.
+    pub fn open_reel(&mut self, reel: Reel, source: Arc<dyn Source>) -> FileId {
+        self.add_file(reel.path().into(), Some(source), Some(reel))
+    }
+
+    fn add_file(&mut self, path: PathBuf, source: Option<Arc<dyn Source>>, reel: Option<Reel>) -> FileId {
         self.generations += 1;
         let file = File {
             generation: self.generations,
             path,
             source,
+            reel,
             state: FileState::Loading,
             timeline: None,
             seen: self.scheduler.now,
@@ -221,17 +233,18 @@ impl Player {
     fn load(&mut self, number: usize) {
         let file = &mut self.files[number];
         file.state = FileState::Loading;
-        let asks = || Mode::AsksAgain(self.again.clone(), None);
-        let mode = if self.options.threads > 0 { Mode::Waits } else { asks() };
+        let mode = if self.options.threads > 0 { Mode::Waits } else { Mode::AsksAgain(None) };
         let load = Load {
             file: number as u32,
             generation: file.generation,
             path: file.path.clone(),
             source: file.source.clone().ok_or_else(|| self.reads.clone()),
+            reel: file.reel.clone(),
             limits: self.options.file_limits(),
             closing: self.closing.clone(),
             library: self.library.clone(),
             inbox: self.inbox.clone(),
+            again: self.again.clone(),
             mode,
         };
         self.loads.push(0, load);
@@ -398,7 +411,10 @@ impl Player {
     }
 
     fn take_opened(&mut self) {
-        open_here(&self.loads, &self.again);
+        open_here(&self.loads, &self.again, |file, generation| {
+            let file = &self.files[file as usize];
+            file.generation == generation && file.state == FileState::Loading
+        });
         {
             let mut inbox = self.inbox.lock().unwrap_or_else(PoisonError::into_inner);
             std::mem::swap(&mut *inbox, &mut self.arrived);
@@ -579,6 +595,7 @@ impl Player {
             self.files[number].state = next;
             if next == FileState::Closed {
                 self.files[number].source = None;
+                self.files[number].reel = None;
                 self.files[number].generation = 0;
                 self.closed.push(number as u32);
             }

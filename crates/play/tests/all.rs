@@ -6,6 +6,7 @@ mod common;
 mod examples;
 mod fault;
 mod hostile;
+mod opened_elsewhere;
 mod order;
 mod playback;
 mod rigs;

@@ -7,6 +7,9 @@ pub enum Error {
     /// The source could not be read.
     #[error(transparent)]
     Scene(#[from] meshreel_scene::Error),
+    /// Nobody wants it any more.
+    #[error(transparent)]
+    Cancelled(#[from] crate::Cancelled),
     /// More than the caller allows.
     #[error("{what}: {asked} asked, {allowed} allowed")]
     Limit {

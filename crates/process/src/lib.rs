@@ -4,6 +4,7 @@
 pub mod angle;
 pub mod attributes;
 pub mod bones;
+pub mod cancellation;
 pub mod error;
 pub mod extent;
 pub mod faces;
@@ -23,4 +24,5 @@ pub mod trs;
 pub mod visibility;
 mod weld;
 
+pub use cancellation::{Cancellation, Cancelled};
 pub use error::Error;

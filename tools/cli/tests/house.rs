@@ -41,6 +41,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     ("meshreel-runtime-test", &["meshreel", "meshreel-format"]),
+    ("meshreel-web", &["meshreel"]),
     ("meshreel-check", &["meshreel-scene", "meshreel-options", "meshreel", "meshreel-format"]),
     (
         "meshreel-cli",
@@ -72,7 +73,7 @@ const UNSAFE_FILES: &[&str] = &[
     "tools/cli/src/counting.rs",
     "fuzz/src/meter.rs",
 ];
-const UNSAFE_FOLDERS: &[&str] = &["bindings/c/"];
+const UNSAFE_FOLDERS: &[&str] = &["bindings/c/", "bindings/web/wasm/"];
 const INSTRUCTION_SETS: &[&str] = &["sse2", "ssse3", "sse41", "avx2", "avx512", "neon", "wasm128"];
 
 const LONGEST_FILE: usize = 800;
@@ -671,7 +672,7 @@ fn status_names_tests_that_exist() {
     assert_none(found, "docs/STATUS.md");
 }
 
-/// `path/from/root.rs::name`
+/// `path/from/root.rs::name`, or `path/from/root.js::what the test is called`
 fn test_exists(test: &str) -> bool {
     let Some((path, name)) = test.split_once("::") else {
         return false;
@@ -679,6 +680,9 @@ fn test_exists(test: &str) -> bool {
     let Ok(text) = fs::read_to_string(root().join(path)) else {
         return false;
     };
+    if path.ends_with(".test.js") {
+        return ["'", "`"].iter().any(|quote| text.contains(&format!("test({quote}{name}")));
+    }
     let code = code_of(&text);
     let Some(at) = code.find(&format!("fn {name}(")) else {
         return false;

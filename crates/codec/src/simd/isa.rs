@@ -76,6 +76,16 @@ impl Isa {
         })
     }
 
+    /// The same. Where a program is compiled for one instruction set and nothing can ask for another, that one, which
+    /// the compiler then knows: kernels of others are left out.
+    #[inline(always)]
+    pub(crate) fn chosen(self) -> Isa {
+        #[cfg(all(target_arch = "wasm32", target_os = "unknown", target_feature = "simd128"))]
+        return Isa::Narrow(Narrow(()));
+        #[cfg(not(all(target_arch = "wasm32", target_os = "unknown", target_feature = "simd128")))]
+        self
+    }
+
     /// Every one that this machine has, the reference first: for tests that compare them.
     pub fn all() -> impl Iterator<Item = Isa> {
         let best = Avx2::new();

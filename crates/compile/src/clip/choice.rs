@@ -329,5 +329,6 @@ fn curve_options(
         plain: curve.plain,
         tolerances: wanted.tolerances.clone(),
         most,
+        cancellation: clip_options.cancellation.clone(),
     }
 }

@@ -15,6 +15,7 @@ use crate::Error;
 use glam::{DQuat, DVec3};
 use meshreel_codec::clip::curve::{self, Curves, Head, Key, Kind, Knots, Part, Playhead, Range};
 use meshreel_codec::transform::Transform;
+use meshreel_process::Cancellation;
 use meshreel_scene as scene;
 
 /// The metric by which the tolerance of a clip of curves is meant.
@@ -34,7 +35,7 @@ pub enum Rule {
 }
 
 /// Settings by which a clip is turned into curves.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct CurveOptions {
     /// The tolerance that is asked for, in units of length.
     pub tolerance: f64,
@@ -54,6 +55,8 @@ pub struct CurveOptions {
     /// The clip is given up when it takes more keys than this; with `plain` already when the first sub-tracks
     /// take more than their part of it.
     pub most: usize,
+    /// Ends the work with an error.
+    pub cancellation: Cancellation,
 }
 
 impl Default for CurveOptions {
@@ -67,6 +70,7 @@ impl Default for CurveOptions {
             plain: false,
             tolerances: Vec::new(),
             most: usize::MAX,
+            cancellation: Cancellation::never(),
         }
     }
 }
@@ -107,7 +111,7 @@ pub fn compress_curves(
         .skeleton()
         .check()
         .map_err(|e| Error::Unsupported { what: format!("skeleton {}: {}", skeleton.name, e.0) })?;
-    let reference = Reference::new(skeleton, clip);
+    let reference = Reference::new(skeleton, clip, &options.cancellation);
     let tolerance = match options.rule {
         Rule::Guaranteed => options.tolerance.max(reference.least()),
         Rule::Local { .. } => options.tolerance,
@@ -127,6 +131,7 @@ pub fn compress_curves(
         fitted
     });
     let best = all.min_by_key(|fitted| (fitted.gave_up, !fitted.holds, fitted.keys.len()));
+    options.cancellation.check()?;
     let Some(Fitted { head, keys, holds, gave_up, .. }) = best else {
         return Err(Error::Misuse { what: "no way to divide the tolerance".into() });
     };
@@ -348,7 +353,8 @@ impl<'a> Fitted<'a> {
                 true => AHEAD * moving.max(FIRST) as f64 / all_moving as f64,
                 false => 1.0,
             };
-            self.gave_up = self.keys.len() as f64 > self.options.most as f64 * part.min(1.0);
+            self.gave_up = self.keys.len() as f64 > self.options.most as f64 * part.min(1.0)
+                || reference.cancellation.is_cancelled();
             if self.gave_up {
                 break;
             }

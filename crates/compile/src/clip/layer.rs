@@ -174,7 +174,7 @@ pub fn compress(
         .skeleton()
         .check()
         .map_err(|e| Error::Unsupported { what: format!("skeleton {}: {}", skeleton.name, e.0) })?;
-    let reference = Reference::new(skeleton, clip);
+    let reference = Reference::new(skeleton, clip, &options.cancellation);
     let least = reference.least();
     let tolerance = options.tolerance.max(least);
     joints.weigh(tolerances, tolerance, least);
@@ -194,6 +194,7 @@ pub fn compress(
         if let Some(done) = attempt.compress() {
             return Ok(done);
         }
+        options.cancellation.check()?;
     }
     Err(Error::Unsupported {
         what: format!(
@@ -387,7 +388,8 @@ impl Attempt<'_> {
             Some((l, _)) => header.of_layer(l),
             None => header,
         };
-        let some = list.map(|list| Reference::new(self.skeleton, &subset(self.clip, list)));
+        let some = list
+            .map(|list| Reference::new(self.skeleton, &subset(self.clip, list), &self.options.cancellation));
         ResidualChoice {
             reference: some.as_ref().unwrap_or(self.reference),
             joints: self.joints,

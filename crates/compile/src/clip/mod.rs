@@ -41,6 +41,7 @@ use meshreel_codec::clip::{Header, Source, Split, streamed};
 use meshreel_codec::entropy::symbols::{Activity, Means, start_code};
 use meshreel_codec::transform::Transform;
 use meshreel_options::Strip;
+use meshreel_process::Cancellation;
 use meshreel_scene as scene;
 use rayon::prelude::*;
 pub use reference::Joints;
@@ -49,7 +50,7 @@ use search::SearchEffort;
 use strip::Stripped;
 
 /// Settings of the codec `sampled`.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct ClipOptions {
     /// Largest distance of any of the metric's points at any sample, in units of length.
     pub tolerance: f64,
@@ -59,12 +60,20 @@ pub struct ClipOptions {
     pub effort: u8,
     /// log2 of the intervals between restarts, 1 … 7.
     pub restart: u8,
+    /// Ends the work with an error.
+    pub cancellation: Cancellation,
 }
 
 impl Default for ClipOptions {
     /// The usual settings, lengths in centimetres.
     fn default() -> Self {
-        ClipOptions { tolerance: 0.01, shell: 3.0, effort: 5, restart: 7 }
+        ClipOptions {
+            tolerance: 0.01,
+            shell: 3.0,
+            effort: 5,
+            restart: 7,
+            cancellation: Cancellation::never(),
+        }
     }
 }
 
@@ -133,7 +142,7 @@ pub fn compress_each(
         .skeleton()
         .check()
         .map_err(|e| Error::Unsupported { what: format!("skeleton {}: {}", skeleton.name, e.0) })?;
-    let reference = Reference::new(skeleton, clip);
+    let reference = Reference::new(skeleton, clip, &options.cancellation);
     let least = reference.least();
     let tolerance = options.tolerance.max(least);
     joints.weigh(tolerances, tolerance, least);
@@ -147,6 +156,7 @@ pub fn compress_each(
         if let Some(done) = source.encode(options, within, (base, spread), work) {
             return Ok(done);
         }
+        options.cancellation.check()?;
     }
     Err(Error::Unsupported {
         what: format!(

@@ -140,7 +140,7 @@ fn compress_counted(
         .skeleton()
         .check()
         .map_err(|e| Error::Unsupported { what: format!("skeleton {}: {}", skeleton.name, e.0) })?;
-    let reference = Reference::new(skeleton, clip);
+    let reference = Reference::new(skeleton, clip, &options.cancellation);
     let (extent, least) = (reference.extent(), reference.least());
     let tolerance = options.tolerance.max(least);
     joints.weigh(tolerances, tolerance, least);
@@ -151,6 +151,7 @@ fn compress_counted(
         if let Some(done) = source.encode(within, layer_of, count) {
             return Ok(done);
         }
+        options.cancellation.check()?;
     }
     Err(Error::Unsupported {
         what: format!(
@@ -244,6 +245,7 @@ fn segment(loops: &[ClosedLoop<'_>], s: usize) -> Option<Segment> {
     let samples = s * SEGMENT..((s + 1) * SEGMENT).min(last);
     let means = Means::default();
     for (l, &factor) in loops.iter().zip(&FACTORS) {
+        l.reference.cancellation.check().ok()?;
         let plan = l.plan;
         let (origins, predictions) = origins(l, samples.clone());
         let mut k = Vec::with_capacity(samples.len() * plan.components);

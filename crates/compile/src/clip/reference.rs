@@ -3,6 +3,7 @@
 use glam::{DMat3, DQuat, DVec3};
 use meshreel_codec::clip::{NONE, Skeleton};
 use meshreel_codec::transform::Transform;
+use meshreel_process::Cancellation;
 use meshreel_scene as scene;
 
 /// A transform in object space: the matrix, and the rotation alone, which is the matrix where nothing is
@@ -178,11 +179,13 @@ pub struct Reference {
     pub scaled: bool,
     pub local: Vec<scene::Qvv>,
     pub object: Vec<Object>,
+    /// Ends the search for what comes near enough to it.
+    pub cancellation: Cancellation,
 }
 
 impl Reference {
     /// `clip` must fit its skeleton.
-    pub fn new(skeleton: &scene::Skeleton, clip: &scene::Clip) -> Reference {
+    pub fn new(skeleton: &scene::Skeleton, clip: &scene::Clip, cancellation: &Cancellation) -> Reference {
         let joints = skeleton.joints.len();
         let mut local = Vec::with_capacity(joints * clip.samples);
         let mut object: Vec<Object> = Vec::with_capacity(joints * clip.samples);
@@ -198,7 +201,8 @@ impl Reference {
                 local.push(value);
             }
         }
-        Reference { joints, samples: clip.samples, scaled, local, object }
+        let cancellation = cancellation.clone();
+        Reference { joints, samples: clip.samples, scaled, local, object, cancellation }
     }
 
     pub fn local(&self, sample: usize, joint: usize) -> &scene::Qvv {

@@ -8,6 +8,7 @@ use crate::Error;
 use globset::GlobSet;
 use meshreel_options::globs::{globs, hit};
 use meshreel_options::{Options, Tolerance};
+use meshreel_process::Cancellation;
 use meshreel_scene::hierarchy::TRANSFORMS;
 use meshreel_scene::{Clip, Remark, Scene, Skeleton, Unit};
 use std::borrow::Cow;
@@ -117,7 +118,8 @@ impl<'a> RequestedClips<'a> {
 
     /// The settings for the clips of a skeleton.
     pub fn options_of(&self, skeleton: usize) -> ClipOptions {
-        ClipOptions { tolerance: self.options.tolerance.min(self.skeletons[skeleton].most), ..self.options }
+        let tolerance = self.options.tolerance.min(self.skeletons[skeleton].most);
+        ClipOptions { tolerance, ..self.options.clone() }
     }
 }
 
@@ -145,6 +147,7 @@ fn clip_options(scene: &Scene, options: &Options) -> Result<ClipOptions, Error> 
         effort: options.effort as u8,
         // Restarts at least so often.
         restart: options.index_every.map_or(7, |n| n.max(2).ilog2().min(7) as u8),
+        cancellation: Cancellation::never(),
     })
 }
 

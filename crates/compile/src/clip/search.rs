@@ -42,6 +42,9 @@ pub fn solve(
     work: SearchEffort,
 ) -> bool {
     for shift in 0..=MAX_SHIFT {
+        if l.reference.cancellation.is_cancelled() {
+            return false;
+        }
         let mut best: Option<(u64, f64)> = None;
         for &part in work.tries {
             let start = match part * *lambda {

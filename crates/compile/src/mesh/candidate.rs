@@ -100,6 +100,7 @@ pub fn source<'a>(
         uv_seam: uv_seam(content.options.uv_tolerance) as f32,
         colours: channels.colours,
         remeshed: remeshed.get(mesh).and_then(Option::as_ref),
+        cancellation: content.cancellation,
     }
 }
 

@@ -140,6 +140,7 @@ where
     for frame in 0..frames {
         let time = source.times[frame];
         let out = if frame == 0 { &mut first } else { &mut values };
+        source.cancellation.check()?;
         sample::attribute_at(attribute, mesh, time, out)?;
         if frame == 0 || !fixed {
             sample::faces_at(mesh, time, &mut faces)?;

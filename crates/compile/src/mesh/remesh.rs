@@ -35,6 +35,7 @@ pub fn remesh_faces(
             blend: options.remesh_blend,
             channels: options.channels,
         },
+        cancellation: content.cancellation,
     };
     let mut remarks = Vec::new();
     let outcome = remesh::remesh(&given, &mut remarks)?;

@@ -45,6 +45,7 @@ impl Scan {
         let mut runs = Runs::default();
         for frame in 0..source.times.len() {
             let time = source.times[frame];
+            source.cancellation.check()?;
             sample::positions_at(mesh, time, &mut object)?;
             // What takes the place of damage says nothing about the mesh's size.
             scan.object_extent.extend(object.iter().filter(|p| usable(p)));

@@ -68,17 +68,21 @@ impl<'a> SkinSearch<'a> {
     }
 
     /// The parts that hold a tolerance, sought where they were not the last that were found.
-    pub fn parts(&self, tolerance: f64, seek: impl FnOnce() -> HintedParts) -> HintedParts {
+    pub fn parts(
+        &self,
+        tolerance: f64,
+        seek: impl FnOnce() -> Result<HintedParts, Error>,
+    ) -> Result<HintedParts, Error> {
         let mut known = self.parts.lock().unwrap_or_else(PoisonError::into_inner);
         match &*known {
-            Some((held, parts)) if *held == tolerance => parts.clone(),
+            Some((held, parts)) if *held == tolerance => Ok(parts.clone()),
             _ => {
-                let parts = seek();
+                let parts = seek()?;
                 let transforms: usize = parts.parts.transforms.iter().map(Vec::len).sum();
                 if transforms <= MOST_KEPT {
                     *known = Some((tolerance, parts.clone()));
                 }
-                parts
+                Ok(parts)
             }
         }
     }
@@ -122,16 +126,16 @@ impl<'a> SkinSearch<'a> {
         effort: u32,
         points: usize,
         share: f64,
-        seek: impl FnOnce() -> Option<Choice>,
-    ) -> Option<Choice> {
+        seek: impl FnOnce() -> Result<Option<Choice>, Error>,
+    ) -> Result<Option<Choice>, Error> {
         let lock = || self.skins.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(found) = lock().get(&(effort, points)) {
-            return found.clone();
+            return Ok(found.clone());
         }
         self.work.seek(share);
-        let found = seek();
+        let found = seek()?;
         self.work.sought(1.0);
         lock().insert((effort, points), found.clone());
-        found
+        Ok(found)
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::Error;
 use glam::{DMat4, DVec3};
+use meshreel_process::Cancellation;
 use meshreel_process::extent::usable;
 use meshreel_process::remesh::Remeshed;
 use meshreel_scene::{Mesh, SAME_TIME, sample};
@@ -37,6 +38,8 @@ pub struct Source<'a> {
     pub fallback: Vec<[f32; 3]>,
     /// The fixed faces that it has got, if it was re-meshed.
     pub remeshed: Option<&'a Remeshed>,
+    /// Ends reading with an error.
+    pub cancellation: &'a Cancellation,
 }
 
 impl Source<'_> {
@@ -52,6 +55,7 @@ impl Source<'_> {
         fallback: &[[f32; 3]],
         out: &mut Vec<[f32; 3]>,
     ) -> Result<usize, Error> {
+        self.cancellation.check()?;
         sample::positions_at(self.mesh, self.times[frame], out)?;
         Ok(mend(out, fallback))
     }

@@ -114,6 +114,7 @@ impl<'a> PointFrames<'a> {
 
     /// The error of reading, if a frame could not be read.
     pub fn check(&self) -> Result<(), Error> {
+        self.plan.source.cancellation.check()?;
         let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
         failed.take().map_or(Ok(()), Err)
     }
@@ -128,7 +129,8 @@ fn copy<const N: usize>(values: &[[f32; N]], first: usize, out: &mut [[f32; 3]])
 impl encode::Source for PointFrames<'_> {
     fn positions(&self, frame: u32, out: &mut [[f32; 3]]) {
         if let Err(error) = self.read(frame, out) {
-            out.fill([0.0; 3]);
+            // The encoder stops at a frame that is nowhere.
+            out.fill([f32::NAN; 3]);
             *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
         }
     }

@@ -2,6 +2,7 @@
 
 use meshreel_options::Options;
 use meshreel_options::by_path::ByPath;
+use meshreel_process::Cancellation;
 use meshreel_scene::{Placed, Scene};
 
 /// A scene, its objects, the frames that are compiled, and what is asked.
@@ -17,4 +18,6 @@ pub struct Content<'a> {
     pub options: &'a Options,
     /// The options for single objects, by their paths.
     pub by_path: &'a ByPath<'a>,
+    /// Ends the work with an error.
+    pub cancellation: &'a Cancellation,
 }

@@ -222,6 +222,7 @@ mod tests {
     use super::*;
     use crate::nodes::motion::scan;
     use glam::{DQuat, DVec3};
+    use meshreel_process::Cancellation;
     use meshreel_scene::{Channel, Node, NodeKind, Scene, TimeSampling, Transform};
 
     /// Objects as (parent, matrices, shows a mesh).
@@ -269,7 +270,7 @@ mod tests {
             let reach = |i: usize| locators.contains(&i).then_some(0.5);
             let locators: Vec<Option<f32>> = (0..placed.len()).map(reach).collect();
             let times = [0.0, 1.0, 2.0];
-            let motion = scan(scene, &placed, selected, &times).unwrap();
+            let motion = scan(scene, &placed, selected, &times, &Cancellation::never()).unwrap();
             let nodes = flatten(&placed, selected, &locators, &baked, &motion);
             let there = |i: usize| nodes.iter().filter(move |n| n.reach.is_some() && n.named == i);
             assert!((0..placed.len()).all(|i| there(i).count() == usize::from(locators[i].is_some())));

@@ -6,6 +6,7 @@ use crate::Error;
 use crate::nodes::budget::Budget;
 use crate::nodes::motion::Motion;
 use meshreel_options::Tolerance;
+use meshreel_process::Cancellation;
 use meshreel_process::extent::{Extent, diagonal, usable};
 use meshreel_scene::{Mesh, Placed, Remark, Scene, locators, sample};
 use rayon::prelude::*;
@@ -27,6 +28,7 @@ pub fn diagonals(
     placed: &[Placed],
     [selected, found]: [&[bool]; 2],
     times: &[f64],
+    cancellation: &Cancellation,
 ) -> Result<Vec<Option<f64>>, Error> {
     if !found.contains(&true) {
         return Ok(Vec::new());
@@ -43,6 +45,7 @@ pub fn diagonals(
         };
         let mut points = Vec::new();
         for &time in &times[..frames] {
+            cancellation.check()?;
             sample::positions_at(mesh, time, &mut points)?;
             extent.extend(points.iter().filter(|p| usable(p)));
         }

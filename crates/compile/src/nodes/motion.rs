@@ -5,6 +5,7 @@
 use crate::Error;
 use glam::{DMat4, DVec3};
 use meshreel_codec::record::Visibility;
+use meshreel_process::Cancellation;
 use meshreel_process::frame_set::FrameSet;
 use meshreel_scene::sample::{World, largest_scale};
 use meshreel_scene::{Placed, Scene};
@@ -55,12 +56,19 @@ pub struct Motion {
 const PURE: f64 = 1e-7;
 
 /// Looks at `placed` at all `times`; call it inside the pool that may be used.
-pub fn scan(scene: &Scene, placed: &[Placed], selected: &[bool], times: &[f64]) -> Result<Motion, Error> {
+pub fn scan(
+    scene: &Scene,
+    placed: &[Placed],
+    selected: &[bool],
+    times: &[f64],
+    cancellation: &Cancellation,
+) -> Result<Motion, Error> {
     let mut first = World::new(scene, placed)?;
     first.evaluate(times[0])?;
-    let mut parts =
-        in_chunks(times, true, |start, times| scan_part(scene, placed, selected, &first, start, times))?
-            .into_iter();
+    let mut parts = in_chunks(times, true, |start, times| {
+        scan_part(scene, placed, selected, &first, start, times, cancellation)
+    })?
+    .into_iter();
     let Some(mut motion) = parts.next() else {
         return Err(Error::misuse("no frames"));
     };
@@ -106,6 +114,7 @@ fn scan_part(
     first: &World<'_>,
     start: usize,
     times: &[f64],
+    cancellation: &Cancellation,
 ) -> Result<Motion, Error> {
     let n = placed.len();
     let mut world = World::new(scene, placed)?;
@@ -130,6 +139,7 @@ fn scan_part(
         broken: vec![false; n],
     };
     for (frame, &time) in times.iter().enumerate() {
+        cancellation.check()?;
         world.evaluate(time)?;
         for i in 0..n {
             let state = &mut motion.local[i];

@@ -1,5 +1,6 @@
 //! How far a compilation is: what whoever calls is told on the way.
 
+use meshreel_process::Cancellation;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -18,12 +19,17 @@ pub enum Phase {
     Inspect,
 }
 
-/// Receives progress; called from several threads.
+/// Receives progress, and ends the work; called from several threads.
 pub trait Progress: Sync {
     /// `done` of `total` of a phase, in meshes, expected nanoseconds, or frames.
     fn update(&self, phase: Phase, done: u64, total: u64);
     /// Names what is being tried, and for which mesh.
     fn trying(&self, _what: &str) {}
+    /// Cancelled, it ends the compile within a second or so with [`crate::Error::Cancelled`]: no file is left,
+    /// and one of that name stays as it is.
+    fn cancellation(&self) -> Cancellation {
+        Cancellation::never()
+    }
 }
 
 /// Opens a finished file as a player would and decodes all of it, before it gets its name: nothing that is

@@ -227,6 +227,7 @@ fn compress_some(
         |(clip, done)| {
             let skeleton = &wanted.skeletons[clip.skeleton];
             let own = wanted.options_of(clip.skeleton);
+            own.cancellation.check()?;
             *done = Some(choose(skeleton, clip, &own, options)?);
             if let Some(progress) = progress {
                 progress.update(Phase::Encode, count.fetch_add(1, Relaxed) + 1, total);

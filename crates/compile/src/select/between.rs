@@ -22,6 +22,7 @@ use crate::report::{Between, Log};
 use crate::select::selection::Selected;
 use glam::{DMat4, DVec3};
 use meshreel_options::{BetweenChoice, Options, RigChoice, Tolerance};
+use meshreel_process::Cancellation;
 use meshreel_process::extent::ulp;
 use meshreel_process::trs::{Trs, align, decompose, error_over_box, rows};
 use meshreel_scene::sample::{World, is_step, just_before, largest_scale};
@@ -66,6 +67,8 @@ struct Request<'a> {
     choice: BetweenChoice,
     /// Whether frames may be added.
     add: bool,
+    /// Ends the work with an error.
+    cancellation: &'a Cancellation,
 }
 
 /// Looks between the frames of `content`, and adds frames where the source bends away from what players show.
@@ -88,6 +91,7 @@ pub fn find(
         rigs: content.options.rig == RigChoice::Keep,
         choice: content.options.between,
         add: content.options.fps.is_none() && baked.is_none(),
+        cancellation: content.cancellation,
     })
 }
 
@@ -166,6 +170,7 @@ fn each_pair<T: Send>(
             let mut out = Vec::with_capacity(pairs.len());
             let mut last: Option<Pose> = None;
             for &i in pairs {
+                given.cancellation.check()?;
                 let from = match last.take() {
                     Some(pose) if pose.time == times[i - 1] => pose,
                     _ => eye.pose(times[i - 1])?,

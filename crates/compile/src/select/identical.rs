@@ -3,6 +3,7 @@
 use crate::Error;
 use crate::nodes::content::Content;
 use crate::report::Log;
+use meshreel_process::Cancellation;
 use meshreel_scene::{Attribute, Channel, Mesh, MeshId, Scene};
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -15,7 +16,7 @@ pub fn first_equal(content: &Content<'_>, selected: &[bool], log: &mut Log) -> R
             used[mesh] = true;
         }
     }
-    let same = find(content.scene, &used)?;
+    let same = find(content.scene, &used, content.cancellation)?;
     let unique = same.iter().enumerate().filter(|(i, s)| used[*i] && *i == **s).count();
     let all = used.iter().filter(|u| **u).count();
     log.pass("identical", format!("{unique} different meshes of {all}"));
@@ -23,14 +24,15 @@ pub fn first_equal(content: &Content<'_>, selected: &[bool], log: &mut Log) -> R
 }
 
 /// For each mesh the first one that equals it (often itself). Only `used` meshes are looked at.
-fn find(scene: &Scene, used: &[bool]) -> Result<Vec<MeshId>, Error> {
+fn find(scene: &Scene, used: &[bool], cancellation: &Cancellation) -> Result<Vec<MeshId>, Error> {
     let mut same: Vec<MeshId> = (0..scene.meshes.len()).collect();
     let mut seen: HashMap<u64, Vec<MeshId>> = HashMap::new();
     for (id, mesh) in scene.meshes.iter().enumerate().filter(|(id, _)| used[*id]) {
+        cancellation.check()?;
         let candidates = seen.entry(signature(mesh)?).or_default();
         let mut found = None;
         for &other in candidates.iter() {
-            if equal(mesh, &scene.meshes[other])? {
+            if equal(mesh, &scene.meshes[other], cancellation)? {
                 found = Some(other);
                 break;
             }
@@ -54,7 +56,7 @@ fn signature(mesh: &Mesh) -> Result<u64, Error> {
     Ok(hash.finish())
 }
 
-fn equal(a: &Mesh, b: &Mesh) -> Result<bool, Error> {
+fn equal(a: &Mesh, b: &Mesh, cancellation: &Cancellation) -> Result<bool, Error> {
     let names = |m: &Mesh| m.face_sets.iter().map(|s| s.name.clone()).collect::<Vec<_>>();
     if a.winding != b.winding
         || names(a) != names(b)
@@ -63,25 +65,25 @@ fn equal(a: &Mesh, b: &Mesh) -> Result<bool, Error> {
     {
         return Ok(false);
     }
-    if !(channels(&a.face_counts, &b.face_counts, |x| x)?
-        && channels(&a.face_indices, &b.face_indices, |x| x)?
-        && channels(&a.positions, &b.positions, bits)?
-        && optional(&a.normals, &b.normals)?)
+    if !(channels(&a.face_counts, &b.face_counts, |x| x, cancellation)?
+        && channels(&a.face_indices, &b.face_indices, |x| x, cancellation)?
+        && channels(&a.positions, &b.positions, bits, cancellation)?
+        && optional(&a.normals, &b.normals, cancellation)?)
     {
         return Ok(false);
     }
     for (x, y) in a.uvs.iter().zip(&b.uvs) {
-        if !attributes(x, y)? {
+        if !attributes(x, y, cancellation)? {
             return Ok(false);
         }
     }
     for (x, y) in a.colours.iter().zip(&b.colours) {
-        if !attributes(x, y)? {
+        if !attributes(x, y, cancellation)? {
             return Ok(false);
         }
     }
     for (x, y) in a.face_sets.iter().zip(&b.face_sets) {
-        if !channels(&x.faces, &y.faces, |x| x)? {
+        if !channels(&x.faces, &y.faces, |x| x, cancellation)? {
             return Ok(false);
         }
     }
@@ -95,30 +97,36 @@ fn bits<const N: usize>(value: [f32; N]) -> [u32; N] {
 fn optional<const N: usize>(
     a: &Option<Attribute<[f32; N]>>,
     b: &Option<Attribute<[f32; N]>>,
+    cancellation: &Cancellation,
 ) -> Result<bool, Error> {
     match (a, b) {
-        (Some(a), Some(b)) => attributes(a, b),
+        (Some(a), Some(b)) => attributes(a, b, cancellation),
         (None, None) => Ok(true),
         _ => Ok(false),
     }
 }
 
-fn attributes<const N: usize>(a: &Attribute<[f32; N]>, b: &Attribute<[f32; N]>) -> Result<bool, Error> {
+fn attributes<const N: usize>(
+    a: &Attribute<[f32; N]>,
+    b: &Attribute<[f32; N]>,
+    cancellation: &Cancellation,
+) -> Result<bool, Error> {
     if a.name != b.name || a.scope != b.scope || a.indices.is_some() != b.indices.is_some() {
         return Ok(false);
     }
     if let (Some(a), Some(b)) = (&a.indices, &b.indices)
-        && !channels(a, b, |x| x)?
+        && !channels(a, b, |x| x, cancellation)?
     {
         return Ok(false);
     }
-    channels(&a.values, &b.values, bits)
+    channels(&a.values, &b.values, bits, cancellation)
 }
 
 fn channels<T: Copy + Send + Sync + 'static, B: PartialEq>(
     a: &Channel<T>,
     b: &Channel<T>,
     bits: impl Fn(T) -> B,
+    cancellation: &Cancellation,
 ) -> Result<bool, Error> {
     if a.len() != b.len() || a.sampling() != b.sampling() && a.len() > 1 {
         return Ok(false);
@@ -128,6 +136,7 @@ fn channels<T: Copy + Send + Sync + 'static, B: PartialEq>(
         if i > 0 && a.identity(i) == a.identity(i - 1) && b.identity(i) == b.identity(i - 1) {
             continue;
         }
+        cancellation.check()?;
         a.read(i, &mut x)?;
         b.read(i, &mut y)?;
         if x.len() != y.len() || !x.iter().zip(&y).all(|(&x, &y)| bits(x) == bits(y)) {
@@ -180,7 +189,7 @@ mod tests {
         let mut other = mesh();
         change(&mut other);
         let scene = Scene { meshes: vec![mesh(), other], ..Scene::default() };
-        let same = find(&scene, &[true, true]).unwrap();
+        let same = find(&scene, &[true, true], &Cancellation::never()).unwrap();
         assert_eq!(same[0], 0);
         same[1] == 0
     }
@@ -227,14 +236,14 @@ mod tests {
         let mut first = mesh();
         bad(&mut first);
         let scene = Scene { meshes: vec![first.clone(), first], ..Scene::default() };
-        assert_eq!(find(&scene, &[true, true]).unwrap(), [0, 0]);
+        assert_eq!(find(&scene, &[true, true], &Cancellation::never()).unwrap(), [0, 0]);
     }
 
     #[test]
     fn unused_meshes_are_not_read() {
         let none = Mesh { positions: channel(1.0, Vec::new()), ..mesh() };
         let scene = Scene { meshes: vec![mesh(), none, mesh(), mesh()], ..Scene::default() };
-        let same = find(&scene, &[false, false, true, true]).unwrap();
+        let same = find(&scene, &[false, false, true, true], &Cancellation::never()).unwrap();
         assert_eq!(same, [0, 1, 2, 2]);
     }
 }

@@ -96,6 +96,7 @@ pub fn encode_frames(
         |group| encode_group(job, group),
         |outputs: Vec<FrameOutput>| {
             for output in outputs {
+                job.cancellation.check()?;
                 consume(output)?;
                 done += 1;
                 progress.update(Phase::Encode, done, frames as u64);

@@ -137,6 +137,7 @@ fn compile_clips(
     progress: &dyn Progress,
 ) -> Result<CompiledClips, Error> {
     let mut wanted = RequestedClips::new(scene, options, remarks)?;
+    wanted.options.cancellation = progress.cancellation();
     let (compressed, rigs) =
         crate::rig::clips::compress(&mut wanted, candidates, options, remarks, progress)?;
     let mut chunks = ClipChunks { options, chunks: Vec::new() };
@@ -356,6 +357,7 @@ pub fn write(
     let mut packed = Vec::new();
     Compressor::new(block_format(options.block), options.effort).compress_bounded(&raw, &mut packed);
     let raw_bytes = clips.iter().map(|clip| clip.raw_bytes).sum();
+    progress.cancellation().check()?;
     let file_bytes = if options.dry_run {
         let stored: usize = chunks.iter().map(|(.., bytes)| bytes.len() + CHUNK_ENTRY_SIZE).sum();
         (stored + packed.len() + CHUNK_ENTRY_SIZE) as u64 + HEADER_SIZE as u64 + frame_table_size(&[])

@@ -315,6 +315,7 @@ impl<'a> File<'a> {
         match std::mem::replace(&mut self.output, Output::Count { chunks: 0, bytes: 0 }) {
             Output::File(writer) => {
                 progress.update(Phase::Inspect, 0, 1);
+                self.job.cancellation.check()?;
                 let written = writer.complete(self.summary)?;
                 pool.install(|| publish(written, self.target, inspect, remarks))
             }

@@ -7,6 +7,7 @@ use crate::nodes::motion::Motion;
 use crate::rig::candidates::EncodedRig;
 use meshreel_codec::record::ranges::FrameRange;
 use meshreel_options::Options;
+use meshreel_process::Cancellation;
 use meshreel_scene::{Placed, Scene};
 use std::sync::atomic::AtomicBool;
 
@@ -40,6 +41,8 @@ pub struct Job<'a> {
     pub exact: bool,
     /// Set where coded transforms did not keep the promise, and exact ones will.
     pub loose: AtomicBool,
+    /// Ends the work with an error.
+    pub cancellation: &'a Cancellation,
 }
 
 #[derive(Clone, Default)]

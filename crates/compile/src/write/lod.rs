@@ -47,6 +47,7 @@ pub fn levels_of_mesh(plan: &MeshPlan<'_>, options: &Options) -> Result<Lod, Err
                 out.extend_from_slice(scratch.points());
                 Ok::<_, Error>(())
             },
+            cancellation: plan.source.cancellation,
         },
         options.lod as usize,
         |before, now| fewer(before as u32, now as u32),

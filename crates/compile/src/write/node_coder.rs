@@ -131,6 +131,7 @@ impl NodeMotion {
         let mut motions = vec![NodeMotion::default(); moving.len()];
         let mut paths = vec![[[DVec3::ZERO; 2]; 2]; moving.len()];
         for (frame, &time) in job.times.iter().enumerate() {
+            job.cancellation.check()?;
             if frame > 0 {
                 tracks.evaluate(time)?;
             }
@@ -317,6 +318,7 @@ impl<'a> NodeCoder<'a> {
         let mut done: Vec<(u32, CodedTransform)> = Vec::new();
         let mut points = Vec::new();
         for &unit in units {
+            self.job.cancellation.check()?;
             let frames = self.schedule.frames_of(unit);
             for (i, &frame) in frames.iter().enumerate() {
                 let Some(input) = inputs.get(&frame) else {

@@ -60,6 +60,7 @@ impl<'a> NodeFrames<'a> {
     /// The next frame, which must exist.
     pub fn read(&mut self) -> Result<FrameInput, Error> {
         let (job, frame) = (self.job, self.next);
+        job.cancellation.check()?;
         self.next += 1;
         self.tracks.evaluate(job.times[frame])?;
         let mut visible = vec![0u8; self.animated.len().div_ceil(8)];

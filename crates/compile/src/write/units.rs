@@ -73,6 +73,7 @@ pub fn encode(
     // Groups of a segment look ahead to two keys behind it, which may be of two segments.
     let ahead = if restart == 1 { 2 } else { 1 };
     for first in (0..segments).step_by(step as usize) {
+        job.cancellation.check()?;
         let start = if first == 0 { 0 } else { first + ahead };
         let keys = start.min(segments)..(first + step + ahead).min(segments);
         let keys = keys.map(Task::Segment);
@@ -105,6 +106,7 @@ pub fn encode(
                 .map_init(
                     || Packer::new(job),
                     |packer, (unit, payload)| {
+                        job.cancellation.check()?;
                         let mut output = pack(schedule, *unit, payload, &inputs, moved, packer)?;
                         if apart {
                             output.attributes = Some(packer.attributes(*unit, payload)?);
@@ -115,6 +117,7 @@ pub fn encode(
                 .collect::<Result<_, Error>>()
         })?;
         for output in outputs {
+            job.cancellation.check()?;
             done += output.bounds.len() as u64;
             consume(output)?;
             progress.update(Phase::Encode, done, u64::from(schedule.frames()));

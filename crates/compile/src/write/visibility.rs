@@ -49,13 +49,14 @@ pub fn find_hidden(job: &Job<'_>) -> Result<Vec<Visibility>, Error> {
     }
     let mut world = World::new(job.scene, job.placed)?;
     let (mut at, mut raw) = (usize::MAX, Vec::new());
-    let when = intervals(&bodies, frames, &mut |frame, body, out| {
+    let mut read = |frame: usize, body: usize, out: &mut Vec<DVec3>| {
         if at != frame {
             world.evaluate(job.times[frame])?;
             at = frame;
         }
         place(job, &world, places[body], frame, &mut raw, out)
-    })?;
+    };
+    let when = intervals(&bodies, frames, &mut read, job.cancellation)?;
     for ((mesh, _), when) in places.into_iter().zip(when) {
         let out = &mut out[mesh];
         let (plan, placements) = &job.plans[mesh];

@@ -35,6 +35,16 @@ impl Reel {
         Reel::check(reader, limits)
     }
 
+    /// Opens and checks bytes that lie elsewhere; errors call them `name`.
+    pub fn from_named_source(
+        source: Arc<dyn ReadAt>,
+        name: impl AsRef<Path>,
+        limits: &Limits,
+    ) -> Result<Reel, Error> {
+        let reader = Reader::open_named(source, name.as_ref(), &limits.format)?;
+        Reel::check(reader, limits)
+    }
+
     pub(crate) fn check(reader: Reader, limits: &Limits) -> Result<Reel, Error> {
         let description = read_description(&reader, limits)?;
         check_counts(&description, reader.path(), limits)?;

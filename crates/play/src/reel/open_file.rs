@@ -256,12 +256,6 @@ impl Reel {
         }
     }
 
-    /// Static data that was read, and perhaps shared with other files, elsewhere.
-    pub(crate) fn set_statics(&self, statics: &Arc<Statics>) {
-        let mut held = (self.shared.statics.lock()).unwrap_or_else(PoisonError::into_inner);
-        *held = Some(Ok(statics.clone()));
-    }
-
     /// Content of a chunk of source maps: the last one is kept, as very many meshes share it.
     pub(super) fn map_chunk(&self, chunk: u32) -> Result<Arc<Vec<u8>>, Error> {
         let mut held = (self.shared.maps.lock()).unwrap_or_else(PoisonError::into_inner);

@@ -11,6 +11,7 @@ use crate::stream::loaded::Loaded;
 use crate::stream::sharing::Library;
 use crate::stream::trace::span;
 use meshreel_format::{FileSource, ReadAt, Reader};
+use std::io::ErrorKind;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -29,10 +30,13 @@ pub(crate) struct Load {
     pub path: PathBuf,
     /// Nothing: the file at `path`, read by these threads.
     pub source: Result<Arc<dyn Source>, Arc<Crew<Positioning>>>,
+    /// What is open already: its static data is left to read.
+    pub reel: Option<Reel>,
     pub limits: Limits,
     pub closing: Arc<AtomicBool>,
     pub library: Arc<Library>,
     pub inbox: Inbox,
+    pub again: Again,
     pub mode: Mode,
 }
 
@@ -40,16 +44,17 @@ pub(crate) struct Load {
 pub(crate) enum Mode {
     /// A thread, which waits.
     Waits,
-    /// Ticks. What has to be read first is put back here.
-    AsksAgain(Again, Option<Arc<ByteRanges>>),
+    /// Ticks. What has to be read first is begun, and the file put back.
+    AsksAgain(Option<Arc<ByteRanges>>),
 }
 
-/// Files that wait for what is being read.
+/// Files that wait for what is being read, or for bytes that somebody else brings.
 pub(crate) type Again = Arc<Mutex<Vec<Load>>>;
 
-/// Within a tick: opens what has been read.
-pub(crate) fn open_here(loads: &Crew<Load>, again: &Again) {
+/// Within a tick: opens what has been read, as far as it is still wanted.
+pub(crate) fn open_here(loads: &Crew<Load>, again: &Again, is_wanted: impl Fn(u32, u32) -> bool) {
     let mut waiting = std::mem::take(&mut *again.lock().unwrap_or_else(PoisonError::into_inner));
+    waiting.retain(|load| is_wanted(load.file, load.generation));
     for load in waiting.extract_if(.., |load| !load.is_waiting()) {
         loads.push(0, load);
     }
@@ -78,15 +83,16 @@ impl Load {
                 source: std::io::Error::other("its source failed"),
             })
         });
-        if let Mode::AsksAgain(again, ranges) = &self.mode {
-            if self.is_waiting() {
-                let again = again.clone();
-                again.lock().unwrap_or_else(PoisonError::into_inner).push(self);
-                return;
-            }
-            if let Some(ranges) = ranges {
-                ranges.opened();
-            }
+        // Bytes that are not there yet come without us.
+        let lacks = |error: &Error| matches!(error, Error::Io { source, .. } if source.kind() == ErrorKind::WouldBlock);
+        let lacks = self.reel.is_some() && opened.as_ref().is_err_and(lacks);
+        if lacks || self.is_waiting() {
+            let again = self.again.clone();
+            again.lock().unwrap_or_else(PoisonError::into_inner).push(self);
+            return;
+        }
+        if let Mode::AsksAgain(Some(ranges)) = &self.mode {
+            ranges.opened();
         }
         let mut inbox = self.inbox.lock().unwrap_or_else(PoisonError::into_inner);
         inbox.push(((self.file, self.generation), opened));
@@ -98,9 +104,13 @@ impl Load {
             Err(crew) => from_path(&self.path, crew.clone())?,
         };
         self.source = Ok(source.clone());
+        if let Some(reel) = &self.reel {
+            check(reel, &*source, &self.limits)?;
+            return Ok((Arc::new(Loaded::new(reel.clone(), &self.library)?), source));
+        }
         let bytes: Arc<dyn ReadAt> = match &mut self.mode {
             Mode::Waits => Arc::new(Waiting { source: source.clone(), closing: self.closing.clone() }),
-            Mode::AsksAgain(_, ranges) => {
+            Mode::AsksAgain(ranges) => {
                 ranges.get_or_insert_with(|| Arc::new(ByteRanges::new(source.clone()))).clone()
             }
         };
@@ -112,10 +122,27 @@ impl Load {
     /// Whether what it needs is being read.
     fn is_waiting(&self) -> bool {
         match &self.mode {
-            Mode::AsksAgain(_, Some(ranges)) => ranges.is_waiting(),
+            Mode::AsksAgain(Some(ranges)) => ranges.is_waiting(),
             _ => false,
         }
     }
+}
+
+/// What was opened elsewhere must be the file of this source, and within the limits of this player.
+fn check(reel: &Reel, source: &dyn Source, limits: &Limits) -> Result<(), Error> {
+    let (has, wants) = (source.size(), reel.file_bytes());
+    if has != wants {
+        return Err(Error::misuse(format!(
+            "{}: the source has {has} bytes, the reel {wants}: both must be of one file",
+            reel.path().display()
+        )));
+    }
+    let memory = reel.memory();
+    if memory > limits.max_memory {
+        let what = "bytes of memory to play it (Options::file_memory)";
+        return Err(Error::limit(reel.path(), what, memory, limits.max_memory));
+    }
+    Ok(())
 }
 
 fn from_path(path: &Path, crew: Arc<Crew<Positioning>>) -> Result<Arc<dyn Source>, Error> {

@@ -35,8 +35,8 @@ impl Loaded {
             let what = "frames that one frame waits for";
             return Err(Error::limit(reel.path(), what, wait as u64, LONGEST_WAIT as u64));
         }
-        let statics = Arc::new(library.share(&Statics::load(&reel)?));
-        reel.set_statics(&statics);
+        // What a decoder has read already is taken as it is.
+        let statics = reel.statics_or(|| Statics::load(&reel).map(|statics| library.share(&statics)))?;
         let units = reel.unit_count();
         let mut order: Vec<u32> = (0..units as u32).collect();
         order.sort_by_key(|&u| reel.unit_chunk(u as usize).offset);

@@ -5,6 +5,7 @@ use super::motion::{self, Points};
 use super::skin::Skin;
 use super::space::{DIMENSIONS, Space};
 use super::vertex::{Bones, Scratch, Vertex, settle, weigh};
+use crate::Cancellation;
 use crate::parts::Trajectories;
 use crate::parts::neighbours::Tree;
 use glam::{DAffine3, DMat3, DVec3};
@@ -40,11 +41,12 @@ pub struct Fit {
     means: Vec<[f64; 3]>,
     /// Points that move most like each.
     near: Vec<Vec<u32>>,
+    cancellation: Cancellation,
 }
 
 impl Fit {
     /// `points`: which of those in the space; `rest`: where all of them are at first.
-    pub fn new(space: &Space, rest: &[DVec3], points: &[usize]) -> Fit {
+    pub fn new(space: &Space, rest: &[DVec3], points: &[usize], cancellation: &Cancellation) -> Fit {
         let (centre, spread) = frame_of(rest);
         let means: Vec<[f64; 3]> =
             (points.iter()).map(|&p| ((rest[p] - centre) / spread).to_array()).collect();
@@ -60,7 +62,8 @@ impl Fit {
             vertices: means.iter().map(vertex).collect(),
             bones: Bones::new(0, space.dimensions),
             means,
-            near: Tree::new(&known, alike).nearest_of_all(AROUND),
+            near: Tree::new(&known, alike).nearest_of_all(AROUND, cancellation),
+            cancellation: cancellation.clone(),
         }
     }
 
@@ -90,14 +93,18 @@ impl Fit {
         dot(&residual, &residual)
     }
 
-    /// Something of all points, side by side.
+    /// Something of all points, side by side; of some only once it is cancelled.
     fn each(&mut self, change: impl Fn(&Bones, &mut Vertex, &[f64], &mut Scratch) + Sync) {
-        let (bones, d) = (&self.bones, self.dimensions);
+        let (bones, d, cancellation) = (&self.bones, self.dimensions, &self.cancellation);
         let targets = self.targets.par_chunks_exact(d);
-        (self.vertices.par_iter_mut().zip(targets))
-            .for_each_init(Scratch::default, |scratch, (vertex, target)| {
-                change(bones, vertex, target, scratch)
-            });
+        (self.vertices.par_iter_mut().zip(targets)).for_each_init(
+            Scratch::default,
+            |scratch, (vertex, target)| {
+                if !cancellation.is_cancelled() {
+                    change(bones, vertex, target, scratch)
+                }
+            },
+        );
     }
 
     /// Clusters of points that one affine motion explains, split where it is worst (Linde, Buzo and Gray), up
@@ -160,6 +167,7 @@ impl Fit {
 
     /// All bones, with the points as they are.
     fn fit_bones(&mut self) -> Option<()> {
+        self.cancellation.check().ok()?;
         let mut bones = std::mem::replace(&mut self.bones, Bones::new(0, self.dimensions));
         let fitted = motion::fit(&self.points(), &mut bones);
         self.bones = bones;
@@ -212,6 +220,9 @@ impl Fit {
             let d = self.dimensions;
             self.vertices = (before.par_iter().enumerate())
                 .map_init(Scratch::default, |scratch, (i, own)| {
+                    if self.cancellation.is_cancelled() {
+                        return *own;
+                    }
                     let target = &self.targets[i * d..][..d];
                     let mut best = (*own, self.bones.error(own, target));
                     for &j in &self.near[i] {
@@ -256,6 +267,7 @@ impl Fit {
         let mut damping = 1e-2;
         let mut error = self.error();
         for i in 0..count {
+            self.cancellation.check().ok()?;
             let normal = motion::normal(&self.points(), self.bones.count)?;
             let change = motion::step(&self.points(), &self.bones, &normal, damping);
             let before = (self.bones.clone(), self.vertices.clone());
@@ -297,7 +309,7 @@ impl Fit {
         wanted: &[usize],
         most: usize,
     ) -> Fit {
-        let mut lifted = Fit::new(space, rest, wanted);
+        let mut lifted = Fit::new(space, rest, wanted, &self.cancellation);
         lifted.bones = self.bones.clone();
         let alike = space.dimensions.min(ALIKE);
         let of = |p: usize| space.coordinates(p)[..alike].iter().map(|&v| v as f32);
@@ -307,6 +319,9 @@ impl Fit {
         let (means, d) = (&lifted.means, lifted.dimensions);
         lifted.vertices = (wanted.par_iter().enumerate())
             .map_init(Scratch::default, |scratch, (p, &at)| {
+                if self.cancellation.is_cancelled() {
+                    return Vertex::default();
+                }
                 let target = &lifted.targets[p * d..][..d];
                 let mut best = (Vertex::default(), f64::INFINITY);
                 for (_, i) in tree.nearest(&of(at).collect::<Vec<f32>>(), AROUND) {
@@ -342,7 +357,7 @@ impl Fit {
         };
         let rest: Vec<DVec3> = self.vertices.iter().map(rest).collect();
         let weights: Vec<Vec<(u32, f64)>> = self.vertices.iter().map(weights).collect();
-        let transforms = motions(all, &rest, &weights, self.bones.count)?;
+        let transforms = motions(all, &rest, &weights, self.bones.count, &self.cancellation)?;
         let mut skin = Skin { rest, weights, transforms, error: 0.0 };
         skin.error = skin.measure(all);
         skin.error.is_finite().then_some(skin)
@@ -356,6 +371,7 @@ pub fn motions(
     rest: &[DVec3],
     weights: &[Vec<(u32, f64)>],
     bones: usize,
+    cancellation: &Cancellation,
 ) -> Option<Vec<Vec<DAffine3>>> {
     let (centre, spread) = frame_of(rest);
     let vertex = |(&p, list): (&DVec3, &Vec<(u32, f64)>)| {
@@ -370,6 +386,7 @@ pub fn motions(
     let still = [[spread, 0.0, 0.0], [0.0, spread, 0.0], [0.0, 0.0, spread], centre.to_array()];
     let frames: Vec<Vec<DAffine3>> = (0..all.frames())
         .map(|f| {
+            cancellation.check().ok()?;
             let targets: Vec<f64> = (all.frame(f).iter()).flat_map(|p| p.map(f64::from)).collect();
             let points = Points { vertices: &vertices, targets: &targets, dimensions: 3 };
             let mut motion = Bones::new(bones, 3);
@@ -378,15 +395,14 @@ pub fn motions(
             for _ in 0..2 {
                 motion::correct(&points, &mut motion, &normal);
             }
-            (0..bones)
-                .map(|b| {
-                    let row = |k: usize| DVec3::from_slice(motion.row(b, k));
-                    let linear = DMat3::from_cols(row(0), row(1), row(2)) * (1.0 / spread);
-                    DAffine3::from_mat3_translation(linear, row(3) - linear * centre)
-                })
-                .collect()
+            let of_bones = (0..bones).map(|b| {
+                let row = |k: usize| DVec3::from_slice(motion.row(b, k));
+                let linear = DMat3::from_cols(row(0), row(1), row(2)) * (1.0 / spread);
+                DAffine3::from_mat3_translation(linear, row(3) - linear * centre)
+            });
+            Some(of_bones.collect())
         })
-        .collect();
+        .collect::<Option<_>>()?;
     Some((0..bones).map(|b| frames.iter().map(|f| f[b]).collect()).collect())
 }
 

@@ -7,6 +7,7 @@ use super::skin::{Request, Skin};
 use super::space::{DIMENSIONS, Space, ranks};
 use super::vertex::MOST_INFLUENCES;
 use crate::parts::Trajectories;
+use crate::{Cancellation, Cancelled};
 use glam::DVec3;
 use std::cell::Cell;
 
@@ -30,8 +31,18 @@ const FEWER: f64 = 1.3;
 
 /// Finds a skin. `None` where there is nothing to find: no motion, one frame, fewer than four points per
 /// bone, positions that are not finite.
-pub fn find(all: &Trajectories, request: &Request) -> Option<Skin> {
-    let ground = Ground::new(all, request.tolerance)?;
+pub fn find(
+    all: &Trajectories,
+    request: &Request,
+    cancellation: &Cancellation,
+) -> Result<Option<Skin>, Cancelled> {
+    let found = find_best(all, request, cancellation);
+    cancellation.check()?;
+    Ok(found)
+}
+
+fn find_best(all: &Trajectories, request: &Request, cancellation: &Cancellation) -> Option<Skin> {
+    let ground = Ground::new(all, request.tolerance, cancellation)?;
     if request.bones == 0 || all.points() < CROWD * request.bones {
         return None;
     }
@@ -91,10 +102,25 @@ pub fn choose(
     effort: u32,
     limit: f64,
     told: &(dyn Fn(f64) + Sync),
+    cancellation: &Cancellation,
+) -> Result<Option<Choice>, Cancelled> {
+    let found = choose_best(all, tolerance, influences, effort, limit, told, cancellation);
+    cancellation.check()?;
+    Ok(found)
+}
+
+fn choose_best(
+    all: &Trajectories,
+    tolerance: f64,
+    influences: usize,
+    effort: u32,
+    limit: f64,
+    told: &(dyn Fn(f64) + Sync),
+    cancellation: &Cancellation,
 ) -> Option<Choice> {
     let plan = Plan::new(effort.clamp(1, 9) as usize, all.points() * all.frames());
     let race = Race {
-        ground: Ground::new(all, tolerance)?,
+        ground: Ground::new(all, tolerance, cancellation)?,
         tolerance,
         plan,
         limit,
@@ -104,6 +130,7 @@ pub fn choose(
     };
     let (at, best) = race.best_count()?;
     let (_, begun) = race.start_more(at, best);
+    cancellation.check().ok()?;
     let request = Request {
         influences,
         steps: race.plan.steps,
@@ -302,6 +329,7 @@ struct Ground<'a> {
     all: &'a Trajectories,
     space: Space,
     rest: Vec<DVec3>,
+    cancellation: &'a Cancellation,
 }
 
 /// Bones and some of the points.
@@ -310,14 +338,14 @@ struct Begun {
     sample: Vec<usize>,
 }
 
-impl Ground<'_> {
-    fn new(all: &Trajectories, tolerance: f64) -> Option<Ground<'_>> {
+impl<'a> Ground<'a> {
+    fn new(all: &'a Trajectories, tolerance: f64, cancellation: &'a Cancellation) -> Option<Ground<'a>> {
         if all.frames() < 2 {
             return None;
         }
         let space = Space::new(all, (tolerance * 0.1).max(all.diagonal() * 1e-7))?;
         let rest = means(all);
-        Some(Ground { all, space, rest })
+        Some(Ground { all, space, rest, cancellation })
     }
 
     /// Bones with many weights, of a sample.
@@ -326,7 +354,7 @@ impl Ground<'_> {
         if sample.len() < CROWD * bones {
             return None;
         }
-        let mut fit = Fit::new(&self.space, &self.rest, &sample);
+        let mut fit = Fit::new(&self.space, &self.rest, &sample, self.cancellation);
         fit.start(bones)?;
         fit.alternate(ROUNDS, MOST_INFLUENCES)?;
         fit.steps(steps, MOST_INFLUENCES)?;

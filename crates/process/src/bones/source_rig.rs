@@ -3,6 +3,7 @@
 use super::fit;
 use super::skin::Skin;
 use super::vertex::MOST_INFLUENCES;
+use crate::Cancellation;
 use crate::parts::Trajectories;
 use glam::{DAffine3, DVec3};
 use rayon::prelude::*;
@@ -42,7 +43,7 @@ pub fn with_motions(all: &Trajectories, rig: &Rig<'_>, transforms: &[Vec<DAffine
 /// where they are. `None` as in [`with_motions`].
 pub fn fit_motions(all: &Trajectories, rig: &Rig<'_>) -> Option<CheckedRig> {
     let weights = weights(all, rig)?;
-    let transforms = fit::motions(all, rig.rest, &weights, rig.bones)?;
+    let transforms = fit::motions(all, rig.rest, &weights, rig.bones, &Cancellation::never())?;
     Some(checked(Skin { rest: rig.rest.to_vec(), weights, transforms, error: 0.0 }, all))
 }
 

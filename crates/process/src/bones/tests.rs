@@ -2,8 +2,33 @@
 
 use super::*;
 use crate::parts::Trajectories;
+use crate::{Cancellation, Cancelled};
 use glam::{DAffine3, DVec3};
 use proptest::prelude::*;
+
+fn found(all: &Trajectories, request: &Request) -> Option<Skin> {
+    find(all, request, &Cancellation::never()).unwrap()
+}
+
+fn chosen(all: &Trajectories, tolerance: f64, effort: u32) -> Option<Choice> {
+    choose(all, tolerance, 4, effort, f64::INFINITY, &|_| (), &Cancellation::never()).unwrap()
+}
+
+/// Cancelled when it is told how far it is for the first time.
+#[test]
+fn a_search_ends_when_it_is_cancelled() {
+    let all = tube(600, 40);
+    let cancellation = Cancellation::new();
+    let told = std::sync::Mutex::new(0);
+    let tell = |_: f64| {
+        *told.lock().unwrap() += 1;
+        cancellation.cancel();
+    };
+    let choice = choose(&all, 1e-4, 4, 9, f64::INFINITY, &tell, &cancellation);
+    assert_eq!(choice.map(|_| ()), Err(Cancelled));
+    assert_eq!(*told.lock().unwrap(), 1);
+    assert_eq!(find(&all, &Request::new(3, 1e-4), &cancellation).map(|_| ()), Err(Cancelled));
+}
 
 /// A tube that three bones bend, `points` around and along it.
 fn tube(points: usize, frames: usize) -> Trajectories {
@@ -48,7 +73,7 @@ fn worst(skin: &Skin, all: &Trajectories) -> f64 {
 fn e05_three_bones_are_found() {
     let all = tube(600, 30);
     let request = Request::new(3, 1e-4 * all.diagonal());
-    let Some(skin) = find(&all, &request) else {
+    let Some(skin) = found(&all, &request) else {
         panic!("no skin");
     };
     assert!(skin.error < 2e-4 * all.diagonal(), "{}", skin.error / all.diagonal());
@@ -65,7 +90,7 @@ fn e05_a_sample_is_lifted_to_all_points_and_threads_do_not_matter() {
     let request = Request { sample: 400, ..Request::new(3, 1e-4 * all.diagonal()) };
     let of = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-        pool.ok().and_then(|pool| pool.install(|| find(&all, &request)))
+        pool.ok().and_then(|pool| pool.install(|| found(&all, &request)))
     };
     let (Some(one), Some(three)) = (of(1), of(3)) else {
         panic!("no skin");
@@ -77,22 +102,22 @@ fn e05_a_sample_is_lifted_to_all_points_and_threads_do_not_matter() {
 
 #[test]
 fn nothing_to_find_is_none() {
-    assert!(choose(&tube(7, 1), 1e-4, 4, 5, f64::INFINITY, &|_| ()).is_none());
+    assert!(chosen(&tube(7, 1), 1e-4, 5).is_none());
     let mut wild = tube(80, 10).frame(3).to_vec();
     wild.extend_from_slice(&wild.clone());
     wild[9][1] = f32::NAN;
-    assert!(find(&Trajectories::new(80, wild), &Request::new(2, 1e-4)).is_none());
+    assert!(found(&Trajectories::new(80, wild), &Request::new(2, 1e-4)).is_none());
     let still = Trajectories::new(50, [[1.0, 2.0, 3.0]; 100].to_vec());
-    assert!(find(&still, &Request::new(2, 1e-4)).is_none());
+    assert!(found(&still, &Request::new(2, 1e-4)).is_none());
     let few = tube(7, 10);
-    assert!(find(&few, &Request::new(2, 1e-4)).is_none());
+    assert!(found(&few, &Request::new(2, 1e-4)).is_none());
 }
 
 #[test]
 fn e05_the_number_of_bones_follows_from_the_size() {
     let all = tube(240, 40);
     let tolerance = 1e-4 * all.diagonal();
-    let Some(choice) = choose(&all, tolerance, 4, 1, f64::INFINITY, &|_| ()) else {
+    let Some(choice) = chosen(&all, tolerance, 1) else {
         panic!("no skin");
     };
     let bones = choice.skin.transforms.len();
@@ -106,14 +131,14 @@ fn e05_the_number_of_bones_follows_from_the_size() {
         (random >> 40) as f32 / 16_777_216.0
     };
     let wild = (0..20 * 200).map(|_| [noise(), noise(), noise()]).collect();
-    assert!(choose(&Trajectories::new(200, wild), 1e-4, 4, 1, f64::INFINITY, &|_| ()).is_none());
+    assert!(chosen(&Trajectories::new(200, wild), 1e-4, 1).is_none());
 }
 
 #[test]
 fn f17_a_rig_that_is_given_is_checked_or_followed() {
     let all = tube(300, 12);
     let request = Request { starts: 1, ..Request::new(3, 1e-4 * all.diagonal()) };
-    let Some(skin) = find(&all, &request) else {
+    let Some(skin) = found(&all, &request) else {
         panic!("no skin");
     };
     // Four times as much weight, in another order, is the same.
@@ -172,7 +197,7 @@ proptest! {
         let frames = (0..frames).flat_map(|f| (0..points).map(move |p| (f, p)));
         let all = Trajectories::new(points, frames.map(|(f, p)| at(f, p)).collect());
         let request = Request { steps: [2, 1, 2, 1], starts: 1, sample: 20, ..Request::new(bones, 1e-3) };
-        let found = [find(&all, &request), choose(&all, 1e-3, 4, 1, f64::INFINITY, &|_| ()).map(|choice| choice.skin)];
+        let found = [found(&all, &request), chosen(&all, 1e-3, 1).map(|choice| choice.skin)];
         for skin in found.into_iter().flatten() {
             prop_assert!(skin.error.is_finite());
             for list in &skin.weights {

@@ -4,6 +4,7 @@
 mod measure;
 mod simplify;
 
+use crate::{Cancellation, Cancelled};
 use measure::Bounds;
 use simplify::{Keeps, Shape, Simplifier, collapse};
 
@@ -40,6 +41,8 @@ pub struct Mesh<'a, E> {
     pub radius: f64,
     /// Reads positions of a frame.
     pub read: &'a Read<'a, E>,
+    /// Ends the work with an error.
+    pub cancellation: &'a Cancellation,
 }
 
 /// The LOD levels of a mesh.
@@ -55,7 +58,7 @@ pub struct LodLevels {
 
 /// Makes at most so many levels; `may_follow`: whether a level of so many triangles (the second) may come
 /// after one of the first.
-pub fn make_levels<E>(
+pub fn make_levels<E: From<Cancelled>>(
     mesh: &Mesh<'_, E>,
     wanted: usize,
     may_follow: impl Fn(usize, usize) -> bool,
@@ -69,7 +72,7 @@ pub fn make_levels<E>(
     let mut ends: Vec<Vec<u32>> = Vec::new();
     let mut jumps = None;
     for level in 1..=wanted {
-        simplifier.reduce((whole >> level).max(1));
+        simplifier.reduce((whole >> level).max(1), mesh.cancellation)?;
         let all = simplifier.ends();
         let now = collapse(triangles, &all).count();
         if now == 0 || !may_follow(before, now) {
@@ -168,9 +171,16 @@ fn pairs(triangles: &[[u32; 3]], point: &[u32]) -> Vec<[u32; 2]> {
 
 /// By level the largest distance in any frame, with what quantization may add on both sides; never less than
 /// that of a finer level. `ends`: by level and vertex the one that it becomes.
-fn errors<E>(mesh: &Mesh<'_, E>, poses: &[Vec<[f32; 3]>], ends: &[Vec<u32>]) -> Result<Vec<f32>, E> {
-    let mut bounds: Vec<Bounds> =
-        (ends.iter()).map(|ends| Bounds::new(mesh.triangles, mesh.point, poses, ends)).collect();
+fn errors<E: From<Cancelled>>(
+    mesh: &Mesh<'_, E>,
+    poses: &[Vec<[f32; 3]>],
+    ends: &[Vec<u32>],
+) -> Result<Vec<f32>, E> {
+    let new = |ends: &Vec<u32>| {
+        mesh.cancellation.check()?;
+        Ok(Bounds::new(mesh.triangles, mesh.point, poses, ends))
+    };
+    let mut bounds: Vec<Bounds> = ends.iter().map(new).collect::<Result<_, E>>()?;
     let mut at = Vec::new();
     let frames = match mesh.moving {
         true => mesh.frames,

@@ -7,6 +7,7 @@
 //! surface. Points that coincide in all frames are one; each of their vertices must find one to become on its
 //! side of a seam.
 
+use crate::{Cancellation, Cancelled};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -507,13 +508,14 @@ impl<'a> Simplifier<'a> {
     }
 
     /// Collapses until no more than so many triangles are left, or nothing is allowed any more.
-    pub fn reduce(&mut self, most: usize) {
+    pub fn reduce(&mut self, most: usize, cancellation: &Cancellation) -> Result<(), Cancelled> {
         while self.count > most {
+            cancellation.check()?;
             let Some(Reverse((_, from, to, version))) = self.heap.pop() else {
                 let next = match self.keeps {
                     Keeps::All => Keeps::Edges,
                     Keeps::Edges => Keeps::Nothing,
-                    Keeps::Nothing => return,
+                    Keeps::Nothing => return Ok(()),
                 };
                 self.keeps = next;
                 self.fill();
@@ -527,6 +529,7 @@ impl<'a> Simplifier<'a> {
                 None => self.push(from),
             }
         }
+        Ok(())
     }
 
     /// Where each vertex has ended, itself where it is kept.

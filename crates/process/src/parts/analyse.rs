@@ -15,6 +15,7 @@
 use super::fit::{Model, Similarity, Sums};
 use super::neighbours::Tree;
 use super::{NO_PART, Trajectories};
+use crate::Cancellation;
 use glam::{DMat3, DQuat, DVec3};
 use rayon::prelude::*;
 
@@ -57,6 +58,8 @@ pub struct Request<'a> {
     pub pieces_only: bool,
     /// Parts are sought even where hardly a triangle keeps its shape.
     pub thorough: bool,
+    /// Ends the search; the parts that it gives then are of no use.
+    pub cancellation: Cancellation,
 }
 
 /// The parts of a mesh, each with its motion.
@@ -96,7 +99,7 @@ impl Parts {
 /// Finds the parts. The work is bounded by points × frames and points × parts.
 pub fn find_parts(all: &Trajectories, request: &Request<'_>) -> Parts {
     let points = all.points();
-    let mut search = Search::new(all, request.tolerance);
+    let mut search = Search::new(all, request.tolerance, &request.cancellation);
     if request.groups.len() == points {
         let groups = by_number(request.groups, &search.parts.of);
         for (number, members) in groups {
@@ -122,13 +125,13 @@ pub fn find_parts(all: &Trajectories, request: &Request<'_>) -> Parts {
 
 /// Whether enough of the triangles that move keep their shape for parts to be sought in the motion.
 pub fn is_stiff(all: &Trajectories, triangles: &[u32], tolerance: f64) -> bool {
-    Search::new(all, tolerance).is_stiff(triangles)
+    Search::new(all, tolerance, &Cancellation::never()).is_stiff(triangles)
 }
 
 /// The part of the points that move as their groups say: of those that move and are in a group of at least
 /// three, those whose group moves as one. 0 if there are no such points.
-pub fn agreement(all: &Trajectories, groups: &[u32], tolerance: f64) -> f64 {
-    let mut search = Search::new(all, tolerance);
+pub fn agreement(all: &Trajectories, groups: &[u32], tolerance: f64, cancellation: &Cancellation) -> f64 {
+    let mut search = Search::new(all, tolerance, cancellation);
     let (mut good, mut whole) = (0, 0);
     for (_, members) in by_number(groups, &search.parts.of) {
         if members.len() >= LEAST {
@@ -205,17 +208,18 @@ struct Search<'a> {
     tolerance: f64,
     telling: Vec<usize>,
     parts: Parts,
+    cancellation: &'a Cancellation,
 }
 
 impl<'a> Search<'a> {
     /// Knows the points that stay where they are.
-    fn new(all: &'a Trajectories, tolerance: f64) -> Search<'a> {
+    fn new(all: &'a Trajectories, tolerance: f64, cancellation: &'a Cancellation) -> Search<'a> {
         let parts = Parts {
             of: vec![NO_PART; all.points()],
             transforms: vec![vec![Similarity::IDENTITY; all.frames()]],
             broken_groups: Vec::new(),
         };
-        let mut search = Search { all, tolerance, telling: telling(all), parts };
+        let mut search = Search { all, tolerance, telling: telling(all), parts, cancellation };
         search.still();
         search
     }
@@ -227,7 +231,8 @@ impl<'a> Search<'a> {
             .into_par_iter()
             .map(|p| {
                 let first = all.at(0, p);
-                (1..all.frames()).all(|f| (all.at(f, p) - first).length() <= self.tolerance)
+                !self.cancelled()
+                    && (1..all.frames()).all(|f| (all.at(f, p) - first).length() <= self.tolerance)
             })
             .collect();
         for (of, still) in self.parts.of.iter_mut().zip(still) {
@@ -237,11 +242,18 @@ impl<'a> Search<'a> {
         }
     }
 
+    fn cancelled(&self) -> bool {
+        self.cancellation.is_cancelled()
+    }
+
     /// The transform of a set in every frame.
     fn fit(&self, members: &[u32], model: Model) -> Vec<Similarity> {
         let mut before = DQuat::IDENTITY;
         (0..self.all.frames())
             .map(|f| {
+                if self.cancelled() {
+                    return Similarity::IDENTITY;
+                }
                 let fit = self.fit_at(members, f, model, before);
                 before = fit.rotation;
                 fit
@@ -261,7 +273,11 @@ impl<'a> Search<'a> {
         (*turn * self.all.at(0, p) + *shift - self.all.at(f, p)).length()
     }
 
+    /// Once the search is cancelled nothing follows anything, which soon ends it.
     fn follows(&self, p: u32, matrices: &[Matrix]) -> bool {
+        if self.cancelled() {
+            return false;
+        }
         let fits = |f: usize| self.error(p, f, &matrices[f]) <= self.tolerance;
         // Those that differ most first: nearly all points that do not belong fail at once.
         self.telling.iter().rev().all(|&f| fits(f)) && (0..matrices.len()).all(fits)
@@ -273,6 +289,9 @@ impl<'a> Search<'a> {
 
     /// Makes a set a part if it moves as one: rigidly, or else mirrored or scaled.
     fn take(&mut self, members: &[u32]) -> bool {
+        if self.cancelled() {
+            return false;
+        }
         for model in [Model::Rigid, Model::Scaled] {
             // A few frames tell most that do not.
             let quick = self.telling.iter().all(|&f| {
@@ -325,7 +344,8 @@ impl<'a> Search<'a> {
         let mut starts = vec![4 * triangles.len() < points; points];
         let keeps: Vec<bool> = (triangles.par_iter())
             .map(|&[a, b, c]| {
-                (free(a) || free(b) || free(c))
+                !self.cancelled()
+                    && (free(a) || free(b) || free(c))
                     && self.keeps_distance(a, b)
                     && self.keeps_distance(b, c)
                     && self.keeps_distance(c, a)
@@ -349,7 +369,7 @@ impl<'a> Search<'a> {
         let stacked: Vec<f32> = (starts.iter())
             .flat_map(|&p| self.telling.iter().flat_map(move |&f| all.frame(f)[p as usize]))
             .collect();
-        let near = Tree::new(&stacked, 3 * self.telling.len()).nearest_of_all(NEIGHBOURS);
+        let near = Tree::new(&stacked, 3 * self.telling.len()).nearest_of_all(NEIGHBOURS, self.cancellation);
         let good: Vec<Vec<u32>> = (starts.par_iter().zip(&near))
             .map(|(&p, near)| {
                 let near = near.iter().map(|&i| starts[i as usize]);
@@ -361,6 +381,9 @@ impl<'a> Search<'a> {
         let mut random = 0x9e37_79b9_7f4a_7c15u64;
         let (mut tried, whole) = (0, free.len());
         for i in order {
+            if self.cancelled() {
+                return;
+            }
             let start = starts[i];
             if self.parts.of[start as usize] != NO_PART {
                 continue;
@@ -563,6 +586,9 @@ impl<'a> Search<'a> {
         };
         let moves: Vec<(u32, u32)> = (borders.par_iter())
             .filter(|&&(p, other)| {
+                if self.cancelled() {
+                    return false;
+                }
                 let own = worst(p, self.parts.of[p as usize]);
                 // Noise of f32 is no reason.
                 own > 0.05 * self.tolerance && worst(p, other) <= 0.5 * own

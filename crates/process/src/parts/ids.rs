@@ -3,6 +3,7 @@
 
 use super::analyse::{Parts, Request, agreement, find_parts};
 use super::{NO_PART, Trajectories};
+use crate::Cancelled;
 use std::collections::BTreeMap;
 
 /// Points that must move as their ids say, of those that have one, before an attribute is taken for one of
@@ -76,19 +77,24 @@ pub struct HintedParts {
 /// Finds the parts with the hint that agrees best with the motion, the first of several equal ones. Groups
 /// that do not move as one are analysed, as is everything if no hint agrees for more than half of its points.
 /// Work as of [`find_parts`] and one fit per group.
-pub fn find_with_hints(all: &Trajectories, request: &Request<'_>, hints: &[Hint]) -> HintedParts {
+pub fn find_with_hints(
+    all: &Trajectories,
+    request: &Request<'_>,
+    hints: &[Hint],
+) -> Result<HintedParts, Cancelled> {
     let mut best: Option<(f64, usize)> = None;
     for (i, hint) in hints.iter().enumerate() {
         if hint.groups.len() != all.points() {
             continue;
         }
-        let share = agreement(all, &hint.groups, request.tolerance);
+        let share = agreement(all, &hint.groups, request.tolerance, &request.cancellation);
         if share > ENOUGH && best.is_none_or(|(other, _)| share > other) {
             best = Some((share, i));
         }
     }
     let used = best.map(|(_, i)| i);
     let groups = used.map_or(request.groups, |i| &hints[i].groups);
-    let parts = find_parts(all, &Request { groups, ..*request });
-    HintedParts { parts, used }
+    let parts = find_parts(all, &Request { groups, ..request.clone() });
+    request.cancellation.check()?;
+    Ok(HintedParts { parts, used })
 }

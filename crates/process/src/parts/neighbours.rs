@@ -4,6 +4,7 @@
 //! Its own, not a package's: points may coincide in any number, and what is found must not depend on anything
 //! but the points.
 
+use crate::Cancellation;
 use rayon::prelude::*;
 
 /// Points of a leaf.
@@ -67,8 +68,9 @@ impl<'a> Tree<'a> {
         &self.points[p as usize * self.dimensions..][..self.dimensions]
     }
 
-    /// Up to `k` nearest of each point but itself, nearest first; of equally near ones the smaller number.
-    pub fn nearest_of_all(&self, k: usize) -> Vec<Vec<u32>> {
+    /// Up to `k` nearest of each point but itself, nearest first; of equally near ones the smaller number. None of
+    /// those that are left once it is cancelled.
+    pub fn nearest_of_all(&self, k: usize, cancellation: &Cancellation) -> Vec<Vec<u32>> {
         if k == 0 {
             return vec![Vec::new(); self.order.len()];
         }
@@ -76,6 +78,9 @@ impl<'a> Tree<'a> {
         (0..count)
             .into_par_iter()
             .map(|p| {
+                if cancellation.is_cancelled() {
+                    return Vec::new();
+                }
                 let mut found = Vec::with_capacity(k + 1);
                 let from = From { point: p, at: self.point(p) };
                 self.visit(0..self.order.len(), &from, k, &mut found);
@@ -141,7 +146,7 @@ mod tests {
             let points: Vec<f32> = points.chunks_exact(d).flatten().map(|&v| f32::from(v)).collect();
             let tree = Tree::new(&points, d);
             let count = points.len() / d;
-            for (p, found) in tree.nearest_of_all(k).into_iter().enumerate() {
+            for (p, found) in tree.nearest_of_all(k, &Cancellation::never()).into_iter().enumerate() {
                 let far = |q: usize| -> f32 {
                     (0..d).map(|i| (points[p * d + i] - points[q * d + i]).powi(2)).sum()
                 };

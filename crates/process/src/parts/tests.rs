@@ -1,6 +1,7 @@
 //! Lumps that move by themselves: which parts are found.
 
 use super::*;
+use crate::{Cancellation, Cancelled};
 use glam::{DQuat, DVec3};
 
 /// A lump of `n` points around a place, none on a line with two others.
@@ -199,7 +200,7 @@ fn e14_the_hint_that_agrees_with_the_motion_is_used() {
         ids::Hint::of_points("short", &on_points[1..]),
     ];
     assert_eq!(hints[1].groups.len(), hints[2].groups.len());
-    let given = ids::find_with_hints(&all, &asked(&all), &hints);
+    let given = ids::find_with_hints(&all, &asked(&all), &hints).unwrap();
     assert_eq!(given.used, Some(1));
     assert!(given.parts.broken_groups.is_empty());
     assert_same(&given.parts, &of);
@@ -208,12 +209,13 @@ fn e14_the_hint_that_agrees_with_the_motion_is_used() {
     for p in (0..of.len()).filter(|&p| of[p] < 2).step_by(2) {
         swapped[p] = 1000 - 7 * (1 - of[p]) as i64;
     }
-    let given = ids::find_with_hints(&all, &asked(&all), &[ids::Hint::of_points("swapped", &swapped)]);
+    let given =
+        ids::find_with_hints(&all, &asked(&all), &[ids::Hint::of_points("swapped", &swapped)]).unwrap();
     assert_eq!(given.used, Some(0));
     assert_eq!(given.parts.broken_groups.len(), 2);
     assert_same(&given.parts, &of);
     // Ids that say nothing.
-    let given = ids::find_with_hints(&all, &asked(&all), &hints[..1]);
+    let given = ids::find_with_hints(&all, &asked(&all), &hints[..1]).unwrap();
     assert_eq!(given.used, None);
     assert_same(&given.parts, &of);
 }
@@ -311,4 +313,23 @@ fn e06_what_stands_still_is_part_0_and_one_frame_is_all_still() {
     }
     let one = Trajectories::new(rest.len(), all.frame(7).to_vec());
     assert!(find_parts(&one, &asked(&one)).of.iter().all(|&part| part == 0));
+}
+
+#[test]
+fn a_search_ends_when_it_is_cancelled() {
+    let (rest, of) = wall(6, 20);
+    let all = trajectories(&rest, |p, f, at| {
+        let (turn, shift) = motion(of[p], f, 0);
+        turn * at + shift
+    });
+    let request = asked(&all);
+    request.cancellation.cancel();
+    assert!(ids::find_with_hints(&all, &request, &[]).is_ok(), "that never ends");
+    let cancellation = Cancellation::new();
+    let request = Request { cancellation: cancellation.clone(), ..request };
+    assert!(ids::find_with_hints(&all, &request, &[]).is_ok());
+    cancellation.cancel();
+    assert_eq!(ids::find_with_hints(&all, &request, &[]).map(|_| ()), Err(Cancelled));
+    // Nothing was found, for nothing was sought.
+    assert!(find_parts(&all, &request).of.iter().all(|&part| part == NO_PART));
 }

@@ -18,9 +18,9 @@ mod surface;
 mod template;
 mod track;
 
-use crate::Error;
 use crate::extent::{Extent, usable};
 use crate::frame_set::FrameSet;
+use crate::{Cancellation, Error};
 use glam::DVec3;
 use meshreel_scene::sample::{Channels, World};
 use meshreel_scene::{
@@ -120,6 +120,8 @@ pub struct Request<'a> {
     pub asked: &'a (dyn Fn(&str) -> bool + Sync),
     /// The settings for all meshes.
     pub settings: Settings,
+    /// Ends the work with an error.
+    pub cancellation: &'a Cancellation,
 }
 
 /// RemeshedFrames at the end of `frames` that a loop blends, as asked or the usual part. `verify` works it out in the
@@ -176,6 +178,7 @@ fn reaches(given: &Request<'_>, placements: &[Vec<usize>], wanted: &[MeshId]) ->
         .map(|&m| {
             let (mut extent, mut points) = (Extent::default(), Vec::new());
             for &time in given.times {
+                given.cancellation.check()?;
                 sample::positions_at(&given.scene.meshes[m], time, &mut points)?;
                 extent.extend(points.iter().filter(|p| usable(p)));
             }
@@ -225,7 +228,10 @@ fn remesh_mesh(
         return Ok((None, remarks));
     };
     let same: Vec<bool> = (0..times.len()).map(|k| k > 0 && equal(mesh, times[k - 1], times[k])).collect();
-    let read = |frame: usize| Surface::read(mesh, times[frame]);
+    let read = |frame: usize| {
+        given.cancellation.check()?;
+        Surface::read(mesh, times[frame])
+    };
     let settings = given.settings;
     let source_points = count_points(mesh, &times)?;
     let effort = u64::from(settings.effort);
@@ -238,6 +244,7 @@ fn remesh_mesh(
         work: source_points * 6 * (1 + effort),
         rounds: 1 + settings.effort / 2,
         memory: settings.memory,
+        cancellation: given.cancellation,
     })?;
     let frames: usize = found.runs.iter().map(|run| run.points.len()).sum();
     if let Some(why) = too_few_frames(frames, times.len(), &found, limit) {

@@ -3,7 +3,7 @@
 use super::surface::Surface;
 use super::template::Template;
 use super::track::{Fit, compare, refined, step};
-use crate::Error;
+use crate::{Cancellation, Error};
 use glam::DVec3;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -47,6 +47,8 @@ pub struct RunRequest<'a> {
     pub rounds: u32,
     /// Bytes of surfaces that may be kept, and of points that can be held.
     pub memory: u64,
+    /// Ends the search with an error.
+    pub cancellation: &'a Cancellation,
 }
 
 /// A fixed mesh may have this many times the points of the frame it is of.
@@ -99,6 +101,7 @@ pub fn find_runs(wanted: &RunRequest<'_>) -> Result<FoundRuns, Error> {
 
 impl Search<'_> {
     fn surface(&mut self, frame: usize) -> Result<Arc<Surface>, Error> {
+        self.wanted.cancellation.check()?;
         if let Some(surface) = self.kept.get(&frame) {
             return Ok(surface.clone());
         }

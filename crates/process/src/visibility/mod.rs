@@ -12,6 +12,7 @@
 mod tree;
 
 use crate::frame_set::FrameSet;
+use crate::{Cancellation, Cancelled};
 use glam::DVec3;
 use rayon::prelude::*;
 use tree::{Target, Tree};
@@ -62,10 +63,11 @@ struct Placed<'a> {
 /// Finds by body and triangle the frames in which it can be seen, all of them where it is not wanted. `read`
 /// gives the points of a body in the world in a frame; frames come in order, all bodies of one after each
 /// other.
-pub fn intervals<E>(
+pub fn intervals<E: From<Cancelled>>(
     bodies: &[Body<'_>],
     frames: u32,
     read: &mut Read<'_, E>,
+    cancellation: &Cancellation,
 ) -> Result<Vec<Vec<Interval>>, E> {
     let (mut placed, mut pieces) = (Vec::new(), Vec::new());
     for body in bodies {
@@ -98,7 +100,11 @@ pub fn intervals<E>(
         };
         for (placed, when) in placed.iter().zip(&mut when).filter(|(placed, _)| placed.body.wanted) {
             let triangles = (0..placed.piece.len()).into_par_iter();
-            let hidden: Vec<u32> = triangles.map(|t| scene.hidden(placed, end, t)).collect();
+            let hidden = triangles.map(|t| {
+                cancellation.check()?;
+                Ok(scene.hidden(placed, end, t))
+            });
+            let hidden: Vec<u32> = hidden.collect::<Result<_, Cancelled>>()?;
             for (when, hidden) in when.iter_mut().zip(hidden).filter(|(_, h)| *h >= 2) {
                 match end {
                     0 => when[0] = hidden,

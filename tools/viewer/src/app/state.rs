@@ -6,7 +6,7 @@ use crate::camera::Camera;
 use crate::curves::Curves;
 use crate::document::Document;
 use crate::errors::said;
-use crate::loading::{Loading, Ready, is_reel};
+use crate::loading::{Loading, is_reel};
 use crate::looks::Look;
 use crate::picture;
 use crate::renderer::{Renderer, Style};
@@ -118,31 +118,31 @@ impl App {
         }
     }
 
-    /// Begins to open a file; what is shown stays until it is there.
+    /// Begins to open a file; what is shown stays until it is there. Another one that is on its way is not opened
+    /// any more.
     pub(super) fn open(&mut self, path: &Path) {
-        self.loading = Some(Loading::start(path));
+        let card = (self.renderer.device.clone(), self.renderer.queue.clone());
+        self.loading = Some(Loading::start(path, card));
     }
 
-    pub(super) fn show(&mut self, ready: Ready) {
-        let card = (&self.renderer.device, &self.renderer.queue);
-        match Document::new(ready, card, &mut self.renderer.shaders) {
-            Ok(document) => {
-                self.style.bones |= document.meshes.is_none();
-                if document.meshes.is_none() && self.panel == Panel::Facts {
-                    self.panel = Panel::Clips;
-                }
-                self.document = Some(document);
-                self.style.selected = None;
-                self.source = SourceState::Unknown;
-                self.errors = None;
-                self.clip_errors = None;
-                self.curves = None;
-                self.renderer.forget();
-                self.problem = None;
-                self.begin();
-            }
-            Err(error) => self.problem = Some(said(&error)),
+    pub(super) fn show(&mut self, mut document: Document, ctx: &egui::Context) {
+        self.style.bones |= document.meshes.is_none();
+        if document.meshes.is_none() && self.panel == Panel::Facts {
+            self.panel = Panel::Clips;
         }
+        if let Some(meshes) = &mut document.meshes {
+            let ctx = ctx.clone();
+            meshes.decode_beside(move || ctx.request_repaint());
+        }
+        self.document = Some(document);
+        self.style.selected = None;
+        self.source = SourceState::Unknown;
+        self.errors = None;
+        self.clip_errors = None;
+        self.curves = None;
+        self.renderer.forget();
+        self.problem = None;
+        self.begin();
     }
 
     /// What the command line says of the first file; others are looked at as a whole.
@@ -309,7 +309,7 @@ impl App {
         if let Some(result) = self.loading.as_ref().and_then(Loading::poll) {
             self.loading = None;
             match result {
-                Ok(ready) => self.show(ready),
+                Ok(document) => self.show(*document, ctx),
                 Err(error) => self.problem = Some(error),
             }
         }

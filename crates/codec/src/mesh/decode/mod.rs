@@ -100,7 +100,7 @@ impl Width for i16 {
         scratch: &mut [Vector<i16>],
     ) {
         let source = &mut body.source;
-        let done = match (isa, &s.plan) {
+        let done = match (isa.chosen(), &s.plan) {
             (Isa::Narrow(isa), Some(plan)) => narrow::decode(isa, plan, s, bundle, source, out, scratch),
             #[cfg(target_arch = "x86_64")]
             (Isa::Avx2(isa), Some(plan)) => {
@@ -124,7 +124,7 @@ impl Width for i32 {
         out: &mut [&mut [Vector<i32>]],
         scratch: &mut [Vector<i32>],
     ) {
-        match isa {
+        match isa.chosen() {
             Isa::Narrow(isa) => wide::narrow::decode(isa, s, bundle, body, out, scratch),
             #[cfg(target_arch = "x86_64")]
             Isa::Avx2(isa) => match isa.avx512() {

@@ -54,7 +54,7 @@ impl Grid {
         if (stride, components) == (3, 3) {
             let count = places.len().min(out.len() / 3);
             let (mut out, mut places) = (&mut out[..3 * count], &places[..count]);
-            if let Isa::Narrow(narrow) = Isa::get() {
+            if let Isa::Narrow(narrow) = Isa::get().chosen() {
                 let done = narrow::positions(narrow, self.unit, self.centre, cells, places, out);
                 (out, places) = (&mut out[3 * done..], &places[done..]);
             }

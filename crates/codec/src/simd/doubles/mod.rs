@@ -18,7 +18,7 @@ pub(crate) use traits::{Eight, LANES, Real, Task, WIDEST, WINDOW};
 
 /// Runs a kernel with an instruction set.
 pub(crate) fn run<T: Task>(isa: Isa, task: T) -> T::Out {
-    match isa {
+    match isa.chosen() {
         #[cfg(target_arch = "x86_64")]
         Isa::Avx2(avx2) => match avx2.avx512() {
             Some(avx512) => avx512::run(avx512, task),

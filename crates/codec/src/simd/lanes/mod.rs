@@ -26,7 +26,7 @@ pub(crate) use traits::{LANES, Lanes, Number, Task, Widths, field};
 
 /// Runs a kernel with an instruction set.
 pub(crate) fn run(isa: Isa, task: impl Task) {
-    match isa {
+    match isa.chosen() {
         #[cfg(target_arch = "x86_64")]
         Isa::Avx2(avx2) => avx2::run(avx2, task),
         Isa::Narrow(narrow) => narrow::run(narrow, task),
@@ -36,13 +36,15 @@ pub(crate) fn run(isa: Isa, task: impl Task) {
 
 /// Runs a kernel over blocks with an instruction set.
 pub(crate) fn run_blocks(isa: Isa, task: impl BlockTask) {
-    match isa {
+    match isa.chosen() {
         #[cfg(target_arch = "x86_64")]
         Isa::Avx2(avx2) => match avx2.avx512() {
             Some(avx512) => avx512::run(avx512, task),
             None => avx2::run_blocks(avx2, task),
         },
         Isa::Narrow(narrow) => narrow::run_blocks(narrow, task),
+        // Eight at a time in a machine without registers for them is eight times the code, and slower.
+        _ if cfg!(target_arch = "wasm32") => task.run::<f32>(),
         _ => task.run::<Portable>(),
     }
 }

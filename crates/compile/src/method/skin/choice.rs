@@ -389,11 +389,12 @@ impl MethodSearch<'_, '_> {
             triangles: &triangles,
             pieces_only: plan.parts == PartsChoice::Connected,
             thorough: plan.asked == MethodChoice::Rigid,
+            cancellation: plan.source.cancellation.clone(),
         };
-        let seek = || find_with_hints(all, &request, &hints);
+        let seek = || Ok(find_with_hints(all, &request, &hints)?);
         let found = match groups {
-            Some(_) => seek(),
-            None => self.found.parts(request.tolerance, seek),
+            Some(_) => seek()?,
+            None => self.found.parts(request.tolerance, seek)?,
         };
         let used = found.used.map(|i| &hints[i]);
         if let (PartsChoice::Attribute(name), [hint]) = (&plan.parts, &hints[..])
@@ -437,7 +438,7 @@ impl MethodSearch<'_, '_> {
             (None, MethodChoice::Skinned) => {
                 let all = self.positions.held();
                 let bones = USUAL.min(all.points() / 4);
-                bones::find(all, &bones::Request::new(bones, self.radius))
+                bones::find(all, &bones::Request::new(bones, self.radius), self.plan.source.cancellation)?
             }
             _ => None,
         };
@@ -477,8 +478,9 @@ impl MethodSearch<'_, '_> {
         let of = some.as_ref().unwrap_or(self.positions.held());
         let effort = search_effort(self.options.effort);
         let told = |part| found.work.sought(part);
-        let choose = || bones::choose(of, self.radius, INFLUENCES, effort, limit, &told);
-        let skin = found.once(effort, of.points(), self.share_of_search(of.points()), choose);
+        let cancellation = self.plan.source.cancellation;
+        let choose = || Ok(bones::choose(of, self.radius, INFLUENCES, effort, limit, &told, cancellation)?);
+        let skin = found.once(effort, of.points(), self.share_of_search(of.points()), choose)?;
         if skin.is_none() {
             // There is nothing to code.
             found.work.coded(1);

@@ -181,10 +181,12 @@ impl<'a> Positions<'a> {
             .collect();
         let place = |p: &[f32; 3]| DVec3::from_array(p.map(f64::from));
         let rest: Vec<DVec3> = model.rest.iter().map(place).collect();
+        let cancellation = self.frames.source().cancellation;
         let mut fitted = vec![Vec::with_capacity(left.len()); bones];
         for frames in left.chunks(self.block()) {
             let block = self.some(frames.to_vec())?;
-            let found = bones::motions(&block.positions, &rest, &weights, bones);
+            let found = bones::motions(&block.positions, &rest, &weights, bones, cancellation);
+            cancellation.check()?;
             // Where nothing fits, points are far off, and the method is not taken.
             let still = || vec![vec![DAffine3::IDENTITY; frames.len()]; bones];
             for (own, more) in fitted.iter_mut().zip(found.unwrap_or_else(still)) {

@@ -1,0 +1,163 @@
+// The demo: drop a reel or take one of three; scrub, reverse, ten thousand of them, and what has been fetched.
+
+import * as THREE from 'three'
+import { OrbitControls } from 'three/addons/controls/OrbitControls.js'
+import { ReelLoader } from 'meshreel/three'
+
+const FILES = ['flag_small', 'snake_small', 'wall_packed'].map(name => `../../../testdata/golden/v0/${name}.reel`)
+const MANY = 10_000
+
+const element = id => document.getElementById(id)
+const given = new URLSearchParams(location.search).get('file')
+
+const renderer = new THREE.WebGLRenderer({ canvas: element('view'), antialias: true })
+const scene = new THREE.Scene()
+scene.background = new THREE.Color('#23272e')
+scene.add(new THREE.HemisphereLight('#dfe8f5', '#4a4038', 2))
+const sun = new THREE.DirectionalLight('#fff3e0', 2.5)
+sun.position.set(3, 5, 4)
+scene.add(sun)
+const camera = new THREE.PerspectiveCamera(40, 1, 0.01, 1000)
+const controls = new OrbitControls(camera, renderer.domElement)
+
+let [group, cloud, playing, rate] = [null, null, true, 1]
+let opening = 0
+
+function fail(error) {
+    element('error').textContent = error ? `${error.class ?? 'Error'}: ${error.message}` : ''
+}
+
+async function show(input) {
+    const own = ++opening
+    fail(null)
+    const loader = new ReelLoader()
+    let next
+    try {
+        next = typeof input === 'string' ? await loader.loadAsync(input) : await loader.parse(input)
+    } catch (error) {
+        return fail(error)
+    }
+    // Another was chosen meanwhile.
+    if (own !== opening) return next.dispose()
+    cloud = null
+    element('many').checked = false
+    const before = group
+    group = next
+    await before?.dispose()
+    group.materials.forEach(material => (material.side = THREE.DoubleSide))
+    scene.add(group)
+    frame()
+    rate = 1
+    await group.play({ loop: true, rate })
+    playing = true
+}
+
+/** Puts the camera where all of it is seen. */
+function frame() {
+    const box = new THREE.Box3()
+    group.updateMatrixWorld(true)
+    group.traverseVisible(object => object.isMesh && box.expandByObject(object))
+    const sphere = box.getBoundingSphere(new THREE.Sphere())
+    const distance = sphere.radius / Math.sin((camera.fov / 2) * (Math.PI / 180))
+    camera.position.copy(sphere.center).addScaledVector(new THREE.Vector3(0.4, 0.3, 1).normalize(), distance)
+    camera.near = distance / 100
+    camera.far = distance * 100
+    camera.updateProjectionMatrix()
+    controls.target.copy(sphere.center)
+}
+
+function setMany(on) {
+    if (!group) return
+    group.visible = !on
+    if (!on) {
+        if (cloud) cloud.visible = false
+        return
+    }
+    if (!cloud) {
+        cloud = group.instanced(MANY)
+        const size = new THREE.Box3().setFromObject(group).getSize(new THREE.Vector3())
+        const [step, side] = [1.3 * Math.max(size.x, size.y, size.z), Math.ceil(Math.sqrt(MANY))]
+        const place = new THREE.Matrix4()
+        for (let i = 0; i < MANY; i++) {
+            const [column, row] = [(i % side) - side / 2, Math.floor(i / side)]
+            cloud.setMatrixAt(i, place.makeTranslation(column * step, 0, -row * step))
+        }
+        cloud.follow()
+        scene.add(cloud)
+    }
+    cloud.visible = true
+}
+
+/** What of the file has been fetched. */
+function drawLoaded() {
+    const canvas = element('loaded')
+    const pen = canvas.getContext('2d')
+    const { ranges, description } = group.reel
+    pen.clearRect(0, 0, canvas.width, 1)
+    pen.fillStyle = '#7fb3ff'
+    for (const [offset, size] of ranges) {
+        pen.fillRect((offset / description.size) * canvas.width, 0, Math.max(1, (size / description.size) * canvas.width), 1)
+    }
+}
+
+element('file').append(new Option('choose a reel', ''), ...FILES.map(file => new Option(file.split('/').pop(), file)))
+element('file').onchange = event => event.target.value && show(event.target.value)
+element('play').onclick = () => {
+    playing = !playing
+    playing ? group?.play() : group?.pause()
+}
+element('reverse').onclick = () => group?.rate((rate = -rate))
+element('many').onchange = event => setMany(event.target.checked)
+element('time').oninput = event => group?.seek(Number(event.target.value) * group.duration)
+addEventListener('dragover', event => {
+    event.preventDefault()
+    document.body.classList.add('drop')
+})
+addEventListener('dragleave', () => document.body.classList.remove('drop'))
+addEventListener('drop', event => {
+    event.preventDefault()
+    document.body.classList.remove('drop')
+    const [file] = event.dataTransfer.files
+    if (file) show(file)
+})
+
+let last = performance.now()
+let drawn = 0
+renderer.setAnimationLoop(now => {
+    const dt = Math.min((now - last) / 1000, 0.1)
+    last = now
+    const size = renderer.getSize(new THREE.Vector2())
+    if (size.x !== innerWidth || size.y !== innerHeight) {
+        renderer.setSize(innerWidth, innerHeight, false)
+        camera.aspect = innerWidth / innerHeight
+        camera.updateProjectionMatrix()
+    }
+    if (group) {
+        group.update(dt).catch(fail)
+        if (group.error) fail(group.error)
+        else if (element('error').textContent.startsWith('Io')) fail(null)
+        if (document.activeElement !== element('time')) element('time').value = group.position / (group.duration || 1)
+        element('play').textContent = playing ? 'pause' : 'play'
+        element('status').textContent = `${group.position.toFixed(2)} s`
+        drawLoaded()
+    }
+    controls.update()
+    renderer.render(scene, camera)
+    drawn++
+})
+
+// For tests, and the console.
+window.demo = {
+    get group() {
+        return group
+    },
+    get cloud() {
+        return cloud
+    },
+    get drawn() {
+        return drawn
+    },
+    info: renderer.info,
+    show,
+}
+show(given ?? FILES[0])

@@ -1,0 +1,289 @@
+// The decoder itself: the module, the sources that it reads from, and what it has to be asked again. It runs in a worker
+// or, where there is none, in the page; both ways its methods are called by name (`decoder.js`, `worker.js`).
+
+import { describe, describeClips } from './describe.js'
+import { MeshreelError, errorOf, errorToData, misuse } from './errors.js'
+import { COMMANDS, EVENTS } from './protocol.js'
+import { Reader } from './reader.js'
+import { FIRST, openSource } from './source.js'
+import { LACKS, Wasm, compile } from './wasm.js'
+
+/** Requests that are under way at once, for all files. */
+const REQUESTS = 6
+/** Bytes that are asked for beyond what opening needs, at most. */
+const MOST_AHEAD = 1 << 20
+const SAME = 2
+const LATE = 1
+
+export class Core {
+    /** `emit(event)`: what happened; `shared`: frames are handed out in shared memory. */
+    constructor(emit, { shared = false } = {}) {
+        this.emit = emit
+        this.shared = shared
+        this.files = new Map()
+        this.slots = new Map()
+        this.spare = []
+        this.queue = []
+        this.running = 0
+        this.waiters = []
+    }
+
+    async start({ module, ...sizes }) {
+        this.wasm = new Wasm(await compile(module), sizes)
+    }
+
+    // Files.
+
+    async open(input, options = {}) {
+        const source = await openSource(input, options)
+        this.wasm.input(source.name)
+        const number = this.wasm.call('add', source.size, options.exact ? 1 : 0)
+        const file = { number, source, ahead: FIRST, end: -1, requests: 0, loaded: 0, closed: false }
+        Object.assign(file, { failure: null, error: null, lost: null, opened: false })
+        file.aborts = new Map()
+        this.files.set(number, file)
+        try {
+            if (source.first) this.provide(file, 0, source.first)
+            const description = await this.finish(file, options.signal)
+            return { file: number, name: source.name, description }
+        } catch (error) {
+            this.close(number)
+            throw error
+        }
+    }
+
+    provide(file, offset, bytes) {
+        file.loaded += bytes.length
+        this.wasm.input(bytes)
+        this.wasm.call('provide', file.number, offset)
+        this.emit({ event: 'progress', file: file.number, offset, size: bytes.length, loaded: file.loaded })
+    }
+
+    async finish(file, signal) {
+        while (this.wasm.call('open', file.number) === LACKS) await this.fetchWanted(file, signal)
+        const description = describe(this.wasm.output())
+        while (!file.opened) {
+            this.wasm.call('tick', 0)
+            this.pump()
+            if (file.failure) throw file.failure
+            if (!file.opened) await this.fetchWanted(file, signal)
+        }
+        return description
+    }
+
+    /** Brings the blocks that opening lacks. What lies one after the other is asked for in ever larger pieces. */
+    async fetchWanted(file, signal) {
+        if (file.closed) throw misuse('the file was closed')
+        signal?.throwIfAborted()
+        const count = this.wasm.call('wanted', file.number)
+        if (count === 0) throw new MeshreelError('Panic', `${file.source.name}: it waits for nothing: this is a bug`)
+        const r = new Reader(this.wasm.output())
+        const ranges = Array.from({ length: count }, () => [r.f64(), r.f64()])
+        const fetches = ranges.map(async ([offset, size]) => {
+            file.ahead = offset === file.end ? Math.min(2 * file.ahead, MOST_AHEAD) : FIRST
+            const most = Math.min(Math.max(size, file.ahead), file.source.size - offset)
+            file.end = offset + most
+            file.requests++
+            const bytes = await file.source.read(offset, most, signal)
+            if (bytes.length === 0) throw new MeshreelError('Io', `${file.source.name}: it ends early`)
+            this.provide(file, offset, bytes)
+        })
+        await Promise.all(fetches)
+    }
+
+    close(number) {
+        const file = this.files.get(number)
+        if (!file) return
+        file.closed = true
+        this.files.delete(number)
+        this.queue = this.queue.filter(read => read.file !== file)
+        file.aborts.forEach(abort => abort.abort())
+        if (this.wasm.dead) return
+        this.wasm.call('close', number)
+        this.wasm.call('tick', 0)
+        this.pump()
+    }
+
+    /** Skeletons, clips and rigs. */
+    async clips(number) {
+        const file = this.file(number)
+        while (this.wasm.call('clips', number) === LACKS) await this.fetchWanted(file)
+        return describeClips(this.wasm.output())
+    }
+
+    pose(number, clip, seconds, wraps) {
+        this.wasm.call('pose', number, clip, seconds, wraps ? 1 : 0)
+        // What the joints are: rotation, translation and scale, ten numbers each.
+        return new Float32Array(this.wasm.output().slice().buffer)
+    }
+
+    file(number) {
+        const file = this.files.get(number)
+        if (!file) throw misuse('the reel was closed')
+        return file
+    }
+
+    // Instances.
+
+    instance(file) {
+        const number = this.wasm.call('instance', file)
+        this.slots.set(number, { file, turn: 0, shared: [] })
+        return number
+    }
+
+    remove(instance) {
+        this.slots.delete(instance)
+        this.wasm.call('remove', instance)
+    }
+
+    command(instance, name, a = 0, b = 0) {
+        if (!(name in COMMANDS)) throw misuse(`there is no command ${name}`)
+        this.wasm.call('command', instance, COMMANDS[name], a, b)
+    }
+
+    // Time.
+
+    /** `dt` seconds have passed: what these instances show now, as `[instance, all, bytes]`. */
+    tick(dt, wanted) {
+        this.wasm.call('tick', dt)
+        this.pump()
+        return wanted.map(([instance, all]) => [instance, this.frame(instance, all)]).filter(([, bytes]) => bytes)
+    }
+
+    /** What an instance shows when all of it is there. It should stand still; of others time passes in bits. */
+    async shown(instance, all) {
+        const slot = this.slots.get(instance)
+        if (!slot) throw misuse('the instance was removed')
+        const file = this.file(slot.file)
+        file.failure = null
+        for (;;) {
+            this.wasm.call('tick', 0)
+            this.pump()
+            if (this.wasm.call('frame', instance, all ? 1 : 0) === 1) {
+                const flags = this.wasm.output()[12]
+                if ((flags & LATE) === 0) return this.handOut(slot)
+            }
+            if (file.failure) throw file.failure
+            if (this.running === 0) {
+                if (file.error) throw file.error
+                const what = 'nothing of it can be shown: its heap may be too small (option heap)'
+                throw new MeshreelError('Limit', `${file.source.name}: ${what}`)
+            }
+            await new Promise(resolve => this.waiters.push(resolve))
+            this.file(slot.file)
+        }
+    }
+
+    /** The bytes of what an instance shows; null where that is nothing. */
+    frame(instance, all) {
+        const slot = this.slots.get(instance)
+        if (!slot || this.wasm.call('frame', instance, all ? 1 : 0) === 0) return null
+        return this.handOut(slot)
+    }
+
+    /** A copy of the output: in shared memory in one of two places in turn, else in memory that is given away. */
+    handOut(slot) {
+        const output = this.wasm.output()
+        const small = (output[12] & SAME) !== 0
+        if (this.shared && !small) {
+            slot.turn ^= 1
+            let place = slot.shared[slot.turn]
+            if (!place || place.byteLength < output.length) {
+                place = slot.shared[slot.turn] = new SharedArrayBuffer(Math.ceil(output.length / 4096) * 4096)
+            }
+            const bytes = new Uint8Array(place, 0, output.length)
+            bytes.set(output)
+            return bytes
+        }
+        const at = this.spare.findIndex(buffer => buffer.byteLength >= output.length)
+        const buffer = at >= 0 && !small ? this.spare.splice(at, 1)[0] : new ArrayBuffer(output.length)
+        const bytes = new Uint8Array(buffer, 0, output.length)
+        bytes.set(output)
+        return bytes
+    }
+
+    /** Memory of frames that nobody needs any more. */
+    recycle(buffers) {
+        this.spare.push(...buffers)
+        // One more than can be under way.
+        this.spare.splice(0, Math.max(0, this.spare.length - 2 * this.slots.size - 1))
+    }
+
+    /** Bytes of files that were fetched, requests for opening, and bytes of memory in use. */
+    statistics() {
+        const files = [...this.files.values()].map(f => ({ file: f.number, loaded: f.loaded, requests: f.requests }))
+        return { memory: this.wasm.memory.buffer.byteLength, files }
+    }
+
+    // What the module says, and what it wants.
+
+    pump() {
+        const count = this.wasm.call('events')
+        const r = new Reader(this.wasm.output())
+        for (let i = 0; i < count; i++) {
+            const [kind, number, error] = [r.u32(), r.u32(), r.u32()]
+            this.happened(EVENTS[kind], number, error, r.text())
+        }
+        this.wasm.call('reads')
+        const reads = new Reader(this.wasm.output())
+        const list = reads.list(() => [reads.u32(), reads.u32(), reads.f64(), reads.f64(), reads.f64()])
+        for (const [number, read, offset, size, due] of list) {
+            const file = this.files.get(number)
+            if (file) this.queue.push({ file, read, offset, size, due })
+        }
+        const gone = new Set(reads.list(() => reads.u32()))
+        this.queue = this.queue.filter(({ read }) => !gone.has(read))
+        for (const file of this.files.values()) gone.forEach(read => file.aborts.get(read)?.abort())
+        this.fetchReads()
+    }
+
+    happened(event, number, kind, message) {
+        const file = this.files.get(number)
+        const error = kind > 0 ? errorOf(kind, message) : null
+        if (file && (event === 'opened' || event === 'noFrames')) file.opened = true
+        // What the request said is more than what the player knows of it.
+        const told = event === 'readFailed' && file?.lost ? file.lost : error
+        if (file && error) file.error = file.failure = told
+        if (file && event === 'recovered') file.error = file.lost = null
+        this.emit({ event, file: number, error: told && errorToData(told) })
+    }
+
+    /** Begins requests, the most urgent first. */
+    fetchReads() {
+        this.queue.sort((a, b) => a.due - b.due)
+        while (this.running < REQUESTS && this.queue.length > 0) this.fetchRead(this.queue.shift())
+    }
+
+    async fetchRead({ file, read, offset, size }) {
+        const abort = new AbortController()
+        file.aborts.set(read, abort)
+        this.running++
+        let bytes = null
+        try {
+            bytes = await file.source.read(offset, size, abort.signal)
+            file.loaded += bytes.length
+        } catch (error) {
+            if (error instanceof MeshreelError && !abort.signal.aborted) file.lost = error
+        }
+        this.running--
+        file.aborts.delete(read)
+        if (!file.closed && !this.wasm.dead) this.ended(file, read, bytes, offset)
+        this.waiters.splice(0).forEach(resolve => resolve())
+    }
+
+    ended(file, read, bytes, offset) {
+        try {
+            if (bytes) this.wasm.input(bytes)
+            this.wasm.call('end_read', file.number, read, bytes ? 1 : 0)
+            if (bytes) {
+                const { number, loaded } = file
+                this.emit({ event: 'progress', file: number, offset, size: bytes.length, loaded })
+            }
+            // Decodes what has come, and asks for more.
+            this.wasm.call('tick', 0)
+            this.pump()
+        } catch (error) {
+            this.emit({ event: 'stopped', file: file.number, error: errorToData(error) })
+        }
+    }
+}

@@ -1,0 +1,171 @@
+// The decoder as the page has it: calls that a worker answers, or the decoder itself where there is no worker.
+
+import { Core } from './core.js'
+import { errorFromData, errorToData, misuse } from './errors.js'
+import { Frame } from './frame.js'
+import { Reel } from './reel.js'
+
+const DEFAULT_MEMORY = 512 << 20
+const DEFAULT_HEAP = 96 << 20
+
+export class Decoder {
+    /** Starts one: `{ memory, heap, resident, worker, shared, module }`. */
+    static async create(options = {}) {
+        const { memory = DEFAULT_MEMORY, module } = options
+        const heap = options.heap ?? Math.min(DEFAULT_HEAP, Math.floor(memory / 4))
+        const decoder = new Decoder()
+        const isolated = typeof crossOriginIsolated === 'undefined' || crossOriginIsolated
+        const shared = options.shared ?? (isolated && typeof SharedArrayBuffer !== 'undefined')
+        const worker = options.worker === false ? null : await startWorker()
+        if (worker) decoder.useWorker(worker)
+        else decoder.core = new Core(event => decoder.happened(event), { shared: false })
+        decoder.shared = shared && worker !== null
+        try {
+            if (worker) await decoder.call('create', { shared })
+            const address = module instanceof URL ? String(module) : module
+            await decoder.call('start', { memory, heap, resident: options.resident, module: address })
+        } catch (error) {
+            decoder.dispose()
+            throw error
+        }
+        return decoder
+    }
+
+    constructor() {
+        this.calls = new Map()
+        this.next = 0
+        this.reels = new Map()
+        this.early = new Map()
+        this.elapsed = 0
+        this.ticking = null
+        this.spare = []
+        this.disposed = false
+    }
+
+    useWorker(worker) {
+        this.worker = worker
+        worker.listen(
+            message => {
+                if (message.event) return this.happened(message)
+                const { resolve, reject } = this.calls.get(message.id)
+                this.calls.delete(message.id)
+                if (message.error) reject(errorFromData(message.error))
+                else resolve(message.value)
+            },
+            error => {
+                this.calls.forEach(({ reject }) => reject(error))
+                this.calls.clear()
+            },
+        )
+    }
+
+    /** A method of the decoder, wherever that is. */
+    async call(name, ...args) {
+        if (this.disposed) throw misuse('the decoder was disposed of')
+        if (this.core) return this.core[name](...args)
+        const id = this.next++
+        const spare = name === 'tick' ? this.spare.splice(0) : []
+        return new Promise((resolve, reject) => {
+            this.calls.set(id, { resolve, reject })
+            if (spare.length > 0) this.worker.post({ id: -1, name: 'recycle', args: [spare] }, spare)
+            this.worker.post({ id, name, args }, [])
+        })
+    }
+
+    happened(event) {
+        const told = { ...event, error: event.error ? errorFromData(event.error) : null }
+        const reel = this.reels.get(event.file)
+        if (reel) reel.happened(told)
+        else this.early.set(event.file, [...(this.early.get(event.file) ?? []), told])
+    }
+
+    /** Opens a reel: an address, a File or Blob, or an ArrayBuffer. */
+    async open(input, options = {}) {
+        const { onEvent, signal, ...rest } = options
+        const plain = input instanceof URL ? String(input) : input
+        // A signal cannot be sent to a worker; what was given up is closed.
+        const opening = this.call('open', plain, this.core ? { ...rest, signal } : rest)
+        const { file, name, description } = await opening
+        const reel = new Reel(this, { file, name, description }, onEvent)
+        this.reels.set(file, reel)
+        for (const event of this.early.get(file) ?? []) reel.happened(event)
+        this.early.delete(file)
+        await reel.addInstance()
+        return reel
+    }
+
+    /**
+     * `dt` seconds have passed. What has changed is handed to the instances' `onFrame`. While one call is under way
+     * others are put together, and the promise is that of the next.
+     */
+    tick(dt) {
+        this.elapsed += dt
+        if (this.ticking) return this.ticking
+        const passed = this.elapsed
+        this.elapsed = 0
+        this.ticking = this.tickNow(passed).finally(() => (this.ticking = null))
+        return this.ticking
+    }
+
+    async tickNow(dt) {
+        const instances = new Map()
+        for (const reel of this.reels.values()) {
+            for (const instance of reel.instances) instances.set(instance.number, instance)
+        }
+        const wanted = [...instances.values()].map(i => [i.number, !i.complete])
+        const frames = await this.call('tick', dt, wanted)
+        for (const [number, bytes] of frames) {
+            const instance = instances.get(number)
+            if (instance && !instance.removed) instance.show(new Frame(number, bytes))
+            this.giveBack(bytes)
+        }
+    }
+
+    /** Memory of a frame that was handed out. */
+    giveBack(bytes) {
+        const whole = bytes.buffer instanceof ArrayBuffer && bytes.byteLength > 64
+        if (this.worker && whole) this.spare.push(bytes.buffer)
+    }
+
+    /** Ends the worker and everything that it has. */
+    dispose() {
+        this.disposed = true
+        this.worker?.end()
+        this.calls.forEach(({ reject }) => reject(misuse('the decoder was disposed of')))
+        this.calls.clear()
+        this.reels.clear()
+        this.core = null
+    }
+}
+
+/** A module worker; null where there is none, or a page may not start it. */
+async function startWorker() {
+    const url = new URL('./worker.js', import.meta.url)
+    if (typeof Worker !== 'undefined') {
+        let worker
+        try {
+            worker = new Worker(url, { type: 'module', name: 'meshreel' })
+        } catch {
+            return null
+        }
+        return {
+            listen(message, failed) {
+                worker.onmessage = event => message(event.data)
+                worker.onerror = event => failed(errorFromData({ class: 'Panic', message: event.message ?? 'worker' }))
+            },
+            post: (data, transfer) => worker.postMessage(data, transfer),
+            end: () => worker.terminate(),
+        }
+    }
+    if (typeof process === 'undefined' || !process.versions?.node) return null
+    const threads = await import('node:worker_threads')
+    const worker = new threads.Worker(url)
+    return {
+        listen(message, failed) {
+            worker.on('message', message)
+            worker.on('error', error => failed(errorFromData(errorToData(error))))
+        },
+        post: (data, transfer) => worker.postMessage(data, transfer),
+        end: () => worker.terminate(),
+    }
+}

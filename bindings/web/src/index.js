@@ -1,0 +1,26 @@
+// Plays .reel files in a web page: `open` gives a reel, which decodes in a worker while it loads.
+
+import { Decoder } from './decoder.js'
+
+export { Decoder } from './decoder.js'
+export { MeshreelError } from './errors.js'
+export { Frame } from './frame.js'
+export { Instance, Reel } from './reel.js'
+export { hasSimd, moduleAddress } from './wasm.js'
+
+/**
+ * Opens a reel in a decoder of its own, or in that of `options.decoder`. `input`: an address, which is read by ranges; a
+ * File or Blob; an ArrayBuffer.
+ */
+export async function open(input, options = {}) {
+    const { decoder: given, memory, heap, resident, worker, shared, module, ...rest } = options
+    const decoder = given ?? (await Decoder.create({ memory, heap, resident, worker, shared, module }))
+    try {
+        const reel = await decoder.open(input, rest)
+        reel.ownsDecoder = !given
+        return reel
+    } catch (error) {
+        if (!given) decoder.dispose()
+        throw error
+    }
+}

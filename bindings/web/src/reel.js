@@ -1,0 +1,152 @@
+// An open reel and its instances, as the page has them.
+
+import { misuse } from './errors.js'
+import { Frame } from './frame.js'
+import { REPEATS } from './protocol.js'
+
+/** One showing of a reel, with a clock of its own: stopped at the first frame. */
+export class Instance {
+    constructor(reel, number) {
+        this.reel = reel
+        this.number = number
+        /** What never changes was handed out. */
+        this.complete = false
+        this.removed = false
+        /** The last frame; its values are lent until the second tick after. */
+        this.frame = null
+        /** Called with each frame that is handed out. */
+        this.onFrame = null
+    }
+
+    show(frame) {
+        this.complete = true
+        this.frame = frame
+        this.onFrame?.(frame)
+    }
+
+    command(name, a, b) {
+        return this.reel.decoder.call('command', this.number, name, a, b)
+    }
+
+    /** Goes on, or starts; starts anew after the end. Commands take effect at the next tick. */
+    play() {
+        return this.command('play')
+    }
+    pause() {
+        return this.command('pause')
+    }
+    /** Back to the start, not shown. */
+    stop() {
+        return this.command('stop')
+    }
+    /** Jumps to seconds from the first frame. */
+    seek(seconds) {
+        return this.command('seek', seconds)
+    }
+    seekFrame(frame) {
+        return this.command('seekFrame', frame)
+    }
+    /** Seconds of animation per second; negative: backwards. */
+    rate(rate) {
+        return this.command('rate', rate)
+    }
+    /** `once`, `loop`, `pingPong` or `cycle`; true for `loop`, false for `once`. */
+    repeat(how) {
+        const name = how === true ? 'loop' : how === false ? 'once' : how
+        if (!(name in REPEATS)) throw misuse(`repeat is ${Object.keys(REPEATS).join(', ')}, not ${how}`)
+        return this.command('repeat', REPEATS[name])
+    }
+    /** Plays frames from one to another only. */
+    frames(first, last) {
+        return this.command('frames', first, last)
+    }
+    interpolate(on) {
+        return this.command('interpolate', on ? 1 : 0)
+    }
+    /** Every second frame is left out, neither read nor decoded. */
+    halfRate(on) {
+        return this.command('halfRate', on ? 1 : 0)
+    }
+    /** What is not visible asks for nothing; its time passes. */
+    visible(on) {
+        return this.command('visible', on ? 1 : 0)
+    }
+
+    /** What it shows when all of that is there; it should not be playing. `all`: also what never changes. */
+    async shown(all = false) {
+        const bytes = await this.reel.decoder.call('shown', this.number, all)
+        return new Frame(this.number, bytes)
+    }
+
+    /** A frame by its number, alone: decoded when the promise is kept. */
+    async still(frame, all = false) {
+        await Promise.all([this.command('pause'), this.command('interpolate', 0), this.command('seekFrame', frame)])
+        return this.shown(all)
+    }
+
+    remove() {
+        this.removed = true
+        this.reel.instances = this.reel.instances.filter(other => other !== this)
+        return this.reel.decoder.call('remove', this.number)
+    }
+}
+
+/** An open file. */
+export class Reel {
+    constructor(decoder, { file, name, description }, onEvent) {
+        this.decoder = decoder
+        this.file = file
+        this.name = name
+        /** Frames, nodes, meshes. */
+        this.description = description
+        this.instances = []
+        /** Called with what happens: reads that fail, damage, progress. */
+        this.onEvent = onEvent ?? null
+        /** The error of what fails now; null when it is well. */
+        this.error = null
+        /** Ranges of bytes that were fetched: offset and size. */
+        this.ranges = []
+        this.loaded = 0
+    }
+
+    happened(event) {
+        if (event.event === 'recovered') this.error = null
+        else if (event.error) this.error = event.error
+        if (event.event === 'progress') {
+            this.ranges.push([event.offset, event.size])
+            this.loaded = event.loaded
+        }
+        this.onEvent?.(event)
+    }
+
+    /** The first instance. */
+    get instance() {
+        return this.instances[0]
+    }
+
+    /** One more. */
+    async addInstance() {
+        const instance = new Instance(this, await this.decoder.call('instance', this.file))
+        this.instances.push(instance)
+        return instance
+    }
+
+    /** Skeletons, clips, and the rigs that they move. */
+    clips() {
+        this.clipsRead ??= this.decoder.call('clips', this.file)
+        return this.clipsRead
+    }
+
+    /** Local transforms of a clip's joints: rotation xyzw, translation, scale, ten numbers for each. */
+    async pose(clip, seconds, wraps = true) {
+        await this.clips()
+        return this.decoder.call('pose', this.file, clip, seconds, wraps)
+    }
+
+    /** Gives up the file; the decoder, too, where it was opened for this one. */
+    async close() {
+        this.decoder.reels.delete(this.file)
+        if (this.ownsDecoder) return this.decoder.dispose()
+        await this.decoder.call('close', this.file)
+    }
+}

@@ -1,0 +1,54 @@
+// Skeletons and skins for three.js, of what a reel says of its clips and rigs.
+
+import { Bone, BufferAttribute, BufferGeometry, Float32BufferAttribute, Group, Matrix4, Skeleton } from 'three'
+import { Uint16BufferAttribute } from 'three'
+
+/** Bones in their tree, under one root, in the rest pose. */
+export function bonesOf({ name, joints }) {
+    const root = new Group()
+    root.name = name
+    const bones = joints.map(joint => {
+        const bone = new Bone()
+        bone.name = joint.name
+        bone.quaternion.fromArray(joint.rest.rotation)
+        bone.position.fromArray(joint.rest.translation)
+        bone.scale.fromArray(joint.rest.scale)
+        return bone
+    })
+    joints.forEach(({ parent }, joint) => (parent === null ? root : bones[parent]).add(bones[joint]))
+    root.updateMatrixWorld(true)
+    return { root, bones, skeleton: new Skeleton(bones) }
+}
+
+/** Puts bones where a pose says: ten numbers for each. */
+export function poseBones({ bones }, pose) {
+    bones.forEach((bone, joint) => {
+        bone.quaternion.fromArray(pose, 10 * joint)
+        bone.position.fromArray(pose, 10 * joint + 4)
+        bone.scale.fromArray(pose, 10 * joint + 7)
+    })
+}
+
+/** A mesh that the bones of its rig move. It shares triangles, uvs and colours with the mesh that frames move. */
+export function skinOf(rig, { root, bones }, part, make) {
+    const geometry = new BufferGeometry()
+    for (const [name, attribute] of Object.entries(part.geometry.attributes)) {
+        if (!['position', 'tangent'].includes(name)) geometry.setAttribute(name, attribute)
+    }
+    geometry.setAttribute('position', new Float32BufferAttribute(rig.positions, 3))
+    geometry.setAttribute('skinIndex', new Uint16BufferAttribute(rig.influences, 4))
+    geometry.setAttribute('skinWeight', new BufferAttribute(rig.weights, 4))
+    geometry.setIndex(part.geometry.index)
+    const { first, ranges } = part.levels[0]
+    for (let i = 0; i < ranges.length; i += 3) geometry.addGroup(first + ranges[i], ranges[i + 1], ranges[i + 2])
+    // Normals of the bind pose follow from its triangles.
+    geometry.deleteAttribute('normal')
+    geometry.computeVertexNormals()
+    const inverses = rig.inverseBind.map(m => new Matrix4().set(...m, 0, 0, 0, 1))
+    const skin = make(geometry, part.materials)
+    skin.name = part.record.path
+    skin.frustumCulled = false
+    skin.bind(new Skeleton(rig.joints.map(joint => bones[joint]), inverses), new Matrix4())
+    root.updateMatrixWorld(true)
+    return skin
+}

@@ -1,0 +1,57 @@
+import type { Camera, Group, Loader, LoadingManager, Material, Matrix4 } from 'three'
+import type { Clips, Decoder, DecoderOptions, MeshreelError, Reel, Repeat } from './index.js'
+
+/** Loads reels as three.js loads anything. */
+export class ReelLoader extends Loader<ReelGroup> {
+    constructor(manager?: LoadingManager)
+    /** Materials by name; without, each is a MeshStandardMaterial. */
+    material: ((name: string, id: number) => Material) | null
+    /** Which meshes are skins: those whose frames do not move them; all that have a rig; none. */
+    skins: 'auto' | boolean
+    setOptions(options: DecoderOptions & { decoder?: Decoder }): this
+    /** Of bytes, a File or a Blob. */
+    parse(
+        data: ArrayBuffer | ArrayBufferView | Blob,
+        onLoad?: (group: ReelGroup) => void,
+        onError?: (error: unknown) => void,
+    ): Promise<ReelGroup>
+}
+
+/** A reel in a scene. */
+export class ReelGroup extends Group {
+    readonly reel: Reel
+    readonly materials: Map<string, Material>
+    /** Seconds. */
+    readonly duration: number
+    readonly position: number
+    /** Frames that were handed out. */
+    readonly frames: number
+    /** What fails now. What was shown last stays. */
+    readonly error: MeshreelError | null
+    readonly clips?: Clips['clips']
+    play(options?: { loop?: Repeat; rate?: number }): Promise<void>
+    pause(): Promise<void>
+    stop(): Promise<void>
+    seek(seconds: number): Promise<void>
+    rate(rate: number): Promise<void>
+    loop(how: Repeat): Promise<void>
+    /** Seconds have passed. */
+    update(dt: number): Promise<void>
+    /** Shows a frame alone. */
+    still(frame: number): Promise<void>
+    setLevel(level: number, mesh?: number | null): void
+    /** The coarsest LOD levels whose errors are at most so many pixels. */
+    selectLevels(camera: Camera, height: number, pixels?: number): void
+    playClip(clip: number | string | null, options?: { loop?: boolean; rate?: number; from?: number }): Promise<void>
+    instanced(count: number): ReelInstances
+    dispose(): Promise<void>
+}
+
+/** Copies of a group that show the same moment. */
+export class ReelInstances extends Group {
+    readonly count: number
+    setMatrixAt(index: number, matrix: Matrix4): void
+    /** After matrices were set. */
+    follow(): void
+    dispose(): void
+}

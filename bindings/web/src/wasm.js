@@ -1,0 +1,94 @@
+// The module: which one this engine can run, its memory, and its calls (`wasm/src/exports.rs`).
+
+import { MeshreelError, errorOf } from './errors.js'
+import { Reader } from './reader.js'
+
+const PAGE = 64 << 10
+/** Pages that the module begins with. */
+const FIRST_PAGES = 64
+/** Bytes are missing. */
+export const LACKS = -2
+
+// A function that splats a number over a register of 128 bits.
+const SIMD = [0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 10, 1, 8, 0, 65, 0, 253, 15, 253, 98, 11]
+
+/** Whether this engine has registers of 128 bits. */
+export const hasSimd = () => WebAssembly.validate(new Uint8Array(SIMD))
+
+/** The address of the module for this engine. */
+export function moduleAddress(scalar = !hasSimd()) {
+    return new URL(scalar ? '../dist/meshreel.scalar.wasm' : '../dist/meshreel.wasm', import.meta.url)
+}
+
+/** Compiles it from an address, bytes, or what is compiled already. */
+export async function compile(module) {
+    if (module instanceof WebAssembly.Module) return module
+    if (module instanceof ArrayBuffer || ArrayBuffer.isView(module)) return WebAssembly.compile(module)
+    const url = module ?? moduleAddress()
+    if (String(url).startsWith('file:')) {
+        const { readFile } = await import('node:fs/promises')
+        return WebAssembly.compile(await readFile(new URL(url)))
+    }
+    let answer
+    try {
+        answer = await fetch(url)
+    } catch (cause) {
+        throw new MeshreelError('Io', `${url}: the module could not be fetched (${cause.message})`, { cause })
+    }
+    if (!answer.ok) throw new MeshreelError('Io', `${url}: the module could not be fetched: ${answer.status}`)
+    return WebAssembly.compile(await answer.arrayBuffer())
+}
+
+const utf8 = new TextEncoder()
+
+export class Wasm {
+    /** `memory`: bytes that the module may grow to; `heap`: how many of them hold frames, `resident` for good. */
+    constructor(module, { memory, heap, resident = heap / 4 }) {
+        this.limit = memory
+        const maximum = Math.floor(memory / PAGE)
+        if (maximum < FIRST_PAGES) {
+            throw new MeshreelError('Misuse', `${memory} bytes of memory are too little: at least ${FIRST_PAGES * PAGE}`)
+        }
+        this.memory = new WebAssembly.Memory({ initial: FIRST_PAGES, maximum })
+        this.exports = new WebAssembly.Instance(module, { env: { memory: this.memory } }).exports
+        this.dead = null
+        this.call('start', memory, heap, resident)
+    }
+
+    /** The result of a call, where that is no error. */
+    call(name, ...numbers) {
+        if (this.dead) throw this.dead
+        let result
+        try {
+            result = this.exports[`meshreel_${name}`](...numbers)
+        } catch (cause) {
+            throw (this.dead = this.stopped(cause))
+        }
+        if (result !== -1) return result
+        const r = new Reader(this.output())
+        throw errorOf(r.u32(), r.text())
+    }
+
+    /** Why it stopped, for good. */
+    stopped(cause) {
+        const missing = this.exports.meshreel_missing_memory() >>> 0
+        if (missing > 0) {
+            const what = `memory is full: ${missing} more bytes asked, ${this.limit} allowed in all (option memory)`
+            return new MeshreelError('Limit', what, { cause })
+        }
+        return new MeshreelError('Panic', `the module stopped (${cause.message}): this is a bug`, { cause })
+    }
+
+    /** The output of the last call, until the next. */
+    output() {
+        const at = this.exports.meshreel_output() >>> 0
+        return new Uint8Array(this.memory.buffer, at, this.exports.meshreel_output_size() >>> 0)
+    }
+
+    /** Puts bytes or a text where the next call reads them. */
+    input(content) {
+        const bytes = typeof content === 'string' ? utf8.encode(content) : content
+        const at = this.call('input', bytes.length) >>> 0
+        new Uint8Array(this.memory.buffer, at, bytes.length).set(bytes)
+    }
+}

@@ -1,0 +1,25 @@
+// The decoder in a worker: calls come as messages `{ id, name, args }`, results go back as `{ id, value | error }`, and
+// what happens as `{ event, … }`.
+
+import { transfers } from './calls.js'
+import { Core } from './core.js'
+import { errorToData } from './errors.js'
+
+const isNode = typeof process !== 'undefined' && process.versions?.node
+const port = isNode ? (await import('node:worker_threads')).parentPort : self
+
+let core = null
+
+async function answer({ id, name, args }) {
+    try {
+        if (name === 'create') core = new Core(event => port.postMessage(event), args[0])
+        const value = name === 'create' ? null : await core[name](...args)
+        // What nobody waits for has no number.
+        if (id >= 0) port.postMessage({ id, value }, transfers(value))
+    } catch (error) {
+        port.postMessage({ id, error: errorToData(error) })
+    }
+}
+
+if (isNode) port.on('message', answer)
+else port.onmessage = message => answer(message.data)

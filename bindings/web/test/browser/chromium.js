@@ -1,0 +1,50 @@
+// Chromium without a window, and the program whose pictures are compared with.
+
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { chromium } from 'playwright-core'
+import { PNG } from 'pngjs'
+import { serve } from '../server.js'
+
+/** The repository. */
+export const root = fileURLToPath(new URL('../../../../', import.meta.url))
+const program = process.env.MESHREEL_PROGRAM ?? join(root, 'target/release/meshreel')
+const browser = process.env.CHROMIUM ?? '/usr/bin/chromium'
+
+/** Why there is no browser or no program; null where there are both. */
+export function missing(needsProgram = false) {
+    if (!existsSync(browser)) return `${browser} is missing (package chromium; CHROMIUM names another)`
+    if (needsProgram && !existsSync(program)) return `${program} is missing (MESHREEL_PROGRAM names another)`
+    return null
+}
+
+export const golden = name => join(root, 'testdata/golden', name)
+
+/** A browser with a page, and a server of the repository. */
+export async function start({ flags = [], page: path = '/bindings/web/test/browser/page.html', ...options } = {}) {
+    const server = await serve({ root, ...options })
+    const started = await chromium.launch({ executablePath: browser, args: ['--no-sandbox', ...flags] })
+    const page = await started.newPage({ viewport: { width: 800, height: 600 } })
+    const errors = []
+    page.on('pageerror', error => errors.push(error.message))
+    await page.goto(server.url(path))
+    return { server, page, errors, end: async () => (await started.close(), await server.close()) }
+}
+
+/** The program's picture of a frame: what is covered, and the camera. */
+export function pictureOf(file, frame, size) {
+    const folder = mkdtempSync(join(tmpdir(), 'meshreel-'))
+    const output = join(folder, 'picture.png')
+    const args = ['plot', file, '--frame', `${frame}`, '--size', size.join('x'), '-o', output, '--json']
+    const camera = JSON.parse(execFileSync(program, args, { encoding: 'utf8' }))
+    const { width, height, data } = PNG.sync.read(readFileSync(output))
+    const ground = data.slice(0, 3)
+    const covered = Array.from({ length: width * height }, (_, i) => {
+        const far = [0, 1, 2].reduce((sum, k) => sum + Math.abs(data[4 * i + k] - ground[k]), 0)
+        return far > 24 ? 1 : 0
+    })
+    return { camera, covered }
+}

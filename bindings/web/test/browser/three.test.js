@@ -1,0 +1,129 @@
+// Reels in three.js, in a real browser: the pictures are the program's.
+
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { golden, missing, pictureOf, start } from './chromium.js'
+
+const skip = missing() ?? false
+const skipPictures = missing(true) ?? false
+const SIZE = [320, 240]
+let browser
+
+before(async () => {
+    if (!skip) browser = await start({ isolated: true })
+    await browser?.page.waitForFunction(() => window.ready)
+})
+after(async () => browser?.end())
+
+const PICTURES = [['flag_small', 0], ['flag_small', 20], ['snake_small', 15], ['wall_packed', 30], ['everything_zstd', 3]]
+for (const [name, frame] of PICTURES) {
+    test(`h08 frame ${frame} of ${name} covers what the program's picture covers`, { skip: skipPictures }, async () => {
+        const { camera, covered } = pictureOf(golden(`v0/${name}.reel`), frame, SIZE)
+        const found = await browser.page.evaluate(
+            async ([url, frame, camera]) => {
+                const group = await new ReelLoader().loadAsync(url)
+                await group.still(frame)
+                const found = coverage(group, camera)
+                await group.dispose()
+                return found
+            },
+            [`/testdata/golden/v0/${name}.reel`, frame, camera],
+        )
+        const all = covered.reduce((sum, pixel) => sum + pixel, 0)
+        const other = covered.reduce((sum, pixel, i) => sum + (pixel ^ found[i]), 0)
+        assert.ok(all > 300, `${all} pixels are covered`)
+        // The program's picture has soft edges.
+        assert.ok(other <= 0.03 * all + 60, `${other} of ${all} pixels differ`)
+    })
+}
+
+test('h08 frames are counted: each is shown once, in shared memory, and values change in place', { skip }, async () => {
+    const result = await browser.page.evaluate(async () => {
+        const group = await new ReelLoader().loadAsync('/testdata/golden/v0/flag_small.reel')
+        const { frames, duration } = group.reel.description
+        const part = group.parts[0]
+        const [array, index] = [part.geometry.attributes.position.array, part.geometry.index.array]
+        const seen = new Set()
+        const before = array.slice()
+        group.reel.instance.onFrame = frame => (group.apply(frame), frame.late || seen.add(frame.first))
+        await group.reel.instance.interpolate(false)
+        await group.play()
+        await group.update(duration / (frames - 1) / 2)
+        for (let n = 1; n < frames; n++) await group.update(duration / (frames - 1))
+        const position = part.geometry.attributes.position
+        const outcome = {
+            frames,
+            seen: seen.size,
+            shared: group.reel.decoder.shared,
+            inPlace: position.array === array && part.geometry.index.array === index,
+            moved: array.some((value, i) => value !== before[i]),
+            normalized: position.normalized && array instanceof Uint16Array,
+            updates: position.updateRanges.length,
+            usage: position.usage === THREE.DynamicDrawUsage,
+        }
+        await group.dispose()
+        return outcome
+    })
+    assert.equal(result.seen, result.frames)
+    const { shared, inPlace, moved, normalized, updates, usage } = result
+    assert.deepEqual(
+        { shared, inPlace, moved, normalized, updates, usage },
+        { shared: true, inPlace: true, moved: true, normalized: true, updates: 1, usage: true },
+    )
+})
+
+test('h08 load, loadAsync and parse, the loading manager, and errors with their class', { skip }, async () => {
+    const result = await browser.page.evaluate(async () => {
+        const url = '/testdata/golden/v0/square.reel'
+        const manager = new THREE.LoadingManager()
+        const told = []
+        manager.onLoad = () => told.push('all')
+        manager.onError = address => told.push(address)
+        const loader = new ReelLoader(manager).setPath('/testdata/golden/v0/')
+        const loaded = await new Promise((resolve, reject) => loader.load('square.reel', resolve, undefined, reject))
+        const bytes = await (await fetch(url)).arrayBuffer()
+        const parsed = await loader.parse(bytes)
+        const meshes = [loaded, parsed].map(group => group.children.filter(child => child.isMesh).length)
+        const missing = await loader.loadAsync('none.reel').catch(error => error.class)
+        const damaged = await loader.parse(new ArrayBuffer(500)).catch(error => error.class)
+        await Promise.all([loaded.dispose(), parsed.dispose()])
+        return { meshes, missing, damaged, told, left: loaded.children.length }
+    })
+    assert.ok(result.meshes[0] > 0 && result.meshes[0] === result.meshes[1])
+    assert.deepEqual([result.missing, result.damaged, result.left], ['Io', 'Malformed', 0])
+    assert.ok(result.told.includes('all') && result.told.some(address => address.endsWith('none.reel')))
+})
+
+test('h08 clips are poses on a skeleton', { skip }, async () => {
+    const result = await browser.page.evaluate(async () => {
+        const group = await new ReelLoader().loadAsync('/testdata/golden/clips/random_access.reel')
+        const pose = async seconds => {
+            await group.playClip(0, { from: seconds, rate: 0 })
+            await group.update(0.1)
+            group.updateMatrixWorld(true)
+            return group.skeletons[0].bones.flatMap(bone => bone.matrixWorld.toArray())
+        }
+        const [a, b] = [await pose(0), await pose(group.clips[0].duration / 2)]
+        const bones = group.skeletons[0].bones.length
+        await group.dispose()
+        return { bones, finite: [...a, ...b].every(Number.isFinite), moved: a.some((x, i) => Math.abs(x - b[i]) > 1e-4) }
+    })
+    assert.ok(result.bones > 1 && result.finite && result.moved)
+})
+
+test('h08 without shared memory frames are given away', { skip }, async () => {
+    const other = await start()
+    await other.page.waitForFunction(() => window.ready)
+    const result = await other.page.evaluate(async () => {
+        const group = await new ReelLoader().loadAsync('/testdata/golden/v0/flag_small.reel')
+        await group.play({ loop: true })
+        for (let n = 0; n < 200; n++) await group.update(1 / 60)
+        const { shared } = group.reel.decoder
+        const { late, first } = group.reel.instance.frame
+        await group.dispose()
+        return { isolated: crossOriginIsolated, shared, late, first }
+    })
+    assert.deepEqual([result.isolated, result.shared, result.late], [false, false, false])
+    assert.deepEqual(other.errors, [])
+    await other.end()
+})

@@ -1,0 +1,58 @@
+// A server of memory and files, for tests: with ranges or without, slow, and cut off when a test says so.
+
+import { readFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import { extname, join, normalize } from 'node:path'
+
+const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css', '.wasm': 'application/wasm' }
+
+/**
+ * Serves `files` (by path) and below `root`. `ranges`: answers them; `rate`: bytes per second; `isolated`: pages have
+ * shared memory. `lost` cuts connections: true for all, a number for ranges from there on.
+ */
+export async function serve({ files = {}, root = null, ranges = true, rate = 0, isolated = false } = {}) {
+    const state = { requests: [], lost: false, rate, ranges, files }
+    const server = createServer(async (request, response) => {
+        try {
+            await answer(request, response)
+        } catch (error) {
+            response.destroy(error)
+        }
+    })
+    async function answer(request, response) {
+        const path = decodeURIComponent(new URL(request.url, 'http://localhost').pathname)
+        let bytes = state.files[path]
+        if (!bytes && root) bytes = await readFile(join(root, normalize(path))).catch(() => undefined)
+        state.requests.push({ path, range: request.headers.range ?? null })
+        const start = Number(/^bytes=(\d+)/.exec(request.headers.range ?? '')?.[1] ?? 0)
+        const isLost = () => path in state.files && (state.lost === true || start >= (state.lost || Infinity))
+        if (isLost()) return request.socket.destroy()
+        const headers = { 'content-type': TYPES[extname(path)] ?? 'application/octet-stream', 'cache-control': 'no-store' }
+        if (isolated) {
+            headers['cross-origin-opener-policy'] = 'same-origin'
+            headers['cross-origin-embedder-policy'] = 'require-corp'
+        }
+        if (!bytes) return response.writeHead(404, headers).end()
+        const range = /^bytes=(\d+)-(\d*)$/.exec(request.headers.range ?? '')
+        let [status, body] = [200, bytes]
+        if (state.ranges && range && Number(range[1]) < bytes.length) {
+            const [from, to] = [Number(range[1]), Math.min(Number(range[2] || Infinity), bytes.length - 1)]
+            ;[status, body] = [206, bytes.subarray(from, to + 1)]
+            headers['content-range'] = `bytes ${from}-${to}/${bytes.length}`
+        }
+        response.writeHead(status, { ...headers, 'content-length': body.length })
+        if (!state.rate || !(path in state.files)) return response.end(body)
+        const piece = Math.max(1, Math.ceil(state.rate / 50))
+        for (let at = 0; at < body.length; at += piece) {
+            if (isLost() || response.destroyed) return request.socket.destroy()
+            response.write(body.subarray(at, at + piece))
+            await new Promise(resolve => setTimeout(resolve, 20))
+        }
+        response.end()
+    }
+    await new Promise(resolve => server.listen(0, '127.0.0.1', resolve))
+    return Object.assign(state, {
+        url: path => `http://127.0.0.1:${server.address().port}${path}`,
+        close: () => (server.closeAllConnections(), new Promise(resolve => server.close(resolve))),
+    })
+}

@@ -1,0 +1,78 @@
+//! Skeletons, clips and rigs of a file, for the page: `src/clips.js` reads them.
+
+use crate::writer::Writer;
+use meshreel::clip::{Clip, ClipCursor, PoseSource, Repeats, Rounding};
+use meshreel::{Error, MeshRig, Reel, Transform};
+
+/// Joints that a vertex hangs on, of those that weigh most: what vertex shaders take.
+const INFLUENCES: usize = 4;
+
+/// The clips of a file, each with one place in it.
+#[derive(Default)]
+pub(crate) struct Clips(Vec<(Clip, ClipCursor)>, Vec<Transform>);
+
+impl Clips {
+    /// Reads all of them, and puts them out with their skeletons and the rigs that they move.
+    pub fn read(reel: &Reel, out: &mut Writer) -> Result<Clips, Error> {
+        let (skeletons, clips, rigs) = (reel.skeletons()?, reel.clips()?, reel.rigs()?);
+        out.list(&skeletons, |out, skeleton| {
+            out.text(&skeleton.name);
+            out.u32(skeleton.parents.len());
+            for (joint, (parent, rest)) in skeleton.parents.iter().zip(&skeleton.rest).enumerate() {
+                out.text(skeleton.names.get(joint).map_or("", String::as_str));
+                out.u32(*parent as usize);
+                out.transform(rest);
+            }
+        });
+        out.list(&clips, |out, clip| {
+            out.text(clip.name());
+            out.u32(clip.record().skeleton as usize);
+            out.u32(clip.samples());
+            out.f64(clip.fps());
+            out.f64(clip.start());
+        });
+        out.list(&rigs, put_rig);
+        let cursors = clips.iter().map(ClipCursor::new).collect::<Vec<_>>();
+        Ok(Clips(clips.into_iter().zip(cursors).collect(), Vec::new()))
+    }
+
+    /// Local transforms of all joints, `seconds` after the first sample.
+    pub fn pose(&mut self, clip: usize, seconds: f64, wraps: bool, out: &mut Writer) -> Result<(), Error> {
+        let Clips(clips, pose) = self;
+        let count = clips.len();
+        let Some((clip, cursor)) = clips.get_mut(clip) else {
+            return Err(Error::misuse(format!("clip {clip} of {count} does not exist")));
+        };
+        pose.resize(clip.joints(), Transform::IDENTITY);
+        let repeats = if wraps { Repeats::Wrap } else { Repeats::Clamp };
+        clip.sample(cursor, seconds, repeats, Rounding::None, pose)?;
+        pose.iter().for_each(|joint| out.transform(joint));
+        Ok(())
+    }
+}
+
+/// Mesh, skeleton, joints with the matrices from the bind pose, and per vertex where it was bound and the joints that
+/// move it.
+fn put_rig(out: &mut Writer, rig: &MeshRig) {
+    out.u32(rig.mesh());
+    out.u32(rig.skeleton());
+    out.list(rig.joints(), |out, joint| out.u32(*joint as usize));
+    rig.inverse_bind().iter().for_each(|matrix| out.floats(matrix.as_flattened()));
+    let vertices = rig.vertices();
+    // Whether some hang on more joints than are put out.
+    let more = (0..vertices).any(|vertex| rig.influences(vertex).count() > INFLUENCES);
+    out.u32(usize::from(more));
+    out.u32(vertices);
+    (0..vertices).for_each(|vertex| out.floats(&rig.bind_position(vertex)));
+    let mut weights: Vec<(usize, f32)> = Vec::new();
+    for vertex in 0..vertices {
+        weights.clear();
+        weights.extend(rig.influences(vertex));
+        weights.sort_by(|a, b| b.1.total_cmp(&a.1));
+        weights.resize(INFLUENCES, (0, 0.0));
+        weights.iter().for_each(|(joint, _)| out.u32(*joint));
+        let sum: f32 = weights.iter().map(|(_, weight)| weight).sum();
+        let scale = if sum > 0.0 { 1.0 / sum } else { 0.0 };
+        weights.iter().for_each(|(_, weight)| out.f32(weight * scale));
+    }
+}

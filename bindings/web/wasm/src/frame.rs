@@ -1,0 +1,345 @@
+//! A moment of an instance as bytes: where the nodes are, and the sections that have changed. `src/frame.js` reads it.
+//!
+//! ```text
+//! u32 first  u32 second  f32 blend  u32 flags  f64 position  6 × f32 bounds  u32 nodes  u32 sections
+//! nodes      u32 visible  12 × f32 object to world, row by row  u32 0; exact: u32 visible  u32 0  12 × f64
+//! sections   u32 kind  u32 mesh  u32 set  u32 count  u32 bytes  u32 0  bytes                          → multiple of 8
+//! ```
+
+use crate::writer::Writer;
+use meshreel::record::{MeshRecord, Semantic, StreamRecord};
+use meshreel::{Attribute, Clock, Error, Format, FrameView, MeshFrame, Shown, VertexChannel};
+
+/// What is shown is not there yet: this is what was shown last.
+const LATE: usize = 1;
+/// Nothing has changed but perhaps the position.
+const SAME: usize = 2;
+const PLAYING: usize = 4;
+const ENDED: usize = 8;
+/// Nodes are in f64.
+const EXACT: usize = 16;
+
+/// Kinds of sections.
+#[derive(Clone, Copy)]
+enum Section {
+    /// 3 × f32 in the mesh's own space.
+    Positions = 1,
+    /// 4 × u16, 65,535 of them being the side of the mesh's cube; the last is 65,535.
+    CubePositions = 2,
+    /// 3 × f32.
+    Normals = 3,
+    /// 4 × i16, ±32,767 for ±1; the last is 0.
+    ShortNormals = 4,
+    /// 4 × f32, the last the bitangent's sign.
+    Tangents = 5,
+    /// The same in i16.
+    ShortTangents = 6,
+    /// 2 × f32.
+    Uvs = 7,
+    /// 4 × u8.
+    ByteColours = 8,
+    /// 4 × f32.
+    Colours = 9,
+    /// u32, of an LOD level; those of level 0 in the order of the ranges of triangles that are visible.
+    Indices = 10,
+    /// first, count, material, u32 each, of an LOD level; of level 0 those that are visible now.
+    Ranges = 11,
+    /// The error of an LOD level, f32.
+    LevelError = 12,
+}
+
+/// A cube that holds a mesh in all frames, from the smallest corner of its bounds on.
+#[derive(Clone, Copy)]
+pub(crate) struct Cube {
+    pub corner: [f32; 3],
+    pub side: f32,
+}
+
+/// The numbers that a mesh is put out in.
+#[derive(Clone, Copy)]
+pub(crate) struct Formats {
+    /// Positions are 16-bit numbers in it.
+    pub cube: Option<Cube>,
+    /// All floats, as they are decoded.
+    pub exact: bool,
+}
+
+impl Formats {
+    /// 16 bits where half a step of them is well below what the file promises.
+    pub fn of(mesh: &MeshRecord, exact: bool) -> Formats {
+        let [x, y, z, ..] = mesh.bounds;
+        let side = (0..3).map(|k| mesh.bounds[k + 3] - mesh.bounds[k]).fold(0.0, f32::max);
+        let tolerance = mesh.streams.first().map_or(0.0, |stream| stream.tolerance);
+        let fits = side.is_finite() && side > 0.0 && f64::from(side) / 65535.0 <= tolerance;
+        Formats { cube: (fits && !exact).then_some(Cube { corner: [x, y, z], side }), exact }
+    }
+}
+
+/// What was put out of an instance last.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) struct Put {
+    first: u32,
+    second: u32,
+    blend: f32,
+}
+
+/// Writes a moment. `all`: also what never changes. What is equal to `last` is not written again. Gives what to
+/// compare with the next time.
+pub(crate) fn put(
+    shown: &Shown,
+    clock: Option<&Clock>,
+    (all, exact): (bool, bool),
+    last: Option<Put>,
+    out: &mut Writer,
+) -> Result<Put, Error> {
+    let view = shown.view();
+    let pair = view.pair();
+    let now = Put { first: pair.first, second: pair.second, blend: pair.blend };
+    let same = !all && last == Some(now);
+    let flag = |bit, is| if is { bit } else { 0 };
+    out.u32(pair.first as usize);
+    out.u32(pair.second as usize);
+    out.f32(pair.blend);
+    out.u32(
+        flag(LATE, shown.is_late())
+            | flag(SAME, same)
+            | flag(PLAYING, clock.is_some_and(Clock::playing))
+            | flag(ENDED, clock.is_some_and(Clock::ended))
+            | flag(EXACT, exact),
+    );
+    out.f64(clock.map_or(0.0, Clock::position));
+    out.floats(&view.bounds());
+    put_nodes(&view, (same, exact), out)?;
+    let mut sections = Sections { out, count: 0, floats: Vec::new() };
+    if !same {
+        let description = shown.reel().description();
+        for (mesh, record) in description.meshes.iter().enumerate() {
+            let shows = |node: &usize| description.nodes[*node].mesh == Some(mesh as u32);
+            let mut nodes = (0..description.nodes.len()).filter(shows);
+            let visible = nodes.clone().find(|node| view.visible(*node));
+            let Some(frame) = visible.or(nodes.next().filter(|_| all)).and_then(|node| view.mesh(node))
+            else {
+                continue;
+            };
+            sections.put_mesh(&frame, Formats::of(record, exact), all)?;
+        }
+    }
+    let count = sections.count as u32;
+    out.0[NODES_AT + 4..][..4].copy_from_slice(&count.to_le_bytes());
+    Ok(now)
+}
+
+/// Where the number of nodes stands.
+const NODES_AT: usize = 48;
+
+/// How many, place for the number of sections, and each of them.
+fn put_nodes(view: &FrameView<'_>, (same, exact): (bool, bool), out: &mut Writer) -> Result<(), Error> {
+    let nodes = view.reel().description().nodes.len();
+    out.u32(if same { 0 } else { nodes });
+    out.u32(0);
+    if same {
+        return Ok(());
+    }
+    let mut worlds = vec![[[0.0; 4]; 3]; nodes];
+    view.worlds_into(&mut worlds)?;
+    for (node, world) in worlds.iter().enumerate() {
+        out.u32(usize::from(view.visible(node)));
+        let world = world.as_flattened().iter();
+        match exact {
+            true => {
+                out.u32(0);
+                world.for_each(|number| out.f64(*number));
+            }
+            false => {
+                world.for_each(|number| out.f32(*number as f32));
+                out.u32(0);
+            }
+        }
+    }
+    Ok(())
+}
+
+struct Sections<'a> {
+    out: &'a mut Writer,
+    count: usize,
+    floats: Vec<f32>,
+}
+
+impl Sections<'_> {
+    /// A section of `count` things and `size` bytes, which `fill` writes.
+    fn put(
+        &mut self,
+        kind: Section,
+        (mesh, set): (usize, usize),
+        count: usize,
+        size: usize,
+        fill: impl FnOnce(&mut [u8]) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        for number in [kind as usize, mesh, set, count, size, 0] {
+            self.out.u32(number);
+        }
+        let start = self.out.0.len();
+        self.out.0.resize(start + size, 0);
+        fill(&mut self.out.0[start..])?;
+        self.out.align();
+        self.count += 1;
+        Ok(())
+    }
+
+    fn put_words(
+        &mut self,
+        kind: Section,
+        place: (usize, usize),
+        each: usize,
+        words: &[u32],
+    ) -> Result<(), Error> {
+        self.put(kind, place, words.len() / each, 4 * words.len(), |out| {
+            for (out, word) in out.as_chunks_mut::<4>().0.iter_mut().zip(words) {
+                *out = word.to_le_bytes();
+            }
+            Ok(())
+        })
+    }
+
+    fn put_mesh(&mut self, frame: &MeshFrame<'_>, formats: Formats, all: bool) -> Result<(), Error> {
+        let mesh = frame.number();
+        if all || frame.is_fluid() {
+            self.put_words(Section::Indices, (mesh, 0), 1, frame.indices_by_visibility())?;
+        }
+        if all && !frame.is_fluid() {
+            self.put_levels(frame)?;
+        }
+        let mut ranges = Vec::new();
+        let materials = frame.materials().len().max(1);
+        for material in 0..materials {
+            let which = Some(material).filter(|_| !frame.materials().is_empty());
+            for range in frame.visible_ranges(which) {
+                ranges.extend([range.first, range.count, material as u32]);
+            }
+        }
+        self.put_words(Section::Ranges, (mesh, 0), 3, &ranges)?;
+        for stream in &frame.record().streams {
+            if all || frame.is_animated(stream.semantic, stream.set) {
+                self.put_stream(frame, stream, formats)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn put_levels(&mut self, frame: &MeshFrame<'_>) -> Result<(), Error> {
+        let mesh = frame.number();
+        for level in 1..frame.lods() {
+            let lod = frame.lod(level);
+            let ranges: Vec<u32> =
+                (0..).zip(lod.materials).flat_map(|(m, range)| [range.first, range.count, m]).collect();
+            self.put_words(Section::Indices, (mesh, level), 1, lod.indices)?;
+            self.put_words(Section::Ranges, (mesh, level), 3, &ranges)?;
+            self.put_words(Section::LevelError, (mesh, level), 1, &[lod.error.to_bits()])?;
+        }
+        Ok(())
+    }
+
+    fn put_stream(
+        &mut self,
+        frame: &MeshFrame<'_>,
+        stream: &StreamRecord,
+        formats: Formats,
+    ) -> Result<(), Error> {
+        let set = stream.set;
+        match (stream.semantic, formats.cube) {
+            (Semantic::Position, Some(cube)) => self.put_cube(frame, cube),
+            (Semantic::Position, None) => {
+                self.put_attribute(Section::Positions, frame, VertexChannel::Position, Format::F32x3, 0)
+            }
+            (Semantic::Normal, _) if formats.exact => {
+                self.put_attribute(Section::Normals, frame, VertexChannel::Normal, Format::F32x3, 0)
+            }
+            (Semantic::Normal, _) => self.put_shorts(frame, false),
+            (Semantic::QTangent, _) if formats.exact => {
+                self.put_attribute(Section::Normals, frame, VertexChannel::Normal, Format::F32x3, 0)?;
+                self.put_attribute(Section::Tangents, frame, VertexChannel::Tangent, Format::F32x4, 0)
+            }
+            (Semantic::QTangent, _) => self.put_shorts(frame, true),
+            (Semantic::Uv, _) => {
+                self.put_attribute(Section::Uvs, frame, VertexChannel::Uv(set), Format::F32x2, set)
+            }
+            (Semantic::Colour, _) if formats.exact => {
+                self.put_attribute(Section::Colours, frame, VertexChannel::Colour(set), Format::F32x4, set)
+            }
+            (Semantic::Colour, _) => {
+                self.put_attribute(Section::ByteColours, frame, VertexChannel::Colour(set), Format::U8x4, set)
+            }
+        }
+    }
+
+    fn put_attribute(
+        &mut self,
+        kind: Section,
+        frame: &MeshFrame<'_>,
+        what: VertexChannel,
+        format: Format,
+        set: u8,
+    ) -> Result<(), Error> {
+        let (vertices, stride) = (frame.vertex_count(), format.size());
+        let attribute = Attribute { what, format, offset: 0 };
+        self.put(kind, (frame.number(), usize::from(set)), vertices, stride * vertices, |out| {
+            frame.write(&[attribute], stride, 0..vertices, out)
+        })
+    }
+
+    /// Positions in the cube.
+    fn put_cube(&mut self, frame: &MeshFrame<'_>, cube: Cube) -> Result<(), Error> {
+        let vertices = frame.vertex_count();
+        let mut floats = std::mem::take(&mut self.floats);
+        floats.resize(3 * vertices, 0.0);
+        frame.positions_into(&mut floats)?;
+        let scale = 65535.0 / cube.side;
+        let [x, y, z] = cube.corner;
+        // Conversions saturate.
+        let word = |value: f32, from: f32| ((value - from) * scale + 0.5) as u16;
+        let place = (frame.number(), 0);
+        self.put(Section::CubePositions, place, vertices, 8 * vertices, |out| {
+            for (out, p) in out.as_chunks_mut::<8>().0.iter_mut().zip(floats.as_chunks::<3>().0) {
+                *out = packed([word(p[0], x), word(p[1], y), word(p[2], z), u16::MAX]);
+            }
+            Ok(())
+        })?;
+        self.floats = floats;
+        Ok(())
+    }
+
+    /// Normals, and tangents where there are some.
+    fn put_shorts(&mut self, frame: &MeshFrame<'_>, tangents: bool) -> Result<(), Error> {
+        let (vertices, place) = (frame.vertex_count(), (frame.number(), 0));
+        let mut floats = std::mem::take(&mut self.floats);
+        floats.resize(if tangents { 7 } else { 3 } * vertices, 0.0);
+        let (normals, rest) = floats.split_at_mut(3 * vertices);
+        match tangents {
+            true => frame.directions_into(normals, rest)?,
+            false => frame.normals_into(normals)?,
+        }
+        let short = |value: f32| (value * 32767.0 + 0.5f32.copysign(value)) as i16 as u16;
+        self.put(Section::ShortNormals, place, vertices, 8 * vertices, |out| {
+            for (out, n) in out.as_chunks_mut::<8>().0.iter_mut().zip(normals.as_chunks::<3>().0) {
+                *out = packed([short(n[0]), short(n[1]), short(n[2]), 0]);
+            }
+            Ok(())
+        })?;
+        if tangents {
+            self.put(Section::ShortTangents, place, vertices, 8 * vertices, |out| {
+                for (out, t) in out.as_chunks_mut::<8>().0.iter_mut().zip(rest.as_chunks::<4>().0) {
+                    *out = packed(t.map(short));
+                }
+                Ok(())
+            })?;
+        }
+        self.floats = floats;
+        Ok(())
+    }
+}
+
+/// Four words, little-endian.
+fn packed(words: [u16; 4]) -> [u8; 8] {
+    let all = words.iter().rev().fold(0, |all, word| all << 16 | u64::from(*word));
+    all.to_le_bytes()
+}

@@ -1,0 +1,102 @@
+//! Reads of frames, which the page fetches: it asks which there are, and fills them in any order.
+
+use crate::blocks::Blocks;
+use meshreel::{Read, Source};
+use std::io;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Numbers of all reads: each is another.
+static NUMBER: AtomicU32 = AtomicU32::new(0);
+
+/// The reads of a file.
+pub(crate) struct Reads {
+    blocks: Arc<Blocks>,
+    size: u64,
+    begun: Mutex<Vec<Begun>>,
+}
+
+struct Begun {
+    number: u32,
+    read: Read,
+    told: bool,
+}
+
+/// A read that the page has not been told of: number, offset, size, and when it is wanted.
+pub(crate) type Told = (u32, u64, usize, u64);
+
+impl Reads {
+    pub fn new(blocks: Arc<Blocks>, size: u64) -> Reads {
+        Reads { blocks, size, begun: Mutex::default() }
+    }
+
+    fn begun(&self) -> MutexGuard<'_, Vec<Begun>> {
+        self.begun.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// New reads, and the numbers of those that the page knows and nobody wants any more.
+    pub fn tell(&self) -> (Vec<Told>, Vec<u32>) {
+        let (mut new, mut cancelled) = (Vec::new(), Vec::new());
+        // They end when they are dropped, which must not be while the list is locked.
+        let mut dropped = Vec::new();
+        let mut begun = self.begun();
+        let mut kept = Vec::with_capacity(begun.len());
+        for mut read in begun.drain(..) {
+            if read.read.is_cancelled() {
+                if read.told {
+                    cancelled.push(read.number);
+                }
+                dropped.push(read);
+                continue;
+            }
+            if !std::mem::replace(&mut read.told, true) {
+                let (offset, due) = (read.read.offset(), read.read.due());
+                new.push((read.number, offset, read.read.buffer().len(), due));
+            }
+            kept.push(read);
+        }
+        *begun = kept;
+        drop(begun);
+        drop(dropped);
+        (new, cancelled)
+    }
+
+    /// Ends a read with the bytes from its start on, or with an error; false where there is no such read.
+    pub fn end(&self, number: u32, bytes: io::Result<&[u8]>) -> bool {
+        let mut begun = self.begun();
+        let Some(at) = begun.iter().position(|read| read.number == number) else {
+            return false;
+        };
+        let mut read = begun.swap_remove(at).read;
+        drop(begun);
+        let result = bytes.map(|bytes| {
+            let size = bytes.len().min(read.buffer().len());
+            read.buffer()[..size].copy_from_slice(&bytes[..size]);
+            size
+        });
+        read.complete(result);
+        true
+    }
+
+    /// Ends all of them.
+    pub fn clear(&self) {
+        let all = std::mem::take(&mut *self.begun());
+        drop(all);
+    }
+}
+
+impl Source for Reads {
+    fn size(&self) -> u64 {
+        self.size
+    }
+
+    fn start(&self, mut read: Read) {
+        let offset = read.offset();
+        if self.blocks.copy(offset, read.buffer(), false) {
+            let size = read.buffer().len();
+            return read.complete(Ok(size));
+        }
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        self.begun().push(Begun { number, read, told: false });
+    }
+}
