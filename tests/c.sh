@@ -130,6 +130,17 @@ else
     skip sanitizers "the C compiler has none (Debian, Ubuntu: libasan8 libubsan1, with gcc)"
 fi
 
+step "levels of detail"
+# No golden file has any; the program makes one.
+program=${MESHREEL:-$target/$folder/meshreel}
+if [ -x "$program" ]; then
+    "$program" compile -q testdata/inputs/c_wall_fracture_onemesh.abc -o "$made/levels.reel" --lod 3 --cull-hidden
+    "$made/shared/wrapper" "$made/levels.reel" | tee "$made/levels"
+    grep -q '4 levels' "$made/levels"
+else
+    skip "levels of detail" "the program is not built (cargo build --release -p meshreel-cli, or MESHREEL=PROGRAM)"
+fi
+
 step "targets of the release workflow"
 mapfile -t triples < <(grep -oE 'target: [a-z0-9_]+-[a-z0-9_-]+' .github/workflows/release.yml | awk '{print $2}' | sort -u)
 [ "${#triples[@]}" -ge 10 ] || { echo "the release workflow names ${#triples[@]} targets" >&2 && exit 1; }

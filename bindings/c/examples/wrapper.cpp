@@ -108,8 +108,20 @@ void triangles(const mr_reel *reel, const mr_frame *frame) {
         std::vector<float> errors;
         for (std::uint32_t level = 0; level < state.lods; level++) {
             auto lod = get<mr_lod_info>(mr_frame_lod, frame, node, level);
-            require(list<std::uint32_t>(mr_frame_lod_indices, frame, node, level).size() == lod.indices, "a level");
+            auto own = list<std::uint32_t>(mr_frame_lod_indices, frame, node, level);
+            require(own.size() == lod.indices && (level == 0) == (own.size() == indices.size()), "a level of its own");
+            std::size_t drawn = 0;
+            for (mr_range range : list<mr_range>(mr_frame_lod_materials, frame, node, level)) {
+                drawn += range.count;
+            }
+            require(drawn <= own.size(), "materials of the level");
+            auto becomes = list<std::uint32_t>(mr_frame_lod_becomes, frame, node, level);
+            require(becomes.size() == (level == 0 ? 0 : state.vertices), "a vertex for each vertex");
+            for (std::uint32_t vertex : becomes) {
+                require(vertex < state.vertices, "a vertex that is there");
+            }
             if (level > 0) {
+                require(lod.error > 0.0f, "a level has an error");
                 errors.push_back(lod.error);
             }
         }
