@@ -90,6 +90,8 @@ export class ReelGroup extends Group {
 
     async begin(skins) {
         const { instance, description } = this.reel
+        // What is stopped is not shown.
+        await instance.pause()
         if (description.frames > 0) this.build(await instance.shown(true))
         instance.complete = true
         instance.onFrame = frame => this.apply(frame)

@@ -15,7 +15,7 @@ use std::sync::Arc;
 const OWN: u64 = 16 << 20;
 
 /// Bytes of one read: over a slow connection the first frames should not wait for many others.
-const READ: u64 = 128 << 10;
+const READ: u64 = 64 << 10;
 
 /// How a call went.
 pub(crate) enum Outcome {
