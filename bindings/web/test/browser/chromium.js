@@ -28,6 +28,8 @@ export async function start({ flags = [], page: path = '/bindings/web/test/brows
     const server = await serve({ root, ...options })
     const started = await chromium.launch({ executablePath: browser, args: ['--no-sandbox', ...flags] })
     const page = await started.newPage({ viewport: { width: 800, height: 600 } })
+    // Machines without a card take their time.
+    page.setDefaultTimeout(0)
     const errors = []
     page.on('pageerror', error => errors.push(error.message))
     await page.goto(server.url(path))
