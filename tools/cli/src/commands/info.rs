@@ -10,7 +10,7 @@ use crate::cli::InfoArgs;
 use crate::output::{Failure, Output, advice_text, one_line, table};
 use crate::units::ratio;
 use crate::{reels, units};
-use meshreel::record::{Coding, Location, Method, NodeRecord, Semantic, StreamRecord, Visibility};
+use meshreel::record::{Coding, Method, NodeRecord, Semantic, StreamRecord, Visibility};
 use meshreel::{FrameDecoder, FrameKind, Limits, Reel, kind};
 use meshreel_compile::advice::{self, Advice};
 use meshreel_inputs::{self as inputs, InputOptions};
@@ -576,20 +576,8 @@ fn mesh_bytes(reel: &Reel, wanted: Wanted) -> Result<Option<MeshBytes>, Failure>
     for frame in 0..reel.frame_count() {
         decoder.decode(frame)?;
     }
-    let chunks = reel.chunks();
-    let part = |location: &Location| match chunks.get(location.chunk as usize) {
-        Some(chunk) if location.size > 0 && chunk.raw_size > 0 => {
-            f64::from(location.size) * f64::from(chunk.size) / f64::from(chunk.raw_size)
-        }
-        _ => 0.0,
-    };
-    let meshes = reel.description().meshes.iter().zip(decoder.mesh_bytes());
-    let meshes: Vec<u64> = meshes
-        .map(|(mesh, frames)| {
-            let once = [mesh.connectivity, mesh.values, mesh.ends];
-            (frames + once.iter().map(&part).sum::<f64>()) as u64
-        })
-        .collect();
+    let meshes = decoder.mesh_bytes().iter().zip(meshreel_check::static_bytes(reel));
+    let meshes: Vec<u64> = meshes.map(|(frames, once)| (frames + once) as u64).collect();
     let streams = |mesh| decoder.stream_bytes(mesh).iter().map(|size| *size as u64).collect();
     let streams = (0..meshes.len()).map(streams).collect();
     Ok(Some(MeshBytes { meshes, streams }))
