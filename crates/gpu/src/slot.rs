@@ -17,7 +17,7 @@
 
 use crate::fixed::{Fixed, colours};
 use crate::shaders::{Normals, Positions};
-use crate::words::{pair, pairs};
+use crate::words::pair;
 use meshreel::raw::{Matrix, PointBones, Points};
 use meshreel::record::Semantic;
 use meshreel::{Error, MeshView};
@@ -29,21 +29,37 @@ const PACKED_HEAD: usize = 7;
 /// Words of a sparse section that one mask is for.
 const SPARSE: usize = 32;
 
-/// Writes a sparse section of words of two numbers each, and its values; where values go on then.
-fn write_sparse(out: &mut [u32], heads: u32, numbers: &[i16], mut next: usize) -> usize {
-    let blocks = numbers.chunks(2 * SPARSE);
-    for (at, block) in (heads as usize..).step_by(2).zip(blocks) {
-        let (mut mask, first) = (0, next);
-        if block.iter().fold(0, |all, v| all | v) != 0 {
-            for (i, word) in pairs(block).enumerate().filter(|(_, word)| *word != 0) {
-                mask |= 1 << i;
-                out[next] = word;
-                next += 1;
-            }
-        }
-        out[at..at + 2].copy_from_slice(&[mask, first as u32]);
+/// Writes a sparse section of words of two numbers each, and its values, which lie behind it; where values go on then.
+fn write_sparse(out: &mut [u32], heads: u32, numbers: &[i16], next: usize) -> usize {
+    let (before, values) = out.split_at_mut(next);
+    let (heads, _) = before[heads as usize..].as_chunks_mut::<2>();
+    let (blocks, rest) = numbers.as_chunks::<{ 2 * SPARSE }>();
+    let mut last = [0; 2 * SPARSE];
+    last[..rest.len()].copy_from_slice(rest);
+    let last = (!rest.is_empty()).then_some(&last);
+    let mut count = 0;
+    for (head, block) in heads.iter_mut().zip(blocks.iter().chain(last)) {
+        let first = (next + count) as u32;
+        // Most blocks are zero: all of one is looked at without a branch.
+        let mask = match block.iter().fold(0, |all, v| all | v) {
+            0 => 0,
+            _ => write_values(block, values, &mut count),
+        };
+        *head = [mask, first];
     }
-    next
+    next + count
+}
+
+/// Puts the words of a block that are not zero behind the first `count` values; which ones these are.
+fn write_values(block: &[i16; 2 * SPARSE], values: &mut [u32], count: &mut usize) -> u32 {
+    let mut mask = 0;
+    let words = block.as_chunks::<2>().0.iter().map(|[low, high]| pair(*low, *high));
+    for (i, word) in words.enumerate().filter(|(_, word)| *word != 0) {
+        mask |= 1 << i;
+        values[*count] = word;
+        *count += 1;
+    }
+    mask
 }
 
 /// Room for writing frames, to be kept from one to the next.
@@ -199,5 +215,39 @@ impl Fixed {
         let (states, turns) = normals.states.split_at(2 * p.groups as usize);
         let next = write_sparse(out, p.states, states, self.values);
         Ok(if p.classes > 0 { write_sparse(out, p.turns, turns, next) } else { next })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_that_are_not_zero_follow_each_other_and_masks_say_where_they_belong() {
+        for count in [0, 1, 2, 63, 64, 65, 128, 200] {
+            for every in [1, 3, 7, 50, 64, 300] {
+                let number = |i: usize| if i % every == every - 1 { -(i as i16) - 1 } else { 0 };
+                let numbers: Vec<i16> = (0..count).map(number).collect();
+                let blocks = count.div_ceil(2 * SPARSE);
+                let (heads, values) = (3, 3 + 2 * blocks + 5);
+                let mut out = vec![u32::MAX; values + count.div_ceil(2)];
+                let end = write_sparse(&mut out, heads as u32, &numbers, values);
+                let mut next = values;
+                for block in 0..blocks {
+                    let [mask, first] = [0, 1].map(|k| out[heads + 2 * block + k]);
+                    assert_eq!(first as usize, next);
+                    for i in 0..SPARSE {
+                        let at = 2 * (SPARSE * block + i);
+                        let own = [at, at + 1].map(|at| numbers.get(at).copied().unwrap_or(0));
+                        let word = if mask >> i & 1 == 0 { 0 } else { out[next] };
+                        next += (mask >> i & 1) as usize;
+                        assert_eq!(word, pair(own[0], own[1]));
+                        assert_eq!(mask >> i & 1 != 0, own != [0; 2]);
+                    }
+                }
+                assert_eq!(end, next);
+                assert!(out[..heads].iter().chain(&out[end..]).all(|word| *word == u32::MAX));
+            }
+        }
     }
 }

@@ -27,8 +27,3 @@ impl Words {
 pub(crate) fn pair(low: i16, high: i16) -> u32 {
     u32::from(low as u16) | u32::from(high as u16) << 16
 }
-
-/// Pairs of a list; the last one is filled with 0.
-pub(crate) fn pairs(list: &[i16]) -> impl Iterator<Item = u32> + '_ {
-    list.chunks(2).map(|two| pair(two[0], two.get(1).copied().unwrap_or(0)))
-}
