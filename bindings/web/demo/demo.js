@@ -8,7 +8,9 @@ const FILES = ['flag_small', 'snake_small', 'wall_packed'].map(name => `../../..
 const MANY = 10_000
 
 const element = id => document.getElementById(id)
-const given = new URLSearchParams(location.search).get('file')
+const query = new URLSearchParams(location.search)
+const given = query.get('file')
+const options = { readSize: Number(query.get('read') ?? 64 << 10) }
 
 const renderer = new THREE.WebGLRenderer({ canvas: element('view'), antialias: true })
 const scene = new THREE.Scene()
@@ -30,7 +32,7 @@ function fail(error) {
 async function show(input) {
     const own = ++opening
     fail(null)
-    const loader = new ReelLoader()
+    const loader = new ReelLoader().setOptions(options)
     let next
     try {
         next = typeof input === 'string' ? await loader.loadAsync(input) : await loader.parse(input)
@@ -136,9 +138,9 @@ renderer.setAnimationLoop(now => {
         group.update(dt).catch(fail)
         if (group.error) fail(group.error)
         else if (element('error').textContent.startsWith('Io')) fail(null)
-        if (document.activeElement !== element('time')) element('time').value = group.position / (group.duration || 1)
+        if (document.activeElement !== element('time')) element('time').value = group.time / (group.duration || 1)
         element('play').textContent = playing ? 'pause' : 'play'
-        element('status').textContent = `${group.position.toFixed(2)} s`
+        element('status').textContent = `${group.time.toFixed(2)} s`
         drawLoaded()
     }
     controls.update()

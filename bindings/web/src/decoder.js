@@ -9,7 +9,7 @@ const DEFAULT_MEMORY = 512 << 20
 const DEFAULT_HEAP = 96 << 20
 
 export class Decoder {
-    /** Starts one: `{ memory, heap, resident, worker, shared, module }`. */
+    /** Starts one: `{ memory, heap, resident, readSize, worker, shared, module }`. */
     static async create(options = {}) {
         const { memory = DEFAULT_MEMORY, module } = options
         const heap = options.heap ?? Math.min(DEFAULT_HEAP, Math.floor(memory / 4))
@@ -23,7 +23,8 @@ export class Decoder {
         try {
             if (worker) await decoder.call('create', { shared })
             const address = module instanceof URL ? String(module) : module
-            await decoder.call('start', { memory, heap, resident: options.resident, module: address })
+            const { resident, readSize } = options
+            await decoder.call('start', { memory, heap, resident, readSize, module: address })
         } catch (error) {
             decoder.dispose()
             throw error

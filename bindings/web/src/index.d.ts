@@ -13,6 +13,8 @@ export interface DecoderOptions {
     heap?: number
     /** Files whose decoded frames take no more bytes are decoded once and kept. Default a quarter of `heap`. */
     resident?: number
+    /** Bytes of frames that one request brings, if as much is wanted. Default 64 KiB. */
+    readSize?: number
     /** Decodes in a worker. Default true. */
     worker?: boolean
     /** Hands frames out in shared memory. Default: where the page is cross-origin isolated. */

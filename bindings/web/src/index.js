@@ -13,8 +13,9 @@ export { hasSimd, moduleAddress } from './wasm.js'
  * File or Blob; an ArrayBuffer.
  */
 export async function open(input, options = {}) {
-    const { decoder: given, memory, heap, resident, worker, shared, module, ...rest } = options
-    const decoder = given ?? (await Decoder.create({ memory, heap, resident, worker, shared, module }))
+    const { decoder: given, memory, heap, resident, readSize, worker, shared, module, ...rest } = options
+    const own = { memory, heap, resident, readSize, worker, shared, module }
+    const decoder = given ?? (await Decoder.create(own))
     try {
         const reel = await decoder.open(input, rest)
         reel.ownsDecoder = !given

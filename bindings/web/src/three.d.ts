@@ -23,7 +23,7 @@ export class ReelGroup extends Group {
     readonly materials: Map<string, Material>
     /** Seconds. */
     readonly duration: number
-    readonly position: number
+    readonly time: number
     /** Frames that were handed out. */
     readonly frames: number
     /** What fails now. What was shown last stays. */

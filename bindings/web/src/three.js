@@ -86,10 +86,13 @@ export class ReelGroup extends Group {
         /** Frames that were handed out. */
         this.frames = 0
         this.clip = null
+        this.disposed = false
     }
 
     async begin(skins) {
         const { instance, description } = this.reel
+        // What is stopped is not shown.
+        await instance.pause()
         if (description.frames > 0) this.build(await instance.shown(true))
         instance.complete = true
         instance.onFrame = frame => this.apply(frame)
@@ -102,7 +105,7 @@ export class ReelGroup extends Group {
         return this.reel.description.duration
     }
     /** Seconds from the first frame. */
-    get position() {
+    get time() {
         return this.reel.instance.frame?.position ?? 0
     }
     /** What fails now: connection, damage; null when all is well. What was shown last stays. */
@@ -134,8 +137,13 @@ export class ReelGroup extends Group {
 
     /** `dt` seconds have passed. With a decoder that several reels share, `decoder.tick` is called instead. */
     async update(dt) {
-        if (this.clip) await this.advanceClip(dt)
-        if (this.reel.ownsDecoder && this.reel.description.frames > 0) await this.reel.decoder.tick(dt)
+        try {
+            if (this.clip) await this.advanceClip(dt)
+            if (this.reel.ownsDecoder && this.reel.description.frames > 0) await this.reel.decoder.tick(dt)
+        } catch (error) {
+            // What was given up meanwhile needs no time.
+            if (!this.disposed) throw error
+        }
     }
 
     /** Shows a frame, decoded when the promise is kept. */
@@ -333,6 +341,7 @@ export class ReelGroup extends Group {
 
     /** Gives up the reel, geometry, and the materials that were made here. */
     dispose() {
+        this.disposed = true
         this.removeFromParent()
         this.parts.forEach(part => part.geometry?.dispose())
         this.parts.forEach(part => part.skin?.geometry.dispose())

@@ -6,6 +6,8 @@ import { Reader } from './reader.js'
 const PAGE = 64 << 10
 /** Pages that the module begins with. */
 const FIRST_PAGES = 64
+/** Bytes of one read: over a slow connection the first frames should not wait for many others. */
+const READ = 64 << 10
 /** Bytes are missing. */
 export const LACKS = -2
 
@@ -43,7 +45,7 @@ const utf8 = new TextEncoder()
 
 export class Wasm {
     /** `memory`: bytes that the module may grow to; `heap`: how many of them hold frames, `resident` for good. */
-    constructor(module, { memory, heap, resident = heap / 4 }) {
+    constructor(module, { memory, heap, resident = heap / 4, readSize = READ }) {
         this.limit = memory
         const maximum = Math.floor(memory / PAGE)
         if (maximum < FIRST_PAGES) {
@@ -52,7 +54,7 @@ export class Wasm {
         this.memory = new WebAssembly.Memory({ initial: FIRST_PAGES, maximum })
         this.exports = new WebAssembly.Instance(module, { env: { memory: this.memory } }).exports
         this.dead = null
-        this.call('start', memory, heap, resident)
+        this.call('start', memory, heap, resident, readSize)
     }
 
     /** The result of a call, where that is no error. */

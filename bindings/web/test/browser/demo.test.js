@@ -29,17 +29,18 @@ test('h09 one of three, a file that is dropped, scrubbing and playing backwards'
     await page.waitForFunction(() => demo.group.name === 'dropped.reel' && demo.group.frames > 3, null, { timeout: 0 })
     await page.click('#play')
     await page.locator('#time').fill('0.5')
-    await page.waitForFunction(() => Math.abs(demo.group.position - demo.group.duration / 2) < 1e-3, null, { timeout: 0 })
+    await page.waitForFunction(() => Math.abs(demo.group.time - demo.group.duration / 2) < 1e-3, null, { timeout: 0 })
     await page.click('#reverse')
     await page.click('#play')
     const half = await page.evaluate(() => demo.group.duration / 2)
-    await page.waitForFunction(half => demo.group.position < half - 0.05 && demo.group.position > 0, half, { timeout: 0 })
+    await page.waitForFunction(half => demo.group.time < half - 0.05 && demo.group.time > 0, half, { timeout: 0 })
     assert.deepEqual(errors, [])
     await end()
 })
 
 test('h09 ten thousand instances are drawn in one call for each mesh', { skip }, async () => {
-    const { page, errors, end } = await demo()
+    // Two triangles: graphics without a card are slow.
+    const { page, errors, end } = await demo({ query: '?file=/testdata/golden/v0/square.reel' })
     await page.check('#many')
     await page.waitForFunction(() => demo.cloud?.visible, null, { timeout: 0 })
     const drawn = await page.evaluate(() => demo.drawn)
@@ -54,20 +55,16 @@ test('h09 ten thousand instances are drawn in one call for each mesh', { skip },
 
 test('h09 over a slow connection it plays before all of it is there', { skip }, async () => {
     const files = { [SLOW]: readFileSync(golden('v0/wall_packed.reel')) }
-    const { page, server, end } = await demo({ files, rate: 150_000, query: `?file=${SLOW}` })
-    const { loaded, size } = await page.evaluate(() => ({
-        loaded: demo.group.reel.loaded,
-        size: demo.group.reel.description.size,
-    }))
-    assert.ok(loaded < size, `${loaded} of ${size} bytes`)
+    const { page, server, end } = await demo({ files, rate: 60_000, query: `?file=${SLOW}&read=8192` })
     const bar = () =>
         page.evaluate(() => {
             const canvas = document.getElementById('loaded')
             const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, 1)
             return data.filter((alpha, i) => i % 4 === 3 && alpha > 0).length / canvas.width
         })
-    assert.ok((await bar()) < 1)
-    await page.waitForFunction(() => demo.group.position > demo.group.duration * 0.8, null, { timeout: 0 })
+    const first = await bar()
+    assert.ok(first > 0 && first < 0.95, `${first} of the file is there when it plays`)
+    await page.waitForFunction(() => demo.group.time > demo.group.duration * 0.8, null, { timeout: 0 })
     assert.ok((await bar()) > 0.9)
     assert.ok(server.requests.filter(({ path }) => path === SLOW).every(({ range }) => range))
     await end()
@@ -75,7 +72,7 @@ test('h09 over a slow connection it plays before all of it is there', { skip }, 
 
 test('h09 a lost connection: the last good frame stays, the error has its class, and it goes on', { skip }, async () => {
     const files = { [SLOW]: readFileSync(golden('v0/wall_packed.reel')) }
-    const { page, server, errors, end } = await demo({ files, rate: 60_000, query: `?file=${SLOW}` })
+    const { page, server, errors, end } = await demo({ files, rate: 30_000, query: `?file=${SLOW}&read=8192` })
     server.lost = true
     await page.waitForFunction(() => document.getElementById('error').textContent.startsWith('Io'), null, { timeout: 0 })
     const shown = await page.evaluate(() => demo.group.reel.instance.frame !== null && demo.group.children.length > 0)
@@ -83,7 +80,7 @@ test('h09 a lost connection: the last good frame stays, the error has its class,
     server.lost = false
     server.rate = 0
     await page.waitForFunction(() => demo.group.error === null, null, { timeout: 0 })
-    await page.waitForFunction(() => demo.group.position > demo.group.duration * 0.9, null, { timeout: 0 })
+    await page.waitForFunction(() => demo.group.time > demo.group.duration * 0.9, null, { timeout: 0 })
     assert.deepEqual(errors, [])
     await end()
 })

@@ -14,9 +14,6 @@ use std::sync::Arc;
 /// Bytes beside heap and files: the module itself, and what goes in and out.
 const OWN: u64 = 16 << 20;
 
-/// Bytes of one read: over a slow connection the first frames should not wait for many others.
-const READ: u64 = 128 << 10;
-
 /// How a call went.
 pub(crate) enum Outcome {
     /// Well; it has this number, or shows something.
@@ -96,8 +93,8 @@ pub(crate) fn put_error(error: &Error, out: &mut Writer) {
 
 impl Door {
     /// A door within `memory` bytes, of which frames have `heap`. Files whose frames take no more than `resident` are
-    /// decoded once and kept.
-    pub fn new(memory: u64, heap: u64, resident: u64) -> Result<Door, Error> {
+    /// decoded once and kept. `read`: bytes of one read.
+    pub fn new(memory: u64, heap: u64, resident: u64, read: u64) -> Result<Door, Error> {
         let least = heap.saturating_add(OWN);
         if memory <= least {
             return Err(Error::misuse(format!(
@@ -107,7 +104,7 @@ impl Door {
         let options = Options {
             heap: heap as usize,
             resident,
-            read_size: READ,
+            read_size: read,
             threads: 0,
             read_threads: 0,
             file_memory: memory - least,

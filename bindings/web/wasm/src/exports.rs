@@ -54,11 +54,12 @@ fn output<T>(read: impl FnOnce(&[u8]) -> T) -> T {
     })
 }
 
-/// Begins anew, within so many bytes of memory, of which frames have `heap`, and those that are kept `resident`.
+/// Begins anew, within so many bytes of memory, of which frames have `heap`, those that are kept `resident`, and one
+/// read `read`.
 #[unsafe(no_mangle)]
-extern "C" fn meshreel_start(memory: f64, heap: f64, resident: f64) -> i32 {
+extern "C" fn meshreel_start(memory: f64, heap: f64, resident: f64, read: f64) -> i32 {
     DOOR.with_borrow_mut(|door| *door = None);
-    match Door::new(memory as u64, heap as u64, resident as u64) {
+    match Door::new(memory as u64, heap as u64, resident as u64, read as u64) {
         Ok(new) => {
             DOOR.with_borrow_mut(|door| *door = Some(new));
             0

@@ -184,9 +184,12 @@ fn numbers(block: usize) -> [u32; BLOCK] {
     out
 }
 
+// A function of an instruction set is one as a whole. In WebAssembly all of the program is compiled for one, and what is
+// used in several places need not be there more than once.
 impl Normals {
     /// Normals of a part of a block of groups.
-    #[inline(always)]
+    #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
     fn group_block<L: Part, P: Place>(
         &self,
         (block, part): (usize, usize),
@@ -232,7 +235,8 @@ impl Normals {
     }
 
     /// Tangents of a part of a block of classes whose normals are `n`.
-    #[inline(always)]
+    #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
     fn class_block<L: Part, P: Place>(
         &self,
         tangents: &Tangents,
