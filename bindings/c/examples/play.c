@@ -160,6 +160,81 @@ static void play(const char *path, mr_player *player, waiting_jobs *waiting) {
     OK(mr_reel_free(reel));
 }
 
+/* Both halves of a file one after the other, as a sequence; the second one stays. */
+static void sequence(const char *path) {
+    mr_reel *reel;
+    mr_player_options options;
+    mr_player *player;
+    mr_sequencer *sequencer = NULL;
+    mr_sequence_clip clips[2];
+    mr_sequence_event event = {0.0, 7, 0};
+    mr_sequence_state state;
+    uint64_t file, instances[2];
+    uint32_t told[32], count = 0, shown = 0;
+    OK(mr_reel_open(path, NULL, &reel));
+    OK(mr_sequence_clip_init(reel, 0, &clips[0]));
+    OK(mr_reel_free(reel));
+    clips[1] = clips[0];
+    clips[0].name = "first";
+    clips[1].name = "first";
+    clips[0].to = clips[1].from = clips[1].to / 2.0;
+    clips[1].start = MR_START_AFTER;
+    clips[1].start_number = 0;
+    clips[1].end = MR_END_HOLD;
+    event.seconds = clips[1].from + (clips[1].to - clips[1].from) / 2.0;
+    clips[1].events = &event;
+    clips[1].event_count = 1;
+    CHECK(mr_sequencer_new(clips, 2, &sequencer) == MR_STATUS_MISUSE && sequencer == NULL);
+    clips[1].name = "second";
+    OK(mr_sequencer_new(clips, 2, &sequencer));
+    OK(mr_player_options_init(&options, sizeof options));
+    options.heap = 16 << 20;
+    options.threads = 0;
+    options.read_threads = 0;
+    OK(mr_player_new(&options, &player));
+    OK(mr_player_open(player, path, &file));
+    OK(mr_player_instance(player, file, &instances[0]));
+    OK(mr_player_instance(player, file, &instances[1]));
+    state.size = sizeof state;
+    do {
+        mr_action action;
+        mr_frame *frame;
+        OK(mr_sequencer_tick(sequencer, 1.0 / 60.0));
+        for (;;) {
+            OK(mr_sequencer_next(sequencer, &action));
+            if (action.kind == MR_ACTION_KIND_NONE) {
+                break;
+            }
+            CHECK(count < 32);
+            told[count++] = 100 * action.clip + action.kind;
+            OK(mr_sequencer_apply(sequencer, &action, player, instances[action.clip]));
+        }
+        OK(mr_player_tick(player, 1.0 / 60.0));
+        OK(mr_sequencer_state(sequencer, 1, &state));
+        OK(mr_player_frame(player, instances[1], &frame));
+        shown += frame != NULL;
+        OK(mr_frame_free(frame));
+        CHECK(state.time < 60.0);
+    } while (state.stage != MR_STAGE_ENDED);
+    CHECK(shown > 1 && state.cache_is_shown == 1 && state.mesh == MR_NONE);
+    /* Streams may be told of anywhere before their clips start. */
+    uint32_t wanted[5] = {MR_ACTION_KIND_START, MR_ACTION_KIND_END, 100 + MR_ACTION_KIND_START,
+                          100 + MR_ACTION_KIND_EVENT, 100 + MR_ACTION_KIND_END};
+    uint32_t next = 0;
+    for (uint32_t k = 0; k < count; k++) {
+        if (told[k] % 100 != MR_ACTION_KIND_STREAM) {
+            CHECK(next < 5 && told[k] == wanted[next]);
+            next++;
+        }
+    }
+    CHECK(next == 5);
+    OK(mr_sequencer_go_to(sequencer, 0.0));
+    OK(mr_sequencer_signal(sequencer, 1));
+    CHECK(mr_sequencer_state(sequencer, 2, &state) == MR_STATUS_MISUSE);
+    OK(mr_sequencer_free(sequencer));
+    OK(mr_player_free(player));
+}
+
 int main(int count, char **arguments) {
     OK(mr_check_version(MR_VERSION));
     for (int i = 1; i < count; i++) {
@@ -199,6 +274,7 @@ int main(int count, char **arguments) {
         OK(mr_player_free(player));
         run_jobs(&waiting);
         CHECK(waiting.released == 1 && own.bytes == 0);
+        sequence(arguments[i]);
         printf("played %s\n", arguments[i]);
     }
     return 0;

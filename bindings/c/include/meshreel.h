@@ -393,6 +393,125 @@ typedef uint32_t mr_gpu_pass;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
+/* When a clip of a sequence starts. */
+enum mr_start
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    /* `start_seconds` after the sequence began. */
+    MR_START_AT = 0,
+    /* `start_seconds` after each end of the clip `start_number`. */
+    MR_START_AFTER = 1,
+    /* When the signal `start_number` comes. */
+    MR_START_ON = 2,
+    /* Only as the end of another clip. */
+    MR_START_NEVER = 3,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum mr_start mr_start;
+#else
+typedef uint32_t mr_start;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+/* How a signal ends a clip of a sequence. */
+enum mr_leave
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    /* None does. */
+    MR_LEAVE_NEVER = 0,
+    /* `leave_signal` does, in the same moment. */
+    MR_LEAVE_AT_ONCE = 1,
+    /* `leave_signal` does, when the play is over that is going on. */
+    MR_LEAVE_AT_SEAM = 2,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum mr_leave mr_leave;
+#else
+typedef uint32_t mr_leave;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+/* What stays of a clip of a sequence when it is over. */
+enum mr_end
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    /* Nothing, and its buffers are free. */
+    MR_END_NOTHING = 0,
+    /* Its last frame, with all its buffers. */
+    MR_END_HOLD = 1,
+    /* The static mesh `end_number`, by a number of the caller's. */
+    MR_END_MESH = 2,
+    /* The clip `end_number`, which starts in the same moment. */
+    MR_END_CLIP = 3,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum mr_end mr_end;
+#else
+typedef uint32_t mr_end;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+/* What happened in a sequence. */
+enum mr_action_kind
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    /* Nothing more. */
+    MR_ACTION_KIND_NONE = 0,
+    /* The static data and first frames of the clip will be needed. */
+    MR_ACTION_KIND_STREAM = 1,
+    /* It begins to play. */
+    MR_ACTION_KIND_START = 2,
+    /* It begins to play once more: `number` says which play this is, counted from 0. */
+    MR_ACTION_KIND_TURN = 3,
+    /* The position passed the event `number`. */
+    MR_ACTION_KIND_EVENT = 4,
+    /* It is over. */
+    MR_ACTION_KIND_END = 5,
+    /* After a jump: it is as if it had never been. */
+    MR_ACTION_KIND_REMOVE = 6,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum mr_action_kind mr_action_kind;
+#else
+typedef uint32_t mr_action_kind;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+/* The stage of its life that a clip of a sequence is in. */
+enum mr_stage
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    /* Not started yet, or taken back by a jump. */
+    MR_STAGE_IDLE = 0,
+    /* Not started, but streaming already. */
+    MR_STAGE_STREAMING = 1,
+    /* It plays. */
+    MR_STAGE_PLAYING = 2,
+    /* It is over. */
+    MR_STAGE_ENDED = 3,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum mr_stage mr_stage;
+#else
+typedef uint32_t mr_stage;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
 /* The clips, skeletons and rigs of a file. Several threads can use them at once; what is made of them lives on
    without them. */
 typedef struct mr_clips mr_clips;
@@ -429,6 +548,9 @@ typedef struct mr_read mr_read;
 
 /* An open file. Several threads can use it at once; what is made of it lives on without it. */
 typedef struct mr_reel mr_reel;
+
+/* A sequence of clips: a state machine that knows no files. One thread at a time uses it. */
+typedef struct mr_sequencer mr_sequencer;
 
 /* How many there are. */
 typedef struct mr_clips_info {
@@ -1074,6 +1196,90 @@ typedef struct mr_influence {
     /* Its weight; those of a vertex add up to 1. */
     float weight;
 } mr_influence;
+
+/* A number to be told when the position passes a time of the animation. */
+typedef struct mr_sequence_event {
+    double seconds;
+    uint32_t number;
+    /* 0. */
+    uint32_t reserved;
+} mr_sequence_event;
+
+/* A slice of a cache, and when and how it plays. `mr_sequence_clip_init` makes it of a whole file. */
+typedef struct mr_sequence_clip {
+    /* Unique in its sequence; UTF-8, ends with a zero. */
+    const char *name;
+    /* What is told on the way. */
+    const struct mr_sequence_event *events;
+    /* Number of events. */
+    size_t event_count;
+    /* See `mr_start`. */
+    double start_seconds;
+    /* Seconds of animation where the slice begins. */
+    double from;
+    /* Seconds of animation where it ends. */
+    double to;
+    /* Seconds of animation between the last frame of a closed cycle and its first; 0 of others. */
+    double seam;
+    /* Seconds of animation per second; negative plays from `to` to `from`. */
+    double rate;
+    /* Seconds before its start at which streaming begins. */
+    double stream_before;
+    /* Which cache, by a number of the caller's. */
+    uint32_t cache;
+    /* An `mr_start`. */
+    uint32_t start;
+    /* See `mr_start`. */
+    uint32_t start_number;
+    /* An `mr_repeat`, for more than one play. */
+    uint32_t repeat;
+    /* How often it plays; 0: until a signal. */
+    uint32_t plays;
+    /* An `mr_leave`. */
+    uint32_t leave;
+    /* See `mr_leave`. */
+    uint32_t leave_signal;
+    /* An `mr_end`. */
+    uint32_t end;
+    /* See `mr_end`. */
+    uint32_t end_number;
+    /* 0. */
+    uint32_t reserved;
+} mr_sequence_clip;
+
+/* Something that happened in a sequence. */
+typedef struct mr_action {
+    /* Seconds after the sequence began. */
+    double at;
+    /* Seconds after the tick began in which it happened; negative after a jump to a time at which it was over. */
+    double delay;
+    /* An `mr_action_kind`. */
+    uint32_t kind;
+    /* Number of the clip. */
+    uint32_t clip;
+    /* See `mr_action_kind`. */
+    uint32_t number;
+    /* 0. */
+    uint32_t reserved;
+} mr_action;
+
+/* A clip of a sequence, now. */
+typedef struct mr_sequence_state {
+    /* Bytes of this structure. */
+    size_t size;
+    /* Seconds since the sequence began. */
+    double time;
+    /* Seconds of animation that the clip shows; where it would begin while it does not play. */
+    double position;
+    /* An `mr_stage`. */
+    uint32_t stage;
+    /* 1: its cache is shown. */
+    uint32_t cache_is_shown;
+    /* The static mesh that is shown, by the caller's number, or `MR_NONE`. */
+    uint32_t mesh;
+    /* 1: its buffers are in use. */
+    uint32_t holds_memory;
+} mr_sequence_state;
 
 /* What a read wants. */
 typedef struct mr_read_info {
@@ -1976,6 +2182,61 @@ mr_status mr_rig_positions(const struct mr_clips *clips,
                            size_t joints,
                            float *out,
                            size_t vertices);
+
+/* Writes a clip of all of a file, once, at the beginning of the sequence, leaving nothing. Its name is null.
+
+   Must hold: `reel` is a reel; `out` is a place. */
+mr_status mr_sequence_clip_init(const struct mr_reel *reel, uint32_t cache, struct mr_sequence_clip *out);
+
+/* Makes a sequence, at its beginning. Names must be unique, times finite and not negative.
+
+   Must hold: `clips` has `count` clips with their names and events; `out` is a place. */
+mr_status mr_sequencer_new(const struct mr_sequence_clip *clips, size_t count, struct mr_sequencer **out);
+
+/* Frees a sequence. Null is nothing.
+
+   Must hold: `sequencer` is null, or was not freed yet. */
+mr_status mr_sequencer_free(struct mr_sequencer *sequencer);
+
+/* Passes `seconds`; what happened is told by `mr_sequencer_next`. Actions of before that were not asked for are lost.
+
+   Must hold: `sequencer` is a sequence. */
+mr_status mr_sequencer_tick(struct mr_sequencer *sequencer,
+                            double seconds);
+
+/* Jumps to a time of the sequence; what is to be done for it is told by `mr_sequencer_next`. Signals of before are
+   forgotten.
+
+   Must hold: `sequencer` is a sequence. */
+mr_status mr_sequencer_go_to(struct mr_sequencer *sequencer,
+                             double seconds);
+
+/* A signal, now: starts the clips that wait for it and ends those that listen to it. What follows is told after the
+   next tick.
+
+   Must hold: `sequencer` is a sequence. */
+mr_status mr_sequencer_signal(struct mr_sequencer *sequencer,
+                              uint32_t signal);
+
+/* The next thing that happened, in order; `MR_ACTION_KIND_NONE` where there is none.
+
+   Must hold: `sequencer` is a sequence; `out` is a place. */
+mr_status mr_sequencer_next(struct mr_sequencer *sequencer, struct mr_action *out);
+
+/* Tells the instance that plays a clip what an action means for it, before the player's tick.
+
+   Must hold: `sequencer` is a sequence, `action` is of it; `player` is a player. */
+mr_status mr_sequencer_apply(const struct mr_sequencer *sequencer,
+                             const struct mr_action *action,
+                             struct mr_player *player,
+                             uint64_t instance);
+
+/* How a clip of a sequence stands.
+
+   Must hold: `sequencer` is a sequence; `out` has the size that it says. */
+mr_status mr_sequencer_state(const struct mr_sequencer *sequencer,
+                             uint32_t clip,
+                             struct mr_sequence_state *out);
 
 /* What a read wants.
 

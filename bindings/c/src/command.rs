@@ -18,6 +18,13 @@ pub enum mr_repeat {
 
 const REPEATS: [Repeat; 4] = [Repeat::Once, Repeat::Loop, Repeat::Cycle, Repeat::PingPong];
 
+pub(crate) fn repeat_of(number: u32) -> Result<Repeat, Error> {
+    REPEATS
+        .get(number as usize)
+        .copied()
+        .ok_or_else(|| Error::misuse(format!("repeat {number} does not exist: it must be an mr_repeat")))
+}
+
 /// What an instance is told. Times are seconds of animation from the first frame.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,14 +93,7 @@ pub(crate) fn command_of(command: &mr_command) -> Result<Command, Error> {
         4 => Command::GoTo(a),
         5 => Command::GoToFrame(number as usize),
         6 => Command::Rate(a),
-        7 => match REPEATS.get(number as usize) {
-            Some(repeat) => Command::Repeat(*repeat),
-            None => {
-                return Err(Error::misuse(format!(
-                    "repeat {number} does not exist: it must be an mr_repeat"
-                )));
-            }
-        },
+        7 => Command::Repeat(repeat_of(number)?),
         8 => Command::Range(a, b),
         9 => Command::Frames(number as usize, last as usize),
         10 => Command::StartAt(a),

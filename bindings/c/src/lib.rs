@@ -21,6 +21,7 @@ pub mod pose;
 pub mod prefixed;
 pub mod reel;
 pub mod rig;
+pub mod sequencer;
 pub mod source;
 pub mod status;
 pub mod types;

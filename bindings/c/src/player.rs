@@ -180,7 +180,7 @@ fn file_of(player: &Player, file: u64) -> Result<FileId, Error> {
     known.then_some(id).ok_or_else(|| Error::misuse(format!("file {file:#x} is not open in this player")))
 }
 
-fn instance_of(player: &Player, instance: u64) -> Result<InstanceId, Error> {
+pub(crate) fn instance_of(player: &Player, instance: u64) -> Result<InstanceId, Error> {
     let id = InstanceId::from_bits(instance);
     let known = player.late_ticks(id).is_some();
     known.then_some(id).ok_or_else(|| Error::misuse(format!("instance {instance:#x} is not in this player")))

@@ -13,7 +13,7 @@ use std::process::ExitCode;
 const HEAD: &str = include_str!("head.h");
 
 /// Enumerations that stand in structures as plain numbers.
-const ENUMS: [&str; 13] = [
+const ENUMS: [&str; 18] = [
     "mr_channel",
     "mr_format",
     "mr_repeat",
@@ -27,6 +27,11 @@ const ENUMS: [&str; 13] = [
     "mr_visibility",
     "mr_method",
     "mr_status",
+    "mr_start",
+    "mr_leave",
+    "mr_end",
+    "mr_action_kind",
+    "mr_stage",
 ];
 
 fn main() -> ExitCode {

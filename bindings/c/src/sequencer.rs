@@ -1,0 +1,468 @@
+//! Clips of caches in time: when each starts, how often it plays, and what is left when it is over.
+
+use crate::command::repeat_of;
+use crate::player::{instance_of, mr_player, player_of};
+use crate::pointers::{check_number, free, list, make, put, shared, text, unique};
+use crate::prefixed::{self, Prefixed};
+use crate::reel::mr_reel;
+use crate::status::{guard, mr_status};
+use meshreel::sequencer::{Action, ActionKind, Clip, End, Leave, Sequencer, Shown, Stage, Start};
+use meshreel::{Error, Timeline};
+use std::collections::VecDeque;
+use std::ffi::c_char;
+
+/// When a clip of a sequence starts.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum mr_start {
+    /// `start_seconds` after the sequence began.
+    At = 0,
+    /// `start_seconds` after each end of the clip `start_number`.
+    After = 1,
+    /// When the signal `start_number` comes.
+    On = 2,
+    /// Only as the end of another clip.
+    Never = 3,
+}
+
+/// How a signal ends a clip of a sequence.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum mr_leave {
+    /// None does.
+    Never = 0,
+    /// `leave_signal` does, in the same moment.
+    AtOnce = 1,
+    /// `leave_signal` does, when the play is over that is going on.
+    AtSeam = 2,
+}
+
+/// What stays of a clip of a sequence when it is over.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum mr_end {
+    /// Nothing, and its buffers are free.
+    Nothing = 0,
+    /// Its last frame, with all its buffers.
+    Hold = 1,
+    /// The static mesh `end_number`, by a number of the caller's.
+    Mesh = 2,
+    /// The clip `end_number`, which starts in the same moment.
+    Clip = 3,
+}
+
+/// A number to be told when the position passes a time of the animation.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs)]
+pub struct mr_sequence_event {
+    pub seconds: f64,
+    pub number: u32,
+    /// 0.
+    pub reserved: u32,
+}
+
+/// A slice of a cache, and when and how it plays. `mr_sequence_clip_init` makes it of a whole file.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct mr_sequence_clip {
+    /// Unique in its sequence; UTF-8, ends with a zero.
+    pub name: *const c_char,
+    /// What is told on the way.
+    pub events: *const mr_sequence_event,
+    /// Number of events.
+    pub event_count: usize,
+    /// See `mr_start`.
+    pub start_seconds: f64,
+    /// Seconds of animation where the slice begins.
+    pub from: f64,
+    /// Seconds of animation where it ends.
+    pub to: f64,
+    /// Seconds of animation between the last frame of a closed cycle and its first; 0 of others.
+    pub seam: f64,
+    /// Seconds of animation per second; negative plays from `to` to `from`.
+    pub rate: f64,
+    /// Seconds before its start at which streaming begins.
+    pub stream_before: f64,
+    /// Which cache, by a number of the caller's.
+    pub cache: u32,
+    /// An `mr_start`.
+    pub start: u32,
+    /// See `mr_start`.
+    pub start_number: u32,
+    /// An `mr_repeat`, for more than one play.
+    pub repeat: u32,
+    /// How often it plays; 0: until a signal.
+    pub plays: u32,
+    /// An `mr_leave`.
+    pub leave: u32,
+    /// See `mr_leave`.
+    pub leave_signal: u32,
+    /// An `mr_end`.
+    pub end: u32,
+    /// See `mr_end`.
+    pub end_number: u32,
+    /// 0.
+    pub reserved: u32,
+}
+
+/// Writes a clip of all of a file, once, at the beginning of the sequence, leaving nothing. Its name is null.
+///
+/// # Safety
+/// `reel` is a reel; `out` is a place.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mr_sequence_clip_init(
+    reel: *const mr_reel,
+    cache: u32,
+    out: *mut mr_sequence_clip,
+) -> mr_status {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let mr_reel(reel) = unsafe { shared(reel, "the reel") }?;
+        let whole = Clip::new("", cache, &Timeline::of(reel));
+        let clip = mr_sequence_clip {
+            name: std::ptr::null(),
+            events: std::ptr::null(),
+            event_count: 0,
+            start_seconds: 0.0,
+            from: whole.from,
+            to: whole.to,
+            seam: whole.seam,
+            rate: whole.rate,
+            stream_before: whole.stream_before,
+            cache,
+            start: mr_start::At as u32,
+            start_number: 0,
+            repeat: crate::command::mr_repeat::Loop as u32,
+            plays: whole.plays,
+            leave: mr_leave::Never as u32,
+            leave_signal: 0,
+            end: mr_end::Nothing as u32,
+            end_number: 0,
+            reserved: 0,
+        };
+        // SAFETY: as above.
+        unsafe { put(out, clip, "the place for the clip") }
+    })
+}
+
+/// # Safety
+/// The name and the events are there.
+unsafe fn clip_of(given: &mr_sequence_clip) -> Result<Clip, Error> {
+    let unknown =
+        |what: &str, number: u32| Error::misuse(format!("{what} {number} of a clip does not exist"));
+    // SAFETY: the caller's promise.
+    let name = unsafe { text(given.name, "the name of a clip") }?;
+    // SAFETY: as above.
+    let events = unsafe { list(given.events, given.event_count, "the events of a clip") }?;
+    Ok(Clip {
+        name: name.into(),
+        cache: given.cache,
+        start: match given.start {
+            0 => Start::At(given.start_seconds),
+            1 => Start::After(given.start_number as usize, given.start_seconds),
+            2 => Start::On(given.start_number),
+            3 => Start::Never,
+            other => return Err(unknown("start", other)),
+        },
+        from: given.from,
+        to: given.to,
+        seam: given.seam,
+        rate: given.rate,
+        repeat: repeat_of(given.repeat)?,
+        plays: given.plays,
+        leave: match given.leave {
+            0 => None,
+            1 => Some(Leave::AtOnce(given.leave_signal)),
+            2 => Some(Leave::AtSeam(given.leave_signal)),
+            other => return Err(unknown("leave", other)),
+        },
+        stream_before: given.stream_before,
+        end: match given.end {
+            0 => End::Nothing,
+            1 => End::Hold,
+            2 => End::Mesh(given.end_number),
+            3 => End::Clip(given.end_number as usize),
+            other => return Err(unknown("end", other)),
+        },
+        events: events.iter().map(|event| (event.seconds, event.number)).collect(),
+    })
+}
+
+/// A sequence of clips: a state machine that knows no files. One thread at a time uses it.
+pub struct mr_sequencer {
+    sequencer: Sequencer,
+    /// Of the last tick or jump, not asked for yet.
+    actions: VecDeque<Action>,
+}
+
+/// Makes a sequence, at its beginning. Names must be unique, times finite and not negative.
+///
+/// # Safety
+/// `clips` has `count` clips with their names and events; `out` is a place.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mr_sequencer_new(
+    clips: *const mr_sequence_clip,
+    count: usize,
+    out: *mut *mut mr_sequencer,
+) -> mr_status {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let given = unsafe { list(clips, count, "the clips") }?;
+        // SAFETY: as above.
+        let clips = given.iter().map(|clip| unsafe { clip_of(clip) }).collect::<Result<_, _>>()?;
+        let new = || Ok(mr_sequencer { sequencer: Sequencer::new(clips)?, actions: VecDeque::new() });
+        // SAFETY: as above.
+        unsafe { make(out, new) }
+    })
+}
+
+/// Frees a sequence. Null is nothing.
+///
+/// # Safety
+/// `sequencer` is null, or was not freed yet.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mr_sequencer_free(sequencer: *mut mr_sequencer) -> mr_status {
+    // SAFETY: the caller's promise.
+    guard(|| unsafe { free(sequencer) })
+}
+
+/// # Safety
+/// Null, or a sequence that nobody else uses meanwhile.
+unsafe fn change<'a>(sequencer: *mut mr_sequencer) -> Result<&'a mut mr_sequencer, Error> {
+    // SAFETY: the caller's promise.
+    unsafe { unique(sequencer, "the sequence") }
+}
+
+/// Passes `seconds`; what happened is told by `mr_sequencer_next`. Actions of before that were not asked for are lost.
+///
+/// # Safety
+/// `sequencer` is a sequence.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mr_sequencer_tick(sequencer: *mut mr_sequencer, seconds: f64) -> mr_status {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let mr_sequencer { sequencer, actions } = unsafe { change(sequencer) }?;
+        actions.clear();
+        sequencer.tick(seconds, |action| actions.push_back(action));
+        Ok(())
+    })
+}
+
+/// Jumps to a time of the sequence; what is to be done for it is told by `mr_sequencer_next`. Signals of before are
+/// forgotten.
+///
+/// # Safety
+/// `sequencer` is a sequence.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mr_sequencer_go_to(sequencer: *mut mr_sequencer, seconds: f64) -> mr_status {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let mr_sequencer { sequencer, actions } = unsafe { change(sequencer) }?;
+        actions.clear();
+        sequencer.go_to(seconds, |action| actions.push_back(action));
+        Ok(())
+    })
+}
+
+/// A signal, now: starts the clips that wait for it and ends those that listen to it. What follows is told after the
+/// next tick.
+///
+/// # Safety
+/// `sequencer` is a sequence.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mr_sequencer_signal(sequencer: *mut mr_sequencer, signal: u32) -> mr_status {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        unsafe { change(sequencer) }?.sequencer.signal(signal);
+        Ok(())
+    })
+}
+
+/// What happened in a sequence.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum mr_action_kind {
+    /// Nothing more.
+    None = 0,
+    /// The static data and first frames of the clip will be needed.
+    Stream = 1,
+    /// It begins to play.
+    Start = 2,
+    /// It begins to play once more: `number` says which play this is, counted from 0.
+    Turn = 3,
+    /// The position passed the event `number`.
+    Event = 4,
+    /// It is over.
+    End = 5,
+    /// After a jump: it is as if it had never been.
+    Remove = 6,
+}
+
+/// Something that happened in a sequence.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct mr_action {
+    /// Seconds after the sequence began.
+    pub at: f64,
+    /// Seconds after the tick began in which it happened; negative after a jump to a time at which it was over.
+    pub delay: f64,
+    /// An `mr_action_kind`.
+    pub kind: u32,
+    /// Number of the clip.
+    pub clip: u32,
+    /// See `mr_action_kind`.
+    pub number: u32,
+    /// 0.
+    pub reserved: u32,
+}
+
+fn told(action: &Action) -> mr_action {
+    use mr_action_kind as kind;
+    let (kind, number) = match action.kind {
+        ActionKind::Stream => (kind::Stream, 0),
+        ActionKind::Start => (kind::Start, 0),
+        ActionKind::Turn(play) => (kind::Turn, play),
+        ActionKind::Event(number) => (kind::Event, number),
+        ActionKind::End => (kind::End, 0),
+        ActionKind::Remove => (kind::Remove, 0),
+    };
+    mr_action {
+        at: action.at,
+        delay: action.delay,
+        kind: kind as u32,
+        clip: action.clip as u32,
+        number,
+        reserved: 0,
+    }
+}
+
+/// The next thing that happened, in order; `MR_ACTION_KIND_NONE` where there is none.
+///
+/// # Safety
+/// `sequencer` is a sequence; `out` is a place.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mr_sequencer_next(sequencer: *mut mr_sequencer, out: *mut mr_action) -> mr_status {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        unsafe { put(out, mr_action::default(), "the place for the action") }?;
+        // SAFETY: as above.
+        if let Some(action) = unsafe { change(sequencer) }?.actions.pop_front() {
+            // SAFETY: as above.
+            unsafe { put(out, told(&action), "the place for the action") }?;
+        }
+        Ok(())
+    })
+}
+
+/// Tells the instance that plays a clip what an action means for it, before the player's tick.
+///
+/// # Safety
+/// `sequencer` is a sequence, `action` is of it; `player` is a player.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mr_sequencer_apply(
+    sequencer: *const mr_sequencer,
+    action: *const mr_action,
+    player: *mut mr_player,
+    instance: u64,
+) -> mr_status {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let sequencer = &unsafe { shared(sequencer, "the sequence") }?.sequencer;
+        // SAFETY: as above.
+        let action = unsafe { shared(action, "the action") }?;
+        // SAFETY: as above.
+        let player = &mut unsafe { player_of(player) }?.player;
+        check_number(action.clip as usize, sequencer.len(), "clip")?;
+        let kind = match action.kind {
+            0 => return Ok(()),
+            1 => ActionKind::Stream,
+            2 => ActionKind::Start,
+            3 => ActionKind::Turn(action.number),
+            4 => ActionKind::Event(action.number),
+            5 => ActionKind::End,
+            6 => ActionKind::Remove,
+            other => return Err(Error::misuse(format!("action {other}: it must be an mr_action_kind"))),
+        };
+        let clip = action.clip as usize;
+        let id = instance_of(player, instance)?;
+        let action = Action { clip, at: action.at, delay: action.delay, kind };
+        action.commands(sequencer.clip(clip)).for_each(|command| player.command(id, command));
+        Ok(())
+    })
+}
+
+/// The stage of its life that a clip of a sequence is in.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum mr_stage {
+    /// Not started yet, or taken back by a jump.
+    Idle = 0,
+    /// Not started, but streaming already.
+    Streaming = 1,
+    /// It plays.
+    Playing = 2,
+    /// It is over.
+    Ended = 3,
+}
+
+/// A clip of a sequence, now.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct mr_sequence_state {
+    /// Bytes of this structure.
+    pub size: usize,
+    /// Seconds since the sequence began.
+    pub time: f64,
+    /// Seconds of animation that the clip shows; where it would begin while it does not play.
+    pub position: f64,
+    /// An `mr_stage`.
+    pub stage: u32,
+    /// 1: its cache is shown.
+    pub cache_is_shown: u32,
+    /// The static mesh that is shown, by the caller's number, or `MR_NONE`.
+    pub mesh: u32,
+    /// 1: its buffers are in use.
+    pub holds_memory: u32,
+}
+
+// SAFETY: `repr(C)`, a size first, numbers only.
+unsafe impl Prefixed for mr_sequence_state {}
+
+/// How a clip of a sequence stands.
+///
+/// # Safety
+/// `sequencer` is a sequence; `out` has the size that it says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mr_sequencer_state(
+    sequencer: *const mr_sequencer,
+    clip: u32,
+    out: *mut mr_sequence_state,
+) -> mr_status {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let sequencer = &unsafe { shared(sequencer, "the sequence") }?.sequencer;
+        check_number(clip as usize, sequencer.len(), "clip")?;
+        let clip = clip as usize;
+        let shown = sequencer.shown(clip);
+        let state = mr_sequence_state {
+            size: 0,
+            time: sequencer.time(),
+            position: sequencer.position(clip),
+            stage: match sequencer.stage(clip) {
+                Stage::Idle => mr_stage::Idle,
+                Stage::Streaming => mr_stage::Streaming,
+                Stage::Playing => mr_stage::Playing,
+                Stage::Ended => mr_stage::Ended,
+            } as u32,
+            cache_is_shown: u32::from(shown == Shown::Cache),
+            mesh: match shown {
+                Shown::Mesh(mesh) => mesh,
+                _ => crate::types::MR_NONE,
+            },
+            holds_memory: u32::from(sequencer.holds_memory(clip)),
+        };
+        // SAFETY: as above.
+        unsafe { prefixed::write(out, state, "the state") }
+    })
+}
