@@ -98,6 +98,8 @@ export class Core {
         this.files.delete(number)
         this.queue = this.queue.filter(read => read.file !== file)
         file.aborts.forEach(abort => abort.abort())
+        // Its number may be another's from now on.
+        this.emit({ event: 'closed', file: number })
         if (this.wasm.dead) return
         this.wasm.call('close', number)
         this.wasm.call('tick', 0)

@@ -22,9 +22,8 @@ export class Decoder {
         decoder.shared = shared && worker !== null
         try {
             if (worker) await decoder.call('create', { shared })
-            const address = module instanceof URL ? String(module) : module
             const { resident, readSize } = options
-            await decoder.call('start', { memory, heap, resident, readSize, module: address })
+            await decoder.call('start', { memory, heap, resident, readSize, module: addressOf(module) })
         } catch (error) {
             decoder.dispose()
             throw error
@@ -74,6 +73,7 @@ export class Decoder {
     }
 
     happened(event) {
+        if (event.event === 'closed') return this.early.delete(event.file)
         const told = { ...event, error: event.error ? errorFromData(event.error) : null }
         const reel = this.reels.get(event.file)
         if (reel) reel.happened(told)
@@ -83,7 +83,7 @@ export class Decoder {
     /** Opens a reel: an address, a File or Blob, or an ArrayBuffer. */
     async open(input, options = {}) {
         const { onEvent, signal, ...rest } = options
-        const plain = input instanceof URL ? String(input) : input
+        const plain = addressOf(input)
         // A signal cannot be sent to a worker; what was given up is closed.
         const opening = this.call('open', plain, this.core ? { ...rest, signal } : rest)
         const { file, name, description } = await opening
@@ -137,6 +137,12 @@ export class Decoder {
         this.reels.clear()
         this.core = null
     }
+}
+
+/** Addresses are relative to the page, not to the worker. */
+function addressOf(input) {
+    if (input instanceof URL) return input.href
+    return typeof input === 'string' && typeof document !== 'undefined' ? new URL(input, document.baseURI).href : input
 }
 
 /** A module worker; null where there is none, or a page may not start it. */

@@ -91,6 +91,17 @@ export class Instance {
     }
 }
 
+/** Ranges in their order, with one more; those that touch are one. */
+function withRange(ranges, offset, size) {
+    const out = []
+    let [from, to] = [offset, offset + size]
+    for (const [start, length] of ranges) {
+        if (start + length < from || start > to) out.push([start, length])
+        else [from, to] = [Math.min(from, start), Math.max(to, start + length)]
+    }
+    return [...out, [from, to - from]].sort((a, b) => a[0] - b[0])
+}
+
 /** An open file. */
 export class Reel {
     constructor(decoder, { file, name, description }, onEvent) {
@@ -113,7 +124,7 @@ export class Reel {
         if (event.event === 'recovered') this.error = null
         else if (event.error) this.error = event.error
         if (event.event === 'progress') {
-            this.ranges.push([event.offset, event.size])
+            this.ranges = withRange(this.ranges, event.offset, event.size)
             this.loaded = event.loaded
         }
         this.onEvent?.(event)

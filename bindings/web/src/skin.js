@@ -38,10 +38,10 @@ export function skinOf(rig, { root, bones }, part, make) {
     geometry.setAttribute('position', new Float32BufferAttribute(rig.positions, 3))
     geometry.setAttribute('skinIndex', new Uint16BufferAttribute(rig.influences, 4))
     geometry.setAttribute('skinWeight', new BufferAttribute(rig.weights, 4))
-    geometry.setIndex(part.geometry.index)
-    const { first, ranges } = part.levels[0]
-    for (let i = 0; i < ranges.length; i += 3) geometry.addGroup(first + ranges[i], ranges[i + 1], ranges[i + 2])
-    // Normals of the bind pose follow from its triangles.
+    // Normals of the bind pose follow from its triangles, without those of LOD levels.
+    const { first, count, ranges } = part.levels[0]
+    geometry.setIndex(new BufferAttribute(part.geometry.index.array.slice(first, first + count), 1))
+    for (let i = 0; i < ranges.length; i += 3) geometry.addGroup(ranges[i], ranges[i + 1], ranges[i + 2])
     geometry.deleteAttribute('normal')
     geometry.computeVertexNormals()
     const inverses = rig.inverseBind.map(m => new Matrix4().set(...m, 0, 0, 0, 1))

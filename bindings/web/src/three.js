@@ -259,7 +259,8 @@ export class ReelGroup extends Group {
         } else if (section.what === 'indices') {
             if (part.record.method === 'fluid') replace(geometry.index, section.values)
         } else if (section.what !== 'levelError') {
-            replace(geometry.getAttribute(nameOf(section)), section.values)
+            const attribute = geometry.getAttribute(nameOf(section))
+            if (attribute) replace(attribute, section.values)
         }
     }
 

@@ -38,6 +38,7 @@ test('h07 ranges: a file opens in at most three requests, and not all of it is f
     const opening = server.requests.length
     assert.ok(opening <= 3, `${opening} requests`)
     assert.ok(server.requests.every(request => request.range), 'by ranges alone')
+    assert.ok(reel.ranges.reduce((sum, [, size]) => sum + size, 0) < bytes.length, 'not all of it')
     const [expected] = digests().find(([, file]) => file === 'wall_packed.reel')
     assert.equal(await digest(reel), expected)
     await reel.close()

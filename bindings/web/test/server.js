@@ -8,10 +8,10 @@ const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/cs
 
 /**
  * Serves `files` (by path) and below `root`. `ranges`: answers them; `rate`: bytes per second; `isolated`: pages have
- * shared memory. `lost` cuts connections: true for all, a number for ranges from there on.
+ * shared memory. Connections for ranges that begin within `lost` are cut, within `held` they wait; true: all of them.
  */
-export async function serve({ files = {}, root = null, ranges = true, rate = 0, isolated = false } = {}) {
-    const state = { requests: [], lost: false, rate, ranges, files }
+export async function serve({ files = {}, root = null, ranges = true, rate = 0, isolated = false, lost = null, held = null } = {}) {
+    const state = { requests: [], lost, held, rate, ranges, files }
     const server = createServer(async (request, response) => {
         try {
             await answer(request, response)
@@ -25,8 +25,10 @@ export async function serve({ files = {}, root = null, ranges = true, rate = 0, 
         if (!bytes && root) bytes = await readFile(join(root, normalize(path))).catch(() => undefined)
         state.requests.push({ path, range: request.headers.range ?? null })
         const start = Number(/^bytes=(\d+)/.exec(request.headers.range ?? '')?.[1] ?? 0)
-        const isLost = () => path in state.files && (state.lost === true || start >= (state.lost || Infinity))
+        const within = which => path in state.files && which && (which === true || (start >= which[0] && start < which[1]))
+        const isLost = () => within(state.lost)
         if (isLost()) return request.socket.destroy()
+        while (within(state.held)) await new Promise(resolve => setTimeout(resolve, 10))
         const headers = { 'content-type': TYPES[extname(path)] ?? 'application/octet-stream', 'cache-control': 'no-store' }
         if (isolated) {
             headers['cross-origin-opener-policy'] = 'same-origin'
