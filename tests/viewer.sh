@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # Drives the viewer without a display: a window under Xvfb, in which a file is opened, scrubbed, looked at in other ways and
-# picked, files are dropped, a clip is taken apart, and pictures without a window. Needs xvfb, xdotool and imagemagick
-# beside a Vulkan driver; files are dropped where python3-xlib is there. tests/viewer_methods.sh compares pictures.
+# picked, files are dropped, a compile is cancelled, a clip is taken apart, and pictures without a window. Needs xvfb,
+# xdotool, imagemagick and python3 beside a Vulkan driver; files are dropped where python3-xlib is there. tests/viewer_methods.sh compares pictures.
 #   VIEWER=PROGRAM tests/viewer.sh     a viewer that is built already
 #   SHOTS=FOLDER tests/viewer.sh       keeps what was seen
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-for tool in xvfb-run xdotool import compare; do
+for tool in xvfb-run xdotool import compare python3; do
     command -v "$tool" >/dev/null ||
-        { echo "$tool is missing: install xvfb, xdotool and imagemagick (Debian, Ubuntu)" >&2; exit 1; }
+        { echo "$tool is missing: install xvfb, xdotool, imagemagick and python3 (Debian, Ubuntu)" >&2; exit 1; }
 done
 if [ -z "${VIEWER:-}" ]; then
     cargo build --locked --release --manifest-path tools/viewer/Cargo.toml
@@ -179,7 +179,70 @@ shot one_tier
 differs curves one_tier 500 || fail "tiers that are not there change nothing"
 alive
 
+echo "-- a compile that nobody wants"
+# A sheet of 250 × 250 points over 100 frames, which takes a while.
+big=$shots/big
+"${python:-python3}" - "$big" <<'SHEET'
+import array, math, struct, sys
+side, frames = 250, 100
+with open(sys.argv[1] + ".obj", "w") as out:
+    for y in range(side):
+        out.writelines(f"v {x} 0 {y}\n" for x in range(side))
+    for y in range(1, side):
+        for x in range(1, side):
+            a = (y - 1) * side + x
+            out.write(f"f {a} {a + side} {a + side + 1} {a + 1}\n")
+with open(sys.argv[1] + ".pc2", "wb") as out:
+    out.write(struct.pack("<12siiffi", b"POINTCACHE2\0", 1, side * side, 0.0, 1.0, frames))
+    for frame in range(frames):
+        rows = [6.0 * math.sin(0.1 * i + 0.2 * frame) for i in range(side)]
+        points = array.array("f")
+        for y in range(side):
+            for x in range(side):
+                points.extend((x, rows[x] + rows[y], y))
+        points.tofile(out)
+SHEET
+export TMPDIR=$shots/compiles
+mkdir -p "$TMPDIR"
+compiles() { [ -n "$(find "$TMPDIR" -mindepth 1 -maxdepth 1 -type d)" ]; }
+# gone WHAT: within some seconds nothing is left of what is compiled.
+gone() {
+    for _ in $(seq 50); do
+        compiles || return 0
+        sleep 0.1
+    done
+    fail "$1 leaves $(ls -A "$TMPDIR")"
+}
+begin "$big.obj"
+shot compiling
+compiles || fail "nothing is compiled any more: the sheet is too small"
+# The button below the bar in the middle.
+xdotool mousemove 640 448 click 1
+gone "a compile that is cancelled"
+shot cancelled
+differs compiling cancelled 1000 || fail "the bar stays"
+alive
+begin "$big.obj"
+compiles || fail "nothing is compiled"
+if [ -n "$python" ]; then
+    "$python" tests/drop_files.py "$id" 640 400 "$golden/wall_fast.reel"
+    gone "a file that is opened instead"
+    shot instead
+    differs compiling instead 2000 || fail "the other file is not shown"
+    begin "$big.obj"
+    compiles || fail "nothing is compiled"
+    "$python" tests/close_window.py "$id"
+    for _ in $(seq 50); do kill -0 $window 2>/dev/null || break; sleep 0.1; done
+    kill -0 $window 2>/dev/null && fail "a window that is closed while it compiles stays"
+    compiles && fail "a window that is closed leaves $(ls -A "$TMPDIR")"
+    window=
+fi
+unset TMPDIR
+
 echo "-- what takes the bytes, and the source beside it"
+begin "$golden/wall_fast.reel" --panel bytes
+shot bytes_of_reel
+alive
 begin testdata/inputs/d_snake_skinned.abc --panel bytes
 shot bytes
 alive

@@ -2,21 +2,37 @@
 
 use crate::clips::Clips;
 use crate::clock::Clock;
-use crate::loading::Ready;
 use crate::meshes::{Meshes, Moment, Shown};
+use crate::sizes::Sizes;
 use crate::streaming::Streaming;
 use anyhow::Context;
 use glam::DVec3;
-use meshreel::clip::PoseSource;
+use meshreel::clip::{Clip, PoseSource};
 use meshreel::{FrameDecoder, Reel};
 use meshreel_compile::Report;
-use meshreel_gpu::wgpu::Shaders;
 use std::path::PathBuf;
+use std::sync::Arc;
+
+/// A file that is opened, before it is on the graphics card.
+pub struct Ready {
+    /// The path that was asked for, and where the compiled file lies.
+    pub path: PathBuf,
+    pub reel_path: PathBuf,
+    pub reel: Reel,
+    /// Two decoders that show the first frame; none of a file without meshes.
+    pub frames: Option<[FrameDecoder; 2]>,
+    pub clips: Vec<Clip>,
+    /// What the compiler says of it, if it was compiled just now, and the folder that it lies in then.
+    pub report: Option<Report>,
+    pub folder: Option<Arc<tempfile::TempDir>>,
+}
 
 /// An open file and its time. A file without meshes has the time of the clip that is shown.
 pub struct Document {
     /// The path that was asked for.
     pub path: PathBuf,
+    /// Bytes of what lies there.
+    pub path_bytes: u64,
     pub reel: Reel,
     pub meshes: Option<Meshes>,
     pub clips: Option<Clips>,
@@ -29,23 +45,22 @@ pub struct Document {
     pub clock: Clock,
     /// The player that streams it, where it is looked at that way; else it is decoded frame by frame.
     pub streaming: Option<Streaming>,
+    /// What meshes take of all frames, once it is looked at.
+    pub sizes: Option<Sizes>,
     /// Where the compiled file lies.
     reel_path: PathBuf,
     /// Where a compiled input lies as long as it is shown.
-    _folder: Option<tempfile::TempDir>,
+    _folder: Option<Arc<tempfile::TempDir>>,
 }
 
 impl Document {
     /// Puts a file on the graphics card.
-    pub fn new(
-        ready: Ready,
-        card: (&wgpu::Device, &wgpu::Queue),
-        shaders: &mut Shaders,
-    ) -> anyhow::Result<Document> {
+    pub fn new(ready: Ready, card: (&wgpu::Device, &wgpu::Queue)) -> anyhow::Result<Document> {
         let Ready { path, reel_path, reel, frames, clips, report, folder } = ready;
+        let path_bytes = std::fs::metadata(&path).map_or(0, |found| found.len());
         let meshes = match frames {
             Some(frames) => Some(
-                Meshes::new(&reel, frames, card, shaders)
+                Meshes::new(&reel, frames, card)
                     .with_context(|| format!("{} on the graphics card", path.display()))?,
             ),
             None => None,
@@ -54,6 +69,7 @@ impl Document {
         let hidden = vec![false; reel.description().nodes.len()];
         let mut document = Document {
             path,
+            path_bytes,
             reel,
             meshes,
             clips,
@@ -62,6 +78,7 @@ impl Document {
             hidden,
             clock: Clock::default(),
             streaming: None,
+            sizes: None,
             reel_path,
             _folder: folder,
         };
@@ -179,10 +196,9 @@ impl Document {
         Moment { frame, next, blend, span: to - from }
     }
 
-    /// Decodes what the clock shows, records what makes its vertices, and tells what is to be drawn.
+    /// Decodes what the clock shows, or asks for it; records what makes its vertices, and tells what is to be drawn.
     pub fn prepare(
         &mut self,
-        shaders: &Shaders,
         queue: &wgpu::Queue,
         encoder: &mut wgpu::CommandEncoder,
     ) -> anyhow::Result<Vec<Shown>> {
@@ -191,16 +207,11 @@ impl Document {
         }
         let moment = self.moment();
         let Some(meshes) = &mut self.meshes else { return Ok(Vec::new()) };
-        let card = (shaders, queue, encoder);
+        let card = (queue, encoder);
         match &self.streaming {
             Some(streaming) => meshes.show_streamed(streaming, &self.hidden, card),
             None => meshes.show(moment, &self.hidden, card),
         }
-    }
-
-    /// The decoder of the frame that is shown, or begins what is shown; none without meshes.
-    pub fn decoder(&self) -> Option<&FrameDecoder> {
-        self.meshes.as_ref().map(Meshes::decoder)
     }
 
     /// Most levels of detail that a mesh has.

@@ -1,43 +1,41 @@
-//! Files on their way: a `.reel` is opened, anything else is compiled first, all of it in the background.
+//! Files on their way: a `.reel` is opened, anything else is compiled first, and what no frame changes goes to the
+//! graphics card; all of it in the background.
 
+use crate::document::{Document, Ready};
 use crate::errors::said;
 use crate::source::input_options;
 use anyhow::bail;
-use meshreel::clip::Clip;
 use meshreel::{FrameDecoder, Limits, Reel};
-use meshreel_compile::{Phase, Progress, Report, compile};
+use meshreel_check::reopen_while;
+use meshreel_compile::{Cancellation, Phase, Progress, compile};
 use meshreel_inputs::open;
 use meshreel_options::Options;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
-/// A file that can be shown.
-pub struct Ready {
-    /// The path that was asked for, and where the compiled file lies.
-    pub path: PathBuf,
-    pub reel_path: PathBuf,
-    pub reel: Reel,
-    /// Two decoders that show the first frame; none of a file without meshes.
-    pub frames: Option<[FrameDecoder; 2]>,
-    pub clips: Vec<Clip>,
-    /// What the compiler says of it, if it was compiled just now, and the folder that it lies in then.
-    pub report: Option<Report>,
-    pub folder: Option<tempfile::TempDir>,
-}
+/// A device and its queue.
+pub type Card = (wgpu::Device, wgpu::Queue);
 
-/// A file that is being opened.
+/// A file that is being opened. Dropped, it is not opened any more.
 pub struct Loading {
     pub path: PathBuf,
     pub compiles: bool,
     done: Arc<Done>,
-    result: Receiver<Result<Ready, String>>,
+    result: Receiver<Result<Box<Document>, String>>,
+    thread: Option<JoinHandle<()>>,
+    /// Where it is compiled to.
+    folder: Option<Arc<tempfile::TempDir>>,
 }
 
-/// Parts of the work, in 2⁻³² of it.
-#[derive(Default)]
-struct Done(AtomicU64);
+/// How long a compile that is cancelled may take to end before its files are removed all the same.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// Parts of the work, in 2⁻³² of it, and whether it is wanted.
+struct Done(AtomicU64, Cancellation);
 
 impl Progress for Done {
     fn update(&self, phase: Phase, done: u64, total: u64) {
@@ -51,6 +49,10 @@ impl Progress for Done {
         let part = start + (end - start) * done as f64 / total.max(1) as f64;
         self.0.fetch_max((part * 4_294_967_296.0) as u64, Ordering::Relaxed);
     }
+
+    fn cancellation(&self) -> Cancellation {
+        self.1.clone()
+    }
 }
 
 /// Whether a path names a compiled file.
@@ -59,13 +61,39 @@ pub fn is_reel(path: &Path) -> bool {
 }
 
 impl Loading {
-    /// Begins.
-    pub fn start(path: &Path) -> Loading {
-        let done = Arc::new(Done::default());
+    /// Begins; what is drawn of it will be on this card.
+    pub fn start(path: &Path, card: Card) -> Loading {
+        let done = Arc::new(Done(AtomicU64::new(0), Cancellation::new()));
         let (told, result) = channel();
-        let (own, progress) = (path.to_path_buf(), done.clone());
-        std::thread::spawn(move || drop(told.send(ready(&own, &*progress).map_err(|e| said(&e)))));
-        Loading { path: path.into(), compiles: !is_reel(path), done, result }
+        let compiles = !is_reel(path);
+        let made = if compiles { tempfile::tempdir().map(|folder| Some(Arc::new(folder))) } else { Ok(None) };
+        let (folder, failed) = match made {
+            Ok(folder) => (folder, None),
+            Err(error) => (None, Some(format!("no folder to compile to: {error}"))),
+        };
+        let (own, progress, target) = (path.to_path_buf(), done.clone(), folder.clone());
+        let thread = std::thread::spawn(move || {
+            let result = match failed {
+                Some(why) => Err(why),
+                None => document(&own, target, &progress, &card).map_err(|error| said(&error)),
+            };
+            drop(told.send(result));
+        });
+        Loading { path: path.into(), compiles, done, result, thread: Some(thread), folder }
+    }
+
+    /// It is not wanted any more, and the program ends: waits a moment until it has ended, and leaves no file.
+    pub fn end(mut self) {
+        self.done.1.cancel();
+        let since = Instant::now();
+        while self.thread.as_ref().is_some_and(|thread| !thread.is_finished()) && since.elapsed() < PATIENCE {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        self.thread = None;
+        if let Some(folder) = self.folder.take() {
+            // Whoever still writes to it has nobody to tell.
+            let _ = std::fs::remove_dir_all(folder.path());
+        }
     }
 
     /// What part of it is done, about.
@@ -74,7 +102,7 @@ impl Loading {
     }
 
     /// The result, once it is there.
-    pub fn poll(&self) -> Option<Result<Ready, String>> {
+    pub fn poll(&self) -> Option<Result<Box<Document>, String>> {
         match self.result.try_recv() {
             Ok(result) => Some(result),
             Err(std::sync::mpsc::TryRecvError::Empty) => None,
@@ -83,7 +111,7 @@ impl Loading {
     }
 
     /// Waits for it.
-    pub fn wait(self) -> Result<Ready, String> {
+    pub fn wait(self) -> Result<Box<Document>, String> {
         self.result.recv().unwrap_or_else(|_| Err(self.early()))
     }
 
@@ -93,16 +121,31 @@ impl Loading {
     }
 }
 
-fn ready(path: &Path, progress: &dyn Progress) -> anyhow::Result<Ready> {
-    if is_reel(path) {
-        return opened(path, path);
+impl Drop for Loading {
+    fn drop(&mut self) {
+        self.done.1.cancel();
     }
-    let folder = tempfile::tempdir()?;
+}
+
+fn document(
+    path: &Path,
+    folder: Option<Arc<tempfile::TempDir>>,
+    progress: &Done,
+    (device, queue): &Card,
+) -> anyhow::Result<Box<Document>> {
+    let ready = ready(path, folder, progress)?;
+    Ok(Box::new(Document::new(ready, (device, queue))?))
+}
+
+fn ready(path: &Path, folder: Option<Arc<tempfile::TempDir>>, progress: &Done) -> anyhow::Result<Ready> {
+    let Some(folder) = folder else { return opened(path, path) };
     let (scene, remarks) = open(&[path.to_path_buf()], &input_options(path))?;
     let reel = folder.path().join("seen.reel");
     // To be seen soon: little work, and what is decoded the fastest.
     let options = Options { effort: 1, preset: meshreel_options::Preset::Fast, ..Options::default() };
-    let report = compile(&scene, remarks, &reel, &options, &meshreel_check::reopen, progress)?;
+    let wanted = || !progress.1.is_cancelled();
+    let inspect = |path: &Path| reopen_while(path, &wanted);
+    let report = compile(&scene, remarks, &reel, &options, &inspect, progress)?;
     Ok(Ready { report: Some(report), folder: Some(folder), ..opened(&reel, path)? })
 }
 

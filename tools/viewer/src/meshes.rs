@@ -1,5 +1,6 @@
 //! Meshes of a file: two of its frames decoded, what lies between made on the graphics card.
 
+use crate::decoding::Decoding;
 use crate::layout::layout;
 use crate::matrix::matrix;
 use crate::streaming::Streaming;
@@ -8,16 +9,21 @@ use meshreel::record::Method;
 use meshreel::{FrameDecoder, FrameView, MeshView, Pace, Reel};
 use meshreel_gpu::wgpu::{Budget, Decoded, Frames, GpuReel, Output, Shaders, Update};
 use std::ops::Range;
-use std::time::Instant;
 
 /// A file's meshes on the card.
 pub struct Meshes {
     reel: Reel,
+    /// Pipelines that its passes run.
+    shaders: Shaders,
     pub gpu: GpuReel,
     pub output: Output,
-    first: FrameDecoder,
-    second: FrameDecoder,
-    /// The frames that are shown.
+    /// Decoders of the two frames that are shown.
+    decoders: [FrameDecoder; 2],
+    /// How far it is from the first to the second, and the seconds between them.
+    between: (f32, f64),
+    /// Decodes on a thread of its own; without, whoever wants a frame waits for it.
+    decoding: Option<Decoding>,
+    /// The frames that the card shows.
     pair: [u32; 2],
     /// Bytes that went to the card for the last picture, and passes.
     pub update: Update,
@@ -44,27 +50,43 @@ pub struct Shown {
 }
 
 /// What records passes.
-type Card<'a> = (&'a Shaders, &'a wgpu::Queue, &'a mut wgpu::CommandEncoder);
+type Card<'a> = (&'a wgpu::Queue, &'a mut wgpu::CommandEncoder);
 
 impl Meshes {
     /// From decoders that show the first frame.
     pub fn new(
         reel: &Reel,
-        [first, second]: [FrameDecoder; 2],
+        decoders: [FrameDecoder; 2],
         (device, queue): (&wgpu::Device, &wgpu::Queue),
-        shaders: &mut Shaders,
     ) -> anyhow::Result<Meshes> {
-        let view = FrameView::between(&first, &second, 0.0, Pace::default())?;
-        let frames = Decoded { first: &first, second: &second, view };
-        let gpu = GpuReel::new((device, queue), shaders, &frames, layout(), Budget::default())?;
-        let output = gpu.output(device, shaders);
-        let (reel, update) = (reel.clone(), Update::default());
-        Ok(Meshes { reel, gpu, output, first, second, pair: [0; 2], update, decode: 0.0 })
+        let [first, second] = &decoders;
+        let mut shaders = Shaders::new(device);
+        let view = FrameView::between(first, second, 0.0, Pace::default())?;
+        let frames = Decoded { first, second, view };
+        let gpu = GpuReel::new((device, queue), &mut shaders, &frames, layout(), Budget::default())?;
+        let output = gpu.output(device, &shaders);
+        Ok(Meshes {
+            reel: reel.clone(),
+            shaders,
+            gpu,
+            output,
+            decoders,
+            between: (0.0, 0.0),
+            decoding: None,
+            pair: [0; 2],
+            update: Update::default(),
+            decode: 0.0,
+        })
+    }
+
+    /// Decodes on a thread of its own from now on; `done` is called whenever a frame is there.
+    pub fn decode_beside(&mut self, done: impl Fn() + Send + 'static) {
+        self.decoding = Some(Decoding::start(&self.reel, done));
     }
 
     /// World bounds of all meshes in all frames, as their nodes stand in the first.
     pub fn bounds(&self) -> anyhow::Result<[DVec3; 2]> {
-        let view = FrameView::between(&self.first, &self.second, 0.0, Pace::default())?;
+        let view = FrameView::between(&self.decoders[0], &self.decoders[1], 0.0, Pace::default())?;
         let (mut low, mut high) = (DVec3::INFINITY, DVec3::NEG_INFINITY);
         for node in 0..view.reel().description().nodes.len() {
             if let Some([a, b, c, d, e, f]) = view.node_bounds(node) {
@@ -80,58 +102,79 @@ impl Meshes {
         &mut self,
         streaming: &Streaming,
         hidden: &[bool],
-        (shaders, queue, encoder): Card<'_>,
+        (queue, encoder): Card<'_>,
     ) -> anyhow::Result<Vec<Shown>> {
         let Some(shown) = streaming.shown() else { return Ok(Vec::new()) };
         let mut outputs = [(&mut self.output, &shown as &dyn Frames)];
-        self.update = self.gpu.update(shaders, queue, encoder, &mut outputs)?;
+        self.update = self.gpu.update(&self.shaders, queue, encoder, &mut outputs)?;
         let pair = shown.pair();
         self.pair = [pair.first, pair.second];
-        Ok(list(&self.first, &shown.view(), hidden))
+        Ok(list(&self.decoders[0], &shown.view(), hidden))
     }
 
-    /// Decodes the frames of a moment, as far as they are not decoded yet.
+    /// Shows a moment; the last one whose frames are decoded, where others decode.
     pub fn show(
         &mut self,
         moment: Moment,
         hidden: &[bool],
-        (shaders, queue, encoder): Card<'_>,
+        (queue, encoder): Card<'_>,
     ) -> anyhow::Result<Vec<Shown>> {
-        let Moment { frame, next, blend, span } = moment;
-        if self.first.frame() != Some(frame) && self.second.frame() == Some(frame) {
-            std::mem::swap(&mut self.first, &mut self.second);
-        }
-        let since = Instant::now();
-        let mut decoded = false;
-        for (decoder, wanted) in [(&mut self.first, frame), (&mut self.second, next)] {
-            if decoder.frame() != Some(wanted) {
-                decoder.decode(wanted)?;
-                decoded = true;
-            }
-        }
-        if decoded {
-            self.decode = (since.elapsed().as_secs_f64() * 1e3).max(self.decode * 0.98);
-        }
-        let view = FrameView::between(&self.first, &self.second, blend, Pace { span, speed: 1.0 })?;
-        let frames = Decoded { first: &self.first, second: &self.second, view };
-        self.update = self.gpu.update(shaders, queue, encoder, &mut [(&mut self.output, &frames)])?;
-        self.pair = [frame as u32, next as u32];
-        Ok(list(&self.first, &view, hidden))
+        self.decode_moment(moment)?;
+        let [first, second] = &self.decoders;
+        let (blend, span) = self.between;
+        let view = FrameView::between(first, second, blend, Pace { span, speed: 1.0 })?;
+        let frames = Decoded { first, second, view };
+        self.update = self.gpu.update(&self.shaders, queue, encoder, &mut [(&mut self.output, &frames)])?;
+        self.pair = [first, second].map(|decoder| decoder.frame().unwrap_or_default() as u32);
+        Ok(list(first, &view, hidden))
     }
 
-    /// Decodes a frame, the one that is shown next.
+    /// Decodes the frames of a moment, as far as they are not decoded yet, or asks for them.
+    fn decode_moment(&mut self, moment: Moment) -> anyhow::Result<()> {
+        let Moment { frame, next, blend, span } = moment;
+        if let Some(decoding) = &mut self.decoding {
+            let before = self.decoders.each_ref().map(FrameDecoder::frame);
+            let there = decoding.show(&mut self.decoders, [frame, next])?;
+            let now = self.decoders.each_ref().map(FrameDecoder::frame);
+            if let Some(took) = decoding.took.take() {
+                self.decode = took.max(self.decode * 0.98);
+            }
+            if there {
+                self.between = (blend, span);
+            } else if now[1] == Some(frame) {
+                // Where it is, and does not go on yet.
+                self.between.0 = 1.0;
+            } else if now != before {
+                self.between = (0.0, span);
+            }
+            return Ok(());
+        }
+        let [first, second] = &mut self.decoders;
+        if first.frame() != Some(frame) && second.frame() == Some(frame) {
+            std::mem::swap(first, second);
+        }
+        for (decoder, wanted) in [(first, frame), (second, next)] {
+            if decoder.frame() != Some(wanted) {
+                decoder.decode(wanted)?;
+            }
+        }
+        self.between = (blend, span);
+        Ok(())
+    }
+
+    /// Decodes a frame, the one that is shown next, and waits for it.
     pub fn decode(&mut self, frame: usize) -> anyhow::Result<&FrameDecoder> {
-        self.first.decode(frame)?;
-        Ok(&self.first)
+        self.decoders[0].decode(frame)?;
+        Ok(&self.decoders[0])
     }
 
     /// The decoder of the frame that is shown, or begins what is shown.
     pub fn decoder(&self) -> &FrameDecoder {
-        &self.first
+        &self.decoders[0]
     }
 
     fn view(&self, mesh: usize) -> MeshView<'_> {
-        self.first.mesh(mesh)
+        self.decoders[0].mesh(mesh)
     }
 
     /// Most levels of detail that a mesh has.
@@ -198,14 +241,14 @@ impl Meshes {
         let mut best: Option<(f64, usize)> = None;
         let mut points = Vec::new();
         for (node, record) in self.reel.description().nodes.iter().enumerate() {
-            let shown = self.first.visible(node) && !hidden[node];
+            let shown = self.decoders[0].visible(node) && !hidden[node];
             let Some(mesh) = record.mesh.filter(|_| shown) else { continue };
             let view = self.view(mesh as usize);
             points.resize(3 * view.vertex_count(), 0.0f32);
             if view.positions_into(&mut points).is_err() {
                 continue;
             }
-            let own = matrix(self.first.world(node)).inverse();
+            let own = matrix(self.decoders[0].world(node)).inverse();
             let (from, along) = (own.transform_point3(origin), own.transform_vector3(direction));
             let at = |i: u32| {
                 points

@@ -27,8 +27,8 @@ pub fn pictures(arguments: &Arguments, target: &Path) -> anyhow::Result<()> {
     let file = arguments.files.first().context("which file?")?;
     let (device, queue) = device()?;
     let mut renderer = Renderer::new(device, queue);
-    let ready = Loading::start(file).wait().map_err(|e| anyhow!("{e}"))?;
-    let mut document = Document::new(ready, (&renderer.device, &renderer.queue), &mut renderer.shaders)?;
+    let card = (renderer.device.clone(), renderer.queue.clone());
+    let mut document = *Loading::start(file, card).wait().map_err(|e| anyhow!("{e}"))?;
     choose(arguments, &mut document)?;
     let last = document.frame_count() - 1;
     let moments: Vec<f64> = match arguments.frames {

@@ -10,7 +10,6 @@ use crate::pipelines::{STEP, Target, filled, overlay, pipeline, target, uniforms
 use crate::source::{ClipErrors, FrameErrors};
 use crate::timing::Timer;
 use glam::DMat4;
-use meshreel_gpu::wgpu::Shaders;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
@@ -96,7 +95,6 @@ struct Edges {
 pub struct Renderer {
     pub device: wgpu::Device,
     pub queue: wgpu::Queue,
-    pub shaders: Shaders,
     /// None where the card has no clock.
     pub timer: Option<Timer>,
     surface: wgpu::RenderPipeline,
@@ -143,14 +141,12 @@ impl Renderer {
             |entry, topology, bias| pipeline(&device, (&module, &pipeline_layout), entry, topology, bias);
         let surface = pipeline("surface", wgpu::PrimitiveTopology::TriangleList, -4);
         let wire = pipeline("line", wgpu::PrimitiveTopology::LineList, 0);
-        let shaders = Shaders::new(&device);
         let timer = Timer::new(&device, &queue);
         let blank = overlay(&device, &[[0, 255, 0, 255]]);
         let (uniforms, bound) = uniforms(&device, &bindings, 64, size_of::<Uniform>() as u64);
         Renderer {
             device,
             queue,
-            shaders,
             timer,
             surface,
             wire,
@@ -193,7 +189,7 @@ impl Renderer {
         self.stamp(&mut encoder, 0);
         let (mut shown, mut meshes) = (Vec::new(), None);
         if let Some(document) = document {
-            shown = document.prepare(&self.shaders, &self.queue, &mut encoder)?;
+            shown = document.prepare(&self.queue, &mut encoder)?;
             self.stamp(&mut encoder, 1);
             self.prepare_bones(document, beside, style);
             self.prepare_floor(document, camera.up);

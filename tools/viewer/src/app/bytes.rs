@@ -3,6 +3,7 @@
 use super::state::App;
 use super::stretches::stretches;
 use crate::document::Document;
+use crate::sizes::Sizes;
 use eframe::egui;
 use meshreel::clip::PoseSource;
 use meshreel::kind;
@@ -16,6 +17,12 @@ impl App {
         let Some(document) = &mut self.document else { return };
         contents(ui, document);
         if document.meshes.is_some() {
+            let (reel, ctx) = (&document.reel, ui.ctx());
+            let start = || {
+                let ctx = ctx.clone();
+                Sizes::start(reel, move || ctx.request_repaint())
+            };
+            document.sizes.get_or_insert_with(start).poll();
             frames(ui, document);
             meshes(ui, document);
         }
@@ -107,17 +114,22 @@ fn frames(ui: &mut egui::Ui, document: &mut Document) {
     ui.label(format!("frame {now}: {}; largest {}", bytes(of(now) as u64), bytes(most as u64)));
 }
 
-/// Meshes by the bytes of the frames that were decoded so far.
+/// Meshes by the bytes that they take of the frames that were looked at so far.
 fn meshes(ui: &mut egui::Ui, document: &Document) {
-    let Some(decoder) = document.decoder() else { return };
+    let Some(sizes) = &document.sizes else { return };
+    let (seen, all) = (&sizes.seen, document.reel.frame_count());
     ui.heading("Meshes");
-    ui.label("of the frames that were decoded so far");
-    let mut meshes: Vec<(f64, usize)> = decoder.mesh_bytes().iter().copied().zip(0..).collect();
+    match &sizes.failed {
+        Some(error) => drop(ui.label(error)),
+        None if seen.frames < all => drop(ui.label(format!("of {} of {all} frames so far", seen.frames))),
+        None => {}
+    }
+    let mut meshes: Vec<(f64, usize)> = seen.meshes.iter().copied().zip(0..).collect();
     meshes.sort_by(|a, b| b.0.total_cmp(&a.0));
     for &(size, number) in meshes.iter().take(12).filter(|(size, _)| *size > 0.0) {
         let mesh = &document.reel.description().meshes[number];
         ui.label(format!("{}  {}", bytes(size as u64), mesh.path));
-        streams(ui, mesh, decoder.stream_bytes(number));
+        streams(ui, mesh, &seen.streams[number]);
     }
 }
 
@@ -168,9 +180,10 @@ fn advised(document: &Document) -> Vec<String> {
     let all = match &document.report {
         Some(report) => advice::of_report(report),
         None => {
-            let sizes: Option<Vec<u64>> = document
-                .decoder()
-                .map(|decoder| decoder.mesh_bytes().iter().map(|size| *size as u64).collect());
+            let (sizes, all) = (document.sizes.as_ref(), document.reel.frame_count());
+            let sizes = sizes.filter(|sizes| sizes.seen.frames == all);
+            let sizes: Option<Vec<u64>> =
+                sizes.map(|sizes| sizes.seen.meshes.iter().map(|size| *size as u64).collect());
             let (description, frames) = (document.reel.description(), document.reel.frame_count());
             advice::of_description(description, frames, sizes.as_deref())
         }

@@ -78,8 +78,7 @@ impl App {
         let Some(document) = &self.document else { return };
         let description = document.reel.description();
         ui.heading("File");
-        let size = std::fs::metadata(&document.path).map_or(0, |m| m.len());
-        ui.label(format!("{} as it lies on the disk", bytes(size)));
+        ui.label(format!("{} as it lies on the disk", bytes(document.path_bytes)));
         let clips = document.clips.as_ref().map_or(0, |clips| clips.all().len());
         ui.label(format!(
             "{}, {}, {}, {}",
@@ -109,7 +108,7 @@ impl App {
     pub(super) fn times(&self, ui: &mut egui::Ui) {
         if let Some(meshes) = self.document.as_ref().and_then(|document| document.meshes.as_ref()) {
             ui.label(format!("decoding takes up to {:.2} ms", meshes.decode)).on_hover_text(
-                "The frames of a picture, on one thread, the most of late; not while it is streamed",
+                "The frames of a picture, on a thread of its own, the most of late; not while it is streamed",
             );
         }
         match &self.renderer.timer {
@@ -121,7 +120,7 @@ impl App {
             None => drop(ui.label("this graphics card has no clock to time its passes")),
         }
         ui.label(format!("the CPU is busy {:.1} ms", self.took))
-            .on_hover_text("To decode, upload and record a picture, smoothed over the last ones");
+            .on_hover_text("To upload and record a picture, smoothed over the last ones");
     }
 
     /// The node that is selected.

@@ -43,6 +43,12 @@ impl App {
 }
 
 impl eframe::App for App {
+    fn on_exit(&mut self) {
+        if let Some(loading) = self.loading.take() {
+            loading.end();
+        }
+    }
+
     fn ui(&mut self, ui: &mut egui::Ui, frame: &mut eframe::Frame) {
         let ctx = ui.ctx().clone();
         self.arrivals(&ctx);

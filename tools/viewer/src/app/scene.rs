@@ -101,8 +101,8 @@ impl App {
         }
     }
 
-    /// What is being opened, or that nothing is.
-    fn draw_waiting(&self, ui: &mut egui::Ui, area: egui::Rect) {
+    /// What is being opened, and how not to wait for it; or that nothing is.
+    fn draw_waiting(&mut self, ui: &mut egui::Ui, area: egui::Rect) {
         if let Some(loading) = &self.loading {
             let name = loading.path.file_name().unwrap_or_default().display();
             let (what, part) = match loading.compiles {
@@ -112,6 +112,12 @@ impl App {
             let bar = egui::ProgressBar::new(part).animate(true).text(format!("{what} {name}"));
             let place = egui::Rect::from_center_size(area.center(), egui::vec2(area.width() * 0.6, 24.0));
             ui.put(place, bar);
+            let below = place.center_bottom() + egui::vec2(0.0, 22.0);
+            let button = egui::Rect::from_center_size(below, egui::vec2(90.0, 24.0));
+            let cancel = ui.put(button, egui::Button::new("Cancel"));
+            if cancel.on_hover_text("Does not open it; what was shown stays").clicked() {
+                self.loading = None;
+            }
         } else if self.document.is_none() && self.problem.is_none() {
             let text = "drop .reel, .abc, .glb, .obj or .bvh files here";
             ui.painter().text(

@@ -3,10 +3,10 @@
 use crate::adapter::NO_ADAPTER;
 use crate::arguments::{Arguments, Panel};
 use crate::camera::Camera;
-use crate::curves::Curves;
+use crate::curves::{Curves, Sampling};
 use crate::document::Document;
 use crate::errors::said;
-use crate::loading::{Loading, Ready, is_reel};
+use crate::loading::{Loading, is_reel};
 use crate::looks::Look;
 use crate::picture;
 use crate::renderer::{Renderer, Style};
@@ -28,8 +28,9 @@ pub struct App {
     /// How far the frame that is shown is from the source.
     pub(super) errors: Option<FrameErrors>,
     pub(super) clip_errors: Option<(ClipMoment, ClipErrors)>,
-    /// Of the joint that is looked at.
+    /// Of the joint that is looked at, and those that will take their place.
     pub(super) curves: Option<Curves>,
+    pub(super) sampling: Option<Sampling>,
     pub(super) panel: Panel,
     /// MiB of the heap of a player that streams.
     pub(super) heap: usize,
@@ -90,6 +91,7 @@ impl App {
             errors: None,
             clip_errors: None,
             curves: None,
+            sampling: None,
             panel: arguments.panel,
             heap: 64,
             problem: None,
@@ -118,31 +120,32 @@ impl App {
         }
     }
 
-    /// Begins to open a file; what is shown stays until it is there.
+    /// Begins to open a file; what is shown stays until it is there. Another one that is on its way is not opened
+    /// any more.
     pub(super) fn open(&mut self, path: &Path) {
-        self.loading = Some(Loading::start(path));
+        let card = (self.renderer.device.clone(), self.renderer.queue.clone());
+        self.loading = Some(Loading::start(path, card));
     }
 
-    pub(super) fn show(&mut self, ready: Ready) {
-        let card = (&self.renderer.device, &self.renderer.queue);
-        match Document::new(ready, card, &mut self.renderer.shaders) {
-            Ok(document) => {
-                self.style.bones |= document.meshes.is_none();
-                if document.meshes.is_none() && self.panel == Panel::Facts {
-                    self.panel = Panel::Clips;
-                }
-                self.document = Some(document);
-                self.style.selected = None;
-                self.source = SourceState::Unknown;
-                self.errors = None;
-                self.clip_errors = None;
-                self.curves = None;
-                self.renderer.forget();
-                self.problem = None;
-                self.begin();
-            }
-            Err(error) => self.problem = Some(said(&error)),
+    pub(super) fn show(&mut self, mut document: Document, ctx: &egui::Context) {
+        self.style.bones |= document.meshes.is_none();
+        if document.meshes.is_none() && self.panel == Panel::Facts {
+            self.panel = Panel::Clips;
         }
+        if let Some(meshes) = &mut document.meshes {
+            let ctx = ctx.clone();
+            meshes.decode_beside(move || ctx.request_repaint());
+        }
+        self.document = Some(document);
+        self.style.selected = None;
+        self.source = SourceState::Unknown;
+        self.errors = None;
+        self.clip_errors = None;
+        self.curves = None;
+        self.sampling = None;
+        self.renderer.forget();
+        self.problem = None;
+        self.begin();
     }
 
     /// What the command line says of the first file; others are looked at as a whole.
@@ -235,10 +238,11 @@ impl App {
         self.style.look == Look::Error || clips.is_some() && looks_at_joint
     }
 
-    /// The source of the clip that is shown.
-    pub(super) fn clip_source(&self) -> Option<&meshreel_scene::Clip> {
+    /// The source, where it has the clip that is shown.
+    pub(super) fn clip_source(&self) -> Option<Arc<Source>> {
         let SourceState::Open(source, _) = &self.source else { return None };
-        source.clip(self.document.as_ref()?.clips.as_ref()?.chosen())
+        let chosen = self.document.as_ref()?.clips.as_ref()?.chosen();
+        source.clip(chosen).is_some().then(|| source.clone())
     }
 
     /// The source, once something needs it; what is to be measured of the moment that is shown.
@@ -309,7 +313,7 @@ impl App {
         if let Some(result) = self.loading.as_ref().and_then(Loading::poll) {
             self.loading = None;
             match result {
-                Ok(ready) => self.show(ready),
+                Ok(document) => self.show(*document, ctx),
                 Err(error) => self.problem = Some(error),
             }
         }

@@ -1,0 +1,164 @@
+//! Frames decoded on a thread of their own, so that the window never waits for one.
+
+use meshreel::{FrameDecoder, Reel};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Instant;
+
+/// Decoders that show frames, on their way to the window.
+struct Decoded {
+    decoders: Vec<FrameDecoder>,
+    /// Milliseconds that it took.
+    took: f64,
+}
+
+/// What the window asks for, and decoders that it does not need any more.
+struct Asked {
+    frames: Vec<usize>,
+    spare: Vec<FrameDecoder>,
+}
+
+/// Decodes the two frames of a moment while others are shown: one moment at a time, then the one that is wanted by
+/// then. There are four decoders at most.
+pub struct Decoding {
+    asked: Sender<Asked>,
+    told: Receiver<anyhow::Result<Decoded>>,
+    /// The frames that are on their way.
+    on_the_way: Option<[usize; 2]>,
+    /// Decoded, and not shown.
+    here: Vec<FrameDecoder>,
+    /// Milliseconds that decoding took last; none that it took before that was told.
+    pub took: Option<f64>,
+}
+
+impl Decoding {
+    /// Begins; `done` is called whenever there is something new to show.
+    pub fn start(reel: &Reel, done: impl Fn() + Send + 'static) -> Decoding {
+        let ((asked, all), (tell, told)) = (channel::<Asked>(), channel());
+        let reel = reel.clone();
+        std::thread::spawn(move || {
+            let mut spare = Vec::new();
+            while let Ok(mut asked) = all.recv() {
+                spare.append(&mut asked.spare);
+                if tell.send(decoded(&reel, &asked.frames, &mut spare)).is_err() {
+                    return;
+                }
+                done();
+            }
+        });
+        Decoding { asked, told, on_the_way: None, here: Vec::new(), took: None }
+    }
+
+    /// Puts decoders that show the two frames in place of those in `shown`, and tells true; or, where they are not
+    /// decoded yet, asks for them, shows the last ones that are, and tells false.
+    pub fn show(&mut self, shown: &mut [FrameDecoder; 2], wanted: [usize; 2]) -> anyhow::Result<bool> {
+        for told in self.told.try_iter() {
+            let Decoded { decoders, took } = told?;
+            self.here.extend(decoders);
+            self.took = Some(took);
+            if let Some(asked) = self.on_the_way.take() {
+                put(shown, &mut self.here, asked);
+            }
+        }
+        let known = shown.iter().chain(&self.here).map(FrameDecoder::frame);
+        let frames = missing(known.collect(), wanted);
+        if frames.is_empty() {
+            put(shown, &mut self.here, wanted);
+            return Ok(true);
+        }
+        if self.on_the_way.is_none() {
+            self.on_the_way = Some(wanted);
+            // A thread that is gone has told why.
+            let _ = self.asked.send(Asked { frames, spare: std::mem::take(&mut self.here) });
+        }
+        Ok(false)
+    }
+}
+
+/// Which of the wanted frames, each with a decoder of its own, are not among those that are known.
+fn missing(mut known: Vec<Option<usize>>, wanted: [usize; 2]) -> Vec<usize> {
+    let mut is_known = |frame: &usize| {
+        let found = known.iter().position(|own| own == &Some(*frame));
+        found.map(|i| known.swap_remove(i)).is_some()
+    };
+    wanted.into_iter().filter(|frame| !is_known(frame)).collect()
+}
+
+/// Swaps decoders that show these frames into those that are shown, as far as there are any.
+fn put(shown: &mut [FrameDecoder; 2], here: &mut [FrameDecoder], wanted: [usize; 2]) {
+    for (i, frame) in wanted.into_iter().enumerate() {
+        let shows = |decoder: &FrameDecoder| decoder.frame() == Some(frame);
+        if shows(&shown[i]) {
+            continue;
+        }
+        if i == 0 && shows(&shown[1]) {
+            shown.swap(0, 1);
+        } else if let Some(found) = here.iter().position(shows) {
+            std::mem::swap(&mut shown[i], &mut here[found]);
+        }
+    }
+}
+
+/// Decodes frames, each by the decoder from which the way is shortest.
+fn decoded(reel: &Reel, frames: &[usize], spare: &mut Vec<FrameDecoder>) -> anyhow::Result<Decoded> {
+    let since = Instant::now();
+    let mut decoders = Vec::with_capacity(frames.len());
+    for &frame in frames {
+        let way = |decoder: &FrameDecoder| match decoder.frame() {
+            Some(own) if own <= frame => frame - own,
+            // Backwards, or from nowhere.
+            _ => usize::MAX,
+        };
+        let nearest = (0..spare.len()).min_by_key(|i| way(&spare[*i]));
+        let mut decoder = match nearest {
+            Some(i) => spare.swap_remove(i),
+            None => FrameDecoder::new(reel)?,
+        };
+        decoder.decode(frame)?;
+        decoders.push(decoder);
+    }
+    Ok(Decoded { decoders, took: since.elapsed().as_secs_f64() * 1e3 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use meshreel::Limits;
+
+    #[test]
+    fn frames_come_when_they_are_decoded_and_what_is_shown_stays_until_then() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/golden/v0/flag_fast.reel");
+        let reel = Reel::open(path, &Limits::default()).unwrap();
+        let mut shown = [FrameDecoder::new(&reel).unwrap(), FrameDecoder::new(&reel).unwrap()];
+        shown.iter_mut().for_each(|decoder| decoder.decode(0).unwrap());
+        let (tell, told) = channel();
+        let mut decoding = Decoding::start(&reel, move || drop(tell.send(())));
+        assert!(decoding.show(&mut shown, [0, 0]).unwrap());
+        let last = reel.frame_count() - 1;
+        let mut show = |wanted: [usize; 2]| {
+            let before = shown.each_ref().map(FrameDecoder::frame);
+            let there = decoding.show(&mut shown, wanted).unwrap();
+            let now = shown.each_ref().map(FrameDecoder::frame);
+            assert!(if there { now == wanted.map(Some) } else { now.iter().all(Option::is_some) });
+            assert!(decoding.here.len() <= 2);
+            (there, before != now)
+        };
+        for wanted in [[0, 1], [1, 2], [2, 3], [last - 1, last], [last, last], [5, 6], [4, 5], [0, 1]] {
+            while !show(wanted).0 {
+                told.recv().unwrap();
+            }
+        }
+        // What is shown stays until there is something else; then it is the turn of what is wanted by then.
+        assert_eq!(show([6, 7]), (false, false));
+        while !show([3, 4]).0 {
+            told.recv().unwrap();
+        }
+    }
+
+    #[test]
+    fn two_decoders_are_needed_for_the_same_frame_twice() {
+        assert_eq!(missing(vec![Some(3), None], [3, 3]), [3]);
+        assert!(missing(vec![Some(3), Some(3)], [3, 3]).is_empty());
+        assert!(missing(vec![Some(4), Some(3)], [3, 4]).is_empty());
+        assert_eq!(missing(vec![None], [3, 4]), [3, 4]);
+    }
+}
