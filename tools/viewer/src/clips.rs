@@ -5,6 +5,8 @@ use meshreel::Transform;
 use meshreel::clip::{
     Clip, ClipCursor, LayerInfo, PoseSource, Repeats, Rounding, SkeletonRecord, object_space,
 };
+use meshreel_check::joint_matrix;
+use meshreel_scene::Qvv;
 
 /// Samples that are looked at to know how far a clip reaches.
 const LOOKED: usize = 64;
@@ -199,6 +201,20 @@ pub fn bones(
     out
 }
 
+/// The largest distance between two poses of a joint's three points at the shell, in object space.
+pub fn distance(
+    parents: &[u32],
+    joint: usize,
+    shell: f64,
+    one: impl Fn(usize) -> Qvv,
+    other: impl Fn(usize) -> Qvv,
+) -> f64 {
+    let (one, other) = (joint_matrix(parents, joint, one), joint_matrix(parents, joint, other));
+    let points = DVec3::AXES.map(|axis| axis * shell);
+    let off = points.map(|point| one.transform_point3(point).distance(other.transform_point3(point)));
+    off.into_iter().fold(0.0, f64::max)
+}
+
 fn origin(object: &[[f32; 4]; 3]) -> DVec3 {
     DVec3::new(object[0][3].into(), object[1][3].into(), object[2][3].into())
 }
@@ -206,6 +222,18 @@ fn origin(object: &[[f32; 4]; 3]) -> DVec3 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_joint_is_as_far_off_as_its_chain_makes_it() {
+        let parents = [u32::MAX, 0];
+        let moved = |by: f64| {
+            move |joint: usize| Qvv {
+                translation: DVec3::X * if joint == 0 { by } else { 1.0 },
+                ..Qvv::default()
+            }
+        };
+        assert!((distance(&parents, 1, 3.0, moved(0.0), moved(0.25)) - 0.25).abs() < 1e-12);
+    }
 
     #[test]
     fn every_joint_has_a_bone() {

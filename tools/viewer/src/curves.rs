@@ -1,11 +1,14 @@
 //! What a joint does over time: the source's values, the decoded ones, and how far they are apart.
 
-use crate::clips::Clips;
-use glam::DVec3;
+use crate::clips::{Clips, distance};
+use crate::errors::said;
+use crate::source::Source;
 use meshreel::Transform;
-use meshreel::clip::{ClipCursor, PoseSource, Repeats, Rounding};
-use meshreel_check::{joint_matrix, qvv};
+use meshreel::clip::{Clip, ClipCursor, PoseSource, Repeats, Rounding};
+use meshreel_check::qvv;
 use meshreel_scene::Qvv;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
 
 /// Most values of a curve: about as many as there are pixels.
 const MOST: usize = 1500;
@@ -24,6 +27,12 @@ pub struct Curves {
     pub tolerance: Option<f64>,
 }
 
+/// Curves on their way: they are sampled on a thread of their own.
+pub struct Sampling {
+    of: Of,
+    told: Receiver<Result<Curves, String>>,
+}
+
 /// What they were made of.
 #[derive(Clone, PartialEq)]
 struct Of {
@@ -35,14 +44,12 @@ struct Of {
 
 impl Curves {
     /// Whether these are the curves of what is shown now.
-    pub fn are_of(&self, clips: &Clips, source: Option<&meshreel_scene::Clip>) -> bool {
-        of(clips, source).is_some_and(|of| of == self.of)
+    pub fn are_of(&self, clips: &Clips, has_source: bool) -> bool {
+        of(clips, has_source).is_some_and(|of| of == self.of)
     }
 
-    /// Samples the joint that is looked at; none where none is.
-    pub fn new(clips: &Clips, source: Option<&meshreel_scene::Clip>) -> anyhow::Result<Option<Curves>> {
-        let Some(of) = of(clips, source) else { return Ok(None) };
-        let (clip, joint) = (clips.played(), of.joint);
+    fn new(of: Of, clip: &Clip, source: Option<&meshreel_scene::Clip>) -> anyhow::Result<Curves> {
+        let joint = of.joint;
         let parents = &clip.skeleton().parents;
         let shell = f64::from(clip.skeleton().shell[joint]);
         // Where there are fewer samples than pixels, what lies between them is seen too.
@@ -71,7 +78,7 @@ impl Curves {
         {
             out.source.iter_mut().for_each(|q| q.rotation = -q.rotation);
         }
-        Ok(Some(out))
+        Ok(out)
     }
 
     /// The largest error and its time.
@@ -81,23 +88,38 @@ impl Curves {
     }
 }
 
-fn of(clips: &Clips, source: Option<&meshreel_scene::Clip>) -> Option<Of> {
-    let has_source = source.is_some();
-    Some(Of { clip: clips.chosen(), joint: clips.joint?, tiers: clips.tiers().to_vec(), has_source })
+impl Sampling {
+    /// Begins with the joint that is looked at, none where none is; `done` is called at the end.
+    pub fn start(
+        clips: &Clips,
+        source: Option<Arc<Source>>,
+        done: impl FnOnce() + Send + 'static,
+    ) -> Option<Sampling> {
+        let of = of(clips, source.is_some())?;
+        let (clip, own) = (clips.played().clone(), of.clone());
+        let (tell, told) = channel();
+        std::thread::spawn(move || {
+            let source = source.as_ref().and_then(|source| source.clip(own.clip));
+            // A window that is gone wants no curves.
+            let _ = tell.send(Curves::new(own, &clip, source).map_err(|error| said(&error)));
+            done();
+        });
+        Some(Sampling { of, told })
+    }
+
+    /// Whether it will be the curves of what is shown now.
+    pub fn is_of(&self, clips: &Clips, has_source: bool) -> bool {
+        of(clips, has_source).is_some_and(|of| of == self.of)
+    }
+
+    /// The curves, once they are there.
+    pub fn poll(&self) -> Option<Result<Curves, String>> {
+        self.told.try_recv().ok()
+    }
 }
 
-/// The largest distance between two poses of a joint's three points at the shell, in object space.
-pub fn distance(
-    parents: &[u32],
-    joint: usize,
-    shell: f64,
-    one: impl Fn(usize) -> Qvv,
-    other: impl Fn(usize) -> Qvv,
-) -> f64 {
-    let (one, other) = (joint_matrix(parents, joint, one), joint_matrix(parents, joint, other));
-    let points = DVec3::AXES.map(|axis| axis * shell);
-    let off = points.map(|point| one.transform_point3(point).distance(other.transform_point3(point)));
-    off.into_iter().fold(0.0, f64::max)
+fn of(clips: &Clips, has_source: bool) -> Option<Of> {
+    Some(Of { clip: clips.chosen(), joint: clips.joint?, tiers: clips.tiers().to_vec(), has_source })
 }
 
 /// With the sign of the rotation that is nearer to the one before, so that curves do not jump.
@@ -112,18 +134,6 @@ fn facing(mut q: Qvv, before: Option<&Qvv>) -> Qvv {
 mod tests {
     use super::*;
     use glam::DQuat;
-
-    #[test]
-    fn a_joint_is_as_far_off_as_its_chain_makes_it() {
-        let parents = [u32::MAX, 0];
-        let moved = |by: f64| {
-            move |joint: usize| Qvv {
-                translation: DVec3::X * if joint == 0 { by } else { 1.0 },
-                ..Qvv::default()
-            }
-        };
-        assert!((distance(&parents, 1, 3.0, moved(0.0), moved(0.25)) - 0.25).abs() < 1e-12);
-    }
 
     #[test]
     fn signs_of_rotations_follow_each_other() {

@@ -2,17 +2,30 @@
 
 use crate::clips::Clips;
 use crate::clock::Clock;
-use crate::loading::Ready;
 use crate::meshes::{Meshes, Moment, Shown};
 use crate::sizes::Sizes;
 use crate::streaming::Streaming;
 use anyhow::Context;
 use glam::DVec3;
-use meshreel::Reel;
-use meshreel::clip::PoseSource;
+use meshreel::clip::{Clip, PoseSource};
+use meshreel::{FrameDecoder, Reel};
 use meshreel_compile::Report;
 use std::path::PathBuf;
 use std::sync::Arc;
+
+/// A file that is opened, before it is on the graphics card.
+pub struct Ready {
+    /// The path that was asked for, and where the compiled file lies.
+    pub path: PathBuf,
+    pub reel_path: PathBuf,
+    pub reel: Reel,
+    /// Two decoders that show the first frame; none of a file without meshes.
+    pub frames: Option<[FrameDecoder; 2]>,
+    pub clips: Vec<Clip>,
+    /// What the compiler says of it, if it was compiled just now, and the folder that it lies in then.
+    pub report: Option<Report>,
+    pub folder: Option<Arc<tempfile::TempDir>>,
+}
 
 /// An open file and its time. A file without meshes has the time of the clip that is shown.
 pub struct Document {

@@ -1,14 +1,13 @@
 //! Files on their way: a `.reel` is opened, anything else is compiled first, and what no frame changes goes to the
 //! graphics card; all of it in the background.
 
-use crate::document::Document;
+use crate::document::{Document, Ready};
 use crate::errors::said;
 use crate::source::input_options;
 use anyhow::bail;
-use meshreel::clip::Clip;
 use meshreel::{FrameDecoder, Limits, Reel};
 use meshreel_check::reopen_while;
-use meshreel_compile::{Cancellation, Phase, Progress, Report, compile};
+use meshreel_compile::{Cancellation, Phase, Progress, compile};
 use meshreel_inputs::open;
 use meshreel_options::Options;
 use std::path::{Path, PathBuf};
@@ -20,20 +19,6 @@ use std::time::{Duration, Instant};
 
 /// A device and its queue.
 pub type Card = (wgpu::Device, wgpu::Queue);
-
-/// A file that can be shown.
-pub struct Ready {
-    /// The path that was asked for, and where the compiled file lies.
-    pub path: PathBuf,
-    pub reel_path: PathBuf,
-    pub reel: Reel,
-    /// Two decoders that show the first frame; none of a file without meshes.
-    pub frames: Option<[FrameDecoder; 2]>,
-    pub clips: Vec<Clip>,
-    /// What the compiler says of it, if it was compiled just now, and the folder that it lies in then.
-    pub report: Option<Report>,
-    pub folder: Option<Arc<tempfile::TempDir>>,
-}
 
 /// A file that is being opened. Dropped, it is not opened any more.
 pub struct Loading {

@@ -1,8 +1,7 @@
 //! The source of a file, opened beside it: how far each vertex is from the point that it comes from, each joint
 //! from where the source has it.
 
-use crate::clips::Clips;
-use crate::curves::distance;
+use crate::clips::{Clips, distance};
 use crate::errors::said;
 use anyhow::anyhow;
 use glam::{DMat4, DVec3};

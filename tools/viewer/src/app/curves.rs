@@ -1,9 +1,8 @@
 //! The panel of curves: what the joint that is looked at does over time, source against decoded.
 
 use super::state::App;
-use crate::curves::Curves;
+use crate::curves::{Curves, Sampling};
 use crate::document::Document;
-use crate::errors::said;
 use eframe::egui;
 use egui::{Color32, Pos2, Stroke};
 use meshreel_compile::report::readable::short;
@@ -42,15 +41,20 @@ impl App {
 
     pub(super) fn curves(&mut self, ui: &mut egui::Ui) {
         let source = self.clip_source();
-        let Some(clips) = self.document.as_ref().and_then(|document| document.clips.as_ref()) else { return };
-        if !self.curves.as_ref().is_some_and(|curves| curves.are_of(clips, source)) {
-            match Curves::new(clips, source) {
-                Ok(curves) => self.curves = curves,
-                Err(error) => {
-                    self.problem = Some(said(&error));
-                    self.curves = None;
-                }
+        let has_source = source.is_some();
+        let Some(clips) = self.document.as_mut().and_then(|document| document.clips.as_mut()) else { return };
+        match self.sampling.as_ref().and_then(Sampling::poll) {
+            Some(Ok(curves)) => (self.curves, self.sampling) = (Some(curves), None),
+            Some(Err(error)) => {
+                (self.problem, self.sampling, clips.joint) = (Some(error), None, None);
             }
+            None => {}
+        }
+        let known = self.curves.as_ref().is_some_and(|curves| curves.are_of(clips, has_source));
+        let comes = self.sampling.as_ref().is_some_and(|sampling| sampling.is_of(clips, has_source));
+        if !known && !comes {
+            let ctx = ui.ctx().clone();
+            self.sampling = Sampling::start(clips, source, move || ctx.request_repaint());
         }
         let (Some(curves), Some(document)) = (&self.curves, &mut self.document) else { return };
         header(ui, document, curves);

@@ -3,7 +3,7 @@
 use crate::adapter::NO_ADAPTER;
 use crate::arguments::{Arguments, Panel};
 use crate::camera::Camera;
-use crate::curves::Curves;
+use crate::curves::{Curves, Sampling};
 use crate::document::Document;
 use crate::errors::said;
 use crate::loading::{Loading, is_reel};
@@ -28,8 +28,9 @@ pub struct App {
     /// How far the frame that is shown is from the source.
     pub(super) errors: Option<FrameErrors>,
     pub(super) clip_errors: Option<(ClipMoment, ClipErrors)>,
-    /// Of the joint that is looked at.
+    /// Of the joint that is looked at, and those that will take their place.
     pub(super) curves: Option<Curves>,
+    pub(super) sampling: Option<Sampling>,
     pub(super) panel: Panel,
     /// MiB of the heap of a player that streams.
     pub(super) heap: usize,
@@ -90,6 +91,7 @@ impl App {
             errors: None,
             clip_errors: None,
             curves: None,
+            sampling: None,
             panel: arguments.panel,
             heap: 64,
             problem: None,
@@ -140,6 +142,7 @@ impl App {
         self.errors = None;
         self.clip_errors = None;
         self.curves = None;
+        self.sampling = None;
         self.renderer.forget();
         self.problem = None;
         self.begin();
@@ -235,10 +238,11 @@ impl App {
         self.style.look == Look::Error || clips.is_some() && looks_at_joint
     }
 
-    /// The source of the clip that is shown.
-    pub(super) fn clip_source(&self) -> Option<&meshreel_scene::Clip> {
+    /// The source, where it has the clip that is shown.
+    pub(super) fn clip_source(&self) -> Option<Arc<Source>> {
         let SourceState::Open(source, _) = &self.source else { return None };
-        source.clip(self.document.as_ref()?.clips.as_ref()?.chosen())
+        let chosen = self.document.as_ref()?.clips.as_ref()?.chosen();
+        source.clip(chosen).is_some().then(|| source.clone())
     }
 
     /// The source, once something needs it; what is to be measured of the moment that is shown.
