@@ -36,6 +36,13 @@ export async function start({ flags = [], page: path = '/bindings/web/test/brows
     return { server, page, errors, end: async () => (await started.close(), await server.close()) }
 }
 
+/** Bytes of a reel that the program makes of one of `testdata/inputs`. */
+export function compiled(input, ...options) {
+    const output = join(mkdtempSync(join(tmpdir(), 'meshreel-')), 'made.reel')
+    execFileSync(program, ['compile', join(root, 'testdata/inputs', input), '-o', output, '--quiet', ...options])
+    return readFileSync(output)
+}
+
 /** The program's picture of a frame: what is covered, and the camera. */
 export function pictureOf(file, frame, size) {
     const folder = mkdtempSync(join(tmpdir(), 'meshreel-'))
