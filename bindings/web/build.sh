@@ -15,7 +15,7 @@ build() {
     local name=$1 flags=$2 more=$3
     RUSTFLAGS="$flags -C link-arg=--import-memory -C link-arg=--stack-first" CARGO_TARGET_DIR="$target" \
         cargo build --locked --profile web -p meshreel-web --target wasm32-unknown-unknown
-    node node_modules/binaryen/bin/wasm-opt -O2 $features $more --strip-debug --strip-producers \
+    node node_modules/binaryen/bin/wasm-opt -Os $features $more --strip-debug --strip-producers \
         --strip-target-features "$target/wasm32-unknown-unknown/web/meshreel_web.wasm" -o "dist/$name"
     printf '%s: %d bytes, %d gzip\n' "$name" "$(wc -c <"dist/$name")" "$(gzip -9 -c "dist/$name" | wc -c)"
 }

@@ -3,7 +3,7 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { chromium } from 'playwright-core'
 import { PNG } from 'pngjs'
@@ -34,6 +34,19 @@ export async function start({ flags = [], page: path = '/bindings/web/test/brows
     page.on('pageerror', error => errors.push(error.message))
     await page.goto(server.url(path))
     return { server, page, errors, end: async () => (await started.close(), await server.close()) }
+}
+
+/** Bytes of a reel that the program makes of one of `testdata/inputs`, or of another file. */
+export function compiled(input, ...options) {
+    const output = join(mkdtempSync(join(tmpdir(), 'meshreel-')), 'made.reel')
+    execFileSync(program, ['compile', resolve(root, 'testdata/inputs', input), '-o', output, '--quiet', ...options])
+    return readFileSync(output)
+}
+
+/** A file of the corpus, where there is one. */
+export function corpus(name) {
+    const path = join(process.env.MESHREEL_CORPUS ?? join(root, '../shared/corpus'), name)
+    return existsSync(path) ? path : null
 }
 
 /** The program's picture of a frame: what is covered, and the camera. */

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { golden, missing, pictureOf, start } from './chromium.js'
+import { compiled, corpus, golden, missing, pictureOf, start } from './chromium.js'
 
 const skip = missing() ?? false
 const skipPictures = missing(true) ?? false
@@ -133,6 +133,63 @@ test('h08 without shared memory frames are given away', { skip }, async () => {
     assert.deepEqual([result.isolated, result.shared, result.late], [false, false, false])
     assert.deepEqual(other.errors, [])
     await other.end()
+})
+
+test('h08 LOD levels are chosen by their error in pixels', { skip: skipPictures }, async () => {
+    browser.server.files['/lod.reel'] = compiled('a_flag_wind.abc', '--lod', '2')
+    const result = await browser.page.evaluate(async () => {
+        const group = await new ReelLoader().loadAsync('/lod.reel')
+        const part = group.parts.find(({ levels }) => levels.length > 1)
+        const drawn = () => part.geometry.groups.reduce((sum, { count }) => sum + count, 0) / 3
+        const camera = new THREE.PerspectiveCamera(40, 1, 0.01, 1e6)
+        const from = distance => {
+            camera.position.set(0, 0, distance)
+            camera.updateMatrixWorld()
+            group.updateMatrixWorld(true)
+            group.selectLevels(camera, 1000)
+            return drawn()
+        }
+        const counts = [from(2), from(1e5), from(2)]
+        group.setLevel(1)
+        const outcome = { counts, one: drawn(), errors: part.levels.map(({ error }) => error) }
+        await group.dispose()
+        return outcome
+    })
+    const [near, far, again] = result.counts
+    assert.ok(near === again && result.one < near && far < result.one, JSON.stringify(result))
+    assert.ok(result.errors[0] === 0 && result.errors[1] > 0 && result.errors[2] >= result.errors[1], `${result.errors}`)
+})
+
+test('h08 a skin that its clip moves is where frames put the mesh', { skip: skipPictures }, async t => {
+    const walk = corpus('gltf/CesiumMan.glb')
+    if (!walk) return t.skip('the corpus is not here (MESHREEL_CORPUS)')
+    browser.server.files['/rig.reel'] = compiled(walk, '--rig', 'keep')
+    const result = await browser.page.evaluate(async () => {
+        const loader = new ReelLoader()
+        loader.skins = false
+        const frames = await loader.loadAsync('/rig.reel')
+        loader.skins = true
+        const skins = await loader.loadAsync('/rig.reel')
+        const [mesh] = frames.parts[0].objects
+        const { skin } = skins.parts[0]
+        let [farthest, size] = [0, 0]
+        for (const frame of [0, 11, 30]) {
+            await frames.still(frame)
+            const { times } = frames.reel.description
+            await skins.playClip(0, { from: times[frame] - skins.clips[0].start, rate: 0 })
+            for (const group of [frames, skins]) group.updateMatrixWorld(true)
+            const [a, b] = [new THREE.Vector3(), new THREE.Vector3()]
+            for (let v = 0; v < skin.geometry.attributes.position.count; v++) {
+                mesh.getVertexPosition(v, a).applyMatrix4(mesh.matrixWorld)
+                skin.getVertexPosition(v, b).applyMatrix4(skin.matrixWorld)
+                farthest = Math.max(farthest, a.distanceTo(b))
+                size = Math.max(size, a.length())
+            }
+        }
+        await Promise.all([frames.dispose(), skins.dispose()])
+        return { farthest, size }
+    })
+    assert.ok(result.size > 0 && result.farthest < 2e-3 * result.size, JSON.stringify(result))
 })
 
 const WEBGPU = ['--enable-unsafe-webgpu', '--enable-features=Vulkan', '--use-vulkan=swiftshader', '--use-angle=swiftshader']
