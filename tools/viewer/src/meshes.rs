@@ -40,6 +40,9 @@ pub struct Moment {
     pub span: f64,
 }
 
+/// The largest blend there is: what can be seen is the second frame.
+const ALMOST: f32 = 1.0 - f32::EPSILON / 2.0;
+
 /// A node that is drawn.
 pub struct Shown {
     pub node: usize,
@@ -143,7 +146,7 @@ impl Meshes {
                 self.between = (blend, span);
             } else if now[1] == Some(frame) {
                 // Where it is, and does not go on yet.
-                self.between.0 = 1.0;
+                self.between.0 = ALMOST;
             } else if now != before {
                 self.between = (0.0, span);
             }
