@@ -3,9 +3,9 @@
 
 use crate::content::Content;
 use clap::{Args, Parser, Subcommand};
+use meshreel_commands::extract::Bones;
 use meshreel_options::{Distance, Rate, Size};
 use std::path::PathBuf;
-use std::str::FromStr;
 
 /// Compiles baked animation into small files with a guaranteed error, looks into them, proves the error,
 /// takes them back.
@@ -297,37 +297,6 @@ pub struct DemoArgs {
     /// Largest error: a percentage of each mesh's size or a length in the file's unit
     #[arg(long, value_name = "T", default_value = "0.01%")]
     pub tolerance: Distance,
-}
-
-/// What is said of options that are planned and that this version lacks.
-pub const NOT_BUILT: &str = "not built yet in this version";
-
-/// How bones come back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Bones {
-    /// As skins where they keep the promise and the format has them, else as points.
-    Auto,
-    /// Frame by frame, as decoded.
-    Points,
-    /// A skin whose joints move.
-    Skins,
-    /// Each rigid part below a node that moves.
-    Parts,
-}
-
-impl FromStr for Bones {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Bones, String> {
-        match text {
-            "auto" => Ok(Bones::Auto),
-            "points" => Ok(Bones::Points),
-            "skins" => Ok(Bones::Skins),
-            "parts" => Ok(Bones::Parts),
-            _ => {
-                Err(format!("'{text}' is no way to give bones back: give one of: auto, points, skins, parts"))
-            }
-        }
-    }
 }
 
 #[cfg(test)]

@@ -9,7 +9,6 @@ mod memory;
 mod output;
 mod picture;
 mod progress;
-mod reels;
 mod signals;
 mod targets;
 mod units;

@@ -55,6 +55,31 @@ const ARROWS: &[(&str, &[&str])] = &[
             "meshreel-format",
             "meshreel",
             "meshreel-check",
+            "meshreel-commands",
+        ],
+    ),
+    (
+        "meshreel-commands",
+        &[
+            "meshreel-files",
+            "meshreel-scene",
+            "meshreel-options",
+            "meshreel-inputs",
+            "meshreel-compile",
+            "meshreel",
+            "meshreel-check",
+        ],
+    ),
+    (
+        "meshreel-python",
+        &[
+            "meshreel-scene",
+            "meshreel-options",
+            "meshreel-inputs",
+            "meshreel-compile",
+            "meshreel",
+            "meshreel-check",
+            "meshreel-commands",
         ],
     ),
 ];
@@ -672,7 +697,7 @@ fn status_names_tests_that_exist() {
     assert_none(found, "docs/STATUS.md");
 }
 
-/// `path/from/root.rs::name`, or `path/from/root.js::what the test is called`
+/// `path/from/root.rs::name`, the same of `.py`, or `path/from/root.js::what the test is called`
 fn test_exists(test: &str) -> bool {
     let Some((path, name)) = test.split_once("::") else {
         return false;
@@ -682,6 +707,9 @@ fn test_exists(test: &str) -> bool {
     };
     if path.ends_with(".test.js") {
         return ["'", "`"].iter().any(|quote| text.contains(&format!("test({quote}{name}")));
+    }
+    if path.ends_with(".py") {
+        return text.contains(&format!("\ndef {name}("));
     }
     let code = code_of(&text);
     let Some(at) = code.find(&format!("fn {name}(")) else {

@@ -7,9 +7,10 @@
 use super::poses::{self, Speed, best};
 use crate::cli::BenchArgs;
 use crate::output::{Failure, Output, one_line, table};
-use crate::{reels, units};
+use crate::units;
 use meshreel::{Command, Event, FrameDecoder, FrameView, Limits, Options, Pace, Player, Reel, Statistics};
 use meshreel_codec::entropy::block::Decompressor;
+use meshreel_commands::reels;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::hint::black_box;

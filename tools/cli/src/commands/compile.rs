@@ -9,6 +9,7 @@ use crate::progress::{Files, Progress};
 use crate::targets::{self, Targets, reel_name};
 use crate::units;
 use crate::units::ratio;
+use meshreel_commands::compile::check_target;
 use meshreel_inputs::{self as inputs, InputOptions};
 use meshreel_options::OptionSet;
 use meshreel_scene::Unit;
@@ -238,22 +239,4 @@ fn each_for_itself(job: &Job, inputs: &[PathBuf], directory: Option<&Path>) -> R
         text
     })?;
     Ok(ExitCode::from(u8::from(failed > 0)))
-}
-
-/// Refuses to write over an input, or under the name of one.
-fn check_target(target: &Path, inputs: &[PathBuf]) -> Result<(), Failure> {
-    let extension = target.extension().and_then(|e| e.to_str()).unwrap_or_default();
-    if inputs::EXTENSIONS.contains(&extension.to_ascii_lowercase().as_str()) {
-        return Err(Failure::usage(format!(
-            "{}: the output is a .reel; to convert a .reel back use 'meshreel extract'",
-            target.display()
-        )));
-    }
-    let Ok(real) = target.canonicalize() else {
-        return Ok(());
-    };
-    match inputs.iter().any(|input| input.canonicalize().is_ok_and(|input| input == real)) {
-        true => Err(Failure::usage(format!("{}: is an input and the output", target.display()))),
-        false => Ok(()),
-    }
 }

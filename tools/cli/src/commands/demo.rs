@@ -3,7 +3,6 @@
 
 use super::compile::Job;
 use super::compile_report::CompiledFile;
-use super::extract::Kind;
 use super::verify;
 use crate::cli::DemoArgs;
 use crate::guard::guarded;
@@ -14,6 +13,7 @@ use crate::picture::sheet::{Column, Sheet, compose};
 use crate::progress::Progress;
 use crate::units;
 use meshreel::{Limits, Reel};
+use meshreel_commands::extract::Kind;
 use meshreel_inputs::{self as inputs, InputOptions};
 use meshreel_options::OptionSet;
 use meshreel_scene::sample::World;
@@ -152,7 +152,8 @@ fn one(file: &Path, arguments: &DemoArgs, output: Output) -> Result<Shown, Failu
     let reel = Reel::open(&reel_path, &Limits::default())?;
     let scene = meshreel_check::extract::to_scene(&reel)?;
     let times: Vec<f64> = reel.frames().iter().map(|frame| frame.time).collect();
-    Kind::Alembic.write(&extracted, &scene, &times, &progress)?;
+    let step = |phase: &str, done, total| progress.step(phase, done, total);
+    Kind::Alembic.write(&extracted, &scene, &times, &step)?;
 
     draw_sheet(file, arguments, &done, &reel, &verified, &progress)?.write_png(&sheet)?;
     drop(progress);

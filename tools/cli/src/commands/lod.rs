@@ -7,6 +7,7 @@ use crate::picture::render::Surface;
 use crate::picture::sheet::clay;
 use crate::units;
 use meshreel::{FrameDecoder, Reel};
+use meshreel_commands::extract::coarsest_level;
 use meshreel_compile::LodReports;
 use serde::Serialize;
 use std::path::Path;
@@ -45,15 +46,6 @@ pub fn of(reel: &Reel, mesh: usize) -> Result<Vec<LodInfo>, meshreel::Error> {
         );
     }
     Ok(out)
-}
-
-/// The coarsest level of any mesh.
-pub fn most(reel: &Reel) -> Result<usize, meshreel::Error> {
-    let mut most = 0;
-    for mesh in 0..reel.description().meshes.len() {
-        most = most.max(reel.lods(mesh)? - 1);
-    }
-    Ok(most)
 }
 
 /// All levels of a mesh that was compiled, the mesh itself first.
@@ -99,7 +91,7 @@ pub fn hidden_table<'a>(meshes: impl Iterator<Item = (&'a str, usize, [usize; 3]
 
 /// Draws the levels from left to right in three frames, each triangle in a shade of its own.
 pub fn draw(reel: &Reel, target: &Path, output: Output) -> Result<ExitCode, Failure> {
-    let most = most(reel)?;
+    let most = coarsest_level(reel)?;
     if most == 0 {
         return Err(Failure::usage(
             "the file has no levels of detail; 'meshreel compile --lod N' makes some",

@@ -5,12 +5,13 @@ use crate::commands::bench::limits;
 use crate::commands::live::{Live, Named};
 use crate::commands::poses::{PlayedClip, Poses};
 use crate::output::{Class, Failure, Output, one_line, say, table};
-use crate::{counting, memory, reels, units};
+use crate::{counting, memory, units};
 use meshreel::record::{Coding, Semantic, StreamRecord, Visibility};
 use meshreel::{
     Command, Event, FileId, FrameDecoder, InstanceId, Limits, MeshView, Options, Player, QuantizedValues,
     Reel, Repeat, Shown, Statistics, Transform,
 };
+use meshreel_commands::reels;
 use serde::Serialize;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};

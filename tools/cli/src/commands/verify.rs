@@ -3,12 +3,10 @@
 use crate::cli::VerifyArgs;
 use crate::output::{Class, Failure, FailureJson, Output, RemarkJson, one_line, remarks_json, table};
 use crate::progress::Progress;
-use crate::{reels, units};
-use meshreel::{Limits, Reel};
+use crate::units;
 use meshreel_check::MeshReport;
 use meshreel_check::verify::{ClipPromise, ClipReport, LocatorReport, RigReport};
-use meshreel_inputs::{self as inputs, InputOptions};
-use meshreel_options::Rate;
+use meshreel_inputs::InputOptions;
 use meshreel_scene::Remark;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -24,15 +22,6 @@ pub fn run(arguments: &VerifyArgs, output: Output) -> Result<ExitCode, Failure> 
     let Some((reel, inputs)) = arguments.files.split_last() else {
         return Err(Failure::usage("name the source files, then the .reel"));
     };
-    if !reels::is_reel(reel) {
-        return Err(Failure::usage(format!(
-            "{}: the last file must be the .reel, the ones before it the source",
-            reel.display()
-        )));
-    }
-    if inputs.is_empty() {
-        return Err(Failure::usage("name the source files before the .reel"));
-    }
     let options =
         InputOptions { points: arguments.points.clone(), source_fps: arguments.source_fps, animation: None };
     let name = reel.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -75,16 +64,8 @@ pub fn check(
     options: &InputOptions,
     progress: &Progress,
 ) -> Result<Verified, Failure> {
-    let reel = Reel::open(reel, &Limits::default())?;
-    // What the user said when compiling is in the file.
-    let said = reels::options(&reel)?;
-    let source_fps = options.source_fps.or(said.source_fps.map(Rate));
-    let options = InputOptions { source_fps, animation: said.animation, ..options.clone() };
-    progress.wait("open");
-    let (scene, remarks) = inputs::open(inputs, &options)?;
-    progress.wait("survey");
-    let step = |done: u64, total: u64| progress.step("verify frames", done, total);
-    let report = meshreel_check::verify(&scene, &reel, &step)?;
+    let step = |phase: &str, done, total| progress.step(phase, done, total);
+    let (report, remarks) = meshreel_commands::verify::verify(inputs, reel, options, &step)?;
     Ok(Verified { report, remarks })
 }
 

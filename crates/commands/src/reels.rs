@@ -1,6 +1,6 @@
 //! Our own files, told from others.
 
-use crate::output::{Class, Failure};
+use crate::failure::{Class, Failure};
 use meshreel::Reel;
 use meshreel_options::Options;
 use std::io::Read;

@@ -1,0 +1,50 @@
+//! Numbers as arrays of numpy that own their memory, and the caller's arrays checked.
+
+use crate::errors::misuse;
+use numpy::ndarray::{ArrayD, IxDyn};
+use numpy::{
+    Element, PyArray2, PyArrayDyn, PyArrayMethods, PyReadwriteArray2, PyUntypedArray, PyUntypedArrayMethods,
+};
+use pyo3::prelude::*;
+
+/// An array of any number of dimensions.
+pub type Array<T> = Py<PyArrayDyn<T>>;
+
+/// An array of `shape` with these values, row by row.
+pub fn array<T: Element>(py: Python<'_>, values: Vec<T>, shape: &[usize]) -> PyResult<Array<T>> {
+    let array = ArrayD::from_shape_vec(IxDyn(shape), values);
+    let array = array.map_err(|e| misuse(py, format!("values of another shape than {shape:?}: {e}")))?;
+    Ok(PyArrayDyn::from_owned_array(py, array).unbind())
+}
+
+/// Rows of `columns` numbers.
+pub fn rows<T: Element>(py: Python<'_>, values: Vec<T>, columns: usize) -> PyResult<Array<T>> {
+    let rows = values.len() / columns;
+    array(py, values, &[rows, columns])
+}
+
+/// The caller's array: float32, at least `rows` × `columns`, writable and without gaps.
+pub fn writable<'py>(
+    out: &Bound<'py, PyAny>,
+    rows: usize,
+    columns: usize,
+) -> PyResult<PyReadwriteArray2<'py, f32>> {
+    let py = out.py();
+    let given = match out.cast::<PyUntypedArray>() {
+        Ok(array) => format!("an array of {} of shape {:?}", array.dtype(), array.shape()),
+        Err(_) => format!("a {}", out.get_type().name()?),
+    };
+    let wrong = |why: &str| {
+        let wanted =
+            format!("out must be a writable C-contiguous float32 array of shape ({rows} or more, {columns})");
+        misuse(py, format!("{wanted}, not {given}{why}"))
+    };
+    let array = out.cast::<PyArray2<f32>>().map_err(|_| wrong(""))?;
+    if array.shape()[0] < rows || array.shape()[1] != columns {
+        return Err(wrong(""));
+    }
+    if !array.is_c_contiguous() {
+        return Err(wrong(" with gaps or another order"));
+    }
+    array.try_readwrite().map_err(|e| wrong(&format!(" ({e})")))
+}

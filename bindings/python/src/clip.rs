@@ -1,0 +1,162 @@
+//! Clips: poses at any time, and all samples as arrays.
+
+use crate::arrays::{Array, array};
+use crate::errors::of_runtime;
+use meshreel::Transform;
+use meshreel::clip::{Clip, PoseSource, Query};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::iter::repeat_with;
+
+/// Transforms of all joints, each relative to its parent; of one moment, or of all samples of a clip.
+#[pyclass(module = "meshreel", frozen)]
+pub struct Pose {
+    /// float32 (joints, 4), of all samples (samples, joints, 4): quaternions x, y, z, w.
+    #[pyo3(get)]
+    rotations: Array<f32>,
+    /// float32 (…, joints, 3): in the file's length unit.
+    #[pyo3(get)]
+    translations: Array<f32>,
+    /// float32 (…, joints, 3).
+    #[pyo3(get)]
+    scales: Array<f32>,
+}
+
+impl Pose {
+    /// Of transforms joint by joint, which are `shape` poses.
+    fn new(py: Python<'_>, transforms: &[Transform], shape: &[usize]) -> PyResult<Pose> {
+        let of = |columns: usize, values: Vec<f32>| array(py, values, &[shape, &[columns]].concat());
+        Ok(Pose {
+            rotations: of(4, transforms.iter().flat_map(|t| t.rotation).collect())?,
+            translations: of(3, transforms.iter().flat_map(|t| t.translation).collect())?,
+            scales: of(3, transforms.iter().flat_map(|t| t.scale).collect())?,
+        })
+    }
+}
+
+/// A skeletal animation.
+#[pyclass(module = "meshreel", name = "Clip", frozen)]
+pub struct PyClip {
+    clip: Clip,
+}
+
+impl PyClip {
+    pub fn new(clip: Clip) -> PyClip {
+        PyClip { clip }
+    }
+
+    fn blank(&self) -> Vec<Transform> {
+        repeat_with(|| Transform::IDENTITY).take(self.clip.joints()).collect()
+    }
+}
+
+#[pymethods]
+impl PyClip {
+    fn __repr__(&self) -> String {
+        let clip = &self.clip;
+        format!("<meshreel.Clip {:?}, {} joints, {} samples>", clip.name(), clip.joints(), clip.samples())
+    }
+
+    /// Name; empty where none was given.
+    #[getter]
+    fn name(&self) -> &str {
+        self.clip.name()
+    }
+
+    /// Number of samples, at least 1.
+    #[getter]
+    fn samples(&self) -> usize {
+        self.clip.samples()
+    }
+
+    /// Samples per second.
+    #[getter]
+    fn fps(&self) -> f64 {
+        self.clip.fps()
+    }
+
+    /// Seconds from the first sample to the last.
+    #[getter]
+    fn duration(&self) -> f64 {
+        self.clip.duration()
+    }
+
+    /// Seconds at which the first sample stands in the source; times of a clip count from it.
+    #[getter]
+    fn start(&self) -> f64 {
+        self.clip.start()
+    }
+
+    /// The promised tolerance, in the file's length unit.
+    #[getter]
+    fn tolerance(&self) -> f64 {
+        self.clip.record().tolerance
+    }
+
+    /// Names of the joints.
+    #[getter]
+    fn joints(&self) -> Vec<String> {
+        self.clip.skeleton().names.clone()
+    }
+
+    /// int32 (joints,): number of each joint's parent, -1 for a root; parents stand before children.
+    #[getter]
+    fn parents(&self, py: Python<'_>) -> PyResult<Array<i32>> {
+        let parents = &self.clip.skeleton().parents;
+        let values = parents.iter().map(|&parent| i32::try_from(parent).unwrap_or(-1)).collect();
+        array(py, values, &[parents.len()])
+    }
+
+    /// The pose of the skeleton at rest.
+    #[getter]
+    fn rest(&self, py: Python<'_>) -> PyResult<Pose> {
+        let rest = &self.clip.skeleton().rest;
+        Pose::new(py, rest, &[rest.len()])
+    }
+
+    /// (name, seconds after the first sample) of each event, in the order of time.
+    #[getter]
+    fn markers(&self) -> Vec<(String, f64)> {
+        self.clip.markers().iter().map(|marker| (marker.name.clone(), marker.time)).collect()
+    }
+
+    /// Scalar tracks by name: float32 (samples, components).
+    #[getter]
+    fn scalars<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let (out, samples) = (PyDict::new(py), self.clip.samples());
+        for track in self.clip.scalar_tracks() {
+            let components = track.components.len();
+            let values = (0..samples).flat_map(|i| track.at(i).into_iter().take(components)).collect();
+            out.set_item(&track.name, array::<f32>(py, values, &[samples, components])?)?;
+        }
+        Ok(out)
+    }
+
+    /// The pose so many seconds after the first sample, between samples interpolated.
+    ///
+    /// wrap: beyond its end the clip starts over; else the first or the last sample stands.
+    #[pyo3(signature = (seconds, *, wrap = false))]
+    fn pose(&self, py: Python<'_>, seconds: f64, wrap: bool) -> PyResult<Pose> {
+        let mut pose = self.blank();
+        let query = Query::at(seconds);
+        let query = if wrap { query.wrapped() } else { query };
+        let done = py.detach(|| self.clip.pose(&mut self.clip.cursor(), &query, &mut pose[..]));
+        done.map_err(|error| of_runtime(py, error))?;
+        Pose::new(py, &pose, &[pose.len()])
+    }
+
+    /// All samples, as the tolerance is promised for them.
+    fn poses(&self, py: Python<'_>) -> PyResult<Pose> {
+        let (samples, joints) = (self.clip.samples(), self.clip.joints());
+        let all = py.detach(|| -> Result<Vec<Transform>, meshreel::Error> {
+            let (mut cursor, mut pose) = (self.clip.cursor(), self.blank());
+            let mut all = Vec::new();
+            for sample in 0..samples {
+                self.clip.sample_at(&mut cursor, sample, &mut pose)?;
+                all.extend_from_slice(&pose);
+            }
+            Ok(all)
+        });
+        Pose::new(py, &all.map_err(|error| of_runtime(py, error))?, &[samples, joints])
+    }
+}

@@ -1,0 +1,169 @@
+//! Compiling, checking, taking back: what the command line does between its arguments and what it prints.
+
+use crate::errors::{misuse, raised};
+use crate::waiting::{Teller, wait_for};
+use meshreel_check::reopen_while;
+use meshreel_commands::compile::check_target;
+use meshreel_commands::extract::Bones;
+use meshreel_commands::failure::{Class, Failure};
+use meshreel_commands::{extract as back, verify as against};
+use meshreel_compile::{Cancellation, Phase, Progress, Report};
+use meshreel_inputs::{self as inputs, InputOptions};
+use meshreel_options::{OptionSet, PartialOptions, TABLE, Takes};
+use meshreel_scene::{Remark, Unit};
+use pyo3::prelude::*;
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// A report as text that Python reads.
+fn json(value: &impl Serialize) -> Result<String, Failure> {
+    serde_json::to_string(value).map_err(|e| Failure::new(Class::Defect, e.to_string(), None))
+}
+
+/// What was said, key by key, over an options file.
+fn wanted(said: &[(String, String)], file: Option<&Path>) -> Result<OptionSet, Failure> {
+    let mut general = PartialOptions::default();
+    for (key, text) in said {
+        let Some(option) = TABLE.iter().find(|option| option.key == key) else {
+            return Err(Failure::usage(format!(
+                "'{key}' is no option; they are those of 'meshreel compile --help', with _ for -"
+            )));
+        };
+        if option.takes != Takes::Many && said.iter().filter(|(other, _)| other == key).count() > 1 {
+            return Err(Failure::usage(format!("{key} takes one value, not several")));
+        }
+        if let Some((other, _)) = said.iter().find(|(other, _)| option.without.contains(&&other[..])) {
+            return Err(Failure::usage(format!("{key} cannot be used with {other}")));
+        }
+        general.say(key, text).map_err(|what| Failure::usage(format!("{key} = '{text}': {what}")))?;
+    }
+    let mut wanted = file.map_or(Ok(OptionSet::default()), inputs::read_options)?;
+    wanted.general = general.over(wanted.general);
+    Ok(wanted)
+}
+
+/// The compiler's progress for [`Teller`].
+struct Told<'a> {
+    teller: &'a Teller,
+    cancellation: &'a Cancellation,
+}
+
+impl Progress for Told<'_> {
+    fn update(&self, phase: Phase, done: u64, total: u64) {
+        let name = match phase {
+            Phase::Analyse => "analyse",
+            Phase::Search => "search",
+            Phase::Encode => "encode",
+            Phase::Inspect => "inspect",
+        };
+        self.teller.step(name, done, total);
+    }
+    fn cancellation(&self) -> Cancellation {
+        self.cancellation.clone()
+    }
+}
+
+/// What `compile` returns.
+#[derive(Serialize)]
+struct Compiled {
+    output: String,
+    written: bool,
+    source_bytes: u64,
+    seconds: f64,
+    #[serde(flatten)]
+    report: Report,
+}
+
+/// Compiles inputs into one file; a report as JSON.
+#[pyfunction]
+pub fn compile(
+    py: Python<'_>,
+    given: Vec<PathBuf>,
+    output: PathBuf,
+    said: Vec<(String, String)>,
+    points: Option<PathBuf>,
+    options_file: Option<PathBuf>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<String> {
+    let cancellation = Cancellation::new();
+    wait_for(py, progress.as_ref(), &cancellation, |teller| {
+        let start = Instant::now();
+        let wanted = wanted(&said, options_file.as_deref())?;
+        // What is wrong whatever the inputs are, before any is opened.
+        wanted.resolve(Some(Unit::Metre))?.check()?;
+        if given.is_empty() {
+            return Err(Failure::usage("name at least one input"));
+        }
+        let paths = inputs::expand(&given)?;
+        check_target(&output, &paths)?;
+        let input = InputOptions {
+            points,
+            source_fps: wanted.general.source_fps,
+            animation: wanted.general.animation.clone(),
+        };
+        teller.step("open", 0, 0);
+        let (scene, remarks) = inputs::open(&paths, &input)?;
+        let options = wanted.resolve(wanted.general.unit.map(Unit::from).or(scene.unit))?;
+        let inspect = |path: &Path| reopen_while(path, &|| !cancellation.is_cancelled());
+        let told = Told { teller, cancellation: &cancellation };
+        let report = meshreel_compile::compile(&scene, remarks, &output, &options, &inspect, &told)
+            .map_err(|error| Failure::from(error).or_at(&paths[0]))?;
+        json(&Compiled {
+            output: output.display().to_string(),
+            written: !options.dry_run,
+            source_bytes: inputs::file_bytes(&paths),
+            seconds: start.elapsed().as_secs_f64(),
+            report,
+        })
+    })
+}
+
+/// What `verify` returns.
+#[derive(Serialize)]
+struct Verified {
+    #[serde(flatten)]
+    report: meshreel_check::Report,
+    remarks: Vec<Remark>,
+    seconds: f64,
+}
+
+/// Reads the source again and measures; a report as JSON.
+#[pyfunction]
+pub fn verify(
+    py: Python<'_>,
+    given: Vec<PathBuf>,
+    reel: PathBuf,
+    points: Option<PathBuf>,
+    source_fps: Option<String>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<String> {
+    let rate = source_fps.map(|text| text.parse()).transpose();
+    let source_fps = rate.map_err(|what: String| misuse(py, format!("source_fps: {what}")))?;
+    wait_for(py, progress.as_ref(), &Cancellation::new(), |teller| {
+        let start = Instant::now();
+        let paths = inputs::expand(&given)?;
+        let options = InputOptions { points, source_fps, animation: None };
+        let step = |phase: &str, done, total| teller.step_or_unwind(phase, done, total);
+        let (report, remarks) = against::verify(&paths, &reel, &options, &step)?;
+        json(&Verified { report, remarks, seconds: start.elapsed().as_secs_f64() })
+    })
+}
+
+/// Writes what is in a file as another kind of file; a report as JSON.
+#[pyfunction]
+pub fn extract(
+    py: Python<'_>,
+    reel: PathBuf,
+    output: PathBuf,
+    bones: Option<String>,
+    level: usize,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<String> {
+    let bones = bones.map(|text| text.parse::<Bones>()).transpose();
+    let bones = bones.map_err(|what| raised(py, &Failure::usage(format!("bones: {what}"))))?;
+    wait_for(py, progress.as_ref(), &Cancellation::new(), |teller| {
+        let step = |phase: &str, done, total| teller.step_or_unwind(phase, done, total);
+        json(&back::extract(&reel, &output, bones, level, &step)?)
+    })
+}

@@ -1,0 +1,164 @@
+//! Long work beside Python: it runs on a thread of its own, and the thread that called waits without the lock of the
+//! interpreter, looks after signals, and hands on progress. So Ctrl-C is seen within a moment however long a step of the
+//! work takes, and callbacks run where they were passed in.
+
+use meshreel_commands::failure::{Class, Failure};
+use meshreel_compile::Cancellation;
+use pyo3::prelude::*;
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Mutex, PoisonError};
+use std::thread::{Builder, ScopedJoinHandle};
+use std::time::{Duration, Instant};
+
+/// How often signals are looked after, and how often one phase is told of at most.
+const MOMENT: Duration = Duration::from_millis(50);
+
+/// Stack of the working thread: that of a main thread.
+const STACK: usize = 8 << 20;
+
+/// What the work says to who waits for it.
+enum Message {
+    /// Phase, how much is done of how much, and where to say that it was heard.
+    Step(String, u64, u64, Sender<()>),
+    End,
+}
+
+/// Tells of progress; may be called from several threads.
+pub struct Teller {
+    /// Nobody listens without a callback.
+    listened: bool,
+    send: Sender<Message>,
+    /// The phase that was told of last, and when.
+    last: Mutex<(String, Option<Instant>)>,
+    cancellation: Cancellation,
+}
+
+/// Why a thread unwinds that works for nobody any more.
+struct Unwanted;
+
+impl Teller {
+    /// `done` of `total` of a phase. Waits until the callback has returned, so that work which it cancels goes no
+    /// further; threads that come meanwhile tell nothing.
+    pub fn step(&self, phase: &str, done: u64, total: u64) {
+        if !self.listened {
+            return;
+        }
+        let Ok(mut last) = self.last.try_lock() else {
+            return;
+        };
+        let (told, at) = &mut *last;
+        let soon = at.is_some_and(|at| at.elapsed() < MOMENT);
+        if soon && told == phase && (total == 0 || done < total) {
+            return;
+        }
+        let (heard, hears) = channel();
+        if self.send.send(Message::Step(phase.into(), done, total, heard)).is_ok() {
+            // An error: who waits has heard it and does not want to say more.
+            let _ = hears.recv();
+        }
+        *told = phase.into();
+        *at = Some(Instant::now());
+    }
+
+    /// The same for work that knows nothing of being cancelled: where it is, its stack is unwound from here.
+    pub fn step_or_unwind(&self, phase: &str, done: u64, total: u64) {
+        self.step(phase, done, total);
+        if self.cancellation.is_cancelled() {
+            resume_unwind(Box::new(Unwanted));
+        }
+    }
+}
+
+/// Runs `work` and gives what it gives. `progress(phase, done, total)` is called now and then; where it returns False
+/// or raises, or a signal's handler raises, `cancellation` is cancelled. What was raised is raised once the work has
+/// ended; after False the work's own error tells.
+pub fn wait_for<T: Send>(
+    py: Python<'_>,
+    progress: Option<&Py<PyAny>>,
+    cancellation: &Cancellation,
+    work: impl FnOnce(&Teller) -> Result<T, Failure> + Send,
+) -> PyResult<T> {
+    let (send, receive) = channel();
+    let teller = Teller {
+        listened: progress.is_some(),
+        send: send.clone(),
+        last: Mutex::default(),
+        cancellation: cancellation.clone(),
+    };
+    let receive = Mutex::new(receive);
+    std::thread::scope(|scope| {
+        let work = || {
+            let outcome = catch_unwind(AssertUnwindSafe(|| work(&teller)));
+            let _ = send.send(Message::End);
+            outcome
+        };
+        let worker = Builder::new().name("meshreel".into()).stack_size(STACK).spawn_scoped(scope, work)?;
+        let raised = attend(py, progress, cancellation, &receive);
+        let outcome = py.detach(|| join(worker));
+        match (raised, outcome) {
+            (Some(error), _) => Err(error),
+            (None, Ok(Ok(value))) => Ok(value),
+            (None, Ok(Err(failure))) => Err(crate::errors::raised(py, &failure)),
+            (None, Err(panic)) => Err(crate::errors::raised(py, &why(&*panic))),
+        }
+    })
+}
+
+/// Until the work has ended: signals and progress. What was raised first.
+fn attend(
+    py: Python<'_>,
+    progress: Option<&Py<PyAny>>,
+    cancellation: &Cancellation,
+    receive: &Mutex<Receiver<Message>>,
+) -> Option<PyErr> {
+    let mut raised = None;
+    loop {
+        let message =
+            py.detach(|| receive.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(MOMENT));
+        let mut outcome = py.check_signals();
+        match message {
+            Ok(Message::End) | Err(RecvTimeoutError::Disconnected) => return raised.or(outcome.err()),
+            Ok(Message::Step(phase, done, total, _heard)) if !cancellation.is_cancelled() => {
+                outcome = outcome.and_then(|()| {
+                    if told(py, progress, (&phase, done, total))? {
+                        cancellation.cancel();
+                    }
+                    Ok(())
+                });
+            }
+            Ok(Message::Step(..)) | Err(RecvTimeoutError::Timeout) => {}
+        }
+        if let Err(error) = outcome {
+            cancellation.cancel();
+            raised.get_or_insert(error);
+        }
+    }
+}
+
+/// Calls the callback; whether it wants the work to end.
+fn told(py: Python<'_>, progress: Option<&Py<PyAny>>, step: (&str, u64, u64)) -> PyResult<bool> {
+    let Some(progress) = progress else {
+        return Ok(false);
+    };
+    let answer = progress.bind(py).call1(step)?;
+    Ok(answer.extract::<bool>().is_ok_and(|go_on| !go_on))
+}
+
+type Outcome<T> = Result<Result<T, Failure>, Box<dyn Any + Send>>;
+
+fn join<T>(worker: ScopedJoinHandle<'_, Outcome<T>>) -> Outcome<T> {
+    worker.join().and_then(|outcome| outcome)
+}
+
+/// Why the work's stack was unwound.
+fn why(panic: &(dyn Any + Send)) -> Failure {
+    if panic.is::<Unwanted>() {
+        return Failure::new(Class::Cancelled, "cancelled", None);
+    }
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or_default();
+    let what = format!("this is a defect of meshreel, please report it with the file: {text}");
+    Failure::new(Class::Defect, what, None)
+}

@@ -1,0 +1,360 @@
+//! A `.reel` back as Alembic, glTF, BVH, an OBJ file or a sequence of them.
+
+use crate::failure::{Class, Failure};
+use crate::{Progress, reels};
+use meshreel::{Limits, Reel};
+use meshreel_check::extract::{As, SkinError, skin_errors, to_scene_at};
+use meshreel_compile::report::readable::{number, short};
+use meshreel_options::RigChoice;
+use meshreel_scene::{Remark, Scene, Unit, locators, write};
+use serde::Serialize;
+use std::path::Path;
+use std::str::FromStr;
+use std::time::Instant;
+
+/// How bones come back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bones {
+    /// As skins where they keep the promise and the format has them, else as points.
+    Auto,
+    /// Frame by frame, as decoded.
+    Points,
+    /// A skin whose joints move.
+    Skins,
+    /// Each rigid part below a node that moves.
+    Parts,
+}
+
+impl FromStr for Bones {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Bones, String> {
+        match text {
+            "auto" => Ok(Bones::Auto),
+            "points" => Ok(Bones::Points),
+            "skins" => Ok(Bones::Skins),
+            "parts" => Ok(Bones::Parts),
+            _ => {
+                Err(format!("'{text}' is no way to give bones back: give one of: auto, points, skins, parts"))
+            }
+        }
+    }
+}
+
+/// What was written.
+#[derive(Serialize)]
+pub struct Extracted {
+    /// The file, or the directory.
+    pub output: String,
+    /// Which kind of file it is.
+    pub kind: &'static str,
+    /// Frames.
+    pub frames: usize,
+    /// Meshes.
+    pub meshes: usize,
+    /// LOD level.
+    pub level: usize,
+    /// Clips.
+    pub clips: usize,
+    /// How far skins are from what was decoded.
+    pub skins: Vec<SkinError>,
+    /// Bytes of the files that were written.
+    pub bytes: u64,
+    /// Wall time.
+    pub seconds: f64,
+    /// What such a file cannot say.
+    pub remarks: Vec<Remark>,
+}
+
+/// Writes what is in the file at `path` to `output`, whose name says as which kind; it appears or is replaced only
+/// when it is complete. `bones`: none is as `Auto`, without remarks on skins.
+pub fn extract(
+    path: &Path,
+    output: &Path,
+    bones: Option<Bones>,
+    level: usize,
+    progress: Progress<'_>,
+) -> Result<Extracted, Failure> {
+    let start = Instant::now();
+    let kind = Kind::of(output)?;
+    if !reels::is_reel(path) && path.exists() {
+        return Err(Failure::new(
+            Class::Malformed,
+            "not a .reel; 'meshreel compile' makes one of a source file",
+            Some(path.display().to_string()),
+        ));
+    }
+    let reel = Reel::open(path, &Limits::default())?;
+    let name = output.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let asked = bones_for(bones.unwrap_or(Bones::Auto), kind, output)?;
+    check_level(&reel, level)?;
+    let (scene, undone) = to_scene_at(&reel, asked, level)?;
+    let skins = skin_errors(&scene)?;
+    let times: Vec<f64> = reel.frames().iter().map(|frame| frame.time).collect();
+    let mut remarks = kind.write(output, &scene, &times, progress)?;
+    remarks.extend(undone);
+    remarks.extend(left_out(&reel, &scene, (kind, asked), &name)?);
+    if bones == Some(Bones::Skins) {
+        remarks.extend(skins.iter().map(skin_remark));
+    }
+    Ok(Extracted {
+        output: output.display().to_string(),
+        kind: kind.name(),
+        frames: times.len(),
+        meshes: scene.counts.meshes,
+        level,
+        clips: scene.clips.len(),
+        skins,
+        bytes: written_bytes(output),
+        seconds: start.elapsed().as_secs_f64(),
+        remarks,
+    })
+}
+
+/// Refuses a level of detail that no mesh has.
+fn check_level(reel: &Reel, level: usize) -> Result<(), Failure> {
+    let most = coarsest_level(reel)?;
+    if level <= most {
+        return Ok(());
+    }
+    Err(Failure::usage(match most {
+        0 => {
+            format!("--lod {level}: the file has no levels of detail; 'meshreel compile --lod N' makes some")
+        }
+        _ => format!("--lod {level}: the coarsest level of detail in the file is {most}"),
+    }))
+}
+
+/// The coarsest level of detail of any mesh.
+pub fn coarsest_level(reel: &Reel) -> Result<usize, meshreel::Error> {
+    let mut most = 0;
+    for mesh in 0..reel.description().meshes.len() {
+        most = most.max(reel.lods(mesh)? - 1);
+    }
+    Ok(most)
+}
+
+/// How meshes that bones move are written, if that kind of file can hold it.
+fn bones_for(asked: Bones, kind: Kind, output: &Path) -> Result<As, Failure> {
+    if asked == Bones::Skins && kind != Kind::Glb {
+        return Err(Failure::usage(format!(
+            "--as skins: only a .glb has skins, {} is none",
+            output.display()
+        )));
+    }
+    if asked == Bones::Parts && !matches!(kind, Kind::Glb | Kind::Alembic) {
+        return Err(Failure::usage(format!(
+            "--as parts: only .glb and .abc have nodes that move, {} has not",
+            output.display()
+        )));
+    }
+    Ok(match (asked, kind) {
+        (Bones::Skins, _) => As::Skins,
+        (Bones::Parts, _) => As::Parts,
+        (Bones::Auto, Kind::Glb) => As::Auto,
+        _ => As::Points,
+    })
+}
+
+/// Remarks on what a file of this kind cannot say.
+fn left_out(
+    reel: &Reel,
+    scene: &Scene,
+    (kind, bones): (Kind, As),
+    name: &str,
+) -> Result<Vec<Remark>, Failure> {
+    let mut remarks = Vec::new();
+    let rig = reels::options(reel)?.rig;
+    if matches!(bones, As::Points | As::Parts) && rig == RigChoice::Only {
+        let what = "its meshes are moved by clips alone (--rig only): without skins they stand still; a .glb has them";
+        remarks.push(Remark::new(name, what));
+    }
+    if kind != Kind::Glb && !scene.ranges.is_empty() {
+        let names: Vec<&str> = scene.ranges.iter().map(|range| &range.name[..]).collect();
+        let what = format!(
+            "only a .glb has named ranges: here they are one after the other, without names ({})",
+            names.join(", ")
+        );
+        remarks.push(Remark::new(name, what));
+    }
+    Ok(remarks)
+}
+
+/// How far a skin is from what was decoded.
+fn skin_remark(skin: &SkinError) -> Remark {
+    let most = short(skin.most);
+    Remark::new(&skin.path, format!("as a skin it is up to {most} away from its decoded points"))
+}
+
+/// The kind of file that is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// `.abc`.
+    Alembic,
+    /// `.glb`.
+    Glb,
+    /// `.bvh`: a clip and its skeleton.
+    Bvh,
+    /// `.obj`: one frame.
+    Obj,
+    /// A directory of `.obj` files.
+    ObjSequence,
+}
+
+impl Kind {
+    /// Told by the output's name.
+    pub fn of(path: &Path) -> Result<Kind, Failure> {
+        let text = path.as_os_str().to_string_lossy();
+        if text.ends_with('/') || text.ends_with(std::path::MAIN_SEPARATOR) || path.is_dir() {
+            return Ok(Kind::ObjSequence);
+        }
+        let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
+        let usage = |what: String| Err(Failure::usage(format!("{}: {what}", path.display())));
+        match extension.to_ascii_lowercase().as_str() {
+            "abc" => Ok(Kind::Alembic),
+            "glb" => Ok(Kind::Glb),
+            "bvh" => Ok(Kind::Bvh),
+            "obj" => Ok(Kind::Obj),
+            later @ ("gltf" | "usd" | "usda" | "usdc") => usage(format!(
+                "writing .{later}: not built yet in this version; give .abc, .glb, .bvh or a directory"
+            )),
+            _ => usage(
+                "give a name that ends in .abc, .glb, .bvh or .obj, or a directory (ending in /)".into(),
+            ),
+        }
+    }
+
+    /// As a report says it.
+    fn name(self) -> &'static str {
+        match self {
+            Kind::Alembic => "alembic",
+            Kind::Glb => "glb",
+            Kind::Bvh => "bvh",
+            Kind::Obj => "obj",
+            Kind::ObjSequence => "obj-sequence",
+        }
+    }
+
+    /// Writes `scene`; the target appears or is replaced only when it is complete.
+    pub fn write(
+        self,
+        path: &Path,
+        scene: &Scene,
+        times: &[f64],
+        progress: Progress<'_>,
+    ) -> Result<Vec<Remark>, Failure> {
+        let mut step = |done: usize, total: usize| progress("write frames", done as u64, total as u64);
+        let remarks = match self {
+            Kind::Alembic => write::alembic::write(path, scene, &mut step)?,
+            Kind::Glb => write::glb::write(path, scene, times, &mut step)?,
+            Kind::Bvh => bvh(path, scene)?,
+            Kind::Obj | Kind::ObjSequence => obj(self, path, scene, times, &mut step)?,
+        };
+        Ok(remarks)
+    }
+}
+
+/// Meshes, frame by frame; or the only frame.
+fn obj(
+    kind: Kind,
+    path: &Path,
+    scene: &Scene,
+    times: &[f64],
+    step: &mut dyn FnMut(usize, usize),
+) -> Result<Vec<Remark>, Failure> {
+    let clips = scene.clips.len();
+    if scene.meshes.is_empty() {
+        let what = match clips {
+            0 => "there is no mesh in the file, and an .obj holds nothing else; give .abc or .glb".into(),
+            _ => format!(
+                "there is no mesh in the file but {}, which an .obj cannot hold; give .abc, .glb or .bvh",
+                number(clips, "clip")
+            ),
+        };
+        return Err(Failure::new(Class::Unsupported, what, Some(path.display().to_string())));
+    }
+    let mut remarks = match (kind, times) {
+        (Kind::Obj, [time]) => write::obj::write_frame(path, scene, *time)?,
+        (Kind::Obj, _) => {
+            return Err(Failure::usage(format!(
+                "{}: an .obj holds one frame, and the file has {}; give a directory (ending in /) for a sequence",
+                path.display(),
+                number(times.len(), "frame")
+            )));
+        }
+        _ => write::obj::write(path, scene, times, step)?,
+    };
+    let placed = scene.expand()?;
+    let others = locators::find(scene, &placed, &|_| true);
+    let mut others = placed.iter().zip(others).filter(|(_, is)| *is);
+    if let Some((first, _)) = others.next() {
+        let what = "an .obj holds no nodes without meshes; it and all like it were left out, which .abc and .glb hold";
+        remarks.push(Remark::new(&first.path, what));
+    }
+    if clips > 0 {
+        let what = format!(
+            "an .obj holds no clips; {} left out, which .abc, .glb and .bvh hold",
+            match clips {
+                1 => "one was".into(),
+                _ => format!("{clips} were"),
+            }
+        );
+        remarks.push(Remark::new(&scene.clips[0].name, what));
+    }
+    Ok(remarks)
+}
+
+/// The first clip; a BVH holds one.
+fn bvh(path: &Path, scene: &Scene) -> Result<Vec<Remark>, Failure> {
+    let Some(clip) = scene.clips.first() else {
+        return Err(Failure::new(
+            Class::Unsupported,
+            "there is no clip in the file, and a .bvh holds nothing else; give .abc, .glb or a directory",
+            Some(path.display().to_string()),
+        ));
+    };
+    // What reads BVH takes it as centimetres.
+    let centimetres = match scene.unit {
+        Some(Unit::Metre) => 100.0,
+        Some(Unit::Millimetre) => 0.1,
+        Some(Unit::Inch) => 2.54,
+        Some(Unit::Centimetre) | None => 1.0,
+    };
+    let skeleton = scene.skeletons[clip.skeleton].scaled(centimetres);
+    let mut remarks = write::bvh::write(path, &skeleton, &clip.scaled(centimetres))?;
+    let others = scene.clips.len() - 1;
+    if others > 0 {
+        let what = format!(
+            "a .bvh holds one clip; {} left out",
+            match others {
+                1 => "another was".into(),
+                _ => format!("{others} others were"),
+            }
+        );
+        remarks.push(Remark::new(&clip.name, what));
+    }
+    if !scene.meshes.is_empty() {
+        let meshes = number(scene.meshes.len(), "mesh");
+        let what =
+            format!("a .bvh holds a clip and nothing else: {meshes} left out, which .abc and .glb hold");
+        remarks.push(Remark::new(&clip.name, what));
+    }
+    if !clip.scalars.is_empty() || !clip.markers.is_empty() {
+        let what = "BVH holds neither markers nor numbers beside joints; they were left out";
+        remarks.push(Remark::new(&clip.name, what));
+    }
+    Ok(remarks)
+}
+
+/// Bytes of a file, or of the files of a directory.
+fn written_bytes(path: &Path) -> u64 {
+    let size = |path: &Path| std::fs::metadata(path).map_or(0, |metadata| metadata.len());
+    match std::fs::read_dir(path) {
+        Err(_) => size(path),
+        Ok(entries) => entries
+            .flatten()
+            .map(|entry| entry.path())
+            .filter(|path| path.extension().is_some_and(|e| e == "obj" || e == "mtl"))
+            .map(|path| size(&path))
+            .sum(),
+    }
+}

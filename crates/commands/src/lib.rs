@@ -1,0 +1,11 @@
+//! What the doors of meshreel have in common, the command line and Python: what is between arguments and what is
+//! printed or returned. Errors of all libraries as one, a file against its source, a file back into others.
+
+pub mod compile;
+pub mod extract;
+pub mod failure;
+pub mod reels;
+pub mod verify;
+
+/// Receives the name of a phase, and how much of how much of it is done; of how much is 0 where that is not known.
+pub type Progress<'a> = &'a (dyn Fn(&str, u64, u64) + Sync);
