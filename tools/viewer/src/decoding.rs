@@ -131,7 +131,7 @@ mod tests {
         let mut shown = [FrameDecoder::new(&reel).unwrap(), FrameDecoder::new(&reel).unwrap()];
         shown.iter_mut().for_each(|decoder| decoder.decode(0).unwrap());
         let (tell, told) = channel();
-        let mut decoding = Decoding::start(&reel, move || drop(tell.send(())));
+        let mut decoding = Decoding::start(&reel, move || _ = tell.send(()));
         assert!(decoding.show(&mut shown, [0, 0]).unwrap());
         let last = reel.frame_count() - 1;
         let mut show = |wanted: [usize; 2]| {

@@ -86,7 +86,7 @@ mod tests {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/golden/v0/wall_fast.reel");
         let reel = Reel::open(path, &Limits::default()).unwrap();
         let (tell, told) = channel();
-        let mut sizes = Sizes::start(&reel, move || drop(tell.send(())));
+        let mut sizes = Sizes::start(&reel, move || _ = tell.send(()));
         while sizes.seen.frames < reel.frame_count() {
             told.recv().unwrap();
             sizes.poll();
