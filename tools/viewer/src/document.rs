@@ -219,11 +219,6 @@ impl Document {
         self.meshes.as_ref().map_or(1, Meshes::levels)
     }
 
-    /// The node whose surface a ray meets first, in the frame that is shown.
-    pub fn pick(&self, origin: DVec3, direction: DVec3) -> Option<usize> {
-        self.meshes.as_ref()?.pick(&self.hidden, origin, direction)
-    }
-
     /// The length of the diagonal of its bounds.
     pub fn size(&self) -> f64 {
         let [low, high] = self.bounds;

@@ -45,6 +45,22 @@ fn seen(v: Vertex) -> Seen {
   return out;
 }
 
+// Words of a vertex, whose first three are its position.
+const WORDS = 9u;
+@group(1) @binding(0) var<storage, read> vertices: array<u32>;
+@group(1) @binding(1) var<storage, read> indices: array<u32>;
+
+// Ends of edges: six for the three edges of each triangle.
+@vertex
+fn edge(@builtin(vertex_index) end: u32) -> Seen {
+  let corner = (end % 6u / 2u + end % 2u) % 3u;
+  let word = WORDS * indices[end / 6u * 3u + corner];
+  let position = bitcast<vec3f>(vec3u(vertices[word], vertices[word + 1u], vertices[word + 2u]));
+  var out: Seen;
+  out.position = draw.clip * vec4f(position, 1.0);
+  return out;
+}
+
 fn shown(linear: vec3f) -> vec4f {
   let c = clamp(linear, vec3f(0.0), vec3f(1.0));
   return vec4f(select(1.055 * pow(c, vec3f(1.0 / 2.4)) - 0.055, 12.92 * c, c <= vec3f(0.0031308)), 1.0);

@@ -17,6 +17,7 @@ mod loading;
 mod looks;
 mod matrix;
 mod meshes;
+mod picking;
 mod picture;
 mod pipelines;
 mod renderer;
@@ -24,6 +25,7 @@ mod sizes;
 mod source;
 mod streaming;
 mod timing;
+mod worker;
 
 use adapter::{NO_ADAPTER, features};
 use anyhow::{anyhow, bail};

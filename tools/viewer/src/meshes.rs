@@ -217,17 +217,6 @@ impl Meshes {
         [seen, unseen]
     }
 
-    /// The corners of these indices, three a triangle.
-    pub fn corners(&self, mesh: usize, level: usize, ranges: &[Range<u32>]) -> Vec<u32> {
-        let view = self.view(mesh);
-        if self.level_of(mesh, level) > 0 {
-            return view.lod(level).indices.to_vec();
-        }
-        let all = view.indices_by_visibility();
-        let part = |range: &Range<u32>| all.get(range.start as usize..range.end as usize).unwrap_or_default();
-        ranges.iter().flat_map(part).copied().collect()
-    }
-
     /// Triangles of the file, and how many of them cannot be seen now.
     pub fn hidden_triangles(&self) -> [u32; 2] {
         let mut out = [0; 2];
@@ -237,37 +226,6 @@ impl Meshes {
             out = [out[0] + count(&seen) + count(&unseen), out[1] + count(&unseen)];
         }
         out
-    }
-
-    /// The node whose surface a ray meets first, in the frame that is shown.
-    pub fn pick(&self, hidden: &[bool], origin: DVec3, direction: DVec3) -> Option<usize> {
-        let mut best: Option<(f64, usize)> = None;
-        let mut points = Vec::new();
-        for (node, record) in self.reel.description().nodes.iter().enumerate() {
-            let shown = self.decoders[0].visible(node) && !hidden[node];
-            let Some(mesh) = record.mesh.filter(|_| shown) else { continue };
-            let view = self.view(mesh as usize);
-            points.resize(3 * view.vertex_count(), 0.0f32);
-            if view.positions_into(&mut points).is_err() {
-                continue;
-            }
-            let own = matrix(self.decoders[0].world(node)).inverse();
-            let (from, along) = (own.transform_point3(origin), own.transform_vector3(direction));
-            let at = |i: u32| {
-                points
-                    .get(3 * i as usize..3 * i as usize + 3)
-                    .map(|p| DVec3::new(p[0].into(), p[1].into(), p[2].into()))
-            };
-            for triangle in view.indices().as_chunks::<3>().0 {
-                let [Some(a), Some(b), Some(c)] = triangle.map(at) else { continue };
-                if let Some(t) = meets(from, along, [a, b, c])
-                    && best.is_none_or(|(nearest, _)| t < nearest)
-                {
-                    best = Some((t, node));
-                }
-            }
-        }
-        best.map(|(_, node)| node)
     }
 }
 
@@ -289,16 +247,4 @@ fn list(decoder: &FrameDecoder, view: &FrameView<'_>, hidden: &[bool]) -> Vec<Sh
         });
     }
     out
-}
-
-/// How far along a ray it meets a triangle (Möller, Trumbore, "Fast, minimum storage ray/triangle intersection", 1997).
-fn meets(from: DVec3, along: DVec3, [a, b, c]: [DVec3; 3]) -> Option<f64> {
-    let (e, f) = (b - a, c - a);
-    let p = along.cross(f);
-    let area = e.dot(p);
-    let s = from - a;
-    let u = s.dot(p) / area;
-    let q = s.cross(e);
-    let (v, t) = (along.dot(q) / area, f.dot(q) / area);
-    (area != 0.0 && u >= 0.0 && v >= 0.0 && u + v <= 1.0 && t > 0.0).then_some(t)
 }

@@ -61,7 +61,10 @@ pub fn pictures(arguments: &Arguments, target: &Path) -> anyhow::Result<()> {
                 errors = Some(source.measure(meshes.decode(frame)?)?);
             }
             let sample = document.clip_sample();
-            clip_errors = document.clips.as_ref().and_then(|clips| source.measure_clip(clips, sample));
+            clip_errors = match &document.clips {
+                Some(clips) => source.measure_clip(clips.chosen(), clips.played(), sample)?,
+                None => None,
+            };
         }
         let beside = Beside { frame: errors.as_ref(), clip: clip_errors.as_ref(), pose: &[] };
         renderer.draw(Some(&mut document), beside, &camera, style, [width, height])?;

@@ -9,34 +9,39 @@ const SAMPLES: u32 = 4;
 /// Bytes from the uniform of one draw to the next.
 pub const STEP: u64 = 256;
 
-/// A pipeline that draws with an entry point of the shader for fragments.
+/// A pipeline of these entry points of the shader, for vertices and for fragments.
 pub fn pipeline(
     device: &wgpu::Device,
     (module, layout): (&wgpu::ShaderModule, &wgpu::PipelineLayout),
-    entry: &str,
-    topology: wgpu::PrimitiveTopology,
+    [vertex, fragment]: [&str; 2],
     bias: i32,
 ) -> wgpu::RenderPipeline {
     let vertices = crate::layout::layout();
+    let buffers = [
+        Some(wgpu::VertexBufferLayout {
+            array_stride: vertices.stride as u64,
+            step_mode: wgpu::VertexStepMode::Vertex,
+            attributes: &ATTRIBUTES,
+        }),
+        Some(wgpu::VertexBufferLayout {
+            array_stride: 4,
+            step_mode: wgpu::VertexStepMode::Vertex,
+            attributes: &OVERLAY,
+        }),
+    ];
+    let topology = match fragment {
+        "line" => wgpu::PrimitiveTopology::LineList,
+        _ => wgpu::PrimitiveTopology::TriangleList,
+    };
     device.create_render_pipeline(&wgpu::RenderPipelineDescriptor {
-        label: Some(entry),
+        label: Some(fragment),
         layout: Some(layout),
         vertex: wgpu::VertexState {
             module,
-            entry_point: Some("seen"),
+            entry_point: Some(vertex),
             compilation_options: Default::default(),
-            buffers: &[
-                Some(wgpu::VertexBufferLayout {
-                    array_stride: vertices.stride as u64,
-                    step_mode: wgpu::VertexStepMode::Vertex,
-                    attributes: &ATTRIBUTES,
-                }),
-                Some(wgpu::VertexBufferLayout {
-                    array_stride: 4,
-                    step_mode: wgpu::VertexStepMode::Vertex,
-                    attributes: &OVERLAY,
-                }),
-            ],
+            // Edges fetch their vertices.
+            buffers: if vertex == "edge" { &[] } else { &buffers },
         },
         primitive: wgpu::PrimitiveState { topology, ..Default::default() },
         depth_stencil: Some(wgpu::DepthStencilState {
@@ -49,12 +54,52 @@ pub fn pipeline(
         multisample: wgpu::MultisampleState { count: SAMPLES, ..Default::default() },
         fragment: Some(wgpu::FragmentState {
             module,
-            entry_point: Some(entry),
+            entry_point: Some(fragment),
             compilation_options: Default::default(),
             targets: &[Some(COLOUR.into())],
         }),
         multiview_mask: None,
         cache: None,
+    })
+}
+
+/// What edges fetch: vertices and indices.
+pub fn edge_bindings(device: &wgpu::Device) -> wgpu::BindGroupLayout {
+    let entry = |binding| wgpu::BindGroupLayoutEntry {
+        binding,
+        visibility: wgpu::ShaderStages::VERTEX,
+        ty: wgpu::BindingType::Buffer {
+            ty: wgpu::BufferBindingType::Storage { read_only: true },
+            has_dynamic_offset: false,
+            min_binding_size: None,
+        },
+        count: None,
+    };
+    device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
+        label: Some("edges"),
+        entries: &[entry(0), entry(1)],
+    })
+}
+
+/// The edges of these triangles. Of more indices than can be bound the first ones.
+pub fn edges(
+    device: &wgpu::Device,
+    layout: &wgpu::BindGroupLayout,
+    vertices: wgpu::BufferSlice<'_>,
+    indices: &wgpu::Buffer,
+) -> wgpu::BindGroup {
+    let most = device.limits().max_storage_buffer_binding_size.min(indices.size()) / 4 * 4;
+    let bind = |binding, buffer, offset, size| wgpu::BindGroupEntry {
+        binding,
+        resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding { buffer, offset, size }),
+    };
+    device.create_bind_group(&wgpu::BindGroupDescriptor {
+        label: Some("edges"),
+        layout,
+        entries: &[
+            bind(0, vertices.buffer(), vertices.offset(), wgpu::BufferSize::new(vertices.size())),
+            bind(1, indices, 0, wgpu::BufferSize::new(most)),
+        ],
     })
 }
 

@@ -6,12 +6,11 @@ use crate::document::Document;
 use crate::floor::floor;
 use crate::looks::{Look, UNSEEN, of_error, of_part};
 use crate::meshes::{Meshes, Shown};
-use crate::pipelines::{STEP, Target, filled, overlay, pipeline, target, uniforms};
+use crate::pipelines::{STEP, Target, edge_bindings, edges, filled, overlay, pipeline, target, uniforms};
 use crate::source::{ClipErrors, FrameErrors};
 use crate::timing::Timer;
 use glam::DMat4;
-use std::collections::{HashMap, HashSet};
-use std::ops::Range;
+use std::collections::HashMap;
 
 /// What is behind everything, as it is seen.
 const BACKGROUND: wgpu::Color = wgpu::Color { r: 0.115, g: 0.125, b: 0.14, a: 1.0 };
@@ -84,11 +83,10 @@ struct Extra {
     count: u32,
 }
 
-/// Edges of a mesh: of which level and which indices.
+/// What the edges of a mesh are drawn from: the vertices and the triangles that its surface is drawn from.
 struct Edges {
-    of: (usize, Vec<Range<u32>>),
-    lines: wgpu::Buffer,
-    count: u32,
+    vertices: (wgpu::Buffer, u64),
+    bound: wgpu::BindGroup,
 }
 
 /// Pipelines and textures on a device.
@@ -98,8 +96,10 @@ pub struct Renderer {
     /// None where the card has no clock.
     pub timer: Option<Timer>,
     surface: wgpu::RenderPipeline,
-    wire: wgpu::RenderPipeline,
+    lines: wgpu::RenderPipeline,
+    edge_lines: wgpu::RenderPipeline,
     bindings: wgpu::BindGroupLayout,
+    edge_bindings: wgpu::BindGroupLayout,
     uniforms: wgpu::Buffer,
     bound: wgpu::BindGroup,
     room: u64,
@@ -131,16 +131,20 @@ impl Renderer {
                 count: None,
             }],
         });
-        let pipeline_layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
-            label: Some("draw"),
-            bind_group_layouts: &[Some(&bindings)],
-            immediate_size: 0,
-        });
+        let edge_bindings = edge_bindings(&device);
+        let layout = |groups: &[Option<&wgpu::BindGroupLayout>]| {
+            device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+                label: Some("draw"),
+                bind_group_layouts: groups,
+                immediate_size: 0,
+            })
+        };
+        let plain = layout(&[Some(&bindings)]);
         // Surfaces step back a little, so that lines on them are seen.
-        let pipeline =
-            |entry, topology, bias| pipeline(&device, (&module, &pipeline_layout), entry, topology, bias);
-        let surface = pipeline("surface", wgpu::PrimitiveTopology::TriangleList, -4);
-        let wire = pipeline("line", wgpu::PrimitiveTopology::LineList, 0);
+        let surface = pipeline(&device, (&module, &plain), ["seen", "surface"], -4);
+        let lines = pipeline(&device, (&module, &plain), ["seen", "line"], 0);
+        let with_edges = layout(&[Some(&bindings), Some(&edge_bindings)]);
+        let edge_lines = pipeline(&device, (&module, &with_edges), ["edge", "line"], 0);
         let timer = Timer::new(&device, &queue);
         let blank = overlay(&device, &[[0, 255, 0, 255]]);
         let (uniforms, bound) = uniforms(&device, &bindings, 64, size_of::<Uniform>() as u64);
@@ -149,8 +153,10 @@ impl Renderer {
             queue,
             timer,
             surface,
-            wire,
+            lines,
+            edge_lines,
             bindings,
+            edge_bindings,
             uniforms,
             bound,
             room: 64,
@@ -238,7 +244,7 @@ impl Renderer {
             self.record_meshes(&mut pass, meshes, shown, style);
         }
         if let Some((_, floor)) = self.floor.as_ref().filter(|_| style.grid) {
-            pass.set_pipeline(&self.wire);
+            pass.set_pipeline(&self.lines);
             self.record_extra(&mut pass, floor, Self::offset(shown.len(), WORLD_LINES));
         }
         if !has_bones {
@@ -254,7 +260,7 @@ impl Renderer {
             self.record_extra(&mut pass, bones, Self::offset(shown.len(), WORLD_BONES));
         }
         if let Some(bones) = source {
-            pass.set_pipeline(&self.wire);
+            pass.set_pipeline(&self.lines);
             self.record_extra(&mut pass, bones, Self::offset(shown.len(), WORLD_LINES));
         }
     }
@@ -282,16 +288,14 @@ impl Renderer {
             pass.set_bind_group(0, &self.bound, &[Self::offset(i, which)]);
             ranges.into_iter().for_each(|range| pass.draw_indexed(range, 0, 0..1));
         }
-        pass.set_pipeline(&self.wire);
-        for (i, shown) in shown.iter().enumerate() {
-            let Some(edges) = self.edges.get(&shown.mesh).filter(|_| style.edges(shown.node)) else {
-                continue;
-            };
+        pass.set_pipeline(&self.edge_lines);
+        for (i, shown) in shown.iter().enumerate().filter(|(_, shown)| style.edges(shown.node)) {
+            let Some(edges) = self.edges.get(&shown.mesh) else { continue };
             pass.set_bind_group(0, &self.bound, &[Self::offset(i, EDGES)]);
-            pass.set_vertex_buffer(0, output.vertices(shown.mesh));
-            pass.set_vertex_buffer(1, self.blank.slice(..));
-            pass.set_index_buffer(edges.lines.slice(..), wgpu::IndexFormat::Uint32);
-            pass.draw_indexed(0..edges.count, 0, 0..1);
+            pass.set_bind_group(1, &edges.bound, &[]);
+            let [seen, _] = meshes.drawn(shown.mesh, style.level, style.parts_visible());
+            // Two ends of an edge for each corner.
+            seen.into_iter().for_each(|range| pass.draw(2 * range.start..2 * range.end, 0..1));
         }
     }
 
@@ -356,7 +360,7 @@ impl Renderer {
     ) {
         let Some(meshes) = meshes else { return };
         for shown in shown.iter().filter(|shown| style.edges(shown.node)) {
-            self.prepare_edges(meshes, shown, style);
+            self.prepare_edges(meshes, shown.mesh);
         }
         self.prepare_overlays(meshes, shown, style.look, errors);
     }
@@ -408,28 +412,13 @@ impl Renderer {
         }
     }
 
-    fn prepare_edges(&mut self, meshes: &Meshes, shown: &Shown, style: Style) {
-        let level = meshes.level_of(shown.mesh, style.level);
-        let [seen, _] = meshes.drawn(shown.mesh, level, style.parts_visible());
-        let of = (level, seen);
-        let fluid = shown.method == meshreel::record::Method::Fluid;
-        if self.edges.get(&shown.mesh).is_some_and(|edges| edges.of == of && !fluid) {
-            return;
+    fn prepare_edges(&mut self, meshes: &Meshes, mesh: usize) {
+        let (vertices, indices) = (meshes.output.vertices(mesh), meshes.output.indices(mesh));
+        let of = (vertices.buffer().clone(), vertices.offset());
+        if self.edges.get(&mesh).is_none_or(|edges| edges.vertices != of) {
+            let bound = edges(&self.device, &self.edge_bindings, vertices, indices);
+            self.edges.insert(mesh, Edges { vertices: of, bound });
         }
-        let mut known = HashSet::new();
-        let mut lines: Vec<u32> = Vec::new();
-        for triangle in meshes.corners(shown.mesh, level, &of.1).as_chunks::<3>().0 {
-            for k in 0..3 {
-                let (a, b) = (triangle[k], triangle[(k + 1) % 3]);
-                if known.insert((a.min(b), a.max(b))) {
-                    lines.extend([a, b]);
-                }
-            }
-        }
-        let contents = bytemuck::cast_slice(if lines.is_empty() { &[0, 0] } else { &lines[..] });
-        let (count, usage) = (lines.len() as u32, wgpu::BufferUsages::INDEX);
-        let lines = filled(&self.device, contents, usage);
-        self.edges.insert(shown.mesh, Edges { of, lines, count });
     }
 
     fn prepare_bones(&mut self, document: &Document, beside: Beside<'_>, style: Style) {

@@ -3,6 +3,7 @@
 
 use crate::clips::{Clips, distance};
 use crate::errors::said;
+use crate::worker::Worker;
 use anyhow::anyhow;
 use glam::{DMat4, DVec3};
 use meshreel::clip::{Clip, ClipCursor, PoseSource, Repeats, Rounding};
@@ -13,7 +14,7 @@ use meshreel_scene::Scene;
 use meshreel_scene::sample::{World, positions_at};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, channel};
 
 /// The source of a file, which of its points each vertex is, and its clips as they were compiled.
 pub struct Source {
@@ -130,40 +131,63 @@ pub struct ClipErrors {
     pub worst: (f64, f32, usize),
 }
 
-/// Measures frames one after the other in the background; what is asked for in between is left out.
+/// Which sample of which clip is shown, and with which tiers.
+#[derive(Clone, PartialEq)]
+pub struct ClipMoment {
+    clip: usize,
+    sample: usize,
+    tiers: Vec<usize>,
+}
+
+impl ClipMoment {
+    /// The sample of the clip that is shown.
+    pub fn new(clips: &Clips, sample: usize) -> ClipMoment {
+        ClipMoment { clip: clips.chosen(), sample, tiers: clips.tiers().to_vec() }
+    }
+}
+
+/// Measures moments one after the other in the background; what is asked for in between is left out.
 pub struct Measuring {
-    asked: Sender<usize>,
-    told: Receiver<Result<FrameErrors, String>>,
-    last: Option<usize>,
+    frames: Worker<usize, Result<FrameErrors, String>>,
+    frame: Option<usize>,
+    samples: Worker<(ClipMoment, Clip), Result<Option<ClipErrors>, String>>,
+    moment: Option<ClipMoment>,
 }
 
 impl Measuring {
-    /// Begins; `done` is called after each frame.
-    pub fn start(source: Arc<Source>, reel: &Reel, done: impl Fn() + Send + 'static) -> Measuring {
-        let ((asked, frames), (tell, told)) = (channel(), channel());
-        let reel = reel.clone();
-        std::thread::spawn(move || {
-            let mut decoder = None;
-            while let Ok(first) = frames.recv() {
-                let frame = frames.try_iter().last().unwrap_or(first);
-                let result = measured(&source, &reel, &mut decoder, frame);
-                if tell.send(result.map_err(|e| said(&e))).is_err() {
-                    return;
-                }
-                done();
-            }
-        });
-        Measuring { asked, told, last: None }
+    /// Begins; `done` is called after each frame and each sample.
+    pub fn start(source: Arc<Source>, reel: &Reel, done: impl Fn() + Send + Clone + 'static) -> Measuring {
+        let (reel, mut decoder, own) = (reel.clone(), None, source.clone());
+        let frame = move |frame| measured(&own, &reel, &mut decoder, frame).map_err(|e| said(&e));
+        let sample = move |(moment, clip): (ClipMoment, Clip)| {
+            source.measure_clip(moment.clip, &clip, moment.sample).map_err(|e| said(&e))
+        };
+        Measuring {
+            frames: Worker::start(frame, done.clone()),
+            frame: None,
+            samples: Worker::start(sample, done),
+            moment: None,
+        }
     }
 
     /// Asks for a frame, and gives what has been measured since.
-    pub fn ask(&mut self, frame: usize) -> Option<Result<FrameErrors, String>> {
-        if self.last != Some(frame) {
-            self.last = Some(frame);
-            // A thread that is gone has told why.
-            let _ = self.asked.send(frame);
+    pub fn frame(&mut self, frame: usize) -> Option<Result<FrameErrors, String>> {
+        if self.frame != Some(frame) {
+            self.frame = Some(frame);
+            self.frames.ask(frame);
         }
-        self.told.try_iter().last()
+        self.frames.poll()
+    }
+
+    /// Asks for a sample of the clip that is shown, and gives what has been measured since; none within it of a clip
+    /// that the source does not have.
+    pub fn sample(&mut self, clips: &Clips, sample: usize) -> Option<Result<Option<ClipErrors>, String>> {
+        let moment = ClipMoment::new(clips, sample);
+        if self.moment.as_ref() != Some(&moment) {
+            self.moment = Some(moment.clone());
+            self.samples.ask((moment, clips.played().clone()));
+        }
+        self.samples.poll()
     }
 }
 
@@ -199,14 +223,19 @@ impl Source {
         Some(out)
     }
 
-    /// Measures a sample of the clip that is shown.
-    pub fn measure_clip(&self, clips: &Clips, sample: usize) -> Option<ClipErrors> {
-        let source = self.clip(clips.chosen())?;
-        let (clip, skeleton) = (clips.played(), clips.skeleton());
+    /// Measures a sample of a clip of the file, which has this number; none of one that the source does not have.
+    pub fn measure_clip(
+        &self,
+        number: usize,
+        clip: &Clip,
+        sample: usize,
+    ) -> anyhow::Result<Option<ClipErrors>> {
+        let Some(source) = self.clip(number) else { return Ok(None) };
+        let skeleton = clip.skeleton();
         let mut pose = vec![Transform::IDENTITY; clip.joints()];
         let seconds = sample as f64 / clip.fps();
         let mut cursor = ClipCursor::new(clip);
-        clip.sample(&mut cursor, seconds, Repeats::Clamp, Rounding::Nearest, &mut pose).ok()?;
+        clip.sample(&mut cursor, seconds, Repeats::Clamp, Rounding::Nearest, &mut pose)?;
         let mut out = ClipErrors { parts: Vec::with_capacity(pose.len()), worst: (0.0, 0.0, 0) };
         for joint in 0..pose.len() {
             let shell = f64::from(skeleton.shell[joint]);
@@ -220,7 +249,7 @@ impl Source {
             }
             out.parts.push(part);
         }
-        Some(out)
+        Ok(Some(out))
     }
 
     /// Measures the frame that a decoder shows against the source at its time.

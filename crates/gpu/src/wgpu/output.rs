@@ -210,7 +210,7 @@ impl Output {
     }
 
     /// Its indices, u32, three per triangle: [`Output::index_count`] of the finest level, then, of a mesh whose
-    /// triangles do not change, those of the others ([`crate::wgpu::GpuReel::level`]).
+    /// triangles do not change, those of the others ([`crate::wgpu::GpuReel::level`]). Shaders may read them, as storage.
     pub fn indices(&self, mesh: usize) -> &wgpu::Buffer {
         &self.meshes[mesh].indices
     }

@@ -32,6 +32,10 @@ impl Default for Budget {
     }
 }
 
+/// What indices are used for.
+const INDICES: wgpu::BufferUsages =
+    wgpu::BufferUsages::INDEX.union(wgpu::BufferUsages::STORAGE).union(wgpu::BufferUsages::COPY_SRC);
+
 /// What of a mesh all outputs share.
 struct MeshBuffers {
     /// Of a mesh whose triangles do not change: those of each level of detail, one behind the other.
@@ -153,8 +157,7 @@ impl GpuReel {
         let batch = |number| self.output_batch(device, shaders, number, &params_buffer, (&work, seen));
         let batches = (0..self.batches.all.len()).map(batch).collect();
         let mesh = |(number, (own, plan)): (usize, (&MeshBuffers, &MeshPlan))| {
-            let usage =
-                wgpu::BufferUsages::INDEX | wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST;
+            let usage = INDICES | wgpu::BufferUsages::COPY_DST;
             let most = 4 * u64::from(own.most_indices);
             let indices = own.indices.clone();
             let indices = indices.unwrap_or_else(|| buffer(device, "meshreel indices", most, usage));
@@ -421,9 +424,8 @@ impl MeshBuffers {
             }
             // A buffer is never empty.
             indices.resize(indices.len().max(1), 0);
-            let usage = wgpu::BufferUsages::INDEX | wgpu::BufferUsages::COPY_SRC;
             let contents = bytemuck::cast_slice(&indices);
-            let label = Some("meshreel indices");
+            let (label, usage) = (Some("meshreel indices"), INDICES);
             out.indices = Some(device.create_buffer_init(&BufferInitDescriptor { label, contents, usage }));
         }
         out

@@ -39,7 +39,7 @@ impl App {
         if let Some(path) = path {
             self.source = SourceState::Opening(Opening::start(&path, &document.reel));
         }
-        if let Some((_, errors)) = self.clip_errors.as_ref().filter(|_| measures)
+        if let Some(errors) = self.clip_errors.as_ref().filter(|_| measures)
             && let Some(clips) = &document.clips
         {
             let (distance, part, joint) = errors.worst;

@@ -5,6 +5,7 @@ use crate::clips::{Bone, bones};
 use crate::document::Document;
 use crate::errors::said;
 use crate::looks::Look;
+use crate::picking::Ray;
 use crate::renderer::Beside;
 use eframe::egui;
 
@@ -29,7 +30,7 @@ impl App {
         let errors = self.style.look == Look::Error;
         let beside = Beside {
             frame: self.errors.as_ref(),
-            clip: self.clip_errors.as_ref().map(|(_, errors)| errors).filter(|_| errors),
+            clip: self.clip_errors.as_ref().filter(|_| errors),
             pose: &pose,
         };
         let drawn = self.renderer.draw(self.document.as_mut(), beside, &self.camera, self.style, pixels);
@@ -86,7 +87,7 @@ impl App {
         {
             let place = (at - area.min) / area.size();
             let aspect = f64::from(area.width() / area.height().max(1.0));
-            let [from, along] =
+            let [origin, direction] =
                 self.camera.ray(f64::from(2.0 * place.x - 1.0), f64::from(1.0 - 2.0 * place.y), aspect);
             // Joints lie on top: what is clicked near one is that joint.
             let clips = document.clips.as_ref().filter(|_| self.style.bones);
@@ -95,7 +96,12 @@ impl App {
             let joint = clips.and_then(|clips| clips.pick(clip, aspect, seen, 0.04));
             match (joint, &mut self.document) {
                 (Some(joint), Some(Document { clips: Some(clips), .. })) => clips.joint = Some(joint),
-                (_, Some(document)) => self.style.selected = document.pick(from, along),
+                (_, Some(document)) => {
+                    if let Some(picking) = &self.picking {
+                        let (frame, hidden) = (document.frame(), document.hidden.clone());
+                        picking.ask(Ray { frame, origin, direction, hidden });
+                    }
+                }
                 _ => {}
             }
         }

@@ -8,6 +8,7 @@ use crate::document::Document;
 use crate::errors::said;
 use crate::loading::{Loading, is_reel};
 use crate::looks::Look;
+use crate::picking::{self, Picking};
 use crate::picture;
 use crate::renderer::{Renderer, Style};
 use crate::source::{self, ClipErrors, FrameErrors, Measuring, Opening, Source};
@@ -27,7 +28,9 @@ pub struct App {
     pub(super) source: SourceState,
     /// How far the frame that is shown is from the source.
     pub(super) errors: Option<FrameErrors>,
-    pub(super) clip_errors: Option<(ClipMoment, ClipErrors)>,
+    pub(super) clip_errors: Option<ClipErrors>,
+    /// Looks for what was clicked on.
+    pub(super) picking: Option<Picking>,
     /// Of the joint that is looked at, and those that will take their place.
     pub(super) curves: Option<Curves>,
     pub(super) sampling: Option<Sampling>,
@@ -62,10 +65,6 @@ pub(super) enum SourceState {
     Open(Arc<Source>, Measuring),
 }
 
-/// A clip, its sample, and the tiers that are played.
-#[derive(Clone, PartialEq)]
-pub(super) struct ClipMoment(usize, usize, Vec<usize>);
-
 /// Which nodes the list shows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Only {
@@ -90,6 +89,7 @@ impl App {
             source: SourceState::Unknown,
             errors: None,
             clip_errors: None,
+            picking: None,
             curves: None,
             sampling: None,
             panel: arguments.panel,
@@ -132,9 +132,11 @@ impl App {
         if document.meshes.is_none() && self.panel == Panel::Facts {
             self.panel = Panel::Clips;
         }
+        let repaint = |ctx: egui::Context| move || ctx.request_repaint();
+        self.picking = None;
         if let Some(meshes) = &mut document.meshes {
-            let ctx = ctx.clone();
-            meshes.decode_beside(move || ctx.request_repaint());
+            meshes.decode_beside(repaint(ctx.clone()));
+            self.picking = Some(picking::start(&document.reel, repaint(ctx.clone())));
         }
         self.document = Some(document);
         self.style.selected = None;
@@ -275,9 +277,9 @@ impl App {
                 }
                 None => {}
             },
-            SourceState::Open(source, measuring) => {
+            SourceState::Open(_, measuring) => {
                 if document.meshes.is_some() && measures {
-                    match measuring.ask(document.frame()) {
+                    match measuring.frame(document.frame()) {
                         Some(Ok(errors)) => self.errors = Some(errors),
                         Some(Err(error)) => {
                             self.problem = Some(error);
@@ -287,10 +289,13 @@ impl App {
                     }
                 }
                 if let Some(clips) = document.clips.as_ref().filter(|_| measures) {
-                    let sample = document.clip_sample();
-                    let now = ClipMoment(clips.chosen(), sample, clips.tiers().to_vec());
-                    if self.clip_errors.as_ref().is_none_or(|(of, _)| *of != now) {
-                        self.clip_errors = source.measure_clip(clips, sample).map(|errors| (now, errors));
+                    match measuring.sample(clips, document.clip_sample()) {
+                        Some(Ok(errors)) => self.clip_errors = errors,
+                        Some(Err(error)) => {
+                            self.problem = Some(error);
+                            self.style.look = Look::Shaded;
+                        }
+                        None => {}
                     }
                 }
             }
@@ -309,6 +314,11 @@ impl App {
         } else if let Some(first) = dropped.first() {
             dropped.iter().for_each(|file| self.add(file));
             self.open(first);
+        }
+        match self.picking.as_ref().and_then(Picking::poll) {
+            Some(Ok(node)) => self.style.selected = node,
+            Some(Err(error)) => self.problem = Some(error),
+            None => {}
         }
         if let Some(result) = self.loading.as_ref().and_then(Loading::poll) {
             self.loading = None;

@@ -1,0 +1,57 @@
+//! Questions answered on a thread of their own, so that the window never waits.
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+/// Answers one question after the other; of those that come while one is answered, the last. Dropped, it stops.
+pub struct Worker<Question, Answer> {
+    asked: Sender<Question>,
+    told: Receiver<Answer>,
+}
+
+impl<Question: Send + 'static, Answer: Send + 'static> Worker<Question, Answer> {
+    /// Begins; `done` is called after each answer.
+    pub fn start(
+        mut answer: impl FnMut(Question) -> Answer + Send + 'static,
+        done: impl Fn() + Send + 'static,
+    ) -> Worker<Question, Answer> {
+        let ((asked, questions), (tell, told)) = (channel(), channel());
+        std::thread::spawn(move || {
+            while let Ok(first) = questions.recv() {
+                let question = questions.try_iter().last().unwrap_or(first);
+                if tell.send(answer(question)).is_err() {
+                    return;
+                }
+                done();
+            }
+        });
+        Worker { asked, told }
+    }
+
+    pub fn ask(&self, question: Question) {
+        // A thread that is gone has told why.
+        let _ = self.asked.send(question);
+    }
+
+    /// The last answer that has come since.
+    pub fn poll(&self) -> Option<Answer> {
+        self.told.try_iter().last()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_question_is_answered() {
+        let (tell, told) = channel();
+        let worker = Worker::start(|n: u32| n + 1, move || _ = tell.send(()));
+        (0..1000).for_each(|n| worker.ask(n));
+        let mut answers = Vec::new();
+        while answers.last() != Some(&1000) {
+            told.recv().unwrap();
+            answers.extend(worker.poll());
+        }
+        assert!(answers.is_sorted());
+    }
+}
