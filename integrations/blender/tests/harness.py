@@ -1,0 +1,105 @@
+"""Loads the packed extension as Blender does, and asks Blender what it shows. Import this before bpy."""
+
+import os
+import tempfile
+import zipfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+INPUTS = ROOT / "testdata" / "inputs"
+GOLDEN = ROOT / "testdata" / "golden" / "v0"
+NAME = "bl_ext.user_default.meshreel"
+
+#: Blender's own folders: none of the user's.
+RESOURCES = os.environ.setdefault("BLENDER_USER_RESOURCES", tempfile.mkdtemp(prefix="meshreel-blender-"))
+
+import bpy  # noqa: E402, I001
+import addon_utils  # noqa: E402: bpy brings it
+import meshreel  # noqa: E402
+import numpy as np  # noqa: E402
+
+
+def load():
+    """The extension, enabled; unpacked from MESHREEL_EXTENSION the first time."""
+    folder = Path(RESOURCES) / "extensions" / "user_default" / "meshreel"
+    if not folder.exists():
+        with zipfile.ZipFile(os.environ["MESHREEL_EXTENSION"]) as archive:
+            archive.extractall(folder)
+    errors = []
+    module = addon_utils.enable(NAME, default_set=True, handle_error=errors.append)
+    if errors:
+        raise errors[0]
+    return module
+
+
+def empty():
+    """An empty scene with the extension enabled."""
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+    module = load()
+    bpy.context.preferences.filepaths.use_relative_paths = True
+    return module
+
+
+def part(name: str):
+    """A module of the extension."""
+    import importlib
+
+    return importlib.import_module(f"{NAME}.{name}")
+
+
+def compiled(source: str, folder, **options) -> Path:
+    """A .reel of one of the small inputs."""
+    path = Path(folder) / Path(source).with_suffix(".reel").name
+    if not path.exists():
+        import warnings
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", meshreel.RemarkWarning)
+            meshreel.compile(INPUTS / source, path, effort=1, **options)
+    return path
+
+
+def add(path, **options):
+    """Imports a .reel as from the menu; its cache."""
+    assert bpy.ops.meshreel.import_reel(filepath=str(path), **options) == {"FINISHED"}
+    return bpy.context.object
+
+
+def nodes(root) -> dict:
+    """Objects of a cache by node."""
+    return {thing["meshreel_node"]: thing for thing in bpy.data.objects if thing.get("meshreel_root") == root and "meshreel_node" in thing}
+
+
+def go_to(scene, frame: float) -> None:
+    whole = int(np.floor(frame + 1e-6))
+    scene.frame_set(whole, subframe=max(0.0, frame - whole))
+
+
+def evaluated(thing):
+    return thing.evaluated_get(bpy.context.evaluated_depsgraph_get())
+
+
+def values(attribute, field: str, columns: int, kind=np.float32) -> np.ndarray:
+    out = np.empty(len(attribute) * columns, kind)
+    attribute.foreach_get(field, out)
+    return out.reshape(-1, columns) if columns > 1 else out
+
+
+def positions(thing) -> np.ndarray:
+    """float32 (vertices, 3) of the evaluated mesh."""
+    return values(evaluated(thing).data.attributes["position"].data, "vector", 3)
+
+
+def triangles(thing) -> np.ndarray:
+    mesh = evaluated(thing).data
+    return values(mesh.loops, "vertex_index", 1, np.int32).reshape(-1, 3)
+
+
+def world(thing) -> np.ndarray:
+    return np.array(evaluated(thing).matrix_world, np.float64)
+
+
+def frame_of(root, times, number: int) -> float:
+    """The frame of the scene at which a frame of the file is shown."""
+    render = bpy.context.scene.render
+    return root.meshreel.first_frame + float(times[number] - times[0]) * render.fps / render.fps_base

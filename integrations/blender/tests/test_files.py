@@ -1,0 +1,191 @@
+"""Saving, undoing, copying, deleting; and files that are not what they should be."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import bpy
+import meshreel
+import numpy as np
+import pytest
+from harness import GOLDEN, add, frame_of, go_to, nodes, part, positions
+from test_frames import check
+
+HERE = Path(__file__).resolve().parent
+
+
+def test_saved_and_opened_in_another_process(made, tmp_path):
+    for source in ("a_flag_wind.abc", "e_metaballs.abc"):
+        folder = tmp_path / source
+        folder.mkdir()
+        shutil.copy(made(source), folder / "cache.reel")
+        bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+        bpy.ops.wm.save_as_mainfile(filepath=str(folder / "scene.blend"))
+        root = add(folder / "cache.reel")
+        assert root.meshreel.filepath == "//cache.reel"
+        go_to(bpy.context.scene, root.meshreel.first_frame + 2)
+        bpy.ops.wm.save_mainfile()
+        # Both are somewhere else now.
+        moved = tmp_path / f"moved {source}"
+        folder.rename(moved)
+        script = [sys.executable, str(HERE / "show_frames.py"), str(moved / "scene.blend"), str(moved / "cache.reel")]
+        done = subprocess.run(script, capture_output=True, text=True, cwd="/")
+        assert done.returncode == 0, done.stdout + done.stderr
+        with meshreel.open(moved / "cache.reel") as reel:
+            assert f"{len(reel)} frames are the decoder's" in done.stdout
+
+
+def test_undo_and_redo(made, reported):
+    path = made("a_flag_wind.abc")
+    root = add(path)
+    name, scene = root.name, bpy.context.scene
+    go_to(scene, root.meshreel.first_frame + 3)
+    if bpy.ops.ed.undo_push.poll() and bpy.ops.ed.undo_push(message="imported") == {"FINISHED"}:
+        bpy.data.objects[name].location.x += 1
+        bpy.ops.ed.undo_push(message="moved")
+        for step in (bpy.ops.ed.undo, bpy.ops.ed.redo, bpy.ops.ed.undo):
+            # Data-blocks are others now; what was `root` points nowhere.
+            assert step() == {"FINISHED"}
+            with meshreel.open(path) as reel:
+                for number in (5, 2):
+                    go_to(bpy.context.scene, frame_of(bpy.data.objects[name], reel.times, number))
+                    check(bpy.data.objects[name], reel, number)
+    else:
+        pytest.skip("this Blender keeps no undo steps without a window")
+    assert reported == []
+
+
+def test_after_an_undo_the_frame_is_the_scenes(made):
+    """What undoing does to data: it is as it was at another frame."""
+    path = made("a_flag_wind.abc")
+    root = add(path)
+    with meshreel.open(path) as reel:
+        go_to(bpy.context.scene, frame_of(root, reel.times, 7))
+        thing = next(thing for thing in nodes(root).values() if thing.type == "MESH")
+        old = reel.frame(1).meshes[0].positions
+        thing.data.attributes["position"].data.foreach_set("vector", old.ravel())
+        thing.data.update()
+        for handlers in (bpy.app.handlers.undo_post, bpy.app.handlers.redo_post):
+            assert [handler for handler in handlers if handler.__name__ == "on_undo"]
+        part("playback").on_undo(bpy.context.scene)
+        check(root, reel, 7)
+
+
+def test_copied_renamed_and_deleted(made, reported):
+    path = made("n_robot_bone_parented.abc")
+    root = add(path)
+    everything = [root, *root.children_recursive]
+    for thing in everything:
+        thing.select_set(True)
+    bpy.ops.object.duplicate()
+    copy = next(thing for thing in bpy.context.selected_objects if thing.meshreel.is_cache)
+    assert copy != root and len(nodes(copy)) == len(nodes(root))
+    copy.name, root.name = "other", "first"
+    copy.meshreel.first_frame += 4
+    with meshreel.open(path) as reel:
+        go_to(bpy.context.scene, frame_of(root, reel.times, 10))
+        check(root, reel, 10)
+        check(copy, reel, 6)
+        gone = next(thing for thing in nodes(copy).values() if thing.type == "MESH")
+        bpy.data.objects.remove(gone)
+        bpy.data.objects.remove(root)
+        go_to(bpy.context.scene, frame_of(copy, reel.times, 3))
+        shown = nodes(copy)
+        frame = reel.frame(3)
+        keys = part("files").node_keys(reel.nodes)
+        for key, node in zip(keys, frame.nodes):
+            if key in shown and node.mesh is not None and node.visible:
+                assert np.array_equal(positions(shown[key]), frame.meshes[node.mesh].positions)
+    assert reported == []
+
+
+def test_a_file_that_is_compiled_anew_is_read_anew(made, tmp_path):
+    path = tmp_path / "cache.reel"
+    shutil.copy(made("a_flag_wind.abc"), path)
+    root = add(path)
+    with meshreel.open(path) as reel:
+        go_to(bpy.context.scene, frame_of(root, reel.times, 2))
+    meshreel.compile(path.parents[0] / "none.abc", path, effort=1) if False else shutil.copy(GOLDEN / "flag_fast.reel", path)
+    os.utime(path, (1, 1))
+    go_to(bpy.context.scene, root.meshreel.first_frame + 5)
+    with meshreel.open(path) as reel:
+        thing = next(thing for thing in nodes(root).values() if thing.type == "MESH")
+        assert np.array_equal(positions(thing), reel.frame(5).meshes[0].positions)
+
+
+def test_a_missing_file_is_told_once_and_comes_back(made, tmp_path, reported):
+    path = tmp_path / "cache.reel"
+    shutil.copy(made("a_flag_wind.abc"), path)
+    root = add(path)
+    with meshreel.open(path) as reel:
+        path.rename(tmp_path / "away.reel")
+        for number in (3, 4, 5, 6):
+            go_to(bpy.context.scene, frame_of(root, reel.times, number))
+        assert len(reported) == 1 and "IoError" in reported[0] and "cache.reel" in reported[0]
+        assert root.meshreel.error == reported[0]
+        (tmp_path / "away.reel").rename(path)
+        go_to(bpy.context.scene, frame_of(root, reel.times, 8))
+        check(root, reel, 8)
+    assert root.meshreel.error == "" and len(reported) == 1
+
+
+@pytest.mark.parametrize("what", ["truncated", "flipped", "wrong kind", "empty"])
+def test_damage_is_told_once_with_its_class(made, tmp_path, reported, what):
+    path = tmp_path / "cache.reel"
+    good = made("a_flag_wind.abc").read_bytes()
+    path.write_bytes(good)
+    root = add(path)
+    go_to(bpy.context.scene, root.meshreel.first_frame + 1)
+    middle = len(good) // 2
+    bad = {
+        "truncated": good[:middle],
+        "flipped": good[:middle] + bytes([good[middle] ^ 255]) + good[middle + 1 :],
+        "wrong kind": b"Ogawa" + bytes(200),
+        "empty": b"",
+    }[what]
+    path.write_bytes(bad)
+    os.utime(path, (1, 1))
+    for step in range(12):
+        go_to(bpy.context.scene, root.meshreel.first_frame + step)
+    lines = set(reported)
+    assert reported and all("MalformedError" in line for line in reported), reported
+    # A frame that cannot be decoded names itself; those that can are shown.
+    assert len(lines) == len(reported)
+    if what != "flipped":
+        assert len(reported) == 1
+
+
+def test_imports_that_fail_make_nothing(made, tmp_path):
+    damaged = tmp_path / "damaged.reel"
+    damaged.write_bytes(made("a_flag_wind.abc").read_bytes()[:500])
+    other = tmp_path / "other.reel"
+    other.write_bytes(b"Ogawa" + bytes(200))
+    wrong = {tmp_path / "none.reel": "IoError", damaged: "MalformedError", other: "MalformedError"}
+    for path, word in wrong.items():
+        with pytest.raises(RuntimeError, match=word):
+            bpy.ops.meshreel.import_reel(filepath=str(path))
+    assert not bpy.data.objects and not bpy.data.meshes and not bpy.data.armatures
+
+
+def test_a_file_that_wants_too_much_memory_is_refused(made, extension):
+    path = made("a_flag_wind.abc")
+    files = part("files")
+    with pytest.raises(meshreel.LimitError):
+        files.opened(str(path), 1000)
+    assert len(files.opened(str(path)).times) > 0
+
+
+def test_disabling_leaves_nothing_behind(made):
+    import addon_utils
+    from harness import NAME, load
+
+    add(made("a_flag_wind.abc"))
+    addon_utils.disable(NAME)
+    for name in ("frame_change_pre", "load_post", "undo_post", "redo_post"):
+        assert not [h for h in getattr(bpy.app.handlers, name) if h.__module__.startswith(NAME)]
+    assert not hasattr(bpy.types.Object, "meshreel")
+    bpy.context.scene.frame_set(3)
+    load()
+    assert sum(h.__name__ == "on_frame" for h in bpy.app.handlers.frame_change_pre) == 1
