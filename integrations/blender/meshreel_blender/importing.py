@@ -5,7 +5,7 @@ import os
 
 import bpy
 import meshreel
-from bpy.props import BoolProperty, EnumProperty, StringProperty
+from bpy.props import BoolProperty, CollectionProperty, EnumProperty, StringProperty
 from bpy_extras.io_utils import ImportHelper
 from mathutils import Matrix
 
@@ -134,6 +134,8 @@ class MESHREEL_OT_import(bpy.types.Operator, ImportHelper):
 
     filename_ext = ".reel"
     filter_glob: StringProperty(default="*.reel", options={"HIDDEN"})
+    directory: StringProperty(subtype="DIR_PATH", options={"HIDDEN", "SKIP_SAVE"})
+    files: CollectionProperty(type=bpy.types.OperatorFileListElement, options={"HIDDEN", "SKIP_SAVE"})
     up: EnumProperty(
         name="Up",
         items=[("Y", "Y", "As in Alembic and glTF; it is turned upright"), ("Z", "Z", "As in Blender")],
@@ -141,14 +143,34 @@ class MESHREEL_OT_import(bpy.types.Operator, ImportHelper):
     timeline: BoolProperty(name="Set Timeline", default=True, description="Frame range and rate of the file")
     clips: BoolProperty(name="Clips", default=True, description="Armatures with an action for each clip")
 
+    def invoke(self, context, _event):
+        # Of a file that was dropped, only the settings are asked for.
+        return self.invoke_popup(context)
+
     def execute(self, context):
-        path = os.path.abspath(bpy.path.abspath(self.filepath))
-        try:
-            add(context, path, up=self.up, timeline=self.timeline, clips=self.clips)
-        except (meshreel.Error, OSError) as error:
-            self.report({"ERROR"}, reports.message(error))
-            return {"CANCELLED"}
-        return {"FINISHED"}
+        chosen = [os.path.join(self.directory, file.name) for file in self.files if file.name]
+        made = 0
+        for path in chosen or [self.filepath]:
+            try:
+                full = os.path.abspath(bpy.path.abspath(path))
+                add(context, full, up=self.up, timeline=self.timeline, clips=self.clips)
+                made += 1
+            except (meshreel.Error, OSError) as error:
+                self.report({"ERROR"}, reports.message(error))
+        return {"FINISHED"} if made else {"CANCELLED"}
+
+
+class MESHREEL_FH_import(bpy.types.FileHandler):
+    """A .reel that is dropped on the 3D view"""
+
+    bl_idname = "MESHREEL_FH_import"
+    bl_label = "meshreel"
+    bl_import_operator = MESHREEL_OT_import.bl_idname
+    bl_file_extensions = ".reel"
+
+    @classmethod
+    def poll_drop(cls, context):
+        return context.area is not None and context.area.type == "VIEW_3D"
 
 
 class MESHREEL_OT_reload(bpy.types.Operator):
@@ -183,7 +205,7 @@ def _menu(menu, _context):
     menu.layout.operator(MESHREEL_OT_import.bl_idname, text="meshreel (.reel)")
 
 
-_CLASSES = [MESHREEL_OT_import, MESHREEL_OT_reload]
+_CLASSES = [MESHREEL_OT_import, MESHREEL_FH_import, MESHREEL_OT_reload]
 
 
 def register():

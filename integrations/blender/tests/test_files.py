@@ -169,6 +169,14 @@ def test_imports_that_fail_make_nothing(made, tmp_path):
     assert not bpy.data.objects and not bpy.data.meshes and not bpy.data.armatures
 
 
+def test_several_files_at_once(made, tmp_path):
+    for name in ("one.reel", "two.reel"):
+        shutil.copy(made("a_flag_wind.abc"), tmp_path / name)
+    files = [{"name": "one.reel"}, {"name": "two.reel"}]
+    assert bpy.ops.meshreel.import_reel(directory=str(tmp_path), files=files) == {"FINISHED"}
+    assert sorted(thing.name for thing in bpy.data.objects if thing.meshreel.is_cache) == ["one", "two"]
+
+
 def test_a_file_that_wants_too_much_memory_is_refused(made, extension):
     path = made("a_flag_wind.abc")
     files = part("files")
