@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The Blender extension: it is packed, enabled in Blender as a Python module, and what that shows is held against the
-# decoder; with the oldest version that it is for and the newest that there is.
+# The Blender extension: it is packed with a wheel, installed in Blender as a Python module by Blender's own installer, and
+# what that shows is held against the decoder; with the oldest version that it is for and the newest that there is.
 #   tests/blender.sh [PYTEST ARGUMENTS]
 # WHEEL: a wheel of the package that is built already. BLENDERS: versions of bpy, "4.2.0 5.0.1" by default; of those that
 # cannot be had for this Python it says so. BLENDER_VENVS: a folder where environments are kept for the next time.
@@ -47,8 +47,8 @@ for version in $blenders; do
         echo "missing: bpy $version for this Python and this system; not tested with it" >&2
         continue
     fi
-    "$use/bin/pip" install --quiet --force-reinstall --no-deps "$WHEEL"
-    "$use/bin/python" -m pytest -p no:cacheprovider -q integrations/blender/tests "$@"
+    # No package of the environment's, but the one that is packed.
+    env -u PYTHONPATH "$use/bin/python" -m pytest -p no:cacheprovider -q integrations/blender/tests "$@"
     ran=$((ran + 1))
 done
 if [ "$ran" -eq 0 ]; then

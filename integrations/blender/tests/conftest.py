@@ -1,6 +1,6 @@
 """What tests have in common: the extension in an empty scene, and files that were compiled once."""
 
-import harness  # Before bpy.
+import harness  # Before bpy and meshreel.
 import pytest
 
 

@@ -7,7 +7,7 @@ import tempfile
 import time
 from pathlib import Path
 
-import harness  # Before bpy.
+import harness  # Before bpy and meshreel.
 import bpy
 import meshreel
 import numpy as np

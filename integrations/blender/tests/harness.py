@@ -1,8 +1,12 @@
-"""Loads the packed extension as Blender does, and asks Blender what it shows. Import this before bpy."""
+"""Installs the packed extension as Blender does, with the package that is in it, and asks Blender what it shows. Import
+this before bpy and before meshreel."""
 
+import atexit
+import importlib
 import os
+import shutil
 import tempfile
-import zipfile
+import warnings
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -10,21 +14,23 @@ INPUTS = ROOT / "testdata" / "inputs"
 GOLDEN = ROOT / "testdata" / "golden" / "v0"
 NAME = "bl_ext.user_default.meshreel"
 
-#: Blender's own folders: none of the user's.
-RESOURCES = os.environ.setdefault("BLENDER_USER_RESOURCES", tempfile.mkdtemp(prefix="meshreel-blender-"))
+#: Blender's own folders: none of the user's. Processes that tests begin have the same.
+if "MESHREEL_RESOURCES" not in os.environ:
+    os.environ["MESHREEL_RESOURCES"] = tempfile.mkdtemp(prefix="meshreel-blender-")
+    atexit.register(shutil.rmtree, os.environ["MESHREEL_RESOURCES"], ignore_errors=True)
+RESOURCES = os.environ["BLENDER_USER_RESOURCES"] = os.environ["MESHREEL_RESOURCES"]
 
 import bpy  # noqa: E402, I001
 import addon_utils  # noqa: E402: bpy brings it
-import meshreel  # noqa: E402
-import numpy as np  # noqa: E402
 
 
 def load():
-    """The extension, enabled; unpacked from MESHREEL_EXTENSION the first time."""
-    folder = Path(RESOURCES) / "extensions" / "user_default" / "meshreel"
-    if not folder.exists():
-        with zipfile.ZipFile(os.environ["MESHREEL_EXTENSION"]) as archive:
-            archive.extractall(folder)
+    """The extension, enabled; from MESHREEL_EXTENSION, a file, the first time."""
+    addon_utils.enable("bl_pkg", default_set=True)
+    if not (Path(RESOURCES) / "extensions" / "user_default" / "meshreel").exists():
+        packed = os.environ["MESHREEL_EXTENSION"]
+        bpy.ops.extensions.package_install_files(filepath=packed, repo="user_default", enable_on_install=True)
+    addon_utils.extensions_refresh(ensure_wheels=True)
     errors = []
     module = addon_utils.enable(NAME, default_set=True, handle_error=errors.append)
     if errors:
@@ -40,10 +46,13 @@ def empty():
     return module
 
 
+empty()
+import meshreel  # noqa: E402
+import numpy as np  # noqa: E402
+
+
 def part(name: str):
     """A module of the extension."""
-    import importlib
-
     return importlib.import_module(f"{NAME}.{name}")
 
 
@@ -51,8 +60,6 @@ def compiled(source: str, folder, **options) -> Path:
     """A .reel of one of the small inputs."""
     path = Path(folder) / Path(source).with_suffix(".reel").name
     if not path.exists():
-        import warnings
-
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", meshreel.RemarkWarning)
             meshreel.compile(INPUTS / source, path, effort=1, **options)

@@ -5,12 +5,11 @@ show_frames.py SCENE.blend CACHE.reel
 
 import sys
 
-import harness  # Before bpy.
+import harness  # Before bpy and meshreel.
 import bpy
 import meshreel
 from test_frames import check
 
-harness.load()
 bpy.ops.wm.open_mainfile(filepath=sys.argv[1])
 root = next(thing for thing in bpy.data.objects if thing.meshreel.is_cache)
 with meshreel.open(sys.argv[2]) as reel:

@@ -4,9 +4,12 @@ import os
 import re
 import tomllib
 import zipfile
+from pathlib import Path
 
 import bpy
 import addon_utils  # noqa: I001: bpy brings it
+import meshreel
+from harness import RESOURCES
 
 #: Tags of add-ons that Blender knows.
 TAGS = {
@@ -44,7 +47,8 @@ def test_the_manifest_has_what_the_schema_wants():
         assert re.fullmatch(r"\./wheels/meshreel-[\d.]+-cp310-abi3-\w+(\.\w+)*\.whl", wheel), wheel
 
 
-def test_it_is_enabled_as_an_extension(extension):
+def test_it_is_installed_with_its_package(extension):
+    assert Path(meshreel.__file__).is_relative_to(Path(RESOURCES) / "extensions" / ".local")
     assert addon_utils.check(extension.__name__) == (True, True)
     for operator in ("import_reel", "export_reel", "verify", "reload"):
         assert getattr(bpy.ops.meshreel, operator).get_rna_type().description
