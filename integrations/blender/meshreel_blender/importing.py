@@ -76,12 +76,11 @@ def _set_timeline(scene, opened, tracks) -> None:
 
 
 def _span(opened, tracks) -> tuple[float, float]:
-    """First and last second: of the frames, or of the clips where there are none."""
-    if len(opened.times):
-        return float(opened.times[0]), float(opened.times[-1])
-    starts = [track.start for track in tracks]
-    ends = [track.start + track.duration for track in tracks]
-    return min(starts, default=0.0), max(ends, default=0.0)
+    """First and last second: of the frames, or of the clips where there are none, or nothing moves in them."""
+    times = opened.times
+    if len(times) > 1 or not tracks:
+        return (float(times[0]), float(times[-1])) if len(times) else (0.0, 0.0)
+    return min(track.start for track in tracks), max(track.start + track.duration for track in tracks)
 
 
 def _nodes(context, opened, root) -> list:

@@ -2,7 +2,7 @@
 this before bpy and before meshreel."""
 
 import atexit
-import importlib
+import importlib.util
 import os
 import shutil
 import tempfile
@@ -64,6 +64,14 @@ def compiled(source: str, folder, **options) -> Path:
             warnings.simplefilter("ignore", meshreel.RemarkWarning)
             meshreel.compile(INPUTS / source, path, effort=1, **options)
     return path
+
+
+def rigged(path, scale=1.0) -> Path:
+    """A .glb of a rig."""
+    spec = importlib.util.spec_from_file_location("rigged_glb", ROOT / "tests" / "rigged_glb.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.write(path, scale)
 
 
 def add(path, **options):

@@ -4,7 +4,7 @@ import bpy
 import meshreel
 import numpy as np
 import pytest
-from harness import INPUTS, add, evaluated, go_to, part, positions
+from harness import INPUTS, add, evaluated, go_to, part, positions, rigged
 
 
 def armature():
@@ -76,11 +76,11 @@ def test_bones_follow_the_settings_of_the_cache(made):
             assert np.allclose(shown(thing), expected(clip, clip.pose(4 / fps), scales), atol=2e-4)
 
 
-def test_a_skin_follows_its_bones(made, tmp_path):
-    """With rig="only" meshes stand still in the file, and clips alone move them."""
-    import harness
-
-    path = harness.compiled("prism.glb", tmp_path, rig="only")
+@pytest.mark.parametrize("scale", [1.0, 0.01])
+def test_a_skin_follows_its_bones(tmp_path, scale):
+    """With rig="only" meshes stand still in the file, and clips alone move them. Bones have no scale at rest."""
+    path = tmp_path / "beam.reel"
+    meshreel.compile(rigged(tmp_path / "beam.glb", scale), path, effort=1, rig="only")
     root = add(path)
     scene = bpy.context.scene
     fps = scene.render.fps / scene.render.fps_base
@@ -93,6 +93,8 @@ def test_a_skin_follows_its_bones(made, tmp_path):
             seconds = clip.start + sample / clip.fps
             go_to(scene, root.meshreel.first_frame + (seconds - root["meshreel_span"][0]) * fps)
             wanted = rig.positions(clip.pose(sample / clip.fps))
+            bones = expected(clip, clip.pose(sample / clip.fps), scales_of(reel, clip))
+            assert np.allclose(shown(armature()), bones, atol=1e-4)
             assert np.allclose(positions(skinned[0]), wanted, atol=1e-4), sample
             moved.add(wanted.tobytes())
         assert len(moved) > 1
