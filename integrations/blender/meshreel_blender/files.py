@@ -43,6 +43,8 @@ class _Entry:
 
 
 _entries: dict[str, _Entry] = {}
+#: What was told of a file already: its stamp then, and classes of errors.
+_told: dict[str, tuple[str, set[str]]] = {}
 _lock = Lock()
 
 
@@ -68,6 +70,9 @@ def opened(path: str, limit: int = MAX_MEMORY) -> Opened:
             entry = _entries[path] = _open(path, stamp, limit)
         if entry.opened is None:
             raise entry.error
+        # It is back: should it go again, that is news.
+        if _told.get(path, (stamp, None))[0] != stamp:
+            del _told[path]
         return entry.opened
 
 
@@ -76,6 +81,18 @@ def _open(path: str, stamp: str, limit: int) -> _Entry:
         return _Entry(stamp, limit, Opened(meshreel.open(path, max_memory=limit), stamp), None)
     except meshreel.Error as error:
         return _Entry(stamp, limit, None, error)
+
+
+def is_news(path: str, error: Exception) -> bool:
+    """Whether nobody was told of an error of this class yet, in this file as it is now."""
+    stamp, kind = _stamp(path), type(error).__name__
+    with _lock:
+        before, kinds = _told.get(path, (stamp, set()))
+        if before != stamp:
+            kinds = set()
+        news = kind not in kinds
+        _told[path] = stamp, kinds | {kind}
+        return news
 
 
 def keep_only(paths: set[str]) -> None:

@@ -50,6 +50,8 @@ def _show_guarded(scene, root, nodes, done, rebuild) -> bool:
         line = f"{root.name}: {reports.message(error)}"
         if cache.error != line:
             cache.error = line
+        # Each frame of a damaged part has a line of its own: one is enough.
+        if files.is_news(settings.path_of(cache), error):
             reports.tell(line, error)
         return False
     if cache.error:
