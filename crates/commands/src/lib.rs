@@ -4,6 +4,7 @@
 pub mod compile;
 pub mod extract;
 pub mod failure;
+pub mod info;
 pub mod reels;
 mod stopping;
 pub mod verify;
