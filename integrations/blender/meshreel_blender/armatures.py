@@ -167,7 +167,7 @@ def _action(scene, thing, clip, names, scales, root):
             poses.scales[:, joint].astype(np.float64) * (above / scales[joint]),
         )
         path = f'pose.bones["{bpy.utils.escape_identifier(name)}"].'
-        for (channel, values) in zip(("location", "rotation_quaternion", "scale"), basis):
+        for channel, values in zip(("location", "rotation_quaternion", "scale"), basis):
             for index in range(values.shape[1]):
                 _key(curves(path + channel, index, name), times, values[:, index])
     return action

@@ -68,9 +68,7 @@ def _show(scene, cache, nodes, done, rebuild) -> None:
     found = [(opened.numbers[key], thing) for key, thing in nodes if key in opened.numbers]
     wanted = _meshes(cache, opened, found, done, rebuild)
     anew = {number for number, meshes in wanted.items() if _is_built(cache, opened.meshes[number], meshes, rebuild)}
-    channels = {
-        number: arrays.channels(cache, opened.meshes[number], scene, number in anew) for number in wanted
-    }
+    channels = {number: arrays.channels(cache, opened.meshes[number], scene, number in anew) for number in wanted}
     everything = sorted(set().union(*channels.values()))
     wrap = cache.repeat == "LOOP"
     frame = opened.reel.at(seconds, everything, meshes=list(wanted), lod=cache.lod, wrap=wrap)

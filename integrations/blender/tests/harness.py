@@ -20,8 +20,8 @@ if "MESHREEL_RESOURCES" not in os.environ:
     atexit.register(shutil.rmtree, os.environ["MESHREEL_RESOURCES"], ignore_errors=True)
 RESOURCES = os.environ["BLENDER_USER_RESOURCES"] = os.environ["MESHREEL_RESOURCES"]
 
-import bpy  # noqa: E402, I001
-import addon_utils  # noqa: E402: bpy brings it
+import bpy
+import addon_utils  # bpy brings it
 
 
 def load():
@@ -47,8 +47,8 @@ def empty():
 
 
 empty()
-import meshreel  # noqa: E402
-import numpy as np  # noqa: E402
+import meshreel
+import numpy as np
 
 
 def part(name: str):
@@ -82,7 +82,11 @@ def add(path, **options):
 
 def nodes(root) -> dict:
     """Objects of a cache by node."""
-    return {thing["meshreel_node"]: thing for thing in bpy.data.objects if thing.get("meshreel_root") == root and "meshreel_node" in thing}
+    return {
+        thing["meshreel_node"]: thing
+        for thing in bpy.data.objects
+        if thing.get("meshreel_root") == root and "meshreel_node" in thing
+    }
 
 
 def go_to(scene, frame: float) -> None:

@@ -4,7 +4,7 @@ import bpy
 import meshreel
 import numpy as np
 import pytest
-from harness import INPUTS, add, evaluated, go_to, part, positions, rigged
+from harness import add, evaluated, go_to, part, positions, rigged
 
 
 def armature():

@@ -9,7 +9,7 @@ import bpy
 import meshreel
 import numpy as np
 import pytest
-from harness import INPUTS, add, evaluated, go_to, nodes, part, positions, world
+from harness import INPUTS, add, nodes, part, positions, world
 
 
 def scene_of_two():

@@ -7,7 +7,7 @@ import zipfile
 from pathlib import Path
 
 import bpy
-import addon_utils  # noqa: I001: bpy brings it
+import addon_utils  # bpy brings it
 import meshreel
 from harness import RESOURCES
 
