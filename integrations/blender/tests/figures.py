@@ -37,8 +37,8 @@ def sheet(folder: Path) -> Path:
 
 
 def milliseconds(work, turns=5) -> float:
-    """What `work(number)` takes for a frame, the best of some turns through all frames, in processor time: what else the
-    machine does is not counted."""
+    """What `work(number)` takes for a frame, the best of some turns through all frames, in processor time: what else
+    the machine does is not counted."""
     best = np.inf
     for _ in range(turns):
         begin = time.process_time()
