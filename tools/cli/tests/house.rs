@@ -15,6 +15,7 @@ use toml::{Table, Value};
 const ARROWS: &[(&str, &[&str])] = &[
     ("meshreel-codec", &[]),
     ("meshreel-files", &[]),
+    ("meshreel-store", &["meshreel-files"]),
     ("meshreel-format", &["meshreel-files"]),
     ("meshreel-scene", &["meshreel-files"]),
     ("meshreel-options", &["meshreel-scene"]),
@@ -47,6 +48,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         "meshreel-cli",
         &[
             "meshreel-files",
+            "meshreel-store",
             "meshreel-scene",
             "meshreel-options",
             "meshreel-inputs",

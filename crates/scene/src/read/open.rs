@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// Opens an input. Remarks tell of content that is messy or not taken over; the scene is usable all the same.
 pub fn open(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), Error> {
     // A file that is really called 'a#.obj' is that file.
-    if !path.exists() && sequence::is_pattern(path) {
+    if sequence::is_pattern(path) && !meshreel_files::exists(path) {
         return sequence::open(path, options);
     }
     let file = PositionedFile::open(path)?;

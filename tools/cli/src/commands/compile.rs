@@ -91,7 +91,7 @@ impl Job {
         let unit = self.wanted.general.unit.map(Unit::from).or(scene.unit);
         let options = self.wanted.resolve(unit)?;
         if let (Some(folder), true, false) = (target.parent(), files.is_some(), options.dry_run) {
-            std::fs::create_dir_all(folder).map_err(|e| Failure::io(folder, &e))?;
+            meshreel_files::create_folder(folder).map_err(|e| Failure::io(folder, &e))?;
         }
         progress.wait("analyse");
         let report =
