@@ -46,6 +46,8 @@ class Handler(BaseHTTPRequestHandler):
         if server.before:
             server.before(self.command, self.path)
         how = server.fails()
+        if how == "part" and self.command != "GET":
+            how = "silence"
         if how == "error":
             self.send_response(503)
             self.send_header("Content-Length", "0")
