@@ -19,6 +19,7 @@ mod animation;
 mod deform;
 mod document;
 mod mesh;
+mod meshopt;
 mod primitives;
 mod rig;
 mod skeleton;
