@@ -43,7 +43,7 @@ export class Core {
         file.aborts = new Map()
         this.files.set(number, file)
         try {
-            if (options.card) this.openCard(file, options.card)
+            if (options.card) this.openCard(number, options.card)
             if (source.first) this.provide(file, 0, source.first)
             const description = await this.finish(file, options.signal)
             return { file: number, name: source.name, description }
@@ -53,8 +53,9 @@ export class Core {
         }
     }
 
-    /** Its vertices are made on a graphics device. */
-    openCard(file, { words, most, group }) {
+    /** A file's vertices are made on a graphics device; which, can be told again before any is. */
+    openCard(number, { words, most, group }) {
+        const file = this.file(number)
         if (!('meshreel_card' in this.wasm.exports)) throw misuse('this module has no plan of a graphics device')
         this.wasm.input(new Uint8Array(words.buffer, words.byteOffset, words.byteLength))
         this.wasm.call('card', file.number, most, group)

@@ -31,8 +31,8 @@ const GROUP = 256
 /** An offset or a size is a number of 32 bits. */
 const MOST = 0xffffffff
 
-/** `[what, format]` of each attribute, one behind the other: bytes of a vertex, and where each is. */
-export function vertexLayout(attributes = LAYOUT) {
+/** `[what, format]` of each attribute, one behind the other: bytes of a vertex (`least` or more), and where each is. */
+export function vertexLayout(attributes = LAYOUT, least = 0) {
     let stride = 0
     const list = attributes.map(([what, format]) => {
         const [whatNumber, number] = [WHATS.indexOf(what), FORMATS.findIndex(([name]) => name === format)]
@@ -42,7 +42,15 @@ export function vertexLayout(attributes = LAYOUT) {
         stride += FORMATS[number][1]
         return { what, format, offset, numbers: [whatNumber, number, offset] }
     })
-    return { stride, attributes: list }
+    return { stride: Math.max(stride, least), attributes: list }
+}
+
+/** What a file on a card is opened with (`Wanted::read` in `wasm/src/card.rs`). */
+function cardWords(layout, { ring = 64 << 20, previous = false, units = 'auto', ahead = 1 << 20, indices = false }) {
+    if (!UNITS.has(units)) throw misuse(`units is true, false or 'auto', not ${units}`)
+    const flags = (previous ? 1 : 0) | (indices ? 2 : 0)
+    const head = [Math.min(ring, MOST), flags, UNITS.get(units), Math.min(ahead, MOST), layout.stride]
+    return Uint32Array.from([...head, ...layout.attributes.flatMap(({ numbers }) => numbers)])
 }
 
 function mostOf(device) {
@@ -53,22 +61,31 @@ function mostOf(device) {
 /** A reel whose vertices a graphics device makes. */
 export class GpuReel {
     /**
-     * Opens a reel for a device. `input` and options are those of `open`; besides: `attributes`, `ring`, `previous`,
-     * `units`, `ahead`.
+     * Opens a reel for a device. `input` and options are those of `open`; besides: `attributes`, `stride`, `ring`,
+     * `previous`, `units`, `ahead`, `indices`.
      */
     static async open(device, input, options = {}) {
-        const { attributes, ring = 64 << 20, previous = false, units = 'auto', ahead = 1 << 20, ...others } = options
-        if (!UNITS.has(units)) throw misuse(`units is true, false or 'auto', not ${units}`)
-        const layout = vertexLayout(attributes)
-        const head = [Math.min(ring, MOST), previous ? 1 : 0, UNITS.get(units), Math.min(ahead, MOST), layout.stride]
-        const numbers = [...head, ...layout.attributes.flatMap(({ numbers }) => numbers)]
+        const { attributes, stride, ring, previous, units, ahead, indices, ...others } = options
         const { decoder: given, memory, heap, resident, readSize, worker, shared, module, ...rest } = others
         const own = { memory, heap, resident, readSize, worker, shared, module: module ?? gpuModuleAddress() }
+        // Attributes may depend on what is in the file: then its vertices are told when it is open.
+        const asked = typeof attributes === 'function' ? undefined : attributes
+        const card = layout => ({
+            words: cardWords(layout, { ring, previous, units, ahead, indices }),
+            most: mostOf(device),
+            group: GROUP,
+        })
+        let layout = vertexLayout(asked, stride)
+        const first = card(layout)
         const decoder = given ?? (await Decoder.create(own))
         try {
-            const card = { words: Uint32Array.from(numbers), most: mostOf(device), group: GROUP }
-            const reel = await decoder.open(input, { ...rest, card })
+            const reel = await decoder.open(input, { ...rest, exact: true, card: first })
             reel.ownsDecoder = !given
+            if (asked !== attributes) {
+                const { attributes: list, stride } = attributes(reel.description)
+                layout = vertexLayout(list, stride)
+                await decoder.call('openCard', reel.file, card(layout))
+            }
             return new GpuReel(device, reel, layout)
         } catch (error) {
             if (!given) decoder.dispose()
@@ -176,8 +193,8 @@ export class GpuReel {
     }
 
     /**
-     * Vertices of a mesh as an instance shows it: buffer, offset, bytes and count; `previousOffset`, where they were before;
-     * indices, of 32 bits, and how many. Null where it was not shown yet.
+     * Vertices of a mesh as an instance shows it: buffer, offset, bytes and count, which is 0 where it was not shown yet;
+     * `previousOffset`, where they were before; indices, of 32 bits, and how many. Null before anything is recorded.
      */
     vertices(mesh, instance = this.instance) {
         return this.onDevice.vertices.get(instance.number)?.get(mesh) ?? null

@@ -123,3 +123,153 @@ export async function parity(device, url, moments, options = {}) {
         await Promise.all([gpu.dispose(), reel.close()])
     }
 }
+
+/** Plays in a loop, recording as a page does, and gives what went wrong, and whether it was late. */
+export async function play(device, url, seconds, options = {}) {
+    const gpu = await GpuReel.open(device, url, options)
+    const other = await gpu.reel.addInstance()
+    try {
+        const late = []
+        const seen = [new Set(), new Set()]
+        const instances = [gpu.instance, other]
+        instances.forEach((instance, i) => {
+            instance.onFrame = frame => {
+                late.push(frame.late)
+                if (!frame.same) seen[i].add(`${frame.first} ${frame.blend}`)
+            }
+        })
+        await other.seek(gpu.description.duration / 2)
+        await Promise.all(instances.map(instance => instance.repeat('loop')))
+        await Promise.all(instances.map(instance => instance.play()))
+        const offsets = new Set()
+        for (let n = 0; n < 60 * seconds; n++) {
+            await gpu.tick(1 / 60)
+            const encoder = device.createCommandEncoder()
+            gpu.record(encoder)
+            device.queue.submit([encoder.finish()])
+            offsets.add(instances.map(instance => gpu.vertices(0, instance)?.buffer.label).join())
+        }
+        const buffers = instances.map(instance => gpu.vertices(0, instance).buffer)
+        // What is not recorded is not decoded further, and nothing of it is lost.
+        await gpu.tick(1 / 60)
+        const [steps, moment] = [gpu.steps, gpu.instance.frame]
+        await gpu.tick(1 / 60)
+        const kept = gpu.steps === steps && gpu.instance.frame === moment
+        gpu.submit()
+        await device.queue.onSubmittedWorkDone()
+        const error = gpu.error?.message ?? null
+        return { late, seen: seen.map(set => set.size), own: buffers[0] !== buffers[1], kept, error }
+    } finally {
+        await gpu.dispose()
+    }
+}
+
+/** A device that is lost, and another. */
+export async function lose(url) {
+    const device = await newDevice()
+    const gpu = await GpuReel.open(device, url, { attributes: PLAIN })
+    const reel = await open(url, { exact: true, worker: false })
+    const farthest = { position: 0, degrees: 0, sign: 0, uv: 0, colour: 0 }
+    try {
+        await gpu.still(3)
+        gpu.submit()
+        device.destroy()
+        await device.lost
+        await new Promise(resolve => setTimeout(resolve))
+        const lost = gpu.error?.class
+        const recorded = (() => {
+            try {
+                gpu.record(null)
+                return null
+            } catch (error) {
+                return error.class
+            }
+        })()
+        await gpu.tick(1 / 60)
+        await gpu.restore(await newDevice())
+        const restored = gpu.error
+        await gpu.still(4)
+        gpu.submit()
+        await compare(gpu, 0, await reel.instance.still(4, true), farthest)
+        return { lost, recorded, restored, farthest }
+    } finally {
+        await Promise.all([gpu.dispose(), reel.close()])
+    }
+}
+
+/** The class of the error of opening and showing a file with these options. */
+export async function refused(device, url, options) {
+    let gpu = null
+    try {
+        gpu = await GpuReel.open(device, url, options)
+        await gpu.still(0)
+        return null
+    } catch (error) {
+        return `${error.class}: ${error.message}`
+    } finally {
+        await gpu?.dispose()
+    }
+}
+
+/** What a device draws of a file's vertices, white on black, seen by a camera: whether each pixel is covered. */
+export async function drawn(device, url, frame, { eye, target, angle, size: [width, height] }) {
+    const gpu = await GpuReel.open(device, url)
+    try {
+        const shown = await gpu.still(frame)
+        const { RENDER_ATTACHMENT, COPY_SRC } = GPUTextureUsage
+        const texture = device.createTexture({ size: [width, height], format: 'rgba8unorm', usage: RENDER_ATTACHMENT | COPY_SRC })
+        const code = `@group(0) @binding(0) var<uniform> m: mat4x4f;
+            @vertex fn vertex(@location(0) p: vec3f) -> @builtin(position) vec4f { return m * vec4f(p, 1.0); }
+            @fragment fn fragment() -> @location(0) vec4f { return vec4f(1.0); }`
+        const module = device.createShaderModule({ code })
+        const { layout } = gpu
+        const position = layout.attributes.find(({ what }) => what === 'position')
+        const attributes = [{ shaderLocation: 0, offset: position.offset, format: position.format }]
+        const pipeline = device.createRenderPipeline({
+            layout: 'auto',
+            vertex: { module, buffers: [{ arrayStride: layout.stride, attributes }] },
+            fragment: { module, targets: [{ format: 'rgba8unorm' }] },
+        })
+        const camera = new THREE.PerspectiveCamera(angle, width / height, 0.01, 1e5)
+        camera.coordinateSystem = THREE.WebGPUCoordinateSystem
+        camera.position.set(...eye)
+        camera.lookAt(...target)
+        camera.updateMatrixWorld()
+        camera.updateProjectionMatrix()
+        const encoder = device.createCommandEncoder()
+        gpu.record(encoder)
+        const view = texture.createView()
+        const pass = encoder.beginRenderPass({
+            colorAttachments: [{ view, clearValue: [0, 0, 0, 1], loadOp: 'clear', storeOp: 'store' }],
+        })
+        pass.setPipeline(pipeline)
+        gpu.description.nodes.forEach(({ mesh }, node) => {
+            const { visible, world } = shown.nodes[node]
+            if (mesh === null || !visible) return
+            const own = gpu.vertices(mesh)
+            const matrix = new THREE.Matrix4().set(...world, 0, 0, 0, 1)
+            matrix.premultiply(camera.matrixWorldInverse).premultiply(camera.projectionMatrix)
+            const uniform = device.createBuffer({ size: 64, usage: GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST })
+            device.queue.writeBuffer(uniform, 0, Float32Array.from(matrix.elements))
+            const entries = [{ binding: 0, resource: { buffer: uniform } }]
+            pass.setBindGroup(0, device.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries }))
+            pass.setVertexBuffer(0, own.buffer, own.offset, own.size)
+            pass.setIndexBuffer(own.indices, 'uint32')
+            for (const { what, mesh: of, set, values } of shown.sections) {
+                if (what !== 'ranges' || of !== mesh || set > 0) continue
+                for (let i = 0; i < values.length; i += 3) pass.drawIndexed(values[i + 1], 1, values[i])
+            }
+        })
+        pass.end()
+        const bytesPerRow = Math.ceil((4 * width) / 256) * 256
+        const buffer = device.createBuffer({ size: bytesPerRow * height, usage: GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST })
+        encoder.copyTextureToBuffer({ texture }, { buffer, bytesPerRow }, [width, height])
+        device.queue.submit([encoder.finish()])
+        const pixels = new Uint8Array(await readBack(device, buffer, 0, bytesPerRow * height))
+        return Array.from({ length: width * height }, (_, i) => {
+            return pixels[Math.floor(i / width) * bytesPerRow + 4 * (i % width)] > 127 ? 1 : 0
+        })
+    } finally {
+        await gpu.dispose()
+    }
+}

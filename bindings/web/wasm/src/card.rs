@@ -15,6 +15,8 @@ pub(crate) struct Wanted {
     units: u32,
     /// Bytes of frames that go up ahead of time in one update.
     ahead: u64,
+    /// Indices are put out as values, too.
+    indices: bool,
 }
 
 /// A file on a card.
@@ -56,8 +58,8 @@ fn attribute([what, format, offset]: [u32; 3]) -> Option<Attribute> {
 }
 
 impl Wanted {
-    /// Of words: bytes of the ring, 1 to keep vertices of the update before, whether the card decodes units, bytes ahead,
-    /// bytes of a vertex, and three for each attribute. Misuse where no vertex can be so.
+    /// Of words: bytes of the ring, flags (1: vertices of the update before are kept, 2: indices are put out as values),
+    /// whether the card decodes units, bytes ahead, bytes of a vertex, and three for each attribute. Misuse where no vertex can be so.
     pub fn read(bytes: &[u8]) -> Result<Wanted, Error> {
         let words: Vec<u32> = bytes.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
         let no_words = || Error::misuse("the layout of vertices is not complete");
@@ -69,8 +71,9 @@ impl Wanted {
         if layout.is_pulled() {
             return Err(Error::misuse("a vertex has at least one attribute"));
         }
-        let budget = Budget { ring: head[0].into(), previous: head[1] != 0 };
-        Ok(Wanted { layout, budget, units: head[2], ahead: head[3].into() })
+        let budget = Budget { ring: head[0].into(), previous: head[1] & 1 != 0 };
+        let (units, ahead, indices) = (head[2], head[3].into(), head[1] & 2 != 0);
+        Ok(Wanted { layout, budget, units, ahead, indices })
     }
 }
 
@@ -85,6 +88,11 @@ impl Card {
         self.told.clear();
         self.reel = None;
         self.steps = Steps::new(most, group);
+    }
+
+    /// Whether indices are put out as values.
+    pub fn gives_indices(&self) -> bool {
+        self.wanted.indices
     }
 
     /// What to open its file with.
@@ -158,9 +166,6 @@ impl Card {
                 self.told.len() - 1
             });
             for (mesh, told) in self.told[at].1.iter_mut().enumerate() {
-                if !output.is_shown(mesh) {
-                    continue;
-                }
                 let Slice { buffer, bytes } = output.vertices_of(mesh);
                 let before = output.previous_vertices_of(mesh);
                 let handle: &Rc<Handle> = buffer;

@@ -58,12 +58,13 @@ struct File {
 }
 
 impl File {
-    /// Whether vertices are made on a card.
-    fn is_on_card(&self) -> bool {
+    /// Whether vertices are values, and indices: they may be on a card.
+    fn values(&self) -> (bool, bool) {
         #[cfg(feature = "gpu")]
-        return self.card.is_some();
-        #[cfg(not(feature = "gpu"))]
-        false
+        if let Some(card) = &self.card {
+            return (false, card.gives_indices());
+        }
+        (true, true)
     }
 
     /// Opens it as far as its bytes are there.
@@ -381,7 +382,8 @@ impl Door {
     pub fn frame(&mut self, instance: u32, all: bool) -> Result<u32, Error> {
         let Instance { file, id, last } = *self.instance_of(instance)?;
         let own = self.file(file as u32)?;
-        let form = Form { all, exact: own.exact, on_card: own.is_on_card() };
+        let (vertices, indices) = own.values();
+        let form = Form { all, exact: own.exact, vertices, indices };
         let Some(shown) = self.player.frame(id) else {
             return Ok(0);
         };
@@ -418,7 +420,8 @@ impl Door {
 
     // On a card.
 
-    /// The vertices of a file that is not open yet are made on a card, as the input says: see [`Wanted::read`].
+    /// The vertices of a file are made on a card, as the input says ([`Wanted::read`]): before it is opened, and again
+    /// where they are to be others before any was made.
     #[cfg(feature = "gpu")]
     pub fn card(&mut self, file: u32, most: u64, group: u32) -> Result<u32, Error> {
         let wanted = Wanted::read(&self.input)?;

@@ -195,7 +195,7 @@ extern "C" fn meshreel_pose(file: u32, clip: u32, seconds: f64, wraps: u32) -> i
     with(|door| door.pose(file, clip, seconds, wraps != 0).into())
 }
 
-/// A file that is not open yet is for a card, of which a binding has so many bytes and a workgroup so many invocations;
+/// A file is for a card, of which a binding has so many bytes and a workgroup so many invocations;
 /// the input says how.
 #[cfg(feature = "gpu")]
 #[unsafe(no_mangle)]

@@ -82,8 +82,9 @@ pub(crate) struct Form {
     pub all: bool,
     /// All floats, as they are decoded.
     pub exact: bool,
-    /// Vertices and indices are on a card: no values of them.
-    pub on_card: bool,
+    /// Values of vertices, and of indices, unless these are on a card.
+    pub vertices: bool,
+    pub indices: bool,
 }
 
 /// What was put out of an instance last.
@@ -103,7 +104,7 @@ pub(crate) fn put(
     last: Option<Put>,
     out: &mut Writer,
 ) -> Result<Put, Error> {
-    let Form { all, exact, on_card } = form;
+    let Form { all, exact, .. } = form;
     let view = shown.view();
     let pair = view.pair();
     let now = Put { first: pair.first, second: pair.second, blend: pair.blend };
@@ -133,7 +134,7 @@ pub(crate) fn put(
             else {
                 continue;
             };
-            sections.put_mesh(&frame, Formats::of(record, exact), (all, on_card))?;
+            sections.put_mesh(&frame, Formats::of(record, exact), form)?;
         }
     }
     let count = sections.count as u32;
@@ -217,14 +218,15 @@ impl Sections<'_> {
         &mut self,
         frame: &MeshFrame<'_>,
         formats: Formats,
-        (all, on_card): (bool, bool),
+        form: Form,
     ) -> Result<(), Error> {
+        let Form { all, vertices, indices, .. } = form;
         let mesh = frame.number();
-        if (all || frame.is_fluid()) && !on_card {
+        if (all || frame.is_fluid()) && indices {
             self.put_words(Section::Indices, (mesh, 0), 1, frame.indices_by_visibility())?;
         }
         if all && !frame.is_fluid() {
-            self.put_levels(frame, on_card)?;
+            self.put_levels(frame, indices)?;
         }
         let mut ranges = Vec::new();
         let materials = frame.materials().len().max(1);
@@ -235,7 +237,7 @@ impl Sections<'_> {
             }
         }
         self.put_words(Section::Ranges, (mesh, 0), 3, &ranges)?;
-        for stream in frame.record().streams.iter().filter(|_| !on_card) {
+        for stream in frame.record().streams.iter().filter(|_| vertices) {
             if all || frame.is_animated(stream.semantic, stream.set) {
                 self.put_stream(frame, stream, formats)?;
             }
@@ -243,13 +245,13 @@ impl Sections<'_> {
         Ok(())
     }
 
-    fn put_levels(&mut self, frame: &MeshFrame<'_>, on_card: bool) -> Result<(), Error> {
+    fn put_levels(&mut self, frame: &MeshFrame<'_>, indices: bool) -> Result<(), Error> {
         let mesh = frame.number();
         for level in 1..frame.lods() {
             let lod = frame.lod(level);
             let ranges: Vec<u32> =
                 (0..).zip(lod.materials).flat_map(|(m, range)| [range.first, range.count, m]).collect();
-            if !on_card {
+            if indices {
                 self.put_words(Section::Indices, (mesh, level), 1, lod.indices)?;
             }
             self.put_words(Section::Ranges, (mesh, level), 3, &ranges)?;
