@@ -26,7 +26,8 @@ if [ "${1:-}" = --figures ]; then
     exit
 fi
 step types
-npx tsc --noEmit --strict --skipLibCheck --module nodenext --target es2022 --lib es2022,dom src/index.d.ts
+npx tsc --noEmit --strict --skipLibCheck --module nodenext --target es2022 --lib es2022,dom src/index.d.ts \
+    src/webgpu.d.ts
 step tests in Node
 npm run test:node
 step "tests in Chromium"

@@ -141,13 +141,11 @@ export async function play(device, url, seconds, options = {}) {
         await other.seek(gpu.description.duration / 2)
         await Promise.all(instances.map(instance => instance.repeat('loop')))
         await Promise.all(instances.map(instance => instance.play()))
-        const offsets = new Set()
         for (let n = 0; n < 60 * seconds; n++) {
             await gpu.tick(1 / 60)
             const encoder = device.createCommandEncoder()
             gpu.record(encoder)
             device.queue.submit([encoder.finish()])
-            offsets.add(instances.map(instance => gpu.vertices(0, instance)?.buffer.label).join())
         }
         const buffers = instances.map(instance => gpu.vertices(0, instance).buffer)
         // What is not recorded is not decoded further, and nothing of it is lost.
@@ -194,6 +192,40 @@ export async function lose(url) {
         return { lost, recorded, restored, farthest }
     } finally {
         await Promise.all([gpu.dispose(), reel.close()])
+    }
+}
+
+/** How far positions of one frame are from those of another: what a comparison that sees nothing would not tell. */
+export async function apart(device, url, [own, theirs]) {
+    const gpu = await GpuReel.open(device, url, { attributes: PLAIN })
+    const reel = await open(url, { exact: true, worker: false })
+    const farthest = { position: 0, degrees: 0, sign: 0, uv: 0, colour: 0 }
+    try {
+        await gpu.still(own)
+        gpu.submit()
+        await compare(gpu, 0, await reel.instance.still(theirs, true), farthest)
+        return farthest
+    } finally {
+        await Promise.all([gpu.dispose(), reel.close()])
+    }
+}
+
+/** Vertices of the moment before, and those of now. */
+export async function previous(device, url) {
+    const gpu = await GpuReel.open(device, url, { previous: true })
+    try {
+        const read = async which => {
+            const own = gpu.vertices(0)
+            return [...new Uint32Array(await readBack(device, own.buffer, own[which], own.size))].join()
+        }
+        await gpu.still(2)
+        gpu.submit()
+        const before = await read('offset')
+        await gpu.still(3)
+        gpu.submit()
+        return { kept: (await read('previousOffset')) === before, moved: (await read('offset')) !== before }
+    } finally {
+        await gpu.dispose()
     }
 }
 

@@ -17,6 +17,8 @@ before(async () => {
     hasDevice = await browser.page.evaluate(async () => {
         window.card = await import('/bindings/web/test/browser/card.js')
         window.device = await card.newDevice()
+        window.refusals = []
+        window.device?.addEventListener('uncapturederror', ({ error }) => refusals.push(error.message))
         return window.device !== null
     })
 })
@@ -78,12 +80,23 @@ for (const [input, methods, options] of INPUTS) {
     const run = async () => {
         browser.server.files['/made.reel'] = compiled(input, ...options)
         const result = await parity('/made.reel')
-        console.log(input, JSON.stringify(result))
         if (methods) methods.forEach(method => assert.ok(result.methods.includes(method), `${result.methods}`))
         assertClose(result)
     }
     onDevice(`h11 ${[input, ...options].join(' ')}: vertices that the device makes are those of the frame`, run, skipCompiled)
 }
+
+onDevice('h11 the comparison tells one frame from another', async () => {
+    const apart = frames =>
+        browser.page.evaluate(frames => card.apart(device, '/testdata/golden/v0/flag_small.reel', frames), frames)
+    const [same, other] = [await apart([3, 3]), await apart([3, 4])]
+    assert.ok(same.position === 0 && other.position > 1e-4 && other.degrees > 0.1, JSON.stringify([same, other]))
+})
+
+onDevice('h11 vertices of the moment before stay for motion vectors', async () => {
+    const result = await browser.page.evaluate(() => card.previous(device, '/testdata/golden/v0/flag_small.reel'))
+    assert.deepEqual(result, { kept: true, moved: true })
+})
 
 onDevice('h11 two instances play in a loop, recorded into an encoder; what is not recorded waits', async () => {
     const result = await browser.page.evaluate(() => card.play(device, '/testdata/golden/v0/snake_small.reel', 2))
@@ -147,3 +160,8 @@ for (const [name, frame] of PICTURES) {
     }
     onDevice(`h12 frame ${frame} of ${name} in three.js, vertices made on its renderer's device`, run, missing(true) ?? false)
 }
+
+onDevice('h11 a device within the limits that all have was asked for nothing else', async () => {
+    assert.deepEqual(await browser.page.evaluate(() => refusals), [])
+    assert.deepEqual(browser.errors, [])
+})
