@@ -17,8 +17,10 @@ build() {
     shift 3
     RUSTFLAGS="$flags -C link-arg=--import-memory -C link-arg=--stack-first" CARGO_TARGET_DIR="$target" \
         cargo build --locked --profile web -p meshreel-web --target wasm32-unknown-unknown "$@"
+    local made="$target/wasm32-unknown-unknown/web/meshreel_web"
+    node trim.js "$made.wasm" "$made.trimmed.wasm"
     node node_modules/binaryen/bin/wasm-opt -Os $features $more --strip-debug --strip-producers \
-        --strip-target-features "$target/wasm32-unknown-unknown/web/meshreel_web.wasm" -o "dist/$name"
+        --strip-target-features "$made.trimmed.wasm" -o "dist/$name"
     printf '%s: %d bytes, %d gzip\n' "$name" "$(wc -c <"dist/$name")" "$(gzip -9 -c "dist/$name" | wc -c)"
 }
 

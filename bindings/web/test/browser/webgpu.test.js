@@ -24,9 +24,10 @@ before(async () => {
 })
 after(async () => browser?.end())
 
-/** A test that needs a device. */
-const onDevice = (name, run, skipped = skip) =>
-    test(name, { skip: skipped }, t => (hasDevice ? run(t) : t.skip(NONE)))
+/** Tests that need a device. */
+const onDevice = {
+    test: (name, run, skipped = skip) => test(name, { skip: skipped }, t => (hasDevice ? run(t) : t.skip(NONE))),
+}
 
 const MOMENTS = [[0, 0], [0, 0.5], [3, 0], [7, 0.3], [-2, 0.75], [-1, 0]]
 const parity = (url, options = {}) =>
@@ -44,12 +45,12 @@ function assertClose({ farthest, compared, dispatches, error }, { unit = 0, degr
 
 const FILES = ['flag_small', 'flag_fast', 'flag_wide', 'flag_apart', 'robot_small', 'snake_small', 'square', 'wall_fast']
 for (const name of FILES) {
-    onDevice(`h11 ${name}: vertices that the device makes are those of the frame`, async () => {
+    onDevice.test(`h11 ${name}: vertices that the device makes are those of the frame`, async () => {
         assertClose(await parity(`/testdata/golden/v0/${name}.reel`))
     })
 }
 
-onDevice('h11 packed transforms are unpacked on the device, within a unit', async () => {
+onDevice.test('h11 packed transforms are unpacked on the device, within a unit', async () => {
     const result = await parity('/testdata/golden/v0/wall_packed.reel')
     assert.deepEqual(result.methods, ['rigid'])
     // Normals of edges of a few units follow the points.
@@ -57,7 +58,7 @@ onDevice('h11 packed transforms are unpacked on the device, within a unit', asyn
 })
 
 for (const name of ['flag_fast', 'flag_wide', 'wall_fast']) {
-    onDevice(`h11 ${name}: units are decoded on the device, to the same vertices`, async () => {
+    onDevice.test(`h11 ${name}: units are decoded on the device, to the same vertices`, async () => {
         const url = `/testdata/golden/v0/${name}.reel`
         const [cpu, own] = [await parity(url, { units: false }), await parity(url, { units: true })]
         assertClose(cpu)
@@ -83,22 +84,22 @@ for (const [input, methods, options] of INPUTS) {
         if (methods) methods.forEach(method => assert.ok(result.methods.includes(method), `${result.methods}`))
         assertClose(result)
     }
-    onDevice(`h11 ${[input, ...options].join(' ')}: vertices that the device makes are those of the frame`, run, skipCompiled)
+    onDevice.test(`h11 ${[input, ...options].join(' ')}: vertices that the device makes are those of the frame`, run, skipCompiled)
 }
 
-onDevice('h11 the comparison tells one frame from another', async () => {
+onDevice.test('h11 the comparison tells one frame from another', async () => {
     const apart = frames =>
         browser.page.evaluate(frames => card.apart(device, '/testdata/golden/v0/flag_small.reel', frames), frames)
     const [same, other] = [await apart([3, 3]), await apart([3, 4])]
     assert.ok(same.position === 0 && other.position > 1e-4 && other.degrees > 0.1, JSON.stringify([same, other]))
 })
 
-onDevice('h11 vertices of the moment before stay for motion vectors', async () => {
+onDevice.test('h11 vertices of the moment before stay for motion vectors', async () => {
     const result = await browser.page.evaluate(() => card.previous(device, '/testdata/golden/v0/flag_small.reel'))
     assert.deepEqual(result, { kept: true, moved: true })
 })
 
-onDevice('h11 two instances play in a loop, recorded into an encoder; what is not recorded waits', async () => {
+onDevice.test('h11 two instances play in a loop, recorded into an encoder; what is not recorded waits', async () => {
     const result = await browser.page.evaluate(() => card.play(device, '/testdata/golden/v0/snake_small.reel', 2))
     assert.equal(result.error, null)
     assert.ok(result.seen.every(count => count > 60), `${result.seen} moments`)
@@ -106,14 +107,14 @@ onDevice('h11 two instances play in a loop, recorded into an encoder; what is no
     assert.ok(result.late.filter(late => late).length < result.late.length / 10)
 })
 
-onDevice('h11 a device that is lost is an error of its class, and everything is there on the next one', async () => {
+onDevice.test('h11 a device that is lost is an error of its class, and everything is there on the next one', async () => {
     const result = await browser.page.evaluate(() => card.lose('/testdata/golden/v0/snake_small.reel'))
     const { lost, recorded, restored, farthest } = result
     assert.deepEqual({ lost, recorded, restored }, { lost: 'Io', recorded: 'Io', restored: null })
     assert.ok(farthest.position <= 2 ** -23 && farthest.degrees <= 0.02, JSON.stringify(farthest))
 })
 
-onDevice('h11 what cannot be is refused with its class, before anything is made', async () => {
+onDevice.test('h11 what cannot be is refused with its class, before anything is made', async () => {
     const refused = options =>
         browser.page.evaluate(options => card.refused(device, '/testdata/golden/v0/flag_small.reel', options), options)
     assert.match(await refused({ ring: 1000 }), /^Limit: .*ring/)
@@ -134,7 +135,7 @@ for (const [name, frame] of PICTURES) {
         const found = await browser.page.evaluate(([url, frame, camera]) => card.drawn(device, url, frame, camera), arguments_)
         assertSame(covered, found)
     }
-    onDevice(`h11 frame ${frame} of ${name}, drawn from the device's vertices, covers what the program's picture covers`, run, missing(true) ?? false)
+    onDevice.test(`h11 frame ${frame} of ${name}, drawn from the device's vertices, covers what the program's picture covers`, run, missing(true) ?? false)
 }
 
 for (const [name, frame] of PICTURES) {
@@ -158,10 +159,10 @@ for (const [name, frame] of PICTURES) {
         assert.deepEqual([result.type, result.error, result.there], ['GpuReelGroup', null, 0])
         assertSame(covered, result.found)
     }
-    onDevice(`h12 frame ${frame} of ${name} in three.js, vertices made on its renderer's device`, run, missing(true) ?? false)
+    onDevice.test(`h12 frame ${frame} of ${name} in three.js, vertices made on its renderer's device`, run, missing(true) ?? false)
 }
 
-onDevice('h11 a device within the limits that all have was asked for nothing else', async () => {
+onDevice.test('h11 a device within the limits that all have was asked for nothing else', async () => {
     assert.deepEqual(await browser.page.evaluate(() => refusals), [])
     assert.deepEqual(browser.errors, [])
 })

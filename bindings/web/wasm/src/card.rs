@@ -139,9 +139,8 @@ impl Card {
         }
         let find = |number: usize| shown.iter().find(|(other, ..)| *other == number);
         let outputs = self.outputs.iter_mut();
-        let mut all: Vec<(&mut CardOutput<Listed>, &dyn Frames)> = outputs
-            .filter_map(|(number, output)| Some((output, &find(*number)?.2 as &dyn Frames)))
-            .collect();
+        let mut all: Vec<(&mut CardOutput<Listed>, &dyn Frames)> =
+            outputs.filter_map(|(number, output)| Some((output, &find(*number)?.2 as &dyn Frames))).collect();
         let done = reel.update_with(&mut self.steps, &mut all)?;
         for (_, id, _) in &shown {
             reel.prepare_with(&mut self.steps, player.ahead(*id), self.wanted.ahead)?;

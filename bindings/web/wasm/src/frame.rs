@@ -214,12 +214,7 @@ impl Sections<'_> {
         })
     }
 
-    fn put_mesh(
-        &mut self,
-        frame: &MeshFrame<'_>,
-        formats: Formats,
-        form: Form,
-    ) -> Result<(), Error> {
+    fn put_mesh(&mut self, frame: &MeshFrame<'_>, formats: Formats, form: Form) -> Result<(), Error> {
         let Form { all, vertices, indices, .. } = form;
         let mesh = frame.number();
         if (all || frame.is_fluid()) && indices {

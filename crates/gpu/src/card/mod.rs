@@ -73,13 +73,7 @@ pub trait Record<T: Types>: Write<T> {
 /// A compute pass.
 pub trait Dispatches<T: Types> {
     /// Workgroups of a pipeline over bindings, seen from these offsets on.
-    fn dispatch(
-        &mut self,
-        pipeline: &T::Pipeline,
-        bindings: &T::Bindings,
-        offsets: &[u32],
-        groups: [u32; 2],
-    );
+    fn dispatch(&mut self, pipeline: &T::Pipeline, bindings: &T::Bindings, offsets: &[u32], groups: [u32; 2]);
 }
 
 /// What a buffer is for. All of them can be written to.

@@ -1,8 +1,8 @@
 //! What is made of a file for a moment: vertices in the caller's layout.
 
 use crate::batches::{Dispatch, WorkList};
-use crate::params::{Params, SIZE};
 use crate::card::{Types, Update, Write};
+use crate::params::{Params, SIZE};
 use meshreel::EndState;
 use std::ops::Range;
 

@@ -129,7 +129,20 @@ impl<T: Types> CardReel<T> {
         };
         let staging = vec![0; plan.slot_words];
         let frames = Ring::new(slots);
-        Ok(CardReel { group, plan, batches, fixed, layout, budget, frames, ring, points, meshes, staging, room })
+        Ok(CardReel {
+            group,
+            plan,
+            batches,
+            fixed,
+            layout,
+            budget,
+            frames,
+            ring,
+            points,
+            meshes,
+            staging,
+            room,
+        })
     }
 
     /// Room for the vertices of a moment.

@@ -16,15 +16,14 @@ mod output;
 mod reel;
 mod shaders;
 
-use access::Access;
 pub use access::Wgpu;
 pub use instances::Instances;
 pub use output::Output;
 pub use reel::GpuReel;
 pub use shaders::Shaders;
 
-use crate::card::CARD;
-pub use crate::card::{Budget, Decoded, Frames, Kind, Update};
+pub use crate::card::{Budget, Decoded, Frames, Update};
+use crate::card::{CARD, Kind};
 
 fn buffer(device: &wgpu::Device, label: &str, size: u64, usage: wgpu::BufferUsages) -> wgpu::Buffer {
     device.create_buffer(&wgpu::BufferDescriptor {

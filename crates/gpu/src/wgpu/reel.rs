@@ -2,7 +2,8 @@
 
 use crate::card::{Budget, CardReel, Frames};
 use crate::layout::VertexLayout;
-use crate::wgpu::{Access, Output, Shaders, Update, Wgpu};
+use crate::wgpu::access::Access;
+use crate::wgpu::{Output, Shaders, Update, Wgpu};
 use meshreel::{Ahead, Error, InstanceId, Player};
 
 /// A file on the card: what no frame changes, a ring of frames, and one of points that the card decodes.
