@@ -68,7 +68,7 @@ class Words {
 export class Steps {
     constructor(device) {
         this.device = device
-        this.usages = usages()
+        this.usages = null
         this.buffers = new Map()
         this.layouts = []
         this.modules = []
@@ -152,6 +152,7 @@ export class Steps {
     makeBuffer(words) {
         const [number, usage, size] = words.numbers(3)
         const label = words.text()
+        this.usages ??= usages()
         this.buffers.set(number, this.device.createBuffer({ label, size, usage: this.usages[usage] }))
     }
 
