@@ -79,6 +79,7 @@ export class Steps {
         /** By mesh the indices of its levels of detail: first and count. */
         this.levels = new Map()
         this.pass = null
+        this.makes = false
     }
 
     /**
@@ -89,12 +90,10 @@ export class Steps {
         const words = new Words(bytes)
         this.encoder = encoder
         this.done = { bytes: 0, dispatches: 0 }
-        // What is made may be more than the device has. Whoever only plays makes nothing.
-        const makes = words.words[0] <= BINDINGS
-        if (makes) ['validation', 'out-of-memory'].forEach(kind => this.device.pushErrorScope(kind))
+        this.makes = false
         while (words.at < words.words.length) this.step(words.next(), words)
         this.encoder = null
-        return { ...this.done, failed: makes ? this.failed() : Promise.resolve(null) }
+        return { ...this.done, failed: this.makes ? this.failed() : Promise.resolve(null) }
     }
 
     async failed() {
@@ -105,6 +104,11 @@ export class Steps {
     }
 
     step(step, words) {
+        // What is made may be more than the device has. Whoever only plays makes nothing.
+        if (step <= BINDINGS && !this.makes) {
+            this.makes = true
+            for (const kind of ['validation', 'out-of-memory']) this.device.pushErrorScope(kind)
+        }
         switch (step) {
             case BUFFER:
                 return this.makeBuffer(words)
