@@ -42,7 +42,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     ("meshreel-runtime-test", &["meshreel", "meshreel-format"]),
-    ("meshreel-web", &["meshreel"]),
+    ("meshreel-web", &["meshreel", "meshreel-gpu"]),
     ("meshreel-check", &["meshreel-scene", "meshreel-options", "meshreel", "meshreel-format"]),
     (
         "meshreel-cli",

@@ -63,10 +63,10 @@ pub(crate) fn fetch(isa: Isa, bytes: &[u8]) {
 /// A vector, or one in each lane.
 pub(crate) type Vector<N> = [N; 3];
 
-/// From points `b` to points `a`.
+/// From points `b` to points `a`, whose differences have this factor.
 #[inline(always)]
-pub(crate) fn difference<L: Part, P: Place>(a: [L::Whole; 3], b: [L::Whole; 3]) -> Vector<L> {
-    let unit = L::splat(P::UNIT);
+pub(crate) fn difference<L: Part>(a: [L::Whole; 3], b: [L::Whole; 3], unit: f32) -> Vector<L> {
+    let unit = L::splat(unit);
     [L::difference(a[0], b[0]) * unit, L::difference(a[1], b[1]) * unit, L::difference(a[2], b[2]) * unit]
 }
 
