@@ -1,9 +1,10 @@
 //! Clips: poses at any time, and all samples as arrays.
 
 use crate::arrays::{Array, array};
-use crate::errors::of_runtime;
+use crate::errors::{misuse, of_runtime};
 use meshreel::Transform;
 use meshreel::clip::{Clip, PoseSource, Query};
+use numpy::{PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::iter::repeat_with;
@@ -24,13 +25,34 @@ pub struct Pose {
 
 impl Pose {
     /// Of transforms joint by joint, which are `shape` poses.
-    fn new(py: Python<'_>, transforms: &[Transform], shape: &[usize]) -> PyResult<Pose> {
+    pub fn new(py: Python<'_>, transforms: &[Transform], shape: &[usize]) -> PyResult<Pose> {
         let of = |columns: usize, values: Vec<f32>| array(py, values, &[shape, &[columns]].concat());
         Ok(Pose {
             rotations: of(4, transforms.iter().flat_map(|t| t.rotation).collect())?,
             translations: of(3, transforms.iter().flat_map(|t| t.translation).collect())?,
             scales: of(3, transforms.iter().flat_map(|t| t.scale).collect())?,
         })
+    }
+
+    /// Its transforms, if it is one pose of so many joints.
+    pub fn transforms(&self, py: Python<'_>, joints: usize) -> PyResult<Vec<Transform>> {
+        let all = |values: &Array<f32>, columns: usize| -> PyResult<Vec<f32>> {
+            let array = values.bind(py).try_readonly().map_err(|e| misuse(py, format!("pose: {e}")))?;
+            match array.shape() == [joints, columns] {
+                true => Ok(array.as_array().iter().copied().collect()),
+                false => {
+                    let what =
+                        format!("the pose is of shape {:?}, one of {joints} joints is wanted", array.shape());
+                    Err(misuse(py, what))
+                }
+            }
+        };
+        let rotations = all(&self.rotations, 4)?;
+        let (translations, scales) = (all(&self.translations, 3)?, all(&self.scales, 3)?);
+        let rows = rotations.as_chunks::<4>().0.iter();
+        let rows = rows.zip(translations.as_chunks::<3>().0).zip(scales.as_chunks::<3>().0);
+        let rows = rows.map(|((&rotation, &translation), &scale)| Transform { rotation, translation, scale });
+        Ok(rows.collect())
     }
 }
 
@@ -97,6 +119,12 @@ impl PyClip {
     #[getter]
     fn joints(&self) -> Vec<String> {
         self.clip.skeleton().names.clone()
+    }
+
+    /// Number of the skeleton; clips with the same one have the same joints.
+    #[getter]
+    fn skeleton(&self) -> u32 {
+        self.clip.record().skeleton
     }
 
     /// int32 (joints,): number of each joint's parent, -1 for a root; parents stand before children.

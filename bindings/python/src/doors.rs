@@ -140,12 +140,13 @@ pub fn verify(
 ) -> PyResult<String> {
     let rate = source_fps.map(|text| text.parse()).transpose();
     let source_fps = rate.map_err(|what: String| misuse(py, format!("source_fps: {what}")))?;
-    wait_for(py, progress.as_ref(), &Cancellation::new(), |teller| {
+    let cancellation = Cancellation::new();
+    wait_for(py, progress.as_ref(), &cancellation, |teller| {
         let start = Instant::now();
         let paths = inputs::expand(&given)?;
         let options = InputOptions { points, source_fps, animation: None };
         let step = |phase: &str, done, total| teller.step_or_unwind(phase, done, total);
-        let (report, remarks) = against::verify(&paths, &reel, &options, &step)?;
+        let (report, remarks) = against::verify(&paths, &reel, &options, &step, &cancellation)?;
         json(&Verified { report, remarks, seconds: start.elapsed().as_secs_f64() })
     })
 }
@@ -162,8 +163,9 @@ pub fn extract(
 ) -> PyResult<String> {
     let bones = bones.map(|text| text.parse::<Bones>()).transpose();
     let bones = bones.map_err(|what| raised(py, &Failure::usage(format!("bones: {what}"))))?;
-    wait_for(py, progress.as_ref(), &Cancellation::new(), |teller| {
+    let cancellation = Cancellation::new();
+    wait_for(py, progress.as_ref(), &cancellation, |teller| {
         let step = |phase: &str, done, total| teller.step_or_unwind(phase, done, total);
-        json(&back::extract(&reel, &output, bones, level, &step)?)
+        json(&back::extract(&reel, &output, bones, level, &step, &cancellation)?)
     })
 }

@@ -1,11 +1,14 @@
-//! A decoded frame as arrays of its own.
+//! A decoded frame, or a moment between two, as arrays of its own.
 
 use crate::arrays::{Array, array, rows};
+use crate::clip::Pose;
 use crate::errors::misuse;
 use meshreel::record::Semantic;
-use meshreel::{Error, FrameDecoder, MeshView};
+use meshreel::{Error, FrameDecoder, FrameView, MeshFrame, MeshView, Transform};
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::PyList;
+use std::sync::Arc;
 
 /// What a frame is asked for beside positions and triangles.
 #[derive(Clone, Copy)]
@@ -14,25 +17,26 @@ pub struct Channels {
     tangents: bool,
     uvs: bool,
     colours: bool,
+    pub velocities: bool,
 }
 
 impl Channels {
-    /// By name; all where there are no names.
+    /// By name; all that need one frame alone where there are no names.
     pub fn named(py: Python<'_>, names: Option<Vec<String>>) -> PyResult<Channels> {
-        let Some(names) = names else {
-            return Ok(Channels { normals: true, tangents: true, uvs: true, colours: true });
-        };
-        let mut channels = Channels { normals: false, tangents: false, uvs: false, colours: false };
-        for name in names {
+        let all = names.is_none();
+        let mut channels =
+            Channels { normals: all, tangents: all, uvs: all, colours: all, velocities: false };
+        for name in names.unwrap_or_default() {
             match &name[..] {
                 "positions" => {}
                 "normals" => channels.normals = true,
                 "tangents" => channels.tangents = true,
                 "uvs" => channels.uvs = true,
                 "colours" => channels.colours = true,
+                "velocities" => channels.velocities = true,
                 _ => {
                     let what = format!(
-                        "'{name}' is no channel: give some of positions, normals, tangents, uvs, colours"
+                        "'{name}' is no channel: give some of positions, normals, tangents, uvs, colours, velocities"
                     );
                     return Err(misuse(py, what));
                 }
@@ -42,33 +46,67 @@ impl Channels {
     }
 }
 
+/// What is taken of a moment.
+pub struct Asked {
+    pub channels: Channels,
+    /// Numbers of meshes, in this order.
+    pub meshes: Vec<usize>,
+    /// Level of detail.
+    pub level: usize,
+}
+
+/// A mesh in one frame, or between two.
+#[derive(Clone, Copy)]
+enum View<'a> {
+    Frame(MeshView<'a>),
+    Moment(MeshFrame<'a>),
+}
+
+/// What both have under one name.
+macro_rules! of_view {
+    ($view:expr, $mesh:ident => $value:expr) => {
+        match $view {
+            View::Frame($mesh) => $value,
+            View::Moment($mesh) => $value,
+        }
+    };
+}
+
 /// Numbers of one mesh, not yet Python's.
-pub struct Decoded {
+struct Decoded {
     path: String,
     positions: Vec<f32>,
     indices: Vec<u32>,
     normals: Option<Vec<f32>>,
     tangents: Option<Vec<f32>>,
+    velocities: Option<Vec<f32>>,
     uvs: Vec<Vec<f32>>,
     colours: Vec<Vec<f32>>,
     /// Name, first triangle, number of triangles.
     materials: Vec<(String, u32, u32)>,
+    lod_error: f32,
 }
 
 impl Decoded {
-    /// Of the frame that the decoder shows.
-    pub fn new(mesh: MeshView<'_>, channels: Channels) -> Result<Decoded, Error> {
-        let record = mesh.record();
+    /// `mesh`: of the frame that a decoder shows. `moment`: the same between that frame and another.
+    fn new(mesh: MeshView<'_>, moment: Option<MeshFrame<'_>>, asked: &Asked) -> Result<Decoded, Error> {
+        let (record, channels) = (mesh.record(), asked.channels);
         let count = mesh.vertex_count();
+        let view = moment.map_or(View::Frame(mesh), View::Moment);
         let mut positions = vec![0.0; 3 * count];
-        mesh.positions_into(&mut positions)?;
+        of_view!(view, m => m.positions_into(&mut positions))?;
         let mut normals = (channels.normals && mesh.has_normals()).then(|| vec![0.0; 3 * count]);
         let mut tangents = (channels.tangents && mesh.has_tangents()).then(|| vec![0.0; 4 * count]);
         match (&mut normals, &mut tangents) {
-            (Some(normals), Some(tangents)) => mesh.directions_into(normals, tangents)?,
-            (Some(normals), None) => mesh.normals_into(normals)?,
-            (None, Some(tangents)) => mesh.tangents_into(tangents)?,
+            (Some(normals), Some(tangents)) => of_view!(view, m => m.directions_into(normals, tangents))?,
+            (Some(normals), None) => of_view!(view, m => m.normals_into(normals))?,
+            (None, Some(tangents)) => of_view!(view, m => m.tangents_into(tangents))?,
             (None, None) => {}
+        }
+        // A mesh that no node shows moves nowhere.
+        let mut velocities = channels.velocities.then(|| vec![0.0; 3 * count]);
+        if let (Some(velocities), Some(moment)) = (&mut velocities, moment) {
+            moment.velocities_into(velocities)?;
         }
         let sets = |semantic: Semantic, wanted: bool| {
             let streams = record.streams.iter().filter(move |s| wanted && s.semantic == semantic);
@@ -76,13 +114,14 @@ impl Decoded {
         };
         let uvs = sets(Semantic::Uv, channels.uvs).map(|set| {
             let mut values = vec![0.0; 2 * count];
-            mesh.uvs_into(set, &mut values).map(|()| values)
+            of_view!(view, m => m.uvs_into(set, &mut values)).map(|()| values)
         });
         let colours = sets(Semantic::Colour, channels.colours).map(|set| {
             let mut values = vec![0.0; 4 * count];
-            mesh.colours_into(set, &mut values).map(|()| values)
+            of_view!(view, m => m.colours_into(set, &mut values)).map(|()| values)
         });
-        let materials = record.materials.iter().zip(mesh.materials());
+        let level = mesh.lod(asked.level);
+        let materials = record.materials.iter().zip(level.materials);
         Ok(Decoded {
             path: record.path.clone(),
             uvs: uvs.collect::<Result<_, _>>()?,
@@ -90,10 +129,12 @@ impl Decoded {
             positions,
             normals,
             tangents,
-            indices: mesh.indices().to_vec(),
+            velocities,
+            indices: level.indices.to_vec(),
             materials: materials
                 .map(|(m, range)| (m.name.clone(), range.first / 3, range.count / 3))
                 .collect(),
+            lod_error: level.error,
         })
     }
 
@@ -110,9 +151,11 @@ impl Decoded {
             triangles: rows(py, self.indices, 3)?,
             normals: self.normals.map(|values| rows(py, values, 3)).transpose()?,
             tangents: self.tangents.map(|values| rows(py, values, 4)).transpose()?,
+            velocities: self.velocities.map(|values| rows(py, values, 3)).transpose()?,
             uvs: all(self.uvs, 2)?,
             colours: all(self.colours, 4)?,
             materials: PyList::new(py, self.materials)?.unbind(),
+            lod_error: self.lod_error,
         })
     }
 }
@@ -135,6 +178,10 @@ pub struct Mesh {
     /// float32 (vertices, 4): unit tangents, and the sign of the bitangent cross(normal, tangent) * w; or None.
     #[pyo3(get)]
     tangents: Option<Array<f32>>,
+    /// float32 (vertices, 3): how the vertices move in the mesh's own space, in length units per second; None where
+    /// they were not asked for. 0 of a mesh whose faces change.
+    #[pyo3(get)]
+    velocities: Option<Array<f32>>,
     /// A list with a float32 array (vertices, 2) for each set.
     #[pyo3(get)]
     uvs: Py<PyList>,
@@ -144,6 +191,9 @@ pub struct Mesh {
     /// (name, first triangle, number of triangles) of each material.
     #[pyo3(get)]
     materials: Py<PyList>,
+    /// How far the triangles of this level of detail are from the mesh's own at most, in its own space; 0 of those.
+    #[pyo3(get)]
+    lod_error: f32,
 }
 
 #[pymethods]
@@ -151,6 +201,50 @@ impl Mesh {
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let count = self.positions.bind(py).len()?;
         Ok(format!("<meshreel.Mesh {} with {count} vertices>", self.path))
+    }
+}
+
+/// What is said of a node without decoding a frame.
+#[pyclass(module = "meshreel", frozen, skip_from_py_object)]
+#[derive(Clone)]
+pub struct NodeInfo {
+    /// Path of the object in the source.
+    #[pyo3(get)]
+    pub path: String,
+    /// Number of the parent in Reel.nodes, or None; parents stand before children.
+    #[pyo3(get)]
+    pub parent: Option<u32>,
+    /// Number of its mesh in Reel.meshes, or None.
+    #[pyo3(get)]
+    pub mesh: Option<u32>,
+    /// Whether it moves relative to its parent.
+    #[pyo3(get)]
+    pub moves: bool,
+    /// Whether its mesh is there in some frames and not in others.
+    #[pyo3(get)]
+    pub visibility_changes: bool,
+}
+
+#[pymethods]
+impl NodeInfo {
+    fn __repr__(&self) -> String {
+        format!("<meshreel.NodeInfo {}>", self.path)
+    }
+}
+
+/// Where a node is.
+#[derive(Clone, Copy)]
+struct Place {
+    visible: bool,
+    local: Transform,
+    world: [[f64; 4]; 3],
+}
+
+impl Place {
+    fn world(&self) -> Vec<f64> {
+        let mut world: Vec<f64> = self.world.concat();
+        world.extend([0.0, 0.0, 0.0, 1.0]);
+        world
     }
 }
 
@@ -163,7 +257,7 @@ pub struct Node {
     /// Number of the parent in Frame.nodes, or None; parents stand before children.
     #[pyo3(get)]
     parent: Option<u32>,
-    /// Number of its mesh in Frame.meshes, or None.
+    /// Number of its mesh in Reel.meshes, or None.
     #[pyo3(get)]
     mesh: Option<u32>,
     /// Whether its mesh, if it has one, is shown in this frame.
@@ -191,18 +285,15 @@ impl Node {
 }
 
 impl Node {
-    fn new(py: Python<'_>, decoder: &FrameDecoder, node: usize) -> PyResult<Node> {
-        let record = &decoder.reel().description().nodes[node];
-        let local = decoder.transform(node);
-        let mut world: Vec<f64> = decoder.world(node).concat();
-        world.extend([0.0, 0.0, 0.0, 1.0]);
+    fn new(py: Python<'_>, info: &NodeInfo, place: &Place) -> PyResult<Node> {
+        let local = place.local;
         let ([x, y, z, w], [tx, ty, tz], [sx, sy, sz]) = (local.rotation, local.translation, local.scale);
         Ok(Node {
-            path: record.path.clone(),
-            parent: record.parent,
-            mesh: record.mesh,
-            visible: decoder.visible(node),
-            world: array(py, world, &[4, 4])?,
+            path: info.path.clone(),
+            parent: info.parent,
+            mesh: info.mesh,
+            visible: place.visible,
+            world: array(py, place.world(), &[4, 4])?,
             rotation: (x, y, z, w),
             translation: (tx, ty, tz),
             scale: (sx, sy, sz),
@@ -210,24 +301,91 @@ impl Node {
     }
 }
 
-/// What a frame shows: nodes and meshes, with arrays of its own.
+/// All that was asked of a moment, not yet Python's.
+pub struct Moment {
+    index: usize,
+    time: f64,
+    blend: f32,
+    bounds: [f32; 6],
+    places: Vec<Place>,
+    meshes: Vec<Decoded>,
+}
+
+impl Moment {
+    /// The frame that the decoder shows.
+    pub fn of_frame(decoder: &FrameDecoder, asked: &Asked) -> Result<Moment, Error> {
+        let (reel, index) = (decoder.reel(), decoder.frame().unwrap_or(0));
+        let place = |node| Place {
+            visible: decoder.visible(node),
+            local: decoder.transform(node),
+            world: decoder.world(node),
+        };
+        let meshes = asked.meshes.iter().map(|&mesh| Decoded::new(decoder.mesh(mesh), None, asked));
+        Ok(Moment {
+            index,
+            time: reel.time(index),
+            blend: 0.0,
+            bounds: reel.frame_bounds(index),
+            places: (0..reel.description().nodes.len()).map(place).collect(),
+            meshes: meshes.collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// What `view` shows, whose first frame is the decoder's; `time` in seconds.
+    pub fn of_view(
+        decoder: &FrameDecoder,
+        view: &FrameView<'_>,
+        time: f64,
+        asked: &Asked,
+    ) -> Result<Moment, Error> {
+        let nodes = &view.reel().description().nodes;
+        let mut worlds = vec![Default::default(); nodes.len()];
+        view.worlds_into(&mut worlds)?;
+        let places = worlds.into_iter().enumerate();
+        let places = places
+            .map(|(node, world)| Place { visible: view.visible(node), local: view.local(node), world })
+            .collect();
+        let meshes = asked.meshes.iter().map(|&mesh| {
+            // Nodes with one mesh show the same, unless one appears or vanishes: the first that does not.
+            let mut shown = nodes.iter().enumerate().filter(|(_, node)| node.mesh == Some(mesh as u32));
+            let first = shown.clone().next();
+            let moves = |node: &usize| view.mesh(*node).is_some_and(|m| m.frames()[0] != m.frames()[1]);
+            let node = shown.find(|(node, _)| moves(node)).or(first);
+            let moment = node.and_then(|(node, _)| view.mesh(node));
+            Decoded::new(decoder.mesh(mesh), moment, asked)
+        });
+        Ok(Moment {
+            index: view.pair().first as usize,
+            time,
+            blend: view.pair().blend,
+            bounds: view.bounds(),
+            meshes: meshes.collect::<Result<_, _>>()?,
+            places,
+        })
+    }
+}
+
+/// What a frame shows, or a moment between two: nodes and meshes, with arrays of its own.
 #[pyclass(module = "meshreel", frozen)]
 pub struct Frame {
-    /// Number of the frame, from 0.
+    /// Number of the frame, from 0; of the one before, between two.
     #[pyo3(get)]
     index: usize,
+    /// How far it is from that frame to the next, 0 … 1.
+    #[pyo3(get)]
+    blend: f32,
     /// Seconds.
     #[pyo3(get)]
     time: f64,
     /// float32 (2, 3): the least and the largest corner, in world space, of all that is shown.
     #[pyo3(get)]
     bounds: Array<f32>,
-    /// A list of Node.
-    #[pyo3(get)]
-    nodes: Py<PyList>,
-    /// A list of Mesh.
+    /// A list of Mesh: all, or those that were asked for.
     #[pyo3(get)]
     meshes: Py<PyList>,
+    infos: Arc<[NodeInfo]>,
+    places: Vec<Place>,
+    nodes: PyOnceLock<Py<PyList>>,
 }
 
 #[pymethods]
@@ -235,26 +393,50 @@ impl Frame {
     fn __repr__(&self) -> String {
         format!("<meshreel.Frame {} at {} s>", self.index, self.time)
     }
+
+    /// A list of Node.
+    #[getter]
+    fn nodes(&self, py: Python<'_>) -> PyResult<Py<PyList>> {
+        let make = || {
+            let nodes = self.infos.iter().zip(&self.places).map(|(info, place)| Node::new(py, info, place));
+            Ok(PyList::new(py, nodes.collect::<PyResult<Vec<Node>>>()?)?.unbind())
+        };
+        self.nodes.get_or_try_init(py, make).map(|nodes| nodes.clone_ref(py))
+    }
+
+    /// bool (nodes,): whether the mesh of each node, if it has one, is shown.
+    #[getter]
+    fn visible(&self, py: Python<'_>) -> PyResult<Array<bool>> {
+        array(py, self.places.iter().map(|place| place.visible).collect(), &[self.places.len()])
+    }
+
+    /// float64 (nodes, 4, 4): from each node's space to the world, as Node.world.
+    #[getter]
+    fn worlds(&self, py: Python<'_>) -> PyResult<Array<f64>> {
+        array(py, self.places.iter().flat_map(Place::world).collect(), &[self.places.len(), 4, 4])
+    }
+
+    /// Transforms of the nodes, each relative to its parent.
+    #[getter]
+    fn pose(&self, py: Python<'_>) -> PyResult<Pose> {
+        let local: Vec<Transform> = self.places.iter().map(|place| place.local).collect();
+        Pose::new(py, &local, &[local.len()])
+    }
 }
 
 impl Frame {
-    /// The frame that a decoder shows, whose meshes were decoded to `meshes`.
-    pub fn new(
-        py: Python<'_>,
-        decoder: &FrameDecoder,
-        index: usize,
-        meshes: Vec<Decoded>,
-    ) -> PyResult<Frame> {
-        let reel = decoder.reel();
-        let nodes = 0..reel.description().nodes.len();
-        let nodes: Vec<Node> = nodes.map(|node| Node::new(py, decoder, node)).collect::<PyResult<_>>()?;
-        let meshes: Vec<Mesh> = meshes.into_iter().map(|mesh| mesh.bound(py)).collect::<PyResult<_>>()?;
+    pub fn new(py: Python<'_>, infos: Arc<[NodeInfo]>, moment: Moment) -> PyResult<Frame> {
+        let meshes = moment.meshes.into_iter().map(|mesh| mesh.bound(py));
+        let meshes: Vec<Mesh> = meshes.collect::<PyResult<_>>()?;
         Ok(Frame {
-            index,
-            time: reel.time(index),
-            bounds: array(py, reel.frame_bounds(index).to_vec(), &[2, 3])?,
-            nodes: PyList::new(py, nodes)?.unbind(),
+            index: moment.index,
+            blend: moment.blend,
+            time: moment.time,
+            bounds: array(py, moment.bounds.to_vec(), &[2, 3])?,
             meshes: PyList::new(py, meshes)?.unbind(),
+            infos,
+            places: moment.places,
+            nodes: PyOnceLock::new(),
         })
     }
 }

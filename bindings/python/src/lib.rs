@@ -7,7 +7,9 @@ mod doors;
 mod errors;
 mod frame;
 mod info;
+mod moment;
 mod reel;
+mod rig;
 mod waiting;
 
 use pyo3::prelude::*;
@@ -21,8 +23,10 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<frame::Frame>()?;
     module.add_class::<frame::Mesh>()?;
     module.add_class::<frame::Node>()?;
+    module.add_class::<frame::NodeInfo>()?;
     module.add_class::<clip::PyClip>()?;
     module.add_class::<clip::Pose>()?;
+    module.add_class::<rig::Rig>()?;
     module.add_function(wrap_pyfunction!(doors::compile, module)?)?;
     module.add_function(wrap_pyfunction!(doors::verify, module)?)?;
     module.add_function(wrap_pyfunction!(doors::extract, module)?)?;

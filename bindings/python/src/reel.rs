@@ -3,12 +3,15 @@
 use crate::arrays::{Array, array, writable};
 use crate::clip::PyClip;
 use crate::errors::{misuse, of_runtime};
-use crate::frame::{Channels, Decoded, Frame};
-use meshreel::{Error, FrameDecoder, Limits, MeshView, Reel};
+use crate::frame::{Asked, Channels, Frame, Moment, NodeInfo};
+use crate::moment::Between;
+use crate::rig::Rig;
+use meshreel::record::{MeshRecord, Method, Semantic, Visibility};
+use meshreel::{Error, FrameDecoder, FrameView, Limits, MeshView, Reel};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// An open .reel, a sequence of frames. `meshreel.open` makes one; as a context manager it closes itself.
 ///
@@ -19,6 +22,7 @@ pub struct PyReel {
     reel: Mutex<Option<Reel>>,
     /// Those that no thread uses; the last one was used last.
     decoders: Mutex<Vec<FrameDecoder>>,
+    nodes: Arc<[NodeInfo]>,
 }
 
 /// What is said of a mesh without decoding a frame.
@@ -36,9 +40,34 @@ pub struct MeshInfo {
     /// Whether its faces, and the number of its vertices, change.
     #[pyo3(get)]
     faces_change: bool,
+    /// What changes from frame to frame: some of "triangles", "positions", "normals", "tangents", "uvs", "colours".
+    #[pyo3(get)]
+    animated: Vec<&'static str>,
+    /// Levels of detail, the mesh itself being one.
+    #[pyo3(get)]
+    lods: usize,
     /// Names of its materials.
     #[pyo3(get)]
     materials: Vec<String>,
+}
+
+/// Channels whose values are not the same in all frames.
+fn animated(mesh: &MeshRecord) -> Vec<&'static str> {
+    let fluid = mesh.method == Method::Fluid;
+    let any = |semantic: Semantic| {
+        let mut streams = mesh.streams.iter().filter(|stream| stream.semantic == semantic);
+        streams.any(|stream| stream.animated || fluid)
+    };
+    let tangents = any(Semantic::QTangent);
+    let channels = [
+        ("triangles", fluid),
+        ("positions", any(Semantic::Position)),
+        ("normals", tangents || any(Semantic::Normal)),
+        ("tangents", tangents),
+        ("uvs", any(Semantic::Uv)),
+        ("colours", any(Semantic::Colour)),
+    ];
+    channels.iter().filter(|(_, changes)| *changes).map(|(name, _)| *name).collect()
 }
 
 #[pymethods]
@@ -69,9 +98,16 @@ impl PyReel {
         number.ok_or_else(|| PyIndexError::new_err(format!("frame {frame} of {count}")))
     }
 
-    fn decoder(&self, reel: &Reel) -> Result<FrameDecoder, Error> {
-        let free = self.decoders.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        free.map_or_else(|| FrameDecoder::new(reel), Ok)
+    /// One that shows a frame: the one that shows it already, else the one that was used last.
+    fn decoder(&self, reel: &Reel, frame: usize) -> Result<FrameDecoder, Error> {
+        let free = {
+            let mut free = self.decoders.lock().unwrap_or_else(PoisonError::into_inner);
+            let shows = free.iter().position(|decoder| decoder.frame() == Some(frame));
+            shows.map(|i| free.remove(i)).or_else(|| free.pop())
+        };
+        let mut decoder = free.map_or_else(|| FrameDecoder::new(reel), Ok)?;
+        decoder.decode(frame)?;
+        Ok(decoder)
     }
 
     /// For the next one; of a file that was closed meanwhile it goes.
@@ -79,6 +115,28 @@ impl PyReel {
         if self.reel.lock().unwrap_or_else(PoisonError::into_inner).is_some() {
             self.decoders.lock().unwrap_or_else(PoisonError::into_inner).push(decoder);
         }
+    }
+
+    /// What is asked of a moment; decoders of the frames around it are taken and given back.
+    fn moment(&self, py: Python<'_>, reel: &Reel, at: Between, asked: &Asked) -> PyResult<Frame> {
+        let moment = py.detach(|| -> Result<Moment, Error> {
+            let first = self.decoder(reel, at.first)?;
+            let both = at.second != at.first && (at.blend > 0.0 || asked.channels.velocities);
+            let moment = if both {
+                let second = self.decoder(reel, at.second)?;
+                let moment = between(&first, &second, at, asked)?;
+                // What was used last is the one to go on with.
+                self.give_back(first);
+                self.give_back(second);
+                moment
+            } else {
+                let moment = Moment::of_frame(&first, asked)?;
+                self.give_back(first);
+                moment
+            };
+            Ok(moment)
+        });
+        Frame::new(py, self.nodes.clone(), moment.map_err(|error| of_runtime(py, error))?)
     }
 
     fn write(
@@ -94,15 +152,28 @@ impl PyReel {
         if mesh >= meshes {
             return Err(PyIndexError::new_err(format!("mesh {mesh} of {meshes}")));
         }
-        let decoder = py.detach(|| {
-            let mut decoder = self.decoder(&reel)?;
-            decoder.decode(frame).map(|()| decoder)
-        });
+        let decoder = py.detach(|| self.decoder(&reel, frame));
         let decoder = decoder.map_err(|error| of_runtime(py, error))?;
         let written = write_into(decoder.mesh(mesh), out, what);
         self.give_back(decoder);
         written
     }
+}
+
+/// The meshes that are asked for.
+fn numbers(reel: &Reel, asked: Option<Vec<usize>>) -> PyResult<Vec<usize>> {
+    let count = reel.description().meshes.len();
+    let meshes = asked.unwrap_or_else(|| (0..count).collect());
+    match meshes.iter().find(|&&mesh| mesh >= count) {
+        Some(mesh) => Err(PyIndexError::new_err(format!("mesh {mesh} of {count}"))),
+        None => Ok(meshes),
+    }
+}
+
+/// What is there between two frames.
+fn between(first: &FrameDecoder, second: &FrameDecoder, at: Between, asked: &Asked) -> Result<Moment, Error> {
+    let view = FrameView::between(first, second, at.blend, at.pace())?;
+    Moment::of_view(first, &view, at.time, asked)
 }
 
 /// Writes one channel into the caller's array; the number of vertices.
@@ -122,10 +193,21 @@ fn write_into(view: MeshView<'_>, out: &Bound<'_, PyAny>, what: Written) -> PyRe
 #[pymethods]
 impl PyReel {
     #[new]
-    fn new(py: Python<'_>, path: PathBuf) -> PyResult<PyReel> {
-        let reel = py.detach(|| Reel::open(&path, &Limits::default()));
+    #[pyo3(signature = (path, *, max_memory = None))]
+    fn new(py: Python<'_>, path: PathBuf, max_memory: Option<u64>) -> PyResult<PyReel> {
+        let defaults = Limits::default();
+        let limits = Limits { max_memory: max_memory.unwrap_or(defaults.max_memory), ..defaults };
+        let reel = py.detach(|| Reel::open(&path, &limits));
         let reel = reel.map_err(|error| of_runtime(py, error))?;
-        Ok(PyReel { reel: Mutex::new(Some(reel)), decoders: Mutex::default() })
+        let nodes = reel.description().nodes.iter().map(|node| NodeInfo {
+            path: node.path.clone(),
+            parent: node.parent,
+            mesh: node.mesh,
+            moves: node.animated,
+            visibility_changes: node.visibility == Visibility::Animated,
+        });
+        let nodes = nodes.collect();
+        Ok(PyReel { reel: Mutex::new(Some(reel)), decoders: Mutex::default(), nodes })
     }
 
     /// Closes the file and frees what decoding needs; frames that were decoded stay as they are.
@@ -148,7 +230,7 @@ impl PyReel {
     }
 
     fn __getitem__(&self, py: Python<'_>, frame: isize) -> PyResult<Frame> {
-        self.frame(py, frame, None)
+        self.frame(py, frame, None, None, 0)
     }
 
     fn __repr__(&self, py: Python<'_>) -> String {
@@ -164,24 +246,53 @@ impl PyReel {
     ///
     /// frame: its number; negative ones count from the end. IndexError where there is none.
     /// channels: names of what is decoded beside positions and triangles: some of "normals", "tangents", "uvs",
-    /// "colours"; all that there is by default. Fewer take less time, normals above all.
-    #[pyo3(signature = (frame, channels = None))]
-    fn frame(&self, py: Python<'_>, frame: isize, channels: Option<Vec<String>>) -> PyResult<Frame> {
+    /// "colours", "velocities"; all but velocities, which need a second frame, by default. Fewer take less time, normals
+    /// above all.
+    /// meshes: numbers of those in Reel.meshes that are wanted, in the order of Frame.meshes; all by default.
+    /// lod: level of detail of the triangles; the coarsest where a mesh has fewer.
+    #[pyo3(signature = (frame, channels = None, *, meshes = None, lod = 0))]
+    fn frame(
+        &self,
+        py: Python<'_>,
+        frame: isize,
+        channels: Option<Vec<String>>,
+        meshes: Option<Vec<usize>>,
+        lod: usize,
+    ) -> PyResult<Frame> {
         let reel = self.reel(py)?;
-        let frame = Self::number(&reel, frame)?;
+        let at = Between::frame(&reel, Self::number(&reel, frame)?);
         let channels = Channels::named(py, channels)?;
-        let decoded = py.detach(|| -> Result<(FrameDecoder, Vec<Decoded>), Error> {
-            let mut decoder = self.decoder(&reel)?;
-            decoder.decode(frame)?;
-            let meshes = 0..reel.description().meshes.len();
-            let meshes = meshes.map(|mesh| Decoded::new(decoder.mesh(mesh), channels));
-            let meshes = meshes.collect::<Result<_, _>>()?;
-            Ok((decoder, meshes))
-        });
-        let (decoder, meshes) = decoded.map_err(|error| of_runtime(py, error))?;
-        let made = Frame::new(py, &decoder, frame, meshes);
-        self.give_back(decoder);
-        made
+        self.moment(py, &reel, at, &Asked { channels, meshes: numbers(&reel, meshes)?, level: lod })
+    }
+
+    /// The moment so many seconds into the timeline of Reel.times, between two frames interpolated.
+    ///
+    /// What is not there in both frames, and a mesh whose faces change, is as in the frame before. Named parts of the
+    /// animation (Reel.ranges) lead nowhere. Beyond its ends the first or the last frame stands.
+    /// channels, meshes, lod: as for `frame`.
+    /// wrap: beyond its ends it starts over; the last frame of a closed cycle leads to the first.
+    ///
+    /// MisuseError where seconds is no finite number.
+    #[pyo3(signature = (seconds, channels = None, *, meshes = None, lod = 0, wrap = false))]
+    fn at(
+        &self,
+        py: Python<'_>,
+        seconds: f64,
+        channels: Option<Vec<String>>,
+        meshes: Option<Vec<usize>>,
+        lod: usize,
+        wrap: bool,
+    ) -> PyResult<Frame> {
+        let reel = self.reel(py)?;
+        if !seconds.is_finite() {
+            return Err(misuse(py, format!("seconds must be a finite number, not {seconds}")));
+        }
+        if reel.frame_count() == 0 {
+            return Err(misuse(py, "the file has no frames"));
+        }
+        let channels = Channels::named(py, channels)?;
+        let asked = Asked { channels, meshes: numbers(&reel, meshes)?, level: lod };
+        self.moment(py, &reel, Between::at(&reel, seconds, wrap), &asked)
     }
 
     /// Writes the positions of a mesh into the caller's array and returns how many there are.
@@ -261,14 +372,39 @@ impl PyReel {
     #[getter]
     fn meshes(&self, py: Python<'_>) -> PyResult<Vec<MeshInfo>> {
         let reel = self.reel(py)?;
-        let meshes = reel.description().meshes.iter().map(|mesh| MeshInfo {
-            path: mesh.path.clone(),
-            vertices: mesh.vertices,
-            triangles: mesh.indices / 3,
-            faces_change: mesh.method == meshreel::record::Method::Fluid,
-            materials: mesh.materials.iter().map(|material| material.name.clone()).collect(),
+        let records = reel.description().meshes.iter().enumerate();
+        let meshes = records.map(|(number, mesh)| {
+            Ok(MeshInfo {
+                path: mesh.path.clone(),
+                vertices: mesh.vertices,
+                triangles: mesh.indices / 3,
+                faces_change: mesh.method == Method::Fluid,
+                animated: animated(mesh),
+                lods: reel.lods(number)?,
+                materials: mesh.materials.iter().map(|material| material.name.clone()).collect(),
+            })
         });
-        Ok(meshes.collect())
+        let meshes: Result<_, Error> = py.detach(|| meshes.collect());
+        meshes.map_err(|error| of_runtime(py, error))
+    }
+
+    /// A list of NodeInfo, in the order of Frame.nodes.
+    #[getter]
+    fn nodes(&self, py: Python<'_>) -> PyResult<Vec<NodeInfo>> {
+        self.reel(py).map(|_| self.nodes.to_vec())
+    }
+
+    /// A list of Rig: meshes that any pose of their skeleton moves.
+    #[getter]
+    fn rigs(&self, py: Python<'_>) -> PyResult<Vec<Rig>> {
+        let reel = self.reel(py)?;
+        let read = py.detach(|| Ok((reel.rigs()?, reel.skeletons()?)));
+        let (rigs, skeletons) = read.map_err(|error| of_runtime(py, error))?;
+        let rigs = rigs.into_iter().map(|rig| {
+            let parents = skeletons.get(rig.skeleton()).map(|skeleton| skeleton.parents.clone());
+            Rig::new(rig, parents.unwrap_or_default())
+        });
+        Ok(rigs.collect())
     }
 
     /// A list of Clip: skeletal animations.

@@ -1,5 +1,6 @@
 """What tests have in common: bundled inputs, and files that were compiled of them once."""
 
+import importlib.util
 import os
 import shutil
 from pathlib import Path
@@ -32,6 +33,15 @@ def made(inputs, tmp_path_factory):
         return reel
 
     return make
+
+
+@pytest.fixture(scope="session")
+def rigged():
+    """Writes a .glb of a rig."""
+    spec = importlib.util.spec_from_file_location("rigged_glb", ROOT / "tests" / "rigged_glb.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.write
 
 
 @pytest.fixture(scope="session")

@@ -242,3 +242,30 @@ def test_ctrl_c_is_seen_without_a_callback(inputs, tmp_path):
         process.send_signal(signal.SIGINT)
         assert process.stdout.read().split() == ["interrupted"] and process.wait() == 0
     assert os.listdir(tmp_path) == []
+
+
+CHECKED = """
+import sys, meshreel
+try:
+    print("begins", flush=True)
+    getattr(meshreel, sys.argv[1])(*sys.argv[2:])
+    print("done", flush=True)
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+"""
+
+
+@pytest.mark.parametrize("what", ["verify", "extract"])
+def test_ctrl_c_ends_verify_and_extract(inputs, made, tmp_path, what):
+    source, reel = inputs / "d_snake_skinned.abc", made("d_snake_skinned.abc")
+    given = [source, reel] if what == "verify" else [reel, tmp_path / "back.abc"]
+    words = [sys.executable, "-c", CHECKED, what, *given]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline().strip() == "begins"
+        sent = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        said = process.stdout.read().split()
+        print(f"ended {time.monotonic() - sent:.2f} s after the signal")
+        assert process.wait() == 0
+    # On a fast machine it can be done before.
+    assert said == ["interrupted"] and os.listdir(tmp_path) == [] or said == ["done"]

@@ -1,9 +1,11 @@
 //! A `.reel` back as Alembic, glTF, BVH, an OBJ file or a sequence of them.
 
 use crate::failure::{Class, Failure};
+use crate::stopping::{outcome, stopping};
 use crate::{Progress, reels};
 use meshreel::{Limits, Reel};
 use meshreel_check::extract::{As, SkinError, skin_errors, to_scene_at};
+use meshreel_compile::Cancellation;
 use meshreel_compile::report::readable::{number, short};
 use meshreel_options::RigChoice;
 use meshreel_scene::{Remark, Scene, Unit, locators, write};
@@ -66,13 +68,15 @@ pub struct Extracted {
 }
 
 /// Writes what is in the file at `path` to `output`, whose name says as which kind; it appears or is replaced only
-/// when it is complete. `bones`: none is as `Auto`, without remarks on skins.
+/// when it is complete. `bones`: none is as `Auto`, without remarks on skins. Once it is cancelled it ends with the next
+/// frame that it would decode, and nothing is left.
 pub fn extract(
     path: &Path,
     output: &Path,
     bones: Option<Bones>,
     level: usize,
     progress: Progress<'_>,
+    cancellation: &Cancellation,
 ) -> Result<Extracted, Failure> {
     let start = Instant::now();
     let kind = Kind::of(output)?;
@@ -88,9 +92,10 @@ pub fn extract(
     let asked = bones_for(bones.unwrap_or(Bones::Auto), kind, output)?;
     check_level(&reel, level)?;
     let (scene, undone) = to_scene_at(&reel, asked, level)?;
-    let skins = skin_errors(&scene)?;
+    let scene = stopping(scene, cancellation);
+    let skins = outcome(skin_errors(&scene), cancellation)?;
     let times: Vec<f64> = reel.frames().iter().map(|frame| frame.time).collect();
-    let mut remarks = kind.write(output, &scene, &times, progress)?;
+    let mut remarks = outcome(kind.write(output, &scene, &times, progress), cancellation)?;
     remarks.extend(undone);
     remarks.extend(left_out(&reel, &scene, (kind, asked), &name)?);
     if bones == Some(Bones::Skins) {

@@ -5,6 +5,7 @@ pub mod compile;
 pub mod extract;
 pub mod failure;
 pub mod reels;
+mod stopping;
 pub mod verify;
 
 /// Receives the name of a phase, and how much of how much of it is done; of how much is 0 where that is not known.

@@ -1,20 +1,24 @@
 //! A `.reel` against its source, read again.
 
 use crate::failure::Failure;
+use crate::stopping::{outcome, stopping};
 use crate::{Progress, reels};
 use meshreel::{Limits, Reel};
 use meshreel_check::Report;
+use meshreel_compile::Cancellation;
 use meshreel_inputs::{self as inputs, InputOptions};
 use meshreel_options::Rate;
 use meshreel_scene::Remark;
 use std::path::{Path, PathBuf};
 
-/// Reads the source again, decodes `reel`, and measures: whether all that was promised holds says the report.
+/// Reads the source again, decodes `reel`, and measures: whether all that was promised holds says the report. Once it is
+/// cancelled it ends with the next frame that it would read.
 pub fn verify(
     inputs: &[PathBuf],
     reel: &Path,
     options: &InputOptions,
     progress: Progress<'_>,
+    cancellation: &Cancellation,
 ) -> Result<(Report, Vec<Remark>), Failure> {
     if !reels::is_reel(reel) {
         return Err(Failure::usage(format!(
@@ -32,8 +36,9 @@ pub fn verify(
     let options = InputOptions { source_fps, animation: said.animation, ..options.clone() };
     progress("open", 0, 0);
     let (scene, remarks) = inputs::open(inputs, &options)?;
+    let scene = stopping(scene, cancellation);
     progress("survey", 0, 0);
     let step = |done: u64, total: u64| progress("verify frames", done, total);
-    let report = meshreel_check::verify(&scene, &reel, &step)?;
+    let report = outcome(meshreel_check::verify(&scene, &reel, &step), cancellation)?;
     Ok((report, remarks))
 }

@@ -31,8 +31,10 @@ from ._native import (
     MeshInfo,
     MisuseError,
     Node,
+    NodeInfo,
     Pose,
     Reel,
+    Rig,
     UnsupportedError,
     __version__,
 )
@@ -49,9 +51,11 @@ __all__ = [
     "MeshInfo",
     "MisuseError",
     "Node",
+    "NodeInfo",
     "Pose",
     "Reel",
     "RemarkWarning",
+    "Rig",
     "UnsupportedError",
     "__version__",
     "compile",
@@ -104,11 +108,14 @@ def _said(options: dict[str, Any]) -> list[tuple[str, str]]:
     return said
 
 
-def open(path: PathLike) -> Reel:
+def open(path: PathLike, *, max_memory: int | None = None) -> Reel:
     """Opens a .reel.
 
     Reads what does not change; frames are read and decoded when they are asked for. As a context manager it closes
     itself.
+
+    max_memory: bytes that the file may take with its static data and one decoder; 4 GiB by default. LimitError where
+        it would take more, before any of it is allocated.
 
     Raises IoError, MalformedError, UnsupportedError or LimitError.
 
@@ -116,7 +123,7 @@ def open(path: PathLike) -> Reel:
     ...     len(reel) == len(reel.times)
     True
     """
-    return Reel(os.fspath(path))
+    return Reel(os.fspath(path), max_memory=max_memory)
 
 
 def compile(

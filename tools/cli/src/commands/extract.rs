@@ -5,6 +5,7 @@ use crate::output::{Failure, Output};
 use crate::progress::Progress;
 use crate::units;
 use meshreel_commands::extract;
+use meshreel_compile::Cancellation;
 use std::process::ExitCode;
 
 /// Runs the verb.
@@ -13,7 +14,8 @@ pub fn run(arguments: &ExtractArgs, output: Output) -> Result<ExitCode, Failure>
     let progress = Progress::new(output, &name);
     let step = |phase: &str, done, total| progress.step(phase, done, total);
     let level = usize::from(arguments.lod);
-    let done = extract::extract(&arguments.file, &arguments.output, arguments.bones, level, &step)?;
+    let never = Cancellation::never();
+    let done = extract::extract(&arguments.file, &arguments.output, arguments.bones, level, &step, &never)?;
     drop(progress);
     output.remarks(&done.remarks);
     output.result(&done, true, || {

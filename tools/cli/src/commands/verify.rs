@@ -6,6 +6,7 @@ use crate::progress::Progress;
 use crate::units;
 use meshreel_check::MeshReport;
 use meshreel_check::verify::{ClipPromise, ClipReport, LocatorReport, RigReport};
+use meshreel_compile::Cancellation;
 use meshreel_inputs::InputOptions;
 use meshreel_scene::Remark;
 use serde::Serialize;
@@ -65,7 +66,7 @@ pub fn check(
     progress: &Progress,
 ) -> Result<Verified, Failure> {
     let step = |phase: &str, done, total| progress.step(phase, done, total);
-    let (report, remarks) = meshreel_commands::verify::verify(inputs, reel, options, &step)?;
+    let (report, remarks) = meshreel_commands::verify::verify(inputs, reel, options, &step, &Cancellation::never())?;
     Ok(Verified { report, remarks })
 }
 

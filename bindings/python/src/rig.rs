@@ -1,0 +1,118 @@
+//! Rigs: what moves a mesh in any pose of its skeleton.
+
+use crate::arrays::{Array, array};
+use crate::clip::Pose;
+use meshreel::MeshRig;
+use meshreel::clip::object_space;
+use pyo3::prelude::*;
+
+/// Bind pose and weights of a mesh that was compiled with rig=True: any pose of the skeleton moves it.
+#[pyclass(module = "meshreel", frozen)]
+pub struct Rig {
+    rig: MeshRig,
+    /// Of the skeleton.
+    parents: Vec<u32>,
+    /// The largest number of joints that move one vertex.
+    most: usize,
+}
+
+impl Rig {
+    pub fn new(rig: MeshRig, parents: Vec<u32>) -> Rig {
+        let most = (0..rig.vertices()).map(|vertex| rig.influences(vertex).count()).max();
+        Rig { rig, parents, most: most.unwrap_or(0) }
+    }
+
+    /// One number for each influence of each vertex, 0 where there are fewer.
+    fn per_influence<T: numpy::Element + Copy + Default>(
+        &self,
+        py: Python<'_>,
+        value: impl Fn((usize, f32)) -> T,
+    ) -> PyResult<Array<T>> {
+        let mut values = vec![T::default(); self.rig.vertices() * self.most];
+        // There may be no influence at all, and no chunk of 0.
+        for (vertex, row) in values.chunks_mut(self.most.max(1)).enumerate() {
+            for (out, influence) in row.iter_mut().zip(self.rig.influences(vertex)) {
+                *out = value(influence);
+            }
+        }
+        array(py, values, &[self.rig.vertices(), self.most])
+    }
+}
+
+#[pymethods]
+impl Rig {
+    fn __repr__(&self) -> String {
+        format!("<meshreel.Rig of mesh {}, {} joints>", self.rig.mesh(), self.rig.joints().len())
+    }
+
+    /// Number of its mesh in Reel.meshes.
+    #[getter]
+    fn mesh(&self) -> usize {
+        self.rig.mesh()
+    }
+
+    /// Number of the skeleton: clips with the same Clip.skeleton move the mesh.
+    #[getter]
+    fn skeleton(&self) -> usize {
+        self.rig.skeleton()
+    }
+
+    /// int32 (joints of the rig,): their numbers in Clip.joints.
+    #[getter]
+    fn joints(&self, py: Python<'_>) -> PyResult<Array<i32>> {
+        let joints: Vec<i32> = self.rig.joints().iter().map(|&joint| joint as i32).collect();
+        let count = joints.len();
+        array(py, joints, &[count])
+    }
+
+    /// float32 (joints of the rig, 4, 4): from the bind pose to each joint's space.
+    #[getter]
+    fn inverse_bind(&self, py: Python<'_>) -> PyResult<Array<f32>> {
+        let matrices = self.rig.inverse_bind();
+        let values =
+            matrices.iter().flat_map(|m| m.concat().into_iter().chain([0.0, 0.0, 0.0, 1.0])).collect();
+        array(py, values, &[matrices.len(), 4, 4])
+    }
+
+    /// float32 (vertices, 3): the mesh in the bind pose, in the skeleton's space.
+    #[getter]
+    fn bind_positions(&self, py: Python<'_>) -> PyResult<Array<f32>> {
+        let count = self.rig.vertices();
+        array(py, (0..count).flat_map(|vertex| self.rig.bind_position(vertex)).collect(), &[count, 3])
+    }
+
+    /// int32 (vertices, most influences): joints of the rig that move each vertex; their weights are in `weights`.
+    #[getter]
+    fn influences(&self, py: Python<'_>) -> PyResult<Array<i32>> {
+        self.per_influence(py, |(joint, _)| joint as i32)
+    }
+
+    /// float32 (vertices, most influences): with a sum of 1, or all 0 where a vertex stays as it was bound.
+    #[getter]
+    fn weights(&self, py: Python<'_>) -> PyResult<Array<f32>> {
+        self.per_influence(py, |(_, weight)| weight)
+    }
+
+    /// Promised: the largest distance of any vertex from where the source's rig puts it, in the file's length unit.
+    #[getter]
+    fn tolerance(&self) -> f64 {
+        self.rig.tolerance()
+    }
+
+    /// float32 (vertices, 3): the mesh as a pose of the skeleton moves it, in the skeleton's space.
+    ///
+    /// MisuseError for a pose of another number of joints.
+    fn positions(&self, py: Python<'_>, pose: &Pose) -> PyResult<Array<f32>> {
+        let local = pose.transforms(py, self.parents.len())?;
+        let positions = py.detach(|| {
+            let mut object = vec![Default::default(); local.len()];
+            object_space(&self.parents, &local, &mut object);
+            let mut matrices = vec![Default::default(); self.rig.joints().len()];
+            self.rig.matrices(&object, &mut matrices);
+            let mut out = vec![[0.0; 3]; self.rig.vertices()];
+            self.rig.positions(&matrices, &mut out);
+            out
+        });
+        array(py, positions.concat(), &[positions.len(), 3])
+    }
+}

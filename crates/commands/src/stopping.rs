@@ -1,0 +1,103 @@
+//! Reading that stops: once work is cancelled, reading a sample of the scene that it works on is an error. So whatever
+//! goes from frame to frame ends with the next one, wherever it is.
+
+use crate::failure::{Class, Failure};
+use meshreel_compile::Cancellation;
+use meshreel_scene::{Channel, Error, Identity, Scene, Source};
+use std::sync::Arc;
+
+/// A channel, until the work is cancelled.
+struct Stopping<T> {
+    channel: Channel<T>,
+    cancellation: Cancellation,
+}
+
+impl<T> Stopping<T> {
+    fn check(&self) -> Result<(), Error> {
+        // Nobody hears what it says: see `outcome`.
+        self.cancellation.check().map_err(|cancelled| Error::Misuse { what: cancelled.to_string() })
+    }
+}
+
+impl<T: Clone + Send + Sync + 'static> Source<T> for Stopping<T> {
+    fn len(&self) -> usize {
+        self.channel.len()
+    }
+    fn identity(&self, i: usize) -> Identity {
+        self.channel.identity(i)
+    }
+    fn is_constant(&self) -> bool {
+        self.channel.is_constant()
+    }
+    fn read(&self, i: usize, out: &mut Vec<T>) -> Result<(), Error> {
+        self.check()?;
+        self.channel.read(i, out)
+    }
+    fn bends(&self) -> bool {
+        self.channel.bends()
+    }
+    fn between(&self, time: f64, out: &mut Vec<T>) -> Result<bool, Error> {
+        self.check()?;
+        self.channel.between(time, out)
+    }
+}
+
+fn stop<T: Clone + Send + Sync + 'static>(channel: &mut Channel<T>, cancellation: &Cancellation) {
+    let sampling = channel.sampling().clone();
+    let source = Stopping { channel: channel.clone(), cancellation: cancellation.clone() };
+    *channel = Channel::new(sampling, Arc::new(source));
+}
+
+/// The scene with what is read in every frame stopping: points, corners, transforms.
+pub fn stopping(mut scene: Scene, cancellation: &Cancellation) -> Scene {
+    for mesh in &mut scene.meshes {
+        stop(&mut mesh.positions, cancellation);
+        stop(&mut mesh.face_counts, cancellation);
+        stop(&mut mesh.face_indices, cancellation);
+    }
+    for transform in scene.nodes.iter_mut().filter_map(|node| node.transform.as_mut()) {
+        stop(&mut transform.matrix, cancellation);
+    }
+    scene
+}
+
+/// What work has come to: cancelled, whatever else it says, if it was.
+pub fn outcome<T>(
+    result: Result<T, impl Into<Failure>>,
+    cancellation: &Cancellation,
+) -> Result<T, Failure> {
+    match cancellation.check() {
+        Ok(()) => result.map_err(Into::into),
+        Err(cancelled) => Err(Failure::new(Class::Cancelled, cancelled.to_string(), None)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use meshreel_scene::{Mesh, Node, NodeKind, TimeSampling, Transform};
+
+    #[test]
+    fn a_cancelled_scene_is_not_read_any_more() {
+        let steps = TimeSampling::Uniform { start: 0.0, step: 1.0 };
+        let positions = Channel::in_memory(steps, vec![vec![[0.0; 3]], vec![[1.0; 3]]]);
+        let mesh = Mesh::new("/mesh", positions, Channel::constant(vec![]), Channel::constant(vec![]));
+        let mut node = Node::new("/mesh", NodeKind::PolyMesh);
+        let matrix = Channel::constant(vec![Default::default()]);
+        node.transform = Some(Transform { matrix, inherits: None });
+        let scene = Scene { meshes: vec![mesh], nodes: vec![node], ..Scene::default() };
+        let cancellation = Cancellation::new();
+        let scene = stopping(scene, &cancellation);
+        let (points, mut out) = (&scene.meshes[0].positions, Vec::new());
+        assert_eq!((points.len(), points.is_constant(), points.time(1)), (2, false, 1.0));
+        points.read(1, &mut out).unwrap();
+        assert_eq!(out, [[1.0; 3]]);
+        cancellation.cancel();
+        assert!(points.read(1, &mut out).is_err() && points.between(0.5, &mut out).is_err());
+        assert!(scene.meshes[0].face_counts.read(0, &mut Vec::new()).is_err());
+        let transform = scene.nodes[0].transform.as_ref().unwrap();
+        assert!(transform.matrix.read(0, &mut Vec::new()).is_err());
+        let done = outcome(Ok::<_, Failure>(1), &cancellation);
+        assert_eq!(done.unwrap_err().class, Class::Cancelled);
+    }
+}
