@@ -133,8 +133,7 @@ export class Steps {
                 return this.pass.end()
             case DROP: {
                 const [kind, number] = words.numbers(2)
-                // What was recorded may still need it: it goes when nothing does.
-                return (kind === BUFFER ? this.buffers : this.bindings).delete(number)
+                return this.drop(kind, number)
             }
             case VERTICES: {
                 const [instance, mesh, buffer, offset, previousOffset, size, count, indices, indexCount] = words.numbers(9)
@@ -150,6 +149,16 @@ export class Steps {
             }
             default:
                 throw new MeshreelError('Panic', `there is no step ${step}: module and scripts are not of one version`)
+        }
+    }
+
+    /** What was recorded may still need it: it goes when nothing does. */
+    drop(kind, number) {
+        if (kind === BINDINGS) return this.bindings.delete(number)
+        const gone = this.buffers.get(number)
+        this.buffers.delete(number)
+        for (const [instance, meshes] of this.vertices) {
+            if ([...meshes.values()].some(({ buffer }) => buffer === gone)) this.vertices.delete(instance)
         }
     }
 

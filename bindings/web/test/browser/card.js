@@ -154,9 +154,15 @@ export async function play(device, url, seconds, options = {}) {
         await gpu.tick(1 / 60)
         const kept = gpu.steps === steps && gpu.instance.frame === moment
         gpu.submit()
+        // What an instance had goes with it.
+        const count = gpu.onDevice.buffers.size
+        await other.remove()
+        await gpu.tick(1 / 60)
+        gpu.submit()
+        const gone = gpu.vertices(0, other) === null && gpu.onDevice.buffers.size < count
         await device.queue.onSubmittedWorkDone()
         const error = gpu.error?.message ?? null
-        return { late, seen: seen.map(set => set.size), own: buffers[0] !== buffers[1], kept, error }
+        return { late, seen: seen.map(set => set.size), own: buffers[0] !== buffers[1], kept, gone, error }
     } finally {
         await gpu.dispose()
     }

@@ -103,7 +103,7 @@ onDevice.test('h11 two instances play in a loop, recorded into an encoder; what 
     const result = await browser.page.evaluate(() => card.play(device, '/testdata/golden/v0/snake_small.reel', 2))
     assert.equal(result.error, null)
     assert.ok(result.seen.every(count => count > 60), `${result.seen} moments`)
-    assert.ok(result.own && result.kept, JSON.stringify(result))
+    assert.ok(result.own && result.kept && result.gone, JSON.stringify(result))
     assert.ok(result.late.filter(late => late).length < result.late.length / 10)
 })
 

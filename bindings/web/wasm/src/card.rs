@@ -1,11 +1,10 @@
 //! A file on a graphics card: steps for the page's device instead of values of vertices.
 
-use crate::steps::{Handle, Listed, Step, Steps};
+use crate::steps::{Listed, Step, Steps};
 use meshreel::record::Description;
 use meshreel::{Attribute, Error, Format, InstanceId, Limits, Player, Shown, VertexChannel};
 use meshreel_gpu::card::{Budget, CardOutput, CardReel, Compile, Frames, Slice};
 use meshreel_gpu::{VertexLayout, heuristics};
-use std::rc::Rc;
 
 /// What a file on a card is opened with: the numbers of `Door::card`.
 pub(crate) struct Wanted {
@@ -25,8 +24,8 @@ pub(crate) struct Card {
     steps: Steps,
     reel: Option<CardReel<Listed>>,
     outputs: Vec<(usize, CardOutput<Listed>)>,
-    /// What the page was told of vertices: by instance and mesh.
-    told: Vec<(usize, Vec<Vec<usize>>)>,
+    /// What the page was told of vertices: by instance and mesh the numbers of [`Step::Vertices`].
+    told: Vec<(usize, Vec<[usize; 9]>)>,
 }
 
 /// Bytes of units that go up for what comes, in one update.
@@ -161,17 +160,16 @@ impl Card {
         for (number, output) in &self.outputs {
             let at = self.told.iter().position(|(other, _)| other == number);
             let at = at.unwrap_or_else(|| {
-                self.told.push((*number, vec![Vec::new(); meshes]));
+                self.told.push((*number, vec![[usize::MAX; 9]; meshes]));
                 self.told.len() - 1
             });
             for (mesh, told) in self.told[at].1.iter_mut().enumerate() {
                 let Slice { buffer, bytes } = output.vertices_of(mesh);
                 let before = output.previous_vertices_of(mesh);
-                let handle: &Rc<Handle> = buffer;
-                let now = vec![
+                let now = [
                     *number,
                     mesh,
-                    handle.number(),
+                    buffer.number(),
                     bytes.start as usize,
                     before.bytes.start as usize,
                     (bytes.end - bytes.start) as usize,

@@ -194,7 +194,7 @@ impl<T: Types> CardOutput<T> {
     }
 
     /// What the caller's vertex shader fetches the vertices of a mesh from, and the offset of its parameters; none
-    /// unless the layout is [`VertexLayout::pulled`].
+    /// unless the layout is [`crate::VertexLayout::pulled`].
     pub fn pulled(&self, mesh: usize) -> Option<(&T::Bindings, u32)> {
         let batch = &self.batches[self.meshes.get(mesh)?.batch];
         Some((batch.pulled.as_ref()?, (mesh * SIZE) as u32))
