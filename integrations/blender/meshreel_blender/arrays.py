@@ -8,15 +8,18 @@ FREE_NORMALS = bpy.app.version >= (4, 5, 0)
 
 VELOCITY = "velocity"
 
+#: Custom property of a mesh: how many triangles of the file are none of its faces.
+DROPPED = "meshreel_dropped"
 
-def channels(cache, info, scene) -> list[str]:
-    """What a mesh is asked for beside positions and triangles."""
-    wanted = ["uvs", "colours"]
-    if normals_wanted(cache, info):
-        wanted.append("normals")
+
+def channels(cache, info, scene, rebuild: bool) -> set[str]:
+    """What a mesh is asked for beside positions and triangles: what is written now."""
+    wanted = {name for name in ("uvs", "colours") if rebuild or name in info.animated}
+    if normals_wanted(cache, info) and (rebuild or "normals" in info.animated):
+        wanted.add("normals")
     blur = cache.velocities == "ON" or cache.velocities == "AUTO" and scene.render.use_motion_blur
     if blur and "positions" in info.animated and not info.faces_change:
-        wanted.append("velocities")
+        wanted.add("velocities")
     return wanted
 
 
@@ -35,25 +38,32 @@ def is_streamed(cache, info) -> bool:
     return bool(changes)
 
 
-def write(mesh: bpy.types.Mesh, data, speed: float, rebuild: bool) -> None:
-    """Puts a mesh of a frame into `mesh`: all of it, or values alone where the number of vertices and faces allows.
+def fits(mesh: bpy.types.Mesh, info, lod: int) -> bool:
+    """Whether `mesh` has the vertices and faces of the file: somebody may have edited it. How many faces coarser levels
+    have, only a frame says."""
+    faces = info.triangles - mesh.get(DROPPED, 0)
+    return len(mesh.vertices) == info.vertices and (lod > 0 or len(mesh.polygons) == faces)
 
-    speed: seconds of the file in a second of the scene.
+
+def write(mesh: bpy.types.Mesh, data, speed: float, wanted: set[str], rebuild: bool) -> None:
+    """Puts a mesh of a frame into `mesh`: all of it, or values alone.
+
+    speed: seconds of the file in a second of the scene. wanted: its channels; the frame may have more, for others.
     """
-    corners = triangles(data)
-    if rebuild or len(mesh.vertices) != len(data.positions) or len(mesh.loops) != corners.size:
-        _build(mesh, data, corners)
+    if rebuild:
+        _build(mesh, data)
     _put(mesh, "position", "FLOAT_VECTOR", "POINT", data.positions)
-    _write_sets(mesh, data, corners)
-    if data.velocities is not None:
+    _write_sets(mesh, data, wanted)
+    if "velocities" in wanted:
         _put(mesh, VELOCITY, "FLOAT_VECTOR", "POINT", data.velocities * np.float32(speed))
     elif (stale := mesh.attributes.get(VELOCITY)) is not None:
         mesh.attributes.remove(stale)
-    if data.normals is not None and FREE_NORMALS:
-        _put(mesh, "custom_normal", "FLOAT_VECTOR", "POINT", data.normals)
+    normals = data.normals if "normals" in wanted else None
+    if normals is not None and FREE_NORMALS:
+        _put(mesh, "custom_normal", "FLOAT_VECTOR", "POINT", normals)
     mesh.update()
-    if data.normals is not None and not FREE_NORMALS and len(data.normals):
-        mesh.normals_split_custom_set_from_vertices(data.normals.tolist())
+    if normals is not None and not FREE_NORMALS and len(normals):
+        mesh.normals_split_custom_set_from_vertices(normals.tolist())
 
 
 def triangles(data) -> np.ndarray:
@@ -64,8 +74,10 @@ def triangles(data) -> np.ndarray:
     return corners[~flat] if flat.any() else corners
 
 
-def _build(mesh, data, corners) -> None:
+def _build(mesh, data) -> None:
     """Vertices without places, faces and their materials."""
+    corners = triangles(data)
+    mesh[DROPPED] = len(data.triangles) - len(corners)
     mesh.clear_geometry()
     mesh.vertices.add(len(data.positions))
     if not len(corners):
@@ -90,16 +102,18 @@ def material_of(data, corners) -> np.ndarray:
     return number[(a != b) & (b != c) & (c != a)]
 
 
-def _write_sets(mesh, data, corners) -> None:
+def _write_sets(mesh, data, wanted) -> None:
     """Texture coordinates at corners, colours at vertices."""
-    for number, values in enumerate(data.uvs):
-        name = "UVMap" if number == 0 else f"UVMap.{number:03}"
-        if name not in mesh.uv_layers and not mesh.uv_layers.new(name=name, do_init=False):
-            continue
-        _put(mesh, name, "FLOAT2", "CORNER", values[corners.ravel()])
-    for number, values in enumerate(data.colours):
-        name = "Color" if number == 0 else f"Color.{number:03}"
-        _put(mesh, name, "FLOAT_COLOR", "POINT", values)
+    if "uvs" in wanted and data.uvs:
+        corners = triangles(data).ravel()
+        for number, values in enumerate(data.uvs):
+            name = "UVMap" if number == 0 else f"UVMap.{number:03}"
+            if name in mesh.uv_layers or mesh.uv_layers.new(name=name, do_init=False):
+                _put(mesh, name, "FLOAT2", "CORNER", values[corners])
+    if "colours" in wanted:
+        for number, values in enumerate(data.colours):
+            name = "Color" if number == 0 else f"Color.{number:03}"
+            _put(mesh, name, "FLOAT_COLOR", "POINT", values)
 
 
 _FIELDS = {"FLOAT_VECTOR": "vector", "FLOAT2": "vector", "FLOAT_COLOR": "color", "INT": "value"}

@@ -67,11 +67,17 @@ def _show(scene, cache, nodes, done, rebuild) -> None:
     seconds, speed = settings.moment(cache, opened.times, scene)
     found = [(opened.numbers[key], thing) for key, thing in nodes if key in opened.numbers]
     wanted = _meshes(cache, opened, found, done, rebuild)
-    frame = _decoded(opened, cache, scene, seconds, list(wanted))
+    anew = {number for number, meshes in wanted.items() if _is_built(cache, opened.meshes[number], meshes, rebuild)}
+    channels = {
+        number: arrays.channels(cache, opened.meshes[number], scene, number in anew) for number in wanted
+    }
+    everything = sorted(set().union(*channels.values()))
+    wrap = cache.repeat == "LOOP"
+    frame = opened.reel.at(seconds, everything, meshes=list(wanted), lod=cache.lod, wrap=wrap)
     _place(opened, frame, found)
     for number, data in zip(wanted, frame.meshes):
         for mesh in wanted[number]:
-            arrays.write(mesh, data, speed, rebuild)
+            arrays.write(mesh, data, speed, channels[number], number in anew)
     if cache.stamp != opened.stamp:
         cache.stamp = opened.stamp
 
@@ -91,12 +97,9 @@ def _meshes(cache, opened, found, done, rebuild) -> dict[int, list]:
     return wanted
 
 
-def _decoded(opened, cache, scene, seconds, wanted):
-    """The moment, with as few channels as all of these meshes need."""
-    infos = [opened.meshes[number] for number in wanted]
-    channels = sorted({name for info in infos for name in arrays.channels(cache, info, scene)})
-    wrap = cache.repeat == "LOOP"
-    return opened.reel.at(seconds, channels, meshes=wanted, lod=cache.lod, wrap=wrap)
+def _is_built(cache, info, meshes, rebuild) -> bool:
+    """Whether faces are made, not values alone."""
+    return rebuild or info.faces_change or not all(arrays.fits(mesh, info, cache.lod) for mesh in meshes)
 
 
 def _place(opened, frame, found) -> None:

@@ -187,7 +187,42 @@ def test_velocities_are_metres_per_second_of_the_scene(made):
         assert read().any()
 
 
-def test_levels_of_detail(made, tmp_path):
+def test_a_mesh_that_was_edited_is_built_anew(made, reported):
+    path = made("a_flag_wind.abc")
+    root = add(path)
+    thing = next(thing for thing in nodes(root).values() if thing.type == "MESH")
+    thing.data.clear_geometry()
+    thing.data.vertices.add(5)
+    with meshreel.open(path) as reel:
+        go_to(bpy.context.scene, frame_of(root, reel.times, 3))
+        check(root, reel, 3)
+    assert reported == []
+
+
+def test_normals_that_blender_makes_are_those_of_the_frame(made):
+    """What is moving has no normals of another frame, whatever else is in the file."""
+    for name in ("n_robot_bone_parented.abc", "a_flag_wind.abc"):
+        path = made(name)
+        root = add(path)
+        with meshreel.open(path) as reel:
+            for number in (0, 7):
+                go_to(bpy.context.scene, frame_of(root, reel.times, number))
+                for thing in nodes(root).values():
+                    if thing.type != "MESH" or "positions" not in reel.meshes[thing.data["meshreel_mesh"]].animated:
+                        continue
+                    mesh = evaluated(thing).data
+                    shown = values(mesh.corner_normals, "vector", 3)
+                    fresh = bpy.data.meshes.new("fresh")
+                    fresh.from_pydata(positions(thing).tolist(), [], triangles(thing).tolist())
+                    fresh.shade_smooth()
+                    own = values(fresh.corner_normals, "vector", 3)
+                    if part("arrays").FREE_NORMALS:
+                        stored = reel.frame(number).meshes[thing.data["meshreel_mesh"]].normals
+                        own = stored[triangles(thing).ravel()]
+                    assert np.abs(shown - own).max() < 1e-4
+
+
+def test_levels_of_detail(tmp_path):
     import harness
 
     path = harness.compiled("a_flag_wind.abc", tmp_path, lod=2)
