@@ -15,6 +15,7 @@ use crate::failure::{Class, Failure};
 use std::fs::File;
 use std::io::{BufReader, BufWriter, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use xxhash_rust::xxh3::Xxh3;
 
 /// The version that is written, and the only one that is read: plans and parts are for the day, not for the
@@ -101,7 +102,8 @@ impl Writer {
 
 /// An open file whose content has been checked.
 pub struct Reader {
-    file: File,
+    /// Sections are read by several threads, one after the other.
+    file: Mutex<File>,
     path: PathBuf,
     /// What it is known by.
     pub hash: ContentHash,
@@ -149,7 +151,7 @@ impl Reader {
             return Err(broken(DAMAGED));
         }
         drop(source);
-        Ok(Reader { file, path: path.to_path_buf(), hash, bytes, sections })
+        Ok(Reader { file: Mutex::new(file), path: path.to_path_buf(), hash, bytes, sections })
     }
 
     /// Where it lies.
@@ -176,11 +178,11 @@ impl Reader {
     pub fn section(&self, number: usize) -> Result<Vec<u8>, Failure> {
         let &(_, offset, size) = self.sections.get(number).ok_or_else(|| self.damaged())?;
         let size = usize::try_from(size).map_err(|_| self.damaged())?;
-        let mut file = &self.file;
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         let mut out = Vec::new();
         let read = file.seek(SeekFrom::Start(offset)).and_then(|_| {
             // No more than there is, whatever has become of the file.
-            file.take(size as u64).read_to_end(&mut out)
+            (&mut *file).take(size as u64).read_to_end(&mut out)
         });
         match read {
             Ok(read) if read == size => Ok(out),
