@@ -4,7 +4,11 @@
 pub mod compile;
 pub mod extract;
 pub mod failure;
+pub mod farm;
+pub mod fingerprint;
+pub mod provenance;
 pub mod reels;
+pub mod share;
 mod stopping;
 pub mod verify;
 

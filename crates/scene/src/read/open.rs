@@ -12,6 +12,14 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), 
     if sequence::is_pattern(path) && !meshreel_files::exists(path) {
         return sequence::open(path, options);
     }
+    let (mut scene, remarks) = open_file(path, options)?;
+    // Other files that it names, its reader knows.
+    scene.files.insert(0, path.into());
+    scene.files.extend(options.points.clone());
+    Ok((scene, remarks))
+}
+
+fn open_file(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), Error> {
     let file = PositionedFile::open(path)?;
     let format = format_of(&file)?;
     if options.points.is_some() && format != Some(Format::Obj) {

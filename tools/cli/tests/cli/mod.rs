@@ -7,5 +7,6 @@ mod files;
 mod info;
 mod play;
 mod ranges;
+mod shares;
 mod targets;
 mod usage;

@@ -346,6 +346,15 @@ impl Document {
         Ok(())
     }
 
+    /// Files beside the document that hold its buffers.
+    pub fn buffer_files(&self) -> Vec<PathBuf> {
+        let beside = self.buffers.iter().filter_map(|buffer| match buffer {
+            Buffer::File { file, .. } if file.path() != self.path => Some(file.path().to_path_buf()),
+            _ => None,
+        });
+        beside.collect()
+    }
+
     /// Fills `out` from `offset` of a buffer on. The caller has checked both against `byteLength`.
     pub fn read(&self, buffer: usize, offset: u64, out: &mut [u8]) -> Result<(), Error> {
         let wrong = |what: &str| Error::malformed(&self.path, what, format!("buffer {buffer}"));
