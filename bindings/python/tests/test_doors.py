@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from threading import Event, Thread
 
 import meshreel
@@ -68,6 +69,17 @@ def test_an_options_file_lies_under_the_call(tmp_path):
     meshreel.compile(source, reel, options_file=file, tolerance="2%")
     options = dict(meshreel.info(reel)["options"])
     assert options["tolerance"] == "0.02*diagonal" and float(options["normal-tolerance"]) == 3
+
+
+def test_info_is_the_command_lines(inputs, made, program):
+    for path in (made("prism.glb"), made("a_flag_wind.abc"), inputs / "g_scene_attributes.abc"):
+        for words, options in (([], {}), (["--streams", "--frames"], {"streams": True, "frames": True})):
+            run = subprocess.run([program, "info", path, "--json", *words], capture_output=True)
+            assert run.returncode == 0, run.stderr
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", meshreel.RemarkWarning)
+                ours = meshreel.info(path, **options)
+            assert {"remarks": [], **json.loads(run.stdout)} == ours
 
 
 def test_a_promise_that_does_not_hold_is_reported(tmp_path):

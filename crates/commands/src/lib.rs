@@ -6,6 +6,7 @@ pub mod extract;
 pub mod failure;
 pub mod farm;
 pub mod fingerprint;
+pub mod info;
 pub mod provenance;
 pub mod reels;
 pub mod share;

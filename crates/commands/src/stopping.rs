@@ -62,10 +62,7 @@ pub fn stopping(mut scene: Scene, cancellation: &Cancellation) -> Scene {
 }
 
 /// What work has come to: cancelled, whatever else it says, if it was.
-pub fn outcome<T>(
-    result: Result<T, impl Into<Failure>>,
-    cancellation: &Cancellation,
-) -> Result<T, Failure> {
+pub fn outcome<T>(result: Result<T, impl Into<Failure>>, cancellation: &Cancellation) -> Result<T, Failure> {
     match cancellation.check() {
         Ok(()) => result.map_err(Into::into),
         Err(cancelled) => Err(Failure::new(Class::Cancelled, cancelled.to_string(), None)),

@@ -22,6 +22,10 @@ class Opened:
         self.meshes = reel.meshes
         self.keys = node_keys(self.nodes)
         self.numbers = {key: number for number, key in enumerate(self.keys)}
+        self.mesh_of = [node.mesh for node in self.nodes]
+        #: Numbers of nodes that move, and of those whose mesh comes and goes.
+        self.moving = {number for number, node in enumerate(self.nodes) if node.moves}
+        self.blinking = {number for number, node in enumerate(self.nodes) if node.visibility_changes}
 
 
 def node_keys(nodes) -> list[str]:

@@ -84,16 +84,17 @@ def _show(scene, cache, nodes, done, rebuild) -> None:
 
 def _meshes(cache, opened, found, done, rebuild) -> dict[int, list]:
     """Blender's meshes that are written now, by their number in the file; each once, whoever shares it."""
+    streamed = [rebuild or arrays.is_streamed(cache, info) for info in opened.meshes]
     wanted: dict[int, list] = {}
     for number, thing in found:
-        mesh = opened.nodes[number].mesh
-        if mesh is None or thing.type != "MESH" or thing.data.is_editmode:
+        mesh = opened.mesh_of[number]
+        if mesh is None or not streamed[mesh]:
             continue
-        if thing.data.get(settings.MESH) is None or thing.data.name in done:
+        data = thing.data
+        if thing.type != "MESH" or data.is_editmode or data.name in done or data.get(settings.MESH) is None:
             continue
-        if rebuild or arrays.is_streamed(cache, opened.meshes[mesh]):
-            done.add(thing.data.name)
-            wanted.setdefault(mesh, []).append(thing.data)
+        done.add(data.name)
+        wanted.setdefault(mesh, []).append(data)
     return wanted
 
 
@@ -104,13 +105,13 @@ def _is_built(cache, info, meshes, rebuild) -> bool:
 
 def _place(opened, frame, found) -> None:
     """Where nodes are, and which of them are there."""
-    moving = [(number, thing) for number, thing in found if opened.nodes[number].moves]
+    moving = [(number, thing) for number, thing in found if number in opened.moving]
     if moving:
         pose = frame.pose
-        places = pose.translations.tolist(), pose.rotations.tolist(), pose.scales.tolist()
+        translations, rotations, scales = pose.translations.tolist(), pose.rotations.tolist(), pose.scales.tolist()
         for number, thing in moving:
-            place(thing, *(values[number] for values in places))
-    changing = [(number, thing) for number, thing in found if opened.nodes[number].visibility_changes]
+            place(thing, translations[number], rotations[number], scales[number])
+    changing = [(number, thing) for number, thing in found if number in opened.blinking]
     if changing:
         visible = frame.visible.tolist()
         for number, thing in changing:

@@ -277,7 +277,7 @@ def camera_at(root):
     from mathutils import Vector
 
     corners = []
-    for thing in nodes(root).values():
+    for thing in root.children_recursive:
         if thing.type == "MESH":
             corners += [thing.matrix_world @ Vector(corner) for corner in evaluated(thing).bound_box]
     low = Vector([min(corner[k] for corner in corners) for k in range(3)])

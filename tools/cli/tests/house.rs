@@ -68,6 +68,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "meshreel-options",
             "meshreel-inputs",
             "meshreel-compile",
+            "meshreel-codec",
             "meshreel",
             "meshreel-check",
         ],

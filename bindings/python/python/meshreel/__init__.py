@@ -89,7 +89,7 @@ def _optional(path: PathLike | None) -> str | None:
 def _report(text: str) -> dict[str, Any]:
     """The report as a dictionary; its remarks are warnings of the line that called."""
     report: dict[str, Any] = json.loads(text)
-    for remark in report["remarks"]:
+    for remark in report.setdefault("remarks", []):
         place = f"{remark['node']}: " if remark["node"] else ""
         warnings.warn(place + remark["what"], RemarkWarning, stacklevel=3)
     return report
@@ -211,10 +211,16 @@ def extract(
     return _report(text)
 
 
-def info(path: PathLike) -> dict[str, Any]:
-    """What is in a .reel or in an input: frames, duration, unit, nodes, meshes, clips.
+def info(path: PathLike, *, streams: bool = False, frames: bool = False) -> dict[str, Any]:
+    """What is in a .reel or in an input, with the keys of `meshreel info --json`.
+
+    Of all: "kind", "file", "file_bytes", "unit", "fps", "frames", "start", "duration", "nodes", "meshes", "clips",
+    "skeletons". Of a .reel also "options", "ratio", "bytes" by part, "decoder_memory_bytes", "rigs", "attributes",
+    "advice".
+    streams: of an input the attributes of its meshes as well; of a .reel what each stream takes, however large it is.
+    frames: all frames as well ("frame_table", of an input "times").
 
     >>> meshreel.info(reel_path)["kind"]
     'reel'
     """
-    return _report(_native.info(os.fspath(path)))
+    return _report(_native.info(os.fspath(path), streams, frames))

@@ -1,43 +1,7 @@
 //! Attributes of parts, as `info` shows them.
 
 use crate::output::{one_line, table};
-use meshreel::{NodePartAttributes, Reel};
-use serde::Serialize;
-
-/// An attribute of some nodes.
-#[derive(Serialize)]
-pub struct AttributeInfo {
-    name: String,
-    /// Numbers of a group.
-    components: usize,
-    /// Groups that have numbers of their own.
-    groups: usize,
-    /// What a group belongs to: "mesh", "parts" or "vertices".
-    of: &'static str,
-    /// Paths of the nodes that have it.
-    nodes: Vec<String>,
-}
-
-/// All attributes of a file.
-pub fn infos(reel: &Reel) -> Result<Vec<AttributeInfo>, meshreel::Error> {
-    let mut out = Vec::new();
-    for NodePartAttributes { nodes, attributes } in reel.all_part_attributes()? {
-        let path = |&n: &u32| reel.description().nodes[n as usize].path.clone();
-        let nodes: Vec<String> = nodes.iter().map(path).collect();
-        out.extend(attributes.iter().map(|attribute| AttributeInfo {
-            name: attribute.name().to_owned(),
-            components: attribute.components(),
-            groups: attribute.groups(),
-            of: match (attribute.of_parts(), attribute.of_vertices()) {
-                (Some(_), _) => "parts",
-                (_, Some(_)) => "vertices",
-                _ => "mesh",
-            },
-            nodes: nodes.clone(),
-        }));
-    }
-    Ok(out)
-}
+use meshreel_commands::info::AttributeInfo;
 
 /// A table of at most `most` attributes; nothing where there are none.
 pub fn text(all: &[AttributeInfo], most: usize) -> String {

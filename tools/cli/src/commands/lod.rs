@@ -8,6 +8,7 @@ use crate::picture::sheet::clay;
 use crate::units;
 use meshreel::{FrameDecoder, Reel};
 use meshreel_commands::extract::coarsest_level;
+use meshreel_commands::info::LodInfo;
 use meshreel_compile::LodReports;
 use serde::Serialize;
 use std::path::Path;
@@ -18,34 +19,12 @@ const COLUMNS: usize = 5;
 /// Width and height of a picture.
 pub const TILE: [usize; 2] = [300, 240];
 
-/// A level of detail of a mesh.
-#[derive(Clone, Copy, Serialize)]
-pub struct LodInfo {
-    /// Triangles.
-    pub triangles: usize,
-    /// Largest distance to the mesh in any frame, in its own space.
-    pub error: f64,
-}
-
 /// What `--json` prints of a picture.
 #[derive(Serialize)]
 struct LodsDrawn {
     output: String,
     levels: usize,
     frames: Vec<usize>,
-}
-
-/// All levels of a mesh of a file, the mesh itself first; nothing where it has no others.
-pub fn of(reel: &Reel, mesh: usize) -> Result<Vec<LodInfo>, meshreel::Error> {
-    let count = reel.lods(mesh)?;
-    let mut out = Vec::new();
-    for level in (0..count).filter(|_| count > 1) {
-        out.extend(
-            reel.lod(mesh, level)?
-                .map(|lod| LodInfo { triangles: lod.indices.len() / 3, error: lod.error.into() }),
-        );
-    }
-    Ok(out)
 }
 
 /// All levels of a mesh that was compiled, the mesh itself first.

@@ -1,44 +1,9 @@
 //! Rigs of meshes, as `compile` and `info` show them.
 
-use crate::output::{Failure, one_line, table};
+use crate::output::{one_line, table};
 use crate::units;
-use meshreel::Reel;
-use meshreel::clip::PoseSource;
+use meshreel_commands::info::RigInfo;
 use meshreel_compile::RigReport;
-use serde::Serialize;
-
-/// A rig of a file.
-#[derive(Serialize)]
-pub struct RigInfo {
-    mesh: String,
-    skeleton: String,
-    joints: usize,
-    /// Names of the clips that move it.
-    clips: Vec<String>,
-    tolerance: f64,
-    max_error: f64,
-}
-
-/// All rigs of a file.
-pub fn infos(reel: &Reel) -> Result<Vec<RigInfo>, Failure> {
-    let rigs = reel.rigs()?;
-    if rigs.is_empty() {
-        return Ok(Vec::new());
-    }
-    let (skeletons, clips) = (reel.skeletons()?, reel.clips()?);
-    let info = |rig: &meshreel::MeshRig| {
-        let own = clips.iter().filter(|clip| clip.record().skeleton as usize == rig.skeleton());
-        RigInfo {
-            mesh: reel.description().meshes[rig.mesh()].path.clone(),
-            skeleton: skeletons[rig.skeleton()].name.clone(),
-            joints: rig.joints().len(),
-            clips: own.map(|clip| clip.name().to_owned()).collect(),
-            tolerance: rig.tolerance(),
-            max_error: rig.error(),
-        }
-    };
-    Ok(rigs.iter().map(info).collect())
-}
 
 /// One row for each.
 pub fn info_table(rigs: &[RigInfo]) -> String {

@@ -66,7 +66,8 @@ pub fn check(
     progress: &Progress,
 ) -> Result<Verified, Failure> {
     let step = |phase: &str, done, total| progress.step(phase, done, total);
-    let (report, remarks) = meshreel_commands::verify::verify(inputs, reel, options, &step, &Cancellation::never())?;
+    let (report, remarks) =
+        meshreel_commands::verify::verify(inputs, reel, options, &step, &Cancellation::never())?;
     Ok(Verified { report, remarks })
 }
 

@@ -1,0 +1,40 @@
+//! Attributes of parts.
+
+use meshreel::{NodePartAttributes, Reel};
+use serde::Serialize;
+
+/// An attribute of some nodes.
+#[derive(Serialize)]
+#[allow(missing_docs)]
+pub struct AttributeInfo {
+    pub name: String,
+    /// Numbers of a group.
+    pub components: usize,
+    /// Groups that have numbers of their own.
+    pub groups: usize,
+    /// What a group belongs to: "mesh", "parts" or "vertices".
+    pub of: &'static str,
+    /// Paths of the nodes that have it.
+    pub nodes: Vec<String>,
+}
+
+/// All attributes of a file.
+pub fn infos(reel: &Reel) -> Result<Vec<AttributeInfo>, meshreel::Error> {
+    let mut out = Vec::new();
+    for NodePartAttributes { nodes, attributes } in reel.all_part_attributes()? {
+        let path = |&n: &u32| reel.description().nodes[n as usize].path.clone();
+        let nodes: Vec<String> = nodes.iter().map(path).collect();
+        out.extend(attributes.iter().map(|attribute| AttributeInfo {
+            name: attribute.name().to_owned(),
+            components: attribute.components(),
+            groups: attribute.groups(),
+            of: match (attribute.of_parts(), attribute.of_vertices()) {
+                (Some(_), _) => "parts",
+                (_, Some(_)) => "vertices",
+                _ => "mesh",
+            },
+            nodes: nodes.clone(),
+        }));
+    }
+    Ok(out)
+}

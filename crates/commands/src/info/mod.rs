@@ -1,0 +1,23 @@
+//! What is in a file, as data: what `info --json` prints, and what Python returns.
+
+mod attributes;
+mod clips;
+mod joints;
+mod lod;
+mod ranges;
+mod ratio;
+mod reel;
+mod rigs;
+mod scene;
+mod wanted;
+
+pub use attributes::AttributeInfo;
+pub use clips::{ClipInfo, Kinds, SourceInfo};
+pub use joints::SkeletonInfo;
+pub use lod::LodInfo;
+pub use ranges::RangeInfo;
+pub use ratio::ratio;
+pub use reel::{FrameInfo, MeshInfo, ReelInfo};
+pub use rigs::RigInfo;
+pub use scene::{Counts, SceneInfo, SceneNode, unit_name};
+pub use wanted::Wanted;

@@ -1,0 +1,394 @@
+//! What is in one of our files.
+
+use super::attributes::{self, AttributeInfo};
+use super::clips::{self, ClipInfo};
+use super::joints::{self, SkeletonInfo};
+use super::lod::{self, LodInfo};
+use super::ranges::RangeInfo;
+use super::ratio::ratio;
+use super::rigs::{self, RigInfo};
+use super::wanted::Wanted;
+use crate::failure::Failure;
+use meshreel::record::{Coding, Method, NodeRecord, Semantic, StreamRecord, Visibility};
+use meshreel::{FrameDecoder, FrameKind, Reel, kind};
+use meshreel_compile::advice::{self, Advice};
+use serde::Serialize;
+use std::collections::HashMap;
+
+/// Largest size of all frames, unpacked, that is decoded only to tell the sizes of meshes.
+const MEASURED_BYTES: u64 = 64 << 20;
+
+/// One of our files as `--json` prints it.
+#[derive(Serialize)]
+#[allow(missing_docs)]
+pub struct ReelInfo {
+    pub kind: &'static str,
+    pub file: String,
+    pub version: u32,
+    pub generator: String,
+    pub options: Vec<(String, String)>,
+    pub unit: Option<&'static str>,
+    pub fps: Option<f64>,
+    pub period: Option<f64>,
+    pub frames: usize,
+    pub start: f64,
+    pub duration: f64,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ranges: Vec<RangeInfo>,
+    pub bounds: [f32; 6],
+    pub file_bytes: u64,
+    pub source_map_bytes: u64,
+    pub raw_bytes: u64,
+    pub ratio: f64,
+    pub bytes: Bytes,
+    pub decoder_memory_bytes: u64,
+    pub nodes: Vec<NodeInfo>,
+    pub meshes: Vec<MeshInfo>,
+    pub clips: Vec<ClipInfo>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rigs: Vec<RigInfo>,
+    pub skeletons: Vec<SkeletonInfo>,
+    pub attributes: Vec<AttributeInfo>,
+    pub advice: Vec<Advice>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub frame_table: Option<Vec<FrameInfo>>,
+}
+
+/// The sizes of the parts of a file.
+#[derive(Serialize)]
+#[allow(missing_docs)]
+pub struct Bytes {
+    pub description: u64,
+    pub connectivity: u64,
+    pub values: u64,
+    /// All but what follows.
+    pub frames: u64,
+    /// Animated attributes that are apart.
+    pub attributes: u64,
+    pub clips: u64,
+    pub source_map: u64,
+    pub levels: u64,
+    pub hidden: u64,
+    /// Attributes of parts.
+    pub numbers: u64,
+    pub rigs: u64,
+    pub tables: u64,
+}
+
+#[derive(Serialize)]
+#[allow(missing_docs)]
+pub struct NodeInfo {
+    pub path: String,
+    pub kind: &'static str,
+    pub samples: usize,
+    #[serde(skip)]
+    pub parent: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mesh: Option<u32>,
+    pub visibility: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tolerance: Option<f64>,
+    pub baked: bool,
+}
+
+#[derive(Serialize)]
+#[allow(missing_docs)]
+pub struct MeshInfo {
+    pub path: String,
+    pub method: &'static str,
+    /// Vertices of a row and rows of a regular grid, whose triangles are not stored.
+    pub grid: Option<[u32; 2]>,
+    /// Only heights over a plane are stored of its positions.
+    pub heights: bool,
+    /// First and last frame in which the mesh moves; before and after it stands still.
+    pub moves: Option<[u32; 2]>,
+    /// Its faces are not the source's.
+    pub remeshed: bool,
+    /// Frames at the end that lead into the start.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub blended: Option<u32>,
+    pub vertices: u32,
+    pub triangles: u32,
+    pub points: u32,
+    pub samples: usize,
+    pub topology: &'static str,
+    pub materials: Vec<String>,
+    pub source_map: bool,
+    /// Promised in the world; where it is in several places, of that with the smallest. None where it is in
+    /// none.
+    pub tolerance: Option<f64>,
+    /// All but the source map; none where that was not measured.
+    pub bytes: Option<u64>,
+    /// Triangles and errors of all levels of detail, the mesh itself first; none where it has no others.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub levels: Vec<LodInfo>,
+    /// Triangles that are left out in the first frame, in the last, and in all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hidden_triangles: Option<[usize; 3]>,
+    pub streams: Vec<StreamInfo>,
+}
+
+#[derive(Serialize)]
+#[allow(missing_docs)]
+pub struct StreamInfo {
+    pub name: String,
+    pub what: &'static str,
+    pub animated: bool,
+    pub bits: u8,
+    pub word_bytes: u8,
+    pub tolerance: f64,
+    /// Bytes in frames.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub frame_bytes: Option<u64>,
+}
+
+#[derive(Serialize)]
+#[allow(missing_docs)]
+pub struct FrameInfo {
+    pub time: f64,
+    pub kind: &'static str,
+    /// The frame that it is packed together with, and whose bytes are those of both.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub with: Option<usize>,
+    pub bytes: u32,
+    pub raw_bytes: u32,
+}
+
+impl Bytes {
+    fn new(reel: &Reel) -> Bytes {
+        let of = |kinds: &[u16]| kinds.iter().map(|kind| reel.chunk_bytes(*kind)).sum::<u64>();
+        let mut out = Bytes {
+            description: of(&[kind::DESCRIPTION]),
+            connectivity: of(&[kind::CONNECTIVITY]),
+            values: of(&[kind::VALUES]),
+            frames: reel.frame_bytes() - of(&[kind::VERTEX_ATTRIBUTES]),
+            attributes: of(&[kind::VERTEX_ATTRIBUTES]),
+            clips: of(&[kind::SKELETON, kind::CLIP, kind::LAYERS, kind::TIERS]),
+            source_map: of(&[kind::SOURCE_MAP]),
+            levels: of(&[kind::LOD]),
+            hidden: of(&[kind::VISIBILITY]),
+            numbers: of(&[kind::PART_ATTRIBUTES]),
+            rigs: of(&[kind::RIGS]),
+            tables: 0,
+        };
+        let known = [
+            out.description,
+            out.connectivity,
+            out.values,
+            out.frames,
+            out.attributes,
+            out.clips,
+            out.source_map,
+            out.levels,
+            out.hidden,
+            out.numbers,
+            out.rigs,
+        ];
+        out.tables = reel.file_bytes().saturating_sub(known.iter().sum());
+        out
+    }
+}
+
+impl ReelInfo {
+    /// Looks at everything but frames, which are decoded where they are few, or their streams wanted.
+    pub fn new(reel: &Reel, wanted: Wanted) -> Result<ReelInfo, Failure> {
+        let description = reel.description();
+        let header = reel.reader().header();
+        let frames = reel.frames();
+        let start = frames.first().map_or(0.0, |frame| frame.time);
+        let file_bytes = reel.file_bytes();
+        let source_map = reel.chunk_bytes(kind::SOURCE_MAP);
+        let sizes = mesh_bytes(reel, wanted)?;
+        // Reads static data: what it takes is known afterwards.
+        let meshes = mesh_infos(reel, frames.len(), sizes.as_ref())?;
+        Ok(ReelInfo {
+            kind: "reel",
+            file: reel.path().display().to_string(),
+            version: header.version,
+            generator: description.generator.clone(),
+            options: description
+                .options
+                .lines()
+                .filter_map(|line| line.split_once('='))
+                .map(|(key, value)| (key.trim().to_string(), value.trim().to_string()))
+                .collect(),
+            unit: ["m", "cm", "mm", "in"].get(usize::from(description.unit).wrapping_sub(1)).copied(),
+            fps: (description.fps > 0.0).then_some(description.fps),
+            period: (description.period > 0.0).then_some(description.period),
+            frames: frames.len(),
+            start,
+            duration: frames.last().map_or(0.0, |frame| frame.time - start),
+            ranges: (reel.ranges().iter())
+                .map(|range| {
+                    let (first, count) = (range.first as usize, range.frames as usize);
+                    RangeInfo::new(&range.name, first, count, |frame| reel.time(frame))
+                })
+                .collect(),
+            bounds: header.bounds,
+            file_bytes,
+            source_map_bytes: source_map,
+            raw_bytes: header.raw_bytes,
+            ratio: ratio(header.raw_bytes, file_bytes.saturating_sub(source_map)),
+            bytes: Bytes::new(reel),
+            decoder_memory_bytes: reel.memory(),
+            nodes: description.nodes.iter().map(|node| node_info(node, frames.len())).collect(),
+            meshes,
+            advice: advice::of_description(
+                description,
+                reel.frame_count(),
+                sizes.as_ref().map(|sizes| &sizes.meshes[..]),
+            ),
+            clips: clips::infos(reel)?,
+            rigs: rigs::infos(reel)?,
+            skeletons: joints::of_reel(reel)?,
+            attributes: attributes::infos(reel)?,
+            frame_table: wanted.frames.then(|| frame_table(reel)),
+        })
+    }
+}
+
+/// Every frame. Frames that are packed together take nothing but the first of them, so that all add up.
+fn frame_table(reel: &Reel) -> Vec<FrameInfo> {
+    let mut first = HashMap::new();
+    let of = |frame| {
+        let chunk = reel.frame_chunk(frame);
+        let with = *first.entry(chunk.offset).or_insert(frame);
+        FrameInfo {
+            time: reel.time(frame),
+            kind: match reel.frame_kind(frame) {
+                FrameKind::Index => "index",
+                FrameKind::Between => "between",
+            },
+            with: (with != frame).then_some(with),
+            bytes: if with == frame { chunk.size } else { 0 },
+            raw_bytes: if with == frame { chunk.raw_size } else { 0 },
+        }
+    };
+    (0..reel.frame_count()).map(of).collect()
+}
+
+fn node_info(node: &NodeRecord, frames: usize) -> NodeInfo {
+    NodeInfo {
+        path: node.path.clone(),
+        kind: match node.mesh {
+            Some(_) => "mesh",
+            None if node.reach > 0.0 => "locator",
+            None => "xform",
+        },
+        samples: if node.animated { frames } else { 1 },
+        parent: node.parent,
+        mesh: node.mesh,
+        visibility: match node.visibility {
+            Visibility::Always => "always",
+            Visibility::Never => "never",
+            Visibility::Animated => "animated",
+        },
+        tolerance: (node.mesh.is_some() || node.reach > 0.0).then_some(node.tolerance),
+        baked: node.baked,
+    }
+}
+
+/// What meshes take.
+struct MeshBytes {
+    meshes: Vec<u64>,
+    /// What streams take of that in frames.
+    streams: Vec<Vec<u64>>,
+}
+
+/// Bytes of each mesh but its source map: its part of the chunks and of all frames. To know the latter they
+/// have to be decoded, so a large file is only measured when `--streams` asks for it.
+fn mesh_bytes(reel: &Reel, wanted: Wanted) -> Result<Option<MeshBytes>, Failure> {
+    let unpacked: u64 =
+        (0..reel.frame_count()).map(|frame| u64::from(reel.frame_chunk(frame).raw_size)).sum();
+    if unpacked > MEASURED_BYTES && !wanted.streams {
+        return Ok(None);
+    }
+    let mut decoder = FrameDecoder::new(reel)?;
+    for frame in 0..reel.frame_count() {
+        decoder.decode(frame)?;
+    }
+    let meshes = decoder.mesh_bytes().iter().zip(meshreel_check::static_bytes(reel));
+    let meshes: Vec<u64> = meshes.map(|(frames, once)| (frames + once) as u64).collect();
+    let streams = |mesh| decoder.stream_bytes(mesh).iter().map(|size| *size as u64).collect();
+    let streams = (0..meshes.len()).map(streams).collect();
+    Ok(Some(MeshBytes { meshes, streams }))
+}
+
+fn mesh_infos(
+    reel: &Reel,
+    frames: usize,
+    bytes: Option<&MeshBytes>,
+) -> Result<Vec<MeshInfo>, meshreel::Error> {
+    let grids: Vec<Option<[u32; 2]>> =
+        (0..reel.description().meshes.len()).map(|m| reel.grid(m)).collect::<Result<_, _>>()?;
+    let hidden: Vec<Option<[usize; 3]>> =
+        (0..grids.len()).map(|m| reel.hidden_triangles(m)).collect::<Result<_, _>>()?;
+    let levels: Vec<Vec<LodInfo>> = (0..grids.len()).map(|m| lod::of(reel, m)).collect::<Result<_, _>>()?;
+    let mut promised: Vec<Option<f64>> = vec![None; grids.len()];
+    for node in &reel.description().nodes {
+        if let Some(of_mesh) = node.mesh.and_then(|m| promised.get_mut(m as usize)) {
+            let least = of_mesh.map_or(node.tolerance, |other: f64| other.min(node.tolerance));
+            *of_mesh = Some(least);
+        }
+    }
+    let infos = reel.description().meshes.iter().enumerate().map(|(m, mesh)| MeshInfo {
+        tolerance: promised[m],
+        bytes: bytes.map(|bytes| bytes.meshes[m]),
+        grid: grids[m],
+        heights: mesh.streams.iter().any(|s| s.coding == Coding::Heights),
+        moves: mesh.moves,
+        remeshed: mesh.remeshed.is_some(),
+        blended: mesh.remeshed.filter(|frames| *frames > 0),
+        path: mesh.path.clone(),
+        method: match mesh.method {
+            Method::Static => "static",
+            Method::Soft => "soft",
+            Method::Rigid => "rigid",
+            Method::Skinned => "skinned",
+            Method::Fluid => "fluid",
+        },
+        vertices: mesh.vertices,
+        triangles: mesh.indices / 3,
+        points: mesh.source_points,
+        samples: if mesh.method == Method::Static { 1 } else { frames },
+        topology: match mesh.method {
+            Method::Static => "constant",
+            Method::Soft | Method::Rigid | Method::Skinned => "homogeneous",
+            Method::Fluid => "heterogeneous",
+        },
+        materials: mesh.materials.iter().map(|material| material.name.clone()).collect(),
+        source_map: mesh.source_map.size > 0,
+        levels: levels[m].clone(),
+        hidden_triangles: hidden[m],
+        streams: (mesh.streams.iter().enumerate())
+            .map(|(s, stream)| {
+                // Of a mesh whose faces change they lie together.
+                let own = bytes.filter(|_| stream.animated && mesh.method != Method::Fluid);
+                stream_info(stream, own.map(|bytes| bytes.streams[m][s]))
+            })
+            .collect(),
+    });
+    Ok(infos.collect())
+}
+
+fn stream_info(stream: &StreamRecord, frame_bytes: Option<u64>) -> StreamInfo {
+    let what = match stream.semantic {
+        Semantic::Position => "positions",
+        Semantic::Normal => "normals (octahedral)",
+        Semantic::QTangent => "tangent frames (quaternion)",
+        Semantic::Uv => "uvs",
+        Semantic::Colour => "colours",
+    };
+    StreamInfo {
+        name: match stream.name.is_empty() {
+            true => what.split(' ').next().unwrap_or(what).to_string(),
+            false => stream.name.clone(),
+        },
+        what,
+        animated: stream.animated,
+        bits: stream.bits,
+        word_bytes: stream.word,
+        tolerance: stream.tolerance,
+        frame_bytes,
+    }
+}

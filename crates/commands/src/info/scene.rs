@@ -1,0 +1,293 @@
+//! What is in a source file: the tree, the meshes with their attributes, the frames.
+
+use super::clips::{self, SourceInfo};
+use super::joints::{self, SkeletonInfo};
+use super::ranges::RangeInfo;
+use super::wanted::Wanted;
+use crate::failure::{Failure, RemarkJson, remarks_json};
+use meshreel_scene::sample::{FrameOptions, frame_ranges, frame_times};
+use meshreel_scene::{Attribute, Channel, Mesh, NodeKind, Placed, Scene, Scope, Topology, Unit};
+use serde::Serialize;
+use std::collections::HashMap;
+use std::path::Path;
+
+/// A source file as `--json` prints it.
+#[derive(Serialize)]
+#[allow(missing_docs)]
+pub struct SceneInfo {
+    pub kind: &'static str,
+    pub file: String,
+    pub file_bytes: u64,
+    pub unit: Option<&'static str>,
+    pub fps: Option<f64>,
+    pub metadata: Vec<(String, String)>,
+    pub frames: usize,
+    pub start: f64,
+    pub duration: f64,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ranges: Vec<RangeInfo>,
+    pub counts: Counts,
+    pub nodes: Vec<SceneNode>,
+    pub meshes: Vec<SceneMesh>,
+    pub clips: Vec<SourceInfo>,
+    pub skeletons: Vec<SkeletonInfo>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub times: Option<Vec<f64>>,
+    pub remarks: Vec<RemarkJson>,
+}
+
+#[derive(Serialize)]
+#[allow(missing_docs)]
+pub struct Counts {
+    pub xforms: usize,
+    pub meshes: usize,
+    pub subds: usize,
+    pub curves: usize,
+    pub points: usize,
+    pub nurbs: usize,
+    pub cameras: usize,
+    pub lights: usize,
+    pub facesets: usize,
+    pub instances: usize,
+}
+
+#[derive(Serialize)]
+#[allow(missing_docs)]
+pub struct SceneNode {
+    pub path: String,
+    pub kind: &'static str,
+    pub samples: usize,
+    #[serde(skip)]
+    pub parent: Option<usize>,
+    #[serde(skip)]
+    pub mesh: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instance_of: Option<String>,
+    #[serde(skip_serializing_if = "is_false")]
+    pub animated_visibility: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub user_properties: Vec<(String, String)>,
+}
+
+#[derive(Serialize)]
+#[allow(missing_docs)]
+pub struct SceneMesh {
+    pub path: String,
+    /// Of the first sample.
+    pub points: usize,
+    /// Of the first sample.
+    pub faces: usize,
+    pub samples: usize,
+    pub topology: &'static str,
+    pub subd: bool,
+    pub face_sets: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub streams: Option<Vec<SceneStream>>,
+}
+
+#[derive(Serialize, Clone)]
+#[allow(missing_docs)]
+pub struct SceneStream {
+    pub name: String,
+    pub what: String,
+    pub samples: usize,
+    #[serde(skip_serializing_if = "is_false")]
+    pub indexed: bool,
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+impl SceneInfo {
+    /// Looks at everything but the samples; of each mesh the first one is read.
+    pub fn new(
+        scene: &Scene,
+        remarks: &[meshreel_scene::Remark],
+        path: &Path,
+        file_bytes: u64,
+        wanted: Wanted,
+    ) -> Result<SceneInfo, Failure> {
+        let placed = scene.expand()?;
+        let selected = vec![true; placed.len()];
+        let times = frame_times(scene, &placed, &selected, &FrameOptions::default())?;
+        let counts = scene.counts;
+        Ok(SceneInfo {
+            kind: scene.format,
+            file: path.display().to_string(),
+            file_bytes,
+            unit: scene.unit.map(unit_name),
+            fps: scene.fps,
+            metadata: scene.metadata.clone(),
+            frames: times.len(),
+            start: times.first().copied().unwrap_or(0.0),
+            duration: times.last().zip(times.first()).map_or(0.0, |(b, a)| b - a),
+            ranges: (frame_ranges(&scene.ranges, &times).iter())
+                .map(|(name, first, count)| RangeInfo::new(name, *first, *count, |frame| times[frame]))
+                .collect(),
+            counts: Counts {
+                xforms: counts.xforms,
+                meshes: counts.meshes,
+                subds: counts.subds,
+                curves: counts.curves,
+                points: counts.points,
+                nurbs: counts.nurbs,
+                cameras: counts.cameras,
+                lights: counts.lights,
+                facesets: counts.facesets,
+                instances: counts.instances,
+            },
+            nodes: nodes(scene, &placed),
+            meshes: meshes(scene, &placed, wanted.streams)?,
+            clips: clips::sources(scene),
+            skeletons: joints::of_scene(scene),
+            times: wanted.frames.then_some(times),
+            remarks: remarks_json(remarks),
+        })
+    }
+}
+
+fn nodes(scene: &Scene, placed: &[Placed]) -> Vec<SceneNode> {
+    // Paths of instance objects, so that the expanded tree can say which of its nodes stand for others.
+    let instances: HashMap<&str, &str> = scene
+        .nodes
+        .iter()
+        .filter_map(|node| {
+            let target = scene.nodes.get(node.instance_of?)?;
+            Some((node.path.as_str(), target.path.as_str()))
+        })
+        .collect();
+    let mut mesh = 0;
+    placed
+        .iter()
+        .map(|place| {
+            let node = &scene.nodes[place.node];
+            SceneNode {
+                path: place.path.clone(),
+                kind: kind_name(node.kind),
+                samples: node.samples,
+                parent: place.parent,
+                mesh: node.mesh.map(|_| {
+                    mesh += 1;
+                    mesh - 1
+                }),
+                instance_of: instances.get(place.path.as_str()).map(|target| target.to_string()),
+                animated_visibility: node
+                    .visibility
+                    .as_ref()
+                    .is_some_and(|channel| channel.len() > 1 && !channel.is_constant()),
+                user_properties: node.user_properties.clone(),
+            }
+        })
+        .collect()
+}
+
+/// One entry per placed mesh, in tree order; instances of one mesh share what was read.
+fn meshes(scene: &Scene, placed: &[Placed], streams: bool) -> Result<Vec<SceneMesh>, Failure> {
+    let mut sizes: HashMap<usize, (usize, usize)> = HashMap::new();
+    let mut out = Vec::new();
+    for place in placed {
+        let node = &scene.nodes[place.node];
+        let Some(mesh_id) = node.mesh else { continue };
+        let mesh = &scene.meshes[mesh_id];
+        let (points, faces) = match sizes.get(&mesh_id) {
+            Some(known) => *known,
+            None => {
+                let known = (first_len(&mesh.positions)?, first_len(&mesh.face_counts)?);
+                sizes.insert(mesh_id, known);
+                known
+            }
+        };
+        out.push(SceneMesh {
+            path: place.path.clone(),
+            points,
+            faces,
+            samples: node.samples,
+            topology: match mesh.topology {
+                Topology::Constant => "constant",
+                Topology::Homogeneous => "homogeneous",
+                Topology::Heterogeneous => "heterogeneous",
+            },
+            subd: mesh.is_subd,
+            face_sets: mesh.face_sets.iter().map(|set| set.name.clone()).collect(),
+            streams: streams.then(|| stream_list(mesh)),
+        });
+    }
+    Ok(out)
+}
+
+/// Number of values in the first sample.
+fn first_len<T: Clone + Send + Sync + 'static>(channel: &Channel<T>) -> Result<usize, Failure> {
+    if channel.is_empty() {
+        return Ok(0);
+    }
+    let mut values = Vec::new();
+    channel.read(0, &mut values)?;
+    Ok(values.len())
+}
+
+fn stream_list(mesh: &Mesh) -> Vec<SceneStream> {
+    fn attribute<T: Clone + Send + Sync + 'static>(what: &str, of: &Attribute<T>) -> SceneStream {
+        let scope = match of.scope {
+            Scope::Constant => "one for the mesh",
+            Scope::Uniform => "per face",
+            Scope::Varying => "per point (varying)",
+            Scope::Vertex => "per point",
+            Scope::FaceVarying => "per corner",
+        };
+        SceneStream {
+            name: of.name.clone(),
+            what: format!("{what}, {scope}"),
+            samples: of.values.len(),
+            indexed: of.indices.is_some(),
+        }
+    }
+    let plain = |name: &str, what: &str, samples: usize| SceneStream {
+        name: name.into(),
+        what: what.into(),
+        samples,
+        indexed: false,
+    };
+    let mut list = vec![
+        plain("positions", "per point", mesh.positions.len()),
+        plain("faces", "corners and their points", mesh.face_indices.len()),
+    ];
+    list.extend(mesh.normals.iter().map(|a| attribute("normals", a)));
+    list.extend(mesh.uvs.iter().map(|a| attribute("uvs", a)));
+    list.extend(mesh.colours.iter().map(|a| attribute("colours", a)));
+    if let Some(velocities) = &mesh.velocities {
+        list.push(plain("velocities", "per point", velocities.len()));
+    }
+    for set in &mesh.face_sets {
+        list.push(plain(&set.name, "face set", set.faces.len()));
+    }
+    for (name, what) in &mesh.other_attributes {
+        list.push(plain(name, &format!("{what} (not compiled)"), 1));
+    }
+    list
+}
+
+fn kind_name(kind: NodeKind) -> &'static str {
+    match kind {
+        NodeKind::Xform => "xform",
+        NodeKind::PolyMesh => "polymesh",
+        NodeKind::SubD => "subd",
+        NodeKind::Curves => "curves",
+        NodeKind::Points => "points",
+        NodeKind::NuPatch => "nupatch",
+        NodeKind::Camera => "camera",
+        NodeKind::Light => "light",
+        NodeKind::Material => "material",
+        NodeKind::Other => "other",
+    }
+}
+
+/// Name of a length unit.
+pub fn unit_name(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Metre => "m",
+        Unit::Centimetre => "cm",
+        Unit::Millimetre => "mm",
+        Unit::Inch => "in",
+    }
+}
