@@ -8,7 +8,7 @@ pub mod farm;
 pub mod fingerprint;
 pub mod provenance;
 pub mod reels;
-pub mod share;
+pub mod shard;
 pub mod verify;
 
 /// Receives the name of a phase, and how much of how much of it is done; of how much is 0 where that is not known.
