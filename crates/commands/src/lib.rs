@@ -9,7 +9,7 @@ pub mod fingerprint;
 pub mod info;
 pub mod provenance;
 pub mod reels;
-pub mod share;
+pub mod shard;
 mod stopping;
 pub mod verify;
 

@@ -4,7 +4,7 @@
 use crate::content::Content;
 use clap::{Args, Parser, Subcommand};
 use meshreel_commands::extract::Bones;
-use meshreel_commands::share::Share;
+use meshreel_commands::shard::Shard;
 use meshreel_options::{Distance, Rate, Size};
 use std::path::PathBuf;
 
@@ -159,7 +159,7 @@ pub struct CompileArgs {
     /// Of several inputs, each for itself, only the K-th of N shares: N machines do all of them. Inputs are
     /// sorted by name and dealt out in turn, so every machine must name the same ones
     #[arg(long, value_name = "K/N", conflicts_with = "merge")]
-    pub shard: Option<Share>,
+    pub shard: Option<Shard>,
     /// Leave alone what would come out as it is: inputs and options have not changed since, by content, nor
     /// has the .reel. What each was made of stands in a small file beside it
     #[arg(long)]
@@ -205,7 +205,7 @@ pub struct PartArgs {
     pub plan: PathBuf,
     /// Which part, of how many: the same number for all parts of a file
     #[arg(value_name = "K/N")]
-    pub share: Share,
+    pub share: Shard,
     /// The part to write; one that is there, of this plan and whole, is left alone
     #[arg(long, short, value_name = "K.part")]
     pub output: PathBuf,

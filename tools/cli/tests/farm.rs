@@ -4,6 +4,7 @@ use crate::cli::common::{Run, bundled, corpus, names, run};
 use meshreel_compile::{Error, Silent, farm};
 use meshreel_options::Options;
 use meshreel_scene::read;
+use meshreel_scene::sample::Range;
 use meshreel_testkit::corpus_if_thorough;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -355,8 +356,9 @@ fn a_full_disk_leaves_nothing_half_done() {
 /// Records with checksums that somebody made: what parts and joining read is hostile all the same.
 #[test]
 fn forged_records_are_refused_or_make_something() {
-    let (scene, _) = read::open(&bundled("n_robot_bone_parented.abc"), &Default::default()).unwrap();
-    let options = Options { effort: 1, jobs: 1, ..Options::default() };
+    let (scene, _) = read::open(&bundled("a_flag_wind.abc"), &Default::default()).unwrap();
+    let range = Some(Range::Frames(0, 20));
+    let options = Options { effort: 1, jobs: 1, range, ..Options::default() };
     let planned = farm::plan(&scene, Vec::new(), &options, &Silent).unwrap();
     let nodes: BTreeMap<u32, Vec<u8>> = planned.nodes.iter().cloned().collect();
     let make = |decisions: &[u8], nodes: &BTreeMap<u32, Vec<u8>>| {
@@ -376,7 +378,7 @@ fn forged_records_are_refused_or_make_something() {
     let join = |assembly: &[u8], tail: &[u8], units: &BTreeMap<u32, Vec<u8>>| {
         let none = || Error::Malformed { what: "no such unit".into() };
         let mut unit = |number| units.get(&number).cloned().ok_or_else(none);
-        let pieces = farm::Pieces { assembly, tails: &[tail.to_vec()], unit: &mut unit };
+        let pieces = farm::JoinInput { assembly, tails: &[tail.to_vec()], unit: &mut unit };
         farm::join(pieces, &target, 1, &meshreel_check::reopen, &Silent)
     };
     assert_eq!(join(&planned.assembly, &tail, &units).unwrap().frames, planned.frames);

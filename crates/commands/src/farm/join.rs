@@ -55,7 +55,7 @@ pub fn join(
         })?;
         Ok(bytes.get(4..).unwrap_or_default().to_vec())
     };
-    let pieces = farm::Pieces { assembly: &assembly, tails: &tails, unit: &mut unit };
+    let pieces = farm::JoinInput { assembly: &assembly, tails: &tails, unit: &mut unit };
     let joined = farm::join(pieces, target, jobs, &meshreel_check::reopen, progress);
     match joined {
         Ok(joined) => Ok(Joined {

@@ -4,7 +4,7 @@ use super::container::{Kind, Reader, Writer};
 use super::plan::{Opened, Plan, json};
 use super::sections::{ASSEMBLY, HEAD, TAIL, UNIT, check_name, numbered};
 use crate::failure::Failure;
-use crate::share::Share;
+use crate::shard::Shard;
 use meshreel_compile::{Error, Progress, farm};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ pub(super) struct Head {
 }
 
 impl Head {
-    fn new(plan: &Plan, share: Share) -> Head {
+    fn new(plan: &Plan, share: Shard) -> Head {
         let plan = plan.hash().iter().map(|byte| format!("{byte:02x}")).collect();
         Head { plan, number: share.number(), count: share.count() }
     }
@@ -28,7 +28,7 @@ impl Head {
     /// The head of an open part.
     pub(super) fn read(reader: &Reader) -> Result<Head, Failure> {
         let head: Head = serde_json::from_slice(&reader.only(HEAD)?).map_err(|_| reader.damaged())?;
-        match Share::new(head.number, head.count) {
+        match Shard::new(head.number, head.count) {
             Some(_) => Ok(head),
             None => Err(reader.damaged()),
         }
@@ -50,7 +50,7 @@ pub struct Made {
 /// alone.
 pub fn part(
     plan: &Path,
-    share: Share,
+    share: Shard,
     target: &Path,
     inputs: Option<(Vec<PathBuf>, Option<PathBuf>)>,
     jobs: usize,

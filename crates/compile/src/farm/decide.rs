@@ -37,8 +37,8 @@ pub struct Planned {
 const GROUPS: u32 = 16;
 
 /// Decides how `scene` is compiled, and does what cannot be shared out: bones and settings are sought, nodes
-/// and clips are coded, static data is made. Of files without units (clips alone, the preset classic) that is
-/// everything. `remarks` are those of the reader.
+/// and clips are coded, static data is made. Of clips alone, meshes that do not change and the preset classic
+/// that is everything. `remarks` are those of the reader.
 pub fn plan(
     scene: &Scene,
     remarks: Vec<Remark>,
@@ -93,8 +93,10 @@ fn plan_job(job: &Job<'_>, around: &Around<'_>, mut log: Log) -> Result<Planned,
             log.remarks.extend(coder.remarks.iter().cloned());
             log.remarks.extend(extras.remarks(m));
         }
-        if job.options.preset == Preset::Classic {
-            return planned(&whole(job, file, schedule, around)?, None, Vec::new(), log);
+        let still = |coder: &MeshCoder<'_>| coder.still_bounds().is_some();
+        if job.options.preset == Preset::Classic || coders.iter().all(still) {
+            let assembly = whole(job, file, (coders, &mut nodes), schedule, around)?;
+            return planned(&assembly, None, Vec::new(), log);
         }
         let before = take_chunks(&mut file);
         let node_units = code_nodes(job, coders, nodes.as_mut(), schedule, around)?;
@@ -129,18 +131,20 @@ fn plan_job(job: &Job<'_>, around: &Around<'_>, mut log: Log) -> Result<Planned,
     })
 }
 
-/// All of a file of the preset classic.
-fn whole(
-    job: &Job<'_>,
-    mut file: File<'_>,
+/// All of a file of the preset classic, or of meshes that do not change: nodes are coded one after the other,
+/// and each part would have to know all meshes.
+fn whole<'a>(
+    job: &'a Job<'a>,
+    mut file: File<'a>,
+    (coders, nodes): (&[MeshCoder<'_>], &mut Option<NodeCoder<'a>>),
     schedule: Schedule,
     around: &Around<'_>,
 ) -> Result<Assembly, Error> {
-    file.frames(&[], &mut None, schedule, around.pool, around.progress)?;
-    file.end_states(&[])?;
-    file.changing_source_maps(&[])?;
+    file.frames(coders, nodes, schedule, around.pool, around.progress)?;
+    file.end_states(coders)?;
+    file.changing_source_maps(coders)?;
     file.clips_rigs_ranges()?;
-    file.describe(&[], None)?;
+    file.describe(coders, nodes.as_ref())?;
     Ok(Assembly {
         before: take_chunks(&mut file),
         units: None,

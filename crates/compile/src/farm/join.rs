@@ -32,7 +32,7 @@ pub struct Joined {
 }
 
 /// What a file is joined from.
-pub struct Pieces<'a> {
+pub struct JoinInput<'a> {
     /// Everything but units, from the plan.
     pub assembly: &'a [u8],
     /// The tails of all parts, in their order.
@@ -44,14 +44,14 @@ pub struct Pieces<'a> {
 /// Joins all parts of a plan into `target`, on `jobs` threads (0: all cores). The target is replaced only when
 /// everything is written and `inspect` does not refuse it.
 pub fn join(
-    pieces: Pieces<'_>,
+    pieces: JoinInput<'_>,
     target: &Path,
     jobs: usize,
     inspect: Inspect<'_>,
     progress: &dyn Progress,
 ) -> Result<Joined, Error> {
     let cancellation = progress.cancellation();
-    let Pieces { assembly, tails, unit } = pieces;
+    let JoinInput { assembly, tails, unit } = pieces;
     let assembly: Assembly = from_bytes(assembly, "everything of the file but its units")?;
     let pool = pool(jobs)?;
     let output = Output::File(Writer::create(target)?);

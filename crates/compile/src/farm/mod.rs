@@ -12,9 +12,9 @@
 
 mod decide;
 mod join;
+mod part;
 mod record;
-mod share;
 
 pub use decide::{Planned, plan};
-pub use join::{Joined, Pieces, join};
-pub use share::{PlannedNodes, TakeUnit, part};
+pub use join::{JoinInput, Joined, join};
+pub use part::{PlannedNodes, TakeUnit, part};

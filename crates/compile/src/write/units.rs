@@ -70,7 +70,7 @@ impl UnitRange {
 
     /// Part `number`, from 1, of `count`: as near as may be of one size, and whole segments where there are
     /// enough, since the keys of a segment are coded together.
-    pub fn share(schedule: Schedule, number: u32, count: u32) -> UnitRange {
+    pub fn of_part(schedule: Schedule, number: u32, count: u32) -> UnitRange {
         let whole = schedule.segments() >= count;
         let all = if whole { schedule.segments() } else { schedule.groups() };
         let border = |part: u32| {

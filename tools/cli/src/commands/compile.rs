@@ -12,7 +12,7 @@ use crate::units::ratio;
 use meshreel_commands::compile::check_target;
 use meshreel_commands::fingerprint::Fingerprint;
 use meshreel_commands::provenance::Provenance;
-use meshreel_commands::share::Share;
+use meshreel_commands::shard::Shard;
 use meshreel_inputs::{self as inputs, InputOptions};
 use meshreel_options::OptionSet;
 use meshreel_scene::Unit;
@@ -259,7 +259,7 @@ fn each_for_itself(
     job: &Job,
     mut inputs: Vec<PathBuf>,
     directory: Option<&Path>,
-    share: Option<Share>,
+    share: Option<Shard>,
 ) -> Result<ExitCode, Failure> {
     if share.is_some() {
         // Whatever the order in which they were named, and how often.

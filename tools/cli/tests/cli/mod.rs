@@ -7,6 +7,6 @@ mod files;
 mod info;
 mod play;
 mod ranges;
-mod shares;
+mod shards;
 mod targets;
 mod usage;

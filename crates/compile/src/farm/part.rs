@@ -50,7 +50,7 @@ pub fn part(
                         "static data comes out otherwise than on the machine that planned",
                     ));
                 }
-                let range = UnitRange::share(schedule, number, count);
+                let range = UnitRange::of_part(schedule, number, count);
                 let encoding = Encoding { job, coders, schedule, range, pool: around.pool, progress };
                 let mut planned = Planned { schedule, nodes };
                 // In the order of the file.
