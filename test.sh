@@ -22,6 +22,7 @@ cargo fmt --all --check
 cargo fmt --manifest-path fuzz/Cargo.toml --all --check
 cargo fmt --manifest-path crates/play/model/Cargo.toml --all --check
 cargo fmt --manifest-path crates/gpu/on_adapter/Cargo.toml --check
+cargo fmt --manifest-path crates/store/Cargo.toml --check
 cargo fmt --manifest-path bindings/c/header/Cargo.toml --check
 cargo fmt --manifest-path tools/viewer/Cargo.toml --check
 cargo fmt --manifest-path bindings/python/Cargo.toml --check

@@ -57,8 +57,8 @@ missing_wasi() {
     [ -f /usr/lib/wasm32-wasi/libc.a ] || echo "a C library is missing (package wasi-libc)"
 }
 wasm() {
-    local triple=$1 flags="-C target-feature=$2"
-    shift 2
+    local triple=$1 flags="-C target-feature=$2" command=$3
+    shift 3
     export CARGO_TARGET_WASM32_WASIP1_RUNNER="node --no-warnings $PWD/tests/portable/wasi.mjs"
     export CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER="node $PWD/tests/portable/bare.mjs"
     local cc
@@ -77,11 +77,12 @@ wasm() {
             -C link-arg=/usr/lib/wasm32-wasi/crt1-command.o"
     fi
     if [ $from = rustup ]; then
-        RUSTFLAGS="$flags" CARGO_TARGET_DIR="$own" cargo "$@" --target $triple
+        # What follows a lone `--` is the program's.
+        RUSTFLAGS="$flags" CARGO_TARGET_DIR="$own" cargo $command --target $triple "$@"
     else
         RUSTFLAGS="$flags" CARGO_TARGET_DIR="$own" RUSTC_BOOTSTRAP=1 CARGO_UNSTABLE_BUILD_STD=std,panic_abort,panic_unwind \
             CARGO_TARGET_WASM32_WASIP1_LINKER=wasm-ld-19 CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER=wasm-ld-19 \
-            packaged "$@" --target $triple
+            packaged $command --target $triple "$@"
     fi
 }
 

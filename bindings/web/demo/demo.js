@@ -12,7 +12,17 @@ const query = new URLSearchParams(location.search)
 const given = query.get('file')
 const options = { readSize: Number(query.get('read') ?? 64 << 10) }
 
-const renderer = new THREE.WebGLRenderer({ canvas: element('view'), antialias: true })
+/** With `?webgpu` three's renderer for that, on whose device vertices are made then. */
+async function makeRenderer() {
+    const options = { canvas: element('view'), antialias: true }
+    if (!query.has('webgpu')) return new THREE.WebGLRenderer(options)
+    const { WebGPURenderer } = await import('three/webgpu')
+    const made = new WebGPURenderer(options)
+    await made.init()
+    return made
+}
+
+const renderer = await makeRenderer()
 const scene = new THREE.Scene()
 scene.background = new THREE.Color('#23272e')
 scene.add(new THREE.HemisphereLight('#dfe8f5', '#4a4038', 2))
@@ -33,6 +43,7 @@ async function show(input) {
     const own = ++opening
     fail(null)
     const loader = new ReelLoader().setOptions(options)
+    loader.renderer = renderer
     let next
     try {
         next = typeof input === 'string' ? await loader.loadAsync(input) : await loader.parse(input)

@@ -43,6 +43,7 @@ export class Core {
         file.aborts = new Map()
         this.files.set(number, file)
         try {
+            if (options.card) this.openCard(number, options.card)
             if (source.first) this.provide(file, 0, source.first)
             const description = await this.finish(file, options.signal)
             return { file: number, name: source.name, description }
@@ -50,6 +51,15 @@ export class Core {
             this.close(number)
             throw error
         }
+    }
+
+    /** A file's vertices are made on a graphics device; which, can be told again before any is. */
+    openCard(number, { words, most, group }) {
+        const file = this.file(number)
+        if (!('meshreel_card' in this.wasm.exports)) throw misuse('this module has no plan of a graphics device')
+        this.wasm.input(new Uint8Array(words.buffer, words.byteOffset, words.byteLength))
+        this.wasm.call('card', file.number, most, group)
+        file.card = { turn: 0, shared: [] }
     }
 
     provide(file, offset, bytes) {
@@ -145,11 +155,48 @@ export class Core {
 
     // Time.
 
-    /** `dt` seconds have passed: what these instances show now, as `[instance, all, bytes]`. */
-    tick(dt, wanted) {
+    /**
+     * `dt` seconds have passed: what these instances show now, as `[instance, bytes]`, and what is to be done on the graphics
+     * device for these files, as `[file, bytes, true]`.
+     */
+    tick(dt, wanted, cards = []) {
         this.wasm.call('tick', dt)
         this.pump()
-        return wanted.map(([instance, all]) => [instance, this.frame(instance, all)]).filter(([, bytes]) => bytes)
+        const steps = cards.map(number => [number, this.steps(number), true])
+        const frames = wanted.map(([instance, all]) => [instance, this.frame(instance, all)])
+        return [...steps, ...frames].filter(([, bytes]) => bytes)
+    }
+
+    /** What is to be done for a file on the graphics device; null where that is not possible. */
+    steps(number) {
+        const file = this.files.get(number)
+        if (!file) return null
+        try {
+            file.late = this.wasm.call('update_card', number)
+            return this.handOut(file.card, false)
+        } catch (error) {
+            if (this.wasm.dead) throw error
+            this.emit({ event: 'cardFailed', file: number, error: errorToData(error) })
+            return null
+        }
+    }
+
+    /** The file's vertices are made on another device from now on. */
+    renewCard(number, most, group) {
+        this.wasm.call('renew_card', this.file(number).number, most, group)
+    }
+
+    /** As `shown`, of a file on a graphics device: the frame, and what is to be done. */
+    async shownOnCard(instance, all) {
+        const frame = await this.shown(instance, all)
+        const file = this.file(this.slots.get(instance).file)
+        const late = this.wasm.call('update_card', file.number)
+        const steps = this.handOut(file.card, false)
+        if (late > 0) {
+            const what = `${late} meshes lack units that the graphics device decodes (option units)`
+            throw new MeshreelError('Limit', `${file.source.name}: ${what}`)
+        }
+        return [[instance, frame], [file.number, steps]]
     }
 
     /** What an instance shows when all of it is there. It should stand still; of others time passes in bits. */
@@ -163,7 +210,7 @@ export class Core {
             this.pump()
             if (this.wasm.call('frame', instance, all ? 1 : 0) === 1) {
                 const flags = this.wasm.output()[12]
-                if ((flags & LATE) === 0) return this.handOut(slot)
+                if ((flags & LATE) === 0) return this.handOutFrame(slot)
             }
             if (file.failure) throw file.failure
             if (this.running === 0) {
@@ -180,13 +227,16 @@ export class Core {
     frame(instance, all) {
         const slot = this.slots.get(instance)
         if (!slot || this.wasm.call('frame', instance, all ? 1 : 0) === 0) return null
-        return this.handOut(slot)
+        return this.handOutFrame(slot)
+    }
+
+    handOutFrame(slot) {
+        return this.handOut(slot, (this.wasm.output()[12] & SAME) !== 0)
     }
 
     /** A copy of the output: in shared memory in one of two places in turn, else in memory that is given away. */
-    handOut(slot) {
+    handOut(slot, small) {
         const output = this.wasm.output()
-        const small = (output[12] & SAME) !== 0
         if (this.shared && !small) {
             slot.turn ^= 1
             let place = slot.shared[slot.turn]

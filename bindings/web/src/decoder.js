@@ -110,12 +110,20 @@ export class Decoder {
 
     async tickNow(dt) {
         const instances = new Map()
+        const cards = []
         for (const reel of this.reels.values()) {
+            // What a graphics device has not done yet is not decoded further.
+            if (reel.card?.waits) continue
+            if (reel.card) cards.push(reel.file)
             for (const instance of reel.instances) instances.set(instance.number, instance)
         }
         const wanted = [...instances.values()].map(i => [i.number, !i.complete])
-        const frames = await this.call('tick', dt, wanted)
-        for (const [number, bytes] of frames) {
+        const frames = await this.call('tick', dt, wanted, cards)
+        for (const [number, bytes, isCard] of frames) {
+            if (isCard) {
+                this.reels.get(number)?.card?.take(bytes)
+                continue
+            }
             const instance = instances.get(number)
             if (instance && !instance.removed) instance.show(new Frame(number, bytes))
             this.giveBack(bytes)

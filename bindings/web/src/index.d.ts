@@ -37,7 +37,17 @@ export interface OpenOptions {
 }
 
 export interface ReelEvent {
-    event: 'opened' | 'noFrames' | 'openFailed' | 'readFailed' | 'damaged' | 'recovered' | 'refused' | 'progress' | 'stopped'
+    event:
+        | 'opened'
+        | 'noFrames'
+        | 'openFailed'
+        | 'readFailed'
+        | 'damaged'
+        | 'recovered'
+        | 'refused'
+        | 'progress'
+        | 'stopped'
+        | 'cardFailed'
     file: number
     error: MeshreelError | null
     /** Of `progress`: bytes that have come, from where, and how many so far. */

@@ -74,7 +74,11 @@ export class Instance {
 
     /** What it shows when all of that is there; it should not be playing. `all`: also what never changes. */
     async shown(all = false) {
-        const bytes = await this.reel.decoder.call('shown', this.number, all)
+        return this.take(await this.reel.decoder.call('shown', this.number, all))
+    }
+
+    /** A frame of its bytes. */
+    take(bytes) {
         return new Frame(this.number, bytes)
     }
 
@@ -115,6 +119,8 @@ export class Reel {
         this.onEvent = onEvent ?? null
         /** The error of what fails now; null when it is well. */
         this.error = null
+        /** What makes its vertices on a graphics device, where one does. */
+        this.card = null
         /** Ranges of bytes that were fetched: offset and size. */
         this.ranges = []
         this.loaded = 0
@@ -122,12 +128,13 @@ export class Reel {
 
     happened(event) {
         if (event.event === 'recovered') this.error = null
+        else if (event.event === 'cardFailed') this.card?.fail(event.error)
         else if (event.error) this.error = event.error
         if (event.event === 'progress') {
             this.ranges = withRange(this.ranges, event.offset, event.size)
             this.loaded = event.loaded
         }
-        this.onEvent?.(event)
+        if (event.event !== 'cardFailed') this.onEvent?.(event)
     }
 
     /** The first instance. */

@@ -8,6 +8,11 @@ export class ReelLoader extends Loader<ReelGroup> {
     material: ((name: string, id: number) => Material) | null
     /** Which meshes are skins: those whose frames do not move them; all that have a rig; none. */
     skins: 'auto' | boolean
+    /**
+     * A `WebGPURenderer`, on whose device vertices are made. Without one, and where it draws with WebGL, they come as
+     * values.
+     */
+    renderer: object | null
     setOptions(options: DecoderOptions & { decoder?: Decoder }): this
     /** Of bytes, a File or a Blob. */
     parse(

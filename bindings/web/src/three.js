@@ -22,6 +22,8 @@ export class ReelLoader extends Loader {
         this.material = null
         /** Which meshes are skins: `auto`, those whose frames do not move them; true, all that have a rig; false, none. */
         this.skins = 'auto'
+        /** A WebGPURenderer, on whose device vertices are made; without one, and with WebGL, they come as values. */
+        this.renderer = null
     }
 
     setOptions(options) {
@@ -56,7 +58,19 @@ export class ReelLoader extends Loader {
         return parsed
     }
 
+    async hasDevice() {
+        const { renderer } = this
+        if (!renderer?.isWebGPURenderer) return false
+        await renderer.init()
+        return renderer.backend.isWebGPUBackend === true
+    }
+
     async open(input, options) {
+        if (await this.hasDevice()) {
+            // Who has none need not have the code either.
+            const { openGroup } = await import('./three-webgpu.js')
+            return openGroup(this, input, { ...this.options, ...options })
+        }
         const reel = await open(input, { ...this.options, ...options })
         try {
             const group = new ReelGroup(reel, this.material)
@@ -185,22 +199,14 @@ export class ReelGroup extends Group {
         const fluid = record.method === 'fluid'
         const geometry = (part.geometry = new BufferGeometry())
         geometry.name = record.path
-        const colours = own.some(section => section.what === 'colour')
+        const colours = record.streams.some(({ semantic }) => semantic === 'colour')
         const list = record.materials.length > 0 ? record.materials : [{ name: '', id: 0 }]
         part.materials = list.map(material => {
             const made = this.materialOf(material)
             if (colours && !this.makeMaterial) made.vertexColors = true
             return made
         })
-        for (const section of own) {
-            if (['indices', 'ranges', 'levelError'].includes(section.what)) continue
-            const { size, values } = section
-            const array = fluid ? new values.constructor(size * record.vertices) : values.slice()
-            const attribute = new BufferAttribute(array, size, !(values instanceof Float32Array))
-            const { semantic } = record.streams.find(s => s.animated && streamIs(s, section)) ?? {}
-            attribute.setUsage(semantic || fluid ? DynamicDrawUsage : StaticDrawUsage)
-            geometry.setAttribute(nameOf(section), attribute)
-        }
+        this.buildAttributes(part, own)
         this.buildIndices(part, own, fluid)
         const { bounds, cube } = record
         const box = new Box3(new Vector3(...bounds.slice(0, 3)), new Vector3(...bounds.slice(3)))
@@ -213,17 +219,30 @@ export class ReelGroup extends Group {
         if (cube) part.scale.makeScale(cube.side, cube.side, cube.side).setPosition(...cube.corner)
     }
 
+    buildAttributes({ geometry, record }, own) {
+        const fluid = record.method === 'fluid'
+        for (const section of own) {
+            if (['indices', 'ranges', 'levelError'].includes(section.what)) continue
+            const { size, values } = section
+            const array = fluid ? new values.constructor(size * record.vertices) : values.slice()
+            const attribute = new BufferAttribute(array, size, !(values instanceof Float32Array))
+            const { semantic } = record.streams.find(s => s.animated && streamIs(s, section)) ?? {}
+            attribute.setUsage(semantic || fluid ? DynamicDrawUsage : StaticDrawUsage)
+            geometry.setAttribute(nameOf(section), attribute)
+        }
+    }
+
     /** Triangles of all LOD levels, one after the other. */
     buildIndices(part, own, fluid) {
         const { record } = part
         const levels = own.filter(section => section.what === 'indices')
         const total = fluid ? record.indices : levels.reduce((sum, { count }) => sum + count, 0)
-        const array = record.vertices > 0x10000 ? new Uint32Array(total) : new Uint16Array(total)
+        const array = this.indexArray(part, total)
         let at = 0
         for (const { set, values } of levels) {
             const ranges = own.find(section => section.what === 'ranges' && section.set === set).values.slice()
             const error = own.find(section => section.what === 'levelError' && section.set === set)?.values[0] ?? 0
-            array.set(values, at)
+            array.set(this.indexValues(part, values), at)
             part.levels[set] = { first: at, count: values.length, ranges, error }
             at += values.length
         }
@@ -231,6 +250,15 @@ export class ReelGroup extends Group {
         attribute.setUsage(fluid ? DynamicDrawUsage : StaticDrawUsage)
         part.geometry.setIndex(attribute)
         part.level = 0
+    }
+
+    indexArray({ record }, total) {
+        return record.vertices > 0x10000 ? new Uint32Array(total) : new Uint16Array(total)
+    }
+
+    /** Indices as they are drawn. */
+    indexValues(part, values) {
+        return values
     }
 
     /** Takes a frame of this reel's instance. */
@@ -257,7 +285,7 @@ export class ReelGroup extends Group {
             part.levels[0].ranges = section.values.slice()
             if (part.level === 0) setGroups(part)
         } else if (section.what === 'indices') {
-            if (part.record.method === 'fluid') replace(geometry.index, section.values)
+            if (part.record.method === 'fluid') replace(geometry.index, this.indexValues(part, section.values))
         } else if (section.what !== 'levelError') {
             const attribute = geometry.getAttribute(nameOf(section))
             if (attribute) replace(attribute, section.values)

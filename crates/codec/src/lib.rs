@@ -1,6 +1,6 @@
 //! Numbers to bytes and back. One file per algorithm, both directions, the scalar reference first.
 //!
-//! Folders, the lowest first; a module imports from its own folder and from those before it: bytes, width, simd,
+//! Folders, the lowest first; a module imports from its own folder and from those before it: bytes, width, sort, simd,
 //! entropy, quantize, topology, schedule, transform, values, clip, mesh, classic, record.
 //!
 //! Encoders need the feature `encode`; without it there are decoders alone, and no C code.
@@ -21,6 +21,7 @@ pub mod quantize;
 pub mod record;
 pub mod schedule;
 pub mod simd;
+pub mod sort;
 pub mod topology;
 pub mod transform;
 pub mod values;

@@ -80,7 +80,7 @@ pub fn extract(
 ) -> Result<Extracted, Failure> {
     let start = Instant::now();
     let kind = Kind::of(output)?;
-    if !reels::is_reel(path) && path.exists() {
+    if !reels::is_reel(path) && meshreel_files::exists(path) {
         return Err(Failure::new(
             Class::Malformed,
             "not a .reel; 'meshreel compile' makes one of a source file",
@@ -352,7 +352,7 @@ fn bvh(path: &Path, scene: &Scene) -> Result<Vec<Remark>, Failure> {
 
 /// Bytes of a file, or of the files of a directory.
 fn written_bytes(path: &Path) -> u64 {
-    let size = |path: &Path| std::fs::metadata(path).map_or(0, |metadata| metadata.len());
+    let size = |path: &Path| meshreel_files::length(path).unwrap_or_default();
     match std::fs::read_dir(path) {
         Err(_) => size(path),
         Ok(entries) => entries

@@ -166,6 +166,7 @@ impl From<meshreel_compile::Error> for Failure {
             Error::Scene(error) => error.into(),
             Error::Format(error) => error.into(),
             Error::Unsupported { .. } => Failure::new(Class::Unsupported, line, None),
+            Error::Malformed { .. } => Failure::new(Class::Malformed, line, None),
             Error::Limit { .. } => Failure::new(Class::Limit, line, None),
             Error::Strict { remarks } => Failure { remarks, ..Failure::new(Class::Strict, line, None) },
             Error::Promise { .. } => Failure::new(Class::Defect, line, None),

@@ -4,8 +4,12 @@
 pub mod compile;
 pub mod extract;
 pub mod failure;
+pub mod farm;
+pub mod fingerprint;
 pub mod info;
+pub mod provenance;
 pub mod reels;
+pub mod shard;
 mod stopping;
 pub mod verify;
 

@@ -2,15 +2,15 @@
 
 use crate::failure::{Class, Failure};
 use meshreel::Reel;
+use meshreel_files::{FileSource, ReadAt};
 use meshreel_options::Options;
-use std::io::Read;
 use std::path::Path;
 
 /// Whether `path` is one of our own files, by its first bytes (or by its name where it cannot be read).
 pub fn is_reel(path: &Path) -> bool {
     let magic = meshreel::format::MAGIC;
     let mut first = [0u8; 8];
-    let read = meshreel_files::open(path).and_then(|mut file| file.read_exact(&mut first));
+    let read = FileSource::open(path).and_then(|file| file.read_at(0, &mut first));
     match read {
         Ok(()) => first == magic || has_reel_name(path),
         Err(_) => has_reel_name(path),
@@ -19,7 +19,7 @@ pub fn is_reel(path: &Path) -> bool {
 
 /// Refuses what is not one of our own files, before it is opened as one.
 pub fn expect_reel(path: &Path) -> Result<(), Failure> {
-    match path.exists() {
+    match meshreel_files::exists(path) {
         true if is_reel(path) => Ok(()),
         true => Err(Failure::new(
             Class::Malformed,

@@ -12,6 +12,12 @@ pub enum Error {
     /// The target could not be written.
     #[error(transparent)]
     Format(#[from] meshreel_format::Error),
+    /// Something that this crate wrote earlier, a plan or a part, is damaged, or does not belong to the content.
+    #[error("damaged, or of something else: {what}")]
+    Malformed {
+        /// What does not fit.
+        what: String,
+    },
     /// The content cannot be kept as asked.
     #[error("not supported: {what}")]
     Unsupported {

@@ -5,7 +5,9 @@
 pub mod advice;
 pub mod clip;
 mod codec_terms;
+mod decided;
 pub mod error;
+pub mod farm;
 pub mod mesh;
 mod meter;
 mod method;

@@ -24,6 +24,7 @@
 //! ```
 
 use crate::Error;
+use crate::decided::{Decided, DecidedMesh};
 use crate::mesh::budgets::{Flattening, Round};
 use crate::mesh::candidate::Candidate;
 use crate::mesh::channels::Corners;
@@ -34,7 +35,7 @@ use crate::mesh::source::Source;
 use crate::mesh::{budgets, candidate, channels, layout};
 use crate::meter::Meter;
 use crate::method::mesh_coder;
-use crate::method::mesh_coder::Sources;
+use crate::method::mesh_coder::{MeshCoder, Sources};
 use crate::method::quantize::plan_meshes;
 use crate::nodes::budget::Budget;
 use crate::nodes::content::Content;
@@ -74,41 +75,31 @@ pub fn compile(
     inspect: Inspect<'_>,
     progress: &dyn Progress,
 ) -> Result<Report, Error> {
-    let cancellation = &progress.cancellation();
-    let done = compile_unless(cancellation, scene, remarks, (target, options, inspect, progress));
-    // Work that ends early looks like work that failed in many ways.
-    done.map_err(|error| if cancellation.is_cancelled() { Error::Cancelled } else { error })
-}
-
-fn compile_unless(
-    cancellation: &Cancellation,
-    scene: &Scene,
-    remarks: Vec<Remark>,
-    (target, options, inspect, progress): (&Path, &Options, Inspect<'_>, &dyn Progress),
-) -> Result<Report, Error> {
-    cancellation.check()?;
     let started = Instant::now();
-    options.check()?;
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(options.jobs)
-        .build()
-        .map_err(|e| Error::misuse(format!("--jobs {}: {e}", options.jobs)))?;
-    let mut log = Log { remarks, passes: Vec::new() };
-    // Scene → its clips alone, or its skinned meshes standing still, where that is asked for.
-    let clips_only = selection::clips_only(scene, options, &mut log)?;
-    let scene = clips_only.as_ref().unwrap_or(scene);
-    let standing = (options.rig == RigChoice::Only).then(|| rig::standing(scene));
-    let scene = standing.as_ref().unwrap_or(scene);
-    let mut report = if scene.meshes.is_empty() && !scene.clips.is_empty() {
-        // Clips → a file of clips.
-        log.remarks.extend(options.for_nothing());
-        pool.install(|| clips::write(scene, log.remarks, target, options, inspect, progress))?
-    } else {
-        let output = Output { target, pool: &pool, inspect, progress, cancellation };
-        compile_meshes(scene, options, log, &output)?
-    };
+    let mut report = with_scene(scene, remarks, options, progress, |scene, log, around| {
+        if is_clips_alone(scene) {
+            return around
+                .pool
+                .install(|| clips::write(scene, log.remarks, target, options, inspect, progress));
+        }
+        with_job(scene, options, log, around, |job, found, mut log| {
+            // What was decided → the file (`write`).
+            let output = Output { target, pool: around.pool, inspect, progress };
+            let report = write_or_fall_back_to_exact(job, &output, &mut log)?;
+            Ok(complete_report(report, job, found, log))
+        })
+    })?;
     report.seconds = started.elapsed().as_secs_f64();
     Ok(report)
+}
+
+/// Who works and listens, and what is known before.
+pub(crate) struct Around<'a> {
+    pub pool: &'a rayon::ThreadPool,
+    pub progress: &'a dyn Progress,
+    pub cancellation: &'a Cancellation,
+    /// What was decided elsewhere: frames are coded, nothing else.
+    pub decided: Option<&'a Decided>,
 }
 
 /// Where a file goes, and who works, looks and listens.
@@ -117,89 +108,168 @@ struct Output<'a> {
     pool: &'a rayon::ThreadPool,
     inspect: Inspect<'a>,
     progress: &'a dyn Progress,
-    cancellation: &'a Cancellation,
 }
 
-/// The passes over a scene with meshes, each with what it takes → gives.
-fn compile_meshes(
+/// What passes before writing found, for the report.
+pub(crate) struct Found {
+    clips: Vec<ClipReport>,
+    between: Option<Between>,
+}
+
+/// Whether a file holds clips and nothing else.
+pub(crate) fn is_clips_alone(scene: &Scene) -> bool {
+    scene.meshes.is_empty() && !scene.clips.is_empty()
+}
+
+/// Runs `then` with what is compiled of `scene`: its clips alone, or its skinned meshes standing still, where
+/// that is asked for. What is cancelled ends with that error, however it looks.
+pub(crate) fn with_scene<R>(
+    scene: &Scene,
+    remarks: Vec<Remark>,
+    options: &Options,
+    progress: &dyn Progress,
+    then: impl FnOnce(&Scene, Log, &Around<'_>) -> Result<R, Error>,
+) -> Result<R, Error> {
+    let cancellation = &progress.cancellation();
+    let run = || {
+        cancellation.check()?;
+        options.check()?;
+        let pool = &pool(options.jobs)?;
+        let mut log = Log { remarks, passes: Vec::new() };
+        let clips_only = selection::clips_only(scene, options, &mut log)?;
+        let scene = clips_only.as_ref().unwrap_or(scene);
+        let standing = (options.rig == RigChoice::Only).then(|| rig::standing(scene));
+        let scene = standing.as_ref().unwrap_or(scene);
+        if is_clips_alone(scene) {
+            log.remarks.extend(options.for_nothing());
+        }
+        then(scene, log, &Around { pool, progress, cancellation, decided: None })
+    };
+    // Work that ends early looks like work that failed in many ways.
+    run().map_err(|error| if cancellation.is_cancelled() { Error::Cancelled } else { error })
+}
+
+/// So many threads; 0 for all cores.
+pub(crate) fn pool(jobs: usize) -> Result<rayon::ThreadPool, Error> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build();
+    pool.map_err(|e| Error::misuse(format!("--jobs {jobs}: {e}")))
+}
+
+/// The passes over a scene with meshes, each with what it takes → gives, up to what is written; `then` gets
+/// that.
+pub(crate) fn with_job<R>(
     scene: &Scene,
     options: &Options,
     mut log: Log,
-    output: &Output<'_>,
-) -> Result<Report, Error> {
-    let Output { pool, progress, cancellation, .. } = *output;
+    around: &Around<'_>,
+    then: impl FnOnce(&mut Job<'_>, Found, Log) -> Result<R, Error>,
+) -> Result<R, Error> {
+    let Around { pool, progress, cancellation, decided } = *around;
     let by_path = &ByPath::new(options)?;
     let meter = Meter::new(progress);
     let placed = &scene.expand()?;
     // Paths → which objects are compiled; remarks on what is left out.
     let selected = selection::select(scene, placed, options, &mut log)?;
     log.remarks.extend(left_out::remarks(scene, placed, &selected.any, options)?);
-    // Samples → times of frames.
-    let samples = times::frame_times(scene, placed, &selected, options, &mut log)?;
-    // Transforms in all frames → what moves, and what is visible when.
-    let mut motion = pool.install(|| motion::scan(scene, placed, &selected.any, &samples, cancellation))?;
-    let content = Content { scene, placed, times: &samples, options, by_path, cancellation };
-    // Curves between samples → frames that are added.
-    let found = pool.install(|| between::find(&content, &selected, &motion, None))?;
-    let added = found.as_ref().filter(|found| found.added > 0);
-    let times = added.map_or_else(|| samples.clone(), |found| found.times.clone());
-    if added.is_some() {
-        motion = pool.install(|| motion::scan(scene, placed, &selected.any, &times, cancellation))?;
-    }
-    let content = Content { times: &times, ..content };
+    // Samples → times of frames; curves between them → frames that are added; transforms in all frames → what
+    // moves, and what is visible when.
+    let content = Content { scene, placed, times: &[], options, by_path, cancellation };
+    let mut timed = frames(&content, &selected, around, &mut log)?;
+    let (times, motion) = (&timed.times, &timed.motion);
+    let content = Content { times, ..content };
     // Animations one after the other → named ranges of frames.
-    let ranges = ranges::frame_ranges(scene, &times, options, &mut log.remarks);
+    let ranges = ranges::frame_ranges(scene, times, options, &mut log.remarks);
     ranges::sentence(&ranges).into_iter().for_each(|sentence| log.pass("ranges", sentence));
     // Meshes near locators → how large these are taken to be.
     let both = [&selected.meshes[..], &selected.locators];
-    let diagonals = pool.install(|| locators::diagonals(scene, placed, both, &times, cancellation))?;
+    let diagonals = pool.install(|| locators::diagonals(scene, placed, both, times, cancellation))?;
     // Faces that change → fixed ones, where that is asked for: from here on the scene is another one.
-    let outcome = pool.install(|| remesh_faces(&content, &selected.meshes, &motion, &mut log))?;
+    let outcome = pool.install(|| remesh_faces(&content, &selected.meshes, motion, &mut log))?;
     let (scene, remeshed) = outcome.as_ref().map_or((scene, &[][..]), |o| (&o.scene, &o.meshes));
     let content = Content { scene, ..content };
     // Meshes → those that are different; where each is shown; what there is to know of it (`prepare`).
     let same = identical::first_equal(&content, &selected.meshes, &mut log)?;
     let mut meshes =
-        pool.install(|| analyse(&content, remeshed, &selected, &same, (&motion, progress), &mut log))?;
+        pool.install(|| analyse(&content, remeshed, &selected, &same, (motion, progress), &mut log))?;
     // Objects → nodes of the file, what each is promised, and meshes baked to world space.
     let (nodes, budgets) = pool.install(|| {
-        let flattening = Flattening::new(content, both, &diagonals, &motion, &meshes);
-        flatten_nodes(&content, remeshed, flattening, &motion, &mut meshes, &mut log)
+        let flattening = Flattening::new(content, both, &diagonals, motion, &meshes);
+        flatten_nodes(&content, remeshed, flattening, motion, &mut meshes, &mut log)
     })?;
     // Baked meshes → what is between frames in world space.
     let found = pool.install(|| {
-        let again = |baked: &[bool]| between::find(&content, &selected, &motion, Some(baked));
-        between::settle(found, &nodes, placed.len(), again)
+        let again = |baked: &[bool]| between::find(&content, &selected, motion, Some(baked));
+        between::settle(timed.between.take(), &nodes, placed.len(), again)
     })?;
-    between::report(found.as_ref(), samples.len(), options, &mut log);
+    between::report(found.as_ref(), timed.samples, options, &mut log);
     // Tolerances → lattices; how fine normals want positions.
-    let plans = pool.install(|| plan_meshes(&content, meshes, &nodes, &budgets, &meter, &mut log))?;
+    let known = decided.map(|decided| &decided.meshes[..]);
+    let plans =
+        pool.install(|| plan_meshes(&content, meshes, (&nodes, &budgets), known, &meter, &mut log))?;
     // Skeletons, clips, rigs → chunks.
-    let clips = clips::compile_clips_and_rigs(&content, &plans, &budgets, pool, progress, &mut log)?;
+    let clips = match decided {
+        None => clips::compile_clips_and_rigs(&content, &plans, &budgets, pool, progress, &mut log)?,
+        Some(_) => CompiledClips::default(),
+    };
     let CompiledClips { chunks: clip_chunks, reports: clips, rigs } = clips;
     let mut job = Job {
         clip_chunks,
         rigs,
-        clip_raw_bytes: clips.iter().map(|clip| clip.raw_bytes).sum(),
+        clip_raw_bytes: clips::raw_bytes(&clips),
         scene,
         placed,
-        times: &times,
-        samples: samples.len(),
+        times,
+        samples: timed.samples,
         between: found.as_ref().and_then(|found| found.stored(options)),
         ranges,
         nodes: &nodes,
         plans,
         tolerances: budgets,
         options,
-        motion: &motion,
+        motion,
         raw_transform_bytes: motion::raw_bytes(scene, placed, &selected.any),
         exact: false,
         loose: Default::default(),
         cancellation,
     };
-    // What was decided → the file (`write`).
-    let report = write_or_fall_back_to_exact(&mut job, output, &mut log)?;
-    Ok(complete_report(report, &job, clips, found, log))
+    then(&mut job, Found { clips, between: found }, log)
+}
+
+/// Frames, and what moves in them.
+struct Timed {
+    /// Seconds of each.
+    times: Vec<f64>,
+    /// How many are samples of the source.
+    samples: usize,
+    motion: Motion,
+    /// What is between samples, where that was looked at.
+    between: Option<Between>,
+}
+
+/// Times of frames, those that are added included.
+fn frames(
+    content: &Content<'_>,
+    selected: &Selected,
+    around: &Around<'_>,
+    log: &mut Log,
+) -> Result<Timed, Error> {
+    let Content { scene, placed, options, cancellation, .. } = *content;
+    let scan = |times: &[f64]| {
+        around.pool.install(|| motion::scan(scene, placed, &selected.any, times, cancellation))
+    };
+    if let Some(decided) = around.decided {
+        let (times, samples) = (decided.times.clone(), decided.samples);
+        return Ok(Timed { motion: scan(&times)?, times, samples, between: None });
+    }
+    let samples = times::frame_times(scene, placed, selected, options, log)?;
+    let motion = scan(&samples)?;
+    let content = Content { times: &samples, ..*content };
+    let between = around.pool.install(|| between::find(&content, selected, &motion, None))?;
+    let added = between.as_ref().filter(|found| found.added > 0);
+    Ok(match added.map(|found| found.times.clone()) {
+        Some(times) => Timed { motion: scan(&times)?, times, samples: samples.len(), between },
+        None => Timed { motion, samples: samples.len(), times: samples, between },
+    })
 }
 
 /// Writes the file; where coded transforms do not keep the promise, once more, with exact ones.
@@ -208,7 +278,7 @@ fn write_or_fall_back_to_exact(
     output: &Output<'_>,
     log: &mut Log,
 ) -> Result<Report, Error> {
-    let Output { target, pool, inspect, progress, .. } = *output;
+    let Output { target, pool, inspect, progress } = *output;
     match write(job, target, pool, inspect, progress) {
         Err(_) if job.loose.load(Ordering::Relaxed) && !job.cancellation.is_cancelled() => {
             log.pass("nodes", "transforms are kept as they are".into());
@@ -223,8 +293,7 @@ fn write_or_fall_back_to_exact(
 fn complete_report(
     mut report: Report,
     job: &Job<'_>,
-    clips: Vec<ClipReport>,
-    between: Option<Between>,
+    Found { clips, between }: Found,
     mut log: Log,
 ) -> Report {
     log.pass("write", format!("{} frames, {} bytes", job.times.len(), report.file_bytes));
@@ -360,49 +429,79 @@ pub fn write(
     inspect: Inspect<'_>,
     progress: &dyn Progress,
 ) -> Result<Report, Error> {
-    let layered = job.options.preset != Preset::Classic;
+    with_coders(job, pool, None, |coders, schedule| {
+        // What was decided → an open file.
+        let mut file = File::create(job, target)?;
+        let Prologue { extras, mut nodes } = prologue(&mut file, job, coders, schedule, pool)?;
+        // Coders → units or frames, in parallel and in order → chunks.
+        file.frames(coders, &mut nodes, schedule, pool, progress)?;
+        // What is known when all frames are coded.
+        file.end_states(coders)?;
+        file.changing_source_maps(coders)?;
+        file.frame_table()?;
+        file.clips_rigs_ranges()?;
+        let description = file.describe(coders, nodes.as_ref())?;
+        // A complete file → one that was opened, decoded, and has its name.
+        let mut remarks = Vec::new();
+        let bytes = file.publish(pool, inspect, progress, &mut remarks)?;
+        let written = Written {
+            job,
+            file: &file,
+            coders,
+            nodes: nodes.as_ref(),
+            extras: &extras,
+            description: &description,
+        };
+        Ok(written.report(bytes, remarks))
+    })
+}
+
+/// Makes the coders of all meshes, which `then` gets with the order of frames.
+pub(crate) fn with_coders<R>(
+    job: &Job<'_>,
+    pool: &rayon::ThreadPool,
+    decided: Option<&[DecidedMesh]>,
+    then: impl FnOnce(&[MeshCoder<'_>], Schedule) -> Result<R, Error>,
+) -> Result<R, Error> {
     let schedule = Schedule::new(job.times.len() as u32, job.options.restart());
-    // What was decided → an open file.
-    let mut file = File::create(job, target)?;
     // Plans → points, where vertices coincide, and the frames of their streams.
     let points: Vec<_> = job.plans.iter().map(|(plan, _)| mesh_coder::mesh_points(plan)).collect();
     let sources = Sources::new(&job.plans, &points);
     // These → by mesh the method and the settings that take the fewest bytes.
     let ladder = mesh_coder::ladder(job.options);
-    let coders = match layered {
-        true => pool.install(|| sources.coders(&job.plans, schedule, &ladder))?,
+    let coders = match job.options.preset != Preset::Classic {
+        true => pool.install(|| sources.coders(&job.plans, schedule, &ladder, decided))?,
         false => Vec::new(),
     };
+    then(&coders, schedule)
+}
+
+/// What is made before frames are coded.
+pub(crate) struct Prologue<'a> {
+    pub extras: Extras,
+    /// The coder of transforms, where some are coded.
+    pub nodes: Option<NodeCoder<'a>>,
+}
+
+/// Writes what stands before frames.
+pub(crate) fn prologue<'a>(
+    file: &mut File<'_>,
+    job: &'a Job<'a>,
+    coders: &[MeshCoder<'_>],
+    schedule: Schedule,
+    pool: &rayon::ThreadPool,
+) -> Result<Prologue<'a>, Error> {
     // Coders → chunks of triangles, static values, maps back to the source.
-    file.static_data(&coders)?;
+    file.static_data(coders)?;
     // Meshes → LOD levels, triangle visibility, part attributes → chunks.
-    let extras = Extras::new(job, &coders, pool)?;
+    let extras = Extras::new(job, coders, pool)?;
     file.extras(&extras)?;
     // Moving nodes → coders of their transforms.
-    let mut nodes = match layered {
+    let nodes = match job.options.preset != Preset::Classic {
         true => pool.install(|| NodeCoder::new(job, schedule))?,
         false => None,
     };
-    // Coders → units or frames, in parallel and in order → chunks.
-    file.frames(&coders, &mut nodes, schedule, pool, progress)?;
-    // What is known when all frames are coded.
-    file.end_states(&coders)?;
-    file.changing_source_maps(&coders)?;
-    file.frame_table()?;
-    file.clips_rigs_ranges()?;
-    let description = file.describe(&coders, nodes.as_ref())?;
-    // A complete file → one that was opened, decoded, and has its name.
-    let mut remarks = Vec::new();
-    let bytes = file.publish(pool, inspect, progress, &mut remarks)?;
-    let written = Written {
-        job,
-        file: &file,
-        coders: &coders,
-        nodes: nodes.as_ref(),
-        extras: &extras,
-        description: &description,
-    };
-    Ok(written.report(bytes, remarks))
+    Ok(Prologue { extras, nodes })
 }
 
 /// Looks at one mesh in all frames, before tolerances come into it: the passes, each with what it takes →

@@ -5,9 +5,15 @@
 //! so that whoever looks finds the old file or the whole new one. It goes away when it is dropped, when the
 //! process is told to stop ([`remove_unfinished`]), and, where the process could do nothing any more, with
 //! the next one for the same target.
+//!
+//! Names such as `s3://bucket/name` are files of a [`store`], where a program has connected one: they are read and
+//! written like others.
 
+mod source;
+pub mod store;
 mod temporary;
 
+pub use source::{FileSource, ReadAt};
 pub use temporary::{Published, Temporary, remove_unfinished};
 
 use std::fs::{File, FileType};
@@ -15,13 +21,50 @@ use std::io::{Error, ErrorKind, Result};
 use std::path::Path;
 
 /// Opens a file for reading. What is no ordinary file is refused before it is opened: a folder, a named pipe,
-/// a socket, a device.
+/// a socket, a device. One of a store is fetched; the copy goes away when it is closed.
 pub fn open(path: &Path) -> Result<File> {
+    if let Some(url) = store::url(path) {
+        return store::fetch(url);
+    }
     check(std::fs::metadata(path)?.file_type())?;
     let file = File::open(path)?;
     // Whatever has taken its place meanwhile.
     check(file.metadata()?.file_type())?;
     Ok(file)
+}
+
+/// Bytes of an ordinary file; of what is none, an error.
+pub fn length(path: &Path) -> Result<u64> {
+    if let Some(url) = store::url(path) {
+        return Ok(store::open(url)?.len());
+    }
+    let found = std::fs::metadata(path)?;
+    check(found.file_type())?;
+    Ok(found.len())
+}
+
+/// Whether there is something of that name; of a store, whether it can be opened.
+pub fn exists(path: &Path) -> bool {
+    match store::url(path) {
+        Some(url) => store::open(url).is_ok(),
+        None => path.exists(),
+    }
+}
+
+/// The names in a folder, in no order.
+pub fn names(folder: &Path) -> Result<Vec<std::ffi::OsString>> {
+    match store::url(folder) {
+        Some(url) => Ok(store::names(url)?.into_iter().map(Into::into).collect()),
+        None => std::fs::read_dir(folder)?.map(|entry| Ok(entry?.file_name())).collect(),
+    }
+}
+
+/// Makes a folder, and those around it, where they are not there. Stores have none.
+pub fn create_folder(path: &Path) -> Result<()> {
+    match store::url(path) {
+        Some(_) => Ok(()),
+        None => std::fs::create_dir_all(path),
+    }
 }
 
 /// An error that names what `kind` is, unless that is an ordinary file.

@@ -1,5 +1,6 @@
 //! Files that take their name when they are complete.
 
+use crate::store;
 use std::fs::{self, File, Metadata, TryLockError};
 use std::io::{Error, ErrorKind, Result};
 use std::path::{Path, PathBuf};
@@ -41,8 +42,13 @@ pub struct Published {
 
 impl Temporary {
     /// A new file for `target`. A link stays a link: the file that it names will be replaced. What is there
-    /// and is no ordinary file is refused.
+    /// and is no ordinary file is refused. For a file of a store it lies in the system's temporary folder.
     pub fn create(target: &Path) -> Result<Temporary> {
+        if let Some(url) = store::url(target) {
+            store::check()?;
+            let name = url.rsplit('/').next().unwrap_or_default();
+            return Temporary::within(&std::env::temp_dir(), name, target.to_path_buf());
+        }
         let target = match fs::symlink_metadata(target) {
             Ok(found) if found.is_symlink() => {
                 fs::canonicalize(target).unwrap_or_else(|_| target.to_path_buf())
@@ -55,11 +61,19 @@ impl Temporary {
         let Some(name) = target.file_name() else {
             return Err(Error::new(ErrorKind::InvalidInput, "it names no file"));
         };
-        let mut name = name.to_string_lossy().into_owned();
+        let name = name.to_string_lossy().into_owned();
+        Temporary::within(folder_of(&target), &name, target.clone())
+    }
+
+    /// A new file in a folder.
+    fn within(folder: &Path, name: &str, target: PathBuf) -> Result<Temporary> {
+        if name.is_empty() {
+            return Err(Error::new(ErrorKind::InvalidInput, "it names no file"));
+        }
+        let mut name = name.to_string();
         while name.len() > NAME {
             name.pop();
         }
-        let folder = folder_of(&target);
         remove_leftovers(folder, &name);
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         loop {
@@ -86,8 +100,13 @@ impl Temporary {
         &self.target
     }
 
-    /// Syncs it, gives it the permissions of the file that it replaces, and puts it in its place.
+    /// Syncs it, gives it the permissions of the file that it replaces, and puts it in its place, or into its store.
     pub fn publish(mut self) -> Result<Published> {
+        if let Some(url) = store::url(&self.target) {
+            // What is left on disk goes away with `self`.
+            store::put(&self.path, url)?;
+            return Ok(Published { unsynced: None });
+        }
         self.file.sync_all()?;
         if let Ok(old) = fs::metadata(&self.target) {
             // The target may have changed since `create`.

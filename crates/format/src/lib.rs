@@ -28,7 +28,6 @@ mod frames;
 mod header;
 pub mod kind;
 mod read;
-mod source;
 mod write;
 
 pub use chunk::{CHUNK_ENTRY_FIELDS, CHUNK_ENTRY_SIZE, ChunkEntry};
@@ -36,6 +35,6 @@ pub use error::Error;
 pub use field::Field;
 pub use frames::{BOX_SIZE, EMPTY_BOUNDS, FrameEntry, frame_table_size};
 pub use header::{HEADER_FIELDS, HEADER_SIZE, Header, MAGIC, REQUIRED_FLAGS, Summary, VERSION, checksum};
+pub use meshreel_files::{FileSource, ReadAt};
 pub use read::{Limits, Reader};
-pub use source::{FileSource, ReadAt};
 pub use write::{Complete, Published, Writer};

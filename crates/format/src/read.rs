@@ -11,7 +11,7 @@ use crate::chunk::{CHUNK_ENTRY_SIZE, ChunkEntry};
 use crate::error::Error;
 use crate::frames::{self, FrameEntry};
 use crate::header::{HEADER_SIZE, Header, Refused, check_magic, checksum};
-use crate::source::{FileSource, ReadAt};
+use meshreel_files::{FileSource, ReadAt};
 
 /// Limits of what a reader may allocate. The defaults suit a workstation.
 #[derive(Debug, Clone, PartialEq, Eq)]

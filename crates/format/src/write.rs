@@ -205,6 +205,9 @@ fn check_target(path: &Path) -> Result<(), Error> {
     if path.file_name().is_none() {
         return Err(Error::misuse(format!("{}: not the name of a file", path.display())));
     }
+    if meshreel_files::store::url(path).is_some() {
+        return Ok(());
+    }
     let folder = folder_of(path);
     match fs::metadata(folder) {
         Ok(meta) if !meta.is_dir() => {

@@ -3,7 +3,8 @@
 //! caller's layout.
 //!
 //! Everything is data: WGSL text, byte layouts and lists of steps, which any library with WebGPU's model carries
-//! out. With the feature `wgpu` there is an executor.
+//! out. [`card`] plays a file with them through a few traits of whoever has a card; with the feature `wgpu` there is an
+//! executor.
 //!
 //! ```text
 //! before a file   heuristics::limits         what the CPU need not decode
@@ -14,6 +15,7 @@
 //! ```
 
 pub mod batches;
+pub mod card;
 pub mod fixed;
 pub mod heuristics;
 pub mod instances;

@@ -1,9 +1,10 @@
 //! Quoted globs.
 
 use crate::Error;
+use meshreel_files::store;
 use meshreel_scene::read::sequence;
 use std::io::ErrorKind;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The inputs that `given` names, where quoted globs, and those of shells that expand none, stand for all
 /// files that match, by name. Sequences stay as they are.
@@ -11,12 +12,15 @@ pub fn expand(given: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
     let mut out = Vec::with_capacity(given.len());
     for path in given {
         let text = path.to_string_lossy();
-        if !text.contains(['*', '?', '[']) || path.exists() || sequence::is_pattern(path) {
+        if !text.contains(['*', '?', '[']) || sequence::is_pattern(path) || meshreel_files::exists(path) {
             out.push(path.clone());
             continue;
         }
         let wrong = |e: glob::PatternError| Error::misuse(format!("{text}: {e}"));
-        let mut found: Vec<PathBuf> = glob::glob(&text).map_err(wrong)?.flatten().collect();
+        let mut found: Vec<PathBuf> = match store::url(path) {
+            Some(_) => in_folder(path, &glob::Pattern::new(&name_of(path)).map_err(wrong)?)?,
+            None => glob::glob(&text).map_err(wrong)?.flatten().collect(),
+        };
         if found.is_empty() {
             return Err(Error::io(path, std::io::Error::new(ErrorKind::NotFound, "no file matches")));
         }
@@ -24,6 +28,18 @@ pub fn expand(given: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
         out.extend(found);
     }
     Ok(out)
+}
+
+fn name_of(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// The files of a store whose names match, in the folder of `path`.
+fn in_folder(path: &Path, pattern: &glob::Pattern) -> Result<Vec<PathBuf>, Error> {
+    let folder = path.parent().unwrap_or(path);
+    let names = meshreel_files::names(folder).map_err(|e| Error::io(folder, e))?;
+    let matching = names.into_iter().filter(|name| pattern.matches(&name.to_string_lossy()));
+    Ok(matching.map(|name| folder.join(name)).collect())
 }
 
 #[cfg(test)]

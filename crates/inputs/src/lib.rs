@@ -10,4 +10,4 @@ mod options_file;
 pub use error::Error;
 pub use expand::expand;
 pub use open::{EXTENSIONS, InputOptions, file_bytes, is_point_cache, open};
-pub use options_file::read_options;
+pub use options_file::{read_options, read_options_text};

@@ -84,8 +84,8 @@ fn has_extension(path: &Path, extensions: &[&str]) -> bool {
 
 /// Readers tell kinds by name; a file that is not there shall not be called one of the wrong kind.
 fn refuse_missing(path: &Path) -> Result<(), Error> {
-    match std::fs::metadata(path) {
-        Ok(metadata) if metadata.is_dir() => {
+    match meshreel_files::length(path) {
+        Err(error) if error.kind() == ErrorKind::IsADirectory => {
             let what = "is a directory; name a file, or a sequence such as 'frame.####.obj'";
             Err(Error::io(path, std::io::Error::new(ErrorKind::IsADirectory, what)))
         }
@@ -105,5 +105,5 @@ fn refuse_later(path: &Path) -> Result<(), Error> {
 
 /// Bytes of the files behind `paths` that exist; a sequence pattern counts as what its first file has.
 pub fn file_bytes(paths: &[PathBuf]) -> u64 {
-    paths.iter().filter_map(|path| std::fs::metadata(path).ok()).map(|metadata| metadata.len()).sum()
+    paths.iter().filter_map(|path| meshreel_files::length(path).ok()).sum()
 }

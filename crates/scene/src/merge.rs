@@ -111,6 +111,7 @@ fn facts(merged: &mut Scene, scene: &Scene, remarks: &mut Vec<Remark>) {
         )),
         _ => {}
     }
+    merged.files.extend_from_slice(&scene.files);
     for (key, value) in &scene.metadata {
         if !merged.metadata.iter().any(|(known, _)| known == key) {
             merged.metadata.push((key.clone(), value.clone()));

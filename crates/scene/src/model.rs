@@ -4,6 +4,7 @@
 
 use crate::{Clip, Error, Skeleton};
 use glam::DMat4;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Index into [`Scene::nodes`].
@@ -33,6 +34,9 @@ pub struct Scene {
     pub metadata: Vec<(String, String)>,
     /// File kind for `info`: "alembic-ogawa", "alembic-hdf5", "obj", "ply" …
     pub format: &'static str,
+    /// Every file that this is read from, now or when samples are asked for: all of a sequence, buffers of a
+    /// glTF file, point caches. None where it was not read from files.
+    pub files: Vec<PathBuf>,
     /// Counts that only the reader knows (face sets and instance objects are no nodes).
     pub counts: Counts,
 }

@@ -4,6 +4,7 @@
 use crate::content::Content;
 use clap::{Args, Parser, Subcommand};
 use meshreel_commands::extract::Bones;
+use meshreel_commands::shard::Shard;
 use meshreel_options::{Distance, Rate, Size};
 use std::path::PathBuf;
 
@@ -42,6 +43,12 @@ pub struct OutputFlags {
 pub enum Command {
     /// Compile files of content tools into a .reel whose error is guaranteed
     Compile(Box<CompileArgs>),
+    /// Decide how one large cache is compiled on many machines: 'part' does the work, 'join' makes the .reel
+    Plan(Box<PlanArgs>),
+    /// Make the K-th of N parts of a plan, on any machine that has the same program and inputs
+    Part(PartArgs),
+    /// Join all parts of a plan into the .reel, byte for byte the one that compile makes
+    Join(JoinArgs),
     /// Show what is in a file: tree, methods, sizes, ratios
     Info(InfoArgs),
     /// Decode a .reel and compare it with its source, mesh by mesh
@@ -149,6 +156,14 @@ pub struct CompileArgs {
     /// One .reel of all inputs, merged by node path: geometry and transforms may come from different files
     #[arg(long)]
     pub merge: bool,
+    /// Of several inputs, each for itself, only the K-th of N shares: N machines do all of them. Inputs are
+    /// sorted by name and dealt out in turn, so every machine must name the same ones
+    #[arg(long, value_name = "K/N", conflicts_with = "merge")]
+    pub shard: Option<Shard>,
+    /// Leave alone what would come out as it is: inputs and options have not changed since, by content, nor
+    /// has the .reel. What each was made of stands in a small file beside it
+    #[arg(long)]
+    pub changed_only: bool,
     /// Positions of an .obj over time
     #[arg(long, value_name = "FILE.pc2|.mdd")]
     pub points: Option<PathBuf>,
@@ -160,6 +175,63 @@ pub struct CompileArgs {
     /// Everything that can also stand in an options file
     #[command(flatten)]
     pub content: Content,
+}
+
+/// `meshreel plan`.
+#[derive(Args)]
+pub struct PlanArgs {
+    /// Inputs, as of compile; several become one file, merged by node path
+    #[arg(required = true, value_name = "IN")]
+    pub inputs: Vec<PathBuf>,
+    /// The plan to write
+    #[arg(long, short, value_name = "X.plan")]
+    pub output: PathBuf,
+    /// Positions of an .obj over time
+    #[arg(long, value_name = "FILE.pc2|.mdd")]
+    pub points: Option<PathBuf>,
+    /// Read options from a TOML file, as compile does; what it says is kept in the plan
+    #[arg(long, value_name = "FILE.toml")]
+    pub options: Option<PathBuf>,
+    /// Everything that can also stand in an options file
+    #[command(flatten)]
+    pub content: Content,
+}
+
+/// `meshreel part`.
+#[derive(Args)]
+pub struct PartArgs {
+    /// The plan
+    #[arg(value_name = "X.plan")]
+    pub plan: PathBuf,
+    /// Which part, of how many: the same number for all parts of a file
+    #[arg(value_name = "K/N")]
+    pub share: Shard,
+    /// The part to write; one that is there, of this plan and whole, is left alone
+    #[arg(long, short, value_name = "K.part")]
+    pub output: PathBuf,
+    /// The inputs, where they lie elsewhere on this machine; they must hold just what was planned with
+    #[arg(long, value_name = "IN", num_args = 1..)]
+    pub source: Vec<PathBuf>,
+    /// Positions of an .obj over time, where these lie elsewhere
+    #[arg(long, value_name = "FILE.pc2|.mdd", requires = "source")]
+    pub points: Option<PathBuf>,
+    /// Threads [default: all cores]; the part does not depend on it
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub jobs: Option<u32>,
+}
+
+/// `meshreel join`.
+#[derive(Args)]
+pub struct JoinArgs {
+    /// All parts of one plan, in any order
+    #[arg(required = true, value_name = "K.part")]
+    pub parts: Vec<PathBuf>,
+    /// The .reel to write. An existing file is replaced only when the new one is complete
+    #[arg(long, short, value_name = "OUT.reel")]
+    pub output: PathBuf,
+    /// Threads [default: all cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub jobs: Option<u32>,
 }
 
 /// `meshreel info`.

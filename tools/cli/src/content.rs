@@ -6,7 +6,12 @@ use meshreel_options::{Description, PartialOptions, TABLE, Takes};
 /// Options that change what is written, or how it is worked out: those of the table. The same keys may stand
 /// in an options file.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Content(pub PartialOptions);
+pub struct Content {
+    /// What they say.
+    pub options: PartialOptions,
+    /// The same as keys and texts, in the order of the table.
+    pub said: Vec<(String, String)>,
+}
 
 impl Args for Content {
     fn augment_args(command: Command) -> Command {
@@ -31,7 +36,8 @@ impl FromArgMatches for Content {
             };
             for text in said {
                 let wrong = |what| clap::Error::raw(clap::error::ErrorKind::ValueValidation, what);
-                self.0.say(option.key, text).map_err(wrong)?;
+                self.options.say(option.key, text).map_err(wrong)?;
+                self.said.push((option.key.into(), text.into()));
             }
         }
         Ok(())
@@ -77,7 +83,7 @@ mod tests {
             let long = format!("--{}", option.key);
             let line = if flag { vec!["test", &long] } else { vec!["test", &long, value] };
             let matches = command.try_get_matches_from(line).expect(option.key);
-            let said = Content::from_arg_matches(&matches).expect(option.key).0;
+            let said = Content::from_arg_matches(&matches).expect(option.key).options;
             assert_ne!(said, PartialOptions::default(), "{}", option.key);
             let of_file = match (flag, value.parse::<f64>(), option.takes) {
                 (true, ..) | (_, Ok(_), Takes::One) => value.to_string(),

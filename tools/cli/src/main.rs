@@ -51,7 +51,12 @@ fn main() -> ExitCode {
     let output = Output { flags: cli.output };
     signals::watch();
     guard::watch();
-    let outcome = guard::guarded(|| commands::run(cli.command, output));
+    let outcome = guard::guarded(|| {
+        #[cfg(feature = "store")]
+        meshreel_store::connect()
+            .map_err(|error| output::Failure::io(std::path::Path::new("stores"), &error))?;
+        commands::run(cli.command, output)
+    });
     match outcome {
         Ok(code) => code,
         Err(failure) => output.failure(&failure),

@@ -37,6 +37,17 @@ impl Targets {
             None => Ok(Targets::Each(None)),
         }
     }
+
+    /// The same for a share of the inputs, which may be one or none: each into one of its own.
+    pub fn of_share(output: Option<&Path>) -> Result<Targets, Failure> {
+        match output {
+            Some(output) if !is_directory(output) => Err(Failure::usage(format!(
+                "--shard makes one file of each input: -o {}/ or none",
+                output.with_extension("").display()
+            ))),
+            output => Ok(Targets::Each(output.map(Path::to_path_buf))),
+        }
+    }
 }
 
 /// `dir/frame.####.obj` → `dir/frame.reel`.

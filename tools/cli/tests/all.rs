@@ -12,6 +12,7 @@ mod document;
 mod doors;
 mod drawn;
 mod extract;
+mod farm;
 mod fluid;
 mod flying;
 mod given;

@@ -15,6 +15,7 @@ use toml::{Table, Value};
 const ARROWS: &[(&str, &[&str])] = &[
     ("meshreel-codec", &[]),
     ("meshreel-files", &[]),
+    ("meshreel-store", &["meshreel-files"]),
     ("meshreel-format", &["meshreel-files"]),
     ("meshreel-scene", &["meshreel-files"]),
     ("meshreel-options", &["meshreel-scene"]),
@@ -41,12 +42,13 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     ("meshreel-runtime-test", &["meshreel", "meshreel-format"]),
-    ("meshreel-web", &["meshreel"]),
+    ("meshreel-web", &["meshreel", "meshreel-gpu"]),
     ("meshreel-check", &["meshreel-scene", "meshreel-options", "meshreel", "meshreel-format"]),
     (
         "meshreel-cli",
         &[
             "meshreel-files",
+            "meshreel-store",
             "meshreel-scene",
             "meshreel-options",
             "meshreel-inputs",

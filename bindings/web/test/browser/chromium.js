@@ -1,5 +1,6 @@
 // Chromium without a window, and the program whose pictures are compared with.
 
+import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -13,6 +14,12 @@ import { serve } from '../server.js'
 export const root = fileURLToPath(new URL('../../../../', import.meta.url))
 const program = process.env.MESHREEL_PROGRAM ?? join(root, 'target/release/meshreel')
 const browser = process.env.CHROMIUM ?? '/usr/bin/chromium'
+
+/** Flags for WebGPU without a card. */
+export const WEBGPU = ['--enable-unsafe-webgpu', '--enable-features=Vulkan', '--use-vulkan=swiftshader', '--use-angle=swiftshader']
+
+/** Width and height of pictures. */
+export const SIZE = [320, 240]
 
 /** Why there is no browser or no program; null where there are both. */
 export function missing(needsProgram = false) {
@@ -63,4 +70,15 @@ export function pictureOf(file, frame, size) {
         return far > 16 ? 1 : 0
     })
     return { camera, covered }
+}
+
+/** The same pixels are covered, but for those at edges, which are soft in the program's picture. */
+export function assertSame(covered, found) {
+    const [width] = SIZE
+    const around = [-width - 1, -width, -width + 1, -1, 1, width - 1, width, width + 1]
+    const isInside = i => around.every(step => (covered[i + step] ?? 0) === covered[i])
+    const all = covered.reduce((sum, pixel) => sum + pixel, 0)
+    const differ = covered.filter((pixel, i) => pixel !== found[i] && isInside(i)).length
+    assert.ok(all > 300, `${all} pixels are covered`)
+    assert.ok(differ <= 0.002 * all + 10, `${differ} of ${all} pixels differ, away from edges`)
 }

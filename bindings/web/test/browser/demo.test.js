@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { golden, missing, start } from './chromium.js'
+import { golden, missing, start, WEBGPU } from './chromium.js'
 
 const skip = missing() ?? false
 const PAGE = '/bindings/web/demo/index.html'
@@ -96,5 +96,23 @@ test('h09 a damaged file is told, and another can be taken', { skip }, async () 
     assert.ok(await page.evaluate(() => demo.group.frames > 0), 'the one before stays')
     await page.selectOption('#file', { index: 2 })
     await page.waitForFunction(() => demo.group.name.includes('snake'), null, { timeout: 0 })
+    await end()
+})
+
+test('h12 with WebGPU the demo makes vertices on the device, of one file after another, forwards and backwards', { skip }, async t => {
+    const { page, errors, end } = await demo({ query: '?webgpu', flags: WEBGPU })
+    const isOnDevice = () => page.evaluate(() => demo.group.type === 'GpuReelGroup')
+    if (!(await isOnDevice())) {
+        await end()
+        return t.skip('this Chromium has no WebGPU adapter')
+    }
+    await page.selectOption('#file', { index: 2 })
+    await page.waitForFunction(() => demo.group.name.includes('snake') && demo.group.frames > 3, null, { timeout: 0 })
+    await page.click('#reverse')
+    const frames = await page.evaluate(() => demo.group.frames)
+    await page.waitForFunction(frames => demo.group.frames > frames + 3, frames, { timeout: 0 })
+    assert.ok(await isOnDevice())
+    assert.equal(await page.textContent('#error'), '')
+    assert.deepEqual(errors, [])
     await end()
 })

@@ -2,11 +2,10 @@
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { compiled, corpus, golden, missing, pictureOf, start } from './chromium.js'
+import { assertSame, compiled, corpus, golden, missing, pictureOf, SIZE, start, WEBGPU } from './chromium.js'
 
 const skip = missing() ?? false
 const skipPictures = missing(true) ?? false
-const SIZE = [320, 240]
 let browser
 
 before(async () => {
@@ -14,17 +13,6 @@ before(async () => {
     await browser?.page.waitForFunction(() => window.ready)
 })
 after(async () => browser?.end())
-
-/** The same pixels are covered, but for those at edges, which are soft in the program's picture. */
-function assertSame(covered, found) {
-    const [width] = SIZE
-    const around = [-width - 1, -width, -width + 1, -1, 1, width - 1, width, width + 1]
-    const isInside = i => around.every(step => (covered[i + step] ?? 0) === covered[i])
-    const all = covered.reduce((sum, pixel) => sum + pixel, 0)
-    const differ = covered.filter((pixel, i) => pixel !== found[i] && isInside(i)).length
-    assert.ok(all > 300, `${all} pixels are covered`)
-    assert.ok(differ <= 0.002 * all + 10, `${differ} of ${all} pixels differ, away from edges`)
-}
 
 const PICTURES = [['flag_small', 0], ['flag_small', 20], ['snake_small', 15], ['wall_packed', 30], ['robot_small', 10]]
 for (const [name, frame] of PICTURES) {
@@ -192,7 +180,6 @@ test('h08 a skin that its clip moves is where frames put the mesh', { skip: skip
     assert.ok(result.size > 0 && result.farthest < 2e-3 * result.size, JSON.stringify(result))
 })
 
-const WEBGPU = ['--enable-unsafe-webgpu', '--enable-features=Vulkan', '--use-vulkan=swiftshader', '--use-angle=swiftshader']
 test('h08 on three’s WebGPU renderer the picture is the program’s', { skip: skipPictures }, async t => {
     const { camera, covered } = pictureOf(golden('v0/flag_small.reel'), 20, SIZE)
     const other = await start({ flags: WEBGPU })

@@ -2,9 +2,11 @@
 //! one buffer, and so does what it takes.
 
 use crate::blocks::Blocks;
+#[cfg(feature = "gpu")]
+use crate::card::{Card, Wanted};
 use crate::clips::Clips;
 use crate::describe::describe;
-use crate::frame::{self, Put};
+use crate::frame::{self, Form, Put};
 use crate::reads::Reads;
 use crate::writer::Writer;
 use meshreel::{Command, Error, Event, FileId, InstanceId, Limits, Options, Player, Reel, Repeat};
@@ -51,6 +53,30 @@ struct File {
     reel: Option<Reel>,
     id: Option<FileId>,
     clips: Option<Clips>,
+    #[cfg(feature = "gpu")]
+    card: Option<Card>,
+}
+
+impl File {
+    /// Whether vertices are values, and indices: they may be on a card.
+    fn values(&self) -> (bool, bool) {
+        #[cfg(feature = "gpu")]
+        if let Some(card) = &self.card {
+            return (false, card.gives_indices());
+        }
+        (true, true)
+    }
+
+    /// Opens it as far as its bytes are there.
+    fn open(&self, limits: &Limits) -> Result<Reel, Error> {
+        let open = |limits: &Limits| Reel::from_named_source(self.blocks.clone(), &self.name, limits);
+        let reel = open(limits)?;
+        #[cfg(feature = "gpu")]
+        if let Some(card) = &self.card {
+            return open(&card.limits(reel.description(), limits.clone()));
+        }
+        Ok(reel)
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -143,6 +169,8 @@ impl Door {
             reel: None,
             id: None,
             clips: None,
+            #[cfg(feature = "gpu")]
+            card: None,
         };
         place(&mut self.files, file)
     }
@@ -157,7 +185,7 @@ impl Door {
         let file = self.file(number)?;
         let reel = match &file.reel {
             Some(reel) => reel.clone(),
-            None => Reel::from_named_source(file.blocks.clone(), &file.name, &limits)?,
+            None => file.open(&limits)?,
         };
         if file.id.is_none() {
             file.reel = Some(reel.clone());
@@ -353,11 +381,13 @@ impl Door {
     /// What an instance shows; 0 where that is nothing yet.
     pub fn frame(&mut self, instance: u32, all: bool) -> Result<u32, Error> {
         let Instance { file, id, last } = *self.instance_of(instance)?;
-        let exact = self.file(file as u32)?.exact;
+        let own = self.file(file as u32)?;
+        let (vertices, indices) = own.values();
+        let form = Form { all, exact: own.exact, vertices, indices };
         let Some(shown) = self.player.frame(id) else {
             return Ok(0);
         };
-        let put = frame::put(&shown, self.player.clock(id), (all, exact), last, &mut self.output)?;
+        let put = frame::put(&shown, self.player.clock(id), form, last, &mut self.output)?;
         if let Some(instance) = &mut self.instances[instance as usize] {
             instance.last = Some(put);
         }
@@ -387,4 +417,44 @@ impl Door {
         self.output = output;
         done.map(|()| 0)
     }
+
+    // On a card.
+
+    /// The vertices of a file are made on a card, as the input says ([`Wanted::read`]): before it is opened, and again
+    /// where they are to be others before any was made.
+    #[cfg(feature = "gpu")]
+    pub fn card(&mut self, file: u32, most: u64, group: u32) -> Result<u32, Error> {
+        let wanted = Wanted::read(&self.input)?;
+        self.file(file)?.card = Some(Card::new(wanted, most, group));
+        Ok(0)
+    }
+
+    /// They are made on another device from now on.
+    #[cfg(feature = "gpu")]
+    pub fn renew_card(&mut self, file: u32, most: u64, group: u32) -> Result<u32, Error> {
+        let card = self.file(file)?.card.as_mut().ok_or_else(no_card)?;
+        card.renew(most, group);
+        Ok(0)
+    }
+
+    /// What is to be done on the card, so that it has what all instances of a file show. How many of their meshes still
+    /// show what they did.
+    #[cfg(feature = "gpu")]
+    pub fn update_card(&mut self, file: u32) -> Result<u32, Error> {
+        self.file(file)?;
+        let of_file = |(number, instance): (usize, &Option<Instance>)| {
+            instance.as_ref().filter(|own| own.file == file as usize).map(|own| (number, own.id))
+        };
+        let instances: Vec<_> = self.instances.iter().enumerate().filter_map(of_file).collect();
+        let card = self.files[file as usize].as_mut().and_then(|file| file.card.as_mut());
+        let card = card.ok_or_else(no_card)?;
+        let late = card.update(&self.player, &instances)?;
+        self.output.0.extend_from_slice(card.steps());
+        Ok(late)
+    }
+}
+
+#[cfg(feature = "gpu")]
+fn no_card() -> Error {
+    Error::misuse("the file was not opened for a card")
 }

@@ -194,3 +194,25 @@ extern "C" fn meshreel_clips(file: u32) -> i32 {
 extern "C" fn meshreel_pose(file: u32, clip: u32, seconds: f64, wraps: u32) -> i32 {
     with(|door| door.pose(file, clip, seconds, wraps != 0).into())
 }
+
+/// A file is for a card, of which a binding has so many bytes and a workgroup so many invocations;
+/// the input says how.
+#[cfg(feature = "gpu")]
+#[unsafe(no_mangle)]
+extern "C" fn meshreel_card(file: u32, most: f64, group: u32) -> i32 {
+    with(|door| door.card(file, most as u64, group).into())
+}
+
+/// It is for another device from now on.
+#[cfg(feature = "gpu")]
+#[unsafe(no_mangle)]
+extern "C" fn meshreel_renew_card(file: u32, most: f64, group: u32) -> i32 {
+    with(|door| door.renew_card(file, most as u64, group).into())
+}
+
+/// Steps for the device. How many meshes are late.
+#[cfg(feature = "gpu")]
+#[unsafe(no_mangle)]
+extern "C" fn meshreel_update_card(file: u32) -> i32 {
+    with(|door| door.update_card(file).into())
+}

@@ -75,6 +75,18 @@ impl Formats {
     }
 }
 
+/// In what form a moment is put out.
+#[derive(Clone, Copy)]
+pub(crate) struct Form {
+    /// Also what never changes.
+    pub all: bool,
+    /// All floats, as they are decoded.
+    pub exact: bool,
+    /// Values of vertices, and of indices, unless these are on a card.
+    pub vertices: bool,
+    pub indices: bool,
+}
+
 /// What was put out of an instance last.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) struct Put {
@@ -83,15 +95,16 @@ pub(crate) struct Put {
     blend: f32,
 }
 
-/// Writes a moment. `all`: also what never changes. What is equal to `last` is not written again. Gives what to
+/// Writes a moment. What is equal to `last` is not written again. Gives what to
 /// compare with the next time.
 pub(crate) fn put(
     shown: &Shown,
     clock: Option<&Clock>,
-    (all, exact): (bool, bool),
+    form: Form,
     last: Option<Put>,
     out: &mut Writer,
 ) -> Result<Put, Error> {
+    let Form { all, exact, .. } = form;
     let view = shown.view();
     let pair = view.pair();
     let now = Put { first: pair.first, second: pair.second, blend: pair.blend };
@@ -121,7 +134,7 @@ pub(crate) fn put(
             else {
                 continue;
             };
-            sections.put_mesh(&frame, Formats::of(record, exact), all)?;
+            sections.put_mesh(&frame, Formats::of(record, exact), form)?;
         }
     }
     let count = sections.count as u32;
@@ -201,13 +214,14 @@ impl Sections<'_> {
         })
     }
 
-    fn put_mesh(&mut self, frame: &MeshFrame<'_>, formats: Formats, all: bool) -> Result<(), Error> {
+    fn put_mesh(&mut self, frame: &MeshFrame<'_>, formats: Formats, form: Form) -> Result<(), Error> {
+        let Form { all, vertices, indices, .. } = form;
         let mesh = frame.number();
-        if all || frame.is_fluid() {
+        if (all || frame.is_fluid()) && indices {
             self.put_words(Section::Indices, (mesh, 0), 1, frame.indices_by_visibility())?;
         }
         if all && !frame.is_fluid() {
-            self.put_levels(frame)?;
+            self.put_levels(frame, indices)?;
         }
         let mut ranges = Vec::new();
         let materials = frame.materials().len().max(1);
@@ -218,7 +232,7 @@ impl Sections<'_> {
             }
         }
         self.put_words(Section::Ranges, (mesh, 0), 3, &ranges)?;
-        for stream in &frame.record().streams {
+        for stream in frame.record().streams.iter().filter(|_| vertices) {
             if all || frame.is_animated(stream.semantic, stream.set) {
                 self.put_stream(frame, stream, formats)?;
             }
@@ -226,13 +240,15 @@ impl Sections<'_> {
         Ok(())
     }
 
-    fn put_levels(&mut self, frame: &MeshFrame<'_>) -> Result<(), Error> {
+    fn put_levels(&mut self, frame: &MeshFrame<'_>, indices: bool) -> Result<(), Error> {
         let mesh = frame.number();
         for level in 1..frame.lods() {
             let lod = frame.lod(level);
             let ranges: Vec<u32> =
                 (0..).zip(lod.materials).flat_map(|(m, range)| [range.first, range.count, m]).collect();
-            self.put_words(Section::Indices, (mesh, level), 1, lod.indices)?;
+            if indices {
+                self.put_words(Section::Indices, (mesh, level), 1, lod.indices)?;
+            }
             self.put_words(Section::Ranges, (mesh, level), 3, &ranges)?;
             self.put_words(Section::LevelError, (mesh, level), 1, &[lod.error.to_bits()])?;
         }

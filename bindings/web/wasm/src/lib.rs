@@ -6,6 +6,8 @@
 //! No number that comes in is trusted: what names nothing is a misuse.
 
 mod blocks;
+#[cfg(feature = "gpu")]
+mod card;
 mod clips;
 mod describe;
 mod door;
@@ -13,4 +15,6 @@ mod exports;
 mod frame;
 mod memory;
 mod reads;
+#[cfg(feature = "gpu")]
+mod steps;
 mod writer;

@@ -75,6 +75,7 @@ pub fn to_scene_at(reel: &Reel, bones: As, lod: usize) -> Result<(Scene, Vec<Rem
             })
             .collect(),
         format: "reel",
+        files: vec![reel.path().to_path_buf()],
         nodes,
         meshes,
         skeletons,

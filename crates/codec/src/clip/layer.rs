@@ -30,6 +30,7 @@ use crate::clip::streamed::{self, Plan, STRIPPED, SegmentEnds};
 use crate::clip::streamed::{Choices, Residuals};
 pub use crate::clip::tracks::components;
 use crate::clip::{Header, Rotation, Skeleton, Source, Split, Vector, header, schedule};
+use crate::sort;
 
 /// Most layers of a clip. Part of the format.
 pub const MAX_LAYERS: usize = 16;
@@ -60,7 +61,7 @@ impl Samples {
             .map(|at| at as u32);
         let mut list: Vec<u32> = regular.chain(self.extra.iter().copied()).collect();
         list.push(last);
-        list.sort_unstable();
+        sort::plain(&mut list);
         list.dedup();
         Some(list)
     }

@@ -8,6 +8,7 @@ use crate::clip::step::{Steps, steps};
 use crate::clip::{Header, Rotation, Skeleton, Vector, fixed};
 use crate::entropy::symbols::{Activity, Bucket, Means};
 use crate::quantize::rotation::{self, Quaternion};
+use crate::sort;
 use crate::transform::Transform;
 
 /// Most words of all keys together, so that a few bytes cannot ask for all memory.
@@ -96,7 +97,7 @@ pub(super) fn all_keys(header: &Header) -> Vec<u32> {
     let count = schedule::keys(header.samples, log);
     let regular = (0..count).map(|i| schedule::key(header.samples, log, i));
     let mut keys: Vec<u32> = regular.chain(more.iter().copied()).collect();
-    keys.sort_unstable();
+    sort::plain(&mut keys);
     keys.dedup();
     keys
 }

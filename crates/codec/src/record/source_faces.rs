@@ -10,6 +10,7 @@
 //! ```
 
 use crate::record::source_map::SourceMap;
+use crate::sort;
 
 /// Faces one after the other.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -37,7 +38,7 @@ pub enum FaceOf {
 pub fn trace(indices: &[u32], map: &SourceMap) -> SourceFaces {
     let (triangles, _) = indices.as_chunks::<3>();
     let mut order: Vec<u32> = (0..triangles.len() as u32).collect();
-    order.sort_by_key(|&t| map.triangle_face[t as usize]);
+    sort::by_key(&mut order, |&t| map.triangle_face[t as usize]);
     let mut out = SourceFaces::default();
     let mut scratch = Loop::default();
     let face_of = |t: u32| map.triangle_face[t as usize];
@@ -115,7 +116,7 @@ impl Loop {
                 self.all.push(edge);
             }
         }
-        self.all.sort_unstable();
+        sort::plain(&mut self.all);
         self.edges.clear();
         for &(from, to, vertex) in &self.all {
             let back = self.all.partition_point(|e| (e.0, e.1) < (to, from));

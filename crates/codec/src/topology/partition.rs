@@ -16,6 +16,7 @@
 //! A face that is a disc becomes one polygon, its rim; any other stays triangles.
 
 use crate::entropy::range::{Bits, Chance};
+use crate::sort;
 use std::collections::HashMap;
 
 /// No item.
@@ -45,9 +46,9 @@ impl Polygons {
     /// `faces` says per triangle its face; triangles without vertices of their own are left out.
     pub fn new(triangles: &[[u32; 3]], faces: &[u32]) -> Polygons {
         let mut order: Vec<u32> = (0..triangles.len() as u32).collect();
-        order.sort_by_key(|&t| faces[t as usize]);
+        sort::by_key(&mut order, |&t| faces[t as usize]);
         let mut runs: Vec<&[u32]> = order.chunk_by(|a, b| faces[*a as usize] == faces[*b as usize]).collect();
-        runs.sort_by_key(|run| run[0]);
+        sort::by_own_key(&mut runs, |run| run[0]);
         let mut out = Polygons::default();
         let mut edges = Vec::new();
         for run in runs {
@@ -70,7 +71,7 @@ impl Polygons {
             edges.extend([(a, b), (b, c), (c, a)]);
         }
         let first = edges[0].0;
-        edges.sort_unstable();
+        sort::plain(edges);
         // The rim: edges that no other triangle of the face runs the other way.
         let rim: Vec<(u32, u32)> =
             edges.iter().filter(|e| edges.binary_search(&(e.1, e.0)).is_err()).copied().collect();

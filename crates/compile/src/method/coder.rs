@@ -1,6 +1,7 @@
 //! What the coder of a stream of points offers, whatever its method and width.
 
 use crate::Error;
+use crate::decided::DecidedCoder;
 use crate::mesh::streams::NOTHING;
 use crate::report::Measures;
 use meshreel_codec::ByWidth;
@@ -85,6 +86,8 @@ pub trait Coder: Send + Sync {
     fn measures(&self) -> Measures {
         Measures::default()
     }
+    /// What was found for it, so that it can be made again without a search.
+    fn decided(&self) -> DecidedCoder;
 }
 
 /// Cells that can be coded on several threads.

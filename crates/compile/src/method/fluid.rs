@@ -8,6 +8,7 @@ use crate::mesh::plan::MeshPlan;
 use crate::mesh::streams::{self, NOTHING, Quantized, Typed, VertexValues};
 use crate::method::coder::FrameMeasure;
 use crate::method::payload::Payload;
+use crate::method::run_maps::RunMaps;
 use crate::{Error, with_quantized};
 use meshreel_codec::record::source_map::SourceMap;
 use meshreel_codec::record::{Semantic, StreamRecord};
@@ -68,17 +69,6 @@ struct CodedStreams {
     bits: [u64; 2],
 }
 
-/// Bytes of maps back to the source that are kept of one mesh; where they are more, there is none of it.
-const MOST_MAPS: usize = 256 << 20;
-
-/// SourceMaps back to the source, by run; and of frames the runs.
-#[derive(Default)]
-struct SourceMaps {
-    by_run: BTreeMap<u32, SourceMap>,
-    of_frame: BTreeMap<u32, u32>,
-    bytes: usize,
-}
-
 /// Codes a mesh.
 pub struct FluidCoder<'a> {
     plan: &'a MeshPlan<'a>,
@@ -89,7 +79,7 @@ pub struct FluidCoder<'a> {
     /// Orders of runs, by their first frames.
     runs: Mutex<BTreeMap<u32, Arc<FrameOrder>>>,
     /// SourceMaps back to the source by run, and the run of each frame.
-    maps: Mutex<SourceMaps>,
+    maps: Mutex<RunMaps>,
     /// Most points of any frame, and whether any frame has fewer than vertices.
     points: AtomicU32,
     split: AtomicBool,
@@ -112,10 +102,15 @@ impl<'a> FluidCoder<'a> {
 
     /// Most points of a frame, or 0 where every vertex is one.
     pub fn points(&self) -> u32 {
-        match self.split.load(Relaxed) {
-            true => self.points.load(Relaxed),
-            false => 0,
+        match self.counted() {
+            (points, true) => points,
+            (_, false) => 0,
         }
+    }
+
+    /// Most points of a frame that has been coded, and whether any has fewer than vertices.
+    pub fn counted(&self) -> (u32, bool) {
+        (self.points.load(Relaxed), self.split.load(Relaxed))
     }
 
     /// Notes of the frame's map back to the source, where these are wanted.
@@ -124,27 +119,22 @@ impl<'a> FluidCoder<'a> {
             return;
         }
         let lock = || self.maps.lock().unwrap_or_else(PoisonError::into_inner);
-        lock().of_frame.insert(frame, run);
-        if lock().by_run.contains_key(&run) || lock().bytes > MOST_MAPS {
+        if !lock().note(frame, run) {
             return;
         }
         let map = laid.source_map(&order.vertices, &order.indices);
-        let mut maps = lock();
-        maps.bytes += 4 * (2 * map.vertex_point.len() + 2 * map.triangle_face.len());
-        maps.by_run.insert(run, map);
+        lock().add(run, map);
     }
 
-    /// The maps of all frames that have been coded: runs, and per frame one more than its run, or 0.
+    /// The maps of all frames that have been coded.
+    pub fn run_maps(&self) -> RunMaps {
+        self.maps.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// These, taken away: runs, and per frame one more than its run, or 0.
     pub fn source_runs(&self) -> (Vec<SourceMap>, Vec<u32>) {
         let mut maps = self.maps.lock().unwrap_or_else(PoisonError::into_inner);
-        let maps = std::mem::take(&mut *maps);
-        if maps.bytes > MOST_MAPS {
-            return Default::default();
-        }
-        let number: BTreeMap<u32, u32> = maps.by_run.keys().copied().zip(1..).collect();
-        let frames = 0..self.schedule.frames();
-        let run_of = |frame| maps.of_frame.get(&frame).map_or(0, |run| number[run]);
-        (maps.by_run.into_values().collect(), frames.map(run_of).collect())
+        std::mem::take(&mut *maps).finish(self.schedule.frames())
     }
 
     /// Keys before this frame are not needed any more.

@@ -2,6 +2,7 @@
 //! and row.
 
 use crate::Error;
+use crate::decided::DecidedPart;
 use crate::method::coder::Width;
 use crate::method::points::PointFrames;
 use meshreel_codec::for_width;
@@ -24,6 +25,8 @@ pub struct CodedHeights<'a, W> {
     pub encoder: Encoder<'a, W>,
     pub static_bytes: Vec<u8>,
     pub flat: Flat,
+    /// The coordinate that moves.
+    pub axis: u8,
 }
 
 /// A height field as the encoder of cells sees it.
@@ -68,17 +71,29 @@ pub fn coder<'a, W: Width>(
     count: usize,
     extent: Extent,
     options: Options,
-    work: &mut Work<W>,
+    (decided, work): (Option<&DecidedPart>, &mut Work<W>),
 ) -> Result<Option<CodedHeights<'a, W>>, Error> {
-    let Some((plane, places, off)) = find_plane(frames, count, extent.radius)? else {
+    let axis = match decided.map(|decided| decided.axis) {
+        None => None,
+        Some(Some(axis)) => Some(usize::from(axis)),
+        // It was found to be none.
+        Some(None) => return Ok(None),
+    };
+    let Some((plane, places, off)) = find_plane(frames, count, extent.radius, axis)? else {
         return Ok(None);
     };
     let source =
         Arc::new(Heights { frames, plane, places, order: hierarchy.order.clone(), narrow: W::BITS == 16 });
     let own = Extent { radius: extent.radius * HEIGHTS, axes: 1, ..extent };
-    let made = Encoder::owning(hierarchy.clone(), count as u32, own, options, source.clone(), work);
+    let (levels, count) = (hierarchy.clone(), count as u32);
+    let made = match decided {
+        None => Encoder::owning(levels, count, own, options, source.clone(), work).ok(),
+        Some(DecidedPart { settled, .. }) => {
+            Encoder::again(levels, count, own, options, source.clone(), (settled, work)).ok()
+        }
+    };
     frames.check()?;
-    let Ok(encoder) = made else { return Ok(None) };
+    let Some(encoder) = made else { return Ok(None) };
     let grid = encoder.grid();
     let Some(flat) = source.flat(grid) else {
         return Ok(None);
@@ -90,13 +105,19 @@ pub fn coder<'a, W: Width>(
     }
     let mut static_bytes = Vec::new();
     plane.encode(encoder.static_bytes(), &mut static_bytes);
-    Ok(Some(CodedHeights { encoder, static_bytes, flat }))
+    Ok(Some(CodedHeights { encoder, static_bytes, flat, axis: plane.axis as u8 }))
 }
 
 /// A plane, column and row of every point, and how far these are from the source at most.
 type PlaneFit = (Plane, Vec<[u32; 2]>, f64);
 
-fn find_plane(frames: &PointFrames<'_>, count: usize, radius: f64) -> Result<Option<PlaneFit>, Error> {
+/// `only`: the coordinate that is known to move; then no frame but the first is looked at.
+fn find_plane(
+    frames: &PointFrames<'_>,
+    count: usize,
+    radius: f64,
+    only: Option<usize>,
+) -> Result<Option<PlaneFit>, Error> {
     let Some(shape) = frames.grid().filter(|_| frames.semantic() == Semantic::Position) else {
         return Ok(None);
     };
@@ -111,7 +132,7 @@ fn find_plane(frames: &PointFrames<'_>, count: usize, radius: f64) -> Result<Opt
     let steps = [f64::from(shape.width - 1), f64::from(shape.height - 1)];
     // A flat frame says nothing of which coordinate will move.
     let mut fit: Vec<(Plane, f64)> = Vec::new();
-    for axis in 0..3 {
+    for axis in (0..3).filter(|axis| only.is_none_or(|only| only == *axis)) {
         let side = |k: usize| {
             let [origin, right, up] = ends.map(|p| p[(axis + 1 + k) % 3]);
             [origin, (right - origin) / steps[0], (up - origin) / steps[1]].map(|v| v as f32)
@@ -130,7 +151,7 @@ fn find_plane(frames: &PointFrames<'_>, count: usize, radius: f64) -> Result<Opt
     }
     let mut points = vec![[0.0; 3]; places.len()];
     for frame in 1..count as u32 {
-        if fit.is_empty() {
+        if fit.is_empty() || only.is_some() {
             break;
         }
         encode::Source::positions(frames, frame, &mut points);

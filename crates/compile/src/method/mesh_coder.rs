@@ -2,16 +2,18 @@
 //! of a segment are coded one after the other, everything else side by side: meshes, segments, groups.
 
 use crate::Error;
+use crate::decided::{DecidedCoder, DecidedMesh, DecidedPart, DecidedSkin, DecidedStream};
 use crate::mesh::plan::MeshPlan;
 use crate::mesh::skin_search::SkinSearch;
-use crate::mesh::streams::NOTHING;
 use crate::method::coder::{Coder, Decoded, FrameMeasure, FrameMeasures, Width};
 use crate::method::estimate::{InSegments, Sample, size};
 use crate::method::fluid::FluidCoder;
+use crate::method::lead_in_out::LeadInOut;
 use crate::method::payload::Payload;
 use crate::method::points::{self, MeshPoints, PointFrames};
 use crate::method::predicted::NormalCoder;
 use crate::method::quantized::{Coded, QuantizedCoder};
+use crate::method::run_maps::RunMaps;
 use crate::method::skin::{self, Chosen};
 use crate::method::soft;
 use crate::report::{Measures, Tried};
@@ -20,13 +22,13 @@ use meshreel_codec::record::source_map::SourceMap;
 use meshreel_codec::record::{
     Bones, CODEC_CLASSIC, CODEC_FAST, CODEC_SMALL, Coding, Method, Semantic, StreamRecord,
 };
-use meshreel_codec::schedule::{INTERVAL, Schedule, Unit, Window};
+use meshreel_codec::schedule::{INTERVAL, Schedule, Unit};
 use meshreel_codec::topology::weld;
 use meshreel_codec::values::parallelogram;
 use meshreel_options::{MethodChoice, Options, Preset};
 use meshreel_scene::Remark;
 use rayon::prelude::*;
-use std::sync::{Mutex, PoisonError};
+use std::sync::PoisonError;
 
 /// A part of a stream, unit by unit.
 type Part = Vec<(Vec<u8>, FrameMeasures)>;
@@ -71,11 +73,13 @@ impl<'a> Sources<'a> {
         plans: &'a [(MeshPlan<'a>, Vec<usize>)],
         schedule: Schedule,
         ladder: &'a [Options],
+        decided: Option<&[DecidedMesh]>,
     ) -> Result<Vec<MeshCoder<'a>>, Error> {
-        let meshes = plans.par_iter().zip(self.points).zip(&self.frames);
+        let meshes = plans.par_iter().zip(self.points).zip(&self.frames).enumerate();
         meshes
-            .map(|(((plan, _), points), frames)| {
-                MeshCoder::smallest(plan, points.as_ref(), frames, schedule, ladder)
+            .map(|(m, (((plan, _), points), frames))| match decided.and_then(|decided| decided.get(m)) {
+                Some(decided) => MeshCoder::again(plan, points.as_ref(), frames, schedule, ladder, decided),
+                None => MeshCoder::smallest(plan, points.as_ref(), frames, schedule, ladder),
             })
             .collect()
     }
@@ -104,72 +108,6 @@ pub fn tried(ladder: &[Options], values: usize) -> &[Options] {
     match (values > MUCH, ladder) {
         (true, [_, own] | [own]) => std::slice::from_ref(own),
         _ => ladder,
-    }
-}
-
-/// The frames of a mesh that stands still at the start or at the end, for units that reach beyond its own
-/// frames.
-struct LeadInOut {
-    window: Window,
-    /// PointFrames and units of the file.
-    file: Schedule,
-    /// Boxes around what it shows before and after.
-    bounds: [[f32; 6]; 2],
-    /// Its payloads in its first and its last frame, where it stands still before, or after.
-    ends: Mutex<[Option<Payload>; 2]>,
-}
-
-impl LeadInOut {
-    /// Frames at the start and the end in which it stands still; none where it is coded in all frames.
-    fn new(plan: &MeshPlan<'_>, file: Schedule) -> Result<Option<LeadInOut>, Error> {
-        let Some([first, last]) = plan.source.moves else {
-            return Ok(None);
-        };
-        let window = file.window(first, last);
-        if (window.start, window.end) == (0, file.frames() - 1) {
-            return Ok(None);
-        }
-        let (mut object, mut points) = (Vec::new(), Vec::new());
-        let mut bounds = [NOTHING; 2];
-        for (frame, bounds) in [0, plan.source.times.len() - 1].into_iter().zip(&mut bounds) {
-            let fixed = plan.prepared.fixed.as_ref();
-            let fallback = fixed.map_or(&[][..], |f| &f.first_points);
-            plan.source.object_points(frame, fallback, &mut object)?;
-            plan.source.place(frame, &object, &mut points);
-            for p in &points {
-                for k in 0..3 {
-                    let [low, high] = [-plan.radius, plan.radius].map(|r| f64::from(p[k]) + r);
-                    bounds[k] = bounds[k].min((low as f32).next_down());
-                    bounds[k + 3] = bounds[k + 3].max((high as f32).next_up());
-                }
-            }
-        }
-        Ok(Some(LeadInOut { window, file, bounds, ends: Mutex::default() }))
-    }
-
-    /// Payloads of units of the file, from those that are the mesh's own.
-    fn place(&self, units: &[Unit], own: Vec<Payload>) -> Vec<Payload> {
-        let (Window { start, end }, mut own) = (self.window, own.into_iter());
-        let payload = |&unit: &Unit| {
-            let frames = self.file.frames_of(unit);
-            let inside = self.file.unit_within(self.window, unit);
-            let Some(mut payload) = inside.and_then(|_| own.next()) else {
-                let bounds = self.bounds[usize::from(frames.first().is_some_and(|&f| f > end))];
-                let seen = |&frame: &u32| (frame, FrameMeasure { bounds, error: 0.0 });
-                return Payload { seen: frames.iter().map(seen).collect(), ..Payload::default() };
-            };
-            payload.seen.iter_mut().for_each(|(frame, _)| *frame += start);
-            let end = match frames[..] {
-                [frame] if frame == start && start > 0 => 0,
-                [frame] if frame == end && end + 1 < self.file.frames() => 1,
-                _ => return payload,
-            };
-            let mut ends = self.ends.lock().unwrap_or_else(PoisonError::into_inner);
-            let seen = payload.seen.clone();
-            ends[end] = Some(payload);
-            Payload { seen, ..Payload::default() }
-        };
-        units.iter().map(payload).collect()
     }
 }
 
@@ -242,6 +180,99 @@ impl<'a> MeshCoder<'a> {
         best.map(|best| best.1)
     }
 
+    /// The coder for which [`MeshCoder::decided`] stands.
+    fn again(
+        plan: &'a MeshPlan<'a>,
+        points: Option<&'a MeshPoints>,
+        frames: &'a [Vec<PointFrames<'a>>],
+        schedule: Schedule,
+        ladder: &'a [Options],
+        decided: &DecidedMesh,
+    ) -> Result<MeshCoder<'a>, Error> {
+        let options = ladder.iter().find(|options| options.effort == decided.effort);
+        let options =
+            options.ok_or_else(|| Error::Malformed { what: "an effort that was not tried".into() })?;
+        let mut coder = MeshCoder::empty(plan, points, schedule, options)?;
+        let schedule = coder.schedule;
+        let bad = || Error::Malformed { what: format!("{}: its streams", plan.path) };
+        if decided.streams.len() != frames.len() || decided.normals.len() > plan.streams.len() {
+            return Err(bad());
+        }
+        for (s, (parts, own)) in frames.iter().zip(&decided.streams).enumerate() {
+            let skin = decided.skin.as_ref().filter(|_| s == 0);
+            let (made, wide) = match (skin, &parts[..]) {
+                (Some(skin), [positions]) => {
+                    let made = skin::again(positions, schedule, options, skin)?;
+                    coder.bones = Some((made.bones, made.method()));
+                    (vec![made.coder], made.wide)
+                }
+                (None, _) if own.parts.is_empty() => Default::default(),
+                (None, parts) if own.parts.len() == parts.len() => {
+                    let count = schedule.frames() as usize;
+                    let made = match own.wide {
+                        false => coders::<i16>(parts, count, options, Some(&own.parts))?,
+                        true => coders::<i32>(parts, count, options, Some(&own.parts))?,
+                    };
+                    (made.ok_or_else(bad)?, own.wide)
+                }
+                _ => return Err(bad()),
+            };
+            coder.cells.push(made);
+            coder.wide.push(wide);
+        }
+        let positions = coder.cells.first().and_then(|parts| parts.first());
+        if let (Some(positions), Some(points)) = (positions, points) {
+            let predict = |(stream, bytes): (usize, &Option<Vec<u8>>)| {
+                let again = |bytes: &Vec<u8>| {
+                    let how = (options, &bytes[..]);
+                    NormalCoder::again(plan, points, &**positions, stream, schedule, how)
+                };
+                bytes.as_ref().map(again).transpose()
+            };
+            coder.normals = decided.normals.iter().enumerate().map(predict).collect::<Result<_, Error>>()?;
+        }
+        coder.keep_others();
+        Ok(coder)
+    }
+
+    /// Checksum of the static data that frames are coded against: triangles and values.
+    pub fn statics(&self) -> u64 {
+        let fixed = self.plan.prepared.fixed.as_ref();
+        let indices = fixed.map_or(&[][..], |fixed| &fixed.indices);
+        let mut bytes: Vec<u8> = indices.iter().flat_map(|index| index.to_le_bytes()).collect();
+        if fixed.is_some() {
+            self.encode_values(&mut bytes);
+        }
+        meshreel_format::checksum(&bytes)
+    }
+
+    /// What was decided of the mesh, for [`MeshCoder::again`].
+    pub fn decided(&self) -> DecidedMesh {
+        let mut skin = None;
+        let mut part = |coder: &Box<dyn Coder + '_>| match coder.decided() {
+            DecidedCoder::Part(part) => Some(part),
+            DecidedCoder::Skin(own) => {
+                let blends = self.bones.is_some_and(|bones| bones.1 == Method::Skinned);
+                skin = Some(DecidedSkin { blends, ..*own });
+                None
+            }
+        };
+        let streams = self.cells.iter().zip(&self.wide);
+        let streams = streams.map(|(parts, &wide)| DecidedStream {
+            wide,
+            parts: parts.iter().filter_map(&mut part).collect(),
+        });
+        DecidedMesh {
+            radius: self.plan.radius,
+            normals_stored: self.plan.normals_stored,
+            effort: self.options.effort,
+            statics: self.statics(),
+            streams: streams.collect(),
+            normals: self.normals.iter().map(|n| n.as_ref().map(|n| n.static_bytes().to_vec())).collect(),
+            skin,
+        }
+    }
+
     /// Chooses settings and codes what is static: most of the work of a short animation.
     pub fn new(
         plan: &'a MeshPlan<'a>,
@@ -251,29 +282,14 @@ impl<'a> MeshCoder<'a> {
         options: &'a Options,
         found: &SkinSearch<'_>,
     ) -> Result<MeshCoder<'a>, Error> {
-        let still = LeadInOut::new(plan, schedule)?;
-        let schedule = still.as_ref().map_or(schedule, |s| s.file.within(s.window));
-        let mut coder = MeshCoder {
-            plan,
-            points,
-            options,
-            schedule,
-            still,
-            cells: Vec::new(),
-            wide: Vec::new(),
-            normals: Vec::new(),
-            levels: None,
-            fluid: (plan.method == Method::Fluid).then(|| FluidCoder::new(plan, schedule, options)),
-            bones: None,
-            tried: Vec::new(),
-            remarks: Vec::new(),
-        };
+        let mut coder = MeshCoder::empty(plan, points, schedule, options)?;
+        let schedule = coder.schedule;
         for parts in frames {
             let count = schedule.frames() as usize;
-            let narrow = coders::<i16>(parts, count, options)?;
+            let narrow = coders::<i16>(parts, count, options, None)?;
             let made = match narrow {
                 Some(made) => Some((made, false)),
-                None => coders::<i32>(parts, count, options)?.map(|made| (made, true)),
+                None => coders::<i32>(parts, count, options, None)?.map(|made| (made, true)),
             };
             let (made, wide) = made.unwrap_or_default();
             coder.cells.push(made);
@@ -290,17 +306,44 @@ impl<'a> MeshCoder<'a> {
             let all = (0..plan.streams.len()).map(predict);
             coder.normals = all.collect::<Result<_, Error>>()?;
         }
-        if let (Some(fixed), Method::Soft) = (&plan.prepared.fixed, plan.method) {
-            let left = |&s: &usize| plan.streams[s].animated && coder.is_levels(s);
-            coder.levels = Some(QuantizedCoder {
-                plan,
-                fixed,
-                streams: (0..plan.streams.len()).filter(left).collect(),
-                schedule,
-                options,
-            });
-        }
+        coder.keep_others();
         Ok(coder)
+    }
+
+    /// A coder without streams.
+    fn empty(
+        plan: &'a MeshPlan<'a>,
+        points: Option<&'a MeshPoints>,
+        schedule: Schedule,
+        options: &'a Options,
+    ) -> Result<MeshCoder<'a>, Error> {
+        let still = LeadInOut::new(plan, schedule)?;
+        let schedule = still.as_ref().map_or(schedule, |s| s.file.within(s.window));
+        Ok(MeshCoder {
+            plan,
+            points,
+            options,
+            schedule,
+            still,
+            cells: Vec::new(),
+            wide: Vec::new(),
+            normals: Vec::new(),
+            levels: None,
+            fluid: (plan.method == Method::Fluid).then(|| FluidCoder::new(plan, schedule, options)),
+            bones: None,
+            tried: Vec::new(),
+            remarks: Vec::new(),
+        })
+    }
+
+    /// Keeps streams that are neither fixed-point values nor predicted as quantized ones.
+    fn keep_others(&mut self) {
+        let (plan, schedule, options) = (self.plan, self.schedule, self.options);
+        if let (Some(fixed), Method::Soft) = (&plan.prepared.fixed, plan.method) {
+            let left = |&s: &usize| plan.streams[s].animated && self.is_levels(s);
+            let streams = (0..plan.streams.len()).filter(left).collect();
+            self.levels = Some(QuantizedCoder { plan, fixed, streams, schedule, options });
+        }
     }
 
     /// Bones in place of the soft codec alone, where they are smaller.
@@ -530,6 +573,27 @@ impl<'a> MeshCoder<'a> {
         (bytes, positions)
     }
 
+    /// The two end states by themselves, as far as they have been coded.
+    pub fn end_state_units(&self) -> [Option<Vec<u8>>; 2] {
+        let Some(still) = &self.still else {
+            return [None, None];
+        };
+        let ends = still.ends.lock().unwrap_or_else(PoisonError::into_inner);
+        ends.each_ref().map(|end| end.as_ref().map(|end| [&end.bytes[..], &end.attributes].concat()))
+    }
+
+    /// Of a mesh whose faces change what of it is known only when frames have been coded: maps back to the
+    /// source, and the most points of a frame, with whether any has fewer than vertices.
+    pub fn changing(&self) -> Option<(RunMaps, (u32, bool))> {
+        self.fluid.as_ref().map(|fluid| (fluid.run_maps(), fluid.counted()))
+    }
+
+    /// The box of a mesh that is the same in all frames.
+    pub fn still_bounds(&self) -> Option<[f32; 6]> {
+        let still = self.plan.prepared.fixed.is_some() && !self.plan.streams.iter().any(|s| s.animated);
+        still.then(|| self.plan.static_bounds())
+    }
+
     fn own_group(&self, group: u32) -> Result<Vec<Payload>, Error> {
         let units = [Unit::LowerLayers(group), Unit::TopLayer(group)];
         let mut parts: Vec<Vec<Part>> = Vec::new();
@@ -681,6 +745,8 @@ fn coders<'a, W: Width>(
     parts: &'a [PointFrames<'a>],
     count: usize,
     options: &Options,
+    decided: Option<&[DecidedPart]>,
 ) -> Result<Option<Vec<Box<dyn Coder + 'a>>>, Error> {
-    parts.iter().map(|part| soft::coder::<W>(part, count, options)).collect()
+    let decided = |p: usize| decided.and_then(|decided| decided.get(p));
+    (parts.iter().enumerate()).map(|(p, part)| soft::coder::<W>(part, count, options, decided(p))).collect()
 }

@@ -8,9 +8,10 @@ use crate::mesh::prepared::{Fixed, Normals};
 use crate::mesh::skin_search::SkinSearch;
 use crate::mesh::streams;
 use crate::mesh::streams::{Quantized, VertexValues};
-use crate::method::coder::{Coder, Decoded};
+use crate::method::coder::{AtRest, Coder, Decoded};
 use crate::method::points::MeshPoints;
 use meshreel_codec::each_width;
+use meshreel_codec::mesh::decode::First;
 use meshreel_codec::mesh::normals::encode::{Encoder, Source, Wanted};
 use meshreel_codec::mesh::normals::surface::Place;
 use meshreel_codec::mesh::normals::{Directions, Frame, Rest, Shape};
@@ -65,8 +66,7 @@ impl<'a> NormalCoder<'a> {
         let (Some(fixed), true) = (&plan.prepared.fixed, of_kind && record.animated) else {
             return Ok(None);
         };
-        let still = |s: &StreamRecord| s.semantic == Semantic::Uv && s.set == 0 && !s.animated;
-        let uvs = plan.streams.iter().position(still);
+        let uvs = plan.streams.iter().position(are_still_uvs);
         if plan.normals_stored || options.normal_tolerance < LEAST || tangents && uvs.is_none() {
             return Ok(None);
         }
@@ -74,23 +74,8 @@ impl<'a> NormalCoder<'a> {
         let transforms = rest.as_ref().map(|rest| rest.transforms.clone()).unwrap_or_default();
         let mut coder = Candidate { plan, fixed, tangents, frames: schedule.frames(), transforms };
         let groups = found.normal_groups(|| coder.groups())?;
-        let mut place = vec![0; points.vertex.len()];
-        for (cell, &point) in (0..).zip(positions.order()) {
-            place[point as usize] = cell;
-        }
-        let place: Vec<u32> = points.of.iter().map(|&p| place[p as usize]).collect();
-        let uvs = match uvs {
-            Some(at) if tangents => still_uvs(&plan.streams[at], &plan.bases[at]),
-            _ => Vec::new(),
-        };
-        let shape = Shape {
-            triangles: fixed.indices.as_chunks::<3>().0,
-            point: &place,
-            uvs: &uvs,
-            grid: fixed.grid.as_ref().map(|grid| grid.shape),
-            first: first.lent(),
-            rest: rest.as_ref().map(|rest| Rest { bones: &rest.bones, rigid: rest.rigid }),
-        };
+        let (place, uvs) = places_and_uvs(plan, points, positions, tangents);
+        let shape = shape(fixed, &place, &uvs, (&first, rest.as_ref()));
         let wanted = Wanted {
             groups: &groups,
             faces: &fixed.triangle_face,
@@ -114,6 +99,29 @@ impl<'a> NormalCoder<'a> {
             transforms: coder.transforms,
             states: RwLock::default(),
         }))
+    }
+
+    /// The coder of which these bytes are the static part; nothing is sought.
+    pub fn again(
+        plan: &'a MeshPlan<'a>,
+        points: &MeshPoints,
+        positions: &dyn Coder,
+        stream: usize,
+        schedule: Schedule,
+        (options, bytes): (&Options, &[u8]),
+    ) -> Result<NormalCoder<'a>, Error> {
+        let broken = || Error::Malformed { what: format!("{}: its normals", plan.path) };
+        let fixed = plan.prepared.fixed.as_ref().ok_or_else(broken)?;
+        let tangents = plan.streams[stream].semantic == Semantic::QTangent;
+        let (first, rest) = (positions.first(), positions.at_rest());
+        let (place, uvs) = places_and_uvs(plan, points, positions, tangents);
+        let shape = shape(fixed, &place, &uvs, (&first, rest.as_ref()));
+        let encoder = Encoder::read(bytes, shape, options.normal_tolerance).map_err(|_| broken())?;
+        if encoder.decoder().has_tangents() != tangents {
+            return Err(broken());
+        }
+        let transforms = rest.map(|rest| rest.transforms).unwrap_or_default();
+        Ok(NormalCoder { plan, fixed, schedule, stream, encoder, transforms, states: RwLock::default() })
     }
 
     /// The static part, which is stored once.
@@ -204,6 +212,45 @@ impl<'a> NormalCoder<'a> {
             false => error,
         };
         self.plan.keep_promise(&self.plan.streams[self.stream], error, frame as usize)
+    }
+}
+
+/// Whether a stream is the uvs that tangents follow.
+fn are_still_uvs(record: &StreamRecord) -> bool {
+    record.semantic == Semantic::Uv && record.set == 0 && !record.animated
+}
+
+/// By vertex the place of its point in the order of positions; and decoded uvs, for tangents.
+fn places_and_uvs(
+    plan: &MeshPlan<'_>,
+    points: &MeshPoints,
+    positions: &dyn Coder,
+    tangents: bool,
+) -> (Vec<u32>, Vec<[f32; 2]>) {
+    let mut place = vec![0; points.vertex.len()];
+    for (cell, &point) in (0..).zip(positions.order()) {
+        place[point as usize] = cell;
+    }
+    let uvs = match plan.streams.iter().position(are_still_uvs) {
+        Some(at) if tangents => still_uvs(&plan.streams[at], &plan.bases[at]),
+        _ => Vec::new(),
+    };
+    (points.of.iter().map(|&p| place[p as usize]).collect(), uvs)
+}
+
+fn shape<'s>(
+    fixed: &'s Fixed,
+    place: &'s [u32],
+    uvs: &'s [[f32; 2]],
+    (first, rest): (&'s First, Option<&'s AtRest>),
+) -> Shape<'s> {
+    Shape {
+        triangles: fixed.indices.as_chunks::<3>().0,
+        point: place,
+        uvs,
+        grid: fixed.grid.as_ref().map(|grid| grid.shape),
+        first: first.lent(),
+        rest: rest.map(|rest| Rest { bones: &rest.bones, rigid: rest.rigid }),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Tolerances to lattices: how fine the values of each mesh are, and its first frame quantized.
 
 use crate::Error;
+use crate::decided::DecidedMesh;
 use crate::mesh::candidate::Candidate;
 use crate::mesh::evaluate::Scratch;
 use crate::mesh::lattice::choose_streams;
@@ -31,8 +32,8 @@ pub type Plans<'a> = Vec<(MeshPlan<'a>, Vec<usize>)>;
 pub fn plan_meshes<'a>(
     content: &Content<'a>,
     meshes: Vec<Candidate<'a>>,
-    nodes: &[FlatNode],
-    budgets: &[Budget],
+    (nodes, budgets): (&[FlatNode], &[Budget]),
+    decided: Option<&[DecidedMesh]>,
     meter: &'a Meter<'a>,
     log: &mut Log,
 ) -> Result<Plans<'a>, Error> {
@@ -47,11 +48,17 @@ pub fn plan_meshes<'a>(
             (candidate, share)
         })
         .collect();
+    if let Some(decided) = decided.filter(|decided| decided.len() != plans.len()) {
+        let what = format!("decisions on {} meshes, and there are {}", decided.len(), plans.len());
+        return Err(Error::Malformed { what });
+    }
     let plans: Vec<_> = plans
         .into_par_iter()
-        .map(|(candidate, share)| {
+        .enumerate()
+        .map(|(m, (candidate, share))| {
             let mut remarks = Vec::new();
-            let (plan, placements) = planner.plan(candidate, share, &mut remarks)?;
+            let decided = decided.map(|decided| &decided[m]);
+            let (plan, placements) = planner.plan(candidate, share, decided, &mut remarks)?;
             Ok((plan, placements, remarks))
         })
         .collect::<Result<_, Error>>()?;
@@ -109,6 +116,7 @@ impl Planner<'_, '_> {
         &self,
         candidate: Candidate<'a>,
         search: MeshWork<'a>,
+        decided: Option<&DecidedMesh>,
         remarks: &mut Vec<Remark>,
     ) -> Result<(MeshPlan<'a>, Vec<usize>), Error> {
         let options = self.content.options;
@@ -145,7 +153,14 @@ impl Planner<'_, '_> {
             shown: candidate.shown,
         };
         plan.finish(plan.source.times.len(), &mut Scratch::default())?;
-        if options.preset != Preset::Classic {
+        if let Some(&DecidedMesh { radius, normals_stored, .. }) = decided {
+            if !(radius.is_finite() && radius >= 0.0) {
+                return Err(Error::Malformed { what: format!("{}: an error bound of {radius}", plan.path) });
+            }
+            if (radius, normals_stored) != (plan.radius, plan.normals_stored) {
+                plan.refine(radius, normals_stored, options)?;
+            }
+        } else if options.preset != Preset::Classic {
             let schedule = Schedule::new(self.content.times.len() as u32, options.restart());
             precision::choose_precision(&mut plan, allowed, schedule, options)?;
             plan.found.work.trials(0);

@@ -2,6 +2,7 @@
 //! whatever its width.
 
 use crate::Error;
+use crate::decided::{DecidedCoder, DecidedPart};
 use crate::method::coder::{Coder, Decoded, FrameMeasure, Group, Segment, Width, measure_frame, rounded};
 use crate::method::heights;
 use crate::method::points::{PointFrames, build_hierarchy, extent};
@@ -15,13 +16,15 @@ use meshreel_codec::schedule::Schedule;
 use meshreel_options::Options;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-/// Makes the encoder of a part; `None` where cells of that width cannot hold the tolerance.
+/// Makes the encoder of a part; `None` where cells of that width cannot hold the tolerance. Nothing is sought
+/// where it was `decided`.
 pub fn coder<'a, W: Width>(
     frames: &'a PointFrames<'a>,
     count: usize,
     options: &Options,
+    decided: Option<&DecidedPart>,
 ) -> Result<Option<Box<dyn Coder + 'a>>, Error> {
     let (plan, record) = (frames.plan, frames.record);
     let (hierarchy, _) = build_hierarchy(frames);
@@ -37,10 +40,13 @@ pub fn coder<'a, W: Width>(
     };
     let order = hierarchy.order.clone();
     let mut work = Work::default();
-    if let Some(made) = heights::coder::<W>(frames, &hierarchy, count, extent, settings, &mut work)? {
+    if let Some(made) =
+        heights::coder::<W>(frames, &hierarchy, count, extent, settings, (decided, &mut work))?
+    {
         return Ok(Some(Box::new(Track {
             static_bytes: made.static_bytes,
             flat: Some(made.flat),
+            axis: Some(made.axis),
             frames,
             extent,
             order,
@@ -49,12 +55,27 @@ pub fn coder<'a, W: Width>(
             encoder: made.encoder,
         })));
     }
-    let made = Encoder::<W>::new(hierarchy, count as u32, extent, settings, frames, &mut work);
+    if decided.is_some_and(|decided| decided.axis.is_some()) {
+        return Err(Error::Malformed { what: format!("{}: its heights", plan.path) });
+    }
+    let made = match decided {
+        None => Encoder::<W>::new(hierarchy, count as u32, extent, settings, frames, &mut work),
+        Some(DecidedPart { settled, .. }) => {
+            let source = Arc::new(frames);
+            let made =
+                Encoder::again(hierarchy, count as u32, extent, settings, source, (settled, &mut work));
+            match made {
+                Err(None) => return Err(Error::Malformed { what: format!("{}: its settings", plan.path) }),
+                made => made.map_err(|refused| refused.unwrap_or(Refused::TooFine)),
+            }
+        }
+    };
     frames.check()?;
     match made {
         Ok(encoder) => Ok(Some(Box::new(Track {
             static_bytes: encoder.static_bytes().to_vec(),
             flat: None,
+            axis: None,
             frames,
             extent,
             order,
@@ -79,6 +100,8 @@ struct Track<'a, W> {
     static_bytes: Vec<u8>,
     /// The plane of a height field.
     flat: Option<Flat>,
+    /// The coordinate of it that moves.
+    axis: Option<u8>,
     /// Decoded keys by number, without that.
     keys: RwLock<BTreeMap<u32, Vec<[W; 4]>>>,
     /// Buffers that no thread uses at the moment.
@@ -142,6 +165,10 @@ impl<W: Width> Coder for Track<'_, W> {
 
     fn has_heights(&self) -> bool {
         self.flat.is_some()
+    }
+
+    fn decided(&self) -> DecidedCoder {
+        DecidedCoder::Part(DecidedPart { settled: self.encoder.settled(), axis: self.axis })
     }
 
     fn order(&self) -> &[u32] {

@@ -326,18 +326,21 @@ pub fn compile_clips_and_rigs(
     Ok(clips)
 }
 
-/// A file of clips alone.
-pub fn write(
+/// 40 bytes per joint and sample.
+pub fn raw_bytes(clips: &[ClipReport]) -> u64 {
+    clips.iter().map(|clip| clip.raw_bytes).sum()
+}
+
+/// All chunks of a file of clips alone, the description last.
+pub fn contents(
     scene: &Scene,
-    mut remarks: Vec<Remark>,
-    target: &Path,
     options: &Options,
-    inspect: Inspect<'_>,
+    remarks: &mut Vec<Remark>,
     progress: &dyn Progress,
-) -> Result<Report, Error> {
-    let (chunks, clips) = chunks(scene, options, &mut remarks, progress)?;
+) -> Result<(Vec<Chunk>, Vec<ClipReport>), Error> {
+    let (mut chunks, clips) = chunks(scene, options, remarks, progress)?;
     if options.strict && !remarks.is_empty() {
-        return Err(Error::Strict { remarks });
+        return Err(Error::Strict { remarks: std::mem::take(remarks) });
     }
     let description = Description {
         generator: concat!("meshreel ", env!("CARGO_PKG_VERSION")).into(),
@@ -356,17 +359,30 @@ pub fn write(
     meshreel_codec::record::encode(&description, &mut raw);
     let mut packed = Vec::new();
     Compressor::new(block_format(options.block), options.effort).compress_bounded(&raw, &mut packed);
-    let raw_bytes = clips.iter().map(|clip| clip.raw_bytes).sum();
+    chunks.push((DESCRIPTION, raw.len() as u32, packed));
+    Ok((chunks, clips))
+}
+
+/// A file of clips alone.
+pub fn write(
+    scene: &Scene,
+    mut remarks: Vec<Remark>,
+    target: &Path,
+    options: &Options,
+    inspect: Inspect<'_>,
+    progress: &dyn Progress,
+) -> Result<Report, Error> {
+    let (chunks, clips) = contents(scene, options, &mut remarks, progress)?;
+    let raw_bytes = raw_bytes(&clips);
     progress.cancellation().check()?;
     let file_bytes = if options.dry_run {
         let stored: usize = chunks.iter().map(|(.., bytes)| bytes.len() + CHUNK_ENTRY_SIZE).sum();
-        (stored + packed.len() + CHUNK_ENTRY_SIZE) as u64 + HEADER_SIZE as u64 + frame_table_size(&[])
+        stored as u64 + HEADER_SIZE as u64 + frame_table_size(&[])
     } else {
         let mut writer = Writer::create(target)?;
         for (kind, raw, bytes) in &chunks {
             writer.add_chunk(*kind, *raw, bytes)?;
         }
-        writer.add_chunk(DESCRIPTION, raw.len() as u32, &packed)?;
         let summary = Summary { bounds: NOTHING, raw_bytes, flags: 0 };
         crate::write::output::publish(writer.complete(summary)?, target, inspect, &mut remarks)?
     };

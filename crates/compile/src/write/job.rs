@@ -9,6 +9,7 @@ use meshreel_codec::record::ranges::FrameRange;
 use meshreel_options::Options;
 use meshreel_process::Cancellation;
 use meshreel_scene::{Placed, Scene};
+use serde::{Deserialize, Serialize};
 use std::sync::atomic::AtomicBool;
 
 /// Everything that the passes before writing decided.
@@ -55,7 +56,7 @@ pub struct Total {
 }
 
 /// Sizes and the error of one mesh in one unit.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct Counted {
     pub bytes: usize,
     pub position_bytes: usize,

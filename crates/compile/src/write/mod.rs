@@ -1,6 +1,7 @@
 //! From what was decided to a file: static chunks, frames in parallel and in order, then what is known in the
 //! end.
 
+pub mod body;
 pub mod classic;
 pub mod clips;
 pub mod describe;
@@ -11,6 +12,7 @@ pub mod lod;
 pub mod node_coder;
 pub mod node_frames;
 mod node_shapes;
+pub mod node_units;
 pub mod output;
 pub mod part_attributes;
 pub mod report;

@@ -3,6 +3,7 @@
 
 use crate::Error;
 use crate::report::Inspect;
+use crate::write::job::Chunk;
 use meshreel_codec::entropy::block::Compressor;
 use meshreel_codec::record::Location;
 use meshreel_format::{CHUNK_ENTRY_SIZE, Complete, Writer, kind};
@@ -12,10 +13,11 @@ use std::path::Path;
 /// Meshes share chunks of about this size before compression.
 const BATCH: usize = 1 << 20;
 
-/// The file, or, on a dry run, only its size.
+/// The file, or, on a dry run, only its size; or chunks that somebody else will write.
 pub enum Output {
     File(Writer),
     Count { chunks: u32, bytes: u64 },
+    Kept(Vec<Chunk>),
 }
 
 impl Output {
@@ -26,6 +28,10 @@ impl Output {
                 *total += (bytes.len() + CHUNK_ENTRY_SIZE) as u64;
                 *chunks += 1;
                 Ok(*chunks - 1)
+            }
+            Output::Kept(chunks) => {
+                chunks.push((kind, raw, bytes.to_vec()));
+                Ok(chunks.len() as u32 - 1)
             }
         }
     }

@@ -35,7 +35,7 @@ impl Written<'_> {
         let (job, file) = (self.job, self.file);
         let mut report = Report {
             file_bytes,
-            source_map_bytes: file.maps.total,
+            source_map_bytes: file.body.maps.total,
             frames: job.times.len(),
             raw_bytes: file.raw_bytes(),
             remarks,
@@ -56,13 +56,13 @@ impl Written<'_> {
 
     fn of_nodes(&self, nodes: &NodeCoder<'_>) -> ClipReport {
         let (tolerance, max_error) = nodes.promised();
-        let [raw, packed] = self.file.description_bytes;
+        let [raw, packed] = self.file.body.description_bytes;
         let stored = packed as f64 / raw.max(1) as f64;
         let joints = nodes.tracks().len();
         let free = nodes.tracks().iter().filter(|t| t.setup.moves[1]).count();
         let samples = self.job.times.len();
         let raw_bytes = 40 * joints as u64 * samples as u64;
-        let bytes = (self.file.node_bytes + nodes.setup.len() as f64 * stored).ceil() as u64;
+        let bytes = (self.file.body.node_bytes + nodes.setup.len() as f64 * stored).ceil() as u64;
         ClipReport {
             name: "nodes".into(),
             joints,
@@ -79,10 +79,10 @@ impl Written<'_> {
 
     fn of_mesh(&self, m: usize) -> MeshReport {
         let (job, file, coder) = (self.job, self.file, self.coders.get(m));
-        let (plan, totals) = (&job.plans[m].0, &file.totals[m]);
+        let (plan, totals) = (&job.plans[m].0, &file.body.totals[m]);
         let fixed = plan.prepared.fixed.as_ref();
         let position_bytes = file.values.stored[m] * file.position_share[m]
-            + file.end_states.stored[m] * file.position_share_of_ends[m]
+            + file.body.end_states.stored[m] * file.position_share_of_ends[m]
             + totals.position_bytes;
         let points_frames = plan.source_points();
         let (max_error, tolerance) = self.error(m);
@@ -93,7 +93,7 @@ impl Written<'_> {
         }
         let bytes = (file.values.stored[m]
             + file.connectivity.stored[m]
-            + file.end_states.stored[m]
+            + file.body.end_states.stored[m]
             + file.lods.stored[m]
             + file.visibility.stored[m]
             + file.part_attributes.stored[m]
@@ -161,7 +161,7 @@ impl Written<'_> {
     /// Largest error and tolerance of the placement of a mesh that comes nearest to its tolerance.
     fn error(&self, m: usize) -> (f64, f64) {
         let (plan, placements) = &self.job.plans[m];
-        let own = self.file.totals[m].error.max(plan.static_error.first().copied().unwrap_or(0.0));
+        let own = self.file.body.totals[m].error.max(plan.static_error.first().copied().unwrap_or(0.0));
         let of = |&i: &usize| {
             let b = &self.job.tolerances[i];
             let coded = self.nodes.and_then(|nodes| nodes.error(i));

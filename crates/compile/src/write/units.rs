@@ -8,17 +8,17 @@ use crate::method::mesh_coder::MeshCoder;
 use crate::method::payload::Payload;
 use crate::report::{Phase, Progress};
 use crate::write::job::{Counted, Job};
-use crate::write::node_coder::NodeCoder;
-use crate::write::node_frames::{FrameInput, NodeFrames, same_bits, unit_bounds};
+use crate::write::node_units::{NodePart, NodeSource};
 use crate::write::output::check_size;
 use meshreel_codec::entropy::block::{Compressor, Decompressor, Format};
-use meshreel_codec::put_sized;
 use meshreel_codec::schedule::{Schedule, Unit};
-use meshreel_codec::transform::{self, Transform};
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// One unit ready to be written.
+#[derive(Serialize, Deserialize)]
 pub struct UnitOutput {
     /// It decodes without other units.
     pub alone: bool,
@@ -37,6 +37,7 @@ pub struct UnitOutput {
 }
 
 /// Animated vertex attributes of a unit, ready to be written.
+#[derive(Serialize, Deserialize)]
 pub struct Attributes {
     /// Their block, compressed.
     pub bytes: Vec<u8>,
@@ -53,85 +54,162 @@ enum Task {
     Group(u32),
 }
 
-/// Codes all units and hands them to `consume` in the order of the file.
-pub fn encode(
-    job: &Job<'_>,
-    coders: &[MeshCoder<'_>],
-    tracks: &mut Option<NodeCoder<'_>>,
-    schedule: Schedule,
-    pool: &rayon::ThreadPool,
-    progress: &dyn Progress,
-    consume: &mut (dyn FnMut(UnitOutput) -> Result<(), Error> + Send),
-) -> Result<(), Error> {
-    let mut nodes = NodeFrames::new(job)?;
-    let mut inputs: BTreeMap<u32, FrameInput> = BTreeMap::new();
-    let mut payloads: BTreeMap<(u32, u8), Vec<Payload>> = BTreeMap::new();
-    let mut units = schedule.in_file().peekable();
-    let (segments, restart) = (schedule.segments(), schedule.restart());
-    let mut done = 0;
-    let step = segments_at_once(job, schedule, pool.current_num_threads());
-    // Groups of a segment look ahead to two keys behind it, which may be of two segments.
-    let ahead = if restart == 1 { 2 } else { 1 };
-    for first in (0..segments).step_by(step as usize) {
-        job.cancellation.check()?;
-        let start = if first == 0 { 0 } else { first + ahead };
-        let keys = start.min(segments)..(first + step + ahead).min(segments);
-        let keys = keys.map(Task::Segment);
-        run(coders, keys.collect(), pool, schedule, &mut payloads)?;
-        let last = (first + step).min(segments);
-        let groups = first * restart..(last * restart).min(schedule.groups());
-        run(coders, groups.clone().map(Task::Group).collect(), pool, schedule, &mut payloads)?;
-        // All frames of these groups, and the two keys that are written ahead of them.
-        let end = schedule.key_frame((groups.end + 1).min(schedule.keys() - 1));
-        let end = if last == segments { schedule.frames() } else { end + 1 };
-        while nodes.next() < end as usize {
-            let frame = nodes.next() as u32;
-            inputs.insert(frame, nodes.read()?);
+/// A stretch of groups, with the key at the end of each: what is coded of a file at once.
+#[derive(Clone)]
+pub struct UnitRange {
+    groups: Range<u32>,
+    /// The first key is there, too.
+    first: bool,
+}
+
+impl UnitRange {
+    /// All units.
+    pub fn all(schedule: Schedule) -> UnitRange {
+        UnitRange { groups: 0..schedule.groups(), first: true }
+    }
+
+    /// Part `number`, from 1, of `count`: as near as may be of one size, and whole segments where there are
+    /// enough, since the keys of a segment are coded together.
+    pub fn of_part(schedule: Schedule, number: u32, count: u32) -> UnitRange {
+        let whole = schedule.segments() >= count;
+        let all = if whole { schedule.segments() } else { schedule.groups() };
+        let border = |part: u32| {
+            let at = (u64::from(all) * u64::from(part) / u64::from(count)) as u32;
+            let at = if whole { at.saturating_mul(schedule.restart()) } else { at };
+            at.min(schedule.groups())
+        };
+        UnitRange { groups: border(number - 1)..border(number), first: number == 1 }
+    }
+
+    /// Whether a unit is one of these.
+    pub fn has(&self, unit: Unit) -> bool {
+        match unit {
+            Unit::Key(0) => self.first,
+            Unit::Key(key) => self.groups.contains(&(key - 1)),
+            Unit::LowerLayers(group) | Unit::TopLayer(group) => self.groups.contains(&group),
         }
-        if let Some(tracks) = tracks {
-            pool.install(|| tracks.code(&inputs, groups.end))?;
+    }
+
+    /// The keys that are needed for these.
+    fn keys(&self, schedule: Schedule) -> Range<u32> {
+        match (self.groups.is_empty(), self.first) {
+            (true, false) => 0..0,
+            (true, true) => 0..schedule.keys().min(1),
+            _ => self.groups.start.saturating_sub(1)..(self.groups.end + 2).min(schedule.keys()),
         }
-        let mut batch = Vec::new();
-        while let Some(unit) = units.next_if(|unit| {
-            let coded = payloads.contains_key(&number(*unit));
-            coded && schedule.frames_of(*unit).iter().all(|f| inputs.contains_key(f))
-        }) {
-            batch.push((unit, payloads.remove(&number(unit)).unwrap_or_default()));
+    }
+}
+
+/// The work of coding the units of a file, or a range of them.
+pub struct Encoding<'e, 'a> {
+    pub job: &'e Job<'a>,
+    pub coders: &'e [MeshCoder<'e>],
+    pub schedule: Schedule,
+    pub range: UnitRange,
+    pub pool: &'e rayon::ThreadPool,
+    pub progress: &'e dyn Progress,
+}
+
+impl Encoding<'_, '_> {
+    /// Codes the units and hands them to `consume` in the order of the file.
+    pub fn run(
+        &self,
+        nodes: &mut dyn NodeSource,
+        consume: &mut (dyn FnMut(UnitOutput) -> Result<(), Error> + Send),
+    ) -> Result<(), Error> {
+        let Encoding { job, coders, schedule, ref range, pool, progress } = *self;
+        let mut payloads: BTreeMap<(u32, u8), Vec<Payload>> = BTreeMap::new();
+        let own = || schedule.in_file().filter(|unit| range.has(*unit));
+        let total = own().map(|unit| schedule.frames_of(unit).len() as u64).sum();
+        let mut units = own().peekable();
+        let needed = range.keys(schedule);
+        let holds = |segment: u32| schedule.segment(segment).end > needed.start;
+        let mut segment = (0..schedule.segments()).find(|s| holds(*s)).unwrap_or(schedule.segments());
+        let step = segments_at_once(job, schedule, pool.current_num_threads()) * schedule.restart();
+        let (mut done, mut from) = (0, range.groups.start);
+        while !needed.is_empty() {
+            job.cancellation.check()?;
+            let to = from.saturating_add(step).min(range.groups.end);
+            // Groups look ahead to two keys behind them, which may be of two segments.
+            let last = needed.end.min(to + 2);
+            let more = segment..schedule.segments();
+            let more: Vec<u32> = more.take_while(|s| schedule.segment(*s).start < last).collect();
+            segment += more.len() as u32;
+            self.code(more.into_iter().map(Task::Segment).collect(), &mut payloads)?;
+            self.code((from..to).map(Task::Group).collect(), &mut payloads)?;
+            nodes.advance(to, pool)?;
+            let mut batch = Vec::new();
+            while let Some(unit) =
+                units.next_if(|unit| payloads.contains_key(&number(*unit)) && nodes.has(*unit))
+            {
+                batch.push((unit, payloads.remove(&number(unit)).unwrap_or_default()));
+            }
+            for output in self.pack_all(&batch, nodes)? {
+                job.cancellation.check()?;
+                done += output.bounds.len() as u64;
+                consume(output)?;
+                progress.update(Phase::Encode, done, total);
+            }
+            if to >= range.groups.end {
+                break;
+            }
+            // Kept: what units of the next step refer to.
+            let key = to.saturating_sub(1);
+            coders.iter().for_each(|coder| coder.forget(key));
+            nodes.forget(key);
+            from = to;
         }
-        let moved = tracks.as_ref();
-        let apart = coders.iter().any(MeshCoder::is_apart);
-        let outputs: Vec<UnitOutput> = pool.install(|| {
+        Ok(())
+    }
+
+    /// Puts units together side by side.
+    fn pack_all(
+        &self,
+        batch: &[(Unit, Vec<Payload>)],
+        nodes: &dyn NodeSource,
+    ) -> Result<Vec<UnitOutput>, Error> {
+        let apart = self.coders.iter().any(MeshCoder::is_apart);
+        self.pool.install(|| {
             batch
                 .par_iter()
                 .map_init(
-                    || Packer::new(job),
+                    || Packer::new(self.job),
                     |packer, (unit, payload)| {
-                        job.cancellation.check()?;
-                        let mut output = pack(schedule, *unit, payload, &inputs, moved, packer)?;
+                        self.job.cancellation.check()?;
+                        let mut output = pack(self.schedule, *unit, payload, nodes.part(*unit)?, packer)?;
                         if apart {
                             output.attributes = Some(packer.attributes(*unit, payload)?);
                         }
                         Ok(output)
                     },
                 )
+                .collect()
+        })
+    }
+
+    /// Runs tasks for all meshes side by side, and keeps what they give of the units of the range.
+    fn code(&self, tasks: Vec<Task>, payloads: &mut BTreeMap<(u32, u8), Vec<Payload>>) -> Result<(), Error> {
+        let jobs: Vec<(Task, &MeshCoder<'_>)> =
+            (tasks.iter()).flat_map(|&task| self.coders.iter().map(move |coder| (task, coder))).collect();
+        let coded: Vec<Vec<Payload>> = self.pool.install(|| {
+            jobs.par_iter()
+                .map(|(task, coder)| match task {
+                    Task::Segment(s) => coder.segment(*s),
+                    Task::Group(g) => coder.group(*g),
+                })
                 .collect::<Result<_, Error>>()
         })?;
-        for output in outputs {
-            job.cancellation.check()?;
-            done += output.bounds.len() as u64;
-            consume(output)?;
-            progress.update(Phase::Encode, done, u64::from(schedule.frames()));
+        for ((task, _), mesh) in jobs.iter().zip(coded) {
+            let units: Vec<Unit> = match task {
+                Task::Segment(s) => self.schedule.segment(*s).map(Unit::Key).collect(),
+                Task::Group(g) => vec![Unit::LowerLayers(*g), Unit::TopLayer(*g)],
+            };
+            for (unit, payload) in units.into_iter().zip(mesh).filter(|(unit, _)| self.range.has(*unit)) {
+                payloads.entry(number(unit)).or_default().push(payload);
+            }
         }
-        // Kept: what units of the next step refer to.
-        let key = groups.end.saturating_sub(1);
-        coders.iter().for_each(|coder| coder.forget(key));
-        let keep = schedule.key_frame(key);
-        inputs.retain(|&frame, _| frame >= keep);
-        if let Some(tracks) = tracks {
-            tracks.forget(keep);
-        }
+        Ok(())
     }
-    Ok(())
 }
 
 fn number(unit: Unit) -> (u32, u8) {
@@ -157,36 +235,6 @@ fn segments_at_once(job: &Job<'_>, schedule: Schedule, threads: usize) -> u32 {
     let groups = 2 * threads as u64;
     let wanted = groups.div_ceil(u64::from(schedule.restart()));
     (job.options.memory / 2 / per_segment).clamp(1, wanted) as u32
-}
-
-/// Runs tasks for all meshes side by side.
-fn run(
-    coders: &[MeshCoder<'_>],
-    tasks: Vec<Task>,
-    pool: &rayon::ThreadPool,
-    schedule: Schedule,
-    payloads: &mut BTreeMap<(u32, u8), Vec<Payload>>,
-) -> Result<(), Error> {
-    let jobs: Vec<(Task, &MeshCoder<'_>)> =
-        (tasks.iter()).flat_map(|&task| coders.iter().map(move |coder| (task, coder))).collect();
-    let coded: Vec<Vec<Payload>> = pool.install(|| {
-        jobs.par_iter()
-            .map(|(task, coder)| match task {
-                Task::Segment(s) => coder.segment(*s),
-                Task::Group(g) => coder.group(*g),
-            })
-            .collect::<Result<_, Error>>()
-    })?;
-    for ((task, _), mesh) in jobs.iter().zip(coded) {
-        let units: Vec<Unit> = match task {
-            Task::Segment(s) => schedule.segment(*s).map(Unit::Key).collect(),
-            Task::Group(g) => vec![Unit::LowerLayers(*g), Unit::TopLayer(*g)],
-        };
-        for (unit, payload) in units.into_iter().zip(mesh) {
-            payloads.entry(number(unit)).or_default().push(payload);
-        }
-    }
-    Ok(())
 }
 
 /// Compression contexts of a thread.
@@ -241,35 +289,24 @@ fn pack(
     schedule: Schedule,
     unit: Unit,
     meshes: &[Payload],
-    inputs: &BTreeMap<u32, FrameInput>,
-    tracks: Option<&NodeCoder<'_>>,
+    nodes: NodePart,
     packer: &mut Packer,
 ) -> Result<UnitOutput, Error> {
-    let mut content = Vec::new();
-    for &frame in schedule.frames_of(unit).iter() {
-        let Some(input) = inputs.get(&frame) else {
-            continue;
-        };
-        content.extend_from_slice(&input.visible);
-        if !input.transforms.is_empty() && tracks.is_none() {
-            put_transforms(schedule, frame, inputs, &input.transforms, &mut content)?;
-        }
-    }
-    let mut nodes = 0;
-    if let Some(tracks) = tracks {
-        let start = content.len();
-        put_sized(&tracks.unit(unit)?, &mut content);
-        nodes = content.len() - start;
-    }
+    let NodePart { bytes: mut content, transforms, frames } = nodes;
     for mesh in meshes {
         content.extend_from_slice(&mesh.bytes);
     }
+    let bounds = |frame: u32, mesh: u32| {
+        let seen = meshes.get(mesh as usize).map(|m| &m.seen[..]);
+        let seen = seen.unwrap_or_default().iter().find(|s| s.0 == frame);
+        seen.map_or(NOTHING, |s| s.1.bounds)
+    };
     Ok(UnitOutput {
         alone: is_alone(schedule, unit),
         raw: content.len(),
-        nodes,
+        nodes: transforms,
         bytes: packer.block(unit, &content)?,
-        bounds: frame_bounds(schedule, unit, meshes, inputs, tracks),
+        bounds: frames.iter().map(|f| (f.frame, f.bounds(|mesh| bounds(f.frame, mesh)))).collect(),
         attributes: None,
         parts: meshes
             .iter()
@@ -284,56 +321,8 @@ fn pack(
     })
 }
 
-/// Adds the transforms of a frame as they are, as a difference to the frame that it refers to; decoded again.
-fn put_transforms(
-    schedule: Schedule,
-    frame: u32,
-    inputs: &BTreeMap<u32, FrameInput>,
-    transforms: &[Transform],
-    content: &mut Vec<u8>,
-) -> Result<(), Error> {
-    // As in the player: what a key would take from the first frame it does not.
-    let key = schedule.key_of(frame).is_some();
-    let references = schedule.references(frame);
-    let mut list = references.iter().filter(|&&r| !(key && r == 0));
-    let previous = list.next().and_then(|r| inputs.get(r));
-    let previous = previous.map(|input| &input.transforms[..]);
-    let start = content.len();
-    transform::encode(transforms, previous, content);
-    let mut back = vec![Transform::IDENTITY; transforms.len()];
-    let used = transform::decode(&content[start..], previous, &mut back);
-    match used == Ok(content.len() - start) && same_bits(&back, transforms) {
-        true => Ok(()),
-        false => Err(broken(format!("the transforms of frame {frame}"))),
-    }
-}
-
-/// Each frame of a unit, with the box in the world around everything that it shows.
-fn frame_bounds(
-    schedule: Schedule,
-    unit: Unit,
-    meshes: &[Payload],
-    inputs: &BTreeMap<u32, FrameInput>,
-    tracks: Option<&NodeCoder<'_>>,
-) -> Vec<(u32, [f32; 6])> {
-    (schedule.frames_of(unit).iter())
-        .map(|&frame| {
-            let own = |mesh: u32| {
-                let seen = meshes.get(mesh as usize).map(|m| &m.seen[..]);
-                let seen = seen.unwrap_or_default().iter().find(|s| s.0 == frame);
-                seen.map_or(NOTHING, |s| s.1.bounds)
-            };
-            let shown = inputs.get(&frame).map(|input| match tracks {
-                Some(tracks) => tracks.shown(frame, input),
-                None => input.shown.clone(),
-            });
-            (frame, unit_bounds(&shown.unwrap_or_default(), own))
-        })
-        .collect()
-}
-
 /// Whether a unit decodes without others: a key that refers to the first frame at most.
-fn is_alone(schedule: Schedule, unit: Unit) -> bool {
+pub fn is_alone(schedule: Schedule, unit: Unit) -> bool {
     match unit {
         Unit::Key(_) => {
             let frames = schedule.frames_of(unit);

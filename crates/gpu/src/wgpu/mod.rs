@@ -10,23 +10,20 @@
 //! What is written to the ring is ordered by the queue: nothing that was submitted before sees it. A device that is
 //! lost takes all of these with it: they are made again on the next one from the same decoded frames.
 
-mod frames;
+mod access;
 mod instances;
 mod output;
 mod reel;
 mod shaders;
-mod units;
-mod update;
 
-pub use frames::{Decoded, Frames};
+pub use access::Wgpu;
 pub use instances::Instances;
 pub use output::Output;
-pub use reel::{Budget, GpuReel};
+pub use reel::GpuReel;
 pub use shaders::Shaders;
-pub use update::Update;
 
-/// What limits are of, where no file is.
-const CARD: &str = "graphics card";
+pub use crate::card::{Budget, Decoded, Frames, Update};
+use crate::card::{CARD, Kind};
 
 fn buffer(device: &wgpu::Device, label: &str, size: u64, usage: wgpu::BufferUsages) -> wgpu::Buffer {
     device.create_buffer(&wgpu::BufferDescriptor {
@@ -35,17 +32,6 @@ fn buffer(device: &wgpu::Device, label: &str, size: u64, usage: wgpu::BufferUsag
         usage,
         mapped_at_creation: false,
     })
-}
-
-/// What a binding is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    /// With an offset where the layout has such.
-    Uniform,
-    Read,
-    Written,
-    /// Read, with an offset.
-    ReadFrom,
 }
 
 /// A layout of bindings that compute shaders or, read only, vertex shaders see; `offsets` tells whether uniforms have

@@ -1,222 +1,24 @@
-//! What is made of a file for a moment: vertices in the caller's layout.
+//! What is made of a file for a moment.
 
-use crate::batches::{Dispatch, WorkList};
-use crate::params::{Params, SIZE};
-use crate::wgpu::Update;
-use meshreel::EndState;
-use std::ops::Range;
-
-/// What vertices show.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Moved {
-    /// They do not move.
-    Never,
-    /// What they show at one end, in all frames there.
-    End(EndState),
-    /// Two frames, and the bits of the blend.
-    Between([u32; 2], u32),
-}
-
-/// Meshes that share buffers.
-pub(super) struct OutputBatch {
-    /// Those of now and, if they are kept, of the moment before, one moment behind the other.
-    pub vertices: wgpu::Buffer,
-    pub bindings: wgpu::BindGroup,
-    pub pulled: Option<wgpu::BindGroup>,
-    pub moments: usize,
-    /// Bytes of one moment.
-    pub moment: u64,
-}
-
-/// A mesh of an output.
-pub(super) struct OutputMesh {
-    batch: usize,
-    /// Bytes of its vertices in a moment of its batch.
-    vertices: Range<u64>,
-    /// Which moment is now.
-    now: usize,
-    /// Whether the other one is of the moment before; else nothing has moved.
-    moved: bool,
-    /// Its vertices are to be made.
-    due: bool,
-    indices: wgpu::Buffer,
-    index_count: u32,
-    vertex_count: u32,
-    /// What its vertices show.
-    shown: Option<Moved>,
-}
-
-impl OutputMesh {
-    pub fn new(batch: usize, vertices: Range<u64>, indices: wgpu::Buffer, index_count: u32) -> OutputMesh {
-        OutputMesh {
-            batch,
-            vertices,
-            now: 0,
-            moved: false,
-            due: false,
-            indices,
-            index_count,
-            vertex_count: 0,
-            shown: None,
-        }
-    }
-}
+use crate::card::{CardOutput, Slice};
+use crate::wgpu::Wgpu;
 
 /// The vertices of a file at a moment. All instances that show the same one share it.
-pub struct Output {
-    params: (wgpu::Buffer, Vec<Params>),
-    work: wgpu::Buffer,
-    /// What is to be done, and what was before.
-    lists: [WorkList; 2],
-    batches: Vec<OutputBatch>,
-    meshes: Vec<OutputMesh>,
-}
+pub type Output = CardOutput<Wgpu>;
 
 impl Output {
-    pub(super) fn new(
-        params: (wgpu::Buffer, Vec<Params>),
-        (work, mut list): (wgpu::Buffer, WorkList),
-        batches: Vec<OutputBatch>,
-        meshes: Vec<OutputMesh>,
-    ) -> Output {
-        // The longest that there will be: their room is enough for ever.
-        list.dispatches.clear();
-        let before = WorkList { work: Vec::with_capacity(list.work.len()), dispatches: Vec::new() };
-        list.work.clear();
-        Output { params, work, lists: [list, before], batches, meshes }
-    }
-
-    /// Whether a mesh shows a moment already.
-    pub(super) fn shows(&mut self, mesh: usize, moment: Moved) -> bool {
-        let shows = self.meshes[mesh].shown == Some(moment);
-        if shows {
-            self.stays(mesh);
-        }
-        shows
-    }
-
-    /// A mesh goes on to show what it does.
-    pub(super) fn stays(&mut self, mesh: usize) {
-        self.meshes[mesh].moved = false;
-    }
-
-    /// A mesh will show a moment, with so many vertices. The first word of that moment in its batch.
-    pub(super) fn show(&mut self, mesh: usize, moment: Moved, vertices: u32) -> usize {
-        let own = &mut self.meshes[mesh];
-        let batch = &self.batches[own.batch];
-        own.moved = batch.moments > 1 && own.shown.is_some() && own.vertex_count == vertices;
-        own.now = (own.now + 1) % batch.moments;
-        own.shown = Some(moment);
-        own.vertex_count = vertices;
-        own.now * batch.moment as usize / 4
-    }
-
-    /// The triangles of a mesh that brings its own. Their bytes.
-    pub(super) fn write_indices(&mut self, queue: &wgpu::Queue, mesh: usize, indices: &[u32]) -> u64 {
-        let own = &mut self.meshes[mesh];
-        let bytes = bytemuck::cast_slice(indices);
-        queue.write_buffer(&own.indices, 0, bytes);
-        own.index_count = indices.len() as u32;
-        bytes.len() as u64
-    }
-
-    /// Parameters of a mesh whose vertices are to be made.
-    pub(super) fn set(&mut self, mesh: usize, params: Params) {
-        self.params.1[mesh] = params;
-        self.meshes[mesh].due = true;
-    }
-
-    /// Writes parameters of what is to be made, and the work list that `list` makes of them where it is another than
-    /// before.
-    pub(super) fn write(
-        &mut self,
-        queue: &wgpu::Queue,
-        out: &mut Update,
-        list: impl for<'p> FnOnce(&dyn Fn(usize) -> Option<&'p Params>, &mut WorkList),
-    ) {
-        let (buffer, params) = &self.params;
-        let meshes = &mut self.meshes;
-        self.lists.swap(0, 1);
-        let [now, before] = &mut self.lists;
-        let first = meshes.iter().position(|mesh| mesh.due);
-        let Some((first, last)) = first.zip(meshes.iter().rposition(|mesh| mesh.due)) else {
-            now.work.clear();
-            now.dispatches.clear();
-            return;
-        };
-        let bytes = bytemuck::cast_slice(&params[first..=last]);
-        queue.write_buffer(buffer, (first * SIZE) as u64, bytes);
-        out.bytes += bytes.len() as u64;
-        list(&|mesh| meshes[mesh].due.then_some(&params[mesh]), now);
-        meshes.iter_mut().for_each(|mesh| mesh.due = false);
-        if now.work != before.work {
-            let bytes = bytemuck::cast_slice(now.work.as_flattened());
-            queue.write_buffer(&self.work, 0, bytes);
-            out.bytes += bytes.len() as u64;
-        }
-    }
-
-    /// What the last [`Output::write`] found to be done.
-    pub(super) fn dispatches(&self) -> &[Dispatch] {
-        &self.lists[0].dispatches
-    }
-
-    pub(super) fn bindings(&self, dispatch: &Dispatch) -> &wgpu::BindGroup {
-        &self.batches[dispatch.batch].bindings
-    }
-
-    fn slice(&self, mesh: usize, moment: usize) -> wgpu::BufferSlice<'_> {
-        let own = &self.meshes[mesh];
-        let batch = &self.batches[own.batch];
-        let start = (moment % batch.moments) as u64 * batch.moment;
-        batch.vertices.slice(start + own.vertices.start..start + own.vertices.end)
-    }
-
     /// The vertices of a mesh, in the layout; they begin at a multiple of 256 bytes of their buffer. Panics where there is no such mesh.
     pub fn vertices(&self, mesh: usize) -> wgpu::BufferSlice<'_> {
-        self.slice(mesh, self.meshes[mesh].now)
+        slice(self.vertices_of(mesh))
     }
 
     /// Those of the update before, vertex by vertex ([`crate::wgpu::Budget::previous`]); those of now where it has not moved since,
     /// or has other vertices. Panics where there is no such mesh.
     pub fn previous_vertices(&self, mesh: usize) -> wgpu::BufferSlice<'_> {
-        let own = &self.meshes[mesh];
-        self.slice(mesh, own.now + usize::from(own.moved))
+        slice(self.previous_vertices_of(mesh))
     }
+}
 
-    /// What the caller's vertex shader fetches the vertices of a mesh from, and the offset of its parameters; none
-    /// unless the layout is [`VertexLayout::pulled`].
-    pub fn pulled(&self, mesh: usize) -> Option<(&wgpu::BindGroup, u32)> {
-        let batch = &self.batches[self.meshes.get(mesh)?.batch];
-        Some((batch.pulled.as_ref()?, (mesh * SIZE) as u32))
-    }
-
-    /// Whether its vertices were made.
-    pub fn is_shown(&self, mesh: usize) -> bool {
-        self.meshes[mesh].shown.is_some()
-    }
-
-    /// The frames that its vertices are between, and how far; none of a mesh that stands still.
-    pub fn between(&self, mesh: usize) -> Option<([u32; 2], f32)> {
-        match self.meshes[mesh].shown {
-            Some(Moved::Between(frames, blend)) => Some((frames, f32::from_bits(blend))),
-            _ => None,
-        }
-    }
-
-    /// Number of vertices that it has now.
-    pub fn vertex_count(&self, mesh: usize) -> u32 {
-        self.meshes[mesh].vertex_count
-    }
-
-    /// Its indices, u32, three per triangle: [`Output::index_count`] of the finest level, then, of a mesh whose
-    /// triangles do not change, those of the others ([`crate::wgpu::GpuReel::level`]). Shaders may read them, as storage.
-    pub fn indices(&self, mesh: usize) -> &wgpu::Buffer {
-        &self.meshes[mesh].indices
-    }
-
-    /// See [`Output::indices`].
-    pub fn index_count(&self, mesh: usize) -> u32 {
-        self.meshes[mesh].index_count
-    }
+fn slice(of: Slice<&wgpu::Buffer>) -> wgpu::BufferSlice<'_> {
+    of.buffer.slice(of.bytes)
 }

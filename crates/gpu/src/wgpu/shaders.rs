@@ -1,34 +1,26 @@
 //! The shader on a device.
 
-use crate::layout::VertexLayout;
-use crate::plan::MeshPlan;
-use crate::shaders::{self, Pass};
-use crate::wgpu::units::UnitShaders;
-use crate::wgpu::{CARD, Kind, layout, module, pipeline};
+use crate::card::{Layout, Program};
+use crate::wgpu::{CARD, layout, module, pipeline};
 use crate::workgroups::GROUP;
 use meshreel::Error;
 use std::collections::HashMap;
 use std::path::Path;
 
-/// An entry point, and the bits of its constants.
-type PipelineKey = (Pass, Vec<(&'static str, u64)>);
+/// A shader, an entry point, and the bits of its constants.
+type PipelineKey = (Program, &'static str, Vec<(&'static str, u64)>);
 
 /// The shader on a device, and the pipelines that were made of it.
 pub struct Shaders {
-    module: (wgpu::PipelineLayout, wgpu::ShaderModule),
-    pub(super) bindings: wgpu::BindGroupLayout,
+    bindings: wgpu::BindGroupLayout,
     /// What a vertex shader sees that fetches vertices.
-    pub(super) pulled: wgpu::BindGroupLayout,
+    pulled: wgpu::BindGroupLayout,
+    units: wgpu::BindGroupLayout,
+    /// Made where a pipeline is the first that needs it.
+    modules: HashMap<Program, (wgpu::PipelineLayout, wgpu::ShaderModule)>,
     made: HashMap<PipelineKey, wgpu::ComputePipeline>,
     pub(super) group: u32,
-    units: Option<UnitShaders>,
 }
-
-/// What a pass sees: parameters, ring, fixed words, what lies between passes, points, vertices, the work list.
-const BINDINGS: [Kind; 7] =
-    [Kind::Read, Kind::Read, Kind::Read, Kind::Written, Kind::Read, Kind::Written, Kind::ReadFrom];
-/// What a vertex shader sees: the first five of that, of one mesh.
-const PULLED: [Kind; 5] = [Kind::Uniform, Kind::Read, Kind::Read, Kind::Read, Kind::Read];
 
 impl Shaders {
     /// With workgroups of as many invocations as WebGPU allows by default.
@@ -58,10 +50,22 @@ impl Shaders {
 
     fn made(device: &wgpu::Device, group: u32) -> Shaders {
         let compute = wgpu::ShaderStages::COMPUTE;
-        let bindings = layout(device, compute, true, &BINDINGS);
-        let pulled = layout(device, wgpu::ShaderStages::VERTEX, true, &PULLED);
-        let module = module(device, shaders::wgsl(), &bindings);
-        Shaders { module, bindings, pulled, made: HashMap::new(), group, units: None }
+        Shaders {
+            bindings: layout(device, compute, true, Layout::Passes.kinds()),
+            pulled: layout(device, wgpu::ShaderStages::VERTEX, true, Layout::Pulled.kinds()),
+            units: layout(device, compute, true, Layout::Units.kinds()),
+            modules: HashMap::new(),
+            made: HashMap::new(),
+            group,
+        }
+    }
+
+    pub(super) fn layout(&self, which: Layout) -> &wgpu::BindGroupLayout {
+        match which {
+            Layout::Passes => &self.bindings,
+            Layout::Pulled => &self.pulled,
+            Layout::Units => &self.units,
+        }
     }
 
     /// The layout of [`crate::wgpu::Output::pulled`], for the caller's pipelines.
@@ -69,29 +73,24 @@ impl Shaders {
         &self.pulled
     }
 
-    /// The shader of units, made where a file is the first that has such.
-    pub(super) fn make_units(&mut self, device: &wgpu::Device) -> &UnitShaders {
-        let group = self.group;
-        self.units.get_or_insert_with(|| UnitShaders::new(device, group))
-    }
-
-    /// The shader of units, where it was made.
-    pub(super) fn units(&self) -> Result<&UnitShaders, Error> {
-        self.units.as_ref().ok_or_else(|| Error::misuse("shaders that a file on the card was not made with"))
-    }
-
-    /// The pipeline of a pass over a mesh, made where it is the first.
+    /// The pipeline of an entry point, made where it is the first.
     pub(super) fn pipeline(
         &mut self,
         device: &wgpu::Device,
-        pass: Pass,
-        mesh: &MeshPlan,
-        layout: &VertexLayout,
+        program: Program,
+        entry: &'static str,
+        constants: &[(&'static str, f64)],
     ) -> wgpu::ComputePipeline {
-        let constants = shaders::constants(mesh.variant(), layout, self.group);
-        let key = (pass, constants.iter().map(|(name, value)| (*name, value.to_bits())).collect());
-        let (pipelines, module) = &self.module;
-        let made = || pipeline(device, (pipelines, module), pass.entry(), &constants);
-        self.made.entry(key).or_insert_with(made).clone()
+        let bits = constants.iter().map(|(name, value)| (*name, value.to_bits())).collect();
+        let key = (program, entry, bits);
+        if let Some(made) = self.made.get(&key) {
+            return made.clone();
+        }
+        let bindings = self.layout(program.layout()).clone();
+        let made = self.modules.entry(program);
+        let (layout, module) = made.or_insert_with(|| module(device, program.wgsl(), &bindings));
+        let made = pipeline(device, (layout, module), entry, constants);
+        self.made.insert(key, made.clone());
+        made
     }
 }

@@ -9,6 +9,7 @@ use crate::reel::statics::Statics;
 use meshreel_codec::entropy::block::Decompressor;
 use meshreel_codec::record::ranges::FrameRange;
 use meshreel_codec::record::{Description, MeshRecord};
+use meshreel_codec::sort;
 use meshreel_format::{ChunkEntry, FrameEntry, Reader, kind};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -286,7 +287,7 @@ impl Reel {
         mut wanted: Vec<(Option<u32>, usize)>,
         mut read: impl FnMut(&[u8], usize) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        wanted.sort_unstable();
+        sort::plain(&mut wanted);
         let mut decompressor = Decompressor::new();
         let mut held: Option<(u32, Vec<u8>)> = None;
         for (chunk, mesh) in wanted {

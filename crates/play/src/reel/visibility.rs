@@ -5,6 +5,7 @@
 use crate::reel::layout::Range;
 use meshreel_codec::Corrupt;
 use meshreel_codec::record::MeshRecord;
+use meshreel_codec::sort;
 use meshreel_codec::topology::visibility;
 use meshreel_codec::topology::visibility::Interval;
 
@@ -130,7 +131,7 @@ pub(crate) fn read(
         }
     }
     let mut order: Vec<u32> = (0..triangles.len() as u32).collect();
-    order.sort_unstable_by_key(|&t| (material[t as usize], which[t as usize], t));
+    sort::by_own_key(&mut order, |&t| (material[t as usize], which[t as usize], t));
     let mut out = TriangleVisibility::default();
     for &t in &order {
         let at = out.indices.len() as u32;

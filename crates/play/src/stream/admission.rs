@@ -13,6 +13,7 @@
 use crate::stream::scheduler::{Scheduler, scratch_bytes};
 use crate::time::clock::{Clock, Command, Pace};
 use crate::time::demand::{Demand, FramePair};
+use meshreel_codec::sort;
 
 /// One more player of a file.
 pub(crate) struct Instance {
@@ -160,7 +161,7 @@ impl Admission {
         let there = instances.iter().zip(0..).filter(|(instance, _)| instance.is_some());
         self.order.clear();
         self.order.extend(there.map(|(_, place)| place));
-        self.order.sort_unstable_by_key(|&place| {
+        sort::by_own_key(&mut self.order, |&place| {
             let instance = instances[place as usize].as_ref();
             instance.map(|i| (std::cmp::Reverse(i.priority), i.generation))
         });

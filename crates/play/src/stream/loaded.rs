@@ -6,6 +6,7 @@ use crate::reel::open_file::Reel;
 use crate::reel::statics::Statics;
 use crate::stream::heap::Heap;
 use crate::stream::sharing::Library;
+use meshreel_codec::sort;
 use std::sync::Arc;
 
 /// Most units that a frame may wait for: far beyond what any writer makes (64), and what a tick can walk.
@@ -39,7 +40,7 @@ impl Loaded {
         let statics = reel.statics_or(|| Statics::load(&reel).map(|statics| library.share(&statics)))?;
         let units = reel.unit_count();
         let mut order: Vec<u32> = (0..units as u32).collect();
-        order.sort_by_key(|&u| reel.unit_chunk(u as usize).offset);
+        sort::by_key(&mut order, |&u| reel.unit_chunk(u as usize).offset);
         let mut place = vec![0; units];
         for (i, &unit) in order.iter().enumerate() {
             place[unit as usize] = i as u32;

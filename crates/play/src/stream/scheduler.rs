@@ -24,6 +24,7 @@ use crate::stream::residency::{
 };
 use crate::stream::trace::span;
 use crate::stream::work::{Ended, Task, Work};
+use meshreel_codec::sort;
 use std::sync::Arc;
 
 /// Reads in flight, of all streams and of one.
@@ -445,7 +446,7 @@ impl Scheduler {
                 self.turns.push((due, number as u32));
             }
         }
-        self.turns.sort_unstable();
+        sort::plain(&mut self.turns);
     }
 
     /// Starts what can be started: first what is to be shown now, of all streams, then what comes after.

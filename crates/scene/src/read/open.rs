@@ -9,9 +9,17 @@ use std::sync::Arc;
 /// Opens an input. Remarks tell of content that is messy or not taken over; the scene is usable all the same.
 pub fn open(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), Error> {
     // A file that is really called 'a#.obj' is that file.
-    if !path.exists() && sequence::is_pattern(path) {
+    if sequence::is_pattern(path) && !meshreel_files::exists(path) {
         return sequence::open(path, options);
     }
+    let (mut scene, remarks) = open_file(path, options)?;
+    // Other files that it names, its reader knows.
+    scene.files.insert(0, path.into());
+    scene.files.extend(options.points.clone());
+    Ok((scene, remarks))
+}
+
+fn open_file(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), Error> {
     let file = PositionedFile::open(path)?;
     let format = format_of(&file)?;
     if options.points.is_some() && format != Some(Format::Obj) {

@@ -102,7 +102,8 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), 
         Kind::Obj => "obj-sequence",
         Kind::Ply => "ply-sequence",
     };
-    Ok((shape::scene(format, nodes, meshes), remarks))
+    let files = files.paths.clone();
+    Ok((Scene { files, ..shape::scene(format, nodes, meshes) }, remarks))
 }
 
 /// One object through all files.

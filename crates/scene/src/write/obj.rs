@@ -32,10 +32,10 @@ pub fn write(
     times: &[f64],
     progress: &mut dyn FnMut(usize, usize),
 ) -> Result<Vec<Remark>, Error> {
-    std::fs::create_dir_all(folder).map_err(|e| Error::io(folder, e))?;
-    let name =
-        folder.canonicalize().ok().and_then(|p| p.file_name().map(|n| n.to_string_lossy().into_owned()));
-    let name = name.unwrap_or_else(|| "frame".into());
+    meshreel_files::create_folder(folder).map_err(|e| Error::io(folder, e))?;
+    let real = folder.canonicalize();
+    let name = real.as_deref().unwrap_or(folder).file_name();
+    let name = name.map_or("frame".into(), |name| name.to_string_lossy().into_owned());
     let placed = scene.expand()?;
     let names = object_names(&placed);
     let mut world = World::new(scene, &placed)?;

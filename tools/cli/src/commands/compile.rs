@@ -10,6 +10,9 @@ use crate::targets::{self, Targets, reel_name};
 use crate::units;
 use crate::units::ratio;
 use meshreel_commands::compile::check_target;
+use meshreel_commands::fingerprint::Fingerprint;
+use meshreel_commands::provenance::Provenance;
+use meshreel_commands::shard::Shard;
 use meshreel_inputs::{self as inputs, InputOptions};
 use meshreel_options::OptionSet;
 use meshreel_scene::Unit;
@@ -29,7 +32,7 @@ pub fn run(arguments: CompileArgs, output: Output) -> Result<ExitCode, Failure> 
         Some(path) => inputs::read_options(path)?,
         None => OptionSet::default(),
     };
-    wanted.general = arguments.content.0.over(wanted.general);
+    wanted.general = arguments.content.options.over(wanted.general);
     // What is wrong whatever the inputs are, before any is opened.
     let options = wanted.resolve(Some(Unit::Metre))?;
     options.check()?;
@@ -41,17 +44,57 @@ pub fn run(arguments: CompileArgs, output: Output) -> Result<ExitCode, Failure> 
         },
         wanted,
         output,
+        changed_only: arguments.changed_only,
     };
     let inputs = inputs::expand(&arguments.inputs)?;
-    match Targets::new(&inputs, arguments.output.as_deref(), arguments.merge)? {
-        Targets::Each(directory) => each_for_itself(&job, &inputs, directory.as_deref()),
+    let output_path = arguments.output.as_deref();
+    let targets = match arguments.shard {
+        Some(_) => Targets::of_share(output_path)?,
+        None => Targets::new(&inputs, output_path, arguments.merge)?,
+    };
+    match targets {
+        Targets::Each(directory) => each_for_itself(&job, inputs, directory.as_deref(), arguments.shard),
         Targets::One(target) => {
             check_target(&target, &inputs)?;
-            let done = job.compile(&inputs, &target)?;
-            output.result(&done.json()?, true, || done.text(job.output.flags.verbose))?;
+            match job.compile_one(&inputs, &target, None)? {
+                Outcome::Compiled(done) => {
+                    output.result(&done.json()?, true, || done.text(job.output.flags.verbose))?;
+                }
+                Outcome::Skipped => {
+                    let skipped = vec![Skipped::new(&inputs[0], &target)];
+                    let line = || format!("{} is as it would be\n", target.display());
+                    output.result(&SkippedResult { skipped }, true, line)?;
+                }
+            }
             Ok(ExitCode::SUCCESS)
         }
     }
+}
+
+/// What became of inputs.
+enum Outcome {
+    Compiled(Box<CompiledFile>),
+    /// `--changed-only`, and nothing has changed.
+    Skipped,
+}
+
+/// A file that is left alone.
+#[derive(Serialize)]
+struct Skipped {
+    input: String,
+    output: String,
+}
+
+impl Skipped {
+    fn new(input: &Path, target: &Path) -> Skipped {
+        Skipped { input: input.display().to_string(), output: target.display().to_string() }
+    }
+}
+
+/// What `--json` prints where the only file is left alone.
+#[derive(Serialize)]
+struct SkippedResult {
+    skipped: Vec<Skipped>,
 }
 
 /// What is the same for all files of a run.
@@ -62,16 +105,47 @@ pub struct Job {
     pub wanted: OptionSet,
     /// Where messages go.
     pub output: Output,
+    /// What has not changed is left alone.
+    pub changed_only: bool,
 }
 
 impl Job {
     /// Compiles `inputs` into `target`.
     pub fn compile(&self, inputs: &[PathBuf], target: &Path) -> Result<CompiledFile, Failure> {
-        self.compile_one(inputs, target, None)
+        self.compile_always(inputs, target, None)
     }
 
-    /// The same, as one of many.
+    /// Compiles them as one of many files, unless nothing has changed.
     fn compile_one(
+        &self,
+        inputs: &[PathBuf],
+        target: &Path,
+        files: Option<&Files>,
+    ) -> Result<Outcome, Failure> {
+        if !self.changed_only {
+            return Ok(Outcome::Compiled(Box::new(self.compile_always(inputs, target, files)?)));
+        }
+        let provenance = self.provenance(inputs)?;
+        if provenance.holds(target) {
+            return Ok(Outcome::Skipped);
+        }
+        // Opened again, so that nothing is taken from before it was hashed.
+        let done = self.compile_always(inputs, target, files)?;
+        if !done.dry_run {
+            provenance.write(target)?;
+        }
+        Ok(Outcome::Compiled(Box::new(done)))
+    }
+
+    /// What `inputs` would be compiled from.
+    fn provenance(&self, inputs: &[PathBuf]) -> Result<Provenance, Failure> {
+        let (scene, _) = inputs::open(inputs, &self.input)?;
+        let unit = self.wanted.general.unit.map(Unit::from).or(scene.unit);
+        let reading = format!("{:?}", (self.input.source_fps, &self.input.animation));
+        Ok(Provenance::new(&self.wanted.resolve(unit)?, reading, Fingerprint::of_scene(&scene)?))
+    }
+
+    fn compile_always(
         &self,
         inputs: &[PathBuf],
         target: &Path,
@@ -91,7 +165,7 @@ impl Job {
         let unit = self.wanted.general.unit.map(Unit::from).or(scene.unit);
         let options = self.wanted.resolve(unit)?;
         if let (Some(folder), true, false) = (target.parent(), files.is_some(), options.dry_run) {
-            std::fs::create_dir_all(folder).map_err(|e| Failure::io(folder, &e))?;
+            meshreel_files::create_folder(folder).map_err(|e| Failure::io(folder, &e))?;
         }
         progress.wait("analyse");
         let report =
@@ -140,6 +214,11 @@ fn targets_of(inputs: &[PathBuf], directory: Option<&Path>) -> Result<Vec<PathBu
 #[derive(Serialize)]
 struct FilesResult {
     files: Vec<FileResult>,
+    /// The share of them that this was, and of how many inputs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shard: Option<ShardResult>,
+    /// Those that were left alone.
+    skipped: Vec<Skipped>,
     compiled: usize,
     failed: usize,
     raw_bytes: u64,
@@ -148,6 +227,15 @@ struct FilesResult {
     seconds: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<FailureJson>,
+}
+
+/// A share of the inputs.
+#[derive(Serialize)]
+struct ShardResult {
+    number: u32,
+    count: u32,
+    /// Inputs of all shares.
+    inputs: usize,
 }
 
 /// One of them.
@@ -165,78 +253,142 @@ enum FileResult {
     },
 }
 
-/// Compiles every input into `directory`; a failure is said and the next one is tried.
-fn each_for_itself(job: &Job, inputs: &[PathBuf], directory: Option<&Path>) -> Result<ExitCode, Failure> {
-    let targets = targets_of(inputs, directory)?;
-    let files = Files::new(job.output, inputs.len());
+/// Compiles every input, or every one of a share, into `directory`; a failure is said and the next one is
+/// tried.
+fn each_for_itself(
+    job: &Job,
+    mut inputs: Vec<PathBuf>,
+    directory: Option<&Path>,
+    share: Option<Shard>,
+) -> Result<ExitCode, Failure> {
+    if share.is_some() {
+        // Whatever the order in which they were named, and how often.
+        inputs.sort();
+        inputs.dedup();
+    }
+    let targets = targets_of(&inputs, directory)?;
+    let all: Vec<(&PathBuf, &PathBuf)> = inputs.iter().zip(&targets).collect();
+    let own = all.iter().enumerate().filter(|(place, _)| share.is_none_or(|share| share.has(*place)));
+    let own: Vec<(&PathBuf, &PathBuf)> = own.map(|(_, pair)| *pair).collect();
+    let files = Files::new(job.output, own.len());
     let start = Instant::now();
-    let (mut results, mut rows) = (Vec::new(), Vec::new());
-    let (mut failed, mut raw, mut packed) = (0usize, 0u64, 0u64);
-    for (input, target) in inputs.iter().zip(&targets) {
-        let one = [input.clone()];
+    let mut sum = Sum::default();
+    for (input, target) in &own {
+        let one = [input.to_path_buf()];
         let outcome = guarded(|| {
             check_target(target, &one)?;
             job.compile_one(&one, target, Some(&files))
         });
         match outcome {
-            Ok(done) => {
-                raw += done.report.raw_bytes;
-                packed += done.counted_bytes();
-                rows.push(vec![
-                    input.display().to_string(),
-                    units::count(done.report.frames as u64),
-                    units::bytes(done.source_bytes),
-                    units::bytes(done.counted_bytes()),
-                    format!("{}:1", units::short(ratio(done.report.raw_bytes, done.counted_bytes()))),
-                    format!("{:.2} s", done.seconds),
-                ]);
-                let input = input.display().to_string();
-                results.push(FileResult::Compiled { input, file: done.json()? });
+            Ok(Outcome::Compiled(done)) => sum.compiled(input, &done)?,
+            Ok(Outcome::Skipped) => {
+                sum.rows.push(vec![input.display().to_string(), "unchanged".into()]);
+                sum.skipped.push(Skipped::new(input, target));
             }
             Err(failure) => {
-                failed += 1;
                 let failure = failure.or_at(input);
                 files.say(&format!("error: {}", failure.line()));
-                rows.push(vec![input.display().to_string(), "failed".into()]);
-                let input = input.display().to_string();
-                results.push(FileResult::Failed { input, error: failure.json() });
+                sum.failed(input, &failure);
             }
         }
     }
     drop(files);
-    let seconds = start.elapsed().as_secs_f64();
+    let failed = sum.failed;
     let failure = (failed > 0).then(|| {
         Failure::new(
             Class::Check,
-            format!("{failed} of {} files failed", inputs.len()),
+            format!("{failed} of {} files failed", own.len()),
             directory.map(|directory| directory.display().to_string()),
         )
     });
-    let all = FilesResult {
-        files: results,
-        compiled: inputs.len() - failed,
-        failed,
-        raw_bytes: raw,
-        bytes: packed,
-        ratio: ratio(raw, packed),
-        seconds,
-        error: failure.map(|failure| failure.json()),
-    };
-    job.output.result(&all, true, || {
-        if rows.len() > SHOWN_FILES && !job.output.flags.verbose {
-            // Failures have been said one by one.
-            rows.sort_by_key(|row| std::cmp::Reverse(row.len()));
-            rows.truncate(SHOWN_FILES);
-            rows.push(vec!["… --verbose shows all".into()]);
-        }
-        let mut text = table(&["file", "frames", "source", "reel", "ratio", "time"], &rows);
-        text.push_str(&format!(
-            "{} of {} files compiled, {} in {seconds:.2} s\n",
-            inputs.len() - failed,
-            inputs.len(),
-            units::bytes(packed)
-        ));
-        text
-    })?;
+    let shard =
+        share.map(|share| ShardResult { number: share.number(), count: share.count(), inputs: inputs.len() });
+    sum.print(job, shard, start.elapsed().as_secs_f64(), failure.map(|failure| failure.json()))?;
     Ok(ExitCode::from(u8::from(failed > 0)))
+}
+
+/// What became of several files.
+#[derive(Default)]
+struct Sum {
+    results: Vec<FileResult>,
+    rows: Vec<Vec<String>>,
+    skipped: Vec<Skipped>,
+    compiled: usize,
+    failed: usize,
+    raw: u64,
+    packed: u64,
+}
+
+impl Sum {
+    fn compiled(&mut self, input: &Path, done: &CompiledFile) -> Result<(), Failure> {
+        self.compiled += 1;
+        self.raw += done.report.raw_bytes;
+        self.packed += done.counted_bytes();
+        let input = input.display().to_string();
+        self.rows.push(vec![
+            input.clone(),
+            units::count(done.report.frames as u64),
+            units::bytes(done.source_bytes),
+            units::bytes(done.counted_bytes()),
+            format!("{}:1", units::short(ratio(done.report.raw_bytes, done.counted_bytes()))),
+            format!("{:.2} s", done.seconds),
+        ]);
+        self.results.push(FileResult::Compiled { input, file: done.json()? });
+        Ok(())
+    }
+
+    fn failed(&mut self, input: &Path, failure: &Failure) {
+        self.failed += 1;
+        let input = input.display().to_string();
+        self.rows.push(vec![input.clone(), "failed".into()]);
+        self.results.push(FileResult::Failed { input, error: failure.json() });
+    }
+
+    fn print(
+        self,
+        job: &Job,
+        shard: Option<ShardResult>,
+        seconds: f64,
+        error: Option<FailureJson>,
+    ) -> Result<(), Failure> {
+        let Sum { results, mut rows, skipped, compiled, failed, raw, packed } = self;
+        let ratio = ratio(raw, packed);
+        let all = FilesResult {
+            files: results,
+            shard,
+            skipped,
+            compiled,
+            failed,
+            raw_bytes: raw,
+            bytes: packed,
+            ratio,
+            seconds,
+            error,
+        };
+        job.output.result(&all, true, || {
+            let count = rows.len();
+            if count > SHOWN_FILES && !job.output.flags.verbose {
+                // Failures have been said one by one.
+                rows.sort_by_key(|row| std::cmp::Reverse(row.len()));
+                rows.truncate(SHOWN_FILES);
+                rows.push(vec!["… --verbose shows all".into()]);
+            }
+            let mut text = match rows.is_empty() {
+                true => String::new(),
+                false => table(&["file", "frames", "source", "reel", "ratio", "time"], &rows),
+            };
+            if let Some(ShardResult { number, count, inputs }) = &all.shard {
+                text.push_str(&format!("share {number} of {count} of {inputs} files\n"));
+            }
+            let unchanged = match all.skipped.len() {
+                0 => String::new(),
+                n => format!(", {n} unchanged"),
+            };
+            text.push_str(&format!(
+                "{compiled} of {count} files compiled{unchanged}, {} in {seconds:.2} s\n",
+                units::bytes(packed)
+            ));
+            text
+        })
+    }
 }

@@ -143,7 +143,7 @@ fn one(file: &Path, arguments: &DemoArgs, output: Output) -> Result<Shown, Failu
             ..output.flags
         },
     };
-    let job = Job { input: InputOptions::default(), wanted, output: quiet };
+    let job = Job { input: InputOptions::default(), wanted, output: quiet, changed_only: false };
     let paths = [file.to_path_buf()];
     let done = job.compile(&paths, &reel_path)?;
     let progress = Progress::new(output, &name);

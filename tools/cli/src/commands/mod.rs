@@ -8,6 +8,7 @@ mod compile_report;
 mod demo;
 mod extract;
 mod faces;
+mod farm;
 mod frame;
 mod hidden;
 mod info;
@@ -31,6 +32,9 @@ use std::process::ExitCode;
 pub fn run(command: Command, output: Output) -> Result<ExitCode, Failure> {
     match command {
         Command::Compile(arguments) => compile::run(*arguments, output),
+        Command::Plan(arguments) => farm::plan(*arguments, output),
+        Command::Part(arguments) => farm::part(arguments, output),
+        Command::Join(arguments) => farm::join(&arguments, output),
         Command::Info(arguments) => info::run(&arguments, output),
         Command::Verify(arguments) => verify::run(&arguments, output),
         Command::Extract(arguments) => extract::run(&arguments, output),

@@ -7,5 +7,6 @@ mod files;
 mod info;
 mod play;
 mod ranges;
+mod shards;
 mod targets;
 mod usage;

@@ -384,7 +384,8 @@ fn store<E: Eight>(block: &Block, words: &Words<E>, own: &mut [Row<i32>]) {
 }
 
 /// Words of eight nodes, moved on from those of frames around.
-#[inline(always)]
+#[cfg_attr(not(target_arch = "wasm32"), inline(always))]
+#[cfg_attr(target_arch = "wasm32", inline(never))]
 fn move_on<E: Eight>(
     block: &Block,
     around: &[&[Row<i32>]; 4],
@@ -416,7 +417,8 @@ fn move_on<E: Eight>(
 }
 
 /// Transforms of eight nodes.
-#[inline(always)]
+#[cfg_attr(not(target_arch = "wasm32"), inline(always))]
+#[cfg_attr(target_arch = "wasm32", inline(never))]
 fn write<E: Eight>(block: &Block, frame: &Frame<E>, words: &Words<E>, out: &mut [Transform]) {
     let zero = E::splat(0.0);
     let [[a, b, c, _], r, [d, e, f, _]] = *words;

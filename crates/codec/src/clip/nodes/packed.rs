@@ -251,7 +251,8 @@ impl Source for Unpacker<'_> {
 
 impl Unpacker<'_> {
     /// Puts what stands apart in its lanes, of which `lanes` has four bits each.
-    #[inline(always)]
+    #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
     fn put_apart<E: Eight>(
         &mut self,
         block: &Block,

@@ -324,9 +324,12 @@ fn put(kind: Kind, joint: usize, value: &[f32; 4], out: &mut (impl Sink + ?Sized
     }
 }
 
+// A function of an instruction set is one as a whole. In WebAssembly all of the program is compiled for one, and what is
+// used in several places need not be there more than once.
 impl Place<'_> {
     /// The value of one sub-track of a block, as [`value`] gives it.
-    #[inline(always)]
+    #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
     fn one<const ROWS: usize, const CONSTANTS: usize>(
         &self,
         kind: Kind,
@@ -370,7 +373,8 @@ impl Place<'_> {
     }
 
     /// Values of a block, as [`value`] gives them.
-    #[inline(always)]
+    #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
     fn eight<L: Lanes, const ROWS: usize, const CONSTANTS: usize>(
         &self,
         kind: Kind,

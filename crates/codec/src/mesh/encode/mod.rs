@@ -14,6 +14,7 @@ mod group;
 mod output;
 mod search;
 mod settings;
+mod settled;
 mod temporal;
 
 use crate::bytes::put_varint;
@@ -30,6 +31,7 @@ use crate::schedule::{Schedule, Unit};
 use group::{Common, Model, Part, Setup};
 pub use group::{Each, Options, Refused, Source, Watch, Work};
 use search::{Trial, USUAL_EFFORT, table_bits};
+use settled::Settled;
 use std::sync::Arc;
 
 /// A mesh whose static part is made.
@@ -37,6 +39,7 @@ pub struct Encoder<'a, W> {
     common: Common<'a>,
     model: Model<W>,
     coding: Arc<Coding>,
+    settled: Settled,
     /// Only where tables are to be made of them.
     counts: Option<Counts>,
     static_bytes: Vec<u8>,
@@ -70,6 +73,7 @@ impl<'a, W: FixedPoint> Encoder<'a, W> {
         let mut common =
             Common { hierarchy, schedule: Schedule::new(frames, options.restart), extent, options, source };
         let mut best = common.choose(work)?;
+        let mut effort = options.effort;
         if options.effort > USUAL_EFFORT && options.choice.is_none() {
             // A longer search can end in a worse place than a shorter one.
             common.options.effort = USUAL_EFFORT;
@@ -80,23 +84,50 @@ impl<'a, W: FixedPoint> Encoder<'a, W> {
                 trial.map(|trial| trial.bits)
             });
             if usual? < own? {
-                best = (model, trial);
+                (best, effort) = ((model, trial), USUAL_EFFORT);
             }
         }
-        let (mut model, Trial { coding, counts, .. }) = best;
+        let (model, Trial { coding, counts, weighed_by, .. }) = best;
+        let settled = Settled { effort, choice: model.choice, weighed_by };
+        // There may be an encoder for each of very many meshes: what only the search needed is not kept.
+        let counts = common.options.own_tables.then_some(counts);
+        Ok(Encoder { counts, ..Self::finish(common, model, coding, settled) })
+    }
+
+    /// The encoder of which another one's [`Encoder::settled`] are the bytes, all else being as it was for
+    /// that: nothing is sought, and it writes the same. `Err(None)` where the bytes make no sense.
+    pub fn again(
+        hierarchy: Hierarchy,
+        frames: u32,
+        extent: Extent,
+        options: Options,
+        source: Arc<dyn Source + Send + 'a>,
+        (settled, work): (&[u8], &mut Work<W>),
+    ) -> Result<Self, Option<Refused>> {
+        let (settled, coding) = Settled::read(settled).map_err(|_| None)?;
+        if !levels_fit(&hierarchy) {
+            return Err(Some(Refused::Levels));
+        }
+        let mut common =
+            Common { hierarchy, schedule: Schedule::new(frames, options.restart), extent, options, source };
+        common.options.effort = settled.effort;
+        let model = common.model(settled.choice, settled.weighed_by.as_deref(), work)?;
+        common.options.effort = options.effort;
+        Ok(Self::finish(common, model, coding, settled))
+    }
+
+    fn finish(common: Common<'a>, mut model: Model<W>, coding: Arc<Coding>, settled: Settled) -> Self {
         let sink = std::mem::take(&mut model.first_sink);
         let first = sink.finish(&common.hierarchy, &coding);
         let mut static_bytes = Vec::new();
         put_static::<W>(&model, &coding, &mut static_bytes);
         static_bytes.extend_from_slice(&first);
-        Ok(Encoder {
-            // There may be an encoder for each of very many meshes: what only the search needed is not kept.
-            counts: common.options.own_tables.then_some(counts),
-            common,
-            model,
-            coding,
-            static_bytes,
-        })
+        Encoder { counts: None, common, model, coding, settled, static_bytes }
+    }
+
+    /// What was found, for [`Encoder::again`].
+    pub fn settled(&self) -> Vec<u8> {
+        self.settled.write(&self.coding)
     }
 
     /// The static part.

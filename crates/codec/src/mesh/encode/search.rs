@@ -59,6 +59,8 @@ pub(super) struct Trial {
     /// Bits of the whole file, as far as the sample tells.
     pub(super) bits: f64,
     pub(super) coding: Arc<Coding>,
+    /// The tables by which frame 0 was weighed, if there were any.
+    pub(super) weighed_by: Option<Arc<Coding>>,
     /// The tokens of the sample.
     pub(super) counts: Counts,
     /// Frames that were coded.
@@ -152,7 +154,9 @@ impl Common<'_> {
             model = self.model(model.choice, Some(&trial.coding), work)?;
             let more = (LEARNING_BITS / self.rate(&trial)).clamp(1.0, 2.0);
             let part = (LEARNING[effort] * more).min(1.0);
+            let weighed_by = Some(trial.coding.clone());
             trial = self.trial(&model, Some(&trial.coding), part, true, work)?;
+            trial.weighed_by = weighed_by;
         }
         Ok((model, trial))
     }
@@ -209,6 +213,7 @@ impl Common<'_> {
             (coding, learn) = (Some(trial.coding), false);
         };
         let better = search.best.as_ref().is_none_or(|b| trial.bits < b.1.bits);
+        let trial = Trial { weighed_by: coding, ..trial };
         if better {
             search.best = Some((model, trial));
         }
@@ -423,7 +428,8 @@ impl Common<'_> {
         let mean = |t: &Tally| bits(t) / f64::from(t.frames.max(1));
         let frame_0 = token_bits(first);
         let units = all_keys * mean(keys) + all_inside.max(0.0) * mean(inside);
-        Trial { bits: table_bits(&coding) + frame_0 + units, coding, counts, frames }
+        let bits = table_bits(&coding) + frame_0 + units;
+        Trial { bits, coding, weighed_by: None, counts, frames }
     }
 }
 

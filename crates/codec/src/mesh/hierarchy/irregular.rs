@@ -31,6 +31,7 @@
 //! coarse to fine the lifting scheme of Wim Sweldens (1996).
 
 use super::order::Hierarchy;
+use crate::sort;
 
 // Part of the format.
 const FULL_RING: usize = 8;
@@ -59,7 +60,7 @@ pub fn build(points: u32, triangles: &[u32]) -> Hierarchy {
         left.extend(mesh.drop_lone());
     }
     left.extend_from_slice(&mesh.names);
-    left.sort_unstable();
+    sort::plain(&mut left);
     levels.finish(&component, &lone, &left)
 }
 

@@ -19,6 +19,7 @@
 //! Kovačević and Martin Vetterli, 1992).
 
 use super::order::Hierarchy;
+use crate::sort;
 use crate::topology::grid::Shape;
 
 /// A point that is known at a step.
@@ -75,6 +76,7 @@ impl Axis {
 }
 
 /// A vertex and what it is predicted from, with how much of that there is.
+#[derive(Clone, Copy)]
 struct Place {
     vertex: u32,
     ring: [u32; 6],
@@ -147,11 +149,11 @@ pub fn build(shape: &Shape) -> Hierarchy {
         let known = Axis::new(w, shape.closed, first).known;
         star.extend(known.iter().map(|&(x, _)| number(x, y)).filter(|&v| v != number(0, 0)));
     }
-    star.sort_unstable();
+    sort::plain(&mut star);
     let in_star = star.len();
     out.put(star);
     for level in &mut levels {
-        level.sort_unstable_by_key(|place| place.vertex);
+        sort::by_own_key(level, |place| place.vertex);
         out.put(level.iter().map(|place| place.vertex));
     }
     let mut new_of = vec![0; out.order.len()];

@@ -141,6 +141,13 @@ const NOTHING: usize = 64;
 /// The part of the tolerance that is left to the f32 arithmetic of whoever measures again.
 const MARGIN: f64 = 1e-4;
 
+/// Square of the longest chord of normals that may be so many degrees apart.
+fn limit(degrees: f64) -> f64 {
+    let degrees = degrees.clamp(0.02, 179.0);
+    let chord = 2.0 * f64::sin((degrees * (1.0 - MARGIN)).to_radians() / 2.0);
+    chord * chord
+}
+
 impl Encoder {
     /// Finds what is kept once. `samples` are some frames, spread over all.
     pub fn new<P: Place>(
@@ -253,11 +260,10 @@ impl Encoder {
         let mut scrap = Vec::new();
         let normals = draft.layout(&mut Writer::new(&mut scrap), shape)?;
         let members = Members::new(&normals.group, normals.groups());
-        let degrees = wanted.degrees.clamp(0.02, 179.0);
-        let chord = 2.0 * f64::sin((degrees * (1.0 - MARGIN)).to_radians() / 2.0);
         let weighting =
             Weighting { turned: draft.turned, normals: draft.weights, tangents: draft.tangent_weights };
-        let mut out = Encoder { normals, bytes: Vec::new(), members, limit: chord * chord, weighting };
+        let mut out =
+            Encoder { normals, bytes: Vec::new(), members, limit: limit(wanted.degrees), weighting };
         out.negate(samples);
         draft.negated = out.normals.negated;
         let polygons = draft.turned.then(|| out.normals.clone());
@@ -434,6 +440,23 @@ impl Encoder {
         writer.finish();
         self.bytes = bytes;
         Ok(())
+    }
+
+    /// The encoder whose static part these bytes are, for normals within `degrees`; nothing is sought.
+    pub fn read(bytes: &[u8], shape: Shape<'_>, degrees: f64) -> Result<Encoder, Corrupt> {
+        let normals = Normals::read(bytes, shape)?;
+        let members = Members::new(&normals.group, normals.groups());
+        let flags = bytes.first().copied().unwrap_or_default();
+        let turned = flags >> 3 & 3 == TURNED;
+        let weighting = Weighting {
+            turned,
+            normals: match turned || flags & 64 != 0 {
+                true => Weights::Interior,
+                false => Weights::ALL[usize::from(flags >> 3 & 3)],
+            },
+            tangents: TangentWeights::ALL[usize::from(flags >> 5 & 1)],
+        };
+        Ok(Encoder { normals, bytes: bytes.to_vec(), members, limit: limit(degrees), weighting })
     }
 
     /// The static part: everything that is kept once per mesh.

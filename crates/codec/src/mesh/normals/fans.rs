@@ -10,9 +10,10 @@
 //!            as long as there is one, the first whose point after is the last one's before
 //! ```
 
-use crate::mesh::normals::places::{Laid, Row, Rows};
+use crate::mesh::normals::places::{Laid, Row, Rows, Unit};
 use crate::mesh::normals::roots::{angle, interior, inverse_root, rough_angle, rough_inverse_root};
-use crate::simd::lanes::{BLOCK, Number, Part, Place, Vector, cross, difference, dot, minus, plus, times};
+use crate::simd::lanes::{BLOCK, Number, Part, Vector, cross, difference, dot, minus, plus, times};
+use crate::sort;
 
 /// How much a polygon adds to the normals of its corners. Part of the format.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -53,7 +54,7 @@ pub(super) struct Corner<T> {
 
 /// Puts corners in order around their points.
 pub(super) fn chain<T: Copy>(mut left: Vec<Corner<T>>) -> Vec<Corner<T>> {
-    left.sort_by_key(|c| c.at);
+    sort::by_key(&mut left, |c| c.at);
     let mut out: Vec<Corner<T>> = Vec::with_capacity(left.len());
     while let Some(first) = left.first() {
         let at = first.at;
@@ -296,9 +297,10 @@ impl Fans {
 
     /// Sums of groups that have very many corners, in their order.
     #[inline(always)]
-    pub fn sum_long<P: Place>(
+    pub fn sum_long(
         &self,
         weights: Weights,
+        unit: f32,
         point: impl Fn(u32) -> [i32; 3],
         vectors: &mut [[f32; 4]],
     ) {
@@ -307,7 +309,7 @@ impl Fans {
             let mut sum = [0.0f32; 3];
             for corner in &self.long[start..end as usize] {
                 let own = point(corner.at);
-                let away = |p: u32| difference::<f32, P>(point(p), own);
+                let away = |p: u32| difference::<f32>(point(p), own, unit);
                 let [e, d, f] = [corner.after, corner.across, corner.before].map(away);
                 sum = plus(sum, vector(weights, [e, d, f], [edge(weights, e), edge(weights, f)]));
             }
@@ -318,7 +320,7 @@ impl Fans {
 
     /// Sums of the corners of a part of a block.
     #[inline(always)]
-    pub fn sum<L: Part, P: Place>(
+    pub fn sum<L: Part, U: Unit>(
         &self,
         weights: Weights,
         (block, part): (usize, usize),
@@ -326,19 +328,20 @@ impl Fans {
     ) -> Vector<L> {
         match weights {
             // What is known of them when this is compiled stays in registers.
-            Weights::Angle => self.sum_of::<L, P>(Weights::Angle, (block, part), (rows, laid)),
-            Weights::Area => self.sum_of::<L, P>(Weights::Area, (block, part), (rows, laid)),
-            other => self.sum_of::<L, P>(other, (block, part), (rows, laid)),
+            Weights::Angle => self.sum_of::<L, U>(Weights::Angle, (block, part), (rows, laid)),
+            Weights::Area => self.sum_of::<L, U>(Weights::Area, (block, part), (rows, laid)),
+            other => self.sum_of::<L, U>(other, (block, part), (rows, laid)),
         }
     }
 
     #[inline(always)]
-    fn sum_of<L: Part, P: Place>(
+    fn sum_of<L: Part, U: Unit>(
         &self,
         weights: Weights,
         (block, part): (usize, usize),
         (rows, laid): (&Rows, &Laid),
     ) -> Vector<L> {
+        let unit = U::of(laid);
         let start = if block == 0 { 0 } else { self.blocks[block - 1].end };
         let block = &self.blocks[block];
         let list = &self.rows[start as usize..block.end as usize];
@@ -346,22 +349,22 @@ impl Fans {
         if block.kind == Kind::Apart {
             for [at, after, across, before] in list.as_chunks().0 {
                 let at = rows.fetch::<L>(*at, laid, part);
-                let e = difference::<L, P>(rows.fetch::<L>(*after, laid, part), at);
-                let d = difference::<L, P>(rows.fetch::<L>(*across, laid, part), at);
-                let f = difference::<L, P>(rows.fetch::<L>(*before, laid, part), at);
+                let e = difference::<L>(rows.fetch::<L>(*after, laid, part), at, unit);
+                let d = difference::<L>(rows.fetch::<L>(*across, laid, part), at, unit);
+                let f = difference::<L>(rows.fetch::<L>(*before, laid, part), at, unit);
                 sum = plus(sum, vector(weights, [e, d, f], [edge(weights, e), edge(weights, f)]));
             }
             return sum;
         }
         let [first, list @ ..] = list else { return sum };
         let own = rows.fetch::<L>(block.own, laid, part);
-        let mut e = difference::<L, P>(rows.fetch::<L>(*first, laid, part), own);
+        let mut e = difference::<L>(rows.fetch::<L>(*first, laid, part), own, unit);
         let mut known = edge(weights, e);
         let quads = block.kind == Kind::Quads;
         for (i, row) in list.chunks_exact(1 + usize::from(quads)).enumerate() {
-            let f = difference::<L, P>(rows.fetch::<L>(row[row.len() - 1], laid, part), own);
+            let f = difference::<L>(rows.fetch::<L>(row[row.len() - 1], laid, part), own, unit);
             let d = match quads {
-                true => difference::<L, P>(rows.fetch::<L>(row[0], laid, part), own),
+                true => difference::<L>(rows.fetch::<L>(row[0], laid, part), own, unit),
                 false => e,
             };
             let next = edge(weights, f);

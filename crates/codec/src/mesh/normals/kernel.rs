@@ -3,9 +3,8 @@
 
 use crate::mesh::normals::gather::sixteen;
 use crate::mesh::normals::model::{Directions, Normals, Work};
-use crate::mesh::normals::places::Laid;
+use crate::mesh::normals::places::{Laid, Unit};
 use crate::mesh::normals::roots::{directions, flat, rotation, turn};
-use crate::mesh::normals::surface::Place;
 use crate::mesh::normals::tangents::Tangents;
 use crate::simd::lanes::{BLOCK, BlockTask, Number, Part, Vector, cross, plus, select, times};
 use std::f32::consts::PI;
@@ -101,15 +100,15 @@ fn axes<L: Part>(states: &[[i16; 2]; BLOCK], part: usize) -> [L; 2] {
     [L::load_i16(&x, part), L::load_i16(&y, part)]
 }
 
-/// The kernel of a frame whose points are laid, in units of `P`.
-pub(super) struct Kernel<'a, P> {
+/// The kernel of a frame whose points are laid, in a unit that `U` knows.
+pub(super) struct Kernel<'a, U> {
     pub normals: &'a Normals,
-    pub unit: PhantomData<P>,
+    pub unit: PhantomData<U>,
     pub work: &'a mut Work,
     pub stage: Stage<'a>,
 }
 
-impl<P: Place> BlockTask for Kernel<'_, P> {
+impl<U: Unit> BlockTask for Kernel<'_, U> {
     #[inline(always)]
     fn run<L: Part>(self) {
         let Kernel { normals, work, stage, .. } = self;
@@ -118,12 +117,12 @@ impl<P: Place> BlockTask for Kernel<'_, P> {
             for block in 0..if states.is_some() { work.normals.len() / BLOCK } else { 0 } {
                 for part in 0..L::PARTS {
                     let n = load::<L>(&work.normals, block, part);
-                    let n = normals.bend_block::<L, P>(&work.laid, (block, part), n, states.as_ref());
+                    let n = normals.bend_block::<L, U>(&work.laid, (block, part), n, states.as_ref());
                     store(n, &mut work.normals, block, part);
                 }
             }
             if let Some(own) = normals.tangents.as_ref().filter(|_| tangents) {
-                normals.all_classes::<L, P>(own, work);
+                normals.all_classes::<L, U>(own, work);
             }
             return;
         }
@@ -135,27 +134,27 @@ impl<P: Place> BlockTask for Kernel<'_, P> {
         };
         let tangents = normals.tangents.as_ref().filter(|_| tangents);
         if normals.turned.is_none() {
-            normals.surface.write_vectors::<P>(&work.laid, &mut work.vectors);
+            normals.surface.write_vectors::<U>(&work.laid, &mut work.vectors);
             if let Some(tangents) = tangents {
-                tangents.write_vectors::<P>(&work.laid, &mut work.vectors);
+                tangents.write_vectors::<U>(&work.laid, &mut work.vectors);
             }
         }
         match stage {
             #[cfg(feature = "encode")]
-            Stage::Predicted => normals.all_groups::<L, P>(work, None),
+            Stage::Predicted => normals.all_groups::<L, U>(work, None),
             #[cfg(feature = "encode")]
             Stage::Bent(..) => {}
             Stage::Built(states, _) => {
-                normals.all_groups::<L, P>(work, Some(&states));
+                normals.all_groups::<L, U>(work, Some(&states));
                 if let Some(tangents) = tangents {
-                    normals.all_classes::<L, P>(tangents, work);
+                    normals.all_classes::<L, U>(tangents, work);
                 }
             }
             Stage::Written(states, out) => {
                 let mut target = Target { normals, states, out };
                 match tangents {
-                    None => normals.normals_only::<L, P>(work, &mut target),
-                    Some(tangents) => normals.shown::<L, P>(tangents, work, &mut target),
+                    None => normals.normals_only::<L, U>(work, &mut target),
+                    Some(tangents) => normals.shown::<L, U>(tangents, work, &mut target),
                 }
             }
         }
@@ -190,7 +189,7 @@ impl Normals {
     /// Normals of a part of a block of groups.
     #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
     #[cfg_attr(target_arch = "wasm32", inline(never))]
-    fn group_block<L: Part, P: Place>(
+    fn group_block<L: Part, U: Unit>(
         &self,
         (block, part): (usize, usize),
         (laid, vectors): (&Laid, &[[f32; 4]]),
@@ -199,16 +198,16 @@ impl Normals {
         let n = match &self.turned {
             Some(turned) => directions(turned.group::<L>(block, part, vectors)),
             None => {
-                let n = self.surface.directions::<L, P>((block, part), laid, vectors);
+                let n = self.surface.directions::<L, U>((block, part), laid, vectors);
                 if self.negated { [-n[0], -n[1], -n[2]] } else { n }
             }
         };
-        self.bend_block::<L, P>(laid, (block, part), n, states)
+        self.bend_block::<L, U>(laid, (block, part), n, states)
     }
 
     /// Turns predicted normals as their states say.
     #[inline(always)]
-    fn bend_block<L: Part, P: Place>(
+    fn bend_block<L: Part, U: Unit>(
         &self,
         laid: &Laid,
         (block, part): (usize, usize),
@@ -218,17 +217,17 @@ impl Normals {
         let Some([x, y]) = states.and_then(|s| s.states::<L>(block, part)) else {
             return n;
         };
-        let frame = self.surface.frames::<L, P>(laid, (block, part), n);
+        let frame = self.surface.frames::<L, U>(laid, (block, part), n);
         let there = L::splat(0.0).less(x * x + y * y);
         select(there, bent(n, frame, [x, y], self.step), n)
     }
 
     /// Normals of all groups into `work`; without states the predicted ones.
     #[inline(always)]
-    fn all_groups<L: Part, P: Place>(&self, work: &mut Work, states: Option<&Corrections<'_>>) {
+    fn all_groups<L: Part, U: Unit>(&self, work: &mut Work, states: Option<&Corrections<'_>>) {
         for block in 0..self.surface.groups().div_ceil(BLOCK) {
             for part in 0..L::PARTS {
-                let n = self.group_block::<L, P>((block, part), (&work.laid, &work.vectors), states);
+                let n = self.group_block::<L, U>((block, part), (&work.laid, &work.vectors), states);
                 store(n, &mut work.normals, block, part);
             }
         }
@@ -237,7 +236,7 @@ impl Normals {
     /// Tangents of a part of a block of classes whose normals are `n`.
     #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
     #[cfg_attr(target_arch = "wasm32", inline(never))]
-    fn class_block<L: Part, P: Place>(
+    fn class_block<L: Part, U: Unit>(
         &self,
         tangents: &Tangents,
         (block, part): (usize, usize),
@@ -246,25 +245,25 @@ impl Normals {
     ) -> Vector<L> {
         let sum = match &self.turned {
             Some(turned) => turned.class::<L>(block, part, vectors),
-            None => tangents.sums::<L, P>((block, part), laid, n, vectors),
+            None => tangents.sums::<L, U>((block, part), laid, n, vectors),
         };
         let (t, there) = flat(sum, n);
         if L::all(there) {
             return t;
         }
         let groups = sixteen(tangents.groups(), block * BLOCK, 0);
-        let [other, _] = self.surface.frames_of::<L, P>(laid, &groups, part, n);
+        let [other, _] = self.surface.frames_of::<L, U>(laid, &groups, part, n);
         select(there, t, other)
     }
 
     /// Tangents of all classes into `work`, whose normals are known.
     #[inline(always)]
-    fn all_classes<L: Part, P: Place>(&self, tangents: &Tangents, work: &mut Work) {
+    fn all_classes<L: Part, U: Unit>(&self, tangents: &Tangents, work: &mut Work) {
         for block in 0..tangents.groups().len().div_ceil(BLOCK) {
             let groups = sixteen(tangents.groups(), block * BLOCK, 0);
             for part in 0..L::PARTS {
                 let n = L::vectors(&work.normals, &groups, part);
-                let t = self.class_block::<L, P>(tangents, (block, part), n, (&work.laid, &work.vectors));
+                let t = self.class_block::<L, U>(tangents, (block, part), n, (&work.laid, &work.vectors));
                 store(t, &mut work.tangents, block, part);
             }
         }
@@ -272,14 +271,14 @@ impl Normals {
 
     /// Normals of all vertices, without a thought of tangents.
     #[inline(always)]
-    fn normals_only<L: Part, P: Place>(&self, work: &mut Work, target: &mut Target<'_>) {
+    fn normals_only<L: Part, U: Unit>(&self, work: &mut Work, target: &mut Target<'_>) {
         let groups = self.surface.groups();
         // Both are numbered as vertices come.
         let follow = groups == self.group.len();
         for block in 0..groups.div_ceil(BLOCK) {
             for part in 0..L::PARTS {
                 let states = Some(&target.states);
-                let n = self.group_block::<L, P>((block, part), (&work.laid, &work.vectors), states);
+                let n = self.group_block::<L, U>((block, part), (&work.laid, &work.vectors), states);
                 match follow {
                     true => target.normal((block, part), n),
                     false => store(n, &mut work.normals, block, part),
@@ -296,21 +295,21 @@ impl Normals {
 
     /// Normals and tangents of all vertices, in as few steps as there can be.
     #[inline(always)]
-    fn shown<L: Part, P: Place>(&self, tangents: &Tangents, work: &mut Work, target: &mut Target<'_>) {
+    fn shown<L: Part, U: Unit>(&self, tangents: &Tangents, work: &mut Work, target: &mut Target<'_>) {
         let groups = self.surface.groups();
         let (with_groups, with_vertices) = (tangents.follow_groups(groups), tangents.follow_vertices());
         if !with_groups {
-            self.all_groups::<L, P>(work, Some(&target.states));
+            self.all_groups::<L, U>(work, Some(&target.states));
         }
         for block in 0..tangents.groups().len().div_ceil(BLOCK) {
             let of = sixteen(tangents.groups(), block * BLOCK, 0);
             for part in 0..L::PARTS {
                 let states = Some(&target.states);
                 let n = match with_groups {
-                    true => self.group_block::<L, P>((block, part), (&work.laid, &work.vectors), states),
+                    true => self.group_block::<L, U>((block, part), (&work.laid, &work.vectors), states),
                     false => L::vectors(&work.normals, &of, part),
                 };
-                let t = self.class_block::<L, P>(tangents, (block, part), n, (&work.laid, &work.vectors));
+                let t = self.class_block::<L, U>(tangents, (block, part), n, (&work.laid, &work.vectors));
                 if with_vertices {
                     target.both(tangents, (block, part), n, t);
                     continue;

@@ -459,6 +459,13 @@ impl Normals {
 
     /// The kernel of a moment whose points are laid.
     fn run(&self, isa: Isa, wide: bool, work: &mut Work, stage: Stage<'_>) {
+        #[cfg(target_arch = "wasm32")]
+        {
+            work.laid.unit = for_width!(wide, W => <[W; 4] as Place>::UNIT);
+            let unit = PhantomData::<places::Told>;
+            lanes::run_blocks(isa, Kernel { normals: self, unit, work, stage });
+        }
+        #[cfg(not(target_arch = "wasm32"))]
         for_width!(wide, W => {
             lanes::run_blocks(isa, Kernel { normals: self, unit: PhantomData::<[W; 4]>, work, stage })
         })

@@ -146,6 +146,35 @@ pub(super) struct Laid {
     /// Coordinates apart, for runs, with zeros at both ends.
     planes: [Vec<i32>; 3],
     margin: usize,
+    /// The factor of differences between them, where the kernel does not know it.
+    #[cfg(target_arch = "wasm32")]
+    pub unit: f32,
+}
+
+/// Who knows the factor of differences between points that are laid.
+pub(super) trait Unit {
+    /// That factor.
+    fn of(laid: &Laid) -> f32;
+}
+
+/// The type of the points, where kernels are compiled for each.
+impl<P: Place> Unit for P {
+    #[inline(always)]
+    fn of(_: &Laid) -> f32 {
+        P::UNIT
+    }
+}
+
+/// What is laid: one kernel for both types, as programs in WebAssembly should be small.
+#[cfg(target_arch = "wasm32")]
+pub(super) struct Told;
+
+#[cfg(target_arch = "wasm32")]
+impl Unit for Told {
+    #[inline(always)]
+    fn of(laid: &Laid) -> f32 {
+        laid.unit
+    }
 }
 
 impl Laid {
@@ -180,6 +209,8 @@ impl Laid {
             points: vec![[0; 4]; if any(|rows| !rows.lists.is_empty()) { count } else { 0 }],
             planes: std::array::from_fn(|_| vec![0; if any(|rows| rows.runs) { length } else { 0 }]),
             margin,
+            #[cfg(target_arch = "wasm32")]
+            unit: 1.0,
         }
     }
 }
@@ -239,7 +270,7 @@ fn widen(p: [i16; 4]) -> [i32; 4] {
 
 #[inline(always)]
 fn each<L: Part>(order: &Order, out: &mut Laid, of: impl Fn(usize) -> [i32; 4]) {
-    let Laid { points, planes, margin } = out;
+    let Laid { points, planes, margin, .. } = out;
     if planes[0].is_empty() {
         for (out, &p) in points.iter_mut().zip(&order.points) {
             *out = of(p as usize);

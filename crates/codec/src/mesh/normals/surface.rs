@@ -25,7 +25,7 @@ pub use crate::mesh::normals::fans::Weights;
 use crate::mesh::normals::fans::{Corner, Fans};
 use crate::mesh::normals::gather::{Gather, Lists};
 use crate::mesh::normals::lists::Ended;
-use crate::mesh::normals::places::{Laid, Order, Row, Rows};
+use crate::mesh::normals::places::{Laid, Order, Row, Rows, Unit};
 use crate::mesh::normals::roots::{angle, directions, flat, interior, inverse_root, rough_inverse_root};
 use crate::simd::lanes::{
     BLOCK, BlockRow, Number, Part, Vector, cross, difference, dot, plus, select, times,
@@ -227,12 +227,12 @@ impl Surface {
     /// The first pass: vectors of the corners of large polygons, and sums of groups with very many corners.
     /// `vectors` are as many as [`Surface::vectors`], of which the first ones are zero.
     #[inline(always)]
-    pub(super) fn write_vectors<P: Place>(&self, laid: &Laid, vectors: &mut [[f32; 4]]) {
-        self.fans.sum_long::<P>(self.weights, |place| laid.at(place), vectors);
+    pub(super) fn write_vectors<U: Unit>(&self, laid: &Laid, vectors: &mut [[f32; 4]]) {
+        self.fans.sum_long(self.weights, U::of(laid), |place| laid.at(place), vectors);
         let (mut start, mut at) = (0, self.large_first);
         for &end in &self.large_ends {
             let corners = &self.large[start..end as usize];
-            at += large_polygon::<P>(self.weights, corners, laid, &mut vectors[at..]);
+            at += large_polygon::<U>(self.weights, corners, laid, &mut vectors[at..]);
             start = end as usize;
         }
         self.corners.sum_long(vectors);
@@ -240,13 +240,13 @@ impl Surface {
 
     /// The second pass: unit normals of a part of a block of groups.
     #[inline(always)]
-    pub(super) fn directions<L: Part, P: Place>(
+    pub(super) fn directions<L: Part, U: Unit>(
         &self,
         block: (usize, usize),
         laid: &Laid,
         vectors: &[[f32; 4]],
     ) -> Vector<L> {
-        let sum = self.fans.sum::<L, P>(self.weights, block, (&self.rows, laid));
+        let sum = self.fans.sum::<L, U>(self.weights, block, (&self.rows, laid));
         directions(self.corners.add::<L>(sum, block, vectors))
     }
 
@@ -254,14 +254,14 @@ impl Surface {
     /// surface.
     #[cfg(feature = "encode")]
     #[inline]
-    pub(super) fn frame<P: Place>(&self, laid: &Laid, g: usize, n: [f32; 3]) -> [[f32; 3]; 2] {
+    pub(super) fn frame<U: Unit>(&self, laid: &Laid, g: usize, n: [f32; 3]) -> [[f32; 3]; 2] {
         let [own, other] = self.anchors[g].map(|place| laid.at(place));
-        frame(difference::<f32, P>(other, own), n)
+        frame(difference::<f32>(other, own, U::of(laid)), n)
     }
 
     /// Tangent frames of a part of a block of groups.
     #[inline(always)]
-    pub(super) fn frames<L: Part, P: Place>(
+    pub(super) fn frames<L: Part, U: Unit>(
         &self,
         laid: &Laid,
         (block, part): (usize, usize),
@@ -270,12 +270,12 @@ impl Surface {
         let [own, other] = self.anchor_rows[block];
         let own = self.rows.fetch::<L>(own, laid, part);
         let other = self.rows.fetch::<L>(other, laid, part);
-        frame(difference::<L, P>(other, own), n)
+        frame(difference::<L>(other, own, U::of(laid)), n)
     }
 
     /// The same of any groups.
     #[inline(always)]
-    pub(super) fn frames_of<L: Part, P: Place>(
+    pub(super) fn frames_of<L: Part, U: Unit>(
         &self,
         laid: &Laid,
         groups: &BlockRow,
@@ -287,16 +287,16 @@ impl Surface {
             [rows[0][l], rows[1][l]] = self.anchors[*g as usize];
         }
         let [own, other] = [laid.some::<L>(&rows[0], part), laid.some::<L>(&rows[1], part)];
-        frame(difference::<L, P>(other, own), n)
+        frame(difference::<L>(other, own, U::of(laid)), n)
     }
 }
 
 /// A polygon of any number of corners; how many vectors it has.
-fn large_polygon<P: Place>(weights: Weights, corners: &[u32], laid: &Laid, out: &mut [[f32; 4]]) -> usize {
-    let count = corners.len();
+fn large_polygon<U: Unit>(weights: Weights, corners: &[u32], laid: &Laid, out: &mut [[f32; 4]]) -> usize {
+    let (count, unit) = (corners.len(), U::of(laid));
     let edge = |i: usize| {
         let next = corners[if i + 1 == count { 0 } else { i + 1 }];
-        difference::<f32, P>(laid.at(next), laid.at(corners[i]))
+        difference::<f32>(laid.at(next), laid.at(corners[i]), unit)
     };
     let mut normal = cross(edge(0), edge(1));
     let mut from_first = plus(edge(0), edge(1));

@@ -21,10 +21,10 @@ use crate::Corrupt;
 use crate::mesh::normals::fans::{Corner as FanCorner, MOST, alike, chain, spokes};
 use crate::mesh::normals::gather::Lists;
 use crate::mesh::normals::lists::{Ended, TangentLists, TangentSums};
-use crate::mesh::normals::places::{Laid, Order, Row, Rows};
+use crate::mesh::normals::places::{Laid, Order, Row, Rows, Unit};
 use crate::mesh::normals::roots::{angle, inverse_length, inverse_root, rough_inverse_root};
-use crate::mesh::normals::surface::Place;
 use crate::simd::lanes::{BLOCK, Number, Part, Vector, difference, dot, minus, plus, times};
+use crate::sort;
 
 /// How much a triangle adds to the tangents of its corners. Part of the format.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -163,7 +163,7 @@ impl Tangents {
         let off = |l: usize, place: u32| i64::from(place) - i64::from(own[l]);
         let mut offs: Vec<i64> =
             lanes.iter().enumerate().flat_map(|(l, list)| list.iter().map(move |a| off(l, a.0))).collect();
-        offs.sort_unstable();
+        sort::plain(&mut offs);
         offs.dedup();
         let most = lanes.iter().map(Vec::len).max().unwrap_or(0);
         let follow = own.iter().zip(own[0]..).all(|(own, wanted)| *own == wanted);
@@ -310,12 +310,13 @@ impl Tangents {
 
     /// The first pass: sums of classes that have many points around them.
     #[inline(always)]
-    pub(super) fn write_vectors<P: Place>(&self, laid: &Laid, vectors: &mut [[f32; 4]]) {
+    pub(super) fn write_vectors<U: Unit>(&self, laid: &Laid, vectors: &mut [[f32; 4]]) {
+        let unit = U::of(laid);
         let mut start = 0;
         for (i, &(own, end)) in self.long.classes.iter().enumerate() {
             let mut sum = [0.0f32; 3];
             for &(place, factor) in &self.long.list[start..end as usize] {
-                let away = difference::<f32, P>(laid.at(place), laid.at(own));
+                let away = difference::<f32>(laid.at(place), laid.at(own), unit);
                 sum = plus(sum, times(away, factor));
             }
             start = end as usize;
@@ -325,13 +326,14 @@ impl Tangents {
 
     /// The second pass: sums of a part of a block of classes, of any length, whose normals are `n`.
     #[inline(always)]
-    pub(super) fn sums<L: Part, P: Place>(
+    pub(super) fn sums<L: Part, U: Unit>(
         &self,
         (block, part): (usize, usize),
         laid: &Laid,
         n: Vector<L>,
         vectors: &[[f32; 4]],
     ) -> Vector<L> {
+        let unit = U::of(laid);
         let (rows, factors) = match block.checked_sub(1) {
             None => (0, 0),
             Some(before) => (self.blocks[before].rows, self.blocks[before].factors),
@@ -344,15 +346,15 @@ impl Tangents {
         match (self.projected, rows) {
             (false, _) => {
                 for (row, [factor, _]) in rows.iter().zip(factors) {
-                    let away = difference::<L, P>(self.rows.fetch::<L>(*row, laid, part), own);
+                    let away = difference::<L>(self.rows.fetch::<L>(*row, laid, part), own, unit);
                     sum = plus(sum, times(away, L::load(factor, part)));
                 }
             }
             (true, [first, rest @ ..]) => {
-                let away = difference::<L, P>(self.rows.fetch::<L>(*first, laid, part), own);
+                let away = difference::<L>(self.rows.fetch::<L>(*first, laid, part), own, unit);
                 let (mut e, mut inverse) = projected(away, n);
                 for (row, factors) in rest.iter().zip(factors) {
-                    let away = difference::<L, P>(self.rows.fetch::<L>(*row, laid, part), own);
+                    let away = difference::<L>(self.rows.fetch::<L>(*row, laid, part), own, unit);
                     let (f, next) = projected(away, n);
                     let factors = [L::load(&factors[0], part), L::load(&factors[1], part)];
                     sum = plus(sum, direction([e, f], [inverse, next], factors));
@@ -392,7 +394,7 @@ fn classes(point: &[u32], group: &[u32], uvs: &[[f32; 2]], signs: &[f32]) -> (Ve
     };
     let count = point.len() as u32;
     let mut order: Vec<u32> = (0..count).collect();
-    order.sort_by_key(|&v| (key(v), v));
+    sort::by_own_key(&mut order, |&v| (key(v), v));
     let mut first = vec![0; point.len()];
     for class in order.chunk_by(|a, b| key(*a) == key(*b)) {
         for v in class {
@@ -462,7 +464,7 @@ fn around(corners: &[Corner], of: Of<'_>) -> Vec<(u32, f32)> {
         list.extend([0, 1].map(|side| (places[1 + side], corner.factors[side] * scale)));
     }
     // Those of one place in turn.
-    list.sort_by_key(|(place, _)| *place);
+    sort::by_key(&mut list, |(place, _)| *place);
     list.dedup_by(|next, sum| {
         let same = next.0 == sum.0;
         if same {

@@ -7,6 +7,7 @@ use crate::mesh::skin::weights::{self, Weights};
 use crate::quantize::fixed::FixedPoint;
 use crate::simd::isa::Isa;
 use crate::simd::lanes::{self, LANES, Lanes, Task};
+use crate::sort;
 use crate::transform::Transform;
 
 /// Where most of what a bone moves is at rest.
@@ -97,7 +98,7 @@ impl Rig {
             }
             // However they are coded: more points have the same ones then.
             let first = rig.starts[v] as usize;
-            rig.pulls[first..].sort_by_key(|p| p.bone);
+            sort::by_key(&mut rig.pulls[first..], |p| p.bone);
             rig.starts.push(rig.pulls.len() as u32);
             if weights.coded[v] {
                 rig.coded.push(v as u32);
@@ -123,7 +124,7 @@ impl Rig {
         let bones = |&cell: &u32| self.pulls_of(cell as usize).iter().map(|p| p.bone);
         let mut points: Vec<u32> = (0..self.rest.len() as u32).collect();
         let place = |&cell: &u32| order.get(cell as usize);
-        points.sort_unstable_by(|a, b| bones(a).cmp(bones(b)).then(place(a).cmp(&place(b))));
+        sort::by(&mut points, |a, b| bones(a).cmp(bones(b)).then(place(a).cmp(&place(b))));
         let (mut groups, mut loners) = (self.groups.clone(), self.loners.clone());
         for run in points.chunk_by(|a, b| bones(a).eq(bones(b))) {
             let many = bones(&run[0]).len();
@@ -248,7 +249,8 @@ impl Rig {
 }
 
 /// Matrix of a point; numbers beyond the last are the last.
-#[inline(always)]
+#[cfg_attr(not(target_arch = "wasm32"), inline(always))]
+#[cfg_attr(target_arch = "wasm32", inline(never))]
 fn blend(pulls: &[Pull], matrices: &[Matrix]) -> Matrix {
     let last = matrices.len() - 1;
     let Some((first, others)) = pulls.split_first() else {
@@ -298,6 +300,8 @@ impl<W: FixedPoint> Task for Pose<'_, W> {
     }
 }
 
+// In WebAssembly, where all of the program is compiled for one instruction set, what is used in several places need not be
+// there more than once.
 impl<W: FixedPoint> Pose<'_, W> {
     /// Points that have `N` bones, the same as others. No closures: these must end up in one function.
     #[inline(always)]
@@ -346,7 +350,8 @@ impl<W: FixedPoint> Pose<'_, W> {
     }
 
     /// Of up to eight points, by number.
-    #[inline(always)]
+    #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
+    #[cfg_attr(target_arch = "wasm32", inline(never))]
     fn put<L: Lanes>(&mut self, cells: &[u32], at: [L; 3]) {
         let mut all = [[W::default(); 4]; LANES];
         if W::BITS == i16::BITS {
@@ -372,7 +377,8 @@ impl<W: FixedPoint> Pose<'_, W> {
 }
 
 /// A coordinate of eight points.
-#[inline(always)]
+#[cfg_attr(not(target_arch = "wasm32"), inline(always))]
+#[cfg_attr(target_arch = "wasm32", inline(never))]
 fn row<L: Lanes, const N: usize>(
     from: &[&Matrix; N],
     weights: &[[f32; LANES]; N],

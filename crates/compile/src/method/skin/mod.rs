@@ -25,4 +25,5 @@ mod source_rig;
 pub use choice::{Chosen, HASTY, choose, expected};
 pub use hints::names;
 pub use model::Model;
+pub use residual::again;
 pub use single_frame::{coded_weights, encode_single_frame};

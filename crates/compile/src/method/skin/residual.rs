@@ -1,14 +1,18 @@
 //! The coder of a mesh that bones move: the residual of points that they leave too far off, through the soft
 //! codec, with bones as its prediction.
 
+use super::handles::{Affine, HandleFrames};
 use super::measure;
 use super::model::Model;
 use super::posed::{ErrorBudget, Posed};
 use super::positions::Positions;
+use super::rigid::Rigid;
 use super::single_frame::{broken, coded_weights, settings};
 use crate::Error;
+use crate::decided::{DecidedCoder, DecidedSkin};
 use crate::method::coder;
 use crate::method::coder::{AtRest, Coder, Decoded, FrameMeasure, Group, Segment, Width};
+use crate::method::points;
 use crate::method::points::PointFrames;
 use crate::report::Measures;
 use meshreel_codec::mesh::decode::First;
@@ -16,10 +20,12 @@ use meshreel_codec::mesh::encode::{Encoder, Refused, Source, Work};
 use meshreel_codec::mesh::shared::Sets;
 use meshreel_codec::mesh::skin;
 use meshreel_codec::mesh::skin::{Parts, Skin};
-use meshreel_codec::put_sized;
+use meshreel_codec::quantize::fixed::FixedPoint;
 use meshreel_codec::quantize::lattice::Grid;
 use meshreel_codec::record::Bones;
 use meshreel_codec::schedule::{Schedule, Unit};
+use meshreel_codec::transform::Transform;
+use meshreel_codec::{each_width, put_sized};
 use meshreel_options::Options;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -422,6 +428,29 @@ impl<W: Width> Coder for SkinCoder<'_, W> {
         })
     }
 
+    fn decided(&self) -> DecidedCoder {
+        let (posed, skin) = (&self.posed, &self.skin);
+        let mut all = DecidedSkin {
+            bones: [skin.bones.rigid, skin.bones.affine, skin.bones.words, skin.bones.coded],
+            wide_handles: skin.bones.wide,
+            wide: W::BITS == 32,
+            static_bytes: self.static_bytes.clone(),
+            settled: self.encoder.as_ref().map(Encoder::settled),
+            ..DecidedSkin::default()
+        };
+        if let Some(rigid) = &posed.rigid {
+            all.rigid_units = rigid.units().clone().into_iter().collect();
+            all.transforms = rigid.transforms.iter().flatten().map(transform_numbers).collect();
+        }
+        if let Some(affine) = &posed.affine {
+            all.affine_units = affine.units.clone().into_iter().collect();
+            all.handles = each_width!(&affine.frames, frames => {
+                frames.iter().flatten().map(|point| point.map(|v| v.get())).collect()
+            });
+        }
+        DecidedCoder::Skin(Box::new(all))
+    }
+
     fn measures(&self) -> Measures {
         let bits = self.bits.lock().unwrap_or_else(PoisonError::into_inner);
         measure::measure_bones(&self.posed, &self.cells, &bits)
@@ -451,4 +480,130 @@ pub fn coder<'a>(
         Ok((coder, bones)) => Some(SkinnedMesh { coder: Box::new(coder), bones, wide: true, blends }),
         Err(_) => None,
     })
+}
+
+/// Rotation, translation and scale one after the other.
+fn transform_numbers(t: &Transform) -> [f32; 10] {
+    let ([a, b, c, d], [x, y, z], [p, q, r]) = (t.rotation, t.translation, t.scale);
+    [a, b, c, d, x, y, z, p, q, r]
+}
+
+fn transform_of([a, b, c, d, x, y, z, p, q, r]: [f32; 10]) -> Transform {
+    Transform { rotation: [a, b, c, d], translation: [x, y, z], scale: [p, q, r] }
+}
+
+/// The coder of which [`Coder::decided`] stands; nothing is sought.
+pub fn again<'a>(
+    frames: &'a PointFrames<'a>,
+    schedule: Schedule,
+    options: &Options,
+    decided: &DecidedSkin,
+) -> Result<SkinnedMesh<'a>, Error> {
+    let [rigid, affine, words, coded] = decided.bones;
+    let bones = Bones { rigid, affine, wide: decided.wide_handles, words, coded };
+    let coder: Box<dyn Coder + 'a> = match decided.wide {
+        false => Box::new(coder_again::<i16>(frames, schedule, options, (bones, decided))?),
+        true => Box::new(coder_again::<i32>(frames, schedule, options, (bones, decided))?),
+    };
+    Ok(SkinnedMesh { coder, bones, wide: decided.wide, blends: decided.blends })
+}
+
+fn coder_again<'a, W: Width>(
+    frames: &'a PointFrames<'a>,
+    schedule: Schedule,
+    options: &Options,
+    (bones, decided): (Bones, &DecidedSkin),
+) -> Result<SkinCoder<'a, W>, Error> {
+    let bad = || Error::Malformed { what: format!("{}: its bones", frames.plan.path) };
+    let extent = points::extent(frames).ok_or_else(bad)?;
+    let (hierarchy, triangles) = points::build_hierarchy(frames);
+    let static_bytes = decided.static_bytes.clone();
+    let wide = W::BITS == 32;
+    let mut sets = Sets::default();
+    let skin = Skin::decode(&static_bytes, bones, wide, &hierarchy, &triangles, &mut sets);
+    let skin = skin.map_err(|_| bad())?;
+    let posed = Arc::new(Posed {
+        frames,
+        schedule,
+        extent,
+        rest_bytes: Vec::new(),
+        weights: Default::default(),
+        rigid: rigid_again(&skin, schedule, decided).ok_or_else(bad)?,
+        affine: affine_again(&skin, schedule, decided).ok_or_else(bad)?,
+        rest: None,
+        skin: skin.clone(),
+        hierarchy,
+        triangles,
+    });
+    let cells = skin.rig.coded.clone();
+    let mut work = Work::default();
+    let encoder = match &decided.settled {
+        None => None,
+        Some(settled) => {
+            let mut points = cells.clone();
+            points.sort_unstable();
+            let (hierarchy, count) = (&posed.hierarchy, schedule.frames());
+            let levels = skin::coded_levels(&points, hierarchy, &posed.triangles);
+            let source = Residual {
+                points: points.iter().map(|&v| hierarchy.order[v as usize]).collect(),
+                cells: levels.order.iter().map(|&p| points[p as usize]).collect(),
+                posed: posed.clone(),
+            };
+            let (how, source) = (settings(options), Arc::new(source));
+            let made = Encoder::again(levels, count, posed.extent, how, source, (settled, &mut work));
+            frames.check()?;
+            Some(made.map_err(|_| bad())?)
+        }
+    };
+    Ok(SkinCoder {
+        static_bytes,
+        grid: skin.grid,
+        order: posed.hierarchy.order.clone(),
+        skin,
+        encoder,
+        keys: RwLock::default(),
+        works: Mutex::new(vec![work]),
+        cells,
+        bits: Mutex::default(),
+        posed,
+    })
+}
+
+/// Rigid bones as they were coded, if there are any; none where what is there does not fit.
+fn rigid_again(skin: &Skin, schedule: Schedule, decided: &DecidedSkin) -> Option<Option<Rigid>> {
+    let count = skin.bones.rigid as usize;
+    if decided.transforms.len() != count * schedule.frames() as usize {
+        return None;
+    }
+    if count == 0 {
+        return Some(None);
+    }
+    let of_frame = |numbers: &[[f32; 10]]| numbers.iter().copied().map(transform_of).collect();
+    let transforms = decided.transforms.chunks(count).map(of_frame).collect();
+    let units = decided.rigid_units.iter().cloned().collect();
+    Some(Some(Rigid::again(skin, transforms, units)))
+}
+
+/// The same of affine bones.
+fn affine_again(skin: &Skin, schedule: Schedule, decided: &DecidedSkin) -> Option<Option<Affine>> {
+    let count = 4 * skin.bones.affine as usize;
+    if decided.handles.len() != count * schedule.frames() as usize {
+        return None;
+    }
+    if count == 0 {
+        return Some(None);
+    }
+    fn frames<W: Width>(points: &[[i32; 4]], count: usize) -> Vec<Vec<[W; 4]>> {
+        points.chunks(count).map(|own| own.iter().map(|p| p.map(W::wrap)).collect()).collect()
+    }
+    let points = &decided.handles[..];
+    Some(Some(Affine {
+        bytes: Vec::new(),
+        coded: skin.handles.clone()?,
+        frames: match decided.wide_handles {
+            false => HandleFrames::Narrow(frames(points, count)),
+            true => HandleFrames::Wide(frames(points, count)),
+        },
+        units: decided.affine_units.iter().cloned().collect(),
+    }))
 }

@@ -8,8 +8,8 @@ use crate::nodes::search::{CodedTransform, Point, TransformGoal, Workspace, find
 use glam::DVec3;
 use meshreel_codec::clip::nodes::{self as codec, Around, Choice, Nodes, Setup, TrackCodes};
 use meshreel_codec::mesh::hierarchy::Hierarchy;
-use meshreel_codec::mesh::skin::Rig;
 use meshreel_codec::mesh::skin::packed::Packed;
+use meshreel_codec::mesh::skin::{Rig, Skin};
 use meshreel_codec::schedule::{Schedule, Unit};
 use meshreel_codec::transform::Transform;
 use meshreel_process::parts::{Model as Freedom, Similarity, Sums};
@@ -209,6 +209,23 @@ impl Rigid {
             units,
             bits: Vec::new(),
         })
+    }
+
+    /// Bones that were coded before: by frame their transforms as decoded, and by number of a unit its bytes.
+    pub fn again(skin: &Skin, transforms: Vec<Vec<Transform>>, units: BTreeMap<u32, Vec<u8>>) -> Rigid {
+        Rigid {
+            nodes: skin.nodes.clone(),
+            packed: skin.packed.clone(),
+            setup: Vec::new(),
+            transforms: Arc::new(transforms),
+            units,
+            bits: Vec::new(),
+        }
+    }
+
+    /// Bytes of all units, by number.
+    pub fn units(&self) -> &BTreeMap<u32, Vec<u8>> {
+        &self.units
     }
 
     /// Bytes of a unit.

@@ -1,12 +1,13 @@
 //! The container (`.glb` or `.gltf`), the JSON as far as it is used here, and the buffers behind it.
 
+use super::meshopt::Compressed;
 use crate::Error;
 use crate::read::positioned::PositionedFile;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Largest JSON, in bytes.
 const MAX_JSON: u64 = 1 << 30;
@@ -211,6 +212,18 @@ pub(super) struct ViewJson {
     pub byte_offset: u64,
     pub byte_length: u64,
     pub byte_stride: Option<u64>,
+    #[serde(default)]
+    extensions: ViewExtensions,
+}
+
+/// Views may be compressed: two names of one extension.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct ViewExtensions {
+    #[serde(rename = "EXT_meshopt_compression")]
+    ext: Option<Compressed>,
+    #[serde(rename = "KHR_meshopt_compression")]
+    khr: Option<Compressed>,
 }
 
 #[derive(Deserialize)]
@@ -232,13 +245,17 @@ enum Buffer {
     File { file: Arc<PositionedFile>, start: u64 },
     /// Out of a data URI.
     Memory(Vec<u8>),
+    /// A buffer view that is compressed, decompressed when it is asked for first.
+    Compressed(Compressed, OnceLock<Vec<u8>>),
     /// A buffer that cannot be read, and why.
     Missing(String),
 }
 
 /// Extensions that a file may require: they change nothing that is read here, or are read.
-const KNOWN: [&str; 8] = [
+const KNOWN: [&str; 10] = [
     "KHR_mesh_quantization",
+    "EXT_meshopt_compression",
+    "KHR_meshopt_compression",
     "KHR_materials_",
     "KHR_texture_",
     "KHR_lights_punctual",
@@ -300,27 +317,74 @@ impl Document {
             }
             buffers.push(data);
         }
-        Ok(Document { path: path.into(), root, buffers })
+        let mut document = Document { path: path.into(), root, buffers };
+        document.take_compressed()?;
+        Ok(document)
+    }
+
+    /// Makes a buffer of its own of each compressed view.
+    fn take_compressed(&mut self) -> Result<(), Error> {
+        let Root { buffer_views, buffers, .. } = &mut self.root;
+        // Compressed data is not compressed again.
+        let plain = buffers.len();
+        for (i, view) in buffer_views.iter_mut().enumerate() {
+            let extensions = std::mem::take(&mut view.extensions);
+            let Some(compressed) = extensions.khr.or(extensions.ext) else { continue };
+            let wrong =
+                |what: &str| Error::malformed(&self.path, what, format!("compressed buffer view {i}"));
+            let bytes = compressed.check().map_err(wrong)?;
+            let end = compressed.byte_offset.checked_add(compressed.byte_length);
+            let own = buffers[..plain].get(compressed.buffer);
+            let within = own.zip(end).is_some_and(|(own, end)| end <= own.byte_length);
+            if !within || bytes != view.byte_length {
+                return Err(wrong("it does not fit its buffer, or what it stands for"));
+            }
+            (view.buffer, view.byte_offset) = (buffers.len(), 0);
+            buffers.push(BufferJson { uri: None, byte_length: bytes });
+            self.buffers.push(Buffer::Compressed(compressed, OnceLock::new()));
+        }
+        Ok(())
+    }
+
+    /// Files beside the document that hold its buffers.
+    pub fn buffer_files(&self) -> Vec<PathBuf> {
+        let beside = self.buffers.iter().filter_map(|buffer| match buffer {
+            Buffer::File { file, .. } if file.path() != self.path => Some(file.path().to_path_buf()),
+            _ => None,
+        });
+        beside.collect()
     }
 
     /// Fills `out` from `offset` of a buffer on. The caller has checked both against `byteLength`.
     pub fn read(&self, buffer: usize, offset: u64, out: &mut [u8]) -> Result<(), Error> {
-        let wrong = |what: &str| Err(Error::malformed(&self.path, what, format!("buffer {buffer}")));
+        let wrong = |what: &str| Error::malformed(&self.path, what, format!("buffer {buffer}"));
+        let copy = |bytes: &[u8], out: &mut [u8]| {
+            let from = usize::try_from(offset).unwrap_or(usize::MAX);
+            let bytes = bytes.get(from..).and_then(|rest| rest.get(..out.len()));
+            out.copy_from_slice(bytes.ok_or_else(|| wrong("is too short"))?);
+            Ok(())
+        };
         match self.buffers.get(buffer) {
             Some(Buffer::File { file, start }) => file.read_exact(start + offset, out),
-            Some(Buffer::Memory(bytes)) => {
-                let from = usize::try_from(offset).unwrap_or(usize::MAX);
-                match bytes.get(from..).and_then(|rest| rest.get(..out.len())) {
-                    Some(bytes) => {
-                        out.copy_from_slice(bytes);
-                        Ok(())
-                    }
-                    None => wrong("is too short"),
+            Some(Buffer::Memory(bytes)) => copy(bytes, out),
+            Some(Buffer::Compressed(compressed, bytes)) => match bytes.get() {
+                Some(bytes) => copy(bytes, out),
+                None => {
+                    let new = self.decompressed(compressed)?;
+                    copy(bytes.get_or_init(|| new), out)
                 }
-            }
-            Some(Buffer::Missing(why)) => wrong(why),
-            None => wrong("is not there"),
+            },
+            Some(Buffer::Missing(why)) => Err(wrong(why)),
+            None => Err(wrong("is not there")),
         }
+    }
+
+    /// The bytes that a compressed view stands for.
+    fn decompressed(&self, compressed: &Compressed) -> Result<Vec<u8>, Error> {
+        let mut bytes = vec![0; compressed.byte_length as usize];
+        self.read(compressed.buffer, compressed.byte_offset, &mut bytes)?;
+        let at = format!("byte {} of buffer {}", compressed.byte_offset, compressed.buffer);
+        compressed.decode(&bytes).map_err(|what| self.wrong(format!("compressed data: {what}"), at))
     }
 
     /// An error of this file.

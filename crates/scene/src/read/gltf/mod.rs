@@ -19,6 +19,7 @@ mod animation;
 mod deform;
 mod document;
 mod mesh;
+mod meshopt;
 mod primitives;
 mod rig;
 mod skeleton;
@@ -94,6 +95,7 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), 
             fps: rig.takes.fps(),
             ranges,
             format: "gltf",
+            files: document.buffer_files(),
             ..Scene::default()
         },
         remarks,

@@ -4,6 +4,7 @@ use super::kind::Kind;
 use crate::read::shape::{self, NO_FACES, Plain, Shape, Tally, Values};
 use crate::read::{obj, ply};
 use crate::{Error, Identity, Scope};
+use meshreel_files::store;
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -35,7 +36,9 @@ fn load(kind: Kind, path: &Path, tally: &mut Tally) -> Result<(Vec<Shape>, Stamp
         tally.forget(NO_FACES);
         tally.add(EMPTY, || "end of file".into());
     }
-    Ok((shapes, (data.len(), data.modified().ok())))
+    // The time of a file of a store is that of its copy.
+    let changed = if store::url(path).is_some() { None } else { data.modified().ok() };
+    Ok((shapes, (data.len(), changed)))
 }
 
 /// Facts about one file of a sequence, gathered when the sequence is opened.

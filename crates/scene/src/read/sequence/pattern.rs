@@ -67,10 +67,9 @@ impl Pattern {
             _ => Path::new("."),
         };
         let mut found = Vec::new();
-        for entry in std::fs::read_dir(folder).map_err(|e| Error::io(folder, e))? {
-            let entry = entry.map_err(|e| Error::io(folder, e))?;
-            if let Some(number) = self.number(entry.file_name().as_encoded_bytes()) {
-                found.push((number, entry.path()));
+        for name in meshreel_files::names(folder).map_err(|e| Error::io(folder, e))? {
+            if let Some(number) = self.number(name.as_encoded_bytes()) {
+                found.push((number, folder.join(name)));
             }
         }
         found.sort();

@@ -22,9 +22,10 @@ use hdf5_reader::object_header::ObjectHeader;
 use hdf5_reader::superblock::Superblock;
 use hdf5_reader::symbol_table::SymbolTableNode;
 use hdf5_reader::{
-    BlockCacheStorage, ByteOrder, Datatype, FileStorage, Hdf5File, OpenOptions, Storage, StorageBuffer,
-    StringSize, btree_v1, btree_v2,
+    BlockCacheStorage, ByteOrder, Datatype, FileStorage, Hdf5File, OpenOptions, RangeRequestStorage, Storage,
+    StorageBuffer, StringSize, btree_v1, btree_v2,
 };
+use meshreel_files::{FileSource, ReadAt, store};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
@@ -100,6 +101,16 @@ pub(super) enum Place {
 
 impl Container {
     pub fn open(path: &Path) -> Result<Container, Error> {
+        if store::url(path).is_some() {
+            let bytes = FileSource::open(path).map_err(|source| Error::io(path, source))?;
+            let length = bytes.len();
+            let read = move |offset, length| {
+                let mut out = vec![0; length];
+                bytes.read_at(offset, &mut out)?;
+                Ok(out)
+            };
+            return Container::new(path, Arc::new(RangeRequestStorage::new(length, read)));
+        }
         match FileStorage::open(path) {
             Ok(raw) => Container::new(path, Arc::new(raw)),
             Err(Hdf5Error::Io(source)) => Err(Error::io(path, source)),

@@ -1,13 +1,12 @@
 //! The ring of points: frames that the card decodes from the bytes of their units.
 
+use crate::card::{CARD, Compile, Layout, Make, Program, Record, Types, Update, Usage, Write};
 use crate::plan::ReelPlan;
 use crate::ring::{Place, Ring};
 use crate::units::{self, UNIT_STRIDE, UnitDispatch, UnitParams, UnitPass, UnitPlan};
-use crate::wgpu::{CARD, Kind, Update, bind, buffer, layout, module, pipeline};
 use meshreel::raw::{CodedUnits, Points};
 use meshreel::{Error, MeshView};
 use std::path::Path;
-use wgpu::util::{BufferInitDescriptor, DeviceExt};
 
 /// Frames that must lie in the ring at once: a unit, what it needs, and what is shown.
 const LEAST: usize = 24;
@@ -22,64 +21,61 @@ const UNIT_WORDS: usize = 64 << 10;
 /// Units that are decoded for one frame at most: all that it can wait for.
 const MOST_UNITS: usize = 256;
 
-/// The shader of units on a device.
-pub(super) struct UnitShaders {
-    bindings: wgpu::BindGroupLayout,
+/// The shader of units.
+struct UnitShaders<T: Types> {
     /// By pass, of points of 16 bits and of 32.
-    pipelines: [[wgpu::ComputePipeline; 2]; UnitPass::ALL.len()],
-    levels: wgpu::Buffer,
+    pipelines: [[T::Pipeline; 2]; UnitPass::ALL.len()],
+    levels: T::Buffer,
     group: u32,
 }
 
-impl UnitShaders {
-    pub fn new(device: &wgpu::Device, group: u32) -> UnitShaders {
-        let compute = wgpu::ShaderStages::COMPUTE;
-        let kinds = [Kind::Uniform, Kind::Read, Kind::Read, Kind::Written, Kind::Written, Kind::Uniform];
-        let bindings = layout(device, compute, true, &kinds);
-        let (layout, module) = module(device, units::wgsl(), &bindings);
-        let made = |pass: UnitPass, wide| {
-            pipeline(device, (&layout, &module), pass.entry(), &units::constants(wide, group))
+impl<T: Types> UnitShaders<T> {
+    fn new(card: &mut impl Compile<T>) -> UnitShaders<T> {
+        let group = card.group();
+        let mut made = |pass: UnitPass, wide| {
+            card.pipeline(Program::Units, pass.entry(), &units::constants(wide, group))
         };
         let pipelines = UnitPass::ALL.map(|pass| [false, true].map(|wide| made(pass, wide)));
         let mut words = vec![0u32; LEVELS * LEVEL_STRIDE / 4];
         (0..LEVELS).for_each(|level| words[level * LEVEL_STRIDE / 4] = level as u32);
-        let levels = device.create_buffer_init(&BufferInitDescriptor {
-            label: Some("meshreel levels"),
-            contents: bytemuck::cast_slice(&words),
-            usage: wgpu::BufferUsages::UNIFORM,
-        });
-        UnitShaders { bindings, pipelines, levels, group }
+        let levels = card.buffer("meshreel levels", (LEVELS * LEVEL_STRIDE) as u64, Usage::Uniform);
+        card.write(&levels, 0, bytemuck::cast_slice(&words));
+        UnitShaders { pipelines, levels, group }
     }
 }
 
 /// A mesh whose points the card decodes.
-struct MeshPoints {
-    fixed: wgpu::Buffer,
-    decoded: wgpu::Buffer,
-    bindings: wgpu::BindGroup,
+struct MeshPoints<T: Types> {
+    fixed: T::Buffer,
+    decoded: T::Buffer,
+    bindings: T::Bindings,
 }
 
 /// Buffers through which units go: what was written to them stays until what reads it was submitted.
-struct Staging {
-    words: wgpu::Buffer,
-    params: wgpu::Buffer,
+struct Staging<T: Types> {
+    words: T::Buffer,
+    params: T::Buffer,
+    /// Words and units that they hold.
+    word_count: usize,
+    unit_count: usize,
     /// How much of them is used since the last submission.
     words_used: usize,
     units_used: usize,
 }
 
 /// The decoded points of a file.
-pub(super) struct PointRing {
+pub(super) struct PointRing<T: Types> {
+    shaders: UnitShaders<T>,
     /// Frame 0 lies in slot 0 for ever, others in those after it.
     frames: Ring,
-    meshes: Vec<Option<MeshPoints>>,
-    scratch: wgpu::Buffer,
-    staging: Staging,
+    meshes: Vec<Option<MeshPoints<T>>>,
+    scratch: T::Buffer,
+    staging: Staging<T>,
     /// Frames that are shown.
     shown: Vec<u32>,
     room: Vec<u32>,
     waiting: Vec<u32>,
-    steps: Vec<(usize, wgpu::BindGroup, u32, UnitDispatch)>,
+    steps: Vec<(usize, T::Bindings, u32, UnitDispatch)>,
 }
 
 /// Slots that a file of so many frames has in a ring of so many bytes, of which a slot takes `slot` beside the points;
@@ -120,25 +116,24 @@ fn slot_of(frames: &Ring, frame: u32) -> Option<usize> {
     if frame == 0 { Some(0) } else { Some(1 + frames.find(frame as usize)?) }
 }
 
-impl PointRing {
+impl<T: Types> PointRing<T> {
     /// Of a file; `mesh` gives its meshes in any frame. Limit where a mesh is too large for a binding of so many bytes.
     pub fn new<'a>(
-        (device, queue): (&wgpu::Device, &wgpu::Queue),
-        shaders: &UnitShaders,
+        card: &mut impl Compile<T>,
         plan: &ReelPlan,
-        fixed: &[wgpu::Buffer],
+        fixed: &[T::Buffer],
         mesh: impl Fn(usize) -> MeshView<'a>,
         (slots, most): (usize, u64),
-    ) -> Result<PointRing, Error> {
-        let storage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST;
+    ) -> Result<PointRing<T>, Error> {
         let coded = || plan.meshes.iter().filter_map(|mesh| mesh.fixed.coded.as_ref());
         let scratch = 4 * coded().map(|units| units.scratch_words()).max().unwrap_or(0).max(1) as u64;
         if scratch > most {
             let what = "a binding for the units of a mesh (open the file with Limits::points)";
             return Err(Error::limit(Path::new(CARD), what, scratch, most));
         }
-        let scratch = buffer(device, "meshreel units", scratch, wgpu::BufferUsages::STORAGE);
-        let staging = Staging::new(device, UNIT_WORDS, UNITS);
+        let shaders = UnitShaders::new(card);
+        let scratch = card.buffer("meshreel units", scratch, Usage::Storage);
+        let staging = Staging::new(card, UNIT_WORDS, UNITS);
         let mut meshes = Vec::with_capacity(plan.meshes.len());
         for (number, own) in plan.meshes.iter().enumerate() {
             let Some(units) = &own.fixed.coded else {
@@ -146,18 +141,19 @@ impl PointRing {
                 continue;
             };
             let bytes = point_bytes(units);
-            let decoded = buffer(device, "meshreel points", (slots as u64 * bytes).max(4), storage);
+            let decoded = card.buffer("meshreel points", (slots as u64 * bytes).max(4), Usage::Storage);
             let positions = mesh(number).fixed_point_positions();
             match positions.and_then(|positions| positions.coded).map(|coded| coded.first()) {
-                Some(Points::Narrow(first)) => queue.write_buffer(&decoded, 0, bytemuck::cast_slice(first)),
-                Some(Points::Wide(first)) => queue.write_buffer(&decoded, 0, bytemuck::cast_slice(first)),
+                Some(Points::Narrow(first)) => card.write(&decoded, 0, bytemuck::cast_slice(first)),
+                Some(Points::Wide(first)) => card.write(&decoded, 0, bytemuck::cast_slice(first)),
                 None => {}
             }
             let fixed = fixed[number].clone();
-            let bindings = staging.bind(device, shaders, [&fixed, &scratch, &decoded]);
+            let bindings = staging.bind(card, &shaders, [&fixed, &scratch, &decoded]);
             meshes.push(Some(MeshPoints { fixed, decoded, bindings }));
         }
         Ok(PointRing {
+            shaders,
             frames: Ring::new(slots - 1),
             meshes,
             scratch,
@@ -170,7 +166,7 @@ impl PointRing {
     }
 
     /// The points of a mesh, where the card decodes them.
-    pub fn decoded(&self, mesh: usize) -> Option<&wgpu::Buffer> {
+    pub fn decoded(&self, mesh: usize) -> Option<&T::Buffer> {
         Some(&self.meshes[mesh].as_ref()?.decoded)
     }
 
@@ -190,7 +186,7 @@ impl PointRing {
     /// are not in memory, or the ring is full of what is shown.
     pub fn want(
         &mut self,
-        card: (&wgpu::Device, &wgpu::Queue, &UnitShaders),
+        card: &mut (impl Make<T> + Write<T>),
         plan: &ReelPlan,
         units: &CodedUnits<'_>,
         (frame, shown): (u32, bool),
@@ -232,7 +228,7 @@ impl PointRing {
     /// Records the passes of a unit; false where it is not in memory.
     fn decode(
         &mut self,
-        (device, queue, shaders): (&wgpu::Device, &wgpu::Queue, &UnitShaders),
+        card: &mut (impl Make<T> + Write<T>),
         plan: &ReelPlan,
         units: &CodedUnits<'_>,
         unit: usize,
@@ -248,20 +244,20 @@ impl PointRing {
                 self.steps.truncate(recorded);
                 return false;
             };
-            self.make_room(device, shaders, self.room.len());
+            self.make_room(card, self.room.len());
             let params = params.moved(self.staging.words_used as u32);
-            queue.write_buffer(
+            card.write(
                 &self.staging.words,
                 4 * self.staging.words_used as u64,
                 bytemuck::cast_slice(&self.room),
             );
             let at = self.staging.units_used * UNIT_STRIDE;
-            queue.write_buffer(&self.staging.params, at as u64, bytemuck::bytes_of(&params));
+            card.write(&self.staging.params, at as u64, bytemuck::bytes_of(&params));
             self.staging.words_used += self.room.len();
             self.staging.units_used += 1;
             out.bytes += (4 * self.room.len() + size_of::<UnitParams>()) as u64;
             let Some(mesh) = &self.meshes[number] else { continue };
-            let dispatches = coded.dispatches(&params, shaders.group);
+            let dispatches = coded.dispatches(&params, self.shaders.group);
             let wide = usize::from(coded.wide);
             self.steps.extend(dispatches.map(|d| (wide, mesh.bindings.clone(), at as u32, d)));
         }
@@ -270,45 +266,42 @@ impl PointRing {
     }
 
     /// Larger buffers where so many words more do not fit; those before stay with what was recorded.
-    fn make_room(&mut self, device: &wgpu::Device, shaders: &UnitShaders, words: usize) {
-        let has = self.staging.words.size() as usize / 4;
-        let units = self.staging.params.size() as usize / UNIT_STRIDE;
+    fn make_room(&mut self, card: &mut impl Make<T>, words: usize) {
+        let (has, units) = (self.staging.word_count, self.staging.unit_count);
         if self.staging.words_used + words <= has && self.staging.units_used < units {
             return;
         }
-        self.staging = Staging::new(device, (2 * has).max(words), 2 * units);
+        self.staging = Staging::new(card, (2 * has).max(words), 2 * units);
         for mesh in self.meshes.iter_mut().flatten() {
             let buffers = [&mesh.fixed, &self.scratch, &mesh.decoded];
-            mesh.bindings = self.staging.bind(device, shaders, buffers);
+            mesh.bindings = self.staging.bind(card, &self.shaders, buffers);
         }
     }
 
     /// Records what was wanted.
-    pub fn record(&mut self, shaders: &UnitShaders, encoder: &mut wgpu::CommandEncoder, out: &mut Update) {
+    pub fn record(&mut self, card: &mut impl Record<T>, out: &mut Update) {
         if self.steps.is_empty() {
             return;
         }
-        let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
-            label: Some("meshreel units"),
-            timestamp_writes: None,
+        out.dispatches += self.steps.len() as u32;
+        let (steps, pipelines) = (&mut self.steps, &self.shaders.pipelines);
+        card.pass("meshreel units", &mut |pass| {
+            for (wide, bindings, params, dispatch) in steps.drain(..) {
+                let pipeline = &pipelines[dispatch.pass as usize][wide];
+                let offsets = [params, dispatch.level * LEVEL_STRIDE as u32];
+                pass.dispatch(pipeline, &bindings, &offsets, dispatch.groups);
+            }
         });
-        for (wide, bindings, params, dispatch) in self.steps.drain(..) {
-            pass.set_pipeline(&shaders.pipelines[dispatch.pass as usize][wide]);
-            pass.set_bind_group(0, &bindings, &[params, dispatch.level * LEVEL_STRIDE as u32]);
-            pass.dispatch_workgroups(dispatch.groups[0], dispatch.groups[1], 1);
-            out.dispatches += 1;
-        }
     }
 }
 
-impl Staging {
-    fn new(device: &wgpu::Device, words: usize, units: usize) -> Staging {
-        let copied = wgpu::BufferUsages::COPY_DST;
-        let storage = wgpu::BufferUsages::STORAGE | copied;
-        let uniform = wgpu::BufferUsages::UNIFORM | copied;
+impl<T: Types> Staging<T> {
+    fn new(card: &mut impl Make<T>, words: usize, units: usize) -> Staging<T> {
         Staging {
-            words: buffer(device, "meshreel unit words", 4 * words as u64, storage),
-            params: buffer(device, "meshreel unit parameters", (units * UNIT_STRIDE) as u64, uniform),
+            words: card.buffer("meshreel unit words", 4 * words as u64, Usage::Storage),
+            params: card.buffer("meshreel unit parameters", (units * UNIT_STRIDE) as u64, Usage::Uniform),
+            word_count: words,
+            unit_count: units,
             words_used: 0,
             units_used: 0,
         }
@@ -316,14 +309,14 @@ impl Staging {
 
     fn bind(
         &self,
-        device: &wgpu::Device,
-        shaders: &UnitShaders,
-        [fixed, scratch, decoded]: [&wgpu::Buffer; 3],
-    ) -> wgpu::BindGroup {
+        card: &mut impl Make<T>,
+        shaders: &UnitShaders<T>,
+        [fixed, scratch, decoded]: [&T::Buffer; 3],
+    ) -> T::Bindings {
         let params = (&self.params, size_of::<UnitParams>());
         let level = (&shaders.levels, 4);
         let whole = [&self.words, fixed, scratch, decoded].map(|buffer| (buffer, 0));
         let [words, fixed, scratch, decoded] = whole;
-        bind(device, &shaders.bindings, &[params, words, fixed, scratch, decoded, level])
+        card.bind(Layout::Units, &[params, words, fixed, scratch, decoded, level])
     }
 }

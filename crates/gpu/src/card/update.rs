@@ -11,6 +11,6 @@ pub struct Update {
     pub dispatches: u32,
     /// Meshes that needed no work: they show what they showed.
     pub unchanged: u32,
-    /// Meshes that show what they showed because their points are not on the card ([`crate::wgpu::GpuReel::decode`]).
+    /// Meshes that show what they showed because their points are not on the card ([`crate::card::CardReel::decode_with`]).
     pub late: u32,
 }

@@ -1,5 +1,6 @@
 //! Where the bytes of a file come from: positioned reads, so that any number of threads can read at once.
 
+use crate::store;
 use std::fs::File;
 use std::io;
 use std::path::Path;
@@ -17,64 +18,74 @@ pub trait ReadAt: Send + Sync {
     }
 }
 
-/// A file on disk. Its length is taken once, when it is opened.
-#[derive(Debug)]
-pub struct FileSource {
+/// A file, on disk or in a store ([`crate::store`]). Its length is taken once, when it is opened.
+pub struct FileSource(Place);
+
+enum Place {
     #[cfg(any(unix, windows))]
-    file: File,
+    Disk(File, u64),
     #[cfg(not(any(unix, windows)))]
-    file: std::sync::Mutex<File>,
-    len: u64,
+    Disk(std::sync::Mutex<File>, u64),
+    Store(Arc<dyn ReadAt>),
 }
 
 impl FileSource {
     /// Opens `path` for reading. What is no ordinary file is an error.
     pub fn open(path: &Path) -> io::Result<FileSource> {
-        let file = meshreel_files::open(path)?;
+        if let Some(url) = store::url(path) {
+            return Ok(FileSource(Place::Store(store::open(url)?)));
+        }
+        let file = crate::open(path)?;
         let len = file.metadata()?.len();
-        Ok(FileSource {
-            #[cfg(any(unix, windows))]
-            file,
-            #[cfg(not(any(unix, windows)))]
-            file: std::sync::Mutex::new(file),
-            len,
-        })
+        #[cfg(not(any(unix, windows)))]
+        let file = std::sync::Mutex::new(file);
+        Ok(FileSource(Place::Disk(file, len)))
     }
 }
 
 impl ReadAt for FileSource {
     fn len(&self) -> u64 {
-        self.len
-    }
-
-    #[cfg(unix)]
-    fn read_at(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
-        std::os::unix::fs::FileExt::read_exact_at(&self.file, out, offset)
-    }
-
-    #[cfg(windows)]
-    fn read_at(&self, mut offset: u64, mut out: &mut [u8]) -> io::Result<()> {
-        while !out.is_empty() {
-            match std::os::windows::fs::FileExt::seek_read(&self.file, out, offset) {
-                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-                Ok(n) => {
-                    out = &mut out[n..];
-                    offset += n as u64;
-                }
-                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-                Err(e) => return Err(e),
-            }
+        match &self.0 {
+            Place::Disk(_, len) => *len,
+            Place::Store(bytes) => bytes.len(),
         }
-        Ok(())
     }
 
-    #[cfg(not(any(unix, windows)))]
     fn read_at(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
-        use std::io::{Read, Seek, SeekFrom};
-        let mut file = self.file.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        file.seek(SeekFrom::Start(offset))?;
-        file.read_exact(out)
+        match &self.0 {
+            Place::Disk(file, _) => read_file(file, offset, out),
+            Place::Store(bytes) => bytes.read_at(offset, out),
+        }
     }
+}
+
+#[cfg(unix)]
+fn read_file(file: &File, offset: u64, out: &mut [u8]) -> io::Result<()> {
+    std::os::unix::fs::FileExt::read_exact_at(file, out, offset)
+}
+
+#[cfg(windows)]
+fn read_file(file: &File, mut offset: u64, mut out: &mut [u8]) -> io::Result<()> {
+    while !out.is_empty() {
+        match std::os::windows::fs::FileExt::seek_read(file, out, offset) {
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(n) => {
+                out = &mut out[n..];
+                offset += n as u64;
+            }
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(())
+}
+
+#[cfg(not(any(unix, windows)))]
+fn read_file(file: &std::sync::Mutex<File>, offset: u64, out: &mut [u8]) -> io::Result<()> {
+    use std::io::{Read, Seek, SeekFrom};
+    let mut file = file.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    file.seek(SeekFrom::Start(offset))?;
+    file.read_exact(out)
 }
 
 fn read_slice(from: &[u8], offset: u64, out: &mut [u8]) -> io::Result<()> {

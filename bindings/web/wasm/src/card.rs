@@ -1,0 +1,205 @@
+//! A file on a graphics card: steps for the page's device instead of values of vertices.
+
+use crate::steps::{Listed, Step, Steps};
+use meshreel::record::Description;
+use meshreel::{Attribute, Error, Format, InstanceId, Limits, Player, Shown, VertexChannel};
+use meshreel_gpu::card::{Budget, CardOutput, CardReel, Compile, Frames, Slice};
+use meshreel_gpu::{VertexLayout, heuristics};
+
+/// What a file on a card is opened with: the numbers of `Door::card`.
+pub(crate) struct Wanted {
+    layout: VertexLayout,
+    budget: Budget,
+    /// Whether the card decodes units: 0 no, 1 where that saves time, else yes.
+    units: u32,
+    /// Bytes of frames that go up ahead of time in one update.
+    ahead: u64,
+    /// Indices are put out as values, too.
+    indices: bool,
+}
+
+/// A file on a card.
+pub(crate) struct Card {
+    wanted: Wanted,
+    steps: Steps,
+    reel: Option<CardReel<Listed>>,
+    outputs: Vec<(usize, CardOutput<Listed>)>,
+    /// What the page was told of vertices: by instance and mesh the numbers of [`Step::Vertices`].
+    told: Vec<(usize, Vec<[usize; 9]>)>,
+}
+
+/// Bytes of units that go up for what comes, in one update.
+const UNITS_AHEAD: u64 = 64 << 10;
+
+/// What an attribute and its format are by number, as `src/webgpu.js` has them.
+fn attribute([what, format, offset]: [u32; 3]) -> Option<Attribute> {
+    let what = match what {
+        0 => VertexChannel::Position,
+        1 => VertexChannel::Normal,
+        2 => VertexChannel::Tangent,
+        3 => VertexChannel::Uv(0),
+        4 => VertexChannel::Colour(0),
+        5 => VertexChannel::Velocity,
+        _ => return None,
+    };
+    let formats = [
+        Format::F32x2,
+        Format::F32x3,
+        Format::F32x4,
+        Format::F16x2,
+        Format::F16x4,
+        Format::U8x4,
+        Format::U16x4,
+        Format::I16x2,
+        Format::I16x4,
+    ];
+    Some(Attribute { what, format: *formats.get(format as usize)?, offset: offset as usize })
+}
+
+impl Wanted {
+    /// Of words: bytes of the ring, flags (1: vertices of the update before are kept, 2: indices are put out as values),
+    /// whether the card decodes units, bytes ahead, bytes of a vertex, and three for each attribute. Misuse where no vertex can be so.
+    pub fn read(bytes: &[u8]) -> Result<Wanted, Error> {
+        let words: Vec<u32> = bytes.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
+        let no_words = || Error::misuse("the layout of vertices is not complete");
+        let (head, attributes) = words.split_at_checked(5).ok_or_else(no_words)?;
+        let attributes = attributes.as_chunks().0.iter().map(|words| attribute(*words));
+        let attributes = attributes.collect::<Option<Vec<_>>>().ok_or_else(no_words)?;
+        let layout = VertexLayout { stride: head[4] as usize, attributes };
+        layout.check()?;
+        if layout.is_pulled() {
+            return Err(Error::misuse("a vertex has at least one attribute"));
+        }
+        let budget = Budget { ring: head[0].into(), previous: head[1] & 1 != 0 };
+        let (units, ahead, indices) = (head[2], head[3].into(), head[1] & 2 != 0);
+        Ok(Wanted { layout, budget, units, ahead, indices })
+    }
+}
+
+impl Card {
+    pub fn new(wanted: Wanted, most: u64, group: u32) -> Card {
+        Card { wanted, steps: Steps::new(most, group), reel: None, outputs: Vec::new(), told: Vec::new() }
+    }
+
+    /// On another device, where nothing of it is yet.
+    pub fn renew(&mut self, most: u64, group: u32) {
+        self.outputs.clear();
+        self.told.clear();
+        self.reel = None;
+        self.steps = Steps::new(most, group);
+    }
+
+    /// Whether indices are put out as values.
+    pub fn gives_indices(&self) -> bool {
+        self.wanted.indices
+    }
+
+    /// What to open its file with.
+    pub fn limits(&self, description: &Description, limits: Limits) -> Limits {
+        let heuristic = heuristics::limits(description, limits);
+        match self.wanted.units {
+            0 => Limits { points: true, ..heuristic },
+            1 => heuristic,
+            _ => Limits { points: false, ..heuristic },
+        }
+    }
+
+    /// Makes the steps that show what these instances show now. How many meshes of them show what they did because
+    /// their points are not there. After an error it begins anew: the page has not seen what was made.
+    pub fn update(&mut self, player: &Player, instances: &[(usize, InstanceId)]) -> Result<u32, Error> {
+        self.steps.out.0.clear();
+        let done = self.try_update(player, instances);
+        if done.is_err() {
+            self.renew(self.steps.most(), self.steps.group());
+        }
+        done
+    }
+
+    fn try_update(&mut self, player: &Player, instances: &[(usize, InstanceId)]) -> Result<u32, Error> {
+        self.outputs.retain(|(number, _)| instances.iter().any(|(other, _)| other == number));
+        self.told.retain(|(number, _)| instances.iter().any(|(other, _)| other == number));
+        let shown = instances.iter().filter_map(|(number, id)| Some((*number, *id, player.frame(*id)?)));
+        let shown: Vec<(usize, InstanceId, Shown)> = shown.collect();
+        let Some((.., first)) = shown.first() else { return Ok(0) };
+        let reel = match &mut self.reel {
+            Some(reel) => reel,
+            None => {
+                let layout = self.wanted.layout.clone();
+                let reel = CardReel::make(&mut self.steps, first, layout, self.wanted.budget)?;
+                put_levels(&reel, first, &mut self.steps);
+                self.reel.insert(reel)
+            }
+        };
+        for (number, id, _) in &shown {
+            if !self.outputs.iter().any(|(other, _)| other == number) {
+                self.outputs.push((*number, reel.output_on(&mut self.steps)));
+            }
+            reel.decode_with(&mut self.steps, (player, *id), UNITS_AHEAD)?;
+        }
+        let find = |number: usize| shown.iter().find(|(other, ..)| *other == number);
+        let outputs = self.outputs.iter_mut();
+        let mut all: Vec<(&mut CardOutput<Listed>, &dyn Frames)> =
+            outputs.filter_map(|(number, output)| Some((output, &find(*number)?.2 as &dyn Frames))).collect();
+        let done = reel.update_with(&mut self.steps, &mut all)?;
+        for (_, id, _) in &shown {
+            reel.prepare_with(&mut self.steps, player.ahead(*id), self.wanted.ahead)?;
+        }
+        let meshes = first.reel().description().meshes.len();
+        self.tell(meshes);
+        self.steps.drop_unused();
+        Ok(done.late)
+    }
+
+    /// The steps of the last update.
+    pub fn steps(&self) -> &[u8] {
+        &self.steps.out.0
+    }
+
+    /// Tells where vertices are of which that has changed.
+    fn tell(&mut self, meshes: usize) {
+        for (number, output) in &self.outputs {
+            let at = self.told.iter().position(|(other, _)| other == number);
+            let at = at.unwrap_or_else(|| {
+                self.told.push((*number, vec![[usize::MAX; 9]; meshes]));
+                self.told.len() - 1
+            });
+            for (mesh, told) in self.told[at].1.iter_mut().enumerate() {
+                let Slice { buffer, bytes } = output.vertices_of(mesh);
+                let before = output.previous_vertices_of(mesh);
+                let now = [
+                    *number,
+                    mesh,
+                    buffer.number(),
+                    bytes.start as usize,
+                    before.bytes.start as usize,
+                    (bytes.end - bytes.start) as usize,
+                    output.vertex_count(mesh) as usize,
+                    output.indices(mesh).number(),
+                    output.index_count(mesh) as usize,
+                ];
+                if *told != now {
+                    self.steps.step(Step::Vertices, &now);
+                    *told = now;
+                }
+            }
+        }
+    }
+}
+
+/// The indices of levels of detail.
+fn put_levels(reel: &CardReel<Listed>, shown: &Shown, steps: &mut Steps) {
+    for mesh in 0..shown.reel().description().meshes.len() {
+        let mut levels: Vec<[usize; 2]> = Vec::new();
+        for level in 0.. {
+            // Beyond the last one there is the last one.
+            let Some(range) = reel.level(mesh, level) else { break };
+            let own = [range.start as usize, range.len()];
+            if level > 0 && levels.last() == Some(&own) {
+                break;
+            }
+            levels.push(own);
+        }
+        steps.step(Step::Levels, &[mesh, levels.len()]);
+        levels.iter().flatten().for_each(|number| steps.out.u32(*number));
+    }
+}

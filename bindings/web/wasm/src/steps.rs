@@ -1,0 +1,226 @@
+//! What is to be done with a graphics device, as bytes: whole words of 32 bits, little-endian. `src/steps.js` does it.
+//!
+//! ```text
+//! 1 buffer     number  usage  bytes  text                     6 write      buffer  offset  bytes  the bytes
+//! 2 layout     number  vertex  count  count × kind            7 pass       text
+//! 3 module     number  layout  text                           8 dispatch   pipeline  bindings  count  offsets  x  y
+//! 4 pipeline   number  module  text  count × (text  f64)      9 end of the pass
+//! 5 bindings   number  layout  count × (buffer  bytes)       10 drop       buffer or bindings  number
+//! 11 vertices  instance  mesh  buffer  offset  previous offset  bytes  count  index buffer  index count
+//! 12 levels    mesh  count × (first index  count)
+//! ```
+//!
+//! A text is its number of bytes, and these, filled up to whole words.
+
+use crate::writer::Writer;
+use meshreel_gpu::card::{self, Dispatches, Layout, Program, Usage};
+use std::cell::RefCell;
+use std::rc::Rc;
+
+#[derive(Clone, Copy)]
+pub(crate) enum Step {
+    Buffer = 1,
+    Layout = 2,
+    Module = 3,
+    Pipeline = 4,
+    Bindings = 5,
+    Write = 6,
+    Pass = 7,
+    Dispatch = 8,
+    End = 9,
+    Drop = 10,
+    Vertices = 11,
+    Levels = 12,
+}
+
+/// What the page has by number, until nobody here has it.
+pub(crate) struct Handle {
+    number: usize,
+    kind: Step,
+    dropped: Rc<RefCell<Vec<(Step, usize)>>>,
+}
+
+impl Handle {
+    pub fn number(&self) -> usize {
+        self.number
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.dropped.borrow_mut().push((self.kind, self.number));
+    }
+}
+
+/// The types of a list of steps.
+pub(crate) struct Listed;
+
+impl card::Types for Listed {
+    type Buffer = Rc<Handle>;
+    type Bindings = Rc<Handle>;
+    type Pipeline = usize;
+}
+
+/// A pipeline is the same if its module, entry point and constants are.
+type PipelineKey = (Program, &'static str, Vec<(&'static str, u64)>);
+
+/// Steps for one device, in order.
+pub(crate) struct Steps {
+    /// Those that were not fetched yet.
+    pub out: Writer,
+    /// Bytes of the largest binding, invocations of a workgroup.
+    most: u64,
+    group: u32,
+    next: usize,
+    dropped: Rc<RefCell<Vec<(Step, usize)>>>,
+    layouts: Vec<Layout>,
+    modules: Vec<Program>,
+    pipelines: Vec<PipelineKey>,
+}
+
+impl Steps {
+    pub fn new(most: u64, group: u32) -> Steps {
+        Steps {
+            out: Writer::default(),
+            most,
+            group,
+            next: 0,
+            dropped: Rc::default(),
+            layouts: Vec::new(),
+            modules: Vec::new(),
+            pipelines: Vec::new(),
+        }
+    }
+
+    /// A step and its numbers.
+    pub fn step(&mut self, step: Step, numbers: &[usize]) {
+        self.out.u32(step as usize);
+        numbers.iter().for_each(|number| self.out.u32(*number));
+    }
+
+    fn text(&mut self, text: &str) {
+        self.out.text(text);
+        self.out.0.resize(self.out.0.len().next_multiple_of(4), 0);
+    }
+
+    fn handle(&mut self, kind: Step) -> Rc<Handle> {
+        self.next += 1;
+        Rc::new(Handle { number: self.next, kind, dropped: self.dropped.clone() })
+    }
+
+    /// Tells what nobody has any more.
+    pub fn drop_unused(&mut self) {
+        let dropped = self.dropped.take();
+        for (kind, number) in dropped {
+            self.step(Step::Drop, &[kind as usize, number]);
+        }
+    }
+
+    /// The place of an item in a list, and whether it is new there.
+    fn place<I: PartialEq>(list: &mut Vec<I>, item: I) -> (usize, bool) {
+        match list.iter().position(|other| *other == item) {
+            Some(at) => (at, false),
+            None => {
+                list.push(item);
+                (list.len() - 1, true)
+            }
+        }
+    }
+
+    /// The number of a layout that the page has.
+    fn layout(&mut self, which: Layout) -> usize {
+        let (at, new) = Steps::place(&mut self.layouts, which);
+        if new {
+            let kinds = which.kinds();
+            self.step(Step::Layout, &[at, usize::from(which == Layout::Pulled), kinds.len()]);
+            kinds.iter().for_each(|kind| self.out.u32(*kind as usize));
+        }
+        at
+    }
+
+    fn module(&mut self, program: Program) -> usize {
+        let layout = self.layout(program.layout());
+        let (at, new) = Steps::place(&mut self.modules, program);
+        if new {
+            self.step(Step::Module, &[at, layout]);
+            self.text(&program.wgsl());
+        }
+        at
+    }
+}
+
+impl card::Write<Listed> for Steps {
+    fn write(&mut self, buffer: &Rc<Handle>, offset: u64, bytes: &[u8]) {
+        self.step(Step::Write, &[buffer.number, offset as usize, bytes.len()]);
+        self.out.0.extend_from_slice(bytes);
+    }
+}
+
+impl card::Make<Listed> for Steps {
+    fn buffer(&mut self, label: &'static str, bytes: u64, usage: Usage) -> Rc<Handle> {
+        let handle = self.handle(Step::Buffer);
+        self.step(Step::Buffer, &[handle.number, usage as usize, bytes as usize]);
+        self.text(label);
+        handle
+    }
+
+    fn bind(&mut self, layout: Layout, buffers: &[(&Rc<Handle>, usize)]) -> Rc<Handle> {
+        let layout = self.layout(layout);
+        let handle = self.handle(Step::Bindings);
+        self.step(Step::Bindings, &[handle.number, layout, buffers.len()]);
+        for (buffer, bytes) in buffers {
+            self.out.u32(buffer.number);
+            self.out.u32(*bytes);
+        }
+        handle
+    }
+}
+
+impl card::Compile<Listed> for Steps {
+    fn most(&self) -> u64 {
+        self.most
+    }
+
+    fn group(&self) -> u32 {
+        self.group
+    }
+
+    fn pipeline(
+        &mut self,
+        program: Program,
+        entry: &'static str,
+        constants: &[(&'static str, f64)],
+    ) -> usize {
+        let module = self.module(program);
+        let bits = constants.iter().map(|(name, value)| (*name, value.to_bits())).collect();
+        let (at, new) = Steps::place(&mut self.pipelines, (program, entry, bits));
+        if new {
+            self.step(Step::Pipeline, &[at, module]);
+            self.text(entry);
+            self.out.u32(constants.len());
+            for (name, value) in constants {
+                self.text(name);
+                self.out.f64(*value);
+            }
+        }
+        at
+    }
+}
+
+impl card::Record<Listed> for Steps {
+    fn pass(&mut self, label: &'static str, fill: &mut dyn FnMut(&mut dyn Dispatches<Listed>)) {
+        self.step(Step::Pass, &[]);
+        self.text(label);
+        fill(self);
+        self.step(Step::End, &[]);
+    }
+}
+
+impl Dispatches<Listed> for Steps {
+    fn dispatch(&mut self, pipeline: &usize, bindings: &Rc<Handle>, offsets: &[u32], [x, y]: [u32; 2]) {
+        self.step(Step::Dispatch, &[*pipeline, bindings.number, offsets.len()]);
+        offsets.iter().for_each(|offset| self.out.u32(*offset as usize));
+        self.out.u32(x as usize);
+        self.out.u32(y as usize);
+    }
+}

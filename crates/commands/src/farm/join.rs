@@ -1,0 +1,142 @@
+//! Parts into a file.
+
+use super::container::{Kind, Reader};
+use super::part::Head;
+use super::sections::{ASSEMBLY, TAIL, UNIT, take_number};
+use crate::compile::check_target;
+use crate::failure::{Class, Failure};
+use meshreel_compile::{Error, Progress, farm};
+use meshreel_scene::Remark;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+/// A file that was joined.
+pub struct Joined {
+    /// Its size.
+    pub bytes: u64,
+    /// Its frames.
+    pub frames: usize,
+    /// The parts that it was joined from.
+    pub parts: u32,
+    /// Remarks for the user.
+    pub remarks: Vec<Remark>,
+}
+
+/// Joins all parts of one plan, in whatever order, into `target`, on `jobs` threads (0: all cores).
+pub fn join(
+    paths: &[PathBuf],
+    target: &Path,
+    jobs: usize,
+    progress: &dyn Progress,
+) -> Result<Joined, Failure> {
+    check_target(target, paths)?;
+    let parts = in_order(paths)?;
+    let mut units: HashMap<u32, (usize, usize)> = HashMap::new();
+    for (p, part) in parts.iter().enumerate() {
+        for section in part.all(UNIT) {
+            let bytes = part.section(section)?;
+            let number = take_number(&bytes).ok_or_else(|| part.damaged())?.0;
+            if units.insert(number, (p, section)).is_some() {
+                return Err(part.damaged());
+            }
+        }
+    }
+    let assembly = parts[0].only(ASSEMBLY)?;
+    let tails: Vec<Vec<u8>> = parts.iter().map(|part| part.only(TAIL)).collect::<Result<_, _>>()?;
+    let mut failed = None;
+    let mut unit = |number: u32| {
+        let Some(&(p, section)) = units.get(&number) else {
+            return Err(Error::Malformed { what: format!("no part has unit {number}") });
+        };
+        let bytes = parts[p].section(section).map_err(|failure| {
+            let what = failure.line();
+            failed = Some(failure);
+            Error::Malformed { what }
+        })?;
+        Ok(bytes.get(4..).unwrap_or_default().to_vec())
+    };
+    let pieces = farm::JoinInput { assembly: &assembly, tails: &tails, unit: &mut unit };
+    let joined = farm::join(pieces, target, jobs, &meshreel_check::reopen, progress);
+    match joined {
+        Ok(joined) => Ok(Joined {
+            bytes: joined.file_bytes,
+            frames: joined.frames,
+            parts: parts.len() as u32,
+            remarks: joined.remarks,
+        }),
+        Err(error) => Err(failed.take().unwrap_or_else(|| told(error, target))),
+    }
+}
+
+/// Parts that have their checksums but make no file were forged, or are no defect of this machine.
+fn told(error: Error, target: &Path) -> Failure {
+    match error {
+        Error::Refused { source, .. } => match source.downcast::<meshreel::Error>() {
+            Ok(error) if !matches!(*error, meshreel::Error::Malformed { .. }) => {
+                Failure { at: Some(target.display().to_string()), ..Failure::from(*error) }
+            }
+            Ok(error) => not_a_file(&error.to_string(), target),
+            Err(error) => not_a_file(&error.to_string(), target),
+        },
+        error => Failure::from(error).or_at(target),
+    }
+}
+
+fn not_a_file(what: &str, target: &Path) -> Failure {
+    let what = format!("the parts make no file that decodes ({what}): plan again");
+    Failure::new(Class::Malformed, what, Some(target.display().to_string()))
+}
+
+/// All parts of one plan, each once, in order; anything else is refused by name.
+fn in_order(paths: &[PathBuf]) -> Result<Vec<Reader>, Failure> {
+    let mut first: Option<(PathBuf, Head)> = None;
+    let mut known: Vec<Option<Reader>> = Vec::new();
+    for path in paths {
+        let reader = Reader::open(path, Kind::Part)?;
+        let head = Head::read(&reader)?;
+        let at = || Some(path.display().to_string());
+        match &first {
+            None => known.resize_with(head.count as usize, || None),
+            Some((other, own)) if own.plan != head.plan => {
+                let what = format!("of another plan than {}: parts of one plan make a file", other.display());
+                return Err(Failure::new(Class::Malformed, what, at()));
+            }
+            Some((other, own)) if own.count != head.count => {
+                let what =
+                    format!("one of {} parts, and {} is one of {}", head.count, other.display(), own.count);
+                return Err(Failure::new(Class::Malformed, what, at()));
+            }
+            Some(_) => {}
+        }
+        let slot = &mut known[head.number as usize - 1];
+        match slot {
+            Some(other) if other.hash != reader.hash => {
+                let (number, other) = (head.number, other.path().display());
+                let what = format!("part {number}, as {other} is, but with other content: which is it?");
+                return Err(Failure::new(Class::Malformed, what, at()));
+            }
+            // The same once more.
+            Some(_) => {}
+            None => *slot = Some(reader),
+        }
+        first.get_or_insert((path.clone(), head));
+    }
+    let count = known.len();
+    let missing: Vec<String> = (1..=count)
+        .zip(&known)
+        .filter(|(_, part)| part.is_none())
+        .map(|(number, _)| format!("{number}/{count}"))
+        .collect();
+    match missing.is_empty() {
+        true => Ok(known.into_iter().flatten().collect()),
+        false => {
+            let shown = missing.iter().take(MOST_NAMED).cloned().collect::<Vec<_>>().join(", ");
+            let more = if missing.len() > MOST_NAMED { " and more" } else { "" };
+            let are = if missing.len() == 1 { "is" } else { "are" };
+            Err(Failure::usage(format!("{shown}{more} {are} missing: name all parts of the plan")))
+        }
+    }
+}
+
+/// Missing parts that are named one by one.
+const MOST_NAMED: usize = 12;

@@ -1,0 +1,19 @@
+//! One cache on many machines: a plan, its parts, and the file that is joined of them. What is in them is
+//! [`meshreel_compile::farm`]'s; here is where they lie, which belong together, and that nothing has changed
+//! meanwhile.
+//!
+//! ```text
+//! X.plan   HEAD what to open and how, and what that holds · DECISIONS · NODE number and bytes, for each unit · ASSEMBLY
+//! K.part   HEAD of which plan which part · UNIT number and bytes, for each of its units · TAIL · ASSEMBLY in part 1
+//! ```
+
+mod container;
+mod join;
+mod part;
+mod plan;
+mod sections;
+
+pub use container::ContentHash;
+pub use join::{Joined, join};
+pub use part::{Made, part};
+pub use plan::{Plan, Planned, Wanted, plan};

@@ -1,0 +1,71 @@
+//! What files hold, in a few bytes: whether they are still what they were. The time of a change is no part of
+//! that: it moves where a file is copied, and stands still where a clock does.
+
+use crate::failure::Failure;
+use serde::{Deserialize, Serialize};
+use std::io::Read;
+use std::path::Path;
+use xxhash_rust::xxh3::Xxh3;
+
+/// Bytes that are read at once.
+const BLOCK: usize = 1 << 20;
+
+/// Name and content of a file. Equal where both are; the folder does not matter.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fingerprint {
+    /// The name of the file, without folders.
+    pub name: String,
+    /// Its size.
+    pub bytes: u64,
+    /// XXH3 of its content, 128 bits as 32 hexadecimal digits.
+    pub hash: String,
+}
+
+impl Fingerprint {
+    /// Reads all of a file.
+    pub fn of_file(path: &Path) -> Result<Fingerprint, Failure> {
+        let failed = |error: std::io::Error| Failure::io(path, &error);
+        let mut file = meshreel_files::open(path).map_err(failed)?;
+        let (mut hash, mut bytes, mut block) = (Xxh3::new(), 0, vec![0; BLOCK]);
+        loop {
+            let read = match file.read(&mut block) {
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+                read => read.map_err(failed)?,
+            };
+            if read == 0 {
+                let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                return Ok(Fingerprint { name, bytes, hash: format!("{:032x}", hash.digest128()) });
+            }
+            bytes += read as u64;
+            hash.update(&block[..read]);
+        }
+    }
+
+    /// All files that `scene` is read from, in the order in which its reader names them.
+    pub fn of_scene(scene: &meshreel_scene::Scene) -> Result<Vec<Fingerprint>, Failure> {
+        scene.files.iter().map(|path| Fingerprint::of_file(path)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn content_and_name_count() {
+        let folder = tempfile::tempdir().unwrap();
+        let of = |name: &str, content: &[u8]| {
+            let path = folder.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(&path, content).unwrap();
+            Fingerprint::of_file(&path).unwrap()
+        };
+        let long = vec![7; BLOCK + 1];
+        assert_eq!(of("a", &long), of("b/a", &long));
+        assert_eq!(of("a", b"x").bytes, 1);
+        assert_ne!(of("a", b"x"), of("a", b"y"));
+        assert_ne!(of("a", b"x"), of("b", b"x"));
+        assert!(Fingerprint::of_file(folder.path()).is_err());
+    }
+}

@@ -1,0 +1,78 @@
+//! A share of work that several machines do: the K-th of N.
+
+use std::fmt::{Display, Formatter};
+use std::str::FromStr;
+
+/// The most shares that there can be.
+pub const MOST_SHARDS: u32 = 65536;
+
+/// The K-th of N shares, written `K/N`, K counted from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shard {
+    number: u32,
+    count: u32,
+}
+
+impl Shard {
+    /// Shard `number`, from 1, of `count`; none where there is no such share.
+    pub fn new(number: u32, count: u32) -> Option<Shard> {
+        let exists = (1..=count).contains(&number) && count <= MOST_SHARDS;
+        exists.then_some(Shard { number, count })
+    }
+
+    /// Which it is, from 1.
+    pub fn number(self) -> u32 {
+        self.number
+    }
+
+    /// How many there are.
+    pub fn count(self) -> u32 {
+        self.count
+    }
+
+    /// Whether the thing of this place, from 0, is in the share: they are dealt like cards, so that shares of
+    /// things that are sorted by name, and often by size, take about as long.
+    pub fn has(self, place: usize) -> bool {
+        place as u64 % u64::from(self.count) == u64::from(self.number - 1)
+    }
+}
+
+impl FromStr for Shard {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Shard, String> {
+        let parts = text.split_once('/').and_then(|(k, n)| Some((k.parse().ok()?, n.parse().ok()?)));
+        parts.and_then(|(number, count)| Shard::new(number, count)).ok_or_else(|| {
+            format!("'{text}' is no share: give K/N, such as 2/8, K from 1 to N, N up to {MOST_SHARDS}")
+        })
+    }
+}
+
+impl Display for Shard {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}/{}", self.number, self.count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_disjoint_and_make_the_whole() {
+        for count in [1, 2, 3, 7] {
+            let shares: Vec<Shard> = (1..=count).map(|k| Shard::new(k, count).unwrap()).collect();
+            for place in 0..20 {
+                assert_eq!(shares.iter().filter(|share| share.has(place)).count(), 1);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_share_is_refused() {
+        assert_eq!("2/3".parse(), Ok(Shard { number: 2, count: 3 }));
+        for wrong in ["0/3", "4/3", "1/0", "3", "a/b", "-1/2", "1/65537", ""] {
+            assert!(wrong.parse::<Shard>().is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! Everything that needs the whole source, once.
+
+use crate::Error;
+use crate::decided::Decided;
+use crate::farm::record::{Assembly, MeshOutline, Units, to_bytes};
+use crate::mesh::prepared::Normals;
+use crate::method::mesh_coder::MeshCoder;
+use crate::plan::{Around, Prologue, is_clips_alone, prologue, with_coders, with_job, with_scene};
+use crate::report::{Log, Progress};
+use crate::write::clips;
+use crate::write::file::File;
+use crate::write::job::{Chunk, Job};
+use crate::write::node_coder::NodeCoder;
+use crate::write::node_units::{LiveNodes, NodeSource};
+use crate::write::output::Output;
+use meshreel_codec::record;
+use meshreel_codec::schedule::Schedule;
+use meshreel_options::{Options, Preset};
+use meshreel_scene::{Remark, Scene};
+use std::sync::atomic::Ordering;
+
+/// What parts and whoever joins them go on from.
+pub struct Planned {
+    /// For parts: what was decided. Nothing where there are no units to share out.
+    pub decisions: Vec<u8>,
+    /// For parts: what nodes have in each unit, by its number.
+    pub nodes: Vec<(u32, Vec<u8>)>,
+    /// For whoever joins: everything of the file but its units.
+    pub assembly: Vec<u8>,
+    /// Frames of the file.
+    pub frames: usize,
+    /// Of the reader and of the passes.
+    pub remarks: Vec<Remark>,
+}
+
+/// Groups of frames whose nodes are coded at once.
+const GROUPS: u32 = 16;
+
+/// Decides how `scene` is compiled, and does what cannot be shared out: bones and settings are sought, nodes
+/// and clips are coded, static data is made. Of clips alone, meshes that do not change and the preset classic
+/// that is everything. `remarks` are those of the reader.
+pub fn plan(
+    scene: &Scene,
+    remarks: Vec<Remark>,
+    options: &Options,
+    progress: &dyn Progress,
+) -> Result<Planned, Error> {
+    with_scene(scene, remarks, options, progress, |scene, mut log, around| {
+        if is_clips_alone(scene) {
+            let remarks = &mut log.remarks;
+            let made = around.pool.install(|| clips::contents(scene, options, remarks, progress));
+            let (before, clips) = made?;
+            let raw_bytes = clips::raw_bytes(&clips);
+            let assembly = Assembly { before, units: None, times: Vec::new(), boxes: Vec::new(), raw_bytes };
+            return planned(&assembly, None, Vec::new(), log);
+        }
+        with_job(scene, options, log, around, |job, _, log| {
+            match plan_job(job, around, Log { remarks: log.remarks.clone(), passes: Vec::new() }) {
+                // As a compile would, once more with exact transforms.
+                Err(_) if job.loose.load(Ordering::Relaxed) && !job.cancellation.is_cancelled() => {
+                    job.exact = true;
+                    plan_job(job, around, log)
+                }
+                done => done,
+            }
+        })
+    })
+}
+
+fn planned(
+    assembly: &Assembly,
+    decided: Option<Decided>,
+    nodes: Vec<(u32, Vec<u8>)>,
+    mut log: Log,
+) -> Result<Planned, Error> {
+    log.remarks.sort();
+    log.remarks.dedup();
+    Ok(Planned {
+        decisions: decided.map_or(Ok(Vec::new()), |decided| to_bytes(&decided))?,
+        nodes,
+        assembly: to_bytes(assembly)?,
+        frames: assembly.times.len(),
+        remarks: log.remarks,
+    })
+}
+
+/// Plans what is written from a job.
+fn plan_job(job: &Job<'_>, around: &Around<'_>, mut log: Log) -> Result<Planned, Error> {
+    with_coders(job, around.pool, None, |coders, schedule| {
+        let mut file = File::keep(job);
+        let Prologue { extras, mut nodes } = prologue(&mut file, job, coders, schedule, around.pool)?;
+        for (m, coder) in coders.iter().enumerate() {
+            log.remarks.extend(coder.remarks.iter().cloned());
+            log.remarks.extend(extras.remarks(m));
+        }
+        let still = |coder: &MeshCoder<'_>| coder.still_bounds().is_some();
+        if job.options.preset == Preset::Classic || coders.iter().all(still) {
+            let assembly = whole(job, file, (coders, &mut nodes), schedule, around)?;
+            return planned(&assembly, None, Vec::new(), log);
+        }
+        let before = take_chunks(&mut file);
+        let node_units = code_nodes(job, coders, nodes.as_mut(), schedule, around)?;
+        file.clips_rigs_ranges()?;
+        let mut description = Vec::new();
+        record::encode(&file.description(coders, nodes.as_ref()), &mut description);
+        let outline = |(plan, _): &(crate::mesh::plan::MeshPlan<'_>, Vec<usize>)| MeshOutline {
+            changes: plan.prepared.fixed.is_none(),
+            made_normals: plan.prepared.normals == Normals::Made,
+        };
+        let units = Units {
+            restart: job.options.restart(),
+            effort: job.options.effort,
+            behind: take_chunks(&mut file),
+            description,
+            meshes: job.plans.iter().map(outline).collect(),
+            strip: job.options.strip,
+        };
+        let assembly = Assembly {
+            before,
+            units: Some(units),
+            times: job.times.to_vec(),
+            boxes: Vec::new(),
+            raw_bytes: file.raw_bytes(),
+        };
+        let decided = Decided {
+            times: job.times.to_vec(),
+            samples: job.samples,
+            meshes: coders.iter().map(MeshCoder::decided).collect(),
+        };
+        planned(&assembly, Some(decided), node_units, log)
+    })
+}
+
+/// All of a file of the preset classic, or of meshes that do not change: nodes are coded one after the other,
+/// and each part would have to know all meshes.
+fn whole<'a>(
+    job: &'a Job<'a>,
+    mut file: File<'a>,
+    (coders, nodes): (&[MeshCoder<'_>], &mut Option<NodeCoder<'a>>),
+    schedule: Schedule,
+    around: &Around<'_>,
+) -> Result<Assembly, Error> {
+    file.frames(coders, nodes, schedule, around.pool, around.progress)?;
+    file.end_states(coders)?;
+    file.changing_source_maps(coders)?;
+    file.clips_rigs_ranges()?;
+    file.describe(coders, nodes.as_ref())?;
+    Ok(Assembly {
+        before: take_chunks(&mut file),
+        units: None,
+        times: job.times.to_vec(),
+        boxes: std::mem::take(&mut file.body.boxes),
+        raw_bytes: file.raw_bytes(),
+    })
+}
+
+/// Chunks that were added to a file that keeps them.
+fn take_chunks(file: &mut File<'_>) -> Vec<Chunk> {
+    match &mut file.body.output {
+        Output::Kept(chunks) => std::mem::take(chunks),
+        _ => Vec::new(),
+    }
+}
+
+/// What nodes have in each unit.
+fn code_nodes<'a>(
+    job: &'a Job<'a>,
+    coders: &[MeshCoder<'_>],
+    coder: Option<&mut NodeCoder<'a>>,
+    schedule: Schedule,
+    around: &Around<'_>,
+) -> Result<Vec<(u32, Vec<u8>)>, Error> {
+    let still = coders.iter().map(MeshCoder::still_bounds).collect();
+    let mut nodes = LiveNodes::new(job, coder, schedule)?.with_still(still);
+    let mut units = schedule.in_file().peekable();
+    let mut out = Vec::new();
+    let mut groups = 0;
+    while units.peek().is_some() {
+        around.cancellation.check()?;
+        groups = (groups + GROUPS).min(schedule.groups());
+        nodes.advance(groups, around.pool)?;
+        while let Some(unit) = units.next_if(|unit| nodes.has(*unit)) {
+            out.push((schedule.number(unit), to_bytes(&nodes.part(unit)?)?));
+        }
+        nodes.forget(groups.saturating_sub(1));
+    }
+    Ok(out)
+}

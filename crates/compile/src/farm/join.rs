@@ -1,0 +1,200 @@
+//! Units from parts into a file.
+
+use crate::Error;
+use crate::codec_terms::block_format;
+use crate::farm::record::{Assembly, MeshOutline, Tail, Units, from_bytes, malformed};
+use crate::method::run_maps::RunMaps;
+use crate::plan::pool;
+use crate::report::{Inspect, Phase, Progress};
+use crate::write::body::Body;
+use crate::write::output::{Output, check_size};
+use crate::write::units::{UnitOutput, is_alone};
+use meshreel_codec::entropy::block::Compressor;
+use meshreel_codec::put_sized;
+use meshreel_codec::record::source_map::SourceMap;
+use meshreel_codec::record::{self, Description};
+use meshreel_codec::schedule::{Schedule, Unit};
+use meshreel_format::Writer;
+use meshreel_options::Block;
+use meshreel_scene::Remark;
+use std::path::Path;
+
+/// A file that was put together.
+pub struct Joined {
+    /// Its size.
+    pub file_bytes: u64,
+    /// Its frames.
+    pub frames: usize,
+    /// Its units.
+    pub units: u32,
+    /// Remarks for the user.
+    pub remarks: Vec<Remark>,
+}
+
+/// What a file is joined from.
+pub struct JoinInput<'a> {
+    /// Everything but units, from the plan.
+    pub assembly: &'a [u8],
+    /// The tails of all parts, in their order.
+    pub tails: &'a [Vec<u8>],
+    /// Gives the bytes of the unit of a number, of whatever part has it.
+    pub unit: &'a mut dyn FnMut(u32) -> Result<Vec<u8>, Error>,
+}
+
+/// Joins all parts of a plan into `target`, on `jobs` threads (0: all cores). The target is replaced only when
+/// everything is written and `inspect` does not refuse it.
+pub fn join(
+    pieces: JoinInput<'_>,
+    target: &Path,
+    jobs: usize,
+    inspect: Inspect<'_>,
+    progress: &dyn Progress,
+) -> Result<Joined, Error> {
+    let cancellation = progress.cancellation();
+    let JoinInput { assembly, tails, unit } = pieces;
+    let assembly: Assembly = from_bytes(assembly, "everything of the file but its units")?;
+    let pool = pool(jobs)?;
+    let output = Output::File(Writer::create(target)?);
+    let (effort, meshes) = assembly.units.as_ref().map_or((1, 0), |u| (u.effort, u.meshes.len()));
+    // Only the preset classic has other blocks, and no units.
+    let compressor = Compressor::new(block_format(Block::Zstd), effort);
+    let mut body = Body::new(output, compressor, meshes, assembly.times.len(), assembly.raw_bytes);
+    for (kind, raw, bytes) in &assembly.before {
+        body.output.chunk(*kind, *raw, bytes)?;
+    }
+    let mut count = 0;
+    match &assembly.units {
+        Some(units) => {
+            let schedule = Schedule::new(frame_count(&assembly)?, units.restart);
+            let total = u64::from(schedule.frames());
+            let mut done = 0;
+            for own in schedule.in_file().filter(|_| meshes > 0) {
+                cancellation.check()?;
+                let read = from_bytes(&unit(schedule.number(own))?, "a unit")?;
+                let checked = check_unit(read, schedule, own, meshes)?;
+                done += checked.bounds.len() as u64;
+                body.unit(checked)?;
+                count += 1;
+                progress.update(Phase::Encode, done, total);
+            }
+            finish(&mut body, units, tails, &assembly.times, target)?;
+        }
+        None => {
+            if assembly.boxes.len() != assembly.times.len() {
+                return Err(malformed("boxes of other frames"));
+            }
+            body.boxes.clone_from(&assembly.boxes);
+            body.frame_table(&assembly.times)?;
+        }
+    }
+    cancellation.check()?;
+    progress.update(Phase::Inspect, 0, 1);
+    let mut remarks = Vec::new();
+    let file_bytes = body.publish(&pool, target, inspect, &mut remarks)?;
+    Ok(Joined { file_bytes, frames: assembly.times.len(), units: count, remarks })
+}
+
+fn frame_count(assembly: &Assembly) -> Result<u32, Error> {
+    u32::try_from(assembly.times.len()).map_err(|_| malformed("more frames than a file has"))
+}
+
+/// A unit, if it is the one that it should be.
+fn check_unit(unit: UnitOutput, schedule: Schedule, own: Unit, meshes: usize) -> Result<UnitOutput, Error> {
+    let frames = schedule.frames_of(own);
+    let attributes = unit.attributes.as_ref();
+    let fits = unit.alone == is_alone(schedule, own)
+        && unit.bounds.iter().map(|b| b.0).eq(frames.iter().copied())
+        && unit.parts.len() == meshes
+        && attributes.is_none_or(|own| own.parts.len() == meshes);
+    check_size("one unit of frames", unit.raw.max(attributes.map_or(0, |own| own.raw)))?;
+    match fits {
+        true => Ok(unit),
+        false => Err(malformed("a unit that is none of this file")),
+    }
+}
+
+/// Writes what follows units.
+fn finish(
+    body: &mut Body,
+    units: &Units,
+    tails: &[Vec<u8>],
+    times: &[f64],
+    target: &Path,
+) -> Result<(), Error> {
+    let meshes = units.meshes.len();
+    let tails: Vec<Tail> =
+        tails.iter().map(|tail| from_bytes(tail, "the end of a part")).collect::<Result<_, _>>()?;
+    if tails.iter().any(|tail| tail.meshes.len() != meshes) {
+        return Err(malformed("parts of other meshes"));
+    }
+    let mut description = record::decode(&units.description)
+        .map_err(|_| malformed("the description of nodes and meshes cannot be read"))?;
+    if description.meshes.len() != meshes {
+        return Err(malformed("a description of other meshes"));
+    }
+    for m in 0..meshes {
+        let mut bytes = Vec::new();
+        for end in 0..2 {
+            let mut found = tails.iter().filter_map(|tail| tail.meshes[m].ends[end].as_ref());
+            let first = found.next();
+            if found.any(|other| Some(other) != first) {
+                return Err(malformed("end states that do not go together"));
+            }
+            if let Some(first) = first {
+                check_size("the end states of a mesh", first.len())?;
+                put_sized(first, &mut bytes);
+            }
+        }
+        body.end_states_of(m, &bytes)?;
+    }
+    body.end_states_done()?;
+    for (m, outline) in units.meshes.iter().enumerate().filter(|(_, outline)| outline.changes) {
+        changing(body, (m, outline, units.strip), &tails, times.len(), &mut description)?;
+    }
+    body.maps_done()?;
+    body.frame_table(times)?;
+    for (kind, raw, bytes) in &units.behind {
+        body.output.chunk(*kind, *raw, bytes)?;
+    }
+    for (m, outline) in units.meshes.iter().enumerate() {
+        let record = &mut description.meshes[m];
+        record.ends = body.end_states.locations[m];
+        if outline.changes {
+            record.source_map = body.maps.locations[m];
+            record.vertices = body.totals[m].vertices as u32;
+            record.indices = body.totals[m].indices as u32;
+        }
+    }
+    body.describe(&description, target)
+}
+
+/// Adds the map back to the source of a mesh whose faces change, and counts its points.
+fn changing(
+    body: &mut Body,
+    (m, outline, strip): (usize, &MeshOutline, bool),
+    tails: &[Tail],
+    frames: usize,
+    description: &mut Description,
+) -> Result<(), Error> {
+    let (mut maps, mut too_many) = (RunMaps::default(), false);
+    let (mut points, mut split) = (0, false);
+    for tail in tails.iter().filter_map(|tail| tail.meshes[m].changing.as_ref()) {
+        points = points.max(tail.points);
+        split |= tail.split;
+        too_many |= tail.too_many;
+        tail.add_to(&mut maps)?;
+    }
+    description.meshes[m].points = if split { points } else { 0 };
+    if maps.of_frame.keys().next_back().is_some_and(|&frame| frame as usize >= frames) {
+        return Err(malformed("a map back to the source of a frame that there is not"));
+    }
+    let (runs, run_of) = match too_many {
+        true => Default::default(),
+        false => maps.finish(frames as u32),
+    };
+    let map = SourceMap { made_normals: outline.made_normals, runs, run_of, ..SourceMap::default() };
+    match strip || map == SourceMap::default() {
+        true => Ok(()),
+        false => body.map_of(m, &map),
+    }
+}

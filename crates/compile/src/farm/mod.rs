@@ -1,0 +1,20 @@
+//! One file from several machines. [`plan`] decides all that needs the whole source, [`part`] codes a share of
+//! the units, and [`join`] puts units into a file, byte for byte the one that [`crate::compile`] makes.
+//!
+//! ```text
+//! plan   scene, options → decisions · what nodes have in each unit · assembly: everything of the file but its units
+//! part   scene, options, decisions, nodes → its units · tail: what is known of a mesh when its frames are coded
+//! join   assembly, tails, all units → the file; the source is not needed
+//! ```
+//!
+//! All of these are bytes that only this version of the crate reads. Where they are kept, and that they belong
+//! together, is the caller's affair; what is damaged or forged is an error.
+
+mod decide;
+mod join;
+mod part;
+mod record;
+
+pub use decide::{Planned, plan};
+pub use join::{JoinInput, Joined, join};
+pub use part::{PlannedNodes, TakeUnit, part};

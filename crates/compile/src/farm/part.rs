@@ -1,0 +1,108 @@
+//! A share of a file's units, coded by what was decided.
+
+use crate::Error;
+use crate::decided::{Decided, DecidedMesh};
+use crate::farm::record::{ChangingTail, MeshTail, Tail, from_bytes, malformed, to_bytes};
+use crate::method::mesh_coder::MeshCoder;
+use crate::plan::{Around, with_coders, with_job, with_scene};
+use crate::report::Progress;
+use crate::write::node_units::{NodePart, NodeSource};
+use crate::write::units::{Encoding, UnitRange};
+use meshreel_codec::schedule::{Schedule, Unit};
+use meshreel_options::Options;
+use meshreel_scene::Scene;
+
+/// Gives what nodes have in the unit of a number, as it was planned.
+pub type PlannedNodes<'a> = &'a (dyn Fn(u32) -> Result<Vec<u8>, Error> + Sync);
+
+/// Takes the number of a unit and its bytes.
+pub type TakeUnit<'a> = &'a mut (dyn FnMut(u32, Vec<u8>) -> Result<(), Error> + Send);
+
+/// Codes part `number`, from 1, of `count` of the units of a planned file, and gives them to `take` in the
+/// order of the file. `scene` and `options` must be those that were planned with. Returns the tail.
+pub fn part(
+    scene: &Scene,
+    options: &Options,
+    (decisions, nodes): (&[u8], PlannedNodes<'_>),
+    (number, count): (u32, u32),
+    progress: &dyn Progress,
+    take: TakeUnit<'_>,
+) -> Result<Vec<u8>, Error> {
+    if !(1..=count).contains(&number) {
+        return Err(Error::misuse(format!("part {number} of {count}: from 1 to {count}")));
+    }
+    if decisions.is_empty() {
+        // There is nothing to share out.
+        return to_bytes(&Tail { meshes: Vec::new() });
+    }
+    let decided: Decided = from_bytes(decisions, "what was decided")?;
+    check(&decided)?;
+    // What there is to remark on was remarked on when it was planned.
+    let options = &Options { strict: false, dry_run: false, ..options.clone() };
+    with_scene(scene, Vec::new(), options, progress, |scene, log, around| {
+        let around = &Around { decided: Some(&decided), ..*around };
+        with_job(scene, options, log, around, |job, _, _| {
+            with_coders(job, around.pool, Some(&decided.meshes), |coders, schedule| {
+                let same = |(coder, mesh): (&MeshCoder<'_>, &DecidedMesh)| coder.statics() == mesh.statics;
+                if !coders.iter().zip(&decided.meshes).all(same) {
+                    // Never seen; frames that are coded against something else would be nonsense.
+                    return Err(malformed(
+                        "static data comes out otherwise than on the machine that planned",
+                    ));
+                }
+                let range = UnitRange::of_part(schedule, number, count);
+                let encoding = Encoding { job, coders, schedule, range, pool: around.pool, progress };
+                let mut planned = Planned { schedule, nodes };
+                // In the order of the file.
+                let mut order = schedule.in_file().filter(|unit| encoding.range.has(*unit));
+                encoding.run(&mut planned, &mut |output| {
+                    let unit = order.next().ok_or_else(|| malformed("more units than there are"))?;
+                    take(schedule.number(unit), to_bytes(&output)?)
+                })?;
+                let tail = coders.iter().map(|coder| MeshTail {
+                    ends: coder.end_state_units(),
+                    changing: coder.changing().map(|(maps, counted)| ChangingTail::new(&maps, counted)),
+                });
+                to_bytes(&Tail { meshes: tail.collect() })
+            })
+        })
+    })
+}
+
+/// Refuses times that are none.
+fn check(decided: &Decided) -> Result<(), Error> {
+    let times = &decided.times;
+    let ordered = times.windows(2).all(|pair| pair[0] < pair[1]);
+    match ordered && times.iter().all(|time| time.is_finite()) && decided.samples <= times.len() {
+        true => Ok(()),
+        false => Err(malformed("times of frames that are not in order")),
+    }
+}
+
+/// Nodes as they were planned.
+struct Planned<'a> {
+    schedule: Schedule,
+    nodes: PlannedNodes<'a>,
+}
+
+impl NodeSource for Planned<'_> {
+    fn advance(&mut self, _: u32, _: &rayon::ThreadPool) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn has(&self, _: Unit) -> bool {
+        true
+    }
+
+    fn part(&self, unit: Unit) -> Result<NodePart, Error> {
+        let bytes = (self.nodes)(self.schedule.number(unit))?;
+        let part: NodePart = from_bytes(&bytes, "what nodes have in a unit")?;
+        let frames = self.schedule.frames_of(unit);
+        match part.frames.iter().map(|f| f.frame).eq(frames.iter().copied()) {
+            true => Ok(part),
+            false => Err(malformed("nodes of other frames than a unit has")),
+        }
+    }
+
+    fn forget(&mut self, _: u32) {}
+}

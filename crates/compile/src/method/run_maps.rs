@@ -1,0 +1,52 @@
+//! Maps back to the source of a mesh whose faces change: one of each run of frames that have the same faces.
+
+use meshreel_codec::record::source_map::SourceMap;
+use std::collections::BTreeMap;
+
+/// Bytes of maps back to the source that are kept of one mesh; where they are more, there is none of it.
+const MOST_MAPS: usize = 256 << 20;
+
+/// Maps back to the source, by run; and of frames the runs.
+#[derive(Clone, Default)]
+pub struct RunMaps {
+    /// By the first frame of a run.
+    pub by_run: BTreeMap<u32, SourceMap>,
+    /// The run of a frame.
+    pub of_frame: BTreeMap<u32, u32>,
+    bytes: usize,
+}
+
+impl RunMaps {
+    /// Notes the run of a frame; whether its map is still wanted.
+    pub fn note(&mut self, frame: u32, run: u32) -> bool {
+        self.of_frame.insert(frame, run);
+        !self.by_run.contains_key(&run) && !self.are_too_many()
+    }
+
+    /// Keeps the map of a run.
+    pub fn add(&mut self, run: u32, map: SourceMap) {
+        let bytes = 4 * (2 * map.vertex_point.len() + 2 * map.triangle_face.len());
+        if self.by_run.insert(run, map).is_none() {
+            self.bytes += bytes;
+        }
+    }
+
+    /// Whether so much is kept that nothing will be.
+    pub fn are_too_many(&self) -> bool {
+        self.bytes > MOST_MAPS
+    }
+
+    /// The maps of all `frames` that have been coded: runs, and per frame one more than its run, or 0.
+    pub fn finish(self, frames: u32) -> (Vec<SourceMap>, Vec<u32>) {
+        if self.are_too_many() {
+            return Default::default();
+        }
+        let number: BTreeMap<u32, u32> = self.by_run.keys().copied().zip(1..).collect();
+        let run_of = |frame| {
+            let run = self.of_frame.get(&frame);
+            run.and_then(|run| number.get(run)).copied().unwrap_or(0)
+        };
+        let of = (0..frames).map(run_of).collect();
+        (self.by_run.into_values().collect(), of)
+    }
+}

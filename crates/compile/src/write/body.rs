@@ -1,0 +1,156 @@
+//! The part of a file that is the same whoever codes its frames: units, one after the other, what is known
+//! when all of them are there, and the tables.
+
+use crate::Error;
+use crate::mesh::streams::NOTHING;
+use crate::report::Inspect;
+use crate::write::job::{Counted, Total};
+use crate::write::output::{Batches, Output, check_size, publish};
+use crate::write::units::{Attributes, UnitOutput};
+use meshreel_codec::entropy::block::Compressor;
+use meshreel_codec::record::source_map::SourceMap;
+use meshreel_codec::record::{self, Description, source_map};
+use meshreel_format::{BOX_SIZE, CHUNK_ENTRY_SIZE, Summary, kind};
+use meshreel_scene::Remark;
+use std::path::Path;
+
+/// Frames of a file, and what was counted of them by mesh.
+pub struct Body {
+    pub output: Output,
+    pub compressor: Compressor,
+    /// Maps back to the source.
+    pub maps: Batches,
+    /// End states of meshes: what they show before they begin to move, and when they have come to rest.
+    pub end_states: Batches,
+    /// By mesh what all frames take.
+    pub totals: Vec<Total>,
+    /// Bytes of transforms of nodes, in all frames.
+    pub node_bytes: f64,
+    /// Size of the description and what it takes in the file.
+    pub description_bytes: [usize; 2],
+    /// Boxes of frames.
+    pub boxes: Vec<[f32; 6]>,
+    pub summary: Summary,
+}
+
+impl Body {
+    /// Of a file of so many meshes and frames.
+    pub fn new(output: Output, compressor: Compressor, meshes: usize, frames: usize, raw_bytes: u64) -> Body {
+        Body {
+            output,
+            compressor,
+            maps: Batches::new(kind::SOURCE_MAP, meshes),
+            end_states: Batches::new(kind::END_STATES, meshes),
+            totals: vec![Total::default(); meshes],
+            node_bytes: 0.0,
+            description_bytes: [0; 2],
+            boxes: vec![NOTHING; frames],
+            summary: Summary { bounds: NOTHING, raw_bytes, flags: 0 },
+        }
+    }
+
+    /// Writes the next unit, whose frames must be the file's.
+    pub fn unit(&mut self, unit: UnitOutput) -> Result<(), Error> {
+        self.node_bytes += unit.nodes as f64 * unit.bytes.len() as f64 / unit.raw.max(1) as f64;
+        let kind = if unit.alone { kind::INDEX } else { kind::BETWEEN };
+        self.output.chunk(kind, unit.raw as u32, &unit.bytes)?;
+        let cost = CHUNK_ENTRY_SIZE + BOX_SIZE * unit.bounds.len();
+        self.count(unit.raw, unit.bytes.len() + cost, unit.parts);
+        if let Some(Attributes { bytes, raw, parts }) = unit.attributes {
+            self.output.chunk(kind::VERTEX_ATTRIBUTES, raw as u32, &bytes)?;
+            self.count(raw, bytes.len() + CHUNK_ENTRY_SIZE, parts);
+        }
+        for (frame, bounds) in unit.bounds {
+            self.boxes[frame as usize] = bounds;
+        }
+        Ok(())
+    }
+
+    /// Counts what meshes have in something of `raw` bytes that takes `size` in the file.
+    pub fn count(&mut self, raw: usize, size: usize, parts: Vec<Counted>) {
+        let stored = size as f64 / raw.max(1) as f64;
+        for (total, part) in self.totals.iter_mut().zip(parts) {
+            total.bytes += part.bytes as f64 * stored;
+            total.position_bytes += part.position_bytes as f64 * stored;
+            total.error = total.error.max(part.error);
+            total.vertices = total.vertices.max(part.vertices);
+            total.indices = total.indices.max(part.indices);
+        }
+    }
+
+    /// Writes the end states of a mesh, if it has some.
+    pub fn end_states_of(&mut self, mesh: usize, bytes: &[u8]) -> Result<(), Error> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let fill = |out: &mut Vec<u8>| out.extend_from_slice(bytes);
+        self.end_states.add(mesh, fill, &mut self.compressor, &mut self.output)
+    }
+
+    /// No end states come any more.
+    pub fn end_states_done(&mut self) -> Result<(), Error> {
+        self.end_states.flush(&mut self.compressor, &mut self.output)
+    }
+
+    /// Writes the map back to the source of a mesh.
+    pub fn map_of(&mut self, mesh: usize, map: &SourceMap) -> Result<(), Error> {
+        let fill = |out: &mut Vec<u8>| source_map::encode(map, out);
+        self.maps.add(mesh, fill, &mut self.compressor, &mut self.output)
+    }
+
+    /// No maps come any more.
+    pub fn maps_done(&mut self) -> Result<(), Error> {
+        self.maps.flush(&mut self.compressor, &mut self.output)
+    }
+
+    /// Times and boxes of frames.
+    pub fn frame_table(&mut self, times: &[f64]) -> Result<(), Error> {
+        for (&time, &bounds) in times.iter().zip(&self.boxes) {
+            let all = &mut self.summary.bounds;
+            for k in 0..3 {
+                all[k] = all[k].min(bounds[k]);
+                all[k + 3] = all[k + 3].max(bounds[k + 3]);
+            }
+            if let Output::File(writer) = &mut self.output {
+                writer.add_frame(time, bounds)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the description, which must read back.
+    pub fn describe(&mut self, description: &Description, target: &Path) -> Result<(), Error> {
+        let mut bytes = Vec::new();
+        record::encode(description, &mut bytes);
+        if record::decode(&bytes).as_ref() != Ok(description) {
+            return Err(Error::Promise {
+                what: "the description does not read back".into(),
+                target: target.into(),
+            });
+        }
+        check_size("the description of all nodes and meshes", bytes.len())?;
+        let mut packed = Vec::new();
+        self.compressor.compress_bounded(&bytes, &mut packed);
+        self.output.chunk(kind::DESCRIPTION, bytes.len() as u32, &packed)?;
+        self.description_bytes = [bytes.len(), packed.len()];
+        Ok(())
+    }
+
+    /// Completes the file, lets `inspect` look at it, and gives it its name. Returns its size.
+    pub fn publish(
+        &mut self,
+        pool: &rayon::ThreadPool,
+        target: &Path,
+        inspect: Inspect<'_>,
+        remarks: &mut Vec<Remark>,
+    ) -> Result<u64, Error> {
+        match std::mem::replace(&mut self.output, Output::Kept(Vec::new())) {
+            Output::File(writer) => {
+                let written = writer.complete(self.summary)?;
+                pool.install(|| publish(written, target, inspect, remarks))
+            }
+            Output::Count { bytes, .. } => Ok(bytes),
+            Output::Kept(_) => Ok(0),
+        }
+    }
+}

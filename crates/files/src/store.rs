@@ -1,0 +1,91 @@
+//! Files that do not lie on this machine. Who can reach a store connects it once; from then on this crate takes names
+//! such as `s3://bucket/name` for its files. Nothing here knows how it is reached.
+
+use crate::ReadAt;
+use std::fs::File;
+use std::io::{Error, ErrorKind, Result};
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+
+/// What names of stores begin with: Amazon S3 and what speaks like it, Google Cloud Storage, Azure Blob Storage.
+pub const SCHEMES: [&str; 3] = ["s3://", "gs://", "az://"];
+
+/// A way to stores. Its errors name no credentials.
+pub trait Store: Send + Sync {
+    /// A file, of which parts are read as they are asked for; not found where there is none.
+    fn open(&self, url: &str) -> Result<Arc<dyn ReadAt>>;
+    /// A copy of a whole file, at its start, which goes away when it is closed.
+    fn fetch(&self, url: &str) -> Result<File>;
+    /// Puts a file there, in place of the one of that name: whole or not at all.
+    fn put(&self, file: &Path, url: &str) -> Result<()>;
+    /// Names of the files of a folder, without those of folders within it.
+    fn names(&self, url: &str) -> Result<Vec<String>>;
+}
+
+static CONNECTED: OnceLock<Box<dyn Store>> = OnceLock::new();
+
+/// Connects stores for as long as the process lives; false where that has been done.
+pub fn connect(store: impl Store + 'static) -> bool {
+    CONNECTED.set(Box::new(store)).is_ok()
+}
+
+/// The name of a file of a store; none of a path on disk.
+pub fn url(path: &Path) -> Option<&str> {
+    let text = path.to_str()?;
+    SCHEMES.iter().any(|scheme| text.starts_with(scheme)).then_some(text)
+}
+
+fn connected() -> Result<&'static dyn Store> {
+    let none = || {
+        let what = "this program was built without stores (feature 'store'); copy the file to a disk first";
+        Error::new(ErrorKind::Unsupported, what)
+    };
+    CONNECTED.get().map(|store| &**store).ok_or_else(none)
+}
+
+/// Whether there is a way to stores, before much is done for one.
+pub(crate) fn check() -> Result<()> {
+    connected().map(|_| ())
+}
+
+pub(crate) fn open(url: &str) -> Result<Arc<dyn ReadAt>> {
+    connected()?.open(url)
+}
+
+pub(crate) fn fetch(url: &str) -> Result<File> {
+    connected()?.fetch(url)
+}
+
+pub(crate) fn put(file: &Path, url: &str) -> Result<()> {
+    connected()?.put(file, url)
+}
+
+pub(crate) fn names(url: &str) -> Result<Vec<String>> {
+    connected()?.names(url)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_stores_are_told_from_paths() {
+        for name in ["s3://b/a.abc", "gs://b/a.abc", "az://c/d/a.reel"] {
+            assert_eq!(url(Path::new(name)), Some(name));
+        }
+        for path in ["a.abc", "/s3://b", "c:/a.abc", "s3:/b/a.abc", "file://a"] {
+            assert_eq!(url(Path::new(path)), None, "{path}");
+        }
+    }
+
+    #[test]
+    fn without_a_store_its_names_are_refused_and_nothing_is_made_of_them() {
+        let target = Path::new("s3://bucket/a.reel");
+        let unsupported = |kind| assert_eq!(kind, ErrorKind::Unsupported);
+        unsupported(crate::open(target).unwrap_err().kind());
+        unsupported(crate::length(target).unwrap_err().kind());
+        unsupported(crate::FileSource::open(target).err().unwrap().kind());
+        unsupported(crate::Temporary::create(target).unwrap_err().kind());
+        assert!(!Path::new("s3:").exists());
+    }
+}

@@ -1,0 +1,181 @@
+//! Modes `TRIANGLES` and `INDICES`.
+
+use super::{Bytes, SHORT, signed};
+
+/// Bytes of the table behind the triangles, and of what is behind a sequence.
+const TABLE: usize = 16;
+const TAIL: usize = 4;
+
+/// The sixteen that came last.
+struct Last<T> {
+    all: [T; 16],
+    next: usize,
+}
+
+impl<T: Copy> Last<T> {
+    fn new(empty: T) -> Last<T> {
+        Last { all: [empty; 16], next: 0 }
+    }
+
+    fn push(&mut self, one: T) {
+        self.all[self.next] = one;
+        self.next = (self.next + 1) % 16;
+    }
+
+    /// The one that came so many before the next.
+    fn ago(&self, count: usize) -> T {
+        self.all[(self.next + 16 - count) % 16]
+    }
+}
+
+struct Triangles<'a> {
+    bytes: Bytes<'a>,
+    edges: Last<(u32, u32)>,
+    corners: Last<u32>,
+    /// The index that nobody has had yet, and the last one that was stored as a difference.
+    new: u32,
+    stored: u32,
+}
+
+impl Triangles<'_> {
+    fn take_new(&mut self) -> u32 {
+        self.new = self.new.wrapping_add(1);
+        self.new.wrapping_sub(1)
+    }
+
+    fn take_stored(&mut self) -> Result<u32, &'static str> {
+        self.stored = self.stored.wrapping_add(signed(self.bytes.number()?));
+        Ok(self.stored)
+    }
+
+    /// A triangle behind an edge that came lately.
+    fn on_edge(&mut self, code: u8, direct: u8) -> Result<[u32; 3], &'static str> {
+        let (a, b) = self.edges.ago(1 + usize::from(code >> 4));
+        let corner = code & 15;
+        let c = match corner {
+            0 => self.take_new(),
+            _ if corner < direct => self.corners.ago(1 + usize::from(corner)),
+            15 => self.take_stored()?,
+            // 13 and 14: one below, one above what was stored last.
+            _ => {
+                let step = if corner == 13 { u32::MAX } else { 1 };
+                self.stored = self.stored.wrapping_add(step);
+                self.stored
+            }
+        };
+        if corner == 0 || corner >= direct {
+            self.corners.push(c);
+        }
+        self.edges.push((c, b));
+        self.edges.push((a, c));
+        Ok([a, b, c])
+    }
+
+    /// A triangle of its own, whose first corner is new.
+    fn alone(&mut self, code: u8) -> Result<[u32; 3], &'static str> {
+        let a = self.take_new();
+        let mut corner = |which: u8| match which {
+            0 => (self.take_new(), true),
+            _ => (self.corners.ago(usize::from(which)), false),
+        };
+        let (b, c) = (corner(code >> 4), corner(code & 15));
+        self.corners.push(a);
+        for (index, is_new) in [b, c] {
+            if is_new {
+                self.corners.push(index);
+            }
+        }
+        Ok(self.with_edges([a, b.0, c.0]))
+    }
+
+    /// A triangle of its own, of which any corner may be stored.
+    fn free(&mut self, stored: bool) -> Result<[u32; 3], &'static str> {
+        let code = self.bytes.byte()?;
+        if code == 0 {
+            self.new = 0;
+        }
+        let first = if stored { 15 } else { 0 };
+        let mut out = [(0, false); 3];
+        // What is stored comes behind what is not.
+        for (out, which) in out.iter_mut().zip([first, code >> 4, code & 15]) {
+            *out = match which {
+                0 => (self.take_new(), true),
+                15 => (0, true),
+                _ => (self.corners.ago(usize::from(which)), false),
+            };
+        }
+        for (out, which) in out.iter_mut().zip([first, code >> 4, code & 15]) {
+            if which == 15 {
+                out.0 = self.take_stored()?;
+            }
+        }
+        for (index, is_new) in out {
+            if is_new {
+                self.corners.push(index);
+            }
+        }
+        Ok(self.with_edges(out.map(|(index, _)| index)))
+    }
+
+    fn with_edges(&mut self, [a, b, c]: [u32; 3]) -> [u32; 3] {
+        self.edges.push((b, a));
+        self.edges.push((c, b));
+        self.edges.push((a, c));
+        [a, b, c]
+    }
+}
+
+/// Tells the indices of `count / 3` triangles.
+pub fn triangles(bytes: &[u8], count: usize, mut put: impl FnMut(usize, u32)) -> Result<(), &'static str> {
+    let mut bytes = Bytes(bytes);
+    let head = bytes.byte()?;
+    let version = head & 15;
+    if head & 0xf0 != 0xe0 || version > 1 {
+        return Err("it does not begin as compressed triangles do");
+    }
+    let codes = bytes.take(count / 3)?;
+    let data = bytes.0.len().checked_sub(TABLE).ok_or(SHORT)?;
+    let (data, table) = bytes.0.split_at(data);
+    let mut own = Triangles {
+        bytes: Bytes(data),
+        edges: Last::new((u32::MAX, u32::MAX)),
+        corners: Last::new(u32::MAX),
+        new: 0,
+        stored: 0,
+    };
+    let direct = if version == 0 { 15 } else { 13 };
+    for (i, &code) in codes.iter().enumerate() {
+        let corners = match code {
+            0..0xf0 => own.on_edge(code, direct)?,
+            0xf0..0xfe => own.alone(table[usize::from(code & 15)])?,
+            _ => own.free(code == 0xff)?,
+        };
+        corners.into_iter().enumerate().for_each(|(k, index)| put(3 * i + k, index));
+    }
+    match own.bytes.0.is_empty() {
+        true => Ok(()),
+        false => Err("it has bytes that belong to nothing"),
+    }
+}
+
+/// Tells `count` indices.
+pub fn sequence(bytes: &[u8], count: usize, mut put: impl FnMut(usize, u32)) -> Result<(), &'static str> {
+    let mut bytes = Bytes(bytes);
+    let head = bytes.byte()?;
+    if head & 0xf0 != 0xd0 || head & 15 > 1 {
+        return Err("it does not begin as compressed indices do");
+    }
+    let data = bytes.0.len().checked_sub(TAIL).ok_or(SHORT)?;
+    bytes.0 = &bytes.0[..data];
+    let mut last = [0u32; 2];
+    for i in 0..count {
+        let number = bytes.number()?;
+        let own = &mut last[(number & 1) as usize];
+        *own = own.wrapping_add(signed(number >> 1));
+        put(i, *own);
+    }
+    match bytes.0.is_empty() {
+        true => Ok(()),
+        false => Err("it has bytes that belong to nothing"),
+    }
+}

@@ -1,0 +1,134 @@
+//! A file of a store, read in ranges.
+
+use crate::said::said;
+use crate::{Bucket, Key};
+use meshreel_files::ReadAt;
+use object_store::{GetOptions, GetRange, ObjectStoreExt};
+use std::collections::VecDeque;
+use std::io::{Error, ErrorKind, Result};
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// Bytes of a block. Readers ask for small things that lie near each other, and a request takes tens of milliseconds.
+const BLOCK: u64 = 1 << 20;
+/// Blocks that are kept: those that were read last.
+const KEPT: usize = 64;
+/// Most bytes of a request.
+pub const PIECE: u64 = 8 << 20;
+/// How often an answer that breaks off is asked for.
+const TIMES: u32 = 3;
+
+/// A file of a store. What was read last is kept.
+pub struct Bytes {
+    bucket: Bucket,
+    key: Key,
+    length: u64,
+    /// Of which content it is: another one is not read in its place.
+    tag: Option<String>,
+    blocks: Mutex<VecDeque<(u64, Arc<[u8]>)>>,
+}
+
+impl Bytes {
+    pub fn open(bucket: Bucket, key: Key) -> Result<Bytes> {
+        let found = bucket.runtime.block_on(bucket.store.head(&key)).map_err(|error| said(&error))?;
+        Ok(Bytes { bucket, key, length: found.size, tag: found.e_tag, blocks: Mutex::default() })
+    }
+
+    /// Asks for a range.
+    fn get(&self, range: Range<u64>) -> Result<Vec<u8>> {
+        let mut time = 1;
+        loop {
+            let options = GetOptions {
+                range: Some(GetRange::Bounded(range.clone())),
+                if_match: self.tag.clone(),
+                ..GetOptions::default()
+            };
+            let answer = self.bucket.runtime.block_on(async {
+                let answer = self.bucket.store.get_opts(&self.key, options).await?;
+                answer.bytes().await
+            });
+            match answer {
+                Ok(bytes) if bytes.len() as u64 == range.end - range.start => return Ok(bytes.into()),
+                Ok(_) if time == TIMES => return Err(ErrorKind::UnexpectedEof.into()),
+                Err(error) if time == TIMES || is_final(&error) => return Err(said(&error)),
+                _ => std::thread::sleep(Duration::from_millis(200 << time)),
+            }
+            time += 1;
+        }
+    }
+
+    fn kept(&self, block: u64) -> Option<Arc<[u8]>> {
+        let mut blocks = self.blocks.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = blocks.iter().position(|(number, _)| *number == block)?;
+        let found = blocks.remove(at)?;
+        blocks.push_back(found.clone());
+        Some(found.1)
+    }
+
+    fn keep(&self, block: u64, bytes: Arc<[u8]>) {
+        let mut blocks = self.blocks.lock().unwrap_or_else(PoisonError::into_inner);
+        if blocks.iter().all(|(number, _)| *number != block) {
+            blocks.push_back((block, bytes));
+        }
+        while blocks.len() > KEPT {
+            blocks.pop_front();
+        }
+    }
+
+    /// Copies what of a range lies in a block.
+    fn copy(&self, block: u64, bytes: &[u8], offset: u64, out: &mut [u8]) {
+        let start = block * BLOCK;
+        let (from, to) = (offset.max(start), (offset + out.len() as u64).min(start + bytes.len() as u64));
+        out[(from - offset) as usize..(to - offset) as usize]
+            .copy_from_slice(&bytes[(from - start) as usize..(to - start) as usize]);
+    }
+}
+
+/// Whether another try would end the same.
+fn is_final(error: &object_store::Error) -> bool {
+    use object_store::Error as E;
+    matches!(
+        error,
+        E::NotFound { .. }
+            | E::Precondition { .. }
+            | E::NotModified { .. }
+            | E::NotSupported { .. }
+            | E::PermissionDenied { .. }
+            | E::Unauthenticated { .. }
+            | E::InvalidPath { .. }
+    )
+}
+
+impl ReadAt for Bytes {
+    fn len(&self) -> u64 {
+        self.length
+    }
+
+    fn read_at(&self, offset: u64, out: &mut [u8]) -> Result<()> {
+        let end = offset.checked_add(out.len() as u64).filter(|end| *end <= self.length);
+        let end = end.ok_or(Error::from(ErrorKind::UnexpectedEof))?;
+        if out.len() as u64 > PIECE / 2 {
+            // More than is worth keeping.
+            for (piece, start) in out.chunks_mut(PIECE as usize).zip((offset..).step_by(PIECE as usize)) {
+                piece.copy_from_slice(&self.get(start..start + piece.len() as u64)?);
+            }
+            return Ok(());
+        }
+        let blocks = offset / BLOCK..end.div_ceil(BLOCK);
+        let mut missing: Option<Range<u64>> = None;
+        for block in blocks {
+            match self.kept(block) {
+                Some(bytes) => self.copy(block, &bytes, offset, out),
+                None => missing = Some(missing.map_or(block, |range| range.start)..block + 1),
+            }
+        }
+        let Some(missing) = missing else { return Ok(()) };
+        let bytes = self.get(missing.start * BLOCK..(missing.end * BLOCK).min(self.length))?;
+        for (block, bytes) in missing.zip(bytes.chunks(BLOCK as usize)) {
+            self.copy(block, bytes, offset, out);
+            self.keep(block, bytes.into());
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# The program with the feature `store`, against a server that speaks as Amazon S3 does, on this machine.
+#   tests/store.sh [PYTEST ARGUMENTS]
+# MESHREEL_PROFILE: profile of cargo's, `release` unless another is named (`dev` builds sooner). MESHREEL_CLI: a program
+# that is built already. Needs Rust, a C compiler, Python with venv, and the packages moto[server] and pytest, which pip
+# fetches.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+profile=${MESHREEL_PROFILE:-release}
+made=$(mktemp -d)
+trap 'rm -rf "$made"' EXIT
+
+cargo fmt --manifest-path crates/store/Cargo.toml --check
+if [ -z "${MESHREEL_CLI:-}" ]; then
+    cargo clippy --locked -p meshreel-cli -p meshreel-store --features meshreel-cli/store -- -D warnings
+    cargo test --locked -p meshreel-store
+    cargo build --locked -p meshreel-cli --features store --profile "$profile"
+    folder=$profile
+    if [ "$profile" = dev ]; then folder=debug; fi
+    MESHREEL_CLI=${CARGO_TARGET_DIR:-$PWD/target}/$folder/meshreel
+fi
+export MESHREEL_CLI
+"${PYTHON:-python3}" -m venv "$made/python"
+"$made/python/bin/pip" install --quiet 'moto[server]' pytest
+"$made/python/bin/python" -m pytest -p no:cacheprovider -q tests/store "$@"

@@ -1,0 +1,420 @@
+//! One file on many machines: byte for byte that of one, and nothing but the parts of one plan makes it.
+
+use crate::cli::common::{Run, bundled, corpus, names, run};
+use meshreel_compile::{Error, Silent, farm};
+use meshreel_options::Options;
+use meshreel_scene::read;
+use meshreel_scene::sample::Range;
+use meshreel_testkit::corpus_if_thorough;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A folder in which things are planned, made in parts and joined.
+struct Farm(tempfile::TempDir);
+
+impl Farm {
+    fn new() -> Farm {
+        Farm(tempfile::tempdir().unwrap())
+    }
+
+    fn at(&self, name: &str) -> String {
+        self.0.path().join(name).to_str().unwrap().to_owned()
+    }
+
+    /// The file that one machine makes.
+    fn compiled(&self, inputs: &[&Path], options: &[&str]) -> Vec<u8> {
+        let target = self.at("one.reel");
+        let inputs: Vec<&str> = inputs.iter().map(|input| input.to_str().unwrap()).collect();
+        let line = [&["compile"], &inputs[..], &["-o", &target, "--merge"], options].concat();
+        run(line).expect(0);
+        std::fs::read(target).unwrap()
+    }
+
+    fn plan(&self, inputs: &[&Path], options: &[&str]) -> Run {
+        let inputs: Vec<&str> = inputs.iter().map(|input| input.to_str().unwrap()).collect();
+        run([&["plan"], &inputs[..], &["-o", &self.at("x.plan"), "--json"], options].concat())
+    }
+
+    fn part(&self, number: u32, count: u32) -> Run {
+        let (share, target) = (format!("{number}/{count}"), self.part_name(number, count));
+        run(["part", &self.at("x.plan"), &share, "-o", &target, "--json"])
+    }
+
+    fn part_name(&self, number: u32, count: u32) -> String {
+        self.at(&format!("{number}of{count}.part"))
+    }
+
+    fn join(&self, parts: &[String]) -> Run {
+        let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+        run([&["join"], &parts[..], &["-o", &self.at("joined.reel"), "--json"]].concat())
+    }
+
+    /// The file that is joined of so many parts, of a plan that is there.
+    fn joined(&self, count: u32) -> Vec<u8> {
+        let mut parts: Vec<String> = (1..=count).map(|k| self.part_name(k, count)).collect();
+        (1..=count).for_each(|k| drop(self.part(k, count).expect(0)));
+        // In no order.
+        parts.reverse();
+        let done = self.join(&parts).expect(0).json();
+        let bytes = std::fs::read(self.at("joined.reel")).unwrap();
+        assert_eq!(
+            (done["parts"].as_u64(), done["bytes"].as_u64()),
+            (Some(count.into()), Some(bytes.len() as u64))
+        );
+        assert!(done["seconds"].is_number());
+        bytes
+    }
+
+    /// Holds the file of each number of parts against that of one machine.
+    fn check(inputs: &[&Path], options: &[&str], counts: &[u32]) {
+        let farm = Farm::new();
+        let one = farm.compiled(inputs, options);
+        farm.plan(inputs, options).expect(0);
+        for &count in counts {
+            let same = farm.joined(count) == one;
+            assert!(same, "{inputs:?} {options:?} in {count} parts is another file than of one machine");
+        }
+    }
+}
+
+#[test]
+fn soft_meshes_are_the_same_in_any_number_of_parts() {
+    let flag = bundled("a_flag_wind.abc");
+    Farm::check(&[&flag], &["--effort", "3"], &[1, 2, 3, 5]);
+    Farm::check(&[&flag], &["--effort", "3", "--preset", "fast", "--attributes-apart"], &[3]);
+    // More segments than parts, and options of a file.
+    let farm = Farm::new();
+    std::fs::write(farm.at("o.toml"), "effort = 2\n[[mesh]]\nglob = \"/**\"\ntolerance = \"0.05%\"\n")
+        .unwrap();
+    let options = ["--options", &farm.at("o.toml"), "--index-every", "16"];
+    Farm::check(&[&flag], &options, &[2, 5]);
+}
+
+#[test]
+fn bones_are_the_same_in_any_number_of_parts() {
+    let wall = bundled("c_wall_fracture_onemesh.abc");
+    Farm::check(&[&wall], &["--effort", "2", "--method", "rigid"], &[3]);
+    Farm::check(&[&wall], &["--effort", "2", "--preset", "fast", "--transforms", "packed"], &[2]);
+    let snake = bundled("d_snake_skinned.abc");
+    Farm::check(&[&snake], &["--effort", "2", "--method", "skinned"], &[1, 5]);
+}
+
+#[test]
+fn changing_faces_are_the_same_in_any_number_of_parts() {
+    let balls = bundled("e_metaballs.abc");
+    Farm::check(&[&balls], &["--effort", "2"], &[1, 2, 5]);
+    Farm::check(&[&balls], &["--effort", "2", "--preset", "fast", "--short-source-map"], &[3]);
+}
+
+#[test]
+fn nodes_are_the_same_in_any_number_of_parts() {
+    for (name, options) in [
+        ("g_scene_attributes.abc", &["--lod", "2"][..]),
+        ("j_visibility_particles.abc", &[]),
+        ("m_scale_shear.abc", &["--preset", "fast"]),
+        ("n_robot_bone_parented.abc", &["--strip"]),
+    ] {
+        Farm::check(&[&bundled(name)], &[options, &["--effort", "2"]].concat(), &[1, 3]);
+    }
+    // Several files as one, with clips.
+    let both = [&*bundled("n_robot_bone_parented.abc"), &*bundled("prism.glb")];
+    Farm::check(&both, &["--effort", "2"], &[2]);
+}
+
+#[test]
+fn what_has_no_units_is_all_in_the_plan() {
+    let prism = bundled("prism.glb");
+    Farm::check(&[&prism], &["--clips-only"], &[1, 2]);
+    Farm::check(&[&bundled("a_flag_wind.abc")], &["--preset", "classic", "--effort", "2"], &[2]);
+    let farm = Farm::new();
+    assert_eq!(farm.plan(&[&prism], &["--clips-only"]).expect(0).json()["units"], 0);
+}
+
+#[test]
+fn the_corpus_is_the_same_in_parts() {
+    let Some(corpus) = corpus_if_thorough() else {
+        return;
+    };
+    for name in
+        ["b_wall_fracture_xform", "d_creature_skinned", "e_sph_liquid", "f_ocean_height", "i_suzanne_morph"]
+    {
+        let path = corpus.join("alembic/gen").join(name).with_extension("abc");
+        Farm::check(&[&path], &[], &[1, 4]);
+        Farm::check(&[&path], &["--preset", "fast"], &[3]);
+    }
+    let [obj, points] = ["samba.obj", "samba.pc2"].map(|name| corpus.join("sequences").join(name));
+    Farm::check(&[&obj, &points], &[], &[4]);
+    Farm::check(&[&corpus.join("gltf/BrainStem.glb")], &["--rig", "keep"], &[3]);
+}
+
+#[test]
+fn a_file_of_the_corpus_is_the_same_in_parts() {
+    let Some(corpus) = corpus() else {
+        return;
+    };
+    let height = corpus.join("alembic/gen/f_ocean_height.abc");
+    Farm::check(&[&height], &["--effort", "2", "--fps", "12"], &[3]);
+}
+
+#[test]
+fn a_relative_tolerance_is_that_of_the_whole() {
+    // Each half of a growing square is smaller than all of it.
+    let farm = Farm::new();
+    for frame in 0..40 {
+        let size = 1.0 + f64::from(frame);
+        let text = format!("v 0 0 0\nv {size} 0 0\nv {size} {size} 0\nv 0 {size} 0\nf 1 2 3 4\n");
+        std::fs::write(farm.at(&format!("s.{frame:02}.obj")), text).unwrap();
+    }
+    let sequence = PathBuf::from(farm.at("s.##.obj"));
+    Farm::check(&[&sequence], &["--tolerance", "1%"], &[2]);
+}
+
+/// A plan of a short soft mesh, and its two parts.
+fn two_parts() -> Farm {
+    let farm = Farm::new();
+    farm.plan(&[&bundled("a_flag_wind.abc")], &["--effort", "1", "--range", "0:40"]).expect(0);
+    (1..=2).for_each(|k| drop(farm.part(k, 2).expect(0)));
+    farm
+}
+
+#[test]
+fn a_part_that_is_there_is_left_alone_and_a_lost_one_made_again() {
+    let farm = two_parts();
+    let [first, second] = [1, 2].map(|k| std::fs::read(farm.part_name(k, 2)).unwrap());
+    let again = farm.part(2, 2).expect(0).json();
+    assert_eq!((&again["was_there"], &again["part"], &again["parts"]), (&true.into(), &2.into(), &2.into()));
+    // What a killed process left, cut anywhere, is no part: it is made again, alone.
+    for cut in [0, 1, second.len() / 2, second.len() - 1] {
+        std::fs::write(farm.part_name(2, 2), &second[..cut]).unwrap();
+        assert_eq!(farm.part(2, 2).expect(0).json()["was_there"], false);
+        assert!(std::fs::read(farm.part_name(2, 2)).unwrap() == second);
+    }
+    // Another part under its name is not it.
+    std::fs::write(farm.part_name(2, 2), &first).unwrap();
+    assert_eq!(farm.part(2, 2).expect(0).json()["was_there"], false);
+    let text = run(["part", &farm.at("x.plan"), "2/2", "-o", &farm.part_name(2, 2)]).expect(0).stdout;
+    assert!(text.contains("is there already"), "{text}");
+    // The plan is the same whenever it is made, and so are its parts.
+    let plan = std::fs::read(farm.at("x.plan")).unwrap();
+    farm.plan(&[&bundled("a_flag_wind.abc")], &["--effort", "1", "--range", "0:40"]).expect(0);
+    assert!(std::fs::read(farm.at("x.plan")).unwrap() == plan);
+    // However many threads there are.
+    let alone = farm.at("alone.part");
+    run(["part", &farm.at("x.plan"), "1/2", "-o", &alone, "--jobs", "1"]).expect(0);
+    assert!(std::fs::read(alone).unwrap() == first);
+}
+
+#[test]
+fn only_all_parts_of_one_plan_are_joined() {
+    let farm = two_parts();
+    let [first, second] = [1, 2].map(|k| farm.part_name(k, 2));
+    let refused = |parts: &[&String], code: i32, class: &str, words: &[&str]| {
+        let parts: Vec<String> = parts.iter().map(|part| part.to_string()).collect();
+        let run = farm.join(&parts).expect(code);
+        assert_eq!(run.json()["error"]["class"], class, "{}", run.stderr);
+        let line = run.error_line();
+        assert!(words.iter().all(|word| line.contains(word)), "{line}");
+        assert!(!Path::new(&farm.at("joined.reel")).exists());
+    };
+    refused(&[&first], 2, "usage", &["2/2", "missing"]);
+    refused(&[&second], 2, "usage", &["1/2", "missing"]);
+    refused(&[&first, &farm.at("no.part")], 1, "io", &["no.part"]);
+    refused(&[&first, &farm.at("x.plan")], 1, "malformed", &["x.plan", "not a part"]);
+    // Of another division, and of another plan.
+    farm.part(2, 3).expect(0);
+    refused(&[&first, &farm.part_name(2, 3)], 1, "malformed", &["2of3.part", "1of2.part"]);
+    let other = Farm::new();
+    other.plan(&[&bundled("a_flag_wind.abc")], &["--effort", "2", "--range", "0:40"]).expect(0);
+    other.part(2, 2).expect(0);
+    let stranger = farm.at("stranger.part");
+    std::fs::copy(other.part_name(2, 2), &stranger).unwrap();
+    refused(&[&first, &stranger], 1, "malformed", &["stranger.part", "another plan"]);
+    // Damaged anywhere.
+    let whole = std::fs::read(&second).unwrap();
+    let damaged = farm.at("damaged.part");
+    for at in (0..whole.len()).step_by(whole.len() / 40) {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 0x10;
+        std::fs::write(&damaged, &bytes).unwrap();
+        let class = if (8..12).contains(&at) { "unsupported" } else { "malformed" };
+        refused(&[&first, &damaged], 1, class, &["damaged.part"]);
+        std::fs::write(&damaged, &whole[..at]).unwrap();
+        refused(&[&first, &damaged], 1, "malformed", &["damaged.part"]);
+    }
+    // One under the names of inputs, or over a part.
+    run(["join", &first, &second, "-o", &first]).expect(2);
+    run(["join", &first, &second, "-o", &farm.at("a.abc")]).expect(2);
+    run(["plan", "a.abc", "-o", &farm.at("a.reel")]).expect(2);
+    // The same one twice is one.
+    farm.join(&[first.clone(), second.clone(), first]).expect(0);
+}
+
+#[test]
+fn damaged_plans_are_refused() {
+    let farm = two_parts();
+    let whole = std::fs::read(farm.at("x.plan")).unwrap();
+    for at in (0..whole.len()).step_by(whole.len() / 40) {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 0x10;
+        for damaged in [&bytes[..], &whole[..at]] {
+            std::fs::write(farm.at("x.plan"), damaged).unwrap();
+            let run = farm.part(1, 1).expect(1);
+            let version = (8..12).contains(&at) && damaged.len() == whole.len();
+            let class = if version { "unsupported" } else { "malformed" };
+            assert_eq!(run.json()["error"]["class"], class, "{at}: {}", run.stderr);
+            assert!(run.error_line().contains("x.plan"), "{}", run.stderr);
+        }
+    }
+    assert!(!Path::new(&farm.part_name(1, 1)).exists());
+}
+
+#[test]
+fn parts_are_made_of_what_was_planned_with() {
+    let farm = Farm::new();
+    let square = |frame: u32, z: f64| {
+        let text = format!("v 0 0 {z}\nv 1 0 {z}\nv 1 1 {z}\nv 0 1 {z}\nf 1 2 3 4\n");
+        std::fs::write(farm.at(&format!("s.{frame}.obj")), text).unwrap();
+    };
+    (1..=4).for_each(|frame| square(frame, f64::from(frame)));
+    let sequence = farm.at("s.#.obj");
+    farm.plan(&[Path::new(&sequence)], &[]).expect(0);
+    let refused = |more: &[&str], words: &[&str]| {
+        let target = farm.part_name(1, 1);
+        let line = ["part", &farm.at("x.plan"), "1/1", "-o", &target, "--json"];
+        let run = run([&line, more].concat()).expect(1);
+        assert_eq!(run.json()["error"]["class"], "malformed", "{}", run.stderr);
+        assert!(words.iter().all(|word| run.error_line().contains(word)), "{}", run.stderr);
+        assert!(!Path::new(&target).exists());
+    };
+    square(3, 7.0);
+    refused(&[], &["s.3.obj", "changed", "plan again"]);
+    square(3, 3.0);
+    square(5, 5.0);
+    refused(&[], &["5 files", "4"]);
+    std::fs::remove_file(farm.at("s.5.obj")).unwrap();
+    // Elsewhere, with the same content.
+    std::fs::create_dir(farm.at("copy")).unwrap();
+    for frame in 1..=4 {
+        std::fs::rename(farm.at(&format!("s.{frame}.obj")), farm.at(&format!("copy/s.{frame}.obj"))).unwrap();
+    }
+    let gone = farm.part(1, 1).expect(1);
+    assert_eq!(gone.json()["error"]["class"], "io");
+    let copy = farm.at("copy/s.#.obj");
+    let target = farm.part_name(1, 1);
+    run(["part", &farm.at("x.plan"), "1/1", "-o", &target, "--source", &copy]).expect(0);
+    farm.join(&[target]).expect(0);
+}
+
+#[test]
+fn wrong_usage_of_a_farm_is_told() {
+    let farm = two_parts();
+    for share in ["0/2", "3/2", "2", "x"] {
+        run(["part", &farm.at("x.plan"), share, "-o", &farm.at("y.part")]).expect(2);
+    }
+    run(["plan", "x.abc"]).expect(2);
+    run(["plan", "x.abc", "-o", &farm.at("y.plan"), "--effort", "12"]).expect(2);
+    let flag = bundled("a_flag_wind.abc");
+    let dry = farm.plan(&[&flag], &["--effort", "1", "--range", "0:3", "--dry-run"]).expect(0).json();
+    assert_eq!(dry["written"], false);
+    let strict = bundled("m_scale_shear.abc");
+    let strict = farm.plan(&[&strict], &["--strict", "--effort", "1"]);
+    let compiled = run([
+        "compile",
+        bundled("m_scale_shear.abc").to_str().unwrap(),
+        "--strict",
+        "--effort",
+        "1",
+        "--dry-run",
+    ]);
+    assert_eq!(strict.code, compiled.code);
+}
+
+#[test]
+#[cfg(unix)]
+fn a_full_disk_leaves_nothing_half_done() {
+    let farm = two_parts();
+    // With the signal ignored, writing beyond the limit is an error as with a full disk. Blocks of 512 bytes.
+    let limited = |line: &str| {
+        let script = format!("trap '' XFSZ; ulimit -f 16; exec {line}");
+        let program = env!("CARGO_BIN_EXE_meshreel");
+        let done =
+            Command::new("sh").args(["-c", &script]).env("BIN", program).current_dir(farm.0.path()).output();
+        let done = done.unwrap();
+        let stderr = String::from_utf8_lossy(&done.stderr).into_owned();
+        assert_eq!(done.status.code(), Some(1), "{stderr}");
+        assert!(stderr.lines().any(|line| line.starts_with("error: ")), "{stderr}");
+    };
+    let before = names(farm.0.path());
+    let flag = bundled("a_flag_wind.abc");
+    limited(&format!("\"$BIN\" plan {} -o full.plan --effort 1 --range 0:40", flag.display()));
+    limited("\"$BIN\" part x.plan 1/1 -o full.part");
+    limited("\"$BIN\" join 1of2.part 2of2.part -o full.reel");
+    assert_eq!(names(farm.0.path()), before);
+}
+
+/// Records with checksums that somebody made: what parts and joining read is hostile all the same.
+#[test]
+fn forged_records_are_refused_or_make_something() {
+    let (scene, _) = read::open(&bundled("a_flag_wind.abc"), &Default::default()).unwrap();
+    let range = Some(Range::Frames(0, 20));
+    let options = Options { effort: 1, jobs: 1, range, ..Options::default() };
+    let planned = farm::plan(&scene, Vec::new(), &options, &Silent).unwrap();
+    let nodes: BTreeMap<u32, Vec<u8>> = planned.nodes.iter().cloned().collect();
+    let make = |decisions: &[u8], nodes: &BTreeMap<u32, Vec<u8>>| {
+        let mut units = BTreeMap::new();
+        let none = || Error::Malformed { what: "no such unit".into() };
+        let of_unit = |number| nodes.get(&number).cloned().ok_or_else(none);
+        let take = &mut |number, bytes| drop(units.insert(number, bytes));
+        let take = &mut |number, bytes| -> Result<(), Error> {
+            take(number, bytes);
+            Ok(())
+        };
+        farm::part(&scene, &options, (decisions, &of_unit), (1, 1), &Silent, take).map(|tail| (tail, units))
+    };
+    let (tail, units) = make(&planned.decisions, &nodes).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let target = folder.path().join("a.reel");
+    let join = |assembly: &[u8], tail: &[u8], units: &BTreeMap<u32, Vec<u8>>| {
+        let none = || Error::Malformed { what: "no such unit".into() };
+        let mut unit = |number| units.get(&number).cloned().ok_or_else(none);
+        let pieces = farm::JoinInput { assembly, tails: &[tail.to_vec()], unit: &mut unit };
+        farm::join(pieces, &target, 1, &meshreel_check::reopen, &Silent)
+    };
+    assert_eq!(join(&planned.assembly, &tail, &units).unwrap().frames, planned.frames);
+    // One bit in some bytes, and cut there.
+    let forged = |bytes: &[u8], most: usize| -> Vec<Vec<u8>> {
+        let flipped = |at: usize| {
+            let mut forged = bytes.to_vec();
+            forged[at] ^= 1 << (at % 8);
+            [forged, bytes[..at].to_vec()]
+        };
+        (0..bytes.len()).step_by(bytes.len().div_ceil(most).max(1)).flat_map(flipped).collect()
+    };
+    let mut refused = 0;
+    for decisions in forged(&planned.decisions, 60) {
+        refused += usize::from(make(&decisions, &nodes).is_err());
+    }
+    for (&number, bytes) in nodes.iter().take(3) {
+        for bytes in forged(bytes, 8) {
+            let mut nodes = nodes.clone();
+            nodes.insert(number, bytes);
+            refused += usize::from(make(&planned.decisions, &nodes).is_err());
+        }
+    }
+    for assembly in forged(&planned.assembly, 150) {
+        refused += usize::from(join(&assembly, &tail, &units).is_err());
+    }
+    for tail in forged(&tail, 20) {
+        refused += usize::from(join(&planned.assembly, &tail, &units).is_err());
+    }
+    for (&number, bytes) in units.iter().take(3) {
+        for bytes in forged(bytes, 30) {
+            let mut units = units.clone();
+            units.insert(number, bytes);
+            refused += usize::from(join(&planned.assembly, &tail, &units).is_err());
+        }
+    }
+    // Whatever is cut off is noticed, and most of the rest.
+    assert!(refused > 200, "{refused}");
+}
