@@ -65,7 +65,7 @@ mod tests {
         assert_eq!(of("a", &long), of("b/a", &long));
         assert_eq!(of("a", b"x").bytes, 1);
         assert_ne!(of("a", b"x"), of("a", b"y"));
-        assert_ne!(of("a", b"x"), of("b", b"x"));
+        assert_ne!(of("a", b"x"), of("c", b"x"));
         assert!(Fingerprint::of_file(folder.path()).is_err());
     }
 }

@@ -1,7 +1,7 @@
 //! Files that do not lie on this machine. Who can reach a store connects it once; from then on this crate takes names
 //! such as `s3://bucket/name` for its files. Nothing here knows how it is reached.
 
-use crate::ReadAt;
+use crate::read_at::ReadAt;
 use std::fs::File;
 use std::io::{Error, ErrorKind, Result};
 use std::path::Path;

@@ -1,6 +1,6 @@
 //! Files that take their name when they are complete.
 
-use crate::store;
+use crate::{ordinary, store};
 use std::fs::{self, File, Metadata, TryLockError};
 use std::io::{Error, ErrorKind, Result};
 use std::path::{Path, PathBuf};
@@ -56,7 +56,7 @@ impl Temporary {
             _ => target.to_path_buf(),
         };
         if let Ok(found) = fs::metadata(&target) {
-            crate::check(found.file_type())?;
+            ordinary::check(found.file_type())?;
         }
         let Some(name) = target.file_name() else {
             return Err(Error::new(ErrorKind::InvalidInput, "it names no file"));
@@ -110,7 +110,7 @@ impl Temporary {
         self.file.sync_all()?;
         if let Ok(old) = fs::metadata(&self.target) {
             // The target may have changed since `create`.
-            crate::check(old.file_type())?;
+            ordinary::check(old.file_type())?;
             let _ = fs::set_permissions(&self.path, old.permissions());
         }
         let mut unfinished = unfinished();

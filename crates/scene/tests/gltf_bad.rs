@@ -20,7 +20,11 @@ fn damage_is_named() {
     let cases: [(&str, Change); 23] = [
         ("version", |m| m.json["asset"]["version"] = json!("1.0")),
         ("KHR_draco", |m| m.json["extensionsRequired"] = json!(["KHR_draco_mesh_compression"])),
-        ("EXT_meshopt", |m| m.json["extensionsRequired"] = json!(["EXT_meshopt_compression"])),
+        ("compressed buffer view 0", |m| {
+            let view =
+                json!({ "buffer": 0, "byteLength": 9, "byteStride": 4, "count": 1, "mode": "ATTRIBUTES" });
+            m.json["bufferViews"][0]["extensions"] = json!({ "EXT_meshopt_compression": view });
+        }),
         ("two parents", |m| m.json["nodes"][2]["children"] = json!([1])),
         ("ancestors", |m| m.json["nodes"][1]["children"] = json!([0])),
         ("child 77", |m| m.json["nodes"][1]["children"] = json!([77])),

@@ -1,7 +1,7 @@
 //! A file of a store, read in ranges.
 
+use crate::bucket::{Bucket, Key};
 use crate::said::said;
-use crate::{Bucket, Key};
 use meshreel_files::ReadAt;
 use object_store::{GetOptions, GetRange, ObjectStoreExt};
 use std::collections::VecDeque;

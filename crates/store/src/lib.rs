@@ -4,16 +4,17 @@
 //! them). Files are read in ranges as they are asked for, and put there whole or not at all. What fails for a moment is
 //! tried again a bounded number of times; then it is an error that names no credentials.
 
+mod bucket;
 mod bytes;
 mod said;
 
+use bucket::{Bucket, Key};
 use bytes::{Bytes, PIECE};
 use meshreel_files::ReadAt;
 use meshreel_files::store::{Store, connect as connect_store};
 use object_store::aws::AmazonS3Builder;
 use object_store::azure::MicrosoftAzureBuilder;
 use object_store::gcp::GoogleCloudStorageBuilder;
-use object_store::path::Path as Key;
 use object_store::{
     BackoffConfig, ClientOptions, ObjectStore, ObjectStoreExt, PutPayload, RetryConfig, WriteMultipart,
 };
@@ -40,13 +41,6 @@ pub fn connect() -> Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     connect_store(Stores { runtime: Arc::new(runtime), buckets: Mutex::default() });
     Ok(())
-}
-
-/// A bucket and the runtime that asks it.
-#[derive(Clone)]
-struct Bucket {
-    runtime: Arc<Runtime>,
-    store: Arc<dyn ObjectStore>,
 }
 
 struct Stores {

@@ -1,6 +1,6 @@
 //! Modes `TRIANGLES` and `INDICES`.
 
-use super::{Bytes, SHORT, signed};
+use super::bytes::{Bytes, SHORT, signed};
 
 /// Bytes of the table behind the triangles, and of what is behind a sequence.
 const TABLE: usize = 16;

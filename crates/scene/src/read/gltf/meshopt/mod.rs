@@ -8,6 +8,7 @@
 //! | `TRIANGLES` | three indices a triangle, by edges and corners that came last ([`indices`]) |
 //! | `INDICES` | indices as differences from one of two before |
 
+mod bytes;
 mod filters;
 mod indices;
 mod vertices;
@@ -102,41 +103,6 @@ impl Compressed {
 /// Writes an index of two or four bytes.
 fn put(out: &mut [u8], stride: usize, i: usize, index: u32) {
     out[i * stride..(i + 1) * stride].copy_from_slice(&index.to_le_bytes()[..stride]);
-}
-
-/// Bytes that are taken from the front.
-struct Bytes<'a>(&'a [u8]);
-
-const SHORT: &str = "it is cut short";
-
-impl<'a> Bytes<'a> {
-    fn take(&mut self, count: usize) -> Result<&'a [u8], &'static str> {
-        let (taken, rest) = self.0.split_at_checked(count).ok_or(SHORT)?;
-        self.0 = rest;
-        Ok(taken)
-    }
-
-    fn byte(&mut self) -> Result<u8, &'static str> {
-        Ok(self.take(1)?[0])
-    }
-
-    /// Seven bits a byte, the lowest first.
-    fn number(&mut self) -> Result<u32, &'static str> {
-        let mut out = 0u32;
-        for shift in [0, 7, 14, 21, 28] {
-            let byte = self.byte()?;
-            out |= u32::from(byte & 127) << shift;
-            if byte < 128 {
-                break;
-            }
-        }
-        Ok(out)
-    }
-}
-
-/// The difference that a whole number stands for: 0, −1, 1, −2, …
-fn signed(number: u32) -> u32 {
-    number >> 1 ^ (number & 1).wrapping_neg()
 }
 
 #[cfg(test)]

@@ -1,3 +1,5 @@
+//! Against the encoders of the package `meshopt`, and against damage.
+
 use super::*;
 use proptest::prelude::*;
 

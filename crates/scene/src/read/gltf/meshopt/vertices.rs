@@ -8,7 +8,7 @@
 //!          each four of a value: what its differences are of (bytes, 16 bits, 32 bits turned)
 //! ```
 
-use super::Bytes;
+use super::bytes::{Bytes, SHORT};
 
 /// Most bytes and values of a block.
 const BLOCK: usize = 8192;
@@ -28,7 +28,7 @@ pub fn decode(bytes: &[u8], stride: usize, out: &mut [u8]) -> Result<(), &'stati
     }
     let (channels, least) = if version == 0 { (0, 32) } else { (stride / 4, 24) };
     let (tail, padded) = (stride + channels, (stride + channels).max(least));
-    let body = bytes.0.len().checked_sub(padded).ok_or(super::SHORT)?;
+    let body = bytes.0.len().checked_sub(padded).ok_or(SHORT)?;
     let (first, channels) = bytes.0[bytes.0.len() - tail..].split_at(stride);
     let mut before = [0; 256];
     before[..stride].copy_from_slice(first);

@@ -1,0 +1,116 @@
+//! Ordinary files and folders, on disk or in a store.
+
+use crate::store;
+use std::fs::{File, FileType};
+use std::io::{Error, ErrorKind, Result};
+use std::path::Path;
+
+/// Opens a file for reading. What is no ordinary file is refused before it is opened: a folder, a named pipe,
+/// a socket, a device. One of a store is fetched; the copy goes away when it is closed.
+pub fn open(path: &Path) -> Result<File> {
+    if let Some(url) = store::url(path) {
+        return store::fetch(url);
+    }
+    check(std::fs::metadata(path)?.file_type())?;
+    let file = File::open(path)?;
+    // Whatever has taken its place meanwhile.
+    check(file.metadata()?.file_type())?;
+    Ok(file)
+}
+
+/// Bytes of an ordinary file; of what is none, an error.
+pub fn length(path: &Path) -> Result<u64> {
+    if let Some(url) = store::url(path) {
+        return Ok(store::open(url)?.len());
+    }
+    let found = std::fs::metadata(path)?;
+    check(found.file_type())?;
+    Ok(found.len())
+}
+
+/// Whether there is something of that name; of a store, whether it can be opened.
+pub fn exists(path: &Path) -> bool {
+    match store::url(path) {
+        Some(url) => store::open(url).is_ok(),
+        None => path.exists(),
+    }
+}
+
+/// The names in a folder, in no order.
+pub fn names(folder: &Path) -> Result<Vec<std::ffi::OsString>> {
+    match store::url(folder) {
+        Some(url) => Ok(store::names(url)?.into_iter().map(Into::into).collect()),
+        None => std::fs::read_dir(folder)?.map(|entry| Ok(entry?.file_name())).collect(),
+    }
+}
+
+/// Makes a folder, and those around it, where they are not there. Stores have none.
+pub fn create_folder(path: &Path) -> Result<()> {
+    match store::url(path) {
+        Some(_) => Ok(()),
+        None => std::fs::create_dir_all(path),
+    }
+}
+
+/// An error that names what `kind` is, unless that is an ordinary file.
+pub(crate) fn check(kind: FileType) -> Result<()> {
+    if kind.is_file() {
+        return Ok(());
+    }
+    if kind.is_dir() {
+        return Err(Error::new(ErrorKind::IsADirectory, "it is a folder, not a file"));
+    }
+    let what = special(kind).unwrap_or("it is not an ordinary file");
+    Err(Error::new(ErrorKind::InvalidInput, format!("{what}; give the name of an ordinary file")))
+}
+
+#[cfg(unix)]
+fn special(kind: FileType) -> Option<&'static str> {
+    use std::os::unix::fs::FileTypeExt;
+    match () {
+        () if kind.is_fifo() => Some("it is a named pipe"),
+        () if kind.is_socket() => Some("it is a socket"),
+        () if kind.is_char_device() || kind.is_block_device() => Some("it is a device"),
+        () => None,
+    }
+}
+
+#[cfg(not(unix))]
+fn special(_: FileType) -> Option<&'static str> {
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_ordinary_files_are_opened() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        assert_eq!(open(&path).unwrap_err().kind(), ErrorKind::NotFound);
+        std::fs::write(&path, "a").unwrap();
+        assert!(open(&path).is_ok());
+        let error = open(folder.path()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::IsADirectory, "{error}");
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn pipes_sockets_and_devices_are_refused_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let [pipe, socket, link] = ["pipe", "socket", "link"].map(|name| folder.path().join(name));
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.unwrap().success());
+        let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+        std::os::unix::fs::symlink(&pipe, &link).unwrap();
+        let device = Path::new("/dev/zero").to_path_buf();
+        for (path, what) in
+            [(pipe, "named pipe"), (link, "named pipe"), (socket, "socket"), (device, "device")]
+        {
+            let error = open(&path).unwrap_err();
+            assert!(error.to_string().contains(what), "{error}");
+            assert_eq!(error.kind(), ErrorKind::InvalidInput);
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! What compressed data is read with.
+
+/// Bytes that are taken from the front.
+pub struct Bytes<'a>(pub &'a [u8]);
+
+/// What is said of data that ends too early.
+pub const SHORT: &str = "it is cut short";
+
+impl<'a> Bytes<'a> {
+    pub fn take(&mut self, count: usize) -> Result<&'a [u8], &'static str> {
+        let (taken, rest) = self.0.split_at_checked(count).ok_or(SHORT)?;
+        self.0 = rest;
+        Ok(taken)
+    }
+
+    pub fn byte(&mut self) -> Result<u8, &'static str> {
+        Ok(self.take(1)?[0])
+    }
+
+    /// Seven bits a byte, the lowest first.
+    pub fn number(&mut self) -> Result<u32, &'static str> {
+        let mut out = 0u32;
+        for shift in [0, 7, 14, 21, 28] {
+            let byte = self.byte()?;
+            out |= u32::from(byte & 127) << shift;
+            if byte < 128 {
+                break;
+            }
+        }
+        Ok(out)
+    }
+}
+
+/// The difference that a whole number stands for: 0, −1, 1, −2, …
+pub fn signed(number: u32) -> u32 {
+    number >> 1 ^ (number & 1).wrapping_neg()
+}

@@ -1,0 +1,13 @@
+//! A bucket, and names within it.
+
+use object_store::ObjectStore;
+pub use object_store::path::Path as Key;
+use std::sync::Arc;
+use tokio::runtime::Runtime;
+
+/// A bucket and the runtime that asks it.
+#[derive(Clone)]
+pub struct Bucket {
+    pub runtime: Arc<Runtime>,
+    pub store: Arc<dyn ObjectStore>,
+}
