@@ -249,7 +249,7 @@ impl<'a> MeshCoder<'a> {
     /// What was decided of the mesh, for [`MeshCoder::again`].
     pub fn decided(&self) -> DecidedMesh {
         let mut skin = None;
-        let mut part = |coder: &Box<dyn Coder + '_>| match coder.decided() {
+        let mut part = |coder: &(dyn Coder + '_)| match coder.decided() {
             DecidedCoder::Part(part) => Some(part),
             DecidedCoder::Skin(own) => {
                 let blends = self.bones.is_some_and(|bones| bones.1 == Method::Skinned);
@@ -260,7 +260,7 @@ impl<'a> MeshCoder<'a> {
         let streams = self.cells.iter().zip(&self.wide);
         let streams = streams.map(|(parts, &wide)| DecidedStream {
             wide,
-            parts: parts.iter().filter_map(&mut part).collect(),
+            parts: parts.iter().filter_map(|coder| part(&**coder)).collect(),
         });
         DecidedMesh {
             radius: self.plan.radius,

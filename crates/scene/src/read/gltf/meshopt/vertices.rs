@@ -33,7 +33,7 @@ pub fn decode(bytes: &[u8], stride: usize, out: &mut [u8]) -> Result<(), &'stati
     let mut before = [0; 256];
     before[..stride].copy_from_slice(first);
     bytes.0 = &bytes.0[..body];
-    let values = (BLOCK / stride & !(GROUP - 1)).min(VALUES);
+    let values = ((BLOCK / stride) & !(GROUP - 1)).min(VALUES);
     // By byte of a value: those of a block.
     let mut planes = vec![0u8; stride * VALUES];
     for block in out.chunks_mut(values * stride) {
