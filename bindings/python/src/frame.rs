@@ -205,7 +205,7 @@ impl Mesh {
 }
 
 /// What is said of a node without decoding a frame.
-#[pyclass(module = "meshreel", frozen, skip_from_py_object)]
+#[pyclass(module = "meshreel", frozen)]
 #[derive(Clone)]
 pub struct NodeInfo {
     /// Path of the object in the source.
