@@ -1,5 +1,6 @@
 //! What no frame changes of a mesh: fixed words, and the parameters and variants that follow from them.
 
+use crate::packed::Double;
 use crate::params::Params;
 use crate::shaders::{BonePositions, Normals, Positions, Tangents, Variant};
 use crate::units::UnitPlan;
@@ -98,7 +99,9 @@ impl Fixed {
                 p.rest = words.put(points.iter().map(others));
                 Positions::Heights(axis)
             }
-            Some(bones) => Positions::Bones(BonePositions { wide, ..self.bones(bones, words) }),
+            Some(bones) => {
+                Positions::Bones(BonePositions { wide, ..self.bones(bones, positions.unit, words) })
+            }
             None if wide => Positions::Wide,
             None => Positions::Narrow,
         };
@@ -116,7 +119,7 @@ impl Fixed {
     }
 
     /// What bones move points by.
-    fn bones(&mut self, bones: &PointBones<'_>, words: &mut Words) -> BonePositions {
+    fn bones(&mut self, bones: &PointBones<'_>, unit: f32, words: &mut Words) -> BonePositions {
         let rest = bones.rest();
         let influences: Vec<Vec<(u32, f32)>> =
             (0..rest.len()).map(|point| bones.influences(point).collect()).collect();
@@ -129,12 +132,15 @@ impl Fixed {
             let p = &mut self.params;
             p.packed_parts = packed.ends.len() as u32;
             let part = |(part, end): (usize, &[u32; 3])| {
-                packed.middle(part).map(f32::to_bits).into_iter().chain(*end).collect::<Vec<_>>()
+                let middle = packed.middle(part).map(Double::new);
+                let words = middle.map(|v| v.0).into_iter().chain(middle.map(|v| v.1)).map(f32::to_bits);
+                words.chain(*end).collect::<Vec<_>>()
             };
             p.packed = words.put(packed.ends.iter().enumerate().flat_map(part));
             let bounds = &packed.end_bounds;
-            let ends = bounds.low.iter().chain(&bounds.size).chain([&packed.scale]);
-            p.packed_ends = words.put_floats(ends.copied());
+            let per_unit = Double::new(1.0 / f64::from(unit));
+            let ends = bounds.low.iter().chain(&bounds.size).copied();
+            p.packed_ends = words.put_floats(ends.chain([packed.scale, per_unit.0, per_unit.1]));
         }
         let p = &mut self.params;
         p.rest = words.put_floats(rest.as_flattened().iter().copied());
@@ -160,6 +166,8 @@ impl Fixed {
             single,
             residuals: !with_residual.is_empty(),
             packed: packed.is_some(),
+            // Their matrices are unpacked in one pass alone.
+            apart: packed.is_some(),
             ..BonePositions::default()
         }
     }

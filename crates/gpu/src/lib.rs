@@ -20,6 +20,7 @@ pub mod fixed;
 pub mod heuristics;
 pub mod instances;
 pub mod layout;
+pub mod packed;
 pub mod params;
 pub mod plan;
 pub mod ring;

@@ -106,8 +106,8 @@ uniform! {
         second_points: u32,
         /// Fixed words: where the mesh's bounds begin, and one divided by their size; 6 numbers.
         bounds: u32,
-        /// Fixed words of packed transforms: of each part its middle and its last transform; low and size of the
-        /// places of these, and the largest scale. Number of parts.
+        /// Fixed words of packed transforms: of each part its middle, what that is more in f64, and its last transform;
+        /// low and size of the places of these, the largest scale, one divided by the unit in two words. Number of parts.
         packed: u32,
         packed_ends: u32,
         packed_parts: u32,

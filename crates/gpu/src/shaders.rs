@@ -1,6 +1,7 @@
 //! The shader and its variants: one text, four passes, and the constants that a pipeline is made with.
 
 use crate::layout::VertexLayout;
+use crate::packed::{Double, FRACTION, ROTATION_STEP};
 use crate::params;
 pub use meshreel::raw::lists::Weights;
 use meshreel::raw::lists::{ARC, HALF_EXPONENT, LARGEST, ROUGH_ARC, ROUGH_ROOT, SMALLEST};
@@ -215,7 +216,11 @@ pub fn wgsl() -> String {
         ("storage, read_write", "vertex_words: array<u32>"),
         ("storage, read", "work: array<vec2u>"),
     ];
-    core(&(bindings(0, &all) + "var<private> p: Params;\n")) + include_str!("shaders/passes.wgsl")
+    let mut text = core(&(bindings(0, &all) + "var<private> p: Params;\n"));
+    for (name, Double(high, low)) in [("ROTATION_STEP", ROTATION_STEP), ("FRACTION", FRACTION)] {
+        text += &format!("const {name} = vec2f({high:?}, {low:?});\n");
+    }
+    text + include_str!("shaders/packed.wgsl") + include_str!("shaders/passes.wgsl")
 }
 
 /// The text of a function `vertex_of(number) -> Vertex` for the caller's own vertex shader, which fetches what the
@@ -229,8 +234,5 @@ pub fn pull(group: u32) -> String {
         ("storage, read", "scratch: array<u32>"),
         ("storage, read", "decoded: array<u32>"),
     ];
-    // No workgroup keeps transforms there.
-    let transform_of =
-        "fn transform_of(slot: u32, part: u32) -> PackedTransform { return packed_transform(slot, part); }";
-    core(&bindings(group, &all)) + transform_of
+    core(&bindings(group, &all))
 }

@@ -3,6 +3,7 @@
 
 use crate::fixed::MIRRORED;
 use crate::layout::VertexLayout;
+use crate::packed::{self, AtRest, Double};
 use crate::params::Params;
 use crate::shaders::{BonePositions, Normals, Positions, Tangents, Variant};
 use meshreel::VertexChannel;
@@ -98,19 +99,6 @@ fn turned([x, y, z, w]: [f32; 4], v: Vec3) -> Vec3 {
     add(add(mul(columns[0], v[0]), mul(columns[1], v[1])), mul(columns[2], v[2]))
 }
 
-/// Three components, and the largest one, which is positive and left out.
-fn packed_rotation(word: u32) -> [f32; 4] {
-    let [x, y, z] =
-        map(|k| ((word >> (10 * k) & 1023) as f32 - 511.0) * (std::f32::consts::FRAC_1_SQRT_2 / 511.0));
-    let left_out = (1.0 - (x * x + y * y + z * z)).max(0.0).sqrt();
-    match word >> 30 {
-        0 => [left_out, x, y, z],
-        1 => [x, left_out, y, z],
-        2 => [x, y, left_out, z],
-        _ => [x, y, z, left_out],
-    }
-}
-
 fn low(word: u32) -> i32 {
     i32::from(word as u16 as i16)
 }
@@ -180,33 +168,32 @@ impl Bound<'_> {
             return None;
         }
         if part < left {
-            let words = [3, 4, 5].map(|k| self.fixed(p.packed + 6 * part + k));
+            let words = [6, 7, 8].map(|k| self.fixed(p.packed + 9 * part + k));
             return Some((words, [self.fixed_3(p.packed_ends), self.fixed_3(p.packed_ends + 3)]));
         }
         let words = [0, 1, 2].map(|k| self.ring(head + 7 + 3 * (part - left) + k));
         Some((words, [1, 4].map(|at| map(|k| f32::from_bits(self.ring(head + at + k as u32))))))
     }
 
-    fn packed_point(&self, slot: u32, i: u32) -> Vec3 {
+    /// The matrix of a part, in units of the grid.
+    fn packed_matrix(&self, slot: u32, part: u32) -> [Vec3; 4] {
         let p = self.params;
-        let part = self.fixed(p.influences + i);
-        let mut at = self.fixed_3(p.rest + 3 * i);
-        if let Some((words, [low, size])) = self.packed_part(slot, part) {
-            let middle = self.fixed_3(p.packed + 6 * part);
-            let codes = [words[1] & 0xFFFF, words[1] >> 16, words[2] & 0xFFFF];
-            let scale = self.fixed_f(p.packed_ends + 6) * ((words[2] >> 16) as f32 / 65535.0);
-            let place = map(|k| low[k] + size[k] * (codes[k] as f32 / 65535.0));
-            at = add(place, turned(packed_rotation(words[0]), mul(sub(at, middle), scale)));
-        }
-        let (unit, centre) = ([p.unit_x, p.unit_y, p.unit_z], [p.centre_x, p.centre_y, p.centre_z]);
-        map(|k| (at[k] - centre[k]) / unit[k])
+        let double = |at: u32, low: u32| Double(self.fixed_f(at), self.fixed_f(low));
+        let at = p.packed + 9 * part.min(p.packed_parts.saturating_sub(1));
+        let at_rest = AtRest {
+            per_unit: double(p.packed_ends + 7, p.packed_ends + 8),
+            centre: [p.centre_x, p.centre_y, p.centre_z],
+            scale: self.fixed_f(p.packed_ends + 6),
+            middle: [0, 1, 2].map(|k| double(at + k, at + 3 + k)),
+        };
+        packed::matrix(&at_rest, self.packed_part(slot, part))
     }
 
     fn rotation_in(&self, slot: u32, bone: u32) -> [f32; 4] {
         let p = self.params;
         if matches!(self.variant.positions, Positions::Bones(bones) if bones.packed) {
             let own = self.packed_part(slot, bone);
-            return own.map_or([0.0, 0.0, 0.0, 1.0], |(words, _)| packed_rotation(words[0]));
+            return own.map_or([0.0, 0.0, 0.0, 1.0], |(words, _)| packed::rotation(words[0]));
         }
         [0, 1, 2, 3].map(|k| f32::from_bits(self.ring(slot + p.rotations + 4 * bone + k)))
     }
@@ -214,9 +201,7 @@ impl Bound<'_> {
     /// A point as its bones and its residual say: what the pass [`crate::shaders::Pass::Points`] keeps.
     fn moved_point(&self, slot: u32, i: u32, bones: BonePositions) -> [i32; 3] {
         let p = self.params;
-        let placed =
-            if bones.packed { self.packed_point(slot, i) } else { self.placed_point(slot, i, bones) };
-        let mut at = placed.map(|v| v.round_ties_even() as i32);
+        let mut at = self.placed_point(slot, i, bones).map(|v| v.round_ties_even() as i32);
         let residual = if bones.residuals { self.fixed(p.residuals + i) } else { 0 };
         if let Some(number) = residual.checked_sub(1) {
             let residual = match bones.wide {
@@ -230,10 +215,14 @@ impl Bound<'_> {
 
     fn placed_point(&self, slot: u32, i: u32, bones: BonePositions) -> Vec3 {
         let p = self.params;
-        let matrix = |bone: u32| -> [f32; 12] {
-            std::array::from_fn(|k| f32::from_bits(self.ring(slot + p.matrices + 12 * bone + k as u32)))
+        let matrix = |bone: u32| -> [Vec3; 4] {
+            let column =
+                |c: u32| map(|k| f32::from_bits(self.ring(slot + p.matrices + 12 * bone + 3 * c + k as u32)));
+            [0, 1, 2, 3].map(column)
         };
-        let m = if bones.single {
+        let m = if bones.packed {
+            self.packed_matrix(slot, self.fixed(p.influences + i))
+        } else if bones.single {
             matrix(self.fixed(p.influences + i))
         } else {
             let (start, end) = (self.start(p.influence_ends, i), self.fixed(p.influence_ends + i));
@@ -241,15 +230,15 @@ impl Bound<'_> {
                 |k: u32| (matrix(self.fixed(p.influences + 2 * k)), self.fixed_f(p.influences + 2 * k + 1));
             let (mut m, weight) = one(start);
             if end - start > 1 {
-                m = m.map(|v| v * weight);
+                m = m.map(|column| mul(column, weight));
                 for (other, weight) in (start + 1..end).map(one) {
-                    m.iter_mut().zip(other).for_each(|(m, v)| *m += v * weight);
+                    m = [0, 1, 2, 3].map(|c| add(m[c], mul(other[c], weight)));
                 }
             }
             m
         };
         let rest = self.fixed_3(p.rest + 3 * i);
-        map(|k| m[k] * rest[0] + m[3 + k] * rest[1] + m[6 + k] * rest[2] + m[9 + k])
+        add(add(add(mul(m[0], rest[0]), mul(m[1], rest[1])), mul(m[2], rest[2])), m[3])
     }
 
     fn decoded_point(&self, slot: u32, i: u32) -> [i32; 3] {
@@ -292,7 +281,22 @@ impl Bound<'_> {
         })
     }
 
+    /// A point of 32 bits in the moment, in parts of 64 of a unit, as the runtime rounds it.
+    fn wide_moment(&self, [a, b]: Two) -> [i32; 3] {
+        let steps = (self.params.blend * 16384.0).round_ties_even() as u32;
+        [0, 1, 2].map(|k| {
+            let off = b[k].wrapping_sub(a[k]);
+            let size = off.unsigned_abs();
+            let more = (size >> 8).wrapping_mul(steps).wrapping_add(((size & 255) * steps) >> 8) as i32;
+            a[k].wrapping_mul(64).wrapping_add(if off < 0 { more.wrapping_neg() } else { more })
+        })
+    }
+
     fn edge(&self, to: Two, from: Two) -> Vec3 {
+        if let Positions::Wide | Positions::Bones(BonePositions { wide: true, .. }) = self.variant.positions {
+            let [to, from] = [to, from].map(|two| self.wide_moment(two));
+            return map(|k| to[k].wrapping_sub(from[k]) as f32 * (self.params.edge_scale / 64.0));
+        }
         map(|k| {
             let [a, b] = [0, 1].map(|f| to[f][k].wrapping_sub(from[f][k]) as f32);
             (a + (b - a) * self.params.blend) * self.params.edge_scale

@@ -9,7 +9,7 @@ override CODED: u32 = 0u;        // points are in the ring of points, not in tha
 override WIDE_POINTS: u32 = 0u;  // of points that bones move: 32 bits, one bone each, residuals, put in place by a pass
 override ONE_BONE: u32 = 0u;
 override RESIDUALS: u32 = 0u;
-override PACKED: u32 = 0u;       // transforms as they lie in the file
+override PACKED: u32 = 0u;       // transforms as they lie in the file; then points are apart
 override POINTS_APART: u32 = 0u;
 override NORMALS: u32 = 0u;   // none, octahedral codes, codes of tangent frames, summed around groups, turned by bones
 override WEIGHTS: u32 = 0u;   // about the angle, all the same, the area, the interior angle
@@ -65,56 +65,18 @@ fn matrix_of(slot: u32, bone: u32) -> Matrix {
   return Matrix(ring_3(at), ring_3(at + 3u), ring_3(at + 6u), ring_3(at + 9u));
 }
 
-// Packed transforms: where the words of a part begin and what its places are fractions of, or that it stands as at rest.
-struct PackedPart { moves: bool, words: vec3u, corner: vec3f, size: vec3f }
-fn packed_part(slot: u32, part: u32) -> PackedPart {
-  let head = slot + p.matrices;
-  let left = ring[head] & 0xffffu;
-  if (part >= p.packed_parts || part >= ring[head] >> 16u) { return PackedPart(false, vec3u(0u), vec3f(0.0), vec3f(0.0)); }
-  if (part < left) {
-    let at = p.packed + 6u * part + 3u;
-    return PackedPart(true, vec3u(fixed[at], fixed[at + 1u], fixed[at + 2u]), fixed_3(p.packed_ends), fixed_3(p.packed_ends + 3u));
-  }
-  let at = head + 7u + 3u * (part - left);
-  return PackedPart(true, vec3u(ring[at], ring[at + 1u], ring[at + 2u]), ring_3(head + 1u), ring_3(head + 4u));
-}
-// Three components, and the largest one, which is positive and left out.
-fn packed_rotation(word: u32) -> vec4f {
-  let bits = vec3u(word, word >> 10u, word >> 20u) & vec3u(1023u);
-  let v = (vec3f(bits) - 511.0) * (0.70710678118654752 / 511.0);
-  let w = sqrt(max(1.0 - dot(v, v), 0.0));
-  switch (word >> 30u) {
-    case 0u: { return vec4f(w, v); }
-    case 1u: { return vec4f(v.x, w, v.yz); }
-    case 2u: { return vec4f(v.xy, w, v.z); }
-    default: { return vec4f(v, w); }
-  }
-}
-fn turned(q: vec4f, v: vec3f) -> vec3f {
-  return vec3f(1.0 - 2.0 * (q.y * q.y + q.z * q.z), 2.0 * (q.x * q.y + q.w * q.z), 2.0 * (q.x * q.z - q.w * q.y)) * v.x
-       + vec3f(2.0 * (q.x * q.y - q.w * q.z), 1.0 - 2.0 * (q.x * q.x + q.z * q.z), 2.0 * (q.y * q.z + q.w * q.x)) * v.y
-       + vec3f(2.0 * (q.x * q.z + q.w * q.y), 2.0 * (q.y * q.z - q.w * q.x), 1.0 - 2.0 * (q.x * q.x + q.y * q.y)) * v.z;
-}
-// What moves a part from where it rests.
-struct PackedTransform { rotation: vec4f, place: vec3f, scale: f32, middle: vec3f, moves: bool }
-fn packed_transform(slot: u32, part: u32) -> PackedTransform {
-  let own = packed_part(slot, part);
-  if (!own.moves) { return PackedTransform(vec4f(0.0, 0.0, 0.0, 1.0), vec3f(0.0), 1.0, vec3f(0.0), false); }
-  let fraction = vec3f(vec3u(own.words.y & 0xffffu, own.words.y >> 16u, own.words.z & 0xffffu)) / 65535.0;
-  let scale = fixed_f(p.packed_ends + 6u) * (f32(own.words.z >> 16u) / 65535.0);
-  let middle = fixed_3(p.packed + 6u * part);
-  return PackedTransform(packed_rotation(own.words.x), own.corner + own.size * fraction, scale, middle, true);
-}
-fn packed_point(slot: u32, i: u32) -> vec3f {
-  let own = transform_of(slot, fixed[p.influences + i]);
-  var at = fixed_3(p.rest + 3u * i);
-  if (own.moves) { at = own.place + turned(own.rotation, (at - own.middle) * own.scale); }
-  return (at - vec3f(p.centre_x, p.centre_y, p.centre_z)) / vec3f(p.unit_x, p.unit_y, p.unit_z);
+// The same numbers, of which a compiler knows nothing: it contracts and reorders nothing around them, so that sums round
+// as those of the runtime.
+fn opaque(v: vec3f) -> vec3f { return bitcast<vec3f>(bitcast<vec3u>(v) ^ vec3u(p.points >> 31u)); }
+fn scaled_matrix(m: Matrix, w: f32) -> Matrix { return Matrix(opaque(m.a * w), opaque(m.b * w), opaque(m.c * w), opaque(m.d * w)); }
+fn matrix_sum(m: Matrix, n: Matrix) -> Matrix { return Matrix(opaque(m.a + n.a), opaque(m.b + n.b), opaque(m.c + n.c), opaque(m.d + n.d)); }
+fn transformed(m: Matrix, at: vec3f) -> vec3f {
+  return opaque(opaque(opaque(m.a * at.x) + opaque(m.b * at.y)) + opaque(m.c * at.z)) + m.d;
 }
 
-// A point as its bones and its residual say.
-fn moved_point(slot: u32, i: u32) -> vec3i {
-  var at = vec3i(round(placed_point(slot, i)));
+// A point where its bones place it, with its residual.
+fn with_residual(placed: vec3f, slot: u32, i: u32) -> vec3i {
+  var at = vec3i(round(placed));
   if (RESIDUALS == 1u) {
     let residual = fixed[p.residuals + i];
     if (residual > 0u) {
@@ -125,8 +87,8 @@ fn moved_point(slot: u32, i: u32) -> vec3i {
   if (WIDE_POINTS == 0u) { at = extractBits(at, 0u, 16u); }
   return at;
 }
-fn placed_point(slot: u32, i: u32) -> vec3f {
-  if (PACKED == 1u) { return packed_point(slot, i); }
+// A point as its bones and its residual say; not of packed transforms, whose points a pass keeps.
+fn moved_point(slot: u32, i: u32) -> vec3i {
   var m: Matrix;
   if (ONE_BONE == 1u) {
     m = matrix_of(slot, fixed[p.influences + i]);
@@ -135,17 +97,14 @@ fn placed_point(slot: u32, i: u32) -> vec3f {
     let end = fixed[p.influence_ends + i];
     m = matrix_of(slot, fixed[p.influences + 2u * k]);
     if (end - k > 1u) {
-      let w = fixed_f(p.influences + 2u * k + 1u);
-      m = Matrix(m.a * w, m.b * w, m.c * w, m.d * w);
+      m = scaled_matrix(m, fixed_f(p.influences + 2u * k + 1u));
       for (k += 1u; k < end; k += 1u) {
         let other = matrix_of(slot, fixed[p.influences + 2u * k]);
-        let v = fixed_f(p.influences + 2u * k + 1u);
-        m = Matrix(m.a + other.a * v, m.b + other.b * v, m.c + other.c * v, m.d + other.d * v);
+        m = matrix_sum(m, scaled_matrix(other, fixed_f(p.influences + 2u * k + 1u)));
       }
     }
   }
-  let rest = fixed_3(p.rest + 3u * i);
-  return m.a * rest.x + m.b * rest.y + m.c * rest.z + m.d;
+  return with_residual(transformed(m, fixed_3(p.rest + 3u * i)), slot, i);
 }
 
 // A point that the card has decoded.
@@ -187,8 +146,21 @@ fn point_in(slot: u32, i: u32) -> vec3i {
 }
 fn point(i: u32) -> Two { return Two(point_in(p.first, i), point_in(p.second, i)); }
 
+// A point of 32 bits in the moment, in parts of 64 of a unit, as the runtime rounds it: a · 64 + (b − a) · steps / 256 of
+// 2¹⁴ steps from a frame to the next one, in whole numbers.
+fn wide_moment(two: Two) -> vec3i {
+  let steps = u32(round(p.blend * 16384.0));
+  let off = two.b - two.a;
+  let size = vec3u(abs(off));
+  let more = vec3i((size >> vec3u(8u)) * steps + (((size & vec3u(255u)) * steps) >> vec3u(8u)));
+  return two.a * 64 + select(more, -more, off < vec3i(0));
+}
+
 // The vector between two points in the moment: differences of whole numbers are exact.
 fn edge(to: Two, start: Two) -> vec3f {
+  if (POSITIONS == 1u || (POSITIONS == 3u && WIDE_POINTS == 1u)) {
+    return vec3f(wide_moment(to) - wide_moment(start)) * (p.edge_scale / 64.0);
+  }
   let a = vec3f(to.a - start.a);
   return (a + (vec3f(to.b - start.b) - a) * p.blend) * p.edge_scale;
 }
@@ -241,25 +213,6 @@ fn first_axis(ahead: vec3f, n: vec3f) -> vec3f {
   if (x.w > 0.0) { return x.xyz; }
   let other = flat_part(select(vec3f(0.0, 1.0, 0.0), vec3f(1.0, 0.0, 0.0), abs(n.x) < 0.9), n);
   return select(vec3f(1.0, 0.0, 0.0), other.xyz, other.w > 0.0);
-}
-
-fn rotation_in(slot: u32, bone: u32) -> vec4f {
-  if (PACKED == 1u) {
-    let own = packed_part(slot, bone);
-    if (own.moves) { return packed_rotation(own.words.x); }
-    return vec4f(0.0, 0.0, 0.0, 1.0);
-  }
-  let at = slot + p.rotations + 4u * bone;
-  return vec4f(ring_f(at), ring_f(at + 1u), ring_f(at + 2u), ring_f(at + 3u));
-}
-// The rotation of a bone in the moment, of a vector.
-fn turned_by(bone: u32, v: vec3f) -> vec3f {
-  if (bone >= p.bones) { return v; }
-  let a = rotation_in(p.first, bone);
-  var b = rotation_in(p.second, bone);
-  b = select(b, -b, dot(a, b) < 0.0);
-  let between = a + (b - a) * p.blend;
-  return turned(between * inverse_length(dot(between, between)), v);
 }
 
 // What a corner of a triangle or quad adds.

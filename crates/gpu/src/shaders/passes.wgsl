@@ -29,24 +29,31 @@ fn begin(wg: vec3u, groups: vec3u, thread: u32) -> u32 {
   return own.y + thread;
 }
 
-// Transforms of parts, unpacked once a workgroup: of these 64 from its first one on, in both frames; others where they
-// are asked for. Points of a part lie together.
+// Matrices of parts in both frames, unpacked once a workgroup: of the first 64 that its points hang on; of others where
+// they are asked for. Points of a part lie together.
 const PARTS = 64u;
-var<workgroup> transforms: array<PackedTransform, 2u * PARTS>;
-var<private> first_part: u32;
-var<private> are_unpacked: bool = false; // not in passes that ask for single points
-fn unpack_parts(first_point: u32, thread: u32) {
-  first_part = fixed[p.influences + first_point];
-  for (var k = thread; k < 2u * PARTS; k += GROUP) {
-    transforms[k] = packed_transform(select(p.second, p.first, k < PARTS), first_part + k % PARTS);
+var<workgroup> part_matrices: array<Matrix, 2u * PARTS>;
+fn first_part(start: u32) -> u32 { return fixed[p.influences + min(start, p.points - 1u)]; }
+fn unpack_parts(start: u32, thread: u32) {
+  let first = first_part(start);
+  let count = min(first_part(start + GROUP - 1u) - first + 1u, PARTS);
+  for (var k = thread; k < 2u * count; k += GROUP) {
+    let second = k >= count;
+    part_matrices[select(k, PARTS + k - count, second)] =
+      packed_matrix(select(p.first, p.second, second), first + select(k, k - count, second));
   }
   workgroupBarrier();
-  are_unpacked = true;
 }
-fn transform_of(slot: u32, part: u32) -> PackedTransform {
-  let k = part - first_part;
-  if (are_unpacked && k < PARTS) { return transforms[k + select(PARTS, 0u, slot == p.first)]; }
-  return packed_transform(slot, part);
+fn part_matrix(start: u32, frame: u32, part: u32) -> Matrix {
+  let k = part - first_part(start);
+  if (k < PARTS && part <= first_part(start + GROUP - 1u)) { return part_matrices[PARTS * frame + k]; }
+  return packed_matrix(select(p.first, p.second, frame == 1u), part);
+}
+fn placed_point(start: u32, frame: u32, i: u32) -> vec3i {
+  let slot = select(p.first, p.second, frame == 1u);
+  if (PACKED == 0u) { return moved_point(slot, i); }
+  let m = part_matrix(start, frame, fixed[p.influences + i]);
+  return with_residual(transformed(m, fixed_3(p.rest + 3u * i)), slot, i);
 }
 
 fn keep(at: u32, v: vec3u) {
@@ -58,10 +65,35 @@ fn keep(at: u32, v: vec3u) {
 @compute @workgroup_size(GROUP)
 fn points(@builtin(workgroup_id) wg: vec3u, @builtin(num_workgroups) groups: vec3u, @builtin(local_invocation_index) thread: u32) {
   let i = begin(wg, groups, thread);
-  if (PACKED == 1u) { unpack_parts(min(i - thread, p.points - 1u), thread); }
+  let start = i - thread;
+  if (PACKED == 1u) { unpack_parts(start, thread); }
   if (i >= p.points) { return; }
-  keep(p.scratch_points + 3u * i, bitcast<vec3u>(moved_point(p.first, i)));
-  if (p.second != p.first) { keep(p.scratch_points + 3u * (p.points + i), bitcast<vec3u>(moved_point(p.second, i))); }
+  keep(p.scratch_points + 3u * i, bitcast<vec3u>(placed_point(start, 0u, i)));
+  if (p.second != p.first) { keep(p.scratch_points + 3u * (p.points + i), bitcast<vec3u>(placed_point(start, 1u, i))); }
+}
+
+fn turned(q: vec4f, v: vec3f) -> vec3f {
+  return vec3f(1.0 - 2.0 * (q.y * q.y + q.z * q.z), 2.0 * (q.x * q.y + q.w * q.z), 2.0 * (q.x * q.z - q.w * q.y)) * v.x
+       + vec3f(2.0 * (q.x * q.y - q.w * q.z), 1.0 - 2.0 * (q.x * q.x + q.z * q.z), 2.0 * (q.y * q.z + q.w * q.x)) * v.y
+       + vec3f(2.0 * (q.x * q.z + q.w * q.y), 2.0 * (q.y * q.z - q.w * q.x), 1.0 - 2.0 * (q.x * q.x + q.y * q.y)) * v.z;
+}
+fn rotation_in(slot: u32, bone: u32) -> vec4f {
+  if (PACKED == 1u) {
+    let own = packed_part(slot, bone);
+    if (own.moves) { return packed_rotation(own.words.x); }
+    return vec4f(0.0, 0.0, 0.0, 1.0);
+  }
+  let at = slot + p.rotations + 4u * bone;
+  return vec4f(ring_f(at), ring_f(at + 1u), ring_f(at + 2u), ring_f(at + 3u));
+}
+// The rotation of a bone in the moment, of a vector.
+fn turned_by(bone: u32, v: vec3f) -> vec3f {
+  if (bone >= p.bones) { return v; }
+  let a = rotation_in(p.first, bone);
+  var b = rotation_in(p.second, bone);
+  b = select(b, -b, dot(a, b) < 0.0);
+  let between = a + (b - a) * p.blend;
+  return turned(between * inverse_length(dot(between, between)), v);
 }
 
 @compute @workgroup_size(GROUP)
@@ -158,9 +190,6 @@ fn put_halves(at: u32, v: vec4f) {
 @compute @workgroup_size(GROUP)
 fn vertices(@builtin(workgroup_id) wg: vec3u, @builtin(num_workgroups) groups: vec3u, @builtin(local_invocation_index) thread: u32) {
   let number_of_vertex = begin(wg, groups, thread);
-  if (PACKED == 1u && POINTS_APART == 0u) {
-    unpack_parts(fixed[p.vertex_points + min(number_of_vertex - thread, p.vertices - 1u)], thread);
-  }
   if (number_of_vertex >= p.vertices) { return; }
   let v = vertex_of(number_of_vertex);
   let out = p.out + STRIDE * number_of_vertex;

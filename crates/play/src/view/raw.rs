@@ -136,8 +136,8 @@ pub struct PackedBones<'a> {
 
 impl PackedBones<'_> {
     /// The middle of a part at rest. Panics where there is no such part.
-    pub fn middle(&self, part: usize) -> [f32; 3] {
-        self.regions[part].middle.map(|v| v as f32)
+    pub fn middle(&self, part: usize) -> [f64; 3] {
+        self.regions[part].middle
     }
 }
 
