@@ -13,8 +13,11 @@ cat > check.mjs <<'JS'
 import { create, globals } from 'webgpu';
 import { readFileSync, readdirSync } from 'node:fs';
 Object.assign(globalThis, globals);
-const adapter = await create(['backend=null']).requestAdapter();
+// Held for as long as the program runs: the package does not keep its own alive.
+const gpu = create(['backend=null']);
+const adapter = await gpu.requestAdapter();
 const device = await adapter.requestDevice();
+globalThis.held = [gpu, adapter, device];
 let wrong = 0;
 for (const name of readdirSync('.').filter((name) => name.endsWith('.wgsl'))) {
   const code = readFileSync(name, 'utf8');
