@@ -92,5 +92,6 @@ if differs look_all look_seen 400; then
     echo "failed: what nobody can see is missed" >&2
     failed=1
 fi
-montage "${sheet[@]}" -tile 4x -geometry 360x270+4+4 -background '#20242a' -fill white "$shots/methods.png"
+font=$(fc-match --format "%{file}" sans 2>/dev/null || true)
+montage ${font:+-font "$font"} "${sheet[@]}" -tile 4x -geometry 360x270+4+4 -background '#20242a' -fill white "$shots/methods.png"
 exit $failed
