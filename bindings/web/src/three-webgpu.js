@@ -2,7 +2,7 @@
 
 import { InterleavedBuffer, InterleavedBufferAttribute } from 'three'
 import { MeshreelError } from './errors.js'
-import { ReelGroup } from './three.js'
+import { ReelGroup } from './three-group.js'
 import { GpuReel } from './webgpu.js'
 
 // What three.js can draw: name of the attribute, format, the array and the numbers of one.

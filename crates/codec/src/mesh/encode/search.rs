@@ -128,9 +128,10 @@ impl<W> KnownKeys<W> {
     }
 }
 
-/// The state of the search for settings: the best so far, and the work that is left.
+/// The state of the search for settings: the best so far, what was tried, and the work that is left.
 struct Search<W> {
     best: Option<(Model<W>, Trial)>,
+    tried: Vec<Choice>,
     /// Frames that may still be coded.
     left: f64,
 }
@@ -139,7 +140,8 @@ impl Common<'_> {
     /// Tries settings on a sample, then learns the tables of the best.
     pub(super) fn choose<W: FixedPoint>(&self, work: &mut Work<W>) -> Result<(Model<W>, Trial), Refused> {
         let effort = self.effort();
-        let mut search = Search { best: None, left: TRIALS[effort] * f64::from(self.schedule.frames()) };
+        let left = TRIALS[effort] * f64::from(self.schedule.frames());
+        let mut search = Search { best: None, tried: Vec::new(), left };
         match self.options.choice {
             Some(choice) => {
                 self.attempt(choice, &mut search, work)?;
@@ -191,11 +193,12 @@ impl Common<'_> {
         search: &mut Search<W>,
         work: &mut Work<W>,
     ) -> Result<bool, Refused> {
+        search.tried.push(choice);
         // Tokens of another lattice have other contexts: tables are learned first.
         let lattice = search.best.as_ref().map(|b| b.0.choice.lattice);
         let mut learn = lattice != Some(choice.lattice);
-        let known = search.best.as_ref().map(|b| &b.1.coding);
-        let mut coding = known.cloned();
+        // All others are weighed by the same tables: by those that the best one has made it would seem dearer itself.
+        let mut coding = search.best.as_ref().and_then(|b| b.1.weighed_by.clone());
         let (model, trial) = loop {
             let part = TRYING[self.effort()];
             let trial = self.model(choice, coding.as_deref(), work).and_then(|model| {
@@ -248,7 +251,7 @@ impl Common<'_> {
                     return Ok(());
                 };
                 let next = moved(now, number, size);
-                if next == now || !allowed(&next) {
+                if search.tried.contains(&next) || !allowed(&next) {
                     continue;
                 }
                 if search.left <= 0.0 {

@@ -16,7 +16,7 @@ pub const STARTS: [(Range<f64>, Choice); 3] = [
     ),
     (
         1.7..f64::MAX,
-        Choice { lattice: Lattice::Centred, first: 4.0, key: 1.05, last: 1.1, error_weight: 4.0, fit: 0 },
+        Choice { lattice: Lattice::Centred, first: 3.0, key: 1.05, last: 1.05, error_weight: 4.0, fit: 0 },
     ),
 ];
 

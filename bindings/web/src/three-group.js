@@ -1,0 +1,330 @@
+// A reel in a scene of three.js: its meshes change in place as it plays.
+
+import { Box3, BufferAttribute, BufferGeometry, DynamicDrawUsage, Group, Matrix4, Mesh } from 'three'
+import { MeshStandardMaterial, Sphere, SkinnedMesh, StaticDrawUsage, Vector3 } from 'three'
+import { bonesOf, poseBones, skinOf } from './skin.js'
+import { ReelInstances } from './three-instances.js'
+
+/** Names of attributes: sets of uvs and colours have a number from the second on. */
+function nameOf({ what, set }) {
+    if (what === 'uv') return set === 0 ? 'uv' : `uv${set}`
+    if (what === 'colour') return set === 0 ? 'color' : `color_${set}`
+    return what
+}
+
+/** A reel in a scene. Its meshes are made once; `update` changes what moves. */
+export class ReelGroup extends Group {
+    constructor(reel, material = null) {
+        super()
+        this.type = 'ReelGroup'
+        this.name = reel.name
+        this.reel = reel
+        /** Materials by name. */
+        this.materials = new Map()
+        this.makeMaterial = material
+        /** Per mesh of the file: geometry, LOD levels, the objects that show it. */
+        this.parts = reel.description.meshes.map((record, number) => ({ record, number, objects: [], levels: [] }))
+        /** Clouds of instances that follow. */
+        this.clouds = []
+        /** Frames that were handed out. */
+        this.frames = 0
+        this.clip = null
+        this.disposed = false
+    }
+
+    async begin(skins) {
+        const { instance, description } = this.reel
+        // What is stopped is not shown.
+        await instance.pause()
+        if (description.frames > 0) this.build(await instance.shown(true))
+        instance.complete = true
+        instance.onFrame = frame => this.apply(frame)
+        if (skins !== false) await this.addSkins(skins)
+    }
+
+    // Playing.
+
+    get duration() {
+        return this.reel.description.duration
+    }
+    /** Seconds from the first frame. */
+    get time() {
+        return this.reel.instance.frame?.position ?? 0
+    }
+    /** What fails now: connection, damage; null when all is well. What was shown last stays. */
+    get error() {
+        return this.reel.error
+    }
+
+    play({ loop, rate } = {}) {
+        if (loop !== undefined) this.loop(loop)
+        if (rate !== undefined) this.rate(rate)
+        return this.reel.instance.play()
+    }
+    pause() {
+        return this.reel.instance.pause()
+    }
+    stop() {
+        return this.reel.instance.stop()
+    }
+    seek(seconds) {
+        return this.reel.instance.seek(seconds)
+    }
+    rate(rate) {
+        return this.reel.instance.rate(rate)
+    }
+    /** True, false, or `once`, `loop`, `pingPong`, `cycle`. */
+    loop(how) {
+        return this.reel.instance.repeat(how)
+    }
+
+    /** `dt` seconds have passed. With a decoder that several reels share, `decoder.tick` is called instead. */
+    async update(dt) {
+        try {
+            if (this.clip) await this.advanceClip(dt)
+            if (this.reel.ownsDecoder && this.reel.description.frames > 0) await this.reel.decoder.tick(dt)
+        } catch (error) {
+            // What was given up meanwhile needs no time.
+            if (!this.disposed) throw error
+        }
+    }
+
+    /** Shows a frame, decoded when the promise is kept. */
+    async still(frame) {
+        this.apply(await this.reel.instance.still(frame))
+    }
+
+    // Meshes.
+
+    materialOf({ name, id }) {
+        const key = name || `material ${id}`
+        if (!this.materials.has(key)) {
+            const made = this.makeMaterial?.(name, id) ?? new MeshStandardMaterial({ name, roughness: 0.6 })
+            this.materials.set(key, made)
+        }
+        return this.materials.get(key)
+    }
+
+    build(frame) {
+        const { nodes } = this.reel.description
+        for (const part of this.parts) this.buildGeometry(part, frame)
+        nodes.forEach((node, number) => {
+            const part = this.parts[node.mesh]
+            if (!part?.geometry) return
+            const object = new Mesh(part.geometry, part.materials)
+            object.name = node.path
+            object.matrixAutoUpdate = false
+            object.userData.node = number
+            part.objects.push(object)
+            this.add(object)
+        })
+        this.apply(frame)
+    }
+
+    buildGeometry(part, frame) {
+        const { record, number } = part
+        const own = frame.sections.filter(section => section.mesh === number)
+        if (own.length === 0) return
+        const fluid = record.method === 'fluid'
+        const geometry = (part.geometry = new BufferGeometry())
+        geometry.name = record.path
+        const colours = record.streams.some(({ semantic }) => semantic === 'colour')
+        const list = record.materials.length > 0 ? record.materials : [{ name: '', id: 0 }]
+        part.materials = list.map(material => {
+            const made = this.materialOf(material)
+            if (colours && !this.makeMaterial) made.vertexColors = true
+            return made
+        })
+        this.buildAttributes(part, own)
+        this.buildIndices(part, own, fluid)
+        const { bounds, cube } = record
+        const box = new Box3(new Vector3(...bounds.slice(0, 3)), new Vector3(...bounds.slice(3)))
+        if (cube) box.translate(new Vector3(...cube.corner).negate())
+        if (cube) box.set(box.min.divideScalar(cube.side), box.max.divideScalar(cube.side))
+        geometry.boundingBox = box
+        geometry.boundingSphere = box.getBoundingSphere(new Sphere())
+        // From the numbers of positions to the mesh's own space.
+        part.scale = new Matrix4()
+        if (cube) part.scale.makeScale(cube.side, cube.side, cube.side).setPosition(...cube.corner)
+    }
+
+    buildAttributes({ geometry, record }, own) {
+        const fluid = record.method === 'fluid'
+        for (const section of own) {
+            if (['indices', 'ranges', 'levelError'].includes(section.what)) continue
+            const { size, values } = section
+            const array = fluid ? new values.constructor(size * record.vertices) : values.slice()
+            const attribute = new BufferAttribute(array, size, !(values instanceof Float32Array))
+            const { semantic } = record.streams.find(s => s.animated && streamIs(s, section)) ?? {}
+            attribute.setUsage(semantic || fluid ? DynamicDrawUsage : StaticDrawUsage)
+            geometry.setAttribute(nameOf(section), attribute)
+        }
+    }
+
+    /** Triangles of all LOD levels, one after the other. */
+    buildIndices(part, own, fluid) {
+        const { record } = part
+        const levels = own.filter(section => section.what === 'indices')
+        const total = fluid ? record.indices : levels.reduce((sum, { count }) => sum + count, 0)
+        const array = this.indexArray(part, total)
+        let at = 0
+        for (const { set, values } of levels) {
+            const ranges = own.find(section => section.what === 'ranges' && section.set === set).values.slice()
+            const error = own.find(section => section.what === 'levelError' && section.set === set)?.values[0] ?? 0
+            array.set(this.indexValues(part, values), at)
+            part.levels[set] = { first: at, count: values.length, ranges, error }
+            at += values.length
+        }
+        const attribute = new BufferAttribute(array, 1)
+        attribute.setUsage(fluid ? DynamicDrawUsage : StaticDrawUsage)
+        part.geometry.setIndex(attribute)
+        part.level = 0
+    }
+
+    indexArray({ record }, total) {
+        return record.vertices > 0x10000 ? new Uint32Array(total) : new Uint16Array(total)
+    }
+
+    /** Indices as they are drawn. */
+    indexValues(part, values) {
+        return values
+    }
+
+    /** Takes a frame of this reel's instance. */
+    apply(frame) {
+        this.frames++
+        if (frame.same) return
+        for (const section of frame.sections) this.applySection(this.parts[section.mesh], section)
+        for (const part of this.parts) {
+            for (const object of part.objects) {
+                const { visible, world } = frame.nodes[object.userData.node]
+                object.visible = visible
+                object.matrix.set(...world, 0, 0, 0, 1).multiply(part.scale)
+                object.matrixWorldNeedsUpdate = true
+            }
+        }
+        this.clouds.forEach(cloud => cloud.follow())
+    }
+
+    applySection(part, section) {
+        const { geometry } = part
+        if (!geometry) return
+        if (section.what === 'ranges') {
+            if (section.set > 0) return
+            part.levels[0].ranges = section.values.slice()
+            if (part.level === 0) setGroups(part)
+        } else if (section.what === 'indices') {
+            if (part.record.method === 'fluid') replace(geometry.index, this.indexValues(part, section.values))
+        } else if (section.what !== 'levelError') {
+            const attribute = geometry.getAttribute(nameOf(section))
+            if (attribute) replace(attribute, section.values)
+        }
+    }
+
+    // Levels of detail.
+
+    /** Shows an LOD level of a mesh, or of all; 0: all triangles. */
+    setLevel(level, mesh = null) {
+        for (const part of this.parts.filter(p => p.geometry && (mesh === null || p.number === mesh))) {
+            const chosen = Math.min(level, part.levels.length - 1)
+            if (part.level === chosen) continue
+            part.level = chosen
+            setGroups(part)
+        }
+    }
+
+    /** Chooses for each mesh the coarsest level whose error is at most so many pixels for this camera. */
+    selectLevels(camera, height, pixels = 1) {
+        const [eye, centre] = [new Vector3().setFromMatrixPosition(camera.matrixWorld), new Vector3()]
+        const focal = (height / 2) * camera.projectionMatrix.elements[5]
+        for (const part of this.parts.filter(p => p.levels.length > 1)) {
+            const seen = part.objects.filter(object => object.visible)
+            const fits = level =>
+                seen.every(object => {
+                    const sphere = part.geometry.boundingSphere
+                    const scale = object.matrixWorld.getMaxScaleOnAxis() / (part.record.cube?.side ?? 1)
+                    const radius = sphere.radius * object.matrixWorld.getMaxScaleOnAxis()
+                    centre.copy(sphere.center).applyMatrix4(object.matrixWorld)
+                    const distance = camera.isOrthographicCamera ? 1 : Math.max(eye.distanceTo(centre) - radius, 1e-9)
+                    return (level.error * scale * focal) / distance <= pixels
+                })
+            let level = part.levels.length - 1
+            while (level > 0 && !fits(part.levels[level])) level--
+            this.setLevel(level, part.number)
+        }
+    }
+
+    // Skeletons and skins.
+
+    /** Bones of each skeleton, and skins of the meshes that hang on them. */
+    async addSkins(which) {
+        const { skeletons, clips, rigs } = await this.reel.clips()
+        this.clips = clips
+        this.skeletons = skeletons.map(bonesOf)
+        this.skeletons.forEach(({ root }) => this.add(root))
+        for (const rig of rigs) {
+            const part = this.parts[rig.mesh]
+            const still = part.record.streams.every(stream => !stream.animated)
+            if (!part.geometry || rig.cut || (which === 'auto' && !still)) continue
+            const skin = skinOf(rig, this.skeletons[rig.skeleton], part, (g, m) => new SkinnedMesh(g, m))
+            part.objects.forEach(object => this.remove(object))
+            part.skin = skin
+            this.add(skin)
+        }
+        this.skinned = this.parts.some(part => part.skin)
+    }
+
+    /** Plays a clip on its skeleton, by number or name; null ends it. */
+    playClip(clip, { loop = true, rate = 1, from = 0 } = {}) {
+        const number = typeof clip === 'string' ? this.clips.findIndex(({ name }) => name === clip) : clip
+        this.clip = clip === null ? null : { number, loop, rate, seconds: from }
+        return this.clip ? this.advanceClip(0) : Promise.resolve()
+    }
+
+    async advanceClip(dt) {
+        const { clip } = this
+        clip.seconds += dt * clip.rate
+        const pose = await this.reel.pose(clip.number, clip.seconds, clip.loop)
+        if (this.clip === clip) poseBones(this.skeletons[this.clips[clip.number].skeleton], pose)
+    }
+
+    // Many of them.
+
+    /** `count` copies that show the same moment, drawn together. Where each stands is set with `setMatrixAt`. */
+    instanced(count) {
+        const cloud = new ReelInstances(this, count)
+        this.clouds.push(cloud)
+        return cloud
+    }
+
+    /** Gives up the reel, geometry, and the materials that were made here. */
+    dispose() {
+        this.disposed = true
+        this.removeFromParent()
+        this.parts.forEach(part => part.geometry?.dispose())
+        this.parts.forEach(part => part.skin?.geometry.dispose())
+        this.skeletons?.forEach(({ skeleton }) => skeleton.dispose())
+        this.clouds.splice(0).forEach(cloud => cloud.dispose())
+        if (!this.makeMaterial) this.materials.forEach(material => material.dispose())
+        this.clear()
+        return this.reel.close()
+    }
+}
+
+const streamIs = (stream, { what, set }) =>
+    stream.set === set && (stream.semantic === what || (stream.semantic === 'qtangent' && /normal|tangent/.test(what)))
+
+/** New values at the start of an attribute, which is uploaded as far as they go. */
+function replace(attribute, values) {
+    attribute.array.set(values)
+    attribute.clearUpdateRanges()
+    attribute.addUpdateRange(0, values.length)
+    attribute.needsUpdate = true
+}
+
+/** What is drawn of a mesh: ranges of its indices, with their materials. */
+function setGroups({ geometry, levels, level }) {
+    const { first, ranges } = levels[level]
+    geometry.clearGroups()
+    for (let i = 0; i < ranges.length; i += 3) geometry.addGroup(first + ranges[i], ranges[i + 1], ranges[i + 2])
+}
