@@ -98,7 +98,7 @@ build_and_run() {
     link=("${dynamic[@]}")
     if [ "$kind" = static ]; then link=("${static[@]}"); fi
     mkdir -p "$out"
-    for program in digest play clips faults; do
+    for program in digest play clips faults rigs; do
         "${c99[@]}" "$@" "${include[@]}" "$examples/$program.c" "${link[@]}" -o "$out/$program"
     done
     "${c99[@]}" "$@" "${include[@]}" "$made/layouts.c" "${link[@]}" -o "$out/layouts"
@@ -130,15 +130,20 @@ else
     skip sanitizers "the C compiler has none (Debian, Ubuntu: libasan8 libubsan1, with gcc)"
 fi
 
-step "levels of detail"
-# No golden file has any; the program makes one.
+step "levels of detail, rigs, part attributes"
+# No golden file has any; the program makes some.
 program=${MESHREEL:-$target/$folder/meshreel}
 if [ -x "$program" ]; then
     "$program" compile -q testdata/inputs/c_wall_fracture_onemesh.abc -o "$made/levels.reel" --lod 3 --cull-hidden
     "$made/shared/wrapper" "$made/levels.reel" | tee "$made/levels"
     grep -q '4 levels' "$made/levels"
+    "$program" compile -q --rig keep testdata/inputs/beam.glb -o "$made/rig.reel"
+    "$program" compile -q testdata/inputs/j_visibility_particles.abc -o "$made/attributes.reel"
+    for build in shared static sanitized; do
+        if [ -x "$made/$build/rigs" ]; then "$made/$build/rigs" "$made/rig.reel" "$made/attributes.reel"; fi
+    done
 else
-    skip "levels of detail" "the program is not built (cargo build --release -p meshreel-cli, or MESHREEL=PROGRAM)"
+    skip "levels of detail, rigs, part attributes" "the program is not built (cargo build --release -p meshreel-cli, or MESHREEL=PROGRAM)"
 fi
 
 step "targets of the release workflow"
