@@ -185,6 +185,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(target_family = "wasm", ignore = "there are no threads")]
     fn threads_do_all_of_it_before_they_end() {
         let (send, receive) = mpsc::channel();
         let crew = Crew::new("test", 3, 8, |(n, send): (u32, mpsc::Sender<u32>)| {
