@@ -1,0 +1,319 @@
+//! From a composed stage to a [`Scene`]: walks the prims and reads each by its type. What has no place in a
+//! scene becomes a remark.
+
+use super::compose::{Prim, Specifier, Stage};
+use super::mesh::{self, Rest};
+use super::samples::Timeline;
+use super::stack::{layer_field, shown};
+use super::value::Value;
+use super::xform;
+use crate::{Channel, Error, FaceSet, Node, NodeId, NodeKind, Remark, Scene, Unit};
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Largest depth of a tree; deeper ones are cut off.
+const MAX_DEPTH: usize = 512;
+/// Most bytes of all paths.
+const MAX_PATH_BYTES: usize = 256 << 20;
+/// Most nodes.
+const MAX_NODES: usize = 1 << 22;
+
+/// Opens a USD file of any form.
+pub fn open(path: &Path) -> Result<(Scene, Vec<Remark>), Error> {
+    let stage = Stage::open(path)?;
+    let rate = stage.root().rate()?;
+    let mut walk = Walk {
+        stage,
+        timeline: Timeline::new(rate),
+        scene: Scene { format: "usd", ..Scene::default() },
+        z_up: false,
+        path_bytes: 0,
+        shared: HashMap::new(),
+    };
+    walk.head(rate)?;
+    walk.run()?;
+    let Walk { mut scene, stage, .. } = walk;
+    let (mut remarks, mut files) = stage.finish();
+    files.retain(|file| file != path);
+    scene.files = files;
+    match scene.count() {
+        Ok(counts) => scene.counts = counts,
+        Err(error) => remarks.push(Remark::new("/", format!("not counted: {error}"))),
+    }
+    Ok((scene, remarks))
+}
+
+/// What a prim passes on to those below it.
+#[derive(Clone)]
+struct Inherited {
+    /// The name of the material, by the last part of its path.
+    material: Option<Arc<str>>,
+}
+
+/// A prim that is still to be read.
+struct Pending {
+    prim: Prim,
+    parent: Option<NodeId>,
+    depth: usize,
+    inherited: Inherited,
+}
+
+struct Walk {
+    stage: Stage,
+    timeline: Timeline,
+    scene: Scene,
+    z_up: bool,
+    path_bytes: usize,
+    /// The first instance of what instances share.
+    shared: HashMap<Vec<(usize, usize, u32)>, NodeId>,
+}
+
+impl Walk {
+    /// What the file says of the whole.
+    fn head(&mut self, rate: f64) -> Result<(), Error> {
+        let root = self.stage.root().root();
+        let number = |name: &str| -> Result<Option<f64>, Error> {
+            Ok(layer_field(root, name)?.and_then(|value| value.number()))
+        };
+        let text = |name: &str| -> Result<Option<Arc<str>>, Error> {
+            Ok(layer_field(root, name)?.and_then(|value| value.text().cloned()))
+        };
+        let usable = |value: &f64| value.is_finite() && *value > 0.0;
+        let fps = number("framesPerSecond")?.filter(usable).unwrap_or(rate);
+        // A centimetre is what the format says where the file does not.
+        let metres = number("metersPerUnit")?.filter(usable).unwrap_or(0.01);
+        let axis = text("upAxis")?;
+        let mut metadata: Vec<(String, String)> = Vec::new();
+        for name in ["comment", "documentation", "defaultPrim", "upAxis"] {
+            if let Some(text) = text(name)?.filter(|text| !text.is_empty()) {
+                metadata.push((name.into(), text.to_string()));
+            }
+        }
+        for name in ["startTimeCode", "endTimeCode"] {
+            if let Some(code) = number(name)? {
+                metadata.push((name.into(), code.to_string()));
+            }
+        }
+        let units = [Unit::Metre, Unit::Centimetre, Unit::Millimetre, Unit::Inch];
+        let near = |unit: &Unit| (unit.metres() / metres - 1.0).abs() < 1e-6;
+        let unit = units.into_iter().find(near);
+        if unit.is_none() {
+            let what = format!(
+                "its unit of length is {metres} m, which has no name here; say --unit where it matters"
+            );
+            self.stage.remark("/", what);
+        }
+        self.scene.unit = unit;
+        self.scene.fps = Some(fps);
+        self.scene.metadata = metadata;
+        self.z_up = axis.as_deref() == Some("Z");
+        Ok(())
+    }
+
+    fn run(&mut self) -> Result<(), Error> {
+        let root = self.stage.pseudo_root();
+        let inherited = Inherited { material: None };
+        let mut stack = Vec::new();
+        let children = self.stage.children(&root)?;
+        push(&mut stack, children, None, 1, &inherited);
+        while let Some(pending) = stack.pop() {
+            self.prim(pending, &mut stack)?;
+        }
+        Ok(())
+    }
+
+    fn prim(&mut self, pending: Pending, stack: &mut Vec<Pending>) -> Result<(), Error> {
+        let Pending { prim, parent, depth, mut inherited } = pending;
+        self.path_bytes += prim.path.len();
+        if self.path_bytes > MAX_PATH_BYTES {
+            let (asked, allowed) = (self.path_bytes as u64, MAX_PATH_BYTES as u64);
+            return Err(Error::limit(&self.stage.root().root().name, "bytes of paths", asked, allowed));
+        }
+        if !self.is_shown(&prim)? {
+            return Ok(());
+        }
+        let type_name = self.stage.text(&prim, "typeName")?.unwrap_or_default();
+        let Some(kind) = self.kind(&prim, &type_name) else {
+            return Ok(());
+        };
+        if let Some(material) = self.material(&prim)? {
+            inherited.material = Some(material);
+        }
+        let turn = self.z_up.then_some(xform::Y_UP);
+        let transform = match kind {
+            NodeKind::Material => None,
+            _ => xform::read(&mut self.stage, &prim, &mut self.timeline, turn, parent.is_none())?,
+        };
+        let mut node = Node { parent, transform, ..Node::new(prim.path.as_str(), kind) };
+        node.visibility = self.visibility(&prim)?;
+        node.user_properties = self.user_properties(&prim)?;
+        let children = self.stage.children(&prim)?;
+        if &*type_name == "Mesh" {
+            let mesh = self.mesh(&prim, &children, &inherited)?;
+            node.kind = if mesh.is_subd { NodeKind::SubD } else { NodeKind::PolyMesh };
+            node.samples = mesh.positions.len().max(mesh.face_indices.len());
+            node.mesh = Some(self.scene.meshes.len());
+            self.scene.meshes.push(mesh);
+        }
+        if let Some(transform) = &node.transform {
+            node.samples = node.samples.max(transform.matrix.len());
+        }
+        let id = self.scene.nodes.len();
+        if id >= MAX_NODES {
+            let (asked, allowed) = (id as u64 + 1, MAX_NODES as u64);
+            return Err(Error::limit(&self.stage.root().root().name, "nodes", asked, allowed));
+        }
+        self.scene.nodes.push(node);
+        if kind == NodeKind::Material {
+            return Ok(());
+        }
+        if depth >= MAX_DEPTH && !children.is_empty() {
+            let what = format!("has children deeper than {MAX_DEPTH} levels; left out");
+            self.stage.remark(&prim.path, what);
+            return Ok(());
+        }
+        push(stack, children, Some(id), depth + 1, &inherited);
+        Ok(())
+    }
+
+    /// Whether a prim belongs to what is drawn at all.
+    fn is_shown(&mut self, prim: &Prim) -> Result<bool, Error> {
+        match self.stage.specifier(prim)? {
+            Specifier::Def => {}
+            Specifier::Class => return Ok(false),
+            Specifier::Over => {
+                self.stage.remark(&prim.path, "changes a prim that is not there; left out");
+                return Ok(false);
+            }
+        }
+        if self.stage.flag(prim, "active")? == Some(false) {
+            return Ok(false);
+        }
+        let purpose = self.stage.attribute_text(prim, "purpose")?;
+        if let Some(purpose) = purpose.filter(|purpose| matches!(&**purpose, "guide" | "proxy")) {
+            let what = format!("is of the purpose '{purpose}'; it and all below is left out");
+            self.stage.remark(&prim.path, what);
+            return Ok(false);
+        }
+        Ok(true)
+    }
+
+    /// The kind of node, by the type's name; none for what belongs to another prim. Says what is not taken over.
+    fn kind(&mut self, prim: &Prim, type_name: &str) -> Option<NodeKind> {
+        let (kind, what) = match type_name {
+            "Xform" | "SkelRoot" => return Some(NodeKind::Xform),
+            "" | "Scope" | "Mesh" => return Some(NodeKind::Other),
+            // Read with the mesh above.
+            "GeomSubset" => return None,
+            "BasisCurves" | "HermiteCurves" | "NurbsCurves" => {
+                (NodeKind::Curves, "curves are not supported; left out")
+            }
+            "Points" => (NodeKind::Points, "points are not supported; left out"),
+            "NurbsPatch" => (NodeKind::NuPatch, "NURBS are not supported; left out"),
+            "Camera" => {
+                (NodeKind::Camera, "camera: its transform is kept as a node, lens values are left out")
+            }
+            "Material" => (NodeKind::Material, "materials are names only; what is in them is left out"),
+            "Sphere" | "Cube" | "Cylinder" | "Cone" | "Capsule" | "Plane" | "Cylinder_1" | "Capsule_1" => {
+                (NodeKind::Other, "shapes without points are not supported; left out: make it a mesh")
+            }
+            light if light.ends_with("Light") || light.ends_with("Light_1") => {
+                (NodeKind::Light, "light: its transform is kept as a node, colour and intensity are left out")
+            }
+            other => {
+                let what = format!("prims of the type {} are not supported; left out", shown(other));
+                self.stage.remark(&prim.path, what);
+                return Some(NodeKind::Other);
+            }
+        };
+        self.stage.remark(&prim.path, what);
+        Some(kind)
+    }
+
+    fn visibility(&mut self, prim: &Prim) -> Result<Option<Channel<i8>>, Error> {
+        let attribute = self.stage.attribute(prim, "visibility")?;
+        Ok(attribute.map(|attribute| {
+            let decode = Box::new(|value: Value, out: &mut Vec<i8>| {
+                let hidden = value.text().map(|text| &**text == "invisible");
+                out.push(if hidden == Some(true) { 0 } else { -1 });
+                hidden.is_some()
+            });
+            self.timeline.channel(&attribute, decode)
+        }))
+    }
+
+    /// Name and type of each.
+    fn user_properties(&mut self, prim: &Prim) -> Result<Vec<(String, String)>, Error> {
+        let mut out = Vec::new();
+        for name in self.stage.property_names(prim) {
+            if let Some(short) = name.strip_prefix("userProperties:")
+                && let Some(attribute) = self.stage.attribute(prim, &name)?
+            {
+                out.push((short.to_owned(), attribute.type_name.to_string()));
+            }
+        }
+        Ok(out)
+    }
+
+    /// The name of the material that is bound to a prim.
+    fn material(&mut self, prim: &Prim) -> Result<Option<Arc<str>>, Error> {
+        for name in ["material:binding", "material:binding:full", "material:binding:preview"] {
+            if let Some(path) = self.stage.targets(prim, name)?.into_iter().next() {
+                return Ok(path.rsplit('/').next().map(Arc::from));
+            }
+        }
+        Ok(None)
+    }
+
+    fn mesh(&mut self, prim: &Prim, children: &[Prim], inherited: &Inherited) -> Result<crate::Mesh, Error> {
+        let mut mesh = mesh::read(&mut self.stage, prim, &mut self.timeline)?;
+        for child in children {
+            let type_name = self.stage.text(child, "typeName")?.unwrap_or_default();
+            if &*type_name == "GeomSubset" {
+                self.subset(child, &mut mesh)?;
+            }
+        }
+        if let Some(material) = &inherited.material {
+            let taken = mesh.face_sets.iter().map(|set| set.faces.clone()).collect();
+            let faces = Rest { counts: mesh.face_counts.clone(), taken }.channel();
+            mesh.face_sets.push(FaceSet { name: material.to_string(), faces });
+        }
+        Ok(mesh)
+    }
+
+    /// A set of faces of a mesh, where it is one of materials.
+    fn subset(&mut self, prim: &Prim, mesh: &mut crate::Mesh) -> Result<(), Error> {
+        let family = self.stage.attribute_text(prim, "familyName")?;
+        let element = self.stage.attribute_text(prim, "elementType")?;
+        let material = self.material(prim)?;
+        if element.is_some_and(|element| *element != *"face") {
+            self.stage.remark(&prim.path, "is a subset of something else than faces; left out");
+            return Ok(());
+        }
+        if family.is_some_and(|family| *family != *"materialBind") && material.is_none() {
+            self.stage.remark(&prim.path, "is a set of faces without a material; left out");
+            return Ok(());
+        }
+        let Some(faces) = self.stage.attribute(prim, "indices")? else {
+            self.stage.remark(&prim.path, "is a set of faces without faces; left out");
+            return Ok(());
+        };
+        let name = material.unwrap_or_else(|| prim.name.clone()).to_string();
+        let faces = self.timeline.channel(&faces, super::samples::i32s());
+        mesh.face_sets.push(FaceSet { name, faces });
+        Ok(())
+    }
+}
+
+/// Children onto the stack, so that the first is taken first.
+fn push(
+    stack: &mut Vec<Pending>,
+    children: Vec<Prim>,
+    parent: Option<NodeId>,
+    depth: usize,
+    inherited: &Inherited,
+) {
+    let pending = |prim| Pending { prim, parent, depth, inherited: inherited.clone() };
+    stack.extend(children.into_iter().rev().map(pending));
+}
