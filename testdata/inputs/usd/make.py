@@ -9,7 +9,10 @@ import json
 import math
 import os
 
-from pxr import Gf, Sdf, Tf, Usd, UsdGeom, UsdShade, Vt
+import subprocess
+import sys
+
+from pxr import Gf, Sdf, Usd, UsdGeom, UsdShade, UsdSkel, UsdUtils, Vt
 
 RATE = 24.0
 
@@ -72,6 +75,8 @@ def cloth(stage):
     api.CreatePrimvar("piece", Sdf.ValueTypeNames.IntArray, "uniform").Set([i // 18 for i in range(36)])
     api.CreatePrimvar("heat", Sdf.ValueTypeNames.FloatArray, "constant").Set([0.25])
     api.CreatePrimvar("weights", Sdf.ValueTypeNames.FloatArray, "vertex").Set([float(i % 5) for i in range(count)])
+    api.CreatePrimvar("table", Sdf.ValueTypeNames.FloatArray, "vertex").Set([i % 3 / 10 for i in range(count)])
+    api.CreatePrimvar("thin", Sdf.ValueTypeNames.HalfArray, "vertex").Set([float(i % 4 - 1) for i in range(count)])
     api.CreatePrimvar("odd", Sdf.ValueTypeNames.FloatArray, "vertex").Set([1.0, 2.0])
     mesh.CreateVelocitiesAttr([Gf.Vec3f(0, 0, 1)] * count)
     look = UsdShade.Material.Define(stage, "/World/Looks/Linen")
@@ -134,9 +139,165 @@ def changing(stage):
         mesh.GetFaceVertexIndicesAttr().Set(corners, frame)
 
 
+def post(stage):
+    """A prop with variants, in a file of its own."""
+    root = UsdGeom.Xform.Define(stage, "/Post")
+    stage.SetDefaultPrim(root.GetPrim())
+    sets = root.GetPrim().GetVariantSets().AddVariantSet("size")
+    for name, height in (("small", 1.0), ("large", 3.0)):
+        sets.AddVariant(name)
+        sets.SetVariantSelection(name)
+        with sets.GetVariantEditContext():
+            mesh = define(stage, "/Post/Board", 2, lambda x, y: height * x)
+    sets.SetVariantSelection("small")
+    look = UsdShade.Material.Define(stage, "/Post/Looks/Wood")
+    UsdShade.MaterialBindingAPI.Apply(root.GetPrim()).Bind(look)
+
+
+def swing(stage):
+    """A prop that moves, at 12 time codes per second."""
+    root = UsdGeom.Xform.Define(stage, "/Swing")
+    turn = root.AddRotateXOp()
+    for code in (0, 6, 12):
+        turn.Set(10.0 * code, code)
+    define(stage, "/Swing/Seat", 1)
+
+
+def figure(stage):
+    """A skeleton, a skinned mesh with two blend shapes, and a rigid one."""
+    root = UsdSkel.Root.Define(stage, "/Figure")
+    UsdGeom.Xformable(root).AddTranslateOp().Set(Gf.Vec3d(2, 0, 0))
+    UsdGeom.Xform.Define(stage, "/Figure/Bones")
+    UsdGeom.Xform.Define(stage, "/Figure/Body")
+    skeleton = UsdSkel.Skeleton.Define(stage, "/Figure/Bones/Rig")
+    UsdGeom.Xformable(skeleton).AddRotateYOp().Set(20.0)
+    joints = ["hip", "hip/knee", "hip/knee/foot"]
+    skeleton.CreateJointsAttr(joints)
+    skeleton.CreateBindTransformsAttr([Gf.Matrix4d().SetTranslate(Gf.Vec3d(0, 0.5 * i, 0)) for i in range(3)])
+    rest = [Gf.Matrix4d().SetTranslate(Gf.Vec3d(0, 0.5 if i else 0, 0)) for i in range(3)]
+    skeleton.CreateRestTransformsAttr(rest)
+    walk = UsdSkel.Animation.Define(stage, "/Figure/Walk")
+    walk.CreateJointsAttr(["hip/knee", "hip"])
+    walk.CreateBlendShapesAttr(["wide", "bent"])
+    for code in range(0, 25, 4):
+        walk.CreateTranslationsAttr().Set([Gf.Vec3f(0, 0.5, 0), Gf.Vec3f(code / 24, 0, 0)], code)
+        turns = [Gf.Rotation(Gf.Vec3d(0, 0, 1), degrees * code).GetQuat() for degrees in (3.0, -1.0)]
+        walk.CreateRotationsAttr().Set([Gf.Quatf(turn) for turn in turns], code)
+        walk.CreateScalesAttr().Set([Gf.Vec3h(1, 1, 1), Gf.Vec3h(1, 1 + code / 48, 1)], code)
+        walk.CreateBlendShapeWeightsAttr().Set([code / 24, 0.5], code)
+    UsdSkel.BindingAPI.Apply(skeleton.GetPrim()).CreateAnimationSourceRel().SetTargets([walk.GetPath()])
+    mesh = define(stage, "/Figure/Body/Skin", 6)
+    UsdGeom.Xformable(mesh).AddScaleOp().Set(Gf.Vec3f(2, 2, 2))
+    binding = UsdSkel.BindingAPI.Apply(mesh.GetPrim())
+    binding.CreateSkeletonRel().SetTargets([skeleton.GetPath()])
+    places = [i // 7 / 6 for i in range(49)]
+    binding.CreateJointIndicesPrimvar(False, 2).Set([j for y in places for j in ((0, 1) if y < 0.5 else (1, 2))])
+    binding.CreateJointWeightsPrimvar(False, 2).Set([w for y in places for w in (1 - y % 0.5, y % 0.5)])
+    binding.CreateGeomBindTransformAttr(Gf.Matrix4d().SetTranslate(Gf.Vec3d(-0.5, 0, 0)))
+    wide = UsdSkel.BlendShape.Define(stage, "/Figure/Body/Skin/Wide")
+    wide.CreateOffsetsAttr([Gf.Vec3f(0, 0, 0.1 * i) for i in range(49)])
+    bent = UsdSkel.BlendShape.Define(stage, "/Figure/Body/Skin/Bent")
+    bent.CreateOffsetsAttr([Gf.Vec3f(0.5, 0, 0), Gf.Vec3f(0, 0.5, 0)])
+    bent.CreatePointIndicesAttr([3, 48])
+    binding.CreateBlendShapesAttr(["wide", "bent"])
+    binding.CreateBlendShapeTargetsRel().SetTargets([wide.GetPath(), bent.GetPath()])
+    shoe = define(stage, "/Figure/Body/Shoe", 1)
+    binding = UsdSkel.BindingAPI.Apply(shoe.GetPrim())
+    binding.CreateSkeletonRel().SetTargets([skeleton.GetPath()])
+    binding.CreateJointsAttr(["hip/knee/foot"])
+    binding.CreateJointIndicesPrimvar(True, 1).Set([0])
+    binding.CreateJointWeightsPrimvar(True, 1).Set([1.0])
+
+
+def below(stage):
+    """What the set lies over."""
+    UsdGeom.Xform.Define(stage, "/Set").AddTranslateOp().Set(Gf.Vec3d(0, 10, 0))
+    define(stage, "/Set/Floor", 3)
+
+
+def whole(stage):
+    """Every arc: sublayer, reference, payload, inherit, variant, instances; and a point instancer."""
+    stage.GetRootLayer().subLayerPaths.append("./parts/below.usdc")
+    root = UsdGeom.Xform.Define(stage, "/Set")
+    stage.SetDefaultPrim(root.GetPrim())
+    kind = stage.CreateClassPrim("/_Tall")
+    UsdGeom.Xform(kind).AddScaleOp().Set(Gf.Vec3f(1, 2, 1))
+    for number in range(3):
+        prim = stage.DefinePrim(f"/Set/Post{number}", "Xform")
+        prim.GetReferences().AddReference("./parts/post.usda")
+        prim.SetInstanceable(number > 0)
+        UsdGeom.Xformable(prim).AddTranslateOp().Set(Gf.Vec3d(number, 0, 0))
+    stage.GetPrimAtPath("/Set/Post0").GetVariantSet("size").SetVariantSelection("large")
+    tall = stage.DefinePrim("/Set/Tall", "Xform")
+    tall.GetInherits().AddInherit("/_Tall")
+    define(stage, "/Set/Tall/Board", 1)
+    swing = stage.DefinePrim("/Set/Swing", "Xform")
+    swing.GetPayloads().AddPayload(Sdf.Payload("./parts/swing.usdc", "/Swing", Sdf.LayerOffset(24, 2)))
+    instancer = UsdGeom.PointInstancer.Define(stage, "/Set/Crowd")
+    low = define(stage, "/Set/Crowd/Kinds/Low", 1)
+    low.AddTranslateOp().Set(Gf.Vec3d(0, 0.5, 0))
+    high = UsdGeom.Xform.Define(stage, "/Set/Crowd/Kinds/High")
+    high.AddScaleOp().Set(Gf.Vec3f(1, 4, 1))
+    define(stage, "/Set/Crowd/Kinds/High/Part", 1)
+    instancer.CreatePrototypesRel().SetTargets([low.GetPath(), high.GetPath()])
+    instancer.CreateProtoIndicesAttr([0, 1, 0, 1, 0])
+    instancer.CreateInvisibleIdsAttr([4])
+    positions = instancer.CreatePositionsAttr()
+    for code in (0, 24):
+        positions.Set([Gf.Vec3f(i, code / 24 * i, 0) for i in range(5)], code)
+    turns = [Gf.Rotation(Gf.Vec3d(0, 1, 0), 30.0 * i).GetQuat() for i in range(5)]
+    instancer.CreateOrientationsAttr([Gf.Quath(turn) for turn in turns])
+    instancer.CreateScalesAttr([Gf.Vec3f(1 + i, 1, 1) for i in range(5)])
+    bad = stage.DefinePrim("/Set/Bad", "Xform")
+    bad.GetReferences().AddReference("../outside.usda")
+    stage.DefinePrim("/Set/Lost", "Xform").GetReferences().AddReference("./parts/none.usda")
+
+
+def seen(mesh, world, time):
+    points = [world.Transform(Gf.Vec3d(p)) for p in mesh.GetPointsAttr().Get(time) or []]
+    return {
+        "points": len(points),
+        "sum": [round(v, 6) for v in sum(points, Gf.Vec3d(0))],
+        "last": [round(v, 6) for v in (points[-1] if points else Gf.Vec3d(0))],
+        "corners": len(mesh.GetFaceVertexIndicesAttr().Get(time) or []),
+        "shown": mesh.ComputeVisibility(time) != "invisible",
+    }
+
+
+def instances(instancer, time):
+    """Meshes of all instances, by the number of the instance and the path below the prototype's parent."""
+    stage = instancer.GetPrim().GetStage()
+    kinds = instancer.GetProtoIndicesAttr().Get(time)
+    prototypes = instancer.GetPrototypesRel().GetTargets()
+    matrices = instancer.ComputeInstanceTransformsAtTime(
+        time, time, UsdGeom.PointInstancer.ExcludeProtoXform, UsdGeom.PointInstancer.IgnoreMask
+    )
+    shown = instancer.ComputeMaskAtTime(time) or [True] * len(kinds)
+    own = UsdGeom.Xformable(instancer).ComputeLocalToWorldTransform(time)
+    meshes = {}
+    for number, kind in enumerate(kinds):
+        if not shown[number]:
+            continue
+        root = stage.GetPrimAtPath(prototypes[kind])
+        above = UsdGeom.Xformable(root).ComputeParentToWorldTransform(time).GetInverse()
+        for prim in Usd.PrimRange(root):
+            if prim.IsA(UsdGeom.Mesh):
+                mesh = UsdGeom.Mesh(prim)
+                world = mesh.ComputeLocalToWorldTransform(time) * above * matrices[number] * own
+                name = str(prim.GetPath())[len(str(root.GetParent().GetPath())) :]
+                meshes[f"{instancer.GetPath()}/{number}{name}"] = seen(mesh, world, time)
+    return meshes
+
+
 def sums(path, times):
     """Per time and mesh: points in the world, their sum and the last one; faces; whether it is shown."""
     stage = Usd.Stage.Open(path)
+    if any(prim.IsA(UsdSkel.Root) for prim in stage.Traverse()):
+        # Skinned points instead of skins, in memory.
+        stage = Usd.Stage.Open(stage.Flatten())
+        for prim in stage.Traverse():
+            if prim.IsA(UsdSkel.Root):
+                assert UsdSkel.BakeSkinning(UsdSkel.Root(prim), Gf.Interval(times[0], times[-1]))
     turn = Gf.Matrix4d(1)
     if UsdGeom.GetStageUpAxis(stage) == "Z":
         turn = Gf.Matrix4d(1, 0, 0, 0, 0, 0, -1, 0, 0, 1, 0, 0, 0, 0, 0, 1)
@@ -144,37 +305,66 @@ def sums(path, times):
     for time in times:
         meshes = {}
         for prim in stage.Traverse(Usd.TraverseInstanceProxies()):
+            if prim.IsA(UsdGeom.PointInstancer):
+                meshes.update(instances(UsdGeom.PointInstancer(prim), time))
+            above = prim
+            while above and not above.IsA(UsdGeom.PointInstancer):
+                above = above.GetParent()
+            if above:
+                continue
             if not prim.IsA(UsdGeom.Mesh) or UsdGeom.Imageable(prim).ComputePurpose() in ("guide", "proxy"):
                 continue
             mesh = UsdGeom.Mesh(prim)
             world = mesh.ComputeLocalToWorldTransform(time) * turn
-            points = [world.Transform(Gf.Vec3d(p)) for p in mesh.GetPointsAttr().Get(time) or []]
-            total = sum(points, Gf.Vec3d(0))
-            meshes[str(prim.GetPath())] = {
-                "points": len(points),
-                "sum": list(total),
-                "last": list(points[-1]) if points else [0, 0, 0],
-                "corners": len(mesh.GetFaceVertexIndicesAttr().Get(time) or []),
-                "shown": mesh.ComputeVisibility(time) != "invisible",
-            }
+            meshes[str(prim.GetPath())] = seen(mesh, world, time)
         out.append({"time": time / stage.GetTimeCodesPerSecond(), "meshes": meshes})
     return out
 
 
+VERSIONS = ["0.4.0", "0.5.0", "0.6.0", "0.7.0", "0.8.0", "0.9.0", "0.10.0", "0.11.0", "0.12.0", "0.13.0"]
+
+
 def main():
+    if len(sys.argv) == 3:
+        # For one of the versions, which is fixed for as long as the library is loaded.
+        Sdf.Layer.FindOrOpen(sys.argv[1]).Export(sys.argv[2])
+        return
     expected = {}
+    os.makedirs("parts", exist_ok=True)
+    os.makedirs("versions", exist_ok=True)
 
     def write(name, fill, times, **options):
         stage = new(name, **options)
         fill(stage)
         stage.Save()
-        expected[name] = sums(name, times)
+        if times:
+            expected[name] = sums(name, times)
+
+    def again(name, other):
+        """The same in another form."""
+        Sdf.Layer.FindOrOpen(name).Export(other)
+        expected[other] = name
 
     write("cloth.usdc", cloth, [1, 2.5, 4, 8])
     write("moves.usdc", moves, [0, 3.5, 5, 10, 17, 24], axis="Z", metres=0.01)
     write("changing.usdc", changing, [0, 1, 3, 5], rate=30)
+    write("parts/post.usda", post, None)
+    write("parts/swing.usdc", swing, None, rate=12)
+    write("parts/below.usdc", below, None)
+    write("set.usda", whole, [0, 24, 30, 36, 48])
+    write("figure.usdc", figure, [0, 4, 12, 20, 24])
+    for name in ("cloth", "moves", "changing", "figure"):
+        again(name + ".usdc", name + ".usda")
+    again("set.usda", "set.usd")
+    UsdUtils.CreateNewUsdzPackage("set.usda", "set.usdz")
+    expected["set.usdz"] = "set.usda"
+    for version in VERSIONS:
+        other = f"versions/{version}.usdc"
+        environment = dict(os.environ, USD_WRITE_NEW_USDC_FILES_AS_VERSION=version)
+        subprocess.run([sys.executable, __file__, "moves.usdc", other], env=environment, check=True)
+        expected[other] = "moves.usdc"
     with open("expected.json", "w") as out:
-        json.dump(expected, out, indent=1)
+        json.dump(expected, out)
         out.write("\n")
 
 

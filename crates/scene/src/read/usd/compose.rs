@@ -13,8 +13,11 @@ use std::sync::Arc;
 
 /// Most arcs (references and the like) after each other that lead to one opinion.
 const MAX_ARCS: usize = 64;
+/// Most variant sets of a prim, and most properties.
+const MAX_SETS: usize = 256;
+const MAX_PROPERTIES: usize = 1 << 13;
 /// Most places with opinions, all prims together.
-const MAX_PLACES: usize = 1 << 22;
+const MAX_PLACES: usize = 1 << 21;
 
 /// A place with opinions on a prim: a path in a stack of layers.
 #[derive(Clone)]
@@ -112,6 +115,11 @@ impl Stage {
 
     /// The children of a prim, composed.
     pub fn children(&mut self, prim: &Prim) -> Result<Vec<Prim>, Error> {
+        self.children_of(prim, None)
+    }
+
+    /// The children of a prim, or the one of that name.
+    fn children_of(&mut self, prim: &Prim, only: Option<&str>) -> Result<Vec<Prim>, Error> {
         let mut names: Vec<Arc<str>> = Vec::new();
         let mut found: HashMap<Arc<str>, Vec<(usize, Vec<(usize, SpecId)>)>> = HashMap::new();
         // Weak layers say the order, which others add to.
@@ -120,7 +128,7 @@ impl Stage {
                 let specs = &self.stacks.stacks[place.stack].layers[*layer].layer.specs;
                 for child in &specs.prim(*spec).children {
                     let name = &specs.prim(*child).name;
-                    if !found.contains_key(name) {
+                    if !found.contains_key(name) && only.is_none_or(|only| *only == **name) {
                         names.push(name.clone());
                         found.insert(name.clone(), Vec::new());
                     }
@@ -160,8 +168,7 @@ impl Stage {
     pub fn prim_at(&mut self, path: &str) -> Result<Option<Prim>, Error> {
         let mut prim = self.pseudo_root();
         for name in path.split('/').filter(|name| !name.is_empty()) {
-            let children = self.children(&prim)?;
-            match children.into_iter().find(|child| *child.name == *name) {
+            match self.children_of(&prim, Some(name))?.pop() {
                 Some(child) => prim = child,
                 None => return Ok(None),
             }
@@ -302,7 +309,7 @@ impl Stage {
         for (number, spec) in &place.specs {
             let specs = &self.stacks.stacks[place.stack].layers[*number].layer.specs;
             for (set, _, _) in &specs.prim(*spec).variants {
-                if !sets.contains(set) {
+                if sets.len() < MAX_SETS && !sets.contains(set) {
                     sets.push(set.clone());
                 }
             }
@@ -432,7 +439,7 @@ impl Stage {
     }
 
     /// Names of all properties with opinions, each once.
-    pub fn property_names(&self, prim: &Prim) -> Vec<Arc<str>> {
+    pub fn property_names(&self, prim: &Prim) -> Result<Vec<Arc<str>>, Error> {
         let mut seen = std::collections::HashSet::new();
         let mut out = Vec::new();
         for place in &prim.places {
@@ -443,10 +450,19 @@ impl Stage {
                     if seen.insert(name.clone()) {
                         out.push(name.clone());
                     }
+                    if out.len() > MAX_PROPERTIES {
+                        let (asked, allowed) = (specs.properties.len() as u64, MAX_PROPERTIES as u64);
+                        return Err(Error::limit(
+                            Path::new(&prim.path),
+                            "properties of a prim",
+                            asked,
+                            allowed,
+                        ));
+                    }
                 }
             }
         }
-        out
+        Ok(out)
     }
 
     /// Opinions on a property, the strongest first: the place, the layer's number, and what it says.
@@ -560,7 +576,7 @@ fn default_prim(layer: &Layer) -> Result<Option<Arc<str>>, Error> {
 }
 
 /// Whether a path is `above` or lies below it.
-fn is_within(path: &str, above: &str) -> bool {
+pub fn is_within(path: &str, above: &str) -> bool {
     path.strip_prefix(above).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 

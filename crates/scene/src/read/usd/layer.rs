@@ -3,6 +3,7 @@
 use super::binary::{self, Binary, sections};
 use super::bytes::Bytes;
 use super::specs::{Specs, ValueRef};
+use super::text::{self, Text};
 use super::value::Value;
 use crate::{Error, Identity};
 use std::collections::HashMap;
@@ -21,6 +22,7 @@ pub struct Layer {
 
 enum Values {
     Binary(Binary),
+    Text(Box<Text>),
 }
 
 /// When the samples of an attribute are, in its layer's time codes, and what they are.
@@ -35,17 +37,29 @@ impl Layer {
     pub fn open(bytes: Bytes) -> Result<Layer, Error> {
         let name: &Path = bytes.name();
         let name = name.to_path_buf();
+        let times = Mutex::default();
+        let mut start = [0; 8];
+        let length = bytes.length().min(8) as usize;
+        bytes.read_into(0, &mut start[..length])?;
+        if text::is_text(&start) {
+            let (specs, text) = text::open(bytes)?;
+            return Ok(Layer { name, specs, values: Values::Text(text.into()), times });
+        }
+        if !sections::is_binary(&start) {
+            return Err(bytes.malformed("begins neither as a text nor as a binary layer", 0));
+        }
         let mut tables = sections::read(&bytes)?;
         let mut specs = binary::specs::tree(&tables);
         let binary = Binary::new(bytes, &mut tables);
         binary::specs::finish(&mut specs, tables, &binary)?;
-        Ok(Layer { name, specs, values: Values::Binary(binary), times: Mutex::default() })
+        Ok(Layer { name, specs, values: Values::Binary(binary), times })
     }
 
     /// Reads a value.
     pub fn value(&self, value: ValueRef) -> Result<Value, Error> {
         match &self.values {
             Values::Binary(binary) => binary.value(value.0),
+            Values::Text(text) => text.value(value),
         }
     }
 
@@ -53,6 +67,7 @@ impl Layer {
     pub fn length(&self, value: ValueRef) -> Result<usize, Error> {
         match &self.values {
             Values::Binary(binary) => binary.length(value.0),
+            Values::Text(text) => Ok(text.length(value)),
         }
     }
 
@@ -60,6 +75,7 @@ impl Layer {
     pub fn is_block(&self, value: ValueRef) -> bool {
         match &self.values {
             Values::Binary(binary) => binary.is_block(value.0),
+            Values::Text(text) => text.is_block(value),
         }
     }
 
@@ -67,12 +83,16 @@ impl Layer {
     pub fn identity(&self, value: ValueRef) -> Identity {
         match &self.values {
             Values::Binary(_) => Identity::from(value.0),
+            Values::Text(text) => text.identity(value),
         }
     }
 
     /// Time samples, ascending; none where the value is none of these.
     pub fn samples(&self, value: ValueRef) -> Result<Option<LayerSamples>, Error> {
         match &self.values {
+            Values::Text(text) => {
+                Ok(text.samples(value).map(|(times, values)| LayerSamples { times, values }))
+            }
             Values::Binary(binary) => {
                 let Some((times, values)) = binary.time_samples(value.0)? else {
                     return Ok(None);

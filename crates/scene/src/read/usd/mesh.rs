@@ -226,7 +226,7 @@ impl Reader<'_> {
     }
 
     fn primvars(&mut self) -> Result<(), Error> {
-        let names = self.stage.property_names(self.prim);
+        let names = self.stage.property_names(self.prim)?;
         let has = |name: &str| names.iter().any(|own| **own == *name);
         for name in &names {
             let Some(short) = name.strip_prefix("primvars:").filter(|short| *short != "normals") else {

@@ -1,9 +1,11 @@
 //! From a composed stage to a [`Scene`]: walks the prims and reads each by its type. What has no place in a
 //! scene becomes a remark.
 
-use super::compose::{Prim, Specifier, Stage};
+use super::compose::{Prim, Specifier, Stage, is_within};
+use super::instancer::Instancer;
 use super::mesh::{self, Rest};
 use super::samples::Timeline;
+use super::skel;
 use super::stack::{layer_field, shown};
 use super::value::Value;
 use super::xform;
@@ -49,14 +51,42 @@ pub fn open(path: &Path) -> Result<(Scene, Vec<Remark>), Error> {
 struct Inherited {
     /// The name of the material, by the last part of its path.
     material: Option<Arc<str>>,
+    /// Paths of the skeleton and of the animation that are bound.
+    skeleton: Option<Arc<str>>,
+    animation: Option<Arc<str>>,
 }
 
 /// A prim that is still to be read.
-struct Pending {
+struct PendingPrim {
     prim: Prim,
+    /// Its path in the scene; of what hangs below an instance, that of the instance comes first.
+    path: String,
     parent: Option<NodeId>,
     depth: usize,
     inherited: Inherited,
+    /// What others that share its children find it by.
+    key: Option<Key>,
+}
+
+/// An instance of an instancer that is still to be made.
+struct PendingInstance {
+    of: Arc<Instancer>,
+    instance: usize,
+    parent: NodeId,
+    depth: usize,
+    inherited: Inherited,
+}
+
+enum Pending {
+    Prim(Box<PendingPrim>),
+    Instance(PendingInstance),
+}
+
+/// What nodes share: specs of a prim, or the path of a prototype; and the material from above.
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Key {
+    Specs(Vec<(usize, usize, u32)>, Option<Arc<str>>),
+    Prototype(Arc<str>, Option<Arc<str>>),
 }
 
 struct Walk {
@@ -65,8 +95,8 @@ struct Walk {
     scene: Scene,
     z_up: bool,
     path_bytes: usize,
-    /// The first instance of what instances share.
-    shared: HashMap<Vec<(usize, usize, u32)>, NodeId>,
+    /// The first node of what several share, and its children once they are asked for.
+    shared: HashMap<Key, (NodeId, Option<Vec<NodeId>>)>,
 }
 
 impl Walk {
@@ -113,23 +143,37 @@ impl Walk {
 
     fn run(&mut self) -> Result<(), Error> {
         let root = self.stage.pseudo_root();
-        let inherited = Inherited { material: None };
+        let inherited = Inherited { material: None, skeleton: None, animation: None };
         let mut stack = Vec::new();
         let children = self.stage.children(&root)?;
-        push(&mut stack, children, None, 1, &inherited);
+        push(&mut stack, children, (None, ""), 1, &inherited);
         while let Some(pending) = stack.pop() {
-            self.prim(pending, &mut stack)?;
+            match pending {
+                Pending::Prim(pending) => self.prim(*pending, &mut stack)?,
+                Pending::Instance(pending) => self.instance(pending, &mut stack)?,
+            }
         }
         Ok(())
     }
 
-    fn prim(&mut self, pending: Pending, stack: &mut Vec<Pending>) -> Result<(), Error> {
-        let Pending { prim, parent, depth, mut inherited } = pending;
-        self.path_bytes += prim.path.len();
+    fn node(&mut self, node: Node) -> Result<NodeId, Error> {
+        let id = self.scene.nodes.len();
+        self.path_bytes += node.path.len();
+        let name = &self.stage.root().root().name;
         if self.path_bytes > MAX_PATH_BYTES {
             let (asked, allowed) = (self.path_bytes as u64, MAX_PATH_BYTES as u64);
-            return Err(Error::limit(&self.stage.root().root().name, "bytes of paths", asked, allowed));
+            return Err(Error::limit(name, "bytes of paths", asked, allowed));
         }
+        if id >= MAX_NODES {
+            let (asked, allowed) = (id as u64 + 1, MAX_NODES as u64);
+            return Err(Error::limit(name, "nodes", asked, allowed));
+        }
+        self.scene.nodes.push(node);
+        Ok(id)
+    }
+
+    fn prim(&mut self, pending: PendingPrim, stack: &mut Vec<Pending>) -> Result<(), Error> {
+        let PendingPrim { prim, path, parent, depth, mut inherited, key } = pending;
         if !self.is_shown(&prim)? {
             return Ok(());
         }
@@ -140,17 +184,33 @@ impl Walk {
         if let Some(material) = self.material(&prim)? {
             inherited.material = Some(material);
         }
+        if let Some(skeleton) = self.stage.targets(&prim, "skel:skeleton")?.into_iter().next() {
+            inherited.skeleton = Some(skeleton);
+        }
+        if let Some(animation) = self.stage.targets(&prim, "skel:animationSource")?.into_iter().next() {
+            inherited.animation = Some(animation);
+        }
         let turn = self.z_up.then_some(xform::Y_UP);
         let transform = match kind {
             NodeKind::Material => None,
             _ => xform::read(&mut self.stage, &prim, &mut self.timeline, turn, parent.is_none())?,
         };
-        let mut node = Node { parent, transform, ..Node::new(prim.path.as_str(), kind) };
+        let mut node = Node { parent, transform, ..Node::new(path.as_str(), kind) };
         node.visibility = self.visibility(&prim)?;
         node.user_properties = self.user_properties(&prim)?;
-        let children = self.stage.children(&prim)?;
+        let specs = match self.stage.flag(&prim, "instanceable")? {
+            Some(true) => self.stage.shared_key(&prim),
+            _ => None,
+        };
+        let own = specs.map(|specs| Key::Specs(specs, inherited.material.clone()));
+        let first = own.as_ref().and_then(|own| self.first_of(own, parent));
+        let children = match first {
+            None => self.stage.children(&prim)?,
+            Some(_) => Vec::new(),
+        };
         if &*type_name == "Mesh" {
-            let mesh = self.mesh(&prim, &children, &inherited)?;
+            let mut mesh = self.mesh(&prim, &children, &inherited)?;
+            mesh.path.clone_from(&path);
             node.kind = if mesh.is_subd { NodeKind::SubD } else { NodeKind::PolyMesh };
             node.samples = mesh.positions.len().max(mesh.face_indices.len());
             node.mesh = Some(self.scene.meshes.len());
@@ -159,21 +219,122 @@ impl Walk {
         if let Some(transform) = &node.transform {
             node.samples = node.samples.max(transform.matrix.len());
         }
-        let id = self.scene.nodes.len();
-        if id >= MAX_NODES {
-            let (asked, allowed) = (id as u64 + 1, MAX_NODES as u64);
-            return Err(Error::limit(&self.stage.root().root().name, "nodes", asked, allowed));
+        let id = self.node(node)?;
+        for key in [key, own.clone()].into_iter().flatten() {
+            self.shared.entry(key).or_insert((id, None));
         }
-        self.scene.nodes.push(node);
         if kind == NodeKind::Material {
             return Ok(());
         }
-        if depth >= MAX_DEPTH && !children.is_empty() {
-            let what = format!("has children deeper than {MAX_DEPTH} levels; left out");
-            self.stage.remark(&prim.path, what);
+        if depth >= MAX_DEPTH {
+            if !children.is_empty() {
+                let what = format!("has children deeper than {MAX_DEPTH} levels; left out");
+                self.stage.remark(&prim.path, what);
+            }
             return Ok(());
         }
-        push(stack, children, Some(id), depth + 1, &inherited);
+        match (first, own) {
+            (Some(first), Some(own)) => self.share(&own, first, id),
+            _ if &*type_name == "PointInstancer" => self.instancer(&prim, id, depth, &inherited, stack),
+            _ => {
+                push(stack, children, (Some(id), &path), depth + 1, &inherited);
+                Ok(())
+            }
+        }
+    }
+
+    /// The first node of what has this key, unless that is above: then it is not complete.
+    fn first_of(&self, key: &Key, parent: Option<NodeId>) -> Option<NodeId> {
+        let (first, _) = self.shared.get(key)?;
+        let mut above = parent;
+        while let Some(id) = above {
+            if id == *first {
+                return None;
+            }
+            above = self.scene.nodes[id].parent;
+        }
+        Some(*first)
+    }
+
+    /// A node below `parent` that stands for another one.
+    fn stand_in(&mut self, parent: NodeId, of: NodeId) -> Result<(), Error> {
+        let target = &self.scene.nodes[of];
+        let of = target.instance_of.unwrap_or(of);
+        let path = format!("{}/{}", self.scene.nodes[parent].path, target.name);
+        let node = Node { parent: Some(parent), instance_of: Some(of), ..Node::new(path, target.kind) };
+        self.node(node).map(drop)
+    }
+
+    /// Gives a node the children of the first one with this key.
+    fn share(&mut self, key: &Key, first: NodeId, id: NodeId) -> Result<(), Error> {
+        let known = self.shared.get(key).and_then(|(_, children)| children.clone());
+        let children = match known {
+            Some(children) => children,
+            None => {
+                let below = (first + 1..id).filter(|node| self.scene.nodes[*node].parent == Some(first));
+                let children: Vec<NodeId> = below.collect();
+                self.shared.insert(key.clone(), (first, Some(children.clone())));
+                children
+            }
+        };
+        children.into_iter().try_for_each(|child| self.stand_in(id, child))
+    }
+
+    fn instancer(
+        &mut self,
+        prim: &Prim,
+        id: NodeId,
+        depth: usize,
+        inherited: &Inherited,
+        stack: &mut Vec<Pending>,
+    ) -> Result<(), Error> {
+        let Some(instancer) = Instancer::read(&mut self.stage, prim, &mut self.timeline)? else {
+            return Ok(());
+        };
+        if instancer.prototypes.iter().any(|path| is_within(&prim.path, path)) {
+            self.stage.remark(&prim.path, "has a prototype that contains it; left out");
+            return Ok(());
+        }
+        let of = Arc::new(instancer);
+        let pending = |instance| {
+            let (of, inherited) = (of.clone(), inherited.clone());
+            Pending::Instance(PendingInstance { of, instance, parent: id, depth: depth + 1, inherited })
+        };
+        let shown = (0..of.shown.len()).filter(|instance| of.shown[*instance].is_some());
+        stack.extend(shown.rev().map(pending));
+        Ok(())
+    }
+
+    /// An instance of an instancer: a node with its transform, and below it the prototype, or what stands for
+    /// it once it is there.
+    fn instance(&mut self, pending: PendingInstance, stack: &mut Vec<Pending>) -> Result<(), Error> {
+        let PendingInstance { of, instance, parent, depth, inherited } = pending;
+        let Some(prototype) = of.shown[instance].map(|kind| of.prototypes[kind].clone()) else {
+            return Ok(());
+        };
+        let path = format!("{}/{instance}", self.scene.nodes[parent].path);
+        let transform = of.transform(instance);
+        let samples = transform.matrix.len();
+        let own = Node::new(path.as_str(), NodeKind::Xform);
+        let id = self.node(Node { parent: Some(parent), transform: Some(transform), samples, ..own })?;
+        let key = Key::Prototype(prototype.clone(), inherited.material.clone());
+        if self.shared.contains_key(&key) {
+            return match self.first_of(&key, Some(id)) {
+                Some(first) => self.stand_in(id, first),
+                None => {
+                    self.stage.remark(&path, "is an instance of something that contains it; left out");
+                    Ok(())
+                }
+            };
+        }
+        let Some(prim) = self.stage.prim_at(&prototype)?.filter(|_| depth < MAX_DEPTH) else {
+            let what = format!("has the prototype '{}', which is not there; left out", shown(&prototype));
+            self.stage.remark(&path, what);
+            return Ok(());
+        };
+        let (path, parent) = (format!("{path}/{}", prim.name), Some(id));
+        let pending = PendingPrim { prim, path, parent, depth: depth + 1, inherited, key: Some(key) };
+        stack.push(Pending::Prim(pending.into()));
         Ok(())
     }
 
@@ -190,6 +351,11 @@ impl Walk {
         if self.stage.flag(prim, "active")? == Some(false) {
             return Ok(false);
         }
+        if self.stage.field(prim, "clips")?.is_some() {
+            let what =
+                "has value clips, which are not read; flatten it with `usdcat --flatten` or `usdstitch`";
+            self.stage.remark(&prim.path, what);
+        }
         let purpose = self.stage.attribute_text(prim, "purpose")?;
         if let Some(purpose) = purpose.filter(|purpose| matches!(&**purpose, "guide" | "proxy")) {
             let what = format!("is of the purpose '{purpose}'; it and all below is left out");
@@ -202,10 +368,10 @@ impl Walk {
     /// The kind of node, by the type's name; none for what belongs to another prim. Says what is not taken over.
     fn kind(&mut self, prim: &Prim, type_name: &str) -> Option<NodeKind> {
         let (kind, what) = match type_name {
-            "Xform" | "SkelRoot" => return Some(NodeKind::Xform),
-            "" | "Scope" | "Mesh" => return Some(NodeKind::Other),
-            // Read with the mesh above.
-            "GeomSubset" => return None,
+            "Xform" | "SkelRoot" | "PointInstancer" => return Some(NodeKind::Xform),
+            "" | "Scope" | "Mesh" | "Skeleton" => return Some(NodeKind::Other),
+            // Read with the mesh that they belong to.
+            "GeomSubset" | "SkelAnimation" | "BlendShape" => return None,
             "BasisCurves" | "HermiteCurves" | "NurbsCurves" => {
                 (NodeKind::Curves, "curves are not supported; left out")
             }
@@ -246,7 +412,7 @@ impl Walk {
     /// Name and type of each.
     fn user_properties(&mut self, prim: &Prim) -> Result<Vec<(String, String)>, Error> {
         let mut out = Vec::new();
-        for name in self.stage.property_names(prim) {
+        for name in self.stage.property_names(prim)? {
             if let Some(short) = name.strip_prefix("userProperties:")
                 && let Some(attribute) = self.stage.attribute(prim, &name)?
             {
@@ -268,6 +434,18 @@ impl Walk {
 
     fn mesh(&mut self, prim: &Prim, children: &[Prim], inherited: &Inherited) -> Result<crate::Mesh, Error> {
         let mut mesh = mesh::read(&mut self.stage, prim, &mut self.timeline)?;
+        if let Some(skeleton) = &inherited.skeleton {
+            let bound = (skeleton, inherited.animation.as_ref());
+            let had_normals = mesh.normals.is_some();
+            let fault = skel::deform(&mut self.stage, prim, bound, &mut self.timeline, &mut mesh)?;
+            if let Some(what) = fault {
+                let what = format!("{what}: it is shown as it was bound");
+                self.stage.remark(&prim.path, what);
+            } else if had_normals {
+                let what = "its normals are those of the bind pose; left out, and made anew";
+                self.stage.remark(&prim.path, what);
+            }
+        }
         for child in children {
             let type_name = self.stage.text(child, "typeName")?.unwrap_or_default();
             if &*type_name == "GeomSubset" {
@@ -306,14 +484,18 @@ impl Walk {
     }
 }
 
-/// Children onto the stack, so that the first is taken first.
+/// Children onto the stack, so that the first is taken first. `above`: their parent and its path.
 fn push(
     stack: &mut Vec<Pending>,
     children: Vec<Prim>,
-    parent: Option<NodeId>,
+    above: (Option<NodeId>, &str),
     depth: usize,
     inherited: &Inherited,
 ) {
-    let pending = |prim| Pending { prim, parent, depth, inherited: inherited.clone() };
+    let (parent, path) = above;
+    let pending = |prim: Prim| {
+        let (path, inherited) = (format!("{path}/{}", prim.name), inherited.clone());
+        Pending::Prim(PendingPrim { prim, path, parent, depth, inherited, key: None }.into())
+    };
     stack.extend(children.into_iter().rev().map(pending));
 }

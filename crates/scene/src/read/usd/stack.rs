@@ -83,7 +83,13 @@ impl Stacks {
         if let Some(known) = self.by_name.get(name) {
             return Ok(*known);
         }
-        let name: Arc<str> = name.into();
+        let asked: Arc<str> = name.into();
+        // Of a package, the layer in it.
+        let name: Option<Arc<str>> = self.assets.entry(name)?.map(Arc::from);
+        let Some(name) = name else {
+            self.by_name.insert(asked, None);
+            return Ok(None);
+        };
         let number = match self.layer(&name)? {
             None => None,
             Some(layer) => {
@@ -95,7 +101,7 @@ impl Stacks {
                 Some(self.stacks.len() - 1)
             }
         };
-        self.by_name.insert(name, number);
+        self.by_name.insert(asked, number);
         Ok(number)
     }
 
@@ -108,6 +114,9 @@ impl Stacks {
             return Err(Error::limit(Path::new(&**name), "layers of a scene", asked, allowed));
         }
         let layer = self.assets.open(name)?.map(Arc::new);
+        if layer.as_ref().is_some_and(|layer| layer.specs.has_field("spline")) {
+            self.remarks.push(Remark::new(&**name, "has values on splines, which are not read; bake them"));
+        }
         self.layers.insert(name.clone(), layer.clone());
         Ok(layer)
     }
@@ -156,10 +165,11 @@ impl Stacks {
             Ok(name) if above.iter().any(|above| **above == *name) => "lies over itself",
             Ok(_) if above.len() >= MAX_DEPTH => "is a sublayer of too many others",
             Ok(name) => {
-                let name: Arc<str> = name.into();
-                match self.layer(&name)? {
-                    Some(layer) => return Ok(Some((layer, name))),
-                    None => "is not there",
+                let name: Option<Arc<str>> = self.assets.entry(&name)?.map(Arc::from);
+                let layer = name.as_ref().map(|name| self.layer(name)).transpose()?.flatten();
+                match (layer, name) {
+                    (Some(layer), Some(name)) => return Ok(Some((layer, name))),
+                    _ => "is not there",
                 }
             }
         };

@@ -118,6 +118,9 @@ impl Numbers {
     }
 }
 
+/// Most edits of a list that are looked for in what it edits.
+const MAX_EDITS: usize = 1 << 12;
+
 /// A list, or what one does to a weaker list.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListEdit<T> {
@@ -140,6 +143,13 @@ impl<T: Clone + PartialEq> ListEdit<T> {
     pub fn apply(&self, list: &mut Vec<T>) {
         if let Some(explicit) = &self.explicit {
             list.clone_from(explicit);
+            return;
+        }
+        let edits = self.added.len() + self.prepended.len() + self.appended.len() + self.deleted.len();
+        if edits > MAX_EDITS {
+            // Long lists do not repeat themselves; looking for that would take too long.
+            list.splice(0..0, self.prepended.iter().cloned());
+            list.extend(self.added.iter().chain(&self.appended).cloned());
             return;
         }
         list.retain(|item| !self.deleted.contains(item));

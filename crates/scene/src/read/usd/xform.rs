@@ -80,7 +80,7 @@ impl Kind {
                 let degrees = [x, y, z];
                 turn(c, degrees[c]) * turn(b, degrees[b]) * turn(a, degrees[a])
             }
-            (Kind::Orient, &[x, y, z, w]) => DMat4::from_quat(unit(DQuat::from_xyzw(x, y, z, w))),
+            (Kind::Orient, &[x, y, z, w]) => DMat4::from_quat(DQuat::from_xyzw(x, y, z, w)),
             // Rows of a row-vector matrix are columns of a column-vector one.
             (Kind::Matrix, v) => v.first_chunk().map_or(DMat4::IDENTITY, DMat4::from_cols_array),
             _ => DMat4::IDENTITY,
@@ -88,9 +88,14 @@ impl Kind {
     }
 }
 
-fn unit(q: DQuat) -> DQuat {
-    let length = q.length();
-    if length > 0.0 && length.is_finite() { q / length } else { DQuat::IDENTITY }
+/// A rotation between two, the short way round. Quaternions are taken as they are, as the format has it: those
+/// of 16 bits are not quite of unit length.
+pub fn turn_between(from: DQuat, to: DQuat, fraction: f64) -> DQuat {
+    let unit = |q: DQuat, length: f64| {
+        if length > 0.0 && length.is_finite() { q / length } else { DQuat::IDENTITY }
+    };
+    let (a, b) = (from.length(), to.length());
+    unit(from, a).slerp(unit(to, b), fraction) * (a + (b - a) * fraction)
 }
 
 struct Op {
@@ -109,8 +114,8 @@ impl Op {
             self.values.read(at + 1, &mut next)?;
             if self.kind == Kind::Orient {
                 if let (&[x, y, z, w], &[a, b, c, d]) = (&values[..], &next[..]) {
-                    let [from, to] = [DQuat::from_xyzw(x, y, z, w), DQuat::from_xyzw(a, b, c, d)].map(unit);
-                    values = unit(from.slerp(to, fraction)).to_array().to_vec();
+                    let (from, to) = (DQuat::from_xyzw(x, y, z, w), DQuat::from_xyzw(a, b, c, d));
+                    values = turn_between(from, to, fraction).to_array().to_vec();
                 }
             } else if values.len() == next.len() {
                 let pairs = values.iter_mut().zip(&next);
@@ -186,6 +191,23 @@ impl Source<DMat4> for Ops {
         }
         Ok(self.bends)
     }
+}
+
+/// The matrix at a time: what the operations say, or else linear between samples.
+pub fn at(channel: &Channel<DMat4>, time: f64) -> Result<DMat4, Error> {
+    let (sample, fraction) = channel.locate(time);
+    let mut out = Vec::new();
+    if fraction > 0.0 && channel.between(time, &mut out)? {
+        return Ok(out.first().copied().unwrap_or(DMat4::IDENTITY));
+    }
+    channel.read(sample, &mut out)?;
+    let matrix = out.first().copied().unwrap_or(DMat4::IDENTITY);
+    if fraction > 0.0 {
+        channel.read(sample + 1, &mut out)?;
+        let next = out.first().copied().unwrap_or(matrix);
+        return Ok(matrix * (1.0 - fraction) + next * fraction);
+    }
+    Ok(matrix)
 }
 
 /// Reads the transform of a prim. `turn`: what goes in front of one that stands in the world.

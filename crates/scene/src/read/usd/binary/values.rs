@@ -12,8 +12,9 @@ use std::sync::Arc;
 const LEAST_COMPRESSED: u64 = 16;
 /// Most elements of a path.
 const MAX_PATH_DEPTH: usize = 2048;
-/// Most elements of a list that edits.
-const MAX_LIST: u64 = 1 << 20;
+/// Most entries of a list, and of one that edits.
+const MAX_LIST: u64 = 1 << 22;
+const MAX_EDITED: u64 = 1 << 18;
 
 /// The 64 bits of a value.
 #[derive(Clone, Copy)]
@@ -413,8 +414,8 @@ impl Binary {
                 continue;
             }
             let count = self.count(at, 4)?;
-            if count > MAX_LIST {
-                return Err(self.bytes.limit("entries of a list", count, MAX_LIST));
+            if count > MAX_EDITED {
+                return Err(self.bytes.limit("entries of a list", count, MAX_EDITED));
             }
             at += 8;
             let mut list = Vec::new();
