@@ -21,7 +21,7 @@ fn i01_usd_is_compiled_and_holds() {
         let (input, out) = (input(name), directory.path().join(name).with_extension("reel"));
         let paths = [("$IN", &*input), ("$OUT", &*out)];
         let info = run_line("info $IN --json", &paths).expect(0).json();
-        assert_eq!(info["format"], "usd", "{name}");
+        assert_eq!(info["kind"], "usd", "{name}");
         run_line("compile $IN -o $OUT --effort 1", &paths).expect(0);
         let report = run_line("verify $IN $OUT --json", &paths).expect(0).json();
         assert_eq!(report["ok"], true, "{name}: {report}");

@@ -19,12 +19,17 @@ const MAX_PROPERTIES: usize = 1 << 13;
 /// Most places with opinions, all prims together.
 const MAX_PLACES: usize = 1 << 21;
 
+/// Layers of a stack, by number, and their specs.
+type LayerSpecs = Vec<(usize, SpecId)>;
+
+/// Number of the place above, and the specs there.
+type ByPlace = (usize, LayerSpecs);
+
 /// A place with opinions on a prim: a path in a stack of layers.
 #[derive(Clone)]
 pub struct Place {
     stack: usize,
-    /// Layers of the stack, by number, and their specs.
-    specs: Vec<(usize, SpecId)>,
+    specs: LayerSpecs,
     /// Its path in the stack, without variants.
     path: Arc<str>,
     /// From time codes of the stack to those of the scene.
@@ -121,7 +126,7 @@ impl Stage {
     /// The children of a prim, or the one of that name.
     fn children_of(&mut self, prim: &Prim, only: Option<&str>) -> Result<Vec<Prim>, Error> {
         let mut names: Vec<Arc<str>> = Vec::new();
-        let mut found: HashMap<Arc<str>, Vec<(usize, Vec<(usize, SpecId)>)>> = HashMap::new();
+        let mut found: HashMap<Arc<str>, Vec<ByPlace>> = HashMap::new();
         // Weak layers say the order, which others add to.
         for place in prim.places.iter().rev() {
             for (layer, spec) in place.specs.iter().rev() {

@@ -46,14 +46,17 @@ struct Shape {
     offsets: Vec<(u32, [f32; 3])>,
 }
 
+/// Transforms of prims below each other, the outermost first.
+type Way = Vec<Channel<DMat4>>;
+
 /// A mesh as its skeleton moves it.
 struct Deformed {
     skeleton: Skeleton,
     /// From the geometry's space to the skeleton's when it was bound.
     bind: DMat4,
     /// Transforms from the skeleton to the common ancestor, outermost first, and from the mesh.
-    to_skeleton: Vec<Channel<DMat4>>,
-    to_mesh: Vec<Channel<DMat4>>,
+    to_skeleton: Way,
+    to_mesh: Way,
     points: Arc<[[f32; 3]]>,
     influences: usize,
     /// Joints of the skeleton.
@@ -137,13 +140,16 @@ pub fn deform(
     Ok(None)
 }
 
-/// Influences per point, joints of the skeleton, and weights that sum up to 1.
+/// Influences per point; joints of the skeleton and weights, as many for each.
+type Influences = (usize, Arc<[u16]>, Arc<[f32]>);
+
+/// Joints of the skeleton, and weights that sum up to 1.
 fn influences(
     skeleton: &Skeleton,
     subset: &[Arc<str>],
     (joints, weights): (&[i32], &[f64]),
     points: usize,
-) -> Option<(usize, Arc<[u16]>, Arc<[f32]>)> {
+) -> Option<Influences> {
     let count = joints.len();
     if points == 0 || count == 0 || count != weights.len() {
         return None;
@@ -347,17 +353,13 @@ impl Reader<'_> {
     }
 
     /// Transforms of all prims from below the common ancestor to the skeleton, and to the mesh.
-    fn ways(
-        &mut self,
-        skeleton: &str,
-        mesh: &str,
-    ) -> Result<(Vec<Channel<DMat4>>, Vec<Channel<DMat4>>), Error> {
+    fn ways(&mut self, skeleton: &str, mesh: &str) -> Result<(Way, Way), Error> {
         let (a, b) = (parts(skeleton), parts(mesh));
         let common = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
         Ok((self.way(&a, common)?, self.way(&b, common)?))
     }
 
-    fn way(&mut self, names: &[&str], common: usize) -> Result<Vec<Channel<DMat4>>, Error> {
+    fn way(&mut self, names: &[&str], common: usize) -> Result<Way, Error> {
         let mut out = Vec::new();
         for end in common + 1..=names.len() {
             let path = format!("/{}", names[..end].join("/"));

@@ -57,6 +57,9 @@ fn rate(layer: &Layer) -> Result<f64, Error> {
     Ok(USUAL_RATE)
 }
 
+/// A layer and its file's name.
+type Named = (Arc<Layer>, Arc<str>);
+
 /// All stacks of a scene; each file is opened once.
 pub struct Stacks {
     pub assets: Assets,
@@ -154,12 +157,7 @@ impl Stacks {
     }
 
     /// Opens a sublayer; why it is not there is remarked upon.
-    fn sublayer(
-        &mut self,
-        from: &str,
-        asset: &str,
-        above: &[Arc<str>],
-    ) -> Result<Option<(Arc<Layer>, Arc<str>)>, Error> {
+    fn sublayer(&mut self, from: &str, asset: &str, above: &[Arc<str>]) -> Result<Option<Named>, Error> {
         let what = match Assets::find(from, asset) {
             Err(what) => what,
             Ok(name) if above.iter().any(|above| **above == *name) => "lies over itself",

@@ -38,7 +38,7 @@ impl Rep {
         (self.0 >> 48) as u8
     }
     fn payload(self) -> u64 {
-        self.0 & (1 << 48) - 1
+        self.0 & ((1 << 48) - 1)
     }
 }
 
@@ -93,6 +93,9 @@ fn layout(kind: u8) -> Option<(Scalar, usize)> {
         _ => return None,
     })
 }
+
+/// Times, and the value at each.
+pub type TimeSamples = (Vec<f64>, Vec<u64>);
 
 /// A binary layer.
 pub struct Binary {
@@ -208,7 +211,7 @@ impl Binary {
     }
 
     /// Times and values of time samples; none where the value is none of these.
-    pub fn time_samples(&self, value: u64) -> Result<Option<(Vec<f64>, Vec<u64>)>, Error> {
+    pub fn time_samples(&self, value: u64) -> Result<Option<TimeSamples>, Error> {
         let rep = Rep(value);
         if rep.kind() != kind::TIME_SAMPLES || rep.is_inlined() {
             return Ok(None);
@@ -523,7 +526,7 @@ fn inlined(rep: Rep, scalar: Scalar, width: usize) -> Vec<u8> {
         _ => None,
     };
     let number = |i: usize| match side {
-        Some(side) if i % (side + 1) == 0 => small[i / (side + 1)],
+        Some(side) if i.is_multiple_of(side + 1) => small[i / (side + 1)],
         Some(_) => 0,
         None => small[i],
     };
