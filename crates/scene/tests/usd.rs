@@ -327,3 +327,28 @@ fn skeletons_and_blend_shapes_move_points() {
     assert!(scene.meshes[0].skin.is_none());
     assert!(remarks.iter().any(|r| r.what.contains("as it was bound")), "{remarks:?}");
 }
+
+#[test]
+fn a_rig_in_one_space_is_a_clip() {
+    let (scene, remarks) = open(&folder().join("tube.usdc"));
+    assert_eq!((scene.skeletons.len(), scene.clips.len()), (1, 1), "{remarks:?}");
+    let clip = &scene.clips[0];
+    assert_eq!((clip.fps, clip.samples, clip.start), (24.0, 25, 0.0));
+    assert_eq!(scene.skeletons[0].path(1), "root/tip");
+    let tip = clip.tracks[1].at(24);
+    assert!(
+        tip.translation.distance(DVec3::Y) < 1e-6
+            && (tip.rotation.to_axis_angle().1.to_degrees() - 72.0).abs() < 1e-3
+    );
+    let mesh = &scene.meshes[0];
+    let skin = mesh.skin.as_ref().unwrap();
+    assert_eq!((skin.skeleton, skin.driven.len(), skin.driven[0].0), (Some(0), 1, 0));
+    let (mut driven, mut points) = (Vec::new(), Vec::new());
+    skin.driven[0].1.points(0.5, &mut driven).unwrap();
+    positions_at(mesh, 0.5, &mut points).unwrap();
+    assert_eq!(driven, points);
+    // One that is not in the skeleton's space is moved, but is no rig.
+    let (scene, _) = open(&folder().join("figure.usda"));
+    assert_eq!((scene.skeletons.len(), scene.clips.len()), (1, 1));
+    assert!(scene.meshes.iter().all(|mesh| mesh.skin.as_ref().is_some_and(|skin| skin.skeleton.is_none())));
+}

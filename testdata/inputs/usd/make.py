@@ -209,6 +209,46 @@ def figure(stage):
     binding.CreateJointWeightsPrimvar(True, 1).Set([1.0])
 
 
+def tube(stage):
+    """A skin whose skeleton and mesh are in one space: a rig that any clip of the skeleton moves."""
+    UsdSkel.Root.Define(stage, "/Tube")
+    skeleton = UsdSkel.Skeleton.Define(stage, "/Tube/Rig")
+    skeleton.CreateJointsAttr(["root", "root/tip"])
+    skeleton.CreateBindTransformsAttr([Gf.Matrix4d(1), Gf.Matrix4d().SetTranslate(Gf.Vec3d(0, 1, 0))])
+    skeleton.CreateRestTransformsAttr([Gf.Matrix4d(1), Gf.Matrix4d().SetTranslate(Gf.Vec3d(0, 1, 0))])
+    bend = UsdSkel.Animation.Define(stage, "/Tube/Rig/Bend")
+    bend.CreateJointsAttr(["root", "root/tip"])
+    for code in range(25):
+        bend.CreateTranslationsAttr().Set([Gf.Vec3f(code / 24, 0, 0), Gf.Vec3f(0, 1, 0)], code)
+        turn = Gf.Rotation(Gf.Vec3d(1, 0, 0), 3.0 * code).GetQuat()
+        bend.CreateRotationsAttr().Set([Gf.Quatf(1), Gf.Quatf(turn)], code)
+        bend.CreateScalesAttr().Set([Gf.Vec3h(1)] * 2, code)
+    UsdSkel.BindingAPI.Apply(skeleton.GetPrim()).CreateAnimationSourceRel().SetTargets([bend.GetPath()])
+    mesh = UsdGeom.Mesh.Define(stage, "/Tube/Skin")
+    mesh.CreateSubdivisionSchemeAttr("none")
+    ring, rings = 8, 9
+    points, counts, corners, joints, weights = [], [], [], [], []
+    for j in range(rings):
+        y = 2 * j / (rings - 1)
+        for i in range(ring):
+            angle = 2 * math.pi * i / ring
+            points.append(Gf.Vec3f(0.2 * math.cos(angle), y, 0.2 * math.sin(angle)))
+            share = min(max(y - 0.5, 0.0), 1.0)
+            joints += [0, 1]
+            weights += [1 - share, share]
+            if j:
+                a, b = (j - 1) * ring + i, (j - 1) * ring + (i + 1) % ring
+                counts.append(4)
+                corners += [a, a + ring, b + ring, b]
+    mesh.CreatePointsAttr(points)
+    mesh.CreateFaceVertexCountsAttr(counts)
+    mesh.CreateFaceVertexIndicesAttr(corners)
+    binding = UsdSkel.BindingAPI.Apply(mesh.GetPrim())
+    binding.CreateSkeletonRel().SetTargets([skeleton.GetPath()])
+    binding.CreateJointIndicesPrimvar(False, 2).Set(joints)
+    binding.CreateJointWeightsPrimvar(False, 2).Set(weights)
+
+
 def below(stage):
     """What the set lies over."""
     UsdGeom.Xform.Define(stage, "/Set").AddTranslateOp().Set(Gf.Vec3d(0, 10, 0))
@@ -352,6 +392,7 @@ def main():
     write("parts/swing.usdc", swing, None, rate=12)
     write("parts/below.usdc", below, None)
     write("set.usda", whole, [0, 24, 30, 36, 48])
+    write("tube.usdc", tube, [0, 5, 12, 24])
     write("figure.usdc", figure, [0, 4, 12, 20, 24])
     for name in ("cloth", "moves", "changing", "figure"):
         again(name + ".usdc", name + ".usda")

@@ -15,6 +15,8 @@ fn i01_usd_is_compiled_and_holds() {
         ("cloth.usda", 1, 8),
         ("moves.usdc", 5, 8),
         ("changing.usdc", 1, 6),
+        ("figure.usdc", 2, 7),
+        ("tube.usdc", 1, 25),
         ("set.usda", 10, 5),
         ("set.usdz", 10, 5),
     ] {
@@ -31,6 +33,18 @@ fn i01_usd_is_compiled_and_holds() {
         assert!(count >= frames, "{name}: {count} frames");
         std::fs::remove_file(&out).unwrap();
     }
+}
+
+#[test]
+fn i03_a_skeleton_is_a_rig() {
+    let directory = tempfile::tempdir().unwrap();
+    let (input, out) = (input("tube.usdc"), directory.path().join("tube.reel"));
+    let paths = [("$IN", &*input), ("$OUT", &*out)];
+    let run = run_line("compile $IN -o $OUT --rig keep --effort 1 --json", &paths).expect(0);
+    assert!(!run.stderr.contains("rig is left out"), "{}", run.stderr);
+    run_line("verify $IN $OUT", &paths).expect(0);
+    let info = run_line("info $OUT --json", &paths).expect(0).json();
+    assert_eq!(info["clips"].as_array().map(Vec::len), Some(1), "{info}");
 }
 
 #[test]

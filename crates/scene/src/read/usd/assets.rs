@@ -86,7 +86,7 @@ impl Assets {
 
 /// A file, and the entry of a package.
 fn split(name: &str) -> (&str, Option<&str>) {
-    match name.strip_suffix(']').and_then(|name| name.split_once('[')) {
+    match name.strip_suffix(']').and_then(|name| name.rsplit_once('[')) {
         Some((file, entry)) => (file, Some(entry)),
         None => (name, None),
     }

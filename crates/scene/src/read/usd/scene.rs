@@ -5,7 +5,7 @@ use super::compose::{Prim, Specifier, Stage, is_within};
 use super::instancer::Instancer;
 use super::mesh::{self, Rest};
 use super::samples::Timeline;
-use super::skel;
+use super::skel::{self, Rigs};
 use super::stack::{layer_field, shown};
 use super::value::Value;
 use super::xform;
@@ -31,11 +31,14 @@ pub fn open(path: &Path) -> Result<(Scene, Vec<Remark>), Error> {
         scene: Scene { format: "usd", ..Scene::default() },
         z_up: false,
         path_bytes: 0,
+        rigs: Rigs::default(),
         shared: HashMap::new(),
     };
     walk.head(rate)?;
     walk.run()?;
-    let Walk { mut scene, stage, .. } = walk;
+    let Walk { mut scene, stage, rigs, .. } = walk;
+    scene.skeletons = rigs.skeletons;
+    scene.clips = rigs.clips;
     let (mut remarks, mut files) = stage.finish();
     files.retain(|file| file != path);
     scene.files = files;
@@ -95,6 +98,7 @@ struct Walk {
     scene: Scene,
     z_up: bool,
     path_bytes: usize,
+    rigs: Rigs,
     /// The first node of what several share, and its children once they are asked for.
     shared: HashMap<Key, (NodeId, Option<Vec<NodeId>>)>,
 }
@@ -208,6 +212,11 @@ impl Walk {
             None => self.stage.children(&prim)?,
             Some(_) => Vec::new(),
         };
+        if &*type_name == "Skeleton" {
+            let (bound, fps) = (prim.path.as_str().into(), self.scene.fps.unwrap_or(24.0));
+            let bound = (&bound, inherited.animation.as_ref());
+            self.rigs.clip(&mut self.stage, bound, &mut self.timeline, fps)?;
+        }
         if &*type_name == "Mesh" {
             let mut mesh = self.mesh(&prim, &children, &inherited)?;
             mesh.path.clone_from(&path);
@@ -437,7 +446,10 @@ impl Walk {
         if let Some(skeleton) = &inherited.skeleton {
             let bound = (skeleton, inherited.animation.as_ref());
             let had_normals = mesh.normals.is_some();
-            let fault = skel::deform(&mut self.stage, prim, bound, &mut self.timeline, &mut mesh)?;
+            let fps = self.scene.fps.unwrap_or(24.0);
+            let rig = self.rigs.clip(&mut self.stage, bound, &mut self.timeline, fps)?;
+            let of = (&mut mesh, rig);
+            let fault = skel::deform(&mut self.stage, prim, bound, &mut self.timeline, of)?;
             if let Some(what) = fault {
                 let what = format!("{what}: it is shown as it was bound");
                 self.stage.remark(&prim.path, what);

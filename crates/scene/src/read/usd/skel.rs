@@ -9,13 +9,19 @@ use super::instancer::at;
 use super::instancer::turns_at;
 use super::samples::{Timeline, f64s, floats, i32s, texts};
 use super::xform;
-use crate::{Channel, Error, Identity, Mesh, Skin, Source, TimeSampling, Topology};
+use crate::grid::Grid;
+use crate::{
+    Channel, Clip, Driven, Error, Identity, Joint, Mesh, Qvv, Skin, Source, SubTrack, TimeSampling, Topology,
+    Track, trs,
+};
 use glam::{DMat4, DQuat, DVec3};
 use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Most joints of a skeleton.
 const MAX_JOINTS: usize = 1 << 14;
+/// Most values of a clip: joints times samples.
+const MAX_CLIP_VALUES: usize = 1 << 24;
 /// Most blend shapes of a mesh.
 const MAX_SHAPES: usize = 1 << 12;
 
@@ -67,6 +73,136 @@ struct Deformed {
     count: usize,
 }
 
+/// Paths of a skeleton, and of what animates it.
+type Bound = (Arc<str>, Option<Arc<str>>);
+
+/// Skeletons and clips of a scene, made when they are first asked for.
+#[derive(Default)]
+pub struct Rigs {
+    pub skeletons: Vec<crate::Skeleton>,
+    pub clips: Vec<Clip>,
+    /// Numbers of skeleton and clip, by the paths of skeleton and animation; none where nothing moves.
+    known: HashMap<Bound, Option<(usize, usize)>>,
+}
+
+impl Rigs {
+    /// Makes the skeleton and the clip of the prim at a path, if an animation moves it.
+    pub fn clip(
+        &mut self,
+        stage: &mut Stage,
+        (path, animation): (&Arc<str>, Option<&Arc<str>>),
+        timeline: &mut Timeline,
+        fps: f64,
+    ) -> Result<Option<(usize, usize)>, Error> {
+        let own = match stage.prim_at(path)? {
+            Some(prim) => stage.targets(&prim, "skel:animationSource")?.into_iter().next(),
+            None => None,
+        };
+        let animation = own.as_ref().or(animation);
+        let key = (path.clone(), animation.cloned());
+        if let Some(known) = self.known.get(&key) {
+            return Ok(*known);
+        }
+        let mut own = None;
+        if let Some(mut skeleton) = (Reader { stage, timeline }).skeleton(path, animation)? {
+            skeleton.animation.drop_empty();
+            if let Some((joints, mut clip)) = skeleton.clip(stage, path, fps)? {
+                clip.skeleton = self.skeletons.len();
+                own = Some((self.skeletons.len(), self.clips.len()));
+                self.skeletons.push(joints);
+                self.clips.push(clip);
+            }
+        }
+        self.known.insert(key, own);
+        Ok(own)
+    }
+}
+
+impl Skeleton {
+    /// The skeleton and the clip that its animation is, at the uniform rate that its samples lie on; none where
+    /// nothing moves.
+    fn clip(
+        &self,
+        stage: &mut Stage,
+        path: &str,
+        fps: f64,
+    ) -> Result<Option<(crate::Skeleton, Clip)>, Error> {
+        let (sampling, count) = sampling(&self.animation, [].into_iter());
+        if count < 2 {
+            return Ok(None);
+        }
+        let keys = (0..count).map(|i| sampling.time(i)).collect();
+        let Some((grid, exact)) = Grid::of(keys, fps, &stage.root().root().name, path)? else {
+            return Ok(None);
+        };
+        if grid.samples.saturating_mul(self.joints.len()) > MAX_CLIP_VALUES {
+            let (asked, allowed) = (grid.samples.saturating_mul(self.joints.len()), MAX_CLIP_VALUES);
+            let name = &stage.root().root().name;
+            return Err(Error::limit(name, "joints times samples of a clip", asked as u64, allowed as u64));
+        }
+        if !exact {
+            let what = format!("its samples are at no uniform rate; the clip has {} a second", grid.fps);
+            stage.remark(path, what);
+        }
+        let mut sheared = false;
+        let mut plain = |matrix: &DMat4| {
+            trs::plain(matrix).unwrap_or_else(|| {
+                sheared = true;
+                trs::nearest_plain(matrix)
+            })
+        };
+        let mut values: Vec<Vec<Qvv>> = vec![Vec::with_capacity(grid.samples); self.joints.len()];
+        for sample in 0..grid.samples {
+            for (values, local) in values.iter_mut().zip(self.locals_at(grid.time(sample))?) {
+                if !local.is_finite() {
+                    return Err(Error::malformed(
+                        &stage.root().root().name,
+                        "a joint's transform is no finite numbers",
+                        path,
+                    ));
+                }
+                values.push(plain(&local));
+            }
+        }
+        let mut joints = Vec::with_capacity(self.joints.len());
+        let mut tracks = Vec::with_capacity(self.joints.len());
+        for (number, values) in values.into_iter().enumerate() {
+            let name = self.joints[number].rsplit('/').next().unwrap_or_default().to_owned();
+            let rest = if self.rest[number].is_finite() { plain(&self.rest[number]) } else { Qvv::IDENTITY };
+            joints.push(Joint { name, parent: self.parents[number], rest, ..Joint::default() });
+            tracks.push(track(&values));
+        }
+        if sheared {
+            stage.remark(path, "has joints that are sheared, which a clip cannot hold; that was left out");
+        }
+        let name: String = path.rsplit('/').next().unwrap_or_default().into();
+        let clip = Clip {
+            name: name.clone(),
+            skeleton: 0,
+            start: grid.start,
+            fps: grid.fps,
+            samples: grid.samples,
+            tracks,
+            scalars: Vec::new(),
+            markers: Vec::new(),
+        };
+        Ok(Some((crate::Skeleton { name, joints }, clip)))
+    }
+}
+
+fn track(values: &[Qvv]) -> Track {
+    let first = values.first().copied().unwrap_or_default();
+    let vector = |of: fn(&Qvv) -> DVec3| {
+        SubTrack::new(values.iter().map(of).collect()).unwrap_or(SubTrack::constant(of(&first)))
+    };
+    let rotation = SubTrack::new(values.iter().map(|value| value.rotation).collect());
+    Track {
+        rotation: rotation.unwrap_or(SubTrack::constant(first.rotation)),
+        translation: vector(|value| value.translation),
+        scale: vector(|value| value.scale),
+    }
+}
+
 /// Takes the skin of a mesh, if it has one, into its points. `skeleton` and `animation`: paths that were said
 /// above. A sentence says why it is not followed.
 pub fn deform(
@@ -74,7 +210,7 @@ pub fn deform(
     prim: &Prim,
     (skeleton, animation): (&Arc<str>, Option<&Arc<str>>),
     timeline: &mut Timeline,
-    mesh: &mut Mesh,
+    (mesh, rig): (&mut Mesh, Option<(usize, usize)>),
 ) -> Result<Option<String>, Error> {
     let mut reader = Reader { stage, timeline };
     let (Some(joint), Some(weight)) = (
@@ -126,16 +262,18 @@ pub fn deform(
     // Those of the bind pose would be wrong in all others.
     mesh.normals = None;
     mesh.velocities = None;
+    // A clip has joints in the skeleton's space: that must be the mesh's.
+    let rig = rig.filter(|_| deformed.to_skeleton.is_empty() && deformed.to_mesh.is_empty());
     mesh.skin = Some(Arc::new(Skin {
-        skeleton: None,
+        skeleton: rig.map(|(skeleton, _)| skeleton),
         joints: (0..deformed.skeleton.joints.len()).collect(),
         inverse_bind: deformed.skeleton.inverse_bind.iter().map(|m| *m * deformed.bind).collect(),
         bind_positions: deformed.points.clone(),
         influences,
         joint: deformed.joint.clone(),
         weight: deformed.weight.clone(),
-        pose: Channel::new(sampling, Arc::new(Pose(deformed))),
-        driven: Vec::new(),
+        pose: Channel::new(sampling, Arc::new(Pose(deformed.clone()))),
+        driven: rig.map(|(_, clip)| (clip, deformed as Arc<dyn Driven>)).into_iter().collect(),
     }));
     Ok(None)
 }
@@ -380,8 +518,8 @@ fn parts(path: &str) -> Vec<&str> {
 }
 
 impl Skeleton {
-    /// Joints' transforms in the skeleton's space.
-    fn joints_at(&self, time: f64) -> Result<Vec<DMat4>, Error> {
+    /// Joints' transforms, each relative to its parent.
+    fn locals_at(&self, time: f64) -> Result<Vec<DMat4>, Error> {
         let own = &self.animation;
         let wide = |v: &[f32; 3]| DVec3::from_array(v.map(f64::from));
         let mix = |a: DVec3, b: DVec3, f: f64| a + (b - a) * f;
@@ -390,18 +528,25 @@ impl Skeleton {
         };
         let (translations, scales) = (vectors(&own.translations)?, vectors(&own.scales)?);
         let turns = own.rotations.as_ref().map_or(Ok(Vec::new()), |turns| turns_at(turns, time))?;
-        let mut out: Vec<DMat4> = Vec::with_capacity(self.joints.len());
-        for (number, name) in self.joints.iter().enumerate() {
+        let local = |(number, name): (usize, &Arc<str>)| {
             let values = own.joints.get(name).and_then(|i| Some((translations.get(*i)?, turns.get(*i)?, i)));
-            let local = match values {
-                Some((translation, turn, i)) => {
-                    let scale = scales.get(*i).copied().unwrap_or(DVec3::ONE);
-                    let turn = if turn.length_squared() > 0.0 { turn.normalize() } else { DQuat::IDENTITY };
-                    DMat4::from_scale_rotation_translation(scale, turn, *translation)
-                }
-                None => self.rest[number],
+            let Some((translation, turn, i)) = values else {
+                return self.rest[number];
             };
-            out.push(self.parents[number].map_or(local, |parent| out[parent] * local));
+            let scale = scales.get(*i).copied().unwrap_or(DVec3::ONE);
+            let turn = if turn.length_squared() > 0.0 { turn.normalize() } else { DQuat::IDENTITY };
+            DMat4::from_scale_rotation_translation(scale, turn, *translation)
+        };
+        Ok(self.joints.iter().enumerate().map(|(number, name)| local((number, name))).collect())
+    }
+
+    /// Joints' transforms in the skeleton's space.
+    fn joints_at(&self, time: f64) -> Result<Vec<DMat4>, Error> {
+        let mut out = self.locals_at(time)?;
+        for number in 0..out.len() {
+            if let Some(parent) = self.parents[number] {
+                out[number] = out[parent] * out[number];
+            }
         }
         Ok(out)
     }
@@ -478,6 +623,12 @@ impl Source<[f32; 3]> for Deformed {
 
     fn between(&self, time: f64, out: &mut Vec<[f32; 3]>) -> Result<bool, Error> {
         self.points(time, out).map(|()| true)
+    }
+}
+
+impl Driven for Deformed {
+    fn points(&self, time: f64, out: &mut Vec<[f32; 3]>) -> Result<(), Error> {
+        Deformed::points(self, time, out)
     }
 }
 
