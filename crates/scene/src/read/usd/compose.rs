@@ -87,6 +87,21 @@ pub enum AttributeValue {
     Samples(LayerSamples),
 }
 
+impl Attribute {
+    /// Its value, or the first one.
+    pub fn first(&self) -> Option<ValueRef> {
+        match &self.value {
+            AttributeValue::Default(value) => Some(*value),
+            AttributeValue::Samples(samples) => samples.values.first().copied(),
+        }
+    }
+
+    /// Elements of its first value.
+    pub fn length(&self) -> Result<usize, Error> {
+        self.first().map_or(Ok(0), |value| self.layer.length(value))
+    }
+}
+
 /// The composed scene.
 pub struct Stage {
     stacks: Stacks,
@@ -104,11 +119,11 @@ impl Stage {
 
     /// All remarks so far, and the files that were opened.
     pub fn finish(self) -> (Vec<Remark>, Vec<std::path::PathBuf>) {
-        (self.stacks.remarks, self.stacks.assets.files)
+        (self.stacks.remarks(), self.stacks.assets.files)
     }
 
     pub fn remark(&mut self, node: &str, what: impl Into<String>) {
-        self.stacks.remarks.push(Remark::new(node, what));
+        self.stacks.remark(node, what);
     }
 
     /// The prim above all.
@@ -211,7 +226,7 @@ impl Stage {
         for (number, spec) in &place.specs {
             let layer = &self.stacks.stacks[place.stack].layers[*number].layer;
             if let Some(value) = layer.specs.field(layer.specs.prim(*spec).fields, field) {
-                out.push((*number, layer.value(value)?));
+                out.push((*number, layer.small(value)?));
             }
         }
         Ok(out)
@@ -243,6 +258,7 @@ impl Stage {
             let own = self.stacks.stacks[place.stack].layers[number].clone();
             let mut found = |references: Vec<Reference>| -> Vec<(Arc<str>, Reference)> {
                 let mut out = Vec::new();
+                self.places += references.len();
                 for mut reference in references {
                     if !reference.asset.is_empty() {
                         match Assets::find(&own.name, &reference.asset) {
@@ -493,7 +509,7 @@ impl Stage {
             let layer = &own.layer;
             let field = |name: &str| layer.specs.field(property.fields, name);
             let text = |name: &str| -> Result<Option<Arc<str>>, Error> {
-                let value = field(name).map(|value| layer.value(value)).transpose()?;
+                let value = field(name).map(|value| layer.small(value)).transpose()?;
                 Ok(value.and_then(|value| value.text().cloned()))
             };
             if type_name.is_none() {
@@ -530,11 +546,11 @@ impl Stage {
         let Some(attribute) = self.attribute(prim, name)? else {
             return Ok(None);
         };
-        let value = match &attribute.value {
-            AttributeValue::Default(value) => *value,
-            AttributeValue::Samples(samples) => samples.values[0],
-        };
-        Ok(attribute.layer.value(value)?.text().cloned())
+        let first = attribute.first();
+        Ok(first
+            .map(|value| attribute.layer.small(value))
+            .transpose()?
+            .and_then(|value| value.text().cloned()))
     }
 
     /// The targets of a relationship, as paths of the scene where they are there.

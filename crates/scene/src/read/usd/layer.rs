@@ -10,6 +10,9 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+/// Most elements of a value that is read for every prim.
+const MAX_SMALL: usize = 1 << 12;
+
 /// An open layer.
 pub struct Layer {
     /// What errors and remarks name.
@@ -60,6 +63,14 @@ impl Layer {
         match &self.values {
             Values::Binary(binary) => binary.value(value.0),
             Values::Text(text) => text.value(value),
+        }
+    }
+
+    /// Reads a value that is no large array; one that is counts as of another type.
+    pub fn small(&self, value: ValueRef) -> Result<Value, Error> {
+        match self.length(value)? > MAX_SMALL {
+            true => Ok(Value::Other),
+            false => self.value(value),
         }
     }
 

@@ -165,12 +165,7 @@ pub fn i32s() -> Decode<i32> {
 /// Decoder of whole numbers to u32; what does not fit becomes the largest, which is out of range everywhere.
 pub fn u32s() -> Decode<u32> {
     Box::new(|value, out| match value {
-        Value::Numbers(numbers) if numbers.width == 1 => {
-            let mut wide = Vec::new();
-            let whole = numbers.integers(&mut wide);
-            out.extend(wide.into_iter().map(|v| u32::try_from(v).unwrap_or(u32::MAX)));
-            whole
-        }
+        Value::Numbers(numbers) if numbers.width == 1 => numbers.u32s(out),
         _ => false,
     })
 }

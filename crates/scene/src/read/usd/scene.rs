@@ -202,6 +202,13 @@ impl Walk {
         let mut node = Node { parent, transform, ..Node::new(path.as_str(), kind) };
         node.visibility = self.visibility(&prim)?;
         node.user_properties = self.user_properties(&prim)?;
+        if matches!(&*type_name, "" | "Xform" | "Scope" | "SkelRoot") {
+            let names = self.stage.property_names(&prim)?;
+            if names.iter().any(|name| name.starts_with("primvars:") && !name.starts_with("primvars:skel:")) {
+                let what = "has primvars for the meshes below; they are left out, say them on the meshes";
+                self.stage.remark(&prim.path, what);
+            }
+        }
         let specs = match self.stage.flag(&prim, "instanceable")? {
             Some(true) => self.stage.shared_key(&prim),
             _ => None,

@@ -7,6 +7,9 @@ use std::sync::{Arc, OnceLock};
 /// Number of a prim in its layer; 0 is the root.
 pub type SpecId = u32;
 
+/// Most fields of a prim or a property that are looked at.
+const MAX_FIELDS: usize = 4096;
+
 /// The end of a list of fields.
 pub const END: u32 = u32::MAX;
 
@@ -52,7 +55,7 @@ impl Specs {
     /// The value of a field in the list that begins at `start`.
     pub fn field(&self, start: u32, name: &str) -> Option<ValueRef> {
         let list = self.lists.get(start as usize..)?;
-        let mut own = list.iter().take_while(|field| **field != END);
+        let mut own = list.iter().take(MAX_FIELDS).take_while(|field| **field != END);
         own.find_map(|field| {
             let (own, value) = self.fields.get(*field as usize)?;
             (&**self.names.get(*own as usize)? == name).then_some(*value)

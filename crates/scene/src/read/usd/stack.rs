@@ -10,6 +10,8 @@ use std::sync::Arc;
 
 /// Most layers of a scene.
 const MAX_LAYERS: usize = 1 << 14;
+/// Most remarks that are kept.
+const MAX_REMARKS: usize = 1 << 17;
 /// Most sublayers below each other.
 const MAX_DEPTH: usize = 64;
 /// Time codes per second where a layer does not say.
@@ -66,7 +68,9 @@ pub struct Stacks {
     pub stacks: Vec<Stack>,
     by_name: HashMap<Arc<str>, Option<usize>>,
     layers: HashMap<Arc<str>, Option<Arc<Layer>>>,
-    pub remarks: Vec<Remark>,
+    remarks: Vec<Remark>,
+    /// Remarks that were too many.
+    more: usize,
 }
 
 impl Stacks {
@@ -74,11 +78,26 @@ impl Stacks {
     pub fn open(path: &Path) -> Result<Stacks, Error> {
         let (assets, name) = Assets::new(path);
         let (by_name, layers) = Default::default();
-        let mut stacks = Stacks { assets, stacks: Vec::new(), by_name, layers, remarks: Vec::new() };
+        let mut stacks = Stacks { assets, stacks: Vec::new(), by_name, layers, remarks: Vec::new(), more: 0 };
         match stacks.stack(&name)? {
             Some(_) => Ok(stacks),
             None => Err(Error::io(path, std::io::ErrorKind::NotFound.into())),
         }
+    }
+
+    pub fn remark(&mut self, node: &str, what: impl Into<String>) {
+        match self.remarks.len() < MAX_REMARKS {
+            true => self.remarks.push(Remark::new(node, what)),
+            false => self.more += 1,
+        }
+    }
+
+    pub fn remarks(&self) -> Vec<Remark> {
+        let mut out = self.remarks.clone();
+        if self.more > 0 {
+            out.push(Remark::new("/", format!("{} more remarks are not listed", self.more)));
+        }
+        out
     }
 
     /// The number of a file's stack; none where there is no such file.
@@ -118,7 +137,7 @@ impl Stacks {
         }
         let layer = self.assets.open(name)?.map(Arc::new);
         if layer.as_ref().is_some_and(|layer| layer.specs.has_field("spline")) {
-            self.remarks.push(Remark::new(&**name, "has values on splines, which are not read; bake them"));
+            self.remark(name, "has values on splines, which are not read; bake them");
         }
         self.layers.insert(name.clone(), layer.clone());
         Ok(layer)
@@ -171,7 +190,7 @@ impl Stacks {
                 }
             }
         };
-        self.remarks.push(Remark::new(from, format!("the sublayer '{}' {what}; left out", shown(asset))));
+        self.remark(from, format!("the sublayer '{}' {what}; left out", shown(asset)));
         Ok(None)
     }
 }

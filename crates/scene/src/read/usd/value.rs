@@ -104,6 +104,25 @@ impl Numbers {
         true
     }
 
+    /// The same as u32, the largest where they do not fit.
+    pub fn u32s(&self, out: &mut Vec<u32>) -> bool {
+        out.clear();
+        match self.scalar {
+            Scalar::U32 => each(&self.bytes, u32::from_le_bytes, out),
+            Scalar::I32 => {
+                let number = |b| u32::try_from(i32::from_le_bytes(b)).unwrap_or(u32::MAX);
+                each(&self.bytes, number, out);
+            }
+            _ => {
+                let mut wide = Vec::new();
+                let whole = self.integers(&mut wide);
+                out.extend(wide.into_iter().map(|v| u32::try_from(v).unwrap_or(u32::MAX)));
+                return whole;
+            }
+        }
+        true
+    }
+
     /// The same as i32, −1 where they do not fit: no face, corner or count.
     pub fn i32s(&self, out: &mut Vec<i32>) -> bool {
         out.clear();

@@ -220,16 +220,17 @@ pub fn read(
 ) -> Result<Option<Transform>, Error> {
     let order = match stage.attribute(prim, "xformOpOrder")? {
         Some(order) => {
+            let count = order.length()?;
+            if count > MAX_OPS {
+                let (asked, name) = (count as u64, &stage.root().root().name);
+                return Err(Error::limit(name, "operations of a transform", asked, MAX_OPS as u64));
+            }
             let mut names = Vec::new();
             timeline.channel(&order, super::samples::texts()).read(0, &mut names)?;
             names
         }
         None => Vec::new(),
     };
-    if order.len() > MAX_OPS {
-        let (asked, allowed) = (order.len() as u64, MAX_OPS as u64);
-        return Err(Error::limit(&stage.root().root().name, "operations of a transform", asked, allowed));
-    }
     // What stands before is not looked at.
     let reset = order.iter().rposition(|name| &**name == "!resetXformStack!");
     let mut ops = Vec::new();
@@ -265,6 +266,9 @@ fn op(
     let Some(attribute) = stage.attribute(prim, name)? else {
         return Ok(Ok(None));
     };
+    if attribute.length()? > 1 {
+        return Ok(Err(format!("its operation '{name}' is a list")));
+    }
     let values = timeline.channel(&attribute, f64s());
     let mut first = Vec::new();
     values.read(0, &mut first)?;

@@ -4,7 +4,6 @@ use super::sections::{END, SpecRow, Tables};
 use super::values::Binary;
 use crate::Error;
 use crate::read::usd::specs::{PrimSpec, PropertySpec, SpecId, Specs, ValueRef};
-use crate::read::usd::value::Value;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -95,9 +94,7 @@ pub fn finish(specs: &mut Specs, tables: Tables, binary: &Binary) -> Result<(), 
         let Some(ValueRef(order)) = order else {
             continue;
         };
-        let Value::Texts { list, .. } = binary.value(order)? else {
-            continue;
-        };
+        let list = binary.names(order, prim.children.len())?;
         let place: HashMap<Arc<str>, usize> = list.into_iter().zip(0..).collect();
         let mut children = std::mem::take(&mut specs.prims[id].children);
         children.sort_by_key(|child| place.get(&specs.prims[*child as usize].name).copied());

@@ -13,8 +13,8 @@ const LEAST_COMPRESSED: u64 = 16;
 /// Most elements of a path.
 const MAX_PATH_DEPTH: usize = 2048;
 /// Most entries of a list, and of one that edits.
-const MAX_LIST: u64 = 1 << 22;
-const MAX_EDITED: u64 = 1 << 18;
+const MAX_LIST: u64 = 1 << 16;
+const MAX_EDITED: u64 = 1 << 14;
 
 /// The 64 bits of a value.
 #[derive(Clone, Copy)]
@@ -353,6 +353,22 @@ impl Binary {
         let numbers = numbers.as_chunks::<4>().0.iter().map(|b| one(u32::from_le_bytes(*b)));
         let list = numbers.collect::<Option<Vec<_>>>().ok_or_else(|| self.missing(at))?;
         Ok(Value::Texts { array: true, list })
+    }
+
+    /// The names of children, which are `expected`: of a list that is much longer nothing is read.
+    pub fn names(&self, value: u64, expected: usize) -> Result<Vec<Arc<str>>, Error> {
+        let rep = Rep(value);
+        let at = rep.payload();
+        if rep.kind() != kind::TOKEN_VECTOR || rep.is_inlined() {
+            return Ok(Vec::new());
+        }
+        let count = self.count(at, 4)?;
+        if count > 2 * expected as u64 {
+            return Ok(Vec::new());
+        }
+        let numbers = self.bytes.read(at + 8, 4 * count)?;
+        let numbers = numbers.as_chunks::<4>().0.iter();
+        Ok(numbers.filter_map(|b| self.token(u32::from_le_bytes(*b))).collect())
     }
 
     fn vector(&self, at: u64, one: impl Fn(u32) -> Option<Arc<str>>) -> Result<Value, Error> {
