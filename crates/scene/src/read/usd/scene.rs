@@ -185,15 +185,7 @@ impl Walk {
         let Some(kind) = self.kind(&prim, &type_name) else {
             return Ok(());
         };
-        if let Some(material) = self.material(&prim)? {
-            inherited.material = Some(material);
-        }
-        if let Some(skeleton) = self.stage.targets(&prim, "skel:skeleton")?.into_iter().next() {
-            inherited.skeleton = Some(skeleton);
-        }
-        if let Some(animation) = self.stage.targets(&prim, "skel:animationSource")?.into_iter().next() {
-            inherited.animation = Some(animation);
-        }
+        self.inherit(&prim, &mut inherited)?;
         let turn = self.z_up.then_some(xform::Y_UP);
         let transform = match kind {
             NodeKind::Material => None,
@@ -257,6 +249,20 @@ impl Walk {
                 Ok(())
             }
         }
+    }
+
+    /// What a prim says for itself and all below.
+    fn inherit(&mut self, prim: &Prim, inherited: &mut Inherited) -> Result<(), Error> {
+        if let Some(material) = self.material(prim)? {
+            inherited.material = Some(material);
+        }
+        if let Some(skeleton) = self.stage.targets(prim, "skel:skeleton")?.into_iter().next() {
+            inherited.skeleton = Some(skeleton);
+        }
+        if let Some(animation) = self.stage.targets(prim, "skel:animationSource")?.into_iter().next() {
+            inherited.animation = Some(animation);
+        }
+        Ok(())
     }
 
     /// The first node of what has this key, unless that is above: then it is not complete.
