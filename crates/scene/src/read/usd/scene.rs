@@ -391,6 +391,8 @@ impl Walk {
     fn kind(&mut self, prim: &Prim, type_name: &str) -> Option<NodeKind> {
         let (kind, what) = match type_name {
             "Xform" | "SkelRoot" | "PointInstancer" => return Some(NodeKind::Xform),
+            // A name, and no more, as of glTF.
+            "Material" => return Some(NodeKind::Material),
             "" | "Scope" | "Mesh" | "Skeleton" => return Some(NodeKind::Other),
             // Read with the mesh that they belong to.
             "GeomSubset" | "SkelAnimation" | "BlendShape" => return None,
@@ -402,7 +404,6 @@ impl Walk {
             "Camera" => {
                 (NodeKind::Camera, "camera: its transform is kept as a node, lens values are left out")
             }
-            "Material" => (NodeKind::Material, "materials are names only; what is in them is left out"),
             "Sphere" | "Cube" | "Cylinder" | "Cone" | "Capsule" | "Plane" | "Cylinder_1" | "Capsule_1" => {
                 (NodeKind::Other, "shapes without points are not supported; left out: make it a mesh")
             }
