@@ -109,7 +109,7 @@ def bad(tmp_path, inputs):
     good, reel, out = tmp_path / "good.obj", tmp_path / "good.reel", tmp_path / "out.reel"
     good.write_text(TRIANGLE)
     meshreel.compile(good, reel)
-    broken, damaged, usd = tmp_path / "broken.abc", tmp_path / "damaged.reel", tmp_path / "a.usd"
+    broken, damaged, usd = tmp_path / "broken.abc", tmp_path / "damaged.reel", tmp_path / "a.other"
     broken.write_bytes((inputs / "a_flag_wind.abc").read_bytes()[:5000])
     damaged.write_bytes(reel.read_bytes()[:-7])
     usd.write_text("x")
@@ -128,7 +128,7 @@ def bad(tmp_path, inputs):
     yield meshreel.MalformedError, lambda: meshreel.extract(damaged, tmp_path / "out.abc"), "damaged.reel"
     yield meshreel.MalformedError, lambda: meshreel.verify(good, damaged), "damaged.reel"
     yield meshreel.MalformedError, lambda: meshreel.info(damaged), "damaged.reel"
-    yield meshreel.UnsupportedError, lambda: meshreel.compile(usd, out), "a.usd"
+    yield meshreel.UnsupportedError, lambda: meshreel.compile(usd, out), "a.other"
     yield meshreel.UnsupportedError, lambda: meshreel.extract(reel, tmp_path / "out.bvh"), "no clip"
     yield meshreel.LimitError, lambda: meshreel.compile(huge, out), "huge.gltf"
     yield meshreel.MisuseError, lambda: meshreel.compile(good, out, tolerence=1), "'tolerence' is no option"

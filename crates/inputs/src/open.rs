@@ -1,5 +1,4 @@
-//! Opening inputs: which files are what, several merged into one scene, those of later versions refused by
-//! name.
+//! Opening inputs: which files are what, several merged into one scene.
 
 use crate::Error;
 use meshreel_options::Rate;
@@ -9,13 +8,11 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// Extensions of inputs; nothing that is compiled is written under such a name.
-pub const EXTENSIONS: [&str; 8] = ["abc", "obj", "ply", "pc2", "mdd", "glb", "gltf", "bvh"];
+pub const EXTENSIONS: [&str; 12] =
+    ["abc", "usd", "usda", "usdc", "usdz", "obj", "ply", "pc2", "mdd", "glb", "gltf", "bvh"];
 
 /// Extensions of point caches.
 const POINT_CACHES: [&str; 2] = ["pc2", "mdd"];
-
-/// Kinds of inputs that a later version reads.
-const LATER: [&str; 4] = ["usd", "usda", "usdc", "usdz"];
 
 /// How inputs are opened.
 #[derive(Clone, Default)]
@@ -41,7 +38,6 @@ pub fn open(paths: &[PathBuf], options: &InputOptions) -> Result<(Scene, Vec<Rem
     let paths = take_points(paths, &mut read_options)?;
     for path in paths {
         refuse_missing(path)?;
-        refuse_later(path)?;
         let (scene, more) = read::open(path, &read_options)
             .map_err(|source| Error::Scene { path: Some(path.clone()), source })?;
         scenes.push(scene);
@@ -93,14 +89,6 @@ fn refuse_missing(path: &Path) -> Result<(), Error> {
         Err(error) => Err(Error::io(path, error)),
         Ok(_) => Ok(()),
     }
-}
-
-fn refuse_later(path: &Path) -> Result<(), Error> {
-    if has_extension(path, &LATER) {
-        let what = "this kind of file is not built yet in this version; export Alembic (.abc), glTF (.glb) or an .obj sequence instead";
-        return Err(Error::Unsupported { path: path.to_path_buf(), what: what.into() });
-    }
-    Ok(())
 }
 
 /// Bytes of the files behind `paths` that exist; a sequence pattern counts as what its first file has.

@@ -14,4 +14,5 @@ mod maker;
 mod manifest;
 mod support;
 mod takes;
+mod usd;
 mod write;

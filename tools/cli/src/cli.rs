@@ -144,9 +144,9 @@ pub struct PlotArgs {
 /// `meshreel compile`.
 #[derive(Args)]
 pub struct CompileArgs {
-    /// Inputs: .abc (Ogawa or HDF5), .glb, .gltf, .bvh, .obj with --points, a quoted sequence such as
-    /// 'frame.####.obj', or a quoted glob of any of them. Several are compiled each for itself, or with
-    /// --merge into one
+    /// Inputs: .abc (Ogawa or HDF5), .usd, .usda, .usdc, .usdz, .glb, .gltf, .bvh, .obj with --points, a
+    /// quoted sequence such as 'frame.####.obj', or a quoted glob of any of them. Several are compiled each
+    /// for itself, or with --merge into one
     #[arg(required = true, value_name = "IN")]
     pub inputs: Vec<PathBuf>,
     /// The .reel to write, or a directory (existing, or ending in /) for one .reel per input. An existing

@@ -1,6 +1,7 @@
 //! Readers: one file or folder per format. [`open`](open()) tells the format from content and name.
 
 pub mod alembic;
+mod beside;
 pub mod bvh;
 pub mod gltf;
 mod lines;
@@ -16,6 +17,7 @@ pub mod points;
 pub mod positioned;
 pub mod sequence;
 mod shape;
+pub mod usd;
 
 pub use open::open;
 pub use options::ReadOptions;

@@ -129,6 +129,19 @@ pub(crate) fn integer(word: &[u8]) -> Option<(i64, &[u8])> {
     (i > 0).then(|| (if negative { -value } else { value }, &digits[i..]))
 }
 
+/// IEEE 754 binary16 to f32, exact.
+pub(crate) fn half(bits: u16) -> f32 {
+    let sign = u32::from(bits & 0x8000) << 16;
+    let exponent = u32::from(bits >> 10 & 0x1F);
+    let fraction = u32::from(bits & 0x3FF);
+    match (exponent, fraction) {
+        // Zero and subnormals: multiples of 2^-24, exact in f32.
+        (0, _) => f32::from_bits(sign | (fraction as f32 / 16_777_216.0).to_bits()),
+        (31, _) => f32::from_bits(sign | 0x7F80_0000 | fraction << 13),
+        _ => f32::from_bits(sign | (exponent + 112) << 23 | fraction << 13),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,7 +1,7 @@
 //! Opens an input whatever its format.
 
 use super::positioned::PositionedFile;
-use super::{ReadOptions, alembic, bvh, gltf, obj, ply, sequence};
+use super::{ReadOptions, alembic, bvh, gltf, obj, ply, sequence, usd};
 use crate::{Error, Remark, Scene};
 use std::path::Path;
 use std::sync::Arc;
@@ -46,10 +46,11 @@ fn open_file(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>),
         Some(Format::Ply) => ply::open(path, options),
         Some(Format::Bvh) => bvh::open(path, options),
         Some(Format::Gltf) => gltf::open(path, options),
+        Some(Format::Usd) => usd::open(path),
         None => Err(Error::unsupported(
             path,
             "neither its content nor its name is that of a kind of file that can be read \
-             (.abc, .glb, .gltf, .obj, .ply, .bvh, or a quoted sequence like 'frame.####.obj')",
+             (.abc, .usd, .glb, .gltf, .obj, .ply, .bvh, or a quoted sequence like 'frame.####.obj')",
         )),
     }
 }
@@ -62,6 +63,7 @@ enum Format {
     Ply,
     Bvh,
     Gltf,
+    Usd,
 }
 
 /// By the first bytes where these are clear, else by name.
@@ -79,6 +81,8 @@ fn format_of(file: &PositionedFile) -> Result<Option<Format>, Error> {
         Some(Format::Hdf5)
     } else if start.starts_with(b"glTF") || is_named("gltf") || is_named("glb") {
         Some(Format::Gltf)
+    } else if start == *b"PXR-USDC" || ["usd", "usda", "usdc", "usdz"].into_iter().any(is_named) {
+        Some(Format::Usd)
     } else if is_named("obj") {
         Some(Format::Obj)
     } else if is_named("ply") {

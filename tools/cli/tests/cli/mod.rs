@@ -10,3 +10,4 @@ mod ranges;
 mod shards;
 mod targets;
 mod usage;
+mod usd;

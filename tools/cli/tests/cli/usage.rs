@@ -23,11 +23,8 @@ fn help_of_every_verb() {
 fn help_lists_nothing_that_is_not_built() {
     let general = run(["--help"]).expect(0).stdout;
     assert!(!general.contains("not built"));
-    let help = run(["compile", "--help"]).expect(0).stdout;
-    let later = [".usd"];
-    for word in later {
-        assert!(!help.contains(word), "{word}");
-    }
+    let help = run(["extract", "--help"]).expect(0).stdout;
+    assert!(!help.contains(".usd"));
 }
 
 #[test]
@@ -147,14 +144,6 @@ fn what_later_versions_have_is_named_as_such() {
     let line = "extract x.reel -o x.usd";
     let run = run_line(line, &[("$IN", &flag)]).expect(2);
     assert!(run.error_line().contains("not built yet in this version"), "{line}: {}", run.stderr);
-    let directory = tempfile::tempdir().unwrap();
-    for name in ["hero.usda", "scene.usdc"] {
-        let input = directory.path().join(name);
-        std::fs::write(&input, b"content").unwrap();
-        let run = run_line("info $IN", &[("$IN", &input)]).expect(1);
-        assert!(run.error_line().contains("not built yet in this version"), "{name}");
-        assert!(run.error_line().contains(name), "{name}");
-    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! From stored numbers to channels of the model: one source per property, converting as it reads.
 
 use super::core::{Archive, Pod, PropertyHeader};
+use crate::read::number::half;
 use crate::{Channel, Error, Identity, Source};
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -258,19 +259,6 @@ pub fn numbers<const S: usize, T: 'static>(
     number: impl Fn([u8; S]) -> T + Send + Sync + 'static,
 ) -> Decode<T> {
     Box::new(move |bytes, out| out.extend(bytes.as_chunks::<S>().0.iter().map(|b| number(*b))))
-}
-
-/// IEEE 754 binary16 to f32, exact.
-pub fn half(bits: u16) -> f32 {
-    let sign = u32::from(bits & 0x8000) << 16;
-    let exponent = u32::from(bits >> 10 & 0x1F);
-    let fraction = u32::from(bits & 0x3FF);
-    match (exponent, fraction) {
-        // Zero and subnormals: multiples of 2^-24, exact in f32.
-        (0, _) => f32::from_bits(sign | (fraction as f32 / 16_777_216.0).to_bits()),
-        (31, _) => f32::from_bits(sign | 0x7F80_0000 | fraction << 13),
-        _ => f32::from_bits(sign | (exponent + 112) << 23 | fraction << 13),
-    }
 }
 
 #[cfg(test)]

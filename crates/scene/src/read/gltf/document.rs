@@ -2,11 +2,12 @@
 
 use super::meshopt::Compressed;
 use crate::Error;
+use crate::read::beside::inside;
 use crate::read::positioned::PositionedFile;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use std::fmt;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 /// Largest JSON, in bytes.
@@ -475,22 +476,6 @@ fn resource(path: &Path, uri: &str, buffer: usize) -> Result<(Buffer, u64), Erro
     let file = Arc::new(PositionedFile::open(&place)?);
     let length = file.length();
     Ok((Buffer::File { file, start: 0 }, length))
-}
-
-/// A relative path without `.` and `..`; none where it leads out of the folder that it starts from. A file
-/// says what is read with it, and whoever wrote that file shall not choose among all files of this machine.
-/// Links are the folder's own affair: these its owner made.
-fn inside(path: &Path) -> Option<PathBuf> {
-    let mut out = PathBuf::new();
-    for component in path.components() {
-        match component {
-            Component::Normal(name) => out.push(name),
-            Component::CurDir => {}
-            Component::ParentDir if out.pop() => {}
-            Component::ParentDir | Component::RootDir | Component::Prefix(_) => return None,
-        }
-    }
-    Some(out)
 }
 
 /// The beginning of a name for a message.

@@ -1,0 +1,8 @@
+//! The binary form of a layer, `.usdc`: tables that are read at once, and values that are read when asked for.
+
+mod integers;
+pub mod sections;
+pub mod specs;
+mod values;
+
+pub use values::Binary;

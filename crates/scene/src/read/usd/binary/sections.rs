@@ -1,0 +1,249 @@
+//! The tables of a binary layer: where they lie, and what they hold.
+
+use super::integers::{Damaged, Integer, MAX_VALUES, integers, unpack};
+use crate::Error;
+use crate::read::usd::bytes::Bytes;
+use std::sync::Arc;
+
+/// Newest version that is read.
+const NEWEST: [u8; 2] = [0, 13];
+/// Oldest; what was before 0.4 no program has written for long.
+const OLDEST: [u8; 2] = [0, 4];
+/// Most bytes of all tokens.
+const MAX_TOKEN_BYTES: u64 = 1 << 28;
+/// Most entries of a table.
+const MAX_ENTRIES: u64 = 1 << 25;
+
+/// The end of a list of fields.
+pub const END: u32 = u32::MAX;
+
+/// One element of a path.
+#[derive(Clone, Copy)]
+pub struct PathNode {
+    /// Number of the path above; [`END`] at the root, and where there is no such path at all.
+    pub parent: u32,
+    pub token: u32,
+    pub is_property: bool,
+}
+
+/// A field: number of its name's token, and its value as the file has it.
+#[derive(Clone, Copy)]
+pub struct Field {
+    pub name: u32,
+    pub value: u64,
+}
+
+/// A spec: numbers of path, list of fields, and type.
+#[derive(Clone, Copy)]
+pub struct SpecRow {
+    pub path: u32,
+    pub fields: u32,
+    pub kind: u32,
+}
+
+/// All tables.
+pub struct Tables {
+    /// Major and minor version.
+    pub version: [u8; 2],
+    pub tokens: Vec<Arc<str>>,
+    pub strings: Vec<u32>,
+    pub fields: Vec<Field>,
+    /// Numbers of fields; each list ends with [`END`].
+    pub lists: Vec<u32>,
+    pub paths: Vec<PathNode>,
+    /// Number of the root's path.
+    pub root: u32,
+    pub specs: Vec<SpecRow>,
+}
+
+/// Whether the first bytes are those of a binary layer.
+pub fn is_binary(start: &[u8]) -> bool {
+    start.starts_with(b"PXR-USDC")
+}
+
+pub fn read(bytes: &Bytes) -> Result<Tables, Error> {
+    let head = bytes.read(0, 24)?;
+    if !is_binary(&head) {
+        return Err(bytes.malformed("does not begin as a binary layer does", 0));
+    }
+    let version = [head[8], head[9]];
+    if version < OLDEST || version > NEWEST {
+        let what = format!(
+            "version {}.{} of the binary form (0.4 to 0.13 are read); write it anew with `usdcat`",
+            version[0], version[1]
+        );
+        return Err(Error::unsupported(bytes.name(), what));
+    }
+    let toc = u64::from_le_bytes(std::array::from_fn(|i| head[16 + i]));
+    let count = bytes.u64(toc)?;
+    if count > 64 {
+        return Err(bytes.malformed(format!("{count} sections"), toc));
+    }
+    let table = bytes.read(toc + 8, 32 * count)?;
+    let section = |name: &str| -> Result<Section<'_>, Error> {
+        let row = table
+            .as_chunks::<32>()
+            .0
+            .iter()
+            .find(|row| row[..16].split(|b| *b == 0).next() == Some(name.as_bytes()));
+        let Some(row) = row else {
+            return Err(bytes.malformed(format!("there is no section {name}"), toc));
+        };
+        let number = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| row[at + i]));
+        let (start, size) = (number(16), number(24));
+        if start.checked_add(size).is_none_or(|end| end > bytes.length()) {
+            return Err(bytes.malformed(format!("the section {name} is cut short"), start));
+        }
+        Ok(Section { bytes, at: start, end: start + size })
+    };
+    let tokens = read_tokens(section("TOKENS")?)?;
+    let strings = read_strings(section("STRINGS")?)?;
+    let fields = read_fields(section("FIELDS")?)?;
+    let mut lists = section("FIELDSETS")?;
+    let count = lists.count()?;
+    let mut lists = lists.numbers::<u32>(count)?;
+    // The last list ends even where the file forgot it.
+    lists.push(END);
+    let (paths, root) = read_paths(section("PATHS")?)?;
+    let mut specs = section("SPECS")?;
+    let count = specs.count()?;
+    let path = specs.numbers::<u32>(count)?;
+    let list = specs.numbers::<u32>(count)?;
+    let kind = specs.numbers::<u32>(count)?;
+    let rows = path.into_iter().zip(list).zip(kind);
+    let specs = rows.map(|((path, fields), kind)| SpecRow { path, fields, kind }).collect();
+    Ok(Tables { version, tokens, strings, fields, lists, paths, root, specs })
+}
+
+/// Reads a section from its start to its end.
+struct Section<'a> {
+    bytes: &'a Bytes,
+    at: u64,
+    end: u64,
+}
+
+impl Section<'_> {
+    fn damaged(&self, Damaged(what): Damaged) -> Error {
+        self.bytes.malformed(what, self.at)
+    }
+
+    fn take(&mut self, length: u64) -> Result<Vec<u8>, Error> {
+        if length > self.end.saturating_sub(self.at) {
+            return Err(self.bytes.malformed("a section ends before what it should hold", self.at));
+        }
+        let out = self.bytes.read(self.at, length)?;
+        self.at += length;
+        Ok(out)
+    }
+
+    fn u64(&mut self) -> Result<u64, Error> {
+        let bytes = self.take(8)?;
+        Ok(u64::from_le_bytes(std::array::from_fn(|i| bytes[i])))
+    }
+
+    /// A number of entries.
+    fn count(&mut self) -> Result<u64, Error> {
+        let count = self.u64()?;
+        match count > MAX_ENTRIES.min(MAX_VALUES) {
+            true => Err(self.bytes.limit("entries of a table", count, MAX_ENTRIES)),
+            false => Ok(count),
+        }
+    }
+
+    /// Compressed numbers, their size first.
+    fn numbers<T: Integer>(&mut self, count: u64) -> Result<Vec<T>, Error> {
+        let size = self.u64()?;
+        let block = self.take(size)?;
+        integers(&block, count).map_err(|error| self.damaged(error))
+    }
+}
+
+fn read_tokens(mut section: Section<'_>) -> Result<Vec<Arc<str>>, Error> {
+    let count = section.count()?;
+    let (size, packed) = (section.u64()?, section.u64()?);
+    if size > MAX_TOKEN_BYTES {
+        return Err(section.bytes.limit("bytes of tokens", size, MAX_TOKEN_BYTES));
+    }
+    let block = section.take(packed)?;
+    let text = if size == 0 { Vec::new() } else { unpack(&block, size).map_err(|e| section.damaged(e))? };
+    let text = text.strip_suffix(&[0]).unwrap_or(&text);
+    // An empty table and one of an empty token look alike.
+    let tokens: Vec<Arc<str>> = match count {
+        0 => Vec::new(),
+        _ => text.split(|b| *b == 0).map(|token| String::from_utf8_lossy(token).into()).collect(),
+    };
+    match tokens.len() as u64 == count {
+        true => Ok(tokens),
+        false => {
+            Err(section.bytes.malformed(format!("{} tokens instead of {count}", tokens.len()), section.at))
+        }
+    }
+}
+
+fn read_strings(mut section: Section<'_>) -> Result<Vec<u32>, Error> {
+    let count = section.count()?;
+    let bytes = section.take(4 * count)?;
+    Ok(bytes.as_chunks::<4>().0.iter().map(|b| u32::from_le_bytes(*b)).collect())
+}
+
+fn read_fields(mut section: Section<'_>) -> Result<Vec<Field>, Error> {
+    let count = section.count()?;
+    let names = section.numbers::<u32>(count)?;
+    let size = section.u64()?;
+    let block = section.take(size)?;
+    let values =
+        if count == 0 { Vec::new() } else { unpack(&block, 8 * count).map_err(|e| section.damaged(e))? };
+    if values.len() as u64 != 8 * count {
+        return Err(section.bytes.malformed("the values of fields are cut short", section.at));
+    }
+    let values = values.as_chunks::<8>().0.iter().map(|b| u64::from_le_bytes(*b));
+    Ok(names.into_iter().zip(values).map(|(name, value)| Field { name, value }).collect())
+}
+
+/// The tree of paths, and the number of its root. Paths are listed depth-first; a jump says what follows:
+/// −2 nothing, −1 a child, 0 a sibling, above 0 a child, and the sibling that many entries on.
+fn read_paths(mut section: Section<'_>) -> Result<(Vec<PathNode>, u32), Error> {
+    let total = section.count()?;
+    let count = section.count()?;
+    let numbers = section.numbers::<u32>(count)?;
+    let elements = section.numbers::<u32>(count)?;
+    let jumps = section.numbers::<u32>(count)?;
+    let wrong = |what: &str| section.bytes.malformed(what, section.at);
+    let none = PathNode { parent: END, token: END, is_property: false };
+    let mut paths = vec![none; total as usize];
+    let mut seen = vec![false; total as usize];
+    let mut root = END;
+    // Entries that are to be followed, and the path above each.
+    let mut open: Vec<(usize, u32)> = if count > 0 { vec![(0, END)] } else { Vec::new() };
+    while let Some((mut entry, mut parent)) = open.pop() {
+        loop {
+            let Some(&number) = numbers.get(entry) else {
+                return Err(wrong("a path refers to one that is not there"));
+            };
+            let (Some(path), Some(seen)) = (paths.get_mut(number as usize), seen.get_mut(number as usize))
+            else {
+                return Err(wrong("a path has a number beyond all"));
+            };
+            if std::mem::replace(seen, true) {
+                return Err(wrong("a path comes twice"));
+            }
+            if parent == END && root == END {
+                root = number;
+            } else {
+                let element = elements[entry] as i32;
+                *path = PathNode { parent, token: element.unsigned_abs(), is_property: element < 0 };
+            }
+            let jump = jumps[entry] as i32;
+            if jump > 0 {
+                open.push((entry.saturating_add(jump as usize), parent));
+            }
+            match jump {
+                -1 | 1.. => parent = number,
+                0 => {}
+                _ => break,
+            }
+            entry += 1;
+        }
+    }
+    Ok((paths, root))
+}

@@ -1,0 +1,81 @@
+//! The bytes of one layer: a file, or a stretch of one (an entry of a package). Bounds are checked here.
+
+use crate::Error;
+use crate::read::positioned::PositionedFile;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A stretch of a file that is read at positions.
+#[derive(Clone)]
+pub struct Bytes {
+    file: Arc<PositionedFile>,
+    start: u64,
+    length: u64,
+    /// What errors name: the file, and the entry of a package where it is one.
+    name: Arc<Path>,
+}
+
+impl Bytes {
+    /// A whole file.
+    pub fn of_file(file: Arc<PositionedFile>) -> Bytes {
+        let (length, name) = (file.length(), file.path().into());
+        Bytes { file, start: 0, length, name }
+    }
+
+    /// `length` bytes from `start` on, by another name; none where they are not all there.
+    pub fn part(&self, start: u64, length: u64, name: PathBuf) -> Option<Bytes> {
+        let end = start.checked_add(length)?;
+        (end <= self.length).then(|| Bytes {
+            file: self.file.clone(),
+            start: self.start + start,
+            length,
+            name: name.into(),
+        })
+    }
+
+    pub fn name(&self) -> &Path {
+        &self.name
+    }
+
+    pub fn length(&self) -> u64 {
+        self.length
+    }
+
+    pub fn malformed(&self, what: impl Into<String>, at: u64) -> Error {
+        Error::malformed(&self.name, what, format!("byte {at}"))
+    }
+
+    pub fn limit(&self, what: &str, asked: u64, allowed: u64) -> Error {
+        Error::limit(&self.name, what, asked, allowed)
+    }
+
+    /// Fills `out` from `at` on.
+    pub fn read_into(&self, at: u64, out: &mut [u8]) -> Result<(), Error> {
+        match at.checked_add(out.len() as u64) {
+            Some(end) if end <= self.length => self.file.read_exact(self.start + at, out),
+            _ => Err(self.malformed(format!("{} bytes are wanted beyond the end", out.len()), at)),
+        }
+    }
+
+    /// `length` bytes from `at` on. Nothing is reserved for what is not there.
+    pub fn read(&self, at: u64, length: u64) -> Result<Vec<u8>, Error> {
+        if at.checked_add(length).is_none_or(|end| end > self.length) {
+            return Err(self.malformed(format!("{length} bytes are wanted beyond the end"), at));
+        }
+        let mut out = vec![0; length as usize];
+        self.file.read_exact(self.start + at, &mut out)?;
+        Ok(out)
+    }
+
+    pub fn u64(&self, at: u64) -> Result<u64, Error> {
+        let mut bytes = [0; 8];
+        self.read_into(at, &mut bytes)?;
+        Ok(u64::from_le_bytes(bytes))
+    }
+
+    pub fn u32(&self, at: u64) -> Result<u32, Error> {
+        let mut bytes = [0; 4];
+        self.read_into(at, &mut bytes)?;
+        Ok(u32::from_le_bytes(bytes))
+    }
+}

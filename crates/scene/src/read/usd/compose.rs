@@ -1,0 +1,618 @@
+//! Composition: what several layers say of one prim, strongest first. Local opinions, then inherits, variants,
+//! references, payloads and specializes, each with all that they bring along.
+
+use super::assets::Assets;
+use super::layer::{Layer, LayerSamples};
+use super::specs::{PropertySpec, SpecId, ValueRef};
+use super::stack::{Stack, Stacks, layer_field, shown};
+use super::value::{ListEdit, Reference, Retime, Value};
+use crate::{Error, Remark};
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Most arcs (references and the like) after each other that lead to one opinion.
+const MAX_ARCS: usize = 64;
+/// Most variant sets of a prim, and most properties.
+const MAX_SETS: usize = 256;
+const MAX_PROPERTIES: usize = 1 << 13;
+/// Most places with opinions, all prims together.
+const MAX_PLACES: usize = 1 << 21;
+
+/// Layers of a stack, by number, and their specs.
+type LayerSpecs = Vec<(usize, SpecId)>;
+
+/// Number of the place above, and the specs there.
+type ByPlace = (usize, LayerSpecs);
+
+/// A place with opinions on a prim: a path in a stack of layers.
+#[derive(Clone)]
+pub struct Place {
+    stack: usize,
+    specs: LayerSpecs,
+    /// Its path in the stack, without variants.
+    path: Arc<str>,
+    /// From time codes of the stack to those of the scene.
+    retime: Retime,
+    /// The arc that leads there; none in the file that was opened.
+    arc: Option<Arc<ArcStep>>,
+}
+
+/// An arc to another place.
+struct ArcStep {
+    stack: usize,
+    /// Path there, and the scene's path that it stands for.
+    from: Arc<str>,
+    to: Arc<str>,
+    above: Option<Arc<ArcStep>>,
+    depth: usize,
+    /// A variant: neither stack nor path change.
+    is_variant: bool,
+}
+
+/// A prim of the scene.
+pub struct Prim {
+    pub path: String,
+    pub name: Arc<str>,
+    /// The strongest first.
+    places: Vec<Place>,
+}
+
+/// What a prim is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Specifier {
+    Def,
+    Over,
+    Class,
+}
+
+/// An attribute with a value.
+#[derive(Clone)]
+pub struct Attribute {
+    pub layer: Arc<Layer>,
+    /// Path of the prim, and the attribute's name.
+    pub path: Arc<str>,
+    pub name: Arc<str>,
+    /// As "color3f[]".
+    pub type_name: Arc<str>,
+    pub interpolation: Option<Arc<str>>,
+    /// From time codes of the layer to those of the scene.
+    pub retime: Retime,
+    pub value: AttributeValue,
+}
+
+#[derive(Clone)]
+pub enum AttributeValue {
+    Default(ValueRef),
+    Samples(LayerSamples),
+}
+
+impl Attribute {
+    /// Its value, or the first one.
+    pub fn first(&self) -> Option<ValueRef> {
+        match &self.value {
+            AttributeValue::Default(value) => Some(*value),
+            AttributeValue::Samples(samples) => samples.values.first().copied(),
+        }
+    }
+
+    /// Elements of its first value.
+    pub fn length(&self) -> Result<usize, Error> {
+        self.first().map_or(Ok(0), |value| self.layer.length(value))
+    }
+}
+
+/// The composed scene.
+pub struct Stage {
+    stacks: Stacks,
+    places: usize,
+}
+
+impl Stage {
+    pub fn open(path: &Path) -> Result<Stage, Error> {
+        Ok(Stage { stacks: Stacks::open(path)?, places: 0 })
+    }
+
+    pub fn root(&self) -> &Stack {
+        &self.stacks.stacks[0]
+    }
+
+    /// All remarks so far, and the files that were opened.
+    pub fn finish(self) -> (Vec<Remark>, Vec<std::path::PathBuf>) {
+        (self.stacks.remarks(), self.stacks.assets.files)
+    }
+
+    pub fn remark(&mut self, node: &str, what: impl Into<String>) {
+        self.stacks.remark(node, what);
+    }
+
+    /// The prim above all.
+    pub fn pseudo_root(&self) -> Prim {
+        let specs = (0..self.root().layers.len()).map(|layer| (layer, 0)).collect();
+        let place = Place { stack: 0, specs, path: "".into(), retime: Retime::NONE, arc: None };
+        Prim { path: String::new(), name: "".into(), places: vec![place] }
+    }
+
+    /// The children of a prim, composed.
+    pub fn children(&mut self, prim: &Prim) -> Result<Vec<Prim>, Error> {
+        self.children_of(prim, None)
+    }
+
+    /// The children of a prim, or the one of that name.
+    fn children_of(&mut self, prim: &Prim, only: Option<&str>) -> Result<Vec<Prim>, Error> {
+        let mut names: Vec<Arc<str>> = Vec::new();
+        let mut found: HashMap<Arc<str>, Vec<ByPlace>> = HashMap::new();
+        // Weak layers say the order, which others add to.
+        for place in prim.places.iter().rev() {
+            for (layer, spec) in place.specs.iter().rev() {
+                let specs = &self.stacks.stacks[place.stack].layers[*layer].layer.specs;
+                for child in &specs.prim(*spec).children {
+                    let name = &specs.prim(*child).name;
+                    if !found.contains_key(name) && only.is_none_or(|only| *only == **name) {
+                        names.push(name.clone());
+                        found.insert(name.clone(), Vec::new());
+                    }
+                }
+            }
+        }
+        for (number, place) in prim.places.iter().enumerate() {
+            for (layer, spec) in &place.specs {
+                let specs = &self.stacks.stacks[place.stack].layers[*layer].layer.specs;
+                for child in &specs.prim(*spec).children {
+                    let Some(list) = found.get_mut(&specs.prim(*child).name) else {
+                        continue;
+                    };
+                    match list.last_mut() {
+                        Some((last, own)) if *last == number => own.push((*layer, *child)),
+                        _ => list.push((number, vec![(*layer, *child)])),
+                    }
+                }
+            }
+        }
+        let mut out = Vec::with_capacity(names.len());
+        for name in names {
+            let path = format!("{}/{name}", prim.path);
+            let mut places = Vec::new();
+            for (above, specs) in found.remove(&name).unwrap_or_default() {
+                let above = &prim.places[above];
+                let own = format!("{}/{name}", above.path).into();
+                let (stack, retime, arc) = (above.stack, above.retime, above.arc.clone());
+                self.expand(Place { stack, specs, path: own, retime, arc }, &path, &mut places)?;
+            }
+            out.push(Prim { path, name, places });
+        }
+        Ok(out)
+    }
+
+    /// The prim at a path of the scene.
+    pub fn prim_at(&mut self, path: &str) -> Result<Option<Prim>, Error> {
+        let mut prim = self.pseudo_root();
+        for name in path.split('/').filter(|name| !name.is_empty()) {
+            match self.children_of(&prim, Some(name))?.pop() {
+                Some(child) => prim = child,
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(prim))
+    }
+
+    /// Adds a place and all that its arcs lead to.
+    fn expand(&mut self, place: Place, at: &str, out: &mut Vec<Place>) -> Result<(), Error> {
+        self.places += 1;
+        if self.places > MAX_PLACES {
+            let (asked, allowed) = (self.places as u64, MAX_PLACES as u64);
+            let name = &self.root().root().name;
+            return Err(Error::limit(name, "places with opinions on prims", asked, allowed));
+        }
+        out.push(place.clone());
+        for path in self.paths(&place, "inheritPaths")? {
+            self.follow_path(&place, &path, at, out)?;
+        }
+        self.follow_variants(&place, at, out)?;
+        for field in ["references", "payload"] {
+            for (from, reference) in self.references(&place, field, at)? {
+                self.follow_reference(&place, &from, reference, at, out)?;
+            }
+        }
+        for path in self.paths(&place, "specializes")? {
+            self.follow_path(&place, &path, at, out)?;
+        }
+        Ok(())
+    }
+
+    /// Values of a field of all specs of a place, the strongest first, with the layers' numbers.
+    fn values(&self, place: &Place, field: &str) -> Result<Vec<(usize, Value)>, Error> {
+        let mut out = Vec::new();
+        for (number, spec) in &place.specs {
+            let layer = &self.stacks.stacks[place.stack].layers[*number].layer;
+            if let Some(value) = layer.specs.field(layer.specs.prim(*spec).fields, field) {
+                out.push((*number, layer.small(value)?));
+            }
+        }
+        Ok(out)
+    }
+
+    fn paths(&self, place: &Place, field: &str) -> Result<Vec<Arc<str>>, Error> {
+        let mut list = Vec::new();
+        for (_, value) in self.values(place, field)?.into_iter().rev() {
+            if let Value::List(edit) = value {
+                edit.apply(&mut list);
+            }
+        }
+        Ok(list)
+    }
+
+    /// References or payloads, the files that they name found; from which file each comes.
+    fn references(
+        &mut self,
+        place: &Place,
+        field: &str,
+        at: &str,
+    ) -> Result<Vec<(Arc<str>, Reference)>, Error> {
+        let mut list: Vec<(Arc<str>, Reference)> = Vec::new();
+        let values = self.values(place, field)?;
+        for (number, value) in values.into_iter().rev() {
+            let Value::References(edit) = value else {
+                continue;
+            };
+            let own = self.stacks.stacks[place.stack].layers[number].clone();
+            let mut found = |references: Vec<Reference>| -> Vec<(Arc<str>, Reference)> {
+                let mut out = Vec::new();
+                self.places += references.len();
+                for mut reference in references {
+                    if !reference.asset.is_empty() {
+                        match Assets::find(&own.name, &reference.asset) {
+                            Ok(name) => reference.asset = name.into(),
+                            Err(what) => {
+                                let what = format!("'{}' {what}; left out", shown(&reference.asset));
+                                self.remark(at, what);
+                                continue;
+                            }
+                        }
+                    }
+                    reference.retime = own.retime.after(reference.retime);
+                    // What names no file means the stack that it stands in.
+                    out.push((own.name.clone(), reference));
+                }
+                out
+            };
+            let edit = ListEdit {
+                explicit: edit.explicit.map(&mut found),
+                added: found(edit.added),
+                prepended: found(edit.prepended),
+                appended: found(edit.appended),
+                deleted: found(edit.deleted),
+            };
+            edit.apply(&mut list);
+        }
+        Ok(list)
+    }
+
+    /// An arc from a place, unless it leads in a circle or is one of too many.
+    fn step(&mut self, place: &Place, stack: usize, path: &Arc<str>, at: &str) -> Option<Arc<ArcStep>> {
+        let depth = place.arc.as_ref().map_or(0, |arc| arc.depth) + 1;
+        let mut next = place.arc.as_ref();
+        let mut circle = stack == place.stack && is_within(&place.path, path);
+        while let Some(arc) = next {
+            circle |= !arc.is_variant && arc.stack == stack && arc.from == *path;
+            next = arc.above.as_ref();
+        }
+        if circle || depth > MAX_ARCS {
+            let why = if circle { "that contains it" } else { "by too many others" };
+            self.remark(at, format!("refers to '{}' {why}; left out", shown(path)));
+            return None;
+        }
+        let above = place.arc.clone();
+        Some(Arc::new(ArcStep { stack, from: path.clone(), to: at.into(), above, depth, is_variant: false }))
+    }
+
+    /// A prim of the same stack.
+    fn follow_path(
+        &mut self,
+        place: &Place,
+        path: &Arc<str>,
+        at: &str,
+        out: &mut Vec<Place>,
+    ) -> Result<(), Error> {
+        let specs = specs_at(&self.stacks.stacks[place.stack], path);
+        if specs.is_empty() {
+            return Ok(());
+        }
+        let Some(arc) = self.step(place, place.stack, path, at) else {
+            return Ok(());
+        };
+        let (stack, path, retime) = (place.stack, path.clone(), place.retime);
+        self.expand(Place { stack, specs, path, retime, arc: Some(arc) }, at, out)
+    }
+
+    fn follow_variants(&mut self, place: &Place, at: &str, out: &mut Vec<Place>) -> Result<(), Error> {
+        let mut sets: Vec<Arc<str>> = Vec::new();
+        for (number, spec) in &place.specs {
+            let specs = &self.stacks.stacks[place.stack].layers[*number].layer.specs;
+            for (set, _, _) in &specs.prim(*spec).variants {
+                if sets.len() < MAX_SETS && !sets.contains(set) {
+                    sets.push(set.clone());
+                }
+            }
+        }
+        for set in sets {
+            let Some(selected) = self.selected(out, &set)? else {
+                continue;
+            };
+            let mut specs = Vec::new();
+            for (number, spec) in &place.specs {
+                let own = &self.stacks.stacks[place.stack].layers[*number].layer.specs;
+                let variants = own.prim(*spec).variants.iter();
+                let variants = variants.filter(|(of, variant, _)| *of == set && *variant == selected);
+                specs.extend(variants.map(|(_, _, variant)| (*number, *variant)));
+            }
+            let above = place.arc.clone();
+            let depth = above.as_ref().map_or(0, |arc| arc.depth) + 1;
+            if specs.is_empty() || depth > MAX_ARCS {
+                let what = format!("has no variant '{}' of '{}'", shown(&selected), shown(&set));
+                self.remark(at, what);
+                continue;
+            }
+            let (from, to) = (place.path.clone(), at.into());
+            let arc = ArcStep { stack: place.stack, from, to, above, depth, is_variant: true };
+            self.expand(Place { specs, arc: Some(Arc::new(arc)), ..place.clone() }, at, out)?;
+        }
+        Ok(())
+    }
+
+    /// The variant that the strongest of these places selects.
+    fn selected(&self, places: &[Place], set: &str) -> Result<Option<Arc<str>>, Error> {
+        for place in places {
+            for (_, value) in self.values(place, "variantSelection")? {
+                if let Value::Selections(list) = value
+                    && let Some((_, variant)) = list.into_iter().find(|(of, _)| **of == *set)
+                {
+                    return Ok(Some(variant).filter(|variant| !variant.is_empty()));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn follow_reference(
+        &mut self,
+        place: &Place,
+        from: &str,
+        reference: Reference,
+        at: &str,
+        out: &mut Vec<Place>,
+    ) -> Result<(), Error> {
+        let stack = match reference.asset.is_empty() {
+            true => Some(place.stack),
+            false => self.stacks.stack(&reference.asset)?,
+        };
+        let Some(stack) = stack else {
+            let what = format!("refers to '{}', which is not there; left out", shown(&reference.asset));
+            self.remark(at, what);
+            return Ok(());
+        };
+        let path = match reference.prim.is_empty() {
+            false => Some(reference.prim),
+            true => default_prim(self.stacks.stacks[stack].root())?,
+        };
+        let path = path.unwrap_or_default();
+        let specs = specs_at(&self.stacks.stacks[stack], &path);
+        if specs.is_empty() || path.is_empty() {
+            let asset = if reference.asset.is_empty() { from } else { &reference.asset };
+            let what = match path.is_empty() {
+                true => format!("refers to '{}', which has no default prim; left out", shown(asset)),
+                false => format!(
+                    "refers to '{}' of '{}', which is not there; left out",
+                    shown(&path),
+                    shown(asset)
+                ),
+            };
+            self.remark(at, what);
+            return Ok(());
+        }
+        let Some(arc) = self.step(place, stack, &path, at) else {
+            return Ok(());
+        };
+        let stacks = &self.stacks.stacks;
+        let codes = Retime { offset: 0.0, scale: stacks[place.stack].rate()? / stacks[stack].rate()? };
+        let retime = place.retime.after(reference.retime).after(codes);
+        self.expand(Place { stack, specs, path, retime, arc: Some(arc) }, at, out)
+    }
+
+    /// The strongest value of a prim's own field.
+    pub fn field(&self, prim: &Prim, name: &str) -> Result<Option<Value>, Error> {
+        for place in &prim.places {
+            if let Some((_, value)) = self.values(place, name)?.into_iter().next() {
+                return Ok(Some(value));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The strongest text of a prim's own field that is not empty.
+    pub fn text(&self, prim: &Prim, name: &str) -> Result<Option<Arc<str>>, Error> {
+        for place in &prim.places {
+            let values = self.values(place, name)?;
+            let text = values.iter().filter_map(|(_, value)| value.text()).find(|text| !text.is_empty());
+            if let Some(text) = text {
+                return Ok(Some(text.clone()));
+            }
+        }
+        Ok(None)
+    }
+
+    pub fn flag(&self, prim: &Prim, name: &str) -> Result<Option<bool>, Error> {
+        Ok(self.field(prim, name)?.and_then(|value| value.number()).map(|number| number != 0.0))
+    }
+
+    /// Whether a prim is there, or only changes one that is not, or is there to be inherited.
+    pub fn specifier(&self, prim: &Prim) -> Result<Specifier, Error> {
+        for place in &prim.places {
+            for (_, value) in self.values(place, "specifier")? {
+                match value.number() {
+                    Some(0.0) => return Ok(Specifier::Def),
+                    Some(2.0) => return Ok(Specifier::Class),
+                    _ => {}
+                }
+            }
+        }
+        Ok(Specifier::Over)
+    }
+
+    /// Names of all properties with opinions, each once.
+    pub fn property_names(&self, prim: &Prim) -> Result<Vec<Arc<str>>, Error> {
+        let mut seen = std::collections::HashSet::new();
+        let mut out = Vec::new();
+        for place in &prim.places {
+            for (number, spec) in &place.specs {
+                let specs = &self.stacks.stacks[place.stack].layers[*number].layer.specs;
+                for property in &specs.prim(*spec).properties {
+                    let name = &specs.properties[*property as usize].name;
+                    if seen.insert(name.clone()) {
+                        out.push(name.clone());
+                    }
+                    if out.len() > MAX_PROPERTIES {
+                        let (asked, allowed) = (specs.properties.len() as u64, MAX_PROPERTIES as u64);
+                        return Err(Error::limit(
+                            Path::new(&prim.path),
+                            "properties of a prim",
+                            asked,
+                            allowed,
+                        ));
+                    }
+                }
+            }
+        }
+        Ok(out)
+    }
+
+    /// Opinions on a property, the strongest first: the place, the layer's number, and what it says.
+    fn opinions<'s>(&'s self, prim: &'s Prim, name: &str) -> Vec<(&'s Place, usize, &'s PropertySpec)> {
+        let mut out = Vec::new();
+        for place in &prim.places {
+            for (number, spec) in &place.specs {
+                let layer = &self.stacks.stacks[place.stack].layers[*number].layer;
+                if let Some(property) = layer.specs.property(*spec, name) {
+                    out.push((place, *number, property));
+                }
+            }
+        }
+        out
+    }
+
+    /// An attribute that has a value.
+    pub fn attribute(&self, prim: &Prim, name: &str) -> Result<Option<Attribute>, Error> {
+        let (mut type_name, mut interpolation) = (None, None);
+        let mut value = None;
+        for (place, number, property) in self.opinions(prim, name) {
+            let own = &self.stacks.stacks[place.stack].layers[number];
+            let layer = &own.layer;
+            let field = |name: &str| layer.specs.field(property.fields, name);
+            let text = |name: &str| -> Result<Option<Arc<str>>, Error> {
+                let value = field(name).map(|value| layer.small(value)).transpose()?;
+                Ok(value.and_then(|value| value.text().cloned()))
+            };
+            if type_name.is_none() {
+                type_name = text("typeName")?.filter(|name| !name.is_empty());
+            }
+            if interpolation.is_none() {
+                interpolation = text("interpolation")?;
+            }
+            if value.is_some() {
+                continue;
+            }
+            let samples = field("timeSamples").map(|value| layer.samples(value)).transpose()?.flatten();
+            let found = match (samples.filter(|samples| !samples.values.is_empty()), field("default")) {
+                (Some(samples), _) => Some(AttributeValue::Samples(samples)),
+                (None, Some(value)) if layer.is_block(value) => return Ok(None),
+                (None, Some(value)) => Some(AttributeValue::Default(value)),
+                (None, None) => None,
+            };
+            value = found.map(|found| (found, layer.clone(), place.retime.after(own.retime)));
+        }
+        Ok(value.map(|(value, layer, retime)| Attribute {
+            layer,
+            path: prim.path.as_str().into(),
+            name: name.into(),
+            type_name: type_name.unwrap_or_default(),
+            interpolation,
+            retime,
+            value,
+        }))
+    }
+
+    /// The text that an attribute has by default, or first.
+    pub fn attribute_text(&self, prim: &Prim, name: &str) -> Result<Option<Arc<str>>, Error> {
+        let Some(attribute) = self.attribute(prim, name)? else {
+            return Ok(None);
+        };
+        let first = attribute.first();
+        Ok(first
+            .map(|value| attribute.layer.small(value))
+            .transpose()?
+            .and_then(|value| value.text().cloned()))
+    }
+
+    /// The targets of a relationship, as paths of the scene where they are there.
+    pub fn targets(&self, prim: &Prim, name: &str) -> Result<Vec<Arc<str>>, Error> {
+        let mut list = Vec::new();
+        for (place, number, property) in self.opinions(prim, name).into_iter().rev() {
+            let layer = &self.stacks.stacks[place.stack].layers[number].layer;
+            let Some(value) = layer.specs.field(property.fields, "targetPaths") else {
+                continue;
+            };
+            if let Value::List(edit) = layer.value(value)? {
+                let there = |list: Vec<Arc<str>>| list.iter().map(|path| in_scene(place, path)).collect();
+                let edit = ListEdit {
+                    explicit: edit.explicit.map(there),
+                    added: there(edit.added),
+                    prepended: there(edit.prepended),
+                    appended: there(edit.appended),
+                    deleted: there(edit.deleted),
+                };
+                edit.apply(&mut list);
+            }
+        }
+        Ok(list)
+    }
+
+    /// What an instance shares with all others of the same references: their specs. None where it has none.
+    pub fn shared_key(&self, prim: &Prim) -> Option<Vec<(usize, usize, SpecId)>> {
+        let arcs = prim.places.iter().filter(|place| place.arc.is_some());
+        let own = arcs.flat_map(|place| place.specs.iter().map(|(layer, spec)| (place.stack, *layer, *spec)));
+        let own: Vec<_> = own.collect();
+        (!own.is_empty()).then_some(own)
+    }
+}
+
+/// The specs at a path of a stack, by layer.
+fn specs_at(stack: &Stack, path: &str) -> Vec<(usize, SpecId)> {
+    let layers = stack.layers.iter().enumerate();
+    layers.filter_map(|(number, own)| Some((number, own.layer.specs.at(path)?))).collect()
+}
+
+fn default_prim(layer: &Layer) -> Result<Option<Arc<str>>, Error> {
+    let name = layer_field(layer, "defaultPrim")?.and_then(|value| value.text().cloned());
+    Ok(name.filter(|name| !name.is_empty()).map(|name| format!("/{}", name.trim_start_matches('/')).into()))
+}
+
+/// Whether a path is `above` or lies below it.
+pub fn is_within(path: &str, above: &str) -> bool {
+    path.strip_prefix(above).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// A path of a place's stack as one of the scene. What lies outside of what was referred to stays as it is.
+fn in_scene(place: &Place, path: &Arc<str>) -> Arc<str> {
+    let Some(arc) = place.arc.as_ref() else {
+        return path.clone();
+    };
+    let mut next = Some(arc);
+    while let Some(arc) = next {
+        if let Some(rest) = path.strip_prefix(&*arc.from).filter(|_| is_within(path, &arc.from)) {
+            return format!("{}{rest}", arc.to).into();
+        }
+        // Variants and inherits stay in their stack, which an arc above leads to.
+        next = arc.above.as_ref().filter(|above| above.stack == arc.stack);
+    }
+    path.clone()
+}

@@ -1,0 +1,133 @@
+//! A layer: its specs, and its values in whichever form they are written.
+
+use super::binary::{self, Binary, sections};
+use super::bytes::Bytes;
+use super::specs::{Specs, ValueRef};
+use super::text::{self, Text};
+use super::value::Value;
+use crate::{Error, Identity};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+/// Most elements of a value that is read for every prim.
+const MAX_SMALL: usize = 1 << 12;
+
+/// An open layer.
+pub struct Layer {
+    /// What errors and remarks name.
+    pub name: PathBuf,
+    pub specs: Specs,
+    values: Values,
+    /// Lists of times, which many attributes share.
+    times: Mutex<HashMap<u64, Arc<[f64]>>>,
+}
+
+enum Values {
+    Binary(Binary),
+    Text(Box<Text>),
+}
+
+/// When the samples of an attribute are, in its layer's time codes, and what they are.
+#[derive(Clone)]
+pub struct LayerSamples {
+    pub times: Arc<[f64]>,
+    pub values: Vec<ValueRef>,
+}
+
+impl Layer {
+    /// Opens a layer; its first bytes say of which form it is.
+    pub fn open(bytes: Bytes) -> Result<Layer, Error> {
+        let name: &Path = bytes.name();
+        let name = name.to_path_buf();
+        let times = Mutex::default();
+        let mut start = [0; 8];
+        let length = bytes.length().min(8) as usize;
+        bytes.read_into(0, &mut start[..length])?;
+        if text::is_text(&start) {
+            let (specs, text) = text::open(bytes)?;
+            return Ok(Layer { name, specs, values: Values::Text(text.into()), times });
+        }
+        if !sections::is_binary(&start) {
+            return Err(bytes.malformed("begins neither as a text nor as a binary layer", 0));
+        }
+        let mut tables = sections::read(&bytes)?;
+        let mut specs = binary::specs::tree(&tables);
+        let binary = Binary::new(bytes, &mut tables);
+        binary::specs::finish(&mut specs, tables, &binary)?;
+        Ok(Layer { name, specs, values: Values::Binary(binary), times })
+    }
+
+    /// Reads a value.
+    pub fn value(&self, value: ValueRef) -> Result<Value, Error> {
+        match &self.values {
+            Values::Binary(binary) => binary.value(value.0),
+            Values::Text(text) => text.value(value),
+        }
+    }
+
+    /// Reads a value that is no large array; one that is counts as of another type.
+    pub fn small(&self, value: ValueRef) -> Result<Value, Error> {
+        match self.length(value)? > MAX_SMALL {
+            true => Ok(Value::Other),
+            false => self.value(value),
+        }
+    }
+
+    /// Elements of an array; 1 of what is none, 0 of what holds no value.
+    pub fn length(&self, value: ValueRef) -> Result<usize, Error> {
+        match &self.values {
+            Values::Binary(binary) => binary.length(value.0),
+            Values::Text(text) => Ok(text.length(value)),
+        }
+    }
+
+    /// Whether it says that there is no value, whatever weaker layers say.
+    pub fn is_block(&self, value: ValueRef) -> bool {
+        match &self.values {
+            Values::Binary(binary) => binary.is_block(value.0),
+            Values::Text(text) => text.is_block(value),
+        }
+    }
+
+    /// Values of one layer that have the same identity are the same.
+    pub fn identity(&self, value: ValueRef) -> Identity {
+        match &self.values {
+            Values::Binary(_) => Identity::from(value.0),
+            Values::Text(text) => text.identity(value),
+        }
+    }
+
+    /// Time samples, ascending; none where the value is none of these.
+    pub fn samples(&self, value: ValueRef) -> Result<Option<LayerSamples>, Error> {
+        match &self.values {
+            Values::Text(text) => {
+                Ok(text.samples(value).map(|(times, values)| LayerSamples { times, values }))
+            }
+            Values::Binary(binary) => {
+                let Some((times, values)) = binary.time_samples(value.0)? else {
+                    return Ok(None);
+                };
+                let key = binary.times_key(value.0).unwrap_or(value.0);
+                let known = self.times.lock().ok().and_then(|known| known.get(&key).cloned());
+                let times = match known {
+                    Some(times) if times.len() == values.len() => times,
+                    _ => self.keep(key, times)?,
+                };
+                Ok(Some(LayerSamples { times, values: values.into_iter().map(ValueRef).collect() }))
+            }
+        }
+    }
+
+    fn keep(&self, key: u64, times: Vec<f64>) -> Result<Arc<[f64]>, Error> {
+        let ascend = times.iter().all(|t| t.is_finite()) && times.windows(2).all(|pair| pair[0] < pair[1]);
+        if !ascend {
+            return Err(Error::malformed(&self.name, "times of samples do not ascend", "time samples"));
+        }
+        let times: Arc<[f64]> = times.into();
+        if let Ok(mut known) = self.times.lock() {
+            known.insert(key, times.clone());
+        }
+        Ok(times)
+    }
+}

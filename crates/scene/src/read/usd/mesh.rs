@@ -1,0 +1,347 @@
+//! Meshes: points, faces, normals and primvars.
+
+use super::compose::{Attribute, Prim, Stage};
+use super::samples::{Decode, Lengths, Timeline, floats, i32s, i64s, lengths, texts, u32s};
+use super::stack::shown;
+use crate::{self as scene, Channel, CustomAttribute, Error, Mesh, Scope, Topology, Winding};
+use std::sync::Arc;
+
+/// Names of the uv set that comes first.
+const FIRST_UVS: [&str; 2] = ["st", "UVMap"];
+
+/// Reads a mesh without its sets of faces.
+pub fn read(stage: &mut Stage, prim: &Prim, timeline: &mut Timeline) -> Result<Mesh, Error> {
+    let attribute = |stage: &Stage, name: &str| stage.attribute(prim, name);
+    let points = attribute(stage, "points")?;
+    let counts = attribute(stage, "faceVertexCounts")?;
+    let indices = attribute(stage, "faceVertexIndices")?;
+    let missing = match (&points, &counts, &indices) {
+        (None, None, None) => Some("has no geometry; taken as an empty mesh"),
+        (None, _, _) => Some("has no points; none of its faces can be shown"),
+        (_, None, _) | (_, _, None) => Some("has no faces; its points alone are not shown"),
+        _ => None,
+    };
+    if let Some(what) = missing {
+        stage.remark(&prim.path, what);
+    }
+    fn or_none<T: Clone + Send + Sync + 'static>(channel: Option<Channel<T>>) -> Channel<T> {
+        channel.unwrap_or_else(|| Channel::constant(Vec::new()))
+    }
+    let positions = points.as_ref().map(|a| timeline.channel(a, floats::<3>(0.0)));
+    let face_counts = counts.as_ref().map(|a| timeline.channel(a, i32s()));
+    let face_indices = indices.as_ref().map(|a| timeline.channel(a, i32s()));
+    let mut mesh =
+        Mesh::new(prim.path.as_str(), or_none(positions), or_none(face_counts), or_none(face_indices));
+    let sizes = Sizes {
+        points: lengths(points.as_ref())?,
+        faces: lengths(counts.as_ref())?,
+        corners: lengths(indices.as_ref())?,
+    };
+    if sizes.points.vary {
+        mesh.topology = Topology::Heterogeneous;
+    }
+    if stage.attribute_text(prim, "orientation")?.as_deref() == Some("leftHanded") {
+        mesh.winding = Winding::Clockwise;
+    }
+    subdivision(stage, prim, &mut mesh)?;
+    let mut reader = Reader { stage, prim, timeline, sizes, mesh: &mut mesh };
+    reader.normals()?;
+    reader.primvars()?;
+    reader.velocities()?;
+    let first = |name: &str| FIRST_UVS.iter().position(|first| *first == name).unwrap_or(FIRST_UVS.len());
+    mesh.uvs.sort_by_key(|uv| first(&uv.name));
+    Ok(mesh)
+}
+
+/// Whether it is a cage, which is what a mesh is that says nothing.
+fn subdivision(stage: &mut Stage, prim: &Prim, mesh: &mut Mesh) -> Result<(), Error> {
+    let scheme = stage.attribute_text(prim, "subdivisionScheme")?;
+    mesh.is_subd = scheme.as_deref() != Some("none");
+    if mesh.is_subd {
+        let what = match scheme {
+            Some(_) => "subdivision surface: its control cage is used, not subdivided",
+            None => {
+                "subdivision surface, as all meshes without `subdivisionScheme` = none are: its control cage is used, not subdivided"
+            }
+        };
+        stage.remark(&prim.path, what);
+    }
+    if let Some(holes) = stage.attribute(prim, "holeIndices")?
+        && lengths(Some(&holes))?.first > 0
+    {
+        stage.remark(&prim.path, "faces that are holes are shown like the others");
+    }
+    Ok(())
+}
+
+/// Elements of the mesh.
+struct Sizes {
+    points: Lengths,
+    faces: Lengths,
+    corners: Lengths,
+}
+
+impl Sizes {
+    /// Whether an attribute of a scope has a value for each element, in its first or its last sample.
+    fn fit(&self, scope: Scope, own: &Lengths) -> bool {
+        let elements = match scope {
+            Scope::Constant => return own.first >= 1 || own.last >= 1,
+            Scope::Uniform => &self.faces,
+            Scope::Varying | Scope::Vertex => &self.points,
+            Scope::FaceVarying => &self.corners,
+        };
+        own.first == elements.first || own.last == elements.last
+    }
+}
+
+struct Reader<'a> {
+    stage: &'a mut Stage,
+    prim: &'a Prim,
+    timeline: &'a mut Timeline,
+    sizes: Sizes,
+    mesh: &'a mut Mesh,
+}
+
+/// A primvar, with the scope it says and its list of indices.
+struct Primvar {
+    /// Without `primvars:`.
+    name: String,
+    scope: Scope,
+    values: Attribute,
+    indices: Option<Attribute>,
+}
+
+impl Primvar {
+    /// The type of one element.
+    fn element(&self) -> &str {
+        self.values.type_name.trim_end_matches("[]")
+    }
+
+    fn describe(&self) -> String {
+        let indexed = if self.indices.is_some() { ", indexed" } else { "" };
+        format!("{}, {:?}{indexed}", self.values.type_name, self.scope).to_lowercase()
+    }
+}
+
+/// Numbers to an element of floats, by the type's name.
+fn components(element: &str) -> Option<usize> {
+    Some(match element {
+        "half" | "float" | "double" => 1,
+        "half2" | "float2" | "double2" | "texCoord2h" | "texCoord2f" | "texCoord2d" => 2,
+        "half4" | "float4" | "double4" | "color4h" | "color4f" | "color4d" => 4,
+        "half3" | "float3" | "double3" => 3,
+        _ => {
+            let role = ["color3", "point3", "vector3", "normal3", "texCoord3"];
+            let one = role.iter().any(|role| element.strip_prefix(role).is_some_and(|rest| rest.len() == 1));
+            return one.then_some(3);
+        }
+    })
+}
+
+fn is_whole(element: &str) -> bool {
+    matches!(element, "bool" | "uchar" | "int" | "uint" | "int64" | "uint64")
+}
+
+impl Reader<'_> {
+    fn remark(&mut self, name: &str, what: &str) {
+        let what = format!("attribute {}: {what}", shown(name));
+        self.stage.remark(&self.prim.path, what);
+    }
+
+    fn scope(&mut self, name: &str, attribute: &Attribute, fallback: Scope) -> Option<Scope> {
+        match attribute.interpolation.as_deref() {
+            None => Some(fallback),
+            Some("constant") => Some(Scope::Constant),
+            Some("uniform") => Some(Scope::Uniform),
+            Some("varying") => Some(Scope::Varying),
+            Some("vertex") => Some(Scope::Vertex),
+            Some("faceVarying") => Some(Scope::FaceVarying),
+            Some(other) => {
+                let what = format!("its interpolation '{}' is unknown; left out", shown(other));
+                self.remark(name, &what);
+                None
+            }
+        }
+    }
+
+    /// The attribute of a primvar, or a remark why not.
+    fn take<T: Clone + Send + Sync + 'static>(
+        &mut self,
+        primvar: &Primvar,
+        decode: Decode<T>,
+    ) -> Result<Option<scene::Attribute<T>>, Error> {
+        match self.fitting(primvar, decode)? {
+            Ok(attribute) => Ok(Some(attribute)),
+            Err(what) => {
+                self.remark(&primvar.name, &what);
+                Ok(None)
+            }
+        }
+    }
+
+    fn fitting<T: Clone + Send + Sync + 'static>(
+        &mut self,
+        primvar: &Primvar,
+        decode: Decode<T>,
+    ) -> Result<Result<scene::Attribute<T>, String>, Error> {
+        let own = lengths(Some(primvar.indices.as_ref().unwrap_or(&primvar.values)))?;
+        if !self.sizes.fit(primvar.scope, &own) {
+            let scope = format!("{:?}", primvar.scope).to_lowercase();
+            return Ok(Err(format!("{} values do not fit its scope ({scope}); left out", own.first)));
+        }
+        Ok(Ok(scene::Attribute {
+            name: primvar.name.clone(),
+            scope: primvar.scope,
+            values: self.timeline.channel(&primvar.values, decode),
+            indices: primvar.indices.as_ref().map(|indices| self.timeline.channel(indices, u32s())),
+        }))
+    }
+
+    fn primvar(&mut self, name: &str, fallback: Scope) -> Result<Option<Primvar>, Error> {
+        let Some(values) = self.stage.attribute(self.prim, name)? else {
+            return Ok(None);
+        };
+        let short = name.strip_prefix("primvars:").unwrap_or(name);
+        let Some(scope) = self.scope(short, &values, fallback) else {
+            return Ok(None);
+        };
+        let indices = match name == short {
+            true => None,
+            false => self.stage.attribute(self.prim, &format!("{name}:indices"))?,
+        };
+        Ok(Some(Primvar { name: short.into(), scope, values, indices }))
+    }
+
+    /// The primvar counts more than the attribute.
+    fn normals(&mut self) -> Result<(), Error> {
+        for name in ["primvars:normals", "normals"] {
+            if let Some(primvar) = self.primvar(name, Scope::Vertex)?
+                && let Some(normals) = self.take(&primvar, floats::<3>(0.0))?
+            {
+                self.mesh.normals = Some(normals);
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    fn primvars(&mut self) -> Result<(), Error> {
+        let names = self.stage.property_names(self.prim)?;
+        let has = |name: &str| names.iter().any(|own| **own == *name);
+        for name in &names {
+            let Some(short) = name.strip_prefix("primvars:").filter(|short| *short != "normals") else {
+                continue;
+            };
+            // Lists of indices belong to what they are named after.
+            let of_indices = name.strip_suffix(":indices").is_some_and(has);
+            if of_indices || short.starts_with("skel:") {
+                continue;
+            }
+            if let Some(primvar) = self.primvar(name, Scope::Constant)? {
+                self.place(primvar)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts a primvar where it belongs.
+    fn place(&mut self, primvar: Primvar) -> Result<(), Error> {
+        let element = primvar.element().to_owned();
+        let components = components(&element);
+        let per_element = !matches!(primvar.scope, Scope::Constant | Scope::Uniform);
+        if components == Some(2) && per_element {
+            let uvs = self.take(&primvar, floats::<2>(0.0))?;
+            self.mesh.uvs.extend(uvs);
+        } else if element.starts_with("texCoord3") && per_element {
+            self.remark(&primvar.name, "the third coordinate is left out");
+            let uvs = self.take(&primvar, floats::<2>(0.0))?;
+            self.mesh.uvs.extend(uvs);
+        } else if element.starts_with("color") && components.is_some() {
+            let colours = self.take(&primvar, floats::<4>(1.0))?;
+            self.mesh.colours.extend(colours);
+        } else {
+            let mut kept = false;
+            if is_whole(&element)
+                && let Ok(attribute) = self.fitting(&primvar, i64s())?
+            {
+                self.mesh.integers.push(attribute);
+                kept = true;
+            }
+            if matches!(&*element, "token" | "string")
+                && let Ok(attribute) = self.fitting(&primvar, texts())?
+            {
+                self.mesh.names.push(attribute);
+                kept = true;
+            }
+            if let Some(components) = components
+                && let Ok(attribute) = self.fitting(&primvar, floats::<4>(0.0))?
+            {
+                self.mesh.custom_attributes.push(CustomAttribute { components, attribute });
+                kept = true;
+            }
+            if !kept {
+                self.remark(
+                    &primvar.name,
+                    "is of a type that is not kept, or does not fit the mesh; left out",
+                );
+            }
+            self.mesh.other_attributes.push((primvar.name.clone(), primvar.describe()));
+        }
+        Ok(())
+    }
+
+    fn velocities(&mut self) -> Result<(), Error> {
+        let Some(velocities) = self.stage.attribute(self.prim, "velocities")? else {
+            return Ok(());
+        };
+        let own = lengths(Some(&velocities))?;
+        if own.first == 0 && own.last == 0 {
+            return Ok(());
+        }
+        match self.sizes.fit(Scope::Vertex, &own) {
+            true => self.mesh.velocities = Some(self.timeline.channel(&velocities, floats::<3>(0.0))),
+            false => self.remark("velocities", "are not one for each point; left out"),
+        }
+        Ok(())
+    }
+}
+
+/// A set of faces that is the whole mesh, or what other sets leave of it.
+pub struct Rest {
+    pub counts: Channel<i32>,
+    pub taken: Vec<Channel<i32>>,
+}
+
+impl scene::Source<i32> for Rest {
+    fn len(&self) -> usize {
+        self.counts.len()
+    }
+
+    fn identity(&self, i: usize) -> scene::Identity {
+        self.counts.identity(i)
+    }
+
+    fn read(&self, i: usize, out: &mut Vec<i32>) -> Result<(), Error> {
+        let mut list = Vec::new();
+        self.counts.read(i, &mut list)?;
+        let mut free = vec![true; list.len()];
+        for taken in &self.taken {
+            taken.read(taken.locate(self.counts.time(i)).0, &mut list)?;
+            for face in &list {
+                if let Some(free) = usize::try_from(*face).ok().and_then(|face| free.get_mut(face)) {
+                    *free = false;
+                }
+            }
+        }
+        out.clear();
+        out.extend((0i32..).zip(free).filter_map(|(face, free)| free.then_some(face)));
+        Ok(())
+    }
+}
+
+impl Rest {
+    pub fn channel(self) -> Channel<i32> {
+        let sampling = self.counts.sampling().clone();
+        Channel::new(sampling, Arc::new(self))
+    }
+}

@@ -1,0 +1,21 @@
+//! USD: layers in their binary and text forms and in packages, composed to prims, and the schemas of geometry on top of it. Values are
+//! read one sample at a time, whatever the size of the file.
+
+mod assets;
+mod binary;
+mod bytes;
+mod compose;
+mod instancer;
+mod layer;
+mod mesh;
+mod package;
+mod samples;
+mod scene;
+mod skel;
+mod specs;
+mod stack;
+mod text;
+mod value;
+mod xform;
+
+pub use scene::open;

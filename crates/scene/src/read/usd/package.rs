@@ -1,0 +1,96 @@
+//! Packages, `.usdz`: ZIP archives whose entries are neither compressed nor encrypted, so that each is a
+//! stretch of the file. The first one is the layer that is opened.
+
+use super::bytes::Bytes;
+use crate::Error;
+use std::collections::HashMap;
+
+/// Bytes of the record at the end, and the longest comment behind it.
+const END_RECORD: u64 = 22;
+const MAX_COMMENT: u64 = 65_535;
+
+/// An open package.
+pub struct Package {
+    bytes: Bytes,
+    /// By name: start of the local header, bytes.
+    entries: HashMap<String, (u64, u64)>,
+    /// Name of the first entry.
+    pub first: String,
+}
+
+/// Whether the first bytes are those of a package.
+pub fn is_package(start: &[u8]) -> bool {
+    start.starts_with(b"PK\x03\x04")
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> u64 {
+    bytes.get(at..at + 2).map_or(0, |b| u64::from(u16::from_le_bytes([b[0], b[1]])))
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> u64 {
+    u16_at(bytes, at) | u16_at(bytes, at + 2) << 16
+}
+
+impl Package {
+    pub fn open(bytes: Bytes) -> Result<Package, Error> {
+        let length = bytes.length();
+        let tail = length.min(END_RECORD + MAX_COMMENT);
+        let end = bytes.read(length - tail, tail)?;
+        let record = end.windows(4).rposition(|four| four == b"PK\x05\x06");
+        let Some(record) = record.filter(|at| end.len() - at >= END_RECORD as usize) else {
+            return Err(bytes.malformed("is a package without a list of entries", length));
+        };
+        let record = &end[record..];
+        let (count, size, start) = (u16_at(record, 10), u32_at(record, 12), u32_at(record, 16));
+        if count == 0xFFFF || start == 0xFFFF_FFFF {
+            let what = "a package of more than 4 GiB or 65,534 entries; unpack it and name the file in it";
+            return Err(Error::unsupported(bytes.name(), what));
+        }
+        let list = bytes.read(start, size)?;
+        let mut package = Package { bytes, entries: HashMap::new(), first: String::new() };
+        let (mut at, mut least) = (0usize, u64::MAX);
+        for _ in 0..count {
+            let head = list.get(at..at.saturating_add(46)).filter(|head| head.starts_with(b"PK\x01\x02"));
+            let Some(head) = head else {
+                return Err(package.bytes.malformed("the list of a package's entries is cut short", start));
+            };
+            let (flags, method) = (u16_at(head, 8), u16_at(head, 10));
+            let (stored, offset) = (u32_at(head, 20), u32_at(head, 42));
+            let name = at + 46..at + 46 + u16_at(head, 28) as usize;
+            let next = name.end + (u16_at(head, 30) + u16_at(head, 32)) as usize;
+            let Some(name) = list.get(name) else {
+                return Err(package.bytes.malformed("the list of a package's entries is cut short", start));
+            };
+            let name = String::from_utf8_lossy(name).into_owned();
+            if method != 0 || flags & 1 != 0 {
+                let what = format!("its entry '{name}' is compressed or encrypted; store it as it is");
+                return Err(Error::unsupported(package.bytes.name(), what));
+            }
+            if offset < least {
+                least = offset;
+                package.first.clone_from(&name);
+            }
+            package.entries.insert(name, (offset, stored));
+            at = next;
+        }
+        match package.entries.is_empty() {
+            true => Err(package.bytes.malformed("is a package without entries", start)),
+            false => Ok(package),
+        }
+    }
+
+    /// The bytes of an entry; none where there is none of that name.
+    pub fn entry(&self, name: &str) -> Result<Option<Bytes>, Error> {
+        let Some(&(at, length)) = self.entries.get(name) else {
+            return Ok(None);
+        };
+        let head = self.bytes.read(at, 30)?;
+        let start = at + 30 + u16_at(&head, 26) + u16_at(&head, 28);
+        let mut own = self.bytes.name().as_os_str().to_owned();
+        own.push(format!("[{name}]"));
+        match self.bytes.part(start, length, own.into()).filter(|_| is_package(&head)) {
+            Some(bytes) => Ok(Some(bytes)),
+            None => Err(self.bytes.malformed(format!("the entry '{name}' is not there"), at)),
+        }
+    }
+}

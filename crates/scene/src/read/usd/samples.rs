@@ -1,0 +1,214 @@
+//! Attributes as channels: one value is read at a time.
+
+use super::compose::{Attribute, AttributeValue};
+use super::layer::Layer;
+use super::specs::ValueRef;
+use super::value::{Retime, Value};
+use crate::{Channel, Error, Identity, Source, TimeSampling};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Seconds by which times may be off a uniform rate and still be meant so: what rounding leaves.
+const ROUNDING: f64 = 1e-9;
+
+/// Turns a value into what a channel has; false where it is of another type.
+pub type Decode<T> = Box<dyn Fn(Value, &mut Vec<T>) -> bool + Send + Sync>;
+
+/// From time codes to seconds.
+pub struct Timeline {
+    /// Time codes per second.
+    rate: f64,
+    /// Samplings that were made already, by the list of their times.
+    known: HashMap<(usize, u64, u64), Arc<TimeSampling>>,
+    /// Keeps the lists, whose places are the keys.
+    lists: Vec<Arc<[f64]>>,
+}
+
+impl Timeline {
+    pub fn new(rate: f64) -> Timeline {
+        Timeline { rate, known: HashMap::new(), lists: Vec::new() }
+    }
+
+    fn sampling(&mut self, times: &Arc<[f64]>, retime: Retime) -> Arc<TimeSampling> {
+        let key = (times.as_ptr() as usize, retime.offset.to_bits(), retime.scale.to_bits());
+        if let Some(known) = self.known.get(&key) {
+            return known.clone();
+        }
+        let mut seconds: Vec<f64> = times.iter().map(|code| retime.time(*code) / self.rate).collect();
+        if retime.scale < 0.0 {
+            seconds.reverse();
+        }
+        let sampling = Arc::new(sampling(seconds));
+        self.known.insert(key, sampling.clone());
+        self.lists.push(times.clone());
+        sampling
+    }
+
+    /// The channel of an attribute.
+    pub fn channel<T: Clone + Send + Sync + 'static>(
+        &mut self,
+        attribute: &Attribute,
+        decode: Decode<T>,
+    ) -> Channel<T> {
+        let (sampling, mut values) = match &attribute.value {
+            AttributeValue::Default(value) => (None, vec![*value]),
+            AttributeValue::Samples(samples) => {
+                (Some(self.sampling(&samples.times, attribute.retime)), samples.values.clone())
+            }
+        };
+        if attribute.retime.scale < 0.0 {
+            values.reverse();
+        }
+        let sampling = sampling.unwrap_or_else(|| Arc::new(TimeSampling::Uniform { start: 0.0, step: 1.0 }));
+        let (layer, path, name) = (attribute.layer.clone(), attribute.path.clone(), attribute.name.clone());
+        Channel::new(sampling, Arc::new(Stored { layer, path, name, values, decode }))
+    }
+}
+
+/// Uniform times where they are, in all but rounding.
+fn sampling(times: Vec<f64>) -> TimeSampling {
+    if let [start, .., end] = times[..] {
+        let step = (end - start) / (times.len() - 1) as f64;
+        let off = |(i, time): (usize, &f64)| (start + i as f64 * step - time).abs();
+        if step > ROUNDING && times.iter().enumerate().map(off).fold(0.0, f64::max) <= ROUNDING {
+            return TimeSampling::Uniform { start, step };
+        }
+    }
+    TimeSampling::Acyclic { times }
+}
+
+struct Stored<T> {
+    layer: Arc<Layer>,
+    /// Of the prim.
+    path: Arc<str>,
+    name: Arc<str>,
+    values: Vec<ValueRef>,
+    decode: Decode<T>,
+}
+
+impl<T: Send + Sync> Source<T> for Stored<T> {
+    fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    fn identity(&self, i: usize) -> Identity {
+        self.values.get(i).map_or(0, |value| self.layer.identity(*value))
+    }
+
+    fn read(&self, i: usize, out: &mut Vec<T>) -> Result<(), Error> {
+        out.clear();
+        let Some(value) = self.values.get(i) else {
+            return Ok(());
+        };
+        let place = || format!("{}.{}, sample {i}", self.path, self.name);
+        let value = self.layer.value(*value).map_err(|error| match error {
+            Error::Malformed { path, what, at } => {
+                Error::Malformed { path, what, at: format!("{}, {at}", place()) }
+            }
+            other => other,
+        })?;
+        if value == Value::Block || (self.decode)(value, out) {
+            return Ok(());
+        }
+        Err(Error::malformed(&self.layer.name, "a value is of another type than the attribute", place()))
+    }
+}
+
+/// Elements of the first and the last value of an attribute, and whether any has more or fewer.
+pub struct Lengths {
+    pub first: usize,
+    pub last: usize,
+    pub vary: bool,
+}
+
+/// Looks at each value that differs from the one before.
+pub fn lengths(attribute: Option<&Attribute>) -> Result<Lengths, Error> {
+    let values = match attribute.map(|attribute| &attribute.value) {
+        None => return Ok(Lengths { first: 0, last: 0, vary: false }),
+        Some(AttributeValue::Default(value)) => std::slice::from_ref(value),
+        Some(AttributeValue::Samples(samples)) => &samples.values,
+    };
+    let layer = attribute.map(|attribute| &attribute.layer);
+    let mut out = Lengths { first: 0, last: 0, vary: false };
+    let mut before: Option<ValueRef> = None;
+    for value in values {
+        if before != Some(*value)
+            && let Some(layer) = layer
+        {
+            out.last = layer.length(*value)?;
+            if before.is_none() {
+                out.first = out.last;
+            }
+            out.vary |= out.last != out.first;
+        }
+        before = Some(*value);
+    }
+    Ok(out)
+}
+
+/// Decoder of floats, `N` to an element.
+pub fn floats<const N: usize>(fill: f32) -> Decode<[f32; N]> {
+    Box::new(move |value, out| match value {
+        Value::Numbers(numbers) => numbers.vectors(fill, out),
+        _ => false,
+    })
+}
+
+/// Decoder of whole numbers to i32; what does not fit becomes −1.
+pub fn i32s() -> Decode<i32> {
+    Box::new(|value, out| match value {
+        Value::Numbers(numbers) if numbers.width == 1 => numbers.i32s(out),
+        _ => false,
+    })
+}
+
+/// Decoder of whole numbers to u32; what does not fit becomes the largest, which is out of range everywhere.
+pub fn u32s() -> Decode<u32> {
+    Box::new(|value, out| match value {
+        Value::Numbers(numbers) if numbers.width == 1 => numbers.u32s(out),
+        _ => false,
+    })
+}
+
+pub fn i64s() -> Decode<i64> {
+    Box::new(|value, out| match value {
+        Value::Numbers(numbers) if numbers.width == 1 => numbers.integers(out),
+        _ => false,
+    })
+}
+
+/// Decoder of all numbers, one after the other.
+pub fn f64s() -> Decode<f64> {
+    Box::new(|value, out| match value {
+        Value::Numbers(numbers) => {
+            *out = numbers.f64s();
+            true
+        }
+        _ => false,
+    })
+}
+
+pub fn texts() -> Decode<Arc<str>> {
+    Box::new(|value, out| match value {
+        Value::Texts { list, .. } => {
+            *out = list;
+            true
+        }
+        _ => false,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_uniform_but_for_rounding() {
+        let codes = [1.0, 2.0, 3.0000000001, 4.0, 4.999_999_999_999];
+        let uniform = sampling(codes.iter().map(|c| c / 24.0).collect());
+        assert!(matches!(uniform, TimeSampling::Uniform { .. }), "{uniform:?}");
+        for other in [vec![1.0], vec![1.0, 2.0, 2.5], vec![0.0, 1.0, 2.0001]] {
+            assert!(matches!(sampling(other), TimeSampling::Acyclic { .. }));
+        }
+    }
+}

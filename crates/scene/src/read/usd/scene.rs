@@ -1,0 +1,527 @@
+//! From a composed stage to a [`Scene`]: walks the prims and reads each by its type. What has no place in a
+//! scene becomes a remark.
+
+use super::compose::{Prim, Specifier, Stage, is_within};
+use super::instancer::Instancer;
+use super::mesh::{self, Rest};
+use super::samples::Timeline;
+use super::skel::{self, Rigs};
+use super::stack::{layer_field, shown};
+use super::value::Value;
+use super::xform;
+use crate::{Channel, Error, FaceSet, Node, NodeId, NodeKind, Remark, Scene, Unit};
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Largest depth of a tree; deeper ones are cut off.
+const MAX_DEPTH: usize = 512;
+/// Most bytes of all paths.
+const MAX_PATH_BYTES: usize = 256 << 20;
+/// Most nodes.
+const MAX_NODES: usize = 1 << 22;
+
+/// Opens a USD file of any form.
+pub fn open(path: &Path) -> Result<(Scene, Vec<Remark>), Error> {
+    let stage = Stage::open(path)?;
+    let rate = stage.root().rate()?;
+    let mut walk = Walk {
+        stage,
+        timeline: Timeline::new(rate),
+        scene: Scene { format: "usd", ..Scene::default() },
+        z_up: false,
+        path_bytes: 0,
+        rigs: Rigs::default(),
+        shared: HashMap::new(),
+    };
+    walk.head(rate)?;
+    walk.run()?;
+    let Walk { mut scene, stage, rigs, .. } = walk;
+    scene.skeletons = rigs.skeletons;
+    scene.clips = rigs.clips;
+    let (mut remarks, mut files) = stage.finish();
+    files.retain(|file| file != path);
+    scene.files = files;
+    match scene.count() {
+        Ok(counts) => scene.counts = counts,
+        Err(error) => remarks.push(Remark::new("/", format!("not counted: {error}"))),
+    }
+    Ok((scene, remarks))
+}
+
+/// What a prim passes on to those below it.
+#[derive(Clone)]
+struct Inherited {
+    /// The name of the material, by the last part of its path.
+    material: Option<Arc<str>>,
+    /// Paths of the skeleton and of the animation that are bound.
+    skeleton: Option<Arc<str>>,
+    animation: Option<Arc<str>>,
+}
+
+/// A prim that is still to be read.
+struct PendingPrim {
+    prim: Prim,
+    /// Its path in the scene; of what hangs below an instance, that of the instance comes first.
+    path: String,
+    parent: Option<NodeId>,
+    depth: usize,
+    inherited: Inherited,
+    /// What others that share its children find it by.
+    key: Option<Key>,
+}
+
+/// An instance of an instancer that is still to be made.
+struct PendingInstance {
+    of: Arc<Instancer>,
+    instance: usize,
+    parent: NodeId,
+    depth: usize,
+    inherited: Inherited,
+}
+
+enum Pending {
+    Prim(Box<PendingPrim>),
+    Instance(PendingInstance),
+}
+
+/// What nodes share: specs of a prim, or the path of a prototype; and the material from above.
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Key {
+    Specs(Vec<(usize, usize, u32)>, Option<Arc<str>>),
+    Prototype(Arc<str>, Option<Arc<str>>),
+}
+
+struct Walk {
+    stage: Stage,
+    timeline: Timeline,
+    scene: Scene,
+    z_up: bool,
+    path_bytes: usize,
+    rigs: Rigs,
+    /// The first node of what several share, and its children once they are asked for.
+    shared: HashMap<Key, (NodeId, Option<Vec<NodeId>>)>,
+}
+
+impl Walk {
+    /// What the file says of the whole.
+    fn head(&mut self, rate: f64) -> Result<(), Error> {
+        let root = self.stage.root().root();
+        let number = |name: &str| -> Result<Option<f64>, Error> {
+            Ok(layer_field(root, name)?.and_then(|value| value.number()))
+        };
+        let text = |name: &str| -> Result<Option<Arc<str>>, Error> {
+            Ok(layer_field(root, name)?.and_then(|value| value.text().cloned()))
+        };
+        let usable = |value: &f64| value.is_finite() && *value > 0.0;
+        let fps = number("framesPerSecond")?.filter(usable).unwrap_or(rate);
+        // A centimetre is what the format says where the file does not.
+        let metres = number("metersPerUnit")?.filter(usable).unwrap_or(0.01);
+        let axis = text("upAxis")?;
+        let mut metadata: Vec<(String, String)> = Vec::new();
+        for name in ["comment", "documentation", "defaultPrim", "upAxis"] {
+            if let Some(text) = text(name)?.filter(|text| !text.is_empty()) {
+                metadata.push((name.into(), text.to_string()));
+            }
+        }
+        for name in ["startTimeCode", "endTimeCode"] {
+            if let Some(code) = number(name)? {
+                metadata.push((name.into(), code.to_string()));
+            }
+        }
+        let units = [Unit::Metre, Unit::Centimetre, Unit::Millimetre, Unit::Inch];
+        let near = |unit: &Unit| (unit.metres() / metres - 1.0).abs() < 1e-6;
+        let unit = units.into_iter().find(near);
+        if unit.is_none() {
+            let what = format!(
+                "its unit of length is {metres} m, which has no name here; say --unit where it matters"
+            );
+            self.stage.remark("/", what);
+        }
+        self.scene.unit = unit;
+        self.scene.fps = Some(fps);
+        self.scene.metadata = metadata;
+        self.z_up = axis.as_deref() == Some("Z");
+        Ok(())
+    }
+
+    fn run(&mut self) -> Result<(), Error> {
+        let root = self.stage.pseudo_root();
+        let inherited = Inherited { material: None, skeleton: None, animation: None };
+        let mut stack = Vec::new();
+        let children = self.stage.children(&root)?;
+        push(&mut stack, children, (None, ""), 1, &inherited);
+        while let Some(pending) = stack.pop() {
+            match pending {
+                Pending::Prim(pending) => self.prim(*pending, &mut stack)?,
+                Pending::Instance(pending) => self.instance(pending, &mut stack)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn node(&mut self, node: Node) -> Result<NodeId, Error> {
+        let id = self.scene.nodes.len();
+        self.path_bytes += node.path.len();
+        let name = &self.stage.root().root().name;
+        if self.path_bytes > MAX_PATH_BYTES {
+            let (asked, allowed) = (self.path_bytes as u64, MAX_PATH_BYTES as u64);
+            return Err(Error::limit(name, "bytes of paths", asked, allowed));
+        }
+        if id >= MAX_NODES {
+            let (asked, allowed) = (id as u64 + 1, MAX_NODES as u64);
+            return Err(Error::limit(name, "nodes", asked, allowed));
+        }
+        self.scene.nodes.push(node);
+        Ok(id)
+    }
+
+    fn prim(&mut self, pending: PendingPrim, stack: &mut Vec<Pending>) -> Result<(), Error> {
+        let PendingPrim { prim, path, parent, depth, mut inherited, key } = pending;
+        if !self.is_shown(&prim)? {
+            return Ok(());
+        }
+        let type_name = self.stage.text(&prim, "typeName")?.unwrap_or_default();
+        let Some(kind) = self.kind(&prim, &type_name) else {
+            return Ok(());
+        };
+        self.inherit(&prim, &mut inherited)?;
+        let turn = self.z_up.then_some(xform::Y_UP);
+        let transform = match kind {
+            NodeKind::Material => None,
+            _ => xform::read(&mut self.stage, &prim, &mut self.timeline, turn, parent.is_none())?,
+        };
+        let mut node = Node { parent, transform, ..Node::new(path.as_str(), kind) };
+        node.visibility = self.visibility(&prim)?;
+        node.user_properties = self.user_properties(&prim)?;
+        if matches!(&*type_name, "" | "Xform" | "Scope" | "SkelRoot") {
+            let names = self.stage.property_names(&prim)?;
+            if names.iter().any(|name| name.starts_with("primvars:") && !name.starts_with("primvars:skel:")) {
+                let what = "has primvars for the meshes below; they are left out, say them on the meshes";
+                self.stage.remark(&prim.path, what);
+            }
+        }
+        let specs = match self.stage.flag(&prim, "instanceable")? {
+            Some(true) => self.stage.shared_key(&prim),
+            _ => None,
+        };
+        let own = specs.map(|specs| Key::Specs(specs, inherited.material.clone()));
+        let first = own.as_ref().and_then(|own| self.first_of(own, parent));
+        let children = match first {
+            None => self.stage.children(&prim)?,
+            Some(_) => Vec::new(),
+        };
+        if &*type_name == "Skeleton" {
+            let (bound, fps) = (prim.path.as_str().into(), self.scene.fps.unwrap_or(24.0));
+            let bound = (&bound, inherited.animation.as_ref());
+            self.rigs.clip(&mut self.stage, bound, &mut self.timeline, fps)?;
+        }
+        if &*type_name == "Mesh" {
+            let mut mesh = self.mesh(&prim, &children, &inherited)?;
+            mesh.path.clone_from(&path);
+            node.kind = if mesh.is_subd { NodeKind::SubD } else { NodeKind::PolyMesh };
+            node.samples = mesh.positions.len().max(mesh.face_indices.len());
+            node.mesh = Some(self.scene.meshes.len());
+            self.scene.meshes.push(mesh);
+        }
+        if let Some(transform) = &node.transform {
+            node.samples = node.samples.max(transform.matrix.len());
+        }
+        let id = self.node(node)?;
+        for key in [key, own.clone()].into_iter().flatten() {
+            self.shared.entry(key).or_insert((id, None));
+        }
+        if kind == NodeKind::Material {
+            return Ok(());
+        }
+        if depth >= MAX_DEPTH {
+            if !children.is_empty() {
+                let what = format!("has children deeper than {MAX_DEPTH} levels; left out");
+                self.stage.remark(&prim.path, what);
+            }
+            return Ok(());
+        }
+        match (first, own) {
+            (Some(first), Some(own)) => self.share(&own, first, id),
+            _ if &*type_name == "PointInstancer" => self.instancer(&prim, id, depth, &inherited, stack),
+            _ => {
+                push(stack, children, (Some(id), &path), depth + 1, &inherited);
+                Ok(())
+            }
+        }
+    }
+
+    /// What a prim says for itself and all below.
+    fn inherit(&mut self, prim: &Prim, inherited: &mut Inherited) -> Result<(), Error> {
+        if let Some(material) = self.material(prim)? {
+            inherited.material = Some(material);
+        }
+        if let Some(skeleton) = self.stage.targets(prim, "skel:skeleton")?.into_iter().next() {
+            inherited.skeleton = Some(skeleton);
+        }
+        if let Some(animation) = self.stage.targets(prim, "skel:animationSource")?.into_iter().next() {
+            inherited.animation = Some(animation);
+        }
+        Ok(())
+    }
+
+    /// The first node of what has this key, unless that is above: then it is not complete.
+    fn first_of(&self, key: &Key, parent: Option<NodeId>) -> Option<NodeId> {
+        let (first, _) = self.shared.get(key)?;
+        let mut above = parent;
+        while let Some(id) = above {
+            if id == *first {
+                return None;
+            }
+            above = self.scene.nodes[id].parent;
+        }
+        Some(*first)
+    }
+
+    /// A node below `parent` that stands for another one.
+    fn stand_in(&mut self, parent: NodeId, of: NodeId) -> Result<(), Error> {
+        let target = &self.scene.nodes[of];
+        let of = target.instance_of.unwrap_or(of);
+        let path = format!("{}/{}", self.scene.nodes[parent].path, target.name);
+        let node = Node { parent: Some(parent), instance_of: Some(of), ..Node::new(path, target.kind) };
+        self.node(node).map(drop)
+    }
+
+    /// Gives a node the children of the first one with this key.
+    fn share(&mut self, key: &Key, first: NodeId, id: NodeId) -> Result<(), Error> {
+        let known = self.shared.get(key).and_then(|(_, children)| children.clone());
+        let children = match known {
+            Some(children) => children,
+            None => {
+                let below = (first + 1..id).filter(|node| self.scene.nodes[*node].parent == Some(first));
+                let children: Vec<NodeId> = below.collect();
+                self.shared.insert(key.clone(), (first, Some(children.clone())));
+                children
+            }
+        };
+        children.into_iter().try_for_each(|child| self.stand_in(id, child))
+    }
+
+    fn instancer(
+        &mut self,
+        prim: &Prim,
+        id: NodeId,
+        depth: usize,
+        inherited: &Inherited,
+        stack: &mut Vec<Pending>,
+    ) -> Result<(), Error> {
+        let Some(instancer) = Instancer::read(&mut self.stage, prim, &mut self.timeline)? else {
+            return Ok(());
+        };
+        if instancer.prototypes.iter().any(|path| is_within(&prim.path, path)) {
+            self.stage.remark(&prim.path, "has a prototype that contains it; left out");
+            return Ok(());
+        }
+        let of = Arc::new(instancer);
+        let pending = |instance| {
+            let (of, inherited) = (of.clone(), inherited.clone());
+            Pending::Instance(PendingInstance { of, instance, parent: id, depth: depth + 1, inherited })
+        };
+        let shown = (0..of.shown.len()).filter(|instance| of.shown[*instance].is_some());
+        stack.extend(shown.rev().map(pending));
+        Ok(())
+    }
+
+    /// An instance of an instancer: a node with its transform, and below it the prototype, or what stands for
+    /// it once it is there.
+    fn instance(&mut self, pending: PendingInstance, stack: &mut Vec<Pending>) -> Result<(), Error> {
+        let PendingInstance { of, instance, parent, depth, inherited } = pending;
+        let Some(prototype) = of.shown[instance].map(|kind| of.prototypes[kind].clone()) else {
+            return Ok(());
+        };
+        let path = format!("{}/{instance}", self.scene.nodes[parent].path);
+        let transform = of.transform(instance);
+        let samples = transform.matrix.len();
+        let own = Node::new(path.as_str(), NodeKind::Xform);
+        let id = self.node(Node { parent: Some(parent), transform: Some(transform), samples, ..own })?;
+        let key = Key::Prototype(prototype.clone(), inherited.material.clone());
+        if self.shared.contains_key(&key) {
+            return match self.first_of(&key, Some(id)) {
+                Some(first) => self.stand_in(id, first),
+                None => {
+                    self.stage.remark(&path, "is an instance of something that contains it; left out");
+                    Ok(())
+                }
+            };
+        }
+        let Some(prim) = self.stage.prim_at(&prototype)?.filter(|_| depth < MAX_DEPTH) else {
+            let what = format!("has the prototype '{}', which is not there; left out", shown(&prototype));
+            self.stage.remark(&path, what);
+            return Ok(());
+        };
+        let (path, parent) = (format!("{path}/{}", prim.name), Some(id));
+        let pending = PendingPrim { prim, path, parent, depth: depth + 1, inherited, key: Some(key) };
+        stack.push(Pending::Prim(pending.into()));
+        Ok(())
+    }
+
+    /// Whether a prim belongs to what is drawn at all.
+    fn is_shown(&mut self, prim: &Prim) -> Result<bool, Error> {
+        match self.stage.specifier(prim)? {
+            Specifier::Def => {}
+            Specifier::Class => return Ok(false),
+            Specifier::Over => {
+                self.stage.remark(&prim.path, "changes a prim that is not there; left out");
+                return Ok(false);
+            }
+        }
+        if self.stage.flag(prim, "active")? == Some(false) {
+            return Ok(false);
+        }
+        if self.stage.field(prim, "clips")?.is_some() {
+            let what =
+                "has value clips, which are not read; flatten it with `usdcat --flatten` or `usdstitch`";
+            self.stage.remark(&prim.path, what);
+        }
+        let purpose = self.stage.attribute_text(prim, "purpose")?;
+        if let Some(purpose) = purpose.filter(|purpose| matches!(&**purpose, "guide" | "proxy")) {
+            let what = format!("is of the purpose '{purpose}'; it and all below is left out");
+            self.stage.remark(&prim.path, what);
+            return Ok(false);
+        }
+        Ok(true)
+    }
+
+    /// The kind of node, by the type's name; none for what belongs to another prim. Says what is not taken over.
+    fn kind(&mut self, prim: &Prim, type_name: &str) -> Option<NodeKind> {
+        let (kind, what) = match type_name {
+            "Xform" | "SkelRoot" | "PointInstancer" => return Some(NodeKind::Xform),
+            // A name, and no more, as of glTF.
+            "Material" => return Some(NodeKind::Material),
+            "" | "Scope" | "Mesh" | "Skeleton" => return Some(NodeKind::Other),
+            // Read with the mesh that they belong to.
+            "GeomSubset" | "SkelAnimation" | "BlendShape" => return None,
+            "BasisCurves" | "HermiteCurves" | "NurbsCurves" => {
+                (NodeKind::Curves, "curves are not supported; left out")
+            }
+            "Points" => (NodeKind::Points, "points are not supported; left out"),
+            "NurbsPatch" => (NodeKind::NuPatch, "NURBS are not supported; left out"),
+            "Camera" => {
+                (NodeKind::Camera, "camera: its transform is kept as a node, lens values are left out")
+            }
+            "Sphere" | "Cube" | "Cylinder" | "Cone" | "Capsule" | "Plane" | "Cylinder_1" | "Capsule_1" => {
+                (NodeKind::Other, "shapes without points are not supported; left out: make it a mesh")
+            }
+            light if light.ends_with("Light") || light.ends_with("Light_1") => {
+                (NodeKind::Light, "light: its transform is kept as a node, colour and intensity are left out")
+            }
+            other => {
+                let what = format!("prims of the type {} are not supported; left out", shown(other));
+                self.stage.remark(&prim.path, what);
+                return Some(NodeKind::Other);
+            }
+        };
+        self.stage.remark(&prim.path, what);
+        Some(kind)
+    }
+
+    fn visibility(&mut self, prim: &Prim) -> Result<Option<Channel<i8>>, Error> {
+        let attribute = self.stage.attribute(prim, "visibility")?;
+        Ok(attribute.map(|attribute| {
+            let decode = Box::new(|value: Value, out: &mut Vec<i8>| {
+                let hidden = value.text().map(|text| &**text == "invisible");
+                out.push(if hidden == Some(true) { 0 } else { -1 });
+                hidden.is_some()
+            });
+            self.timeline.channel(&attribute, decode)
+        }))
+    }
+
+    /// Name and type of each.
+    fn user_properties(&mut self, prim: &Prim) -> Result<Vec<(String, String)>, Error> {
+        let mut out = Vec::new();
+        for name in self.stage.property_names(prim)? {
+            if let Some(short) = name.strip_prefix("userProperties:")
+                && let Some(attribute) = self.stage.attribute(prim, &name)?
+            {
+                out.push((short.to_owned(), attribute.type_name.to_string()));
+            }
+        }
+        Ok(out)
+    }
+
+    /// The name of the material that is bound to a prim.
+    fn material(&mut self, prim: &Prim) -> Result<Option<Arc<str>>, Error> {
+        for name in ["material:binding", "material:binding:full", "material:binding:preview"] {
+            if let Some(path) = self.stage.targets(prim, name)?.into_iter().next() {
+                return Ok(path.rsplit('/').next().map(Arc::from));
+            }
+        }
+        Ok(None)
+    }
+
+    fn mesh(&mut self, prim: &Prim, children: &[Prim], inherited: &Inherited) -> Result<crate::Mesh, Error> {
+        let mut mesh = mesh::read(&mut self.stage, prim, &mut self.timeline)?;
+        if let Some(skeleton) = &inherited.skeleton {
+            let bound = (skeleton, inherited.animation.as_ref());
+            let had_normals = mesh.normals.is_some();
+            let fps = self.scene.fps.unwrap_or(24.0);
+            let rig = self.rigs.clip(&mut self.stage, bound, &mut self.timeline, fps)?;
+            let of = (&mut mesh, rig);
+            let fault = skel::deform(&mut self.stage, prim, bound, &mut self.timeline, of)?;
+            if let Some(what) = fault {
+                let what = format!("{what}: it is shown as it was bound");
+                self.stage.remark(&prim.path, what);
+            } else if had_normals {
+                let what = "its normals are those of the bind pose; left out, and made anew";
+                self.stage.remark(&prim.path, what);
+            }
+        }
+        for child in children {
+            let type_name = self.stage.text(child, "typeName")?.unwrap_or_default();
+            if &*type_name == "GeomSubset" {
+                self.subset(child, &mut mesh)?;
+            }
+        }
+        if let Some(material) = &inherited.material {
+            let taken = mesh.face_sets.iter().map(|set| set.faces.clone()).collect();
+            let faces = Rest { counts: mesh.face_counts.clone(), taken }.channel();
+            mesh.face_sets.push(FaceSet { name: material.to_string(), faces });
+        }
+        Ok(mesh)
+    }
+
+    /// A set of faces of a mesh, where it is one of materials.
+    fn subset(&mut self, prim: &Prim, mesh: &mut crate::Mesh) -> Result<(), Error> {
+        let family = self.stage.attribute_text(prim, "familyName")?;
+        let element = self.stage.attribute_text(prim, "elementType")?;
+        let material = self.material(prim)?;
+        if element.is_some_and(|element| *element != *"face") {
+            self.stage.remark(&prim.path, "is a subset of something else than faces; left out");
+            return Ok(());
+        }
+        if family.is_some_and(|family| *family != *"materialBind") && material.is_none() {
+            self.stage.remark(&prim.path, "is a set of faces without a material; left out");
+            return Ok(());
+        }
+        let Some(faces) = self.stage.attribute(prim, "indices")? else {
+            self.stage.remark(&prim.path, "is a set of faces without faces; left out");
+            return Ok(());
+        };
+        let name = material.unwrap_or_else(|| prim.name.clone()).to_string();
+        let faces = self.timeline.channel(&faces, super::samples::i32s());
+        mesh.face_sets.push(FaceSet { name, faces });
+        Ok(())
+    }
+}
+
+/// Children onto the stack, so that the first is taken first. `above`: their parent and its path.
+fn push(
+    stack: &mut Vec<Pending>,
+    children: Vec<Prim>,
+    above: (Option<NodeId>, &str),
+    depth: usize,
+    inherited: &Inherited,
+) {
+    let (parent, path) = above;
+    let pending = |prim: Prim| {
+        let (path, inherited) = (format!("{path}/{}", prim.name), inherited.clone());
+        Pending::Prim(PendingPrim { prim, path, parent, depth, inherited, key: None }.into())
+    };
+    stack.extend(children.into_iter().rev().map(pending));
+}

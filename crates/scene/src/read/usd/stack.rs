@@ -1,0 +1,201 @@
+//! Layer stacks: a layer with the sublayers that it lies over.
+
+use super::assets::Assets;
+use super::layer::Layer;
+use super::value::{Retime, Value};
+use crate::{Error, Remark};
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Most layers of a scene.
+const MAX_LAYERS: usize = 1 << 14;
+/// Most remarks that are kept.
+const MAX_REMARKS: usize = 1 << 17;
+/// Most sublayers below each other.
+const MAX_DEPTH: usize = 64;
+/// Time codes per second where a layer does not say.
+const USUAL_RATE: f64 = 24.0;
+
+/// One layer of a stack.
+#[derive(Clone)]
+pub struct StackLayer {
+    pub layer: Arc<Layer>,
+    /// File name, see [`Assets`].
+    pub name: Arc<str>,
+    /// From its time codes to those of the stack's first layer.
+    pub retime: Retime,
+}
+
+/// A layer and its sublayers, the strongest first.
+pub struct Stack {
+    pub layers: Vec<StackLayer>,
+}
+
+impl Stack {
+    pub fn root(&self) -> &Layer {
+        &self.layers[0].layer
+    }
+
+    /// Time codes per second of its first layer.
+    pub fn rate(&self) -> Result<f64, Error> {
+        rate(self.root())
+    }
+}
+
+/// A field of the layer itself.
+pub fn layer_field(layer: &Layer, name: &str) -> Result<Option<Value>, Error> {
+    let value = layer.specs.field(layer.specs.prim(0).fields, name);
+    value.map(|value| layer.value(value)).transpose()
+}
+
+fn rate(layer: &Layer) -> Result<f64, Error> {
+    for name in ["timeCodesPerSecond", "framesPerSecond"] {
+        let rate = layer_field(layer, name)?.and_then(|value| value.number());
+        if let Some(rate) = rate.filter(|rate| rate.is_finite() && *rate > 0.0) {
+            return Ok(rate);
+        }
+    }
+    Ok(USUAL_RATE)
+}
+
+/// A layer and its file's name.
+type Named = (Arc<Layer>, Arc<str>);
+
+/// All stacks of a scene; each file is opened once.
+pub struct Stacks {
+    pub assets: Assets,
+    pub stacks: Vec<Stack>,
+    by_name: HashMap<Arc<str>, Option<usize>>,
+    layers: HashMap<Arc<str>, Option<Arc<Layer>>>,
+    remarks: Vec<Remark>,
+    /// Remarks that were too many.
+    more: usize,
+}
+
+impl Stacks {
+    /// Opens the stack of a file; it is number 0.
+    pub fn open(path: &Path) -> Result<Stacks, Error> {
+        let (assets, name) = Assets::new(path);
+        let (by_name, layers) = Default::default();
+        let mut stacks = Stacks { assets, stacks: Vec::new(), by_name, layers, remarks: Vec::new(), more: 0 };
+        match stacks.stack(&name)? {
+            Some(_) => Ok(stacks),
+            None => Err(Error::io(path, std::io::ErrorKind::NotFound.into())),
+        }
+    }
+
+    pub fn remark(&mut self, node: &str, what: impl Into<String>) {
+        match self.remarks.len() < MAX_REMARKS {
+            true => self.remarks.push(Remark::new(node, what)),
+            false => self.more += 1,
+        }
+    }
+
+    pub fn remarks(&self) -> Vec<Remark> {
+        let mut out = self.remarks.clone();
+        if self.more > 0 {
+            out.push(Remark::new("/", format!("{} more remarks are not listed", self.more)));
+        }
+        out
+    }
+
+    /// The number of a file's stack; none where there is no such file.
+    pub fn stack(&mut self, name: &str) -> Result<Option<usize>, Error> {
+        if let Some(known) = self.by_name.get(name) {
+            return Ok(*known);
+        }
+        let asked: Arc<str> = name.into();
+        // Of a package, the layer in it.
+        let name: Option<Arc<str>> = self.assets.entry(name)?.map(Arc::from);
+        let Some(name) = name else {
+            self.by_name.insert(asked, None);
+            return Ok(None);
+        };
+        let number = match self.layer(&name)? {
+            None => None,
+            Some(layer) => {
+                let mut layers = Vec::new();
+                let mut above = Vec::new();
+                let first = StackLayer { layer, name: name.clone(), retime: Retime::NONE };
+                self.push(first, &mut layers, &mut above)?;
+                self.stacks.push(Stack { layers });
+                Some(self.stacks.len() - 1)
+            }
+        };
+        self.by_name.insert(asked, number);
+        Ok(number)
+    }
+
+    fn layer(&mut self, name: &Arc<str>) -> Result<Option<Arc<Layer>>, Error> {
+        if let Some(known) = self.layers.get(name) {
+            return Ok(known.clone());
+        }
+        if self.layers.len() >= MAX_LAYERS {
+            let (asked, allowed) = (MAX_LAYERS as u64 + 1, MAX_LAYERS as u64);
+            return Err(Error::limit(Path::new(&**name), "layers of a scene", asked, allowed));
+        }
+        let layer = self.assets.open(name)?.map(Arc::new);
+        if layer.as_ref().is_some_and(|layer| layer.specs.has_field("spline")) {
+            self.remark(name, "has values on splines, which are not read; bake them");
+        }
+        self.layers.insert(name.clone(), layer.clone());
+        Ok(layer)
+    }
+
+    /// Adds a layer and what it lies over. `above`: the names of those that it is below.
+    fn push(
+        &mut self,
+        own: StackLayer,
+        layers: &mut Vec<StackLayer>,
+        above: &mut Vec<Arc<str>>,
+    ) -> Result<(), Error> {
+        let StackLayer { layer, name, retime } = own.clone();
+        layers.push(own);
+        if layers.len() > MAX_LAYERS {
+            let (asked, allowed) = (layers.len() as u64, MAX_LAYERS as u64);
+            return Err(Error::limit(&layer.name, "sublayers", asked, allowed));
+        }
+        let below = layer_field(&layer, "subLayers")?.map(Value::texts).unwrap_or_default();
+        let retimes = match layer_field(&layer, "subLayerOffsets")? {
+            Some(Value::Retimes(list)) => list,
+            _ => Vec::new(),
+        };
+        above.push(name.clone());
+        for (i, asset) in below.iter().enumerate() {
+            let Some((sublayer, below)) = self.sublayer(&name, asset, above)? else {
+                continue;
+            };
+            let codes = Retime { offset: 0.0, scale: rate(&layer)? / rate(&sublayer)? };
+            let own = retimes.get(i).copied().unwrap_or(Retime::NONE);
+            let retime = retime.after(own).after(codes);
+            self.push(StackLayer { layer: sublayer, name: below, retime }, layers, above)?;
+        }
+        above.pop();
+        Ok(())
+    }
+
+    /// Opens a sublayer; why it is not there is remarked upon.
+    fn sublayer(&mut self, from: &str, asset: &str, above: &[Arc<str>]) -> Result<Option<Named>, Error> {
+        let what = match Assets::find(from, asset) {
+            Err(what) => what,
+            Ok(name) if above.iter().any(|above| **above == *name) => "lies over itself",
+            Ok(_) if above.len() >= MAX_DEPTH => "is a sublayer of too many others",
+            Ok(name) => {
+                let name: Option<Arc<str>> = self.assets.entry(&name)?.map(Arc::from);
+                let layer = name.as_ref().map(|name| self.layer(name)).transpose()?.flatten();
+                match (layer, name) {
+                    (Some(layer), Some(name)) => return Ok(Some((layer, name))),
+                    _ => "is not there",
+                }
+            }
+        };
+        self.remark(from, format!("the sublayer '{}' {what}; left out", shown(asset)));
+        Ok(None)
+    }
+}
+
+/// The beginning of a name for a message.
+pub fn shown(name: &str) -> String {
+    name.chars().take(80).collect::<String>().escape_debug().to_string()
+}

@@ -1,0 +1,253 @@
+//! Walks through the text of a layer: words, strings, and values that are stepped over.
+
+use std::sync::Arc;
+
+/// What is wrong, and where.
+pub struct Wrong {
+    pub what: String,
+    pub at: usize,
+}
+
+pub struct Cursor<'a> {
+    pub text: &'a [u8],
+    pub at: usize,
+}
+
+/// A value that was stepped over.
+pub struct Span {
+    pub start: usize,
+    pub end: usize,
+    /// Elements of a list; 1 of what is none.
+    pub count: usize,
+}
+
+impl<'a> Cursor<'a> {
+    pub fn wrong<T>(&self, what: impl Into<String>) -> Result<T, Wrong> {
+        Err(Wrong { what: what.into(), at: self.at })
+    }
+
+    /// The next byte behind spaces, line ends, `;` and remarks.
+    pub fn peek(&mut self) -> Option<u8> {
+        loop {
+            match self.text.get(self.at)? {
+                b' ' | b'\t' | b'\r' | b'\n' | b';' => self.at += 1,
+                b'#' => {
+                    let rest = &self.text[self.at..];
+                    self.at += rest.iter().position(|b| *b == b'\n').unwrap_or(rest.len());
+                }
+                b'/' if self.text[self.at..].starts_with(b"//") => {
+                    let rest = &self.text[self.at..];
+                    self.at += rest.iter().position(|b| *b == b'\n').unwrap_or(rest.len());
+                }
+                b'/' if self.text[self.at..].starts_with(b"/*") => {
+                    let rest = &self.text[self.at + 2..];
+                    let end = rest.windows(2).position(|b| b == b"*/");
+                    self.at = end.map_or(self.text.len(), |end| self.at + 4 + end);
+                }
+                byte => return Some(*byte),
+            }
+        }
+    }
+
+    /// Takes a byte if it is the next one.
+    pub fn take(&mut self, byte: u8) -> bool {
+        let is = self.peek() == Some(byte);
+        self.at += usize::from(is);
+        is
+    }
+
+    pub fn expect(&mut self, byte: u8) -> Result<(), Wrong> {
+        match self.take(byte) {
+            true => Ok(()),
+            false => self.wrong(format!("a '{}' is missing", byte as char)),
+        }
+    }
+
+    /// Letters, digits, `_`, `:` and what is no ASCII; empty where there are none.
+    pub fn word(&mut self) -> &'a str {
+        self.peek();
+        let rest = self.text.get(self.at..).unwrap_or_default();
+        let is = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b':') || *b >= 0x80;
+        let length = rest.iter().position(|b| !is(b)).unwrap_or(rest.len());
+        self.at += length;
+        str::from_utf8(&rest[..length]).unwrap_or_default()
+    }
+
+    /// Takes a word if it is the next one.
+    pub fn take_word(&mut self, word: &str) -> bool {
+        let before = self.at;
+        let is = self.word() == word;
+        if !is {
+            self.at = before;
+        }
+        is
+    }
+
+    /// A number.
+    pub fn number(&mut self) -> Option<f64> {
+        self.peek();
+        let rest = self.text.get(self.at..)?;
+        let is = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.');
+        let length = rest.iter().position(|b| !is(b)).unwrap_or(rest.len());
+        let number = str::from_utf8(&rest[..length]).ok()?.parse().ok()?;
+        self.at += length;
+        Some(number)
+    }
+
+    pub fn is_string(&mut self) -> bool {
+        matches!(self.peek(), Some(b'"' | b'\''))
+    }
+
+    /// A string in one or three quotation marks.
+    pub fn string(&mut self) -> Result<Arc<str>, Wrong> {
+        let Some(quote @ (b'"' | b'\'')) = self.peek() else {
+            return self.wrong("a string is missing");
+        };
+        let long = self.text[self.at..].starts_with(&[quote; 3]);
+        let marks = if long { 3 } else { 1 };
+        self.at += marks;
+        let mut out = Vec::new();
+        loop {
+            match self.text.get(self.at) {
+                None => return self.wrong("a string does not end"),
+                Some(b'\n') if !long => return self.wrong("a string does not end in its line"),
+                Some(b'\\') => {
+                    let Some(escaped) = self.text.get(self.at + 1) else {
+                        return self.wrong("a string does not end");
+                    };
+                    out.push(match escaped {
+                        b'n' => b'\n',
+                        b't' => b'\t',
+                        b'r' => b'\r',
+                        other => *other,
+                    });
+                    self.at += 2;
+                }
+                Some(byte) if *byte == quote && (!long || self.text[self.at..].starts_with(&[quote; 3])) => {
+                    self.at += marks;
+                    return Ok(String::from_utf8_lossy(&out).into());
+                }
+                Some(byte) => {
+                    out.push(*byte);
+                    self.at += 1;
+                }
+            }
+        }
+    }
+
+    /// The name of an asset, in one `@` or three.
+    pub fn asset(&mut self) -> Result<Arc<str>, Wrong> {
+        self.expect(b'@')?;
+        let long = self.text[self.at..].starts_with(b"@@");
+        let mark: &[u8] = if long { b"@@@" } else { b"@" };
+        self.at += mark.len() - 1;
+        self.until(mark)
+    }
+
+    /// A path, in angle brackets.
+    pub fn path(&mut self) -> Result<Arc<str>, Wrong> {
+        self.expect(b'<')?;
+        self.until(b">")
+    }
+
+    fn until(&mut self, mark: &[u8]) -> Result<Arc<str>, Wrong> {
+        let rest = self.text.get(self.at..).unwrap_or_default();
+        let Some(length) = rest.windows(mark.len()).position(|b| b == mark) else {
+            return self.wrong("a path or the name of an asset does not end");
+        };
+        self.at += length + mark.len();
+        Ok(String::from_utf8_lossy(&rest[..length]).into())
+    }
+
+    /// Steps over a value: a word, a string, a path, or brackets with all that is in them.
+    pub fn skip(&mut self) -> Result<Span, Wrong> {
+        self.peek();
+        let start = self.at;
+        let is_list = self.text.get(start) == Some(&b'[');
+        let (mut depth, mut elements, mut open) = (0usize, 0, false);
+        loop {
+            let Some(byte) = self.peek() else {
+                return self.wrong("a value does not end");
+            };
+            // Whatever stands in a list, and is no comma, begins an element or belongs to one.
+            if depth == 1 && byte != b',' && byte != b']' && !open {
+                elements += 1;
+                open = true;
+            }
+            match byte {
+                b'"' | b'\'' => drop(self.string()?),
+                b'@' => drop(self.asset()?),
+                b'<' => drop(self.path()?),
+                b'[' | b'(' | b'{' => {
+                    self.at += 1;
+                    depth += 1;
+                }
+                b']' | b')' | b'}' if depth > 0 => {
+                    self.at += 1;
+                    depth -= 1;
+                }
+                b',' if depth > 0 => {
+                    open &= depth > 1;
+                    self.at += 1;
+                }
+                b'=' | b':' if depth > 0 => self.at += 1,
+                b']' | b')' | b'}' | b',' | b'=' => return self.wrong("a value is missing"),
+                _ => self.skip_word(),
+            }
+            if depth == 0 {
+                break;
+            }
+        }
+        Ok(Span { start, end: self.at, count: if is_list { elements } else { 1 } })
+    }
+
+    /// Steps over a number or a name, at least one byte.
+    fn skip_word(&mut self) {
+        let rest = &self.text[self.at..];
+        let ends = |b: &u8| b" \t\r\n;,()[]{}=:#\"'@<".contains(b);
+        self.at += rest.iter().position(ends).unwrap_or(rest.len()).max(1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cursor(text: &str) -> Cursor<'_> {
+        Cursor { text: text.as_bytes(), at: 0 }
+    }
+
+    #[test]
+    fn values_are_stepped_over() {
+        for (text, count, rest) in [
+            ("[1, 2, (3, 4),] x", 3, " x"),
+            ("[] x", 0, " x"),
+            ("(1, 2, 3)\ny", 1, "\ny"),
+            ("-1.5e3 x", 1, " x"),
+            ("[\"a]\", 'b', @c]@, </d>] #", 4, " #"),
+            ("{ 1: [2], 3: { } }z", 1, "z"),
+            ("[(1, 2) # ]\n, (3, 4)]", 2, ""),
+        ] {
+            let mut cursor = cursor(text);
+            let Ok(span) = cursor.skip() else { panic!("{text}") };
+            assert_eq!((span.count, &text[span.end..]), (count, rest), "{text}");
+        }
+        for text in ["", "[1, 2", "]", ", 1", "\"abc", "@x", "<y", "( \"\"\"a\"\" )"] {
+            assert!(cursor(text).skip().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn strings_of_all_kinds() {
+        for (text, value) in [
+            (r#""a \"b\" \n""#, "a \"b\" \n"),
+            ("'a\"b'", "a\"b"),
+            ("\"\"\"two\n\"lines\"\"\"\"", "two\n\"lines"),
+        ] {
+            let Ok(string) = cursor(text).string() else { panic!("{text}") };
+            assert_eq!(&*string, value);
+        }
+        let Ok(asset) = cursor("@@@a@b@@@").asset() else { panic!("no asset") };
+        assert_eq!(&*asset, "a@b");
+    }
+}

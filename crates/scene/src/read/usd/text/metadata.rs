@@ -1,0 +1,151 @@
+//! Metadata in the text form: what edits lists, refers to files, selects variants.
+
+use super::cursor::{Cursor, Wrong};
+use crate::read::usd::value::{ListEdit, Numbers, Reference, Retime, Scalar, Value};
+use std::sync::Arc;
+
+/// The word in front of what edits a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Edit {
+    Explicit,
+    Add,
+    Prepend,
+    Append,
+    Delete,
+    Reorder,
+}
+
+impl Edit {
+    /// Takes the word if there is one.
+    pub fn take(cursor: &mut Cursor<'_>) -> Edit {
+        let words = [
+            ("add", Edit::Add),
+            ("prepend", Edit::Prepend),
+            ("append", Edit::Append),
+            ("delete", Edit::Delete),
+            ("reorder", Edit::Reorder),
+        ];
+        for (word, edit) in words {
+            if cursor.take_word(word) {
+                return edit;
+            }
+        }
+        Edit::Explicit
+    }
+
+    /// Puts a list where it belongs in what was said before.
+    pub fn put<T>(self, list: Vec<T>, into: &mut ListEdit<T>) {
+        match self {
+            Edit::Explicit => into.explicit = Some(list),
+            Edit::Add => into.added = list,
+            Edit::Prepend => into.prepended = list,
+            Edit::Append => into.appended = list,
+            Edit::Delete => into.deleted = list,
+            // The order of a list alone changes nothing that is read.
+            Edit::Reorder => {}
+        }
+    }
+}
+
+/// One thing, or several in brackets; none for `None`.
+pub fn list<T>(
+    cursor: &mut Cursor<'_>,
+    mut one: impl FnMut(&mut Cursor<'_>) -> Result<T, Wrong>,
+) -> Result<Vec<T>, Wrong> {
+    if cursor.take_word("None") {
+        return Ok(Vec::new());
+    }
+    if !cursor.take(b'[') {
+        return Ok(vec![one(cursor)?]);
+    }
+    let mut out = Vec::new();
+    while !cursor.take(b']') {
+        out.push(one(cursor)?);
+        cursor.take(b',');
+    }
+    Ok(out)
+}
+
+/// A reference or payload: a file, a path, or both, and its layer offset.
+pub fn reference(cursor: &mut Cursor<'_>) -> Result<Reference, Wrong> {
+    let asset = if cursor.peek() == Some(b'@') { cursor.asset()? } else { "".into() };
+    let prim = if cursor.peek() == Some(b'<') { cursor.path()? } else { "".into() };
+    if asset.is_empty() && prim.is_empty() {
+        // An empty path is the default prim of the same layer; anything else is no reference.
+        if !cursor.text[..cursor.at].ends_with(b">") && !cursor.text[..cursor.at].ends_with(b"@") {
+            return cursor.wrong("a reference is missing");
+        }
+    }
+    Ok(Reference { asset, prim, retime: retime(cursor)? })
+}
+
+/// A sublayer, and its layer offset.
+pub fn sublayer(cursor: &mut Cursor<'_>) -> Result<(Arc<str>, Retime), Wrong> {
+    Ok((cursor.asset()?, retime(cursor)?))
+}
+
+/// `(offset = 1; scale = 2)`, if it is there.
+fn retime(cursor: &mut Cursor<'_>) -> Result<Retime, Wrong> {
+    let mut out = Retime::NONE;
+    if !cursor.take(b'(') {
+        return Ok(out);
+    }
+    while !cursor.take(b')') {
+        let name = cursor.word();
+        cursor.expect(b'=')?;
+        let before = cursor.at;
+        match (name, cursor.number()) {
+            ("offset", Some(offset)) if offset.is_finite() => out.offset = offset,
+            ("scale", Some(scale)) if scale.is_finite() && scale != 0.0 => out.scale = scale,
+            _ => {
+                cursor.at = before;
+                cursor.skip()?;
+            }
+        }
+        cursor.take(b',');
+    }
+    Ok(out)
+}
+
+/// `{ string set = "variant" }`.
+pub fn selections(cursor: &mut Cursor<'_>) -> Result<Value, Wrong> {
+    cursor.expect(b'{')?;
+    let mut out = Vec::new();
+    while !cursor.take(b'}') {
+        if cursor.word() != "string" {
+            return cursor.wrong("a selection of a variant is no string");
+        }
+        let set: Arc<str> = if cursor.is_string() { cursor.string()? } else { cursor.word().into() };
+        cursor.expect(b'=')?;
+        out.push((set, cursor.string()?));
+        cursor.take(b',');
+    }
+    Ok(Value::Selections(out))
+}
+
+/// A plain value: a string, a number, a truth; else what is not read.
+pub fn plain(cursor: &mut Cursor<'_>) -> Result<Value, Wrong> {
+    if cursor.is_string() {
+        return Ok(Value::Texts { array: false, list: vec![cursor.string()?] });
+    }
+    if cursor.peek() == Some(b'@') {
+        return Ok(Value::Texts { array: false, list: vec![cursor.asset()?] });
+    }
+    for (word, truth) in [("true", 1), ("false", 0)] {
+        if cursor.take_word(word) {
+            let bytes = vec![truth];
+            return Ok(Value::Numbers(Numbers { scalar: Scalar::Bool, width: 1, array: false, bytes }));
+        }
+    }
+    if cursor.take_word("None") {
+        return Ok(Value::Block);
+    }
+    if cursor.peek().is_some_and(|b| b.is_ascii_digit() || matches!(b, b'-' | b'+' | b'.'))
+        && let Some(number) = cursor.number()
+    {
+        let bytes = number.to_le_bytes().to_vec();
+        return Ok(Value::Numbers(Numbers { scalar: Scalar::F64, width: 1, array: false, bytes }));
+    }
+    cursor.skip()?;
+    Ok(Value::Other)
+}

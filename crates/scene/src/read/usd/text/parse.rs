@@ -1,0 +1,363 @@
+//! The grammar of the text form: prims in each other, their metadata, properties and variants.
+
+use super::cursor::{Cursor, Wrong};
+use super::metadata::{Edit, list, plain, reference, selections, sublayer};
+use super::values::Text;
+use crate::Error;
+use crate::read::usd::bytes::Bytes;
+use crate::read::usd::specs::{END, PrimSpec, PropertySpec, SpecId, Specs, ValueRef};
+use crate::read::usd::value::{ListEdit, Numbers, Reference, Scalar, Value};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Largest file; larger ones are written in the binary form for good reasons.
+const MAX_TEXT: u64 = 1 << 29;
+/// Most prims and variants in each other.
+const MAX_DEPTH: usize = 256;
+/// Most fields of a prim or a property.
+const MAX_FIELDS: usize = 4096;
+
+/// Reads all but values.
+pub fn open(bytes: Bytes) -> Result<(Specs, Text), Error> {
+    let length = bytes.length();
+    if length > MAX_TEXT {
+        return Err(bytes.limit("bytes of a text layer; write it as .usdc with `usdcat`", length, MAX_TEXT));
+    }
+    let content = bytes.read(0, length)?;
+    let mut parser = Parser {
+        cursor: Cursor { text: &content, at: 0 },
+        specs: Specs { prims: vec![PrimSpec::default()], ..Specs::default() },
+        text: Text::new(bytes.clone()),
+        names: HashMap::new(),
+    };
+    match parser.layer() {
+        Ok(()) => {}
+        Err(Wrong { what, at }) => {
+            let line = 1 + content[..at.min(content.len())].iter().filter(|b| **b == b'\n').count();
+            return Err(Error::malformed(bytes.name(), what, format!("line {line}")));
+        }
+    }
+    let Parser { specs, mut text, .. } = parser;
+    text.keep(content);
+    Ok((specs, text))
+}
+
+type Fields = Vec<(u32, ValueRef)>;
+
+/// A property while its statements come in.
+struct Property {
+    name: Arc<str>,
+    fields: Fields,
+    targets: Option<ListEdit<Arc<str>>>,
+}
+
+/// A prim while it is read.
+#[derive(Default)]
+struct Open {
+    fields: Fields,
+    references: ListEdit<Reference>,
+    payload: ListEdit<Reference>,
+    inherits: ListEdit<Arc<str>>,
+    specializes: ListEdit<Arc<str>>,
+    properties: Vec<Property>,
+    by_name: HashMap<Arc<str>, usize>,
+}
+
+struct Parser<'a> {
+    cursor: Cursor<'a>,
+    specs: Specs,
+    text: Text,
+    names: HashMap<Arc<str>, u32>,
+}
+
+impl<'a> Parser<'a> {
+    fn name(&mut self, name: &str) -> u32 {
+        if let Some(number) = self.names.get(name) {
+            return *number;
+        }
+        let (name, number): (Arc<str>, u32) = (name.into(), self.specs.names.len() as u32);
+        self.specs.names.push(name.clone());
+        self.names.insert(name, number);
+        number
+    }
+
+    fn field(&mut self, fields: &mut Fields, name: &str, value: Value) {
+        let value = self.text.add(value);
+        let name = self.name(name);
+        fields.retain(|(own, _)| *own != name);
+        fields.push((name, value));
+    }
+
+    fn text_field(&mut self, fields: &mut Fields, name: &str, text: &str) {
+        let list = vec![text.into()];
+        self.field(fields, name, Value::Texts { array: false, list });
+    }
+
+    /// Puts fields into the tables; where their list begins.
+    fn keep(&mut self, fields: Fields) -> u32 {
+        let start = self.specs.lists.len() as u32;
+        for field in fields {
+            self.specs.lists.push(self.specs.fields.len() as u32);
+            self.specs.fields.push(field);
+        }
+        self.specs.lists.push(END);
+        start
+    }
+
+    fn layer(&mut self) -> Result<(), Wrong> {
+        let mut open = Open::default();
+        if self.cursor.take(b'(') {
+            self.metadata(&mut open)?;
+        }
+        while self.cursor.peek().is_some() {
+            if self.prim(0, 1)? {
+                continue;
+            }
+            if self.cursor.take_word("reorder") {
+                self.reorder()?;
+                continue;
+            }
+            return self.cursor.wrong("neither def, over nor class");
+        }
+        self.close(0, open);
+        Ok(())
+    }
+
+    /// `rootPrims = […]` and the like, behind `reorder`; an order alone changes nothing that is read.
+    fn reorder(&mut self) -> Result<(), Wrong> {
+        self.cursor.word();
+        self.cursor.expect(b'=')?;
+        self.cursor.skip().map(drop)
+    }
+
+    /// All that is known of a prim into the tables.
+    fn close(&mut self, id: SpecId, open: Open) {
+        let Open { mut fields, references, payload, inherits, specializes, properties, .. } = open;
+        for (name, edit) in [("references", references), ("payload", payload)] {
+            if edit != ListEdit::default() {
+                self.field(&mut fields, name, Value::References(edit));
+            }
+        }
+        for (name, edit) in [("inheritPaths", inherits), ("specializes", specializes)] {
+            if edit != ListEdit::default() {
+                self.field(&mut fields, name, Value::List(edit));
+            }
+        }
+        for Property { name, mut fields, targets } in properties {
+            if let Some(targets) = targets {
+                self.field(&mut fields, "targetPaths", Value::List(targets));
+            }
+            let fields = self.keep(fields);
+            self.specs.prims[id as usize].properties.push(self.specs.properties.len() as u32);
+            self.specs.properties.push(PropertySpec { name, fields });
+        }
+        self.specs.prims[id as usize].fields = self.keep(fields);
+    }
+
+    /// A prim, if one begins here.
+    fn prim(&mut self, parent: SpecId, depth: usize) -> Result<bool, Wrong> {
+        let kinds = [("def", 0u32), ("over", 1), ("class", 2)];
+        let Some((_, specifier)) = kinds.into_iter().find(|(word, _)| self.cursor.take_word(word)) else {
+            return Ok(false);
+        };
+        if depth > MAX_DEPTH {
+            return self.cursor.wrong(format!("prims are more than {MAX_DEPTH} deep in each other"));
+        }
+        let mut open = Open::default();
+        let bytes = specifier.to_le_bytes().to_vec();
+        let number = Numbers { scalar: Scalar::U32, width: 1, array: false, bytes };
+        self.field(&mut open.fields, "specifier", Value::Numbers(number));
+        let type_name = self.cursor.word();
+        if !type_name.is_empty() {
+            self.text_field(&mut open.fields, "typeName", type_name);
+        }
+        let name = self.cursor.string()?;
+        let id = self.specs.prims.len() as SpecId;
+        self.specs.prims.push(PrimSpec { name, ..PrimSpec::default() });
+        self.specs.prims[parent as usize].children.push(id);
+        if self.cursor.take(b'(') {
+            self.metadata(&mut open)?;
+        }
+        self.body(id, &mut open, depth)?;
+        self.close(id, open);
+        Ok(true)
+    }
+
+    /// What stands in the curly brackets of a prim or a variant.
+    fn body(&mut self, id: SpecId, open: &mut Open, depth: usize) -> Result<(), Wrong> {
+        self.cursor.expect(b'{')?;
+        while !self.cursor.take(b'}') {
+            if self.cursor.peek().is_none() {
+                return self.cursor.wrong("a prim does not end");
+            }
+            if self.prim(id, depth + 1)? {
+            } else if self.cursor.take_word("variantSet") {
+                self.variants(id, depth + 1)?;
+            } else {
+                self.property(open)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn variants(&mut self, id: SpecId, depth: usize) -> Result<(), Wrong> {
+        if depth > MAX_DEPTH {
+            return self.cursor.wrong(format!("prims are more than {MAX_DEPTH} deep in each other"));
+        }
+        let set = self.cursor.string()?;
+        self.cursor.expect(b'=')?;
+        self.cursor.expect(b'{')?;
+        while !self.cursor.take(b'}') {
+            let name = self.cursor.string()?;
+            let variant = self.specs.prims.len() as SpecId;
+            self.specs.prims.push(PrimSpec::default());
+            self.specs.prims[id as usize].variants.push((set.clone(), name, variant));
+            let mut open = Open::default();
+            if self.cursor.take(b'(') {
+                self.metadata(&mut open)?;
+            }
+            self.body(variant, &mut open, depth)?;
+            self.close(variant, open);
+        }
+        Ok(())
+    }
+
+    /// Metadata of a layer, a prim or a property, up to the closing bracket.
+    fn metadata(&mut self, open: &mut Open) -> Result<(), Wrong> {
+        while !self.cursor.take(b')') {
+            if self.cursor.is_string() {
+                let comment = self.cursor.string()?;
+                self.text_field(&mut open.fields, "comment", &comment);
+                continue;
+            }
+            let edit = Edit::take(&mut self.cursor);
+            let name = self.cursor.word();
+            if name.is_empty() {
+                return self.cursor.wrong("the name of metadata is missing");
+            }
+            if open.fields.len() > MAX_FIELDS {
+                return self.cursor.wrong(format!("more than {MAX_FIELDS} fields of metadata"));
+            }
+            self.cursor.expect(b'=')?;
+            let cursor = &mut self.cursor;
+            match name {
+                "references" => edit.put(list(cursor, reference)?, &mut open.references),
+                "payload" => edit.put(list(cursor, reference)?, &mut open.payload),
+                "inherits" => edit.put(list(cursor, |c| c.path())?, &mut open.inherits),
+                "specializes" => edit.put(list(cursor, |c| c.path())?, &mut open.specializes),
+                "variants" => {
+                    let value = selections(cursor)?;
+                    self.field(&mut open.fields, "variantSelection", value);
+                }
+                "subLayers" => {
+                    let (names, retimes) = list(cursor, sublayer)?.into_iter().unzip();
+                    self.field(&mut open.fields, name, Value::Texts { array: true, list: names });
+                    self.field(&mut open.fields, "subLayerOffsets", Value::Retimes(retimes));
+                }
+                "doc" => {
+                    let value = plain(cursor)?;
+                    self.field(&mut open.fields, "documentation", value);
+                }
+                _ => {
+                    let value = plain(cursor)?;
+                    self.field(&mut open.fields, name, value);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A statement on a property.
+    fn property(&mut self, open: &mut Open) -> Result<(), Wrong> {
+        let edit = Edit::take(&mut self.cursor);
+        if edit == Edit::Reorder {
+            return self.reorder();
+        }
+        while ["custom", "uniform", "varying", "config"].into_iter().any(|word| self.cursor.take_word(word)) {
+        }
+        // The word can also stand behind.
+        let edit = if edit == Edit::Explicit { Edit::take(&mut self.cursor) } else { edit };
+        let mut type_name = self.cursor.word().to_owned();
+        if type_name.is_empty() {
+            return self.cursor.wrong("neither a prim nor a property");
+        }
+        if self.cursor.take(b'[') {
+            self.cursor.expect(b']')?;
+            type_name.push_str("[]");
+        }
+        let name = self.cursor.word();
+        if name.is_empty() {
+            return self.cursor.wrong("the name of a property is missing");
+        }
+        let number = match open.by_name.get(name) {
+            Some(number) => *number,
+            None => {
+                let name: Arc<str> = name.into();
+                open.by_name.insert(name.clone(), open.properties.len());
+                open.properties.push(Property { name, fields: Vec::new(), targets: None });
+                open.properties.len() - 1
+            }
+        };
+        let mut fields = std::mem::take(&mut open.properties[number].fields);
+        let is_relationship = type_name == "rel";
+        if !is_relationship {
+            self.text_field(&mut fields, "typeName", &type_name);
+        }
+        let part = if self.cursor.take(b'.') { self.cursor.word() } else { "" };
+        if self.cursor.take(b'=') {
+            match part {
+                "" | "default" if is_relationship => {
+                    let targets = open.properties[number].targets.get_or_insert_default();
+                    edit.put(list(&mut self.cursor, |c| c.path())?, targets);
+                }
+                "" | "default" => {
+                    let span = self.cursor.skip()?;
+                    let value = self.text.add_raw(self.cursor.text, &span, &type_name);
+                    let name = self.name("default");
+                    fields.retain(|(own, _)| *own != name);
+                    fields.push((name, value));
+                }
+                "timeSamples" => {
+                    let value = self.samples(&type_name)?;
+                    let name = self.name("timeSamples");
+                    fields.retain(|(own, _)| *own != name);
+                    fields.push((name, value));
+                }
+                // Connections are of materials; splines are named where an attribute has nothing else.
+                _ => {
+                    self.cursor.skip()?;
+                    self.field(&mut fields, if part == "spline" { part } else { "connect" }, Value::Other);
+                }
+            }
+        }
+        if self.cursor.take(b'(') {
+            let mut own = Open { fields, ..Open::default() };
+            self.metadata(&mut own)?;
+            fields = own.fields;
+        }
+        open.properties[number].fields = fields;
+        Ok(())
+    }
+
+    /// `{ time: value, … }`.
+    fn samples(&mut self, type_name: &str) -> Result<ValueRef, Wrong> {
+        self.cursor.expect(b'{')?;
+        let mut samples = Vec::new();
+        while !self.cursor.take(b'}') {
+            let Some(time) = self.cursor.number().filter(|time| time.is_finite()) else {
+                return self.cursor.wrong("the time of a sample is no number");
+            };
+            self.cursor.expect(b':')?;
+            let span = self.cursor.skip()?;
+            samples.push((time, self.text.add_raw(self.cursor.text, &span, type_name)));
+            self.cursor.take(b',');
+        }
+        // Of two values at one time the last one counts.
+        samples.sort_by(|a, b| a.0.total_cmp(&b.0));
+        samples.reverse();
+        samples.dedup_by(|a, b| a.0 == b.0);
+        samples.reverse();
+        let (times, values) = samples.into_iter().unzip();
+        Ok(self.text.add_samples(times, values))
+    }
+}

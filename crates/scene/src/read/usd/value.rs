@@ -1,0 +1,261 @@
+//! Values as layers hold them, whichever way they are written: numbers, texts, lists that edit each other.
+
+use crate::read::number::half;
+use std::sync::Arc;
+
+/// How one number is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scalar {
+    Bool,
+    U8,
+    I32,
+    U32,
+    I64,
+    U64,
+    F16,
+    F32,
+    F64,
+}
+
+impl Scalar {
+    /// Bytes of one.
+    pub fn size(self) -> usize {
+        match self {
+            Scalar::Bool | Scalar::U8 => 1,
+            Scalar::F16 => 2,
+            Scalar::I32 | Scalar::U32 | Scalar::F32 => 4,
+            Scalar::I64 | Scalar::U64 | Scalar::F64 => 8,
+        }
+    }
+}
+
+/// Numbers, little-endian, `width` to an element: 3 of a vector, 16 of a matrix (rows of a matrix that acts
+/// on row vectors), 4 of a quaternion (x, y, z, w).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Numbers {
+    pub scalar: Scalar,
+    pub width: usize,
+    pub array: bool,
+    pub bytes: Vec<u8>,
+}
+
+fn each<const S: usize, T>(bytes: &[u8], number: impl Fn([u8; S]) -> T, out: &mut Vec<T>) {
+    out.extend(bytes.as_chunks::<S>().0.iter().map(|b| number(*b)));
+}
+
+impl Numbers {
+    /// All numbers as f64; whole ones exact to 2^53.
+    pub fn f64s(&self) -> Vec<f64> {
+        let mut out = Vec::with_capacity(self.bytes.len() / self.scalar.size());
+        let bytes = &self.bytes;
+        match self.scalar {
+            Scalar::Bool | Scalar::U8 => each(bytes, |[b]| f64::from(b), &mut out),
+            Scalar::I32 => each(bytes, |b| f64::from(i32::from_le_bytes(b)), &mut out),
+            Scalar::U32 => each(bytes, |b| f64::from(u32::from_le_bytes(b)), &mut out),
+            Scalar::I64 => each(bytes, |b| i64::from_le_bytes(b) as f64, &mut out),
+            Scalar::U64 => each(bytes, |b| u64::from_le_bytes(b) as f64, &mut out),
+            Scalar::F16 => each(bytes, |b| f64::from(half(u16::from_le_bytes(b))), &mut out),
+            Scalar::F32 => each(bytes, |b| f64::from(f32::from_le_bytes(b)), &mut out),
+            Scalar::F64 => each(bytes, f64::from_le_bytes, &mut out),
+        }
+        out
+    }
+
+    /// All numbers as f32; false where they are no floats.
+    fn f32s(&self, out: &mut Vec<f32>) -> bool {
+        let bytes = &self.bytes;
+        match self.scalar {
+            Scalar::F16 => each(bytes, |b| half(u16::from_le_bytes(b)), out),
+            Scalar::F32 => each(bytes, f32::from_le_bytes, out),
+            Scalar::F64 => each(bytes, |b| f64::from_le_bytes(b) as f32, out),
+            _ => return false,
+        }
+        true
+    }
+
+    /// Floats, `TO` to an element, the missing ones `fill`, those that are too many left away. False where
+    /// they are no floats.
+    pub fn vectors<const TO: usize>(&self, fill: f32, out: &mut Vec<[f32; TO]>) -> bool {
+        out.clear();
+        if self.scalar == Scalar::F32 && self.width == TO {
+            let elements = self.bytes.as_chunks::<4>().0.as_chunks::<TO>().0;
+            out.extend(elements.iter().map(|e| e.map(f32::from_le_bytes)));
+            return true;
+        }
+        let mut flat = Vec::with_capacity(self.bytes.len() / self.scalar.size());
+        let whole = self.f32s(&mut flat);
+        let elements = flat.chunks_exact(self.width.max(1));
+        out.extend(elements.map(|e| std::array::from_fn(|k| e.get(k).copied().unwrap_or(fill))));
+        whole
+    }
+
+    /// Whole numbers; what does not fit becomes the least i64. False where they are none.
+    pub fn integers(&self, out: &mut Vec<i64>) -> bool {
+        out.clear();
+        let bytes = &self.bytes;
+        match self.scalar {
+            Scalar::Bool | Scalar::U8 => each(bytes, |[b]| i64::from(b), out),
+            Scalar::I32 => each(bytes, |b| i64::from(i32::from_le_bytes(b)), out),
+            Scalar::U32 => each(bytes, |b| i64::from(u32::from_le_bytes(b)), out),
+            Scalar::I64 => each(bytes, i64::from_le_bytes, out),
+            Scalar::U64 => each(bytes, |b| u64::from_le_bytes(b).try_into().unwrap_or(i64::MIN), out),
+            _ => return false,
+        }
+        true
+    }
+
+    /// The same as u32, the largest where they do not fit.
+    pub fn u32s(&self, out: &mut Vec<u32>) -> bool {
+        out.clear();
+        match self.scalar {
+            Scalar::U32 => each(&self.bytes, u32::from_le_bytes, out),
+            Scalar::I32 => {
+                let number = |b| u32::try_from(i32::from_le_bytes(b)).unwrap_or(u32::MAX);
+                each(&self.bytes, number, out);
+            }
+            _ => {
+                let mut wide = Vec::new();
+                let whole = self.integers(&mut wide);
+                out.extend(wide.into_iter().map(|v| u32::try_from(v).unwrap_or(u32::MAX)));
+                return whole;
+            }
+        }
+        true
+    }
+
+    /// The same as i32, −1 where they do not fit: no face, corner or count.
+    pub fn i32s(&self, out: &mut Vec<i32>) -> bool {
+        out.clear();
+        if self.scalar == Scalar::I32 {
+            each(&self.bytes, i32::from_le_bytes, out);
+            return true;
+        }
+        let mut wide = Vec::new();
+        let whole = self.integers(&mut wide);
+        out.extend(wide.into_iter().map(|v| i32::try_from(v).unwrap_or(-1)));
+        whole
+    }
+}
+
+/// Most edits of a list that are looked for in what it edits.
+const MAX_EDITS: usize = 1 << 12;
+
+/// A list, or what one does to a weaker list.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ListEdit<T> {
+    pub explicit: Option<Vec<T>>,
+    pub added: Vec<T>,
+    pub prepended: Vec<T>,
+    pub appended: Vec<T>,
+    pub deleted: Vec<T>,
+}
+
+impl<T> Default for ListEdit<T> {
+    fn default() -> Self {
+        let none = Vec::new;
+        ListEdit { explicit: None, added: none(), prepended: none(), appended: none(), deleted: none() }
+    }
+}
+
+impl<T: Clone + PartialEq> ListEdit<T> {
+    /// Lays this over a weaker list.
+    pub fn apply(&self, list: &mut Vec<T>) {
+        if let Some(explicit) = &self.explicit {
+            list.clone_from(explicit);
+            return;
+        }
+        let edits = self.added.len() + self.prepended.len() + self.appended.len() + self.deleted.len();
+        if edits > MAX_EDITS {
+            // Long lists do not repeat themselves; looking for that would take too long.
+            list.splice(0..0, self.prepended.iter().cloned());
+            list.extend(self.added.iter().chain(&self.appended).cloned());
+            return;
+        }
+        list.retain(|item| !self.deleted.contains(item));
+        for item in &self.added {
+            if !list.contains(item) {
+                list.push(item.clone());
+            }
+        }
+        if !self.prepended.is_empty() {
+            list.retain(|item| !self.prepended.contains(item));
+            list.splice(0..0, self.prepended.iter().cloned());
+        }
+        list.retain(|item| !self.appended.contains(item));
+        list.extend(self.appended.iter().cloned());
+    }
+}
+
+/// Time codes of a stronger layer from those of a weaker one: `scale · t + offset`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Retime {
+    pub offset: f64,
+    pub scale: f64,
+}
+
+impl Retime {
+    pub const NONE: Retime = Retime { offset: 0.0, scale: 1.0 };
+
+    pub fn time(self, code: f64) -> f64 {
+        self.scale * code + self.offset
+    }
+
+    /// First `inner`, then this.
+    pub fn after(self, inner: Retime) -> Retime {
+        Retime { offset: self.time(inner.offset), scale: self.scale * inner.scale }
+    }
+}
+
+/// A reference or a payload.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reference {
+    /// Empty: the same layer.
+    pub asset: Arc<str>,
+    /// Empty: the layer's default prim.
+    pub prim: Arc<str>,
+    pub retime: Retime,
+}
+
+/// What a field holds.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    Numbers(Numbers),
+    /// Tokens, strings, names of assets.
+    Texts {
+        array: bool,
+        list: Vec<Arc<str>>,
+    },
+    /// Tokens or paths.
+    List(ListEdit<Arc<str>>),
+    References(ListEdit<Reference>),
+    Retimes(Vec<Retime>),
+    /// Variant sets and what is selected of each.
+    Selections(Vec<(Arc<str>, Arc<str>)>),
+    /// No value, whatever weaker layers say.
+    Block,
+    /// Of a type that is not read.
+    Other,
+}
+
+impl Value {
+    pub fn text(&self) -> Option<&Arc<str>> {
+        match self {
+            Value::Texts { array: false, list } => list.first(),
+            _ => None,
+        }
+    }
+
+    pub fn texts(self) -> Vec<Arc<str>> {
+        match self {
+            Value::Texts { list, .. } => list,
+            _ => Vec::new(),
+        }
+    }
+
+    pub fn number(&self) -> Option<f64> {
+        match self {
+            Value::Numbers(numbers) if numbers.width == 1 => numbers.f64s().first().copied(),
+            _ => None,
+        }
+    }
+}

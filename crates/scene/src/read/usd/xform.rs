@@ -1,0 +1,326 @@
+//! Transforms: an ordered list of operations, each an attribute that may change, as one matrix over time.
+
+use super::compose::{Prim, Stage};
+use super::samples::{Timeline, f64s};
+use crate::{Channel, Error, Identity, SAME_TIME, Source, TimeSampling, Transform};
+use glam::{DMat3, DMat4, DQuat, DVec3};
+use std::sync::Arc;
+
+/// From z up to y up.
+pub const Y_UP: DMat4 = DMat4::from_cols_array(&[
+    1.0, 0.0, 0.0, 0.0, //
+    0.0, 0.0, -1.0, 0.0, //
+    0.0, 1.0, 0.0, 0.0, //
+    0.0, 0.0, 0.0, 1.0,
+]);
+
+/// Most operations of a transform.
+const MAX_OPS: usize = 1024;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Translate,
+    Scale,
+    /// Along one axis.
+    TranslateAxis(usize),
+    ScaleAxis(usize),
+    Rotate(usize),
+    /// Turns about three axes, the first one first.
+    RotateThree([usize; 3]),
+    Orient,
+    Matrix,
+}
+
+impl Kind {
+    /// Of the second part of an operation's name.
+    fn of(name: &str) -> Option<Kind> {
+        let axis = |letter: char| "XYZ".find(letter);
+        let one = |prefix: &str| axis(name.strip_prefix(prefix)?.chars().next()?);
+        Some(match name {
+            "translate" => Kind::Translate,
+            "scale" => Kind::Scale,
+            "orient" => Kind::Orient,
+            "transform" => Kind::Matrix,
+            "translateX" | "translateY" | "translateZ" => Kind::TranslateAxis(one("translate")?),
+            "scaleX" | "scaleY" | "scaleZ" => Kind::ScaleAxis(one("scale")?),
+            "rotateX" | "rotateY" | "rotateZ" => Kind::Rotate(one("rotate")?),
+            "rotateXYZ" | "rotateXZY" | "rotateYXZ" | "rotateYZX" | "rotateZXY" | "rotateZYX" => {
+                let mut axes = name.chars().rev().filter_map(axis);
+                let (third, second, first) = (axes.next()?, axes.next()?, axes.next()?);
+                Kind::RotateThree([first, second, third])
+            }
+            _ => return None,
+        })
+    }
+
+    /// Numbers it takes.
+    fn width(self) -> usize {
+        match self {
+            Kind::TranslateAxis(_) | Kind::ScaleAxis(_) | Kind::Rotate(_) => 1,
+            Kind::Translate | Kind::Scale | Kind::RotateThree(_) => 3,
+            Kind::Orient => 4,
+            Kind::Matrix => 16,
+        }
+    }
+
+    /// Column-vector matrix of `width` numbers.
+    fn matrix(self, v: &[f64]) -> DMat4 {
+        let axis = |axis: usize, value: f64, rest: f64| {
+            DVec3::from_array(std::array::from_fn(|i| if i == axis { value } else { rest }))
+        };
+        let turn =
+            |about: usize, degrees: f64| DMat4::from_axis_angle(axis(about, 1.0, 0.0), degrees.to_radians());
+        match (self, v) {
+            (Kind::Translate, &[x, y, z]) => DMat4::from_translation(DVec3::new(x, y, z)),
+            (Kind::Scale, &[x, y, z]) => DMat4::from_mat3(DMat3::from_diagonal(DVec3::new(x, y, z))),
+            (Kind::TranslateAxis(a), &[v]) => DMat4::from_translation(axis(a, v, 0.0)),
+            (Kind::ScaleAxis(a), &[v]) => DMat4::from_mat3(DMat3::from_diagonal(axis(a, v, 1.0))),
+            (Kind::Rotate(a), &[degrees]) => turn(a, degrees),
+            (Kind::RotateThree([a, b, c]), &[x, y, z]) => {
+                let degrees = [x, y, z];
+                turn(c, degrees[c]) * turn(b, degrees[b]) * turn(a, degrees[a])
+            }
+            (Kind::Orient, &[x, y, z, w]) => DMat4::from_quat(DQuat::from_xyzw(x, y, z, w)),
+            // Rows of a row-vector matrix are columns of a column-vector one.
+            (Kind::Matrix, v) => v.first_chunk().map_or(DMat4::IDENTITY, DMat4::from_cols_array),
+            _ => DMat4::IDENTITY,
+        }
+    }
+}
+
+/// A rotation between two, the short way round. Quaternions are taken as they are, as the format has it: those
+/// of 16 bits are not quite of unit length.
+pub fn turn_between(from: DQuat, to: DQuat, fraction: f64) -> DQuat {
+    let unit = |q: DQuat, length: f64| {
+        if length > 0.0 && length.is_finite() { q / length } else { DQuat::IDENTITY }
+    };
+    let (a, b) = (from.length(), to.length());
+    unit(from, a).slerp(unit(to, b), fraction) * (a + (b - a) * fraction)
+}
+
+struct Op {
+    kind: Kind,
+    inverted: bool,
+    values: Channel<f64>,
+}
+
+impl Op {
+    fn matrix(&self, time: f64) -> Result<DMat4, Error> {
+        let (at, fraction) = self.values.locate(time);
+        let mut values = Vec::new();
+        self.values.read(at, &mut values)?;
+        if fraction > 0.0 {
+            let mut next = Vec::new();
+            self.values.read(at + 1, &mut next)?;
+            if self.kind == Kind::Orient {
+                if let (&[x, y, z, w], &[a, b, c, d]) = (&values[..], &next[..]) {
+                    let (from, to) = (DQuat::from_xyzw(x, y, z, w), DQuat::from_xyzw(a, b, c, d));
+                    values = turn_between(from, to, fraction).to_array().to_vec();
+                }
+            } else if values.len() == next.len() {
+                let pairs = values.iter_mut().zip(&next);
+                pairs.for_each(|(value, next)| *value += (next - *value) * fraction);
+            }
+        }
+        if values.len() != self.kind.width() {
+            return Ok(DMat4::IDENTITY);
+        }
+        let matrix = self.kind.matrix(&values);
+        Ok(match self.inverted {
+            // What is flat has no inverse.
+            true if matrix.determinant() == 0.0 => DMat4::IDENTITY,
+            true => matrix.inverse(),
+            false => matrix,
+        })
+    }
+}
+
+/// The product of all operations.
+struct Ops {
+    /// In front of all: from z up.
+    turn: Option<DMat4>,
+    ops: Vec<Op>,
+    sampling: Arc<TimeSampling>,
+    count: usize,
+    bends: bool,
+}
+
+impl Ops {
+    fn at(&self, time: f64) -> Result<DMat4, Error> {
+        let mut matrix = self.turn.unwrap_or(DMat4::IDENTITY);
+        for op in &self.ops {
+            matrix *= op.matrix(time)?;
+        }
+        Ok(matrix)
+    }
+}
+
+impl Source<DMat4> for Ops {
+    fn len(&self) -> usize {
+        self.count
+    }
+
+    fn identity(&self, i: usize) -> Identity {
+        let time = self.sampling.time(i);
+        let mut hash = xxhash_rust::xxh3::Xxh3::new();
+        for op in &self.ops {
+            let (at, fraction) = op.values.locate(time);
+            hash.update(&op.values.identity(at).to_le_bytes());
+            if fraction > 0.0 && op.values.identity(at) != op.values.identity(at + 1) {
+                hash.update(&op.values.identity(at + 1).to_le_bytes());
+                hash.update(&fraction.to_le_bytes());
+            }
+        }
+        hash.digest128()
+    }
+
+    fn read(&self, i: usize, out: &mut Vec<DMat4>) -> Result<(), Error> {
+        out.clear();
+        out.push(self.at(self.sampling.time(i))?);
+        Ok(())
+    }
+
+    fn bends(&self) -> bool {
+        self.bends
+    }
+
+    fn between(&self, time: f64, out: &mut Vec<DMat4>) -> Result<bool, Error> {
+        if self.bends {
+            out.clear();
+            out.push(self.at(time)?);
+        }
+        Ok(self.bends)
+    }
+}
+
+/// The matrix at a time: what the operations say, or else linear between samples.
+pub fn at(channel: &Channel<DMat4>, time: f64) -> Result<DMat4, Error> {
+    let (sample, fraction) = channel.locate(time);
+    let mut out = Vec::new();
+    if fraction > 0.0 && channel.between(time, &mut out)? {
+        return Ok(out.first().copied().unwrap_or(DMat4::IDENTITY));
+    }
+    channel.read(sample, &mut out)?;
+    let matrix = out.first().copied().unwrap_or(DMat4::IDENTITY);
+    if fraction > 0.0 {
+        channel.read(sample + 1, &mut out)?;
+        let next = out.first().copied().unwrap_or(matrix);
+        return Ok(matrix * (1.0 - fraction) + next * fraction);
+    }
+    Ok(matrix)
+}
+
+/// Reads the transform of a prim. `turn`: what goes in front of one that stands in the world.
+pub fn read(
+    stage: &mut Stage,
+    prim: &Prim,
+    timeline: &mut Timeline,
+    turn: Option<DMat4>,
+    is_root: bool,
+) -> Result<Option<Transform>, Error> {
+    let order = match stage.attribute(prim, "xformOpOrder")? {
+        Some(order) => {
+            let count = order.length()?;
+            if count > MAX_OPS {
+                let (asked, name) = (count as u64, &stage.root().root().name);
+                return Err(Error::limit(name, "operations of a transform", asked, MAX_OPS as u64));
+            }
+            let mut names = Vec::new();
+            timeline.channel(&order, super::samples::texts()).read(0, &mut names)?;
+            names
+        }
+        None => Vec::new(),
+    };
+    // What stands before is not looked at.
+    let reset = order.iter().rposition(|name| &**name == "!resetXformStack!");
+    let mut ops = Vec::new();
+    for name in &order[reset.map_or(0, |at| at + 1)..] {
+        match op(stage, prim, timeline, name)? {
+            Ok(op) => ops.extend(op),
+            Err(what) => stage.remark(&prim.path, format!("{what}; that operation is left out")),
+        }
+    }
+    let turn = turn.filter(|_| is_root || reset.is_some());
+    if ops.is_empty() && turn.is_none() && reset.is_none() {
+        return Ok(None);
+    }
+    let matrix = product(turn, ops)?;
+    Ok(Some(Transform { matrix, inherits: reset.map(|_| Channel::constant(vec![false])) }))
+}
+
+/// One operation; none where it has no value, and so does nothing.
+fn op(
+    stage: &Stage,
+    prim: &Prim,
+    timeline: &mut Timeline,
+    name: &str,
+) -> Result<Result<Option<Op>, String>, Error> {
+    let (inverted, name) = match name.strip_prefix("!invert!") {
+        Some(name) => (true, name),
+        None => (false, name),
+    };
+    let kind = name.strip_prefix("xformOp:").map(|rest| rest.split(':').next().unwrap_or(rest));
+    let Some(kind) = kind.and_then(Kind::of) else {
+        return Ok(Err(format!("its operation '{}' is of no known kind", super::stack::shown(name))));
+    };
+    let Some(attribute) = stage.attribute(prim, name)? else {
+        return Ok(Ok(None));
+    };
+    if attribute.length()? > 1 {
+        return Ok(Err(format!("its operation '{name}' is a list")));
+    }
+    let values = timeline.channel(&attribute, f64s());
+    let mut first = Vec::new();
+    values.read(0, &mut first)?;
+    if first.len() != kind.width() {
+        let what = format!("its operation '{name}' has {} numbers instead of {}", first.len(), kind.width());
+        return Ok(Err(what));
+    }
+    Ok(Ok(Some(Op { kind, inverted, values })))
+}
+
+fn product(turn: Option<DMat4>, ops: Vec<Op>) -> Result<Channel<DMat4>, Error> {
+    let moving: Vec<&Op> = ops.iter().filter(|op| !op.values.is_constant()).collect();
+    let constant = Arc::new(TimeSampling::Uniform { start: 0.0, step: 1.0 });
+    let (sampling, count) = match &moving[..] {
+        [] => (constant, 1),
+        [first, rest @ ..] => {
+            let (own, count) = (first.values.sampling(), first.values.len());
+            let same = |op: &&Op| op.values.sampling() == own && op.values.len() == count;
+            match rest.iter().all(same) {
+                true => (own.clone(), count),
+                false => {
+                    let times =
+                        |op: &&Op| -> Vec<f64> { (0..op.values.len()).map(|i| op.values.time(i)).collect() };
+                    let mut times: Vec<f64> = moving.iter().flat_map(times).collect();
+                    times.sort_by(f64::total_cmp);
+                    times.dedup_by(|b, a| *b - *a < SAME_TIME);
+                    let count = times.len();
+                    (Arc::new(TimeSampling::Acyclic { times }), count)
+                }
+            }
+        }
+    };
+    let plain = |op: &&Op| matches!(op.kind, Kind::Matrix | Kind::Translate | Kind::TranslateAxis(_));
+    let bends = moving.len() > 1 || !moving.iter().all(plain);
+    let ops = Ops { turn, ops, sampling: sampling.clone(), count, bends };
+    Ok(Channel::new(sampling, Arc::new(ops)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_axis_turns_first() {
+        let Some(kind) = Kind::of("rotateXYZ") else { panic!("no rotation") };
+        assert_eq!(kind, Kind::RotateThree([0, 1, 2]));
+        // y to z by 90° about x, then z to x about y.
+        let m = kind.matrix(&[90.0, 90.0, 0.0]);
+        assert!(m.transform_vector3(DVec3::Y).abs_diff_eq(DVec3::X, 1e-12));
+        let other = Kind::of("rotateZYX").map(|kind| kind.matrix(&[90.0, 90.0, 0.0]));
+        assert!(other.is_some_and(|m| m.transform_vector3(DVec3::Y).abs_diff_eq(DVec3::Z, 1e-12)));
+        assert_eq!(Kind::of("rotateXX"), None);
+        assert!(Y_UP.transform_vector3(DVec3::Z).abs_diff_eq(DVec3::Y, 0.0));
+    }
+}

@@ -1,0 +1,354 @@
+//! USD read: the small files of `testdata/inputs/usd` against what the library sees in them, and damaged ones.
+
+use crate::maker::walk;
+use glam::DVec3;
+use meshreel_scene::read::{self, ReadOptions};
+use meshreel_scene::sample::{Faces, World, faces_at, positions_at};
+use meshreel_scene::{Error, NodeKind, Remark, Scene, Scope, Topology, Unit, Winding};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/inputs/usd")
+}
+
+fn open(path: &Path) -> (Scene, Vec<Remark>) {
+    read::open(path, &ReadOptions::default()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// What a mesh is at a time.
+#[derive(Debug)]
+struct Seen {
+    points: usize,
+    sum: DVec3,
+    last: DVec3,
+    corners: usize,
+    shown: bool,
+}
+
+/// All meshes of a scene at a time, by path.
+fn seen(scene: &Scene, time: f64) -> BTreeMap<String, Seen> {
+    let placed = scene.expand().unwrap();
+    let mut world = World::new(scene, &placed).unwrap();
+    world.evaluate(time).unwrap();
+    let (mut points, mut faces, mut out) = (Vec::new(), Faces::default(), BTreeMap::new());
+    for (i, place) in placed.iter().enumerate() {
+        let Some(mesh) = scene.nodes[place.node].mesh else {
+            continue;
+        };
+        positions_at(&scene.meshes[mesh], time, &mut points).unwrap();
+        faces_at(&scene.meshes[mesh], time, &mut faces).unwrap();
+        let at = |p: &[f32; 3]| world.matrix[i].transform_point3(DVec3::from_array(p.map(f64::from)));
+        let seen = Seen {
+            points: points.len(),
+            sum: points.iter().map(at).sum(),
+            last: points.last().map_or(DVec3::ZERO, at),
+            corners: faces.indices.len(),
+            shown: world.visible[i],
+        };
+        out.insert(place.path.clone(), seen);
+    }
+    out
+}
+
+fn vector(value: &Value) -> DVec3 {
+    DVec3::from_array(std::array::from_fn(|i| value[i].as_f64().unwrap()))
+}
+
+#[test]
+fn meshes_and_transforms_are_the_librarys() {
+    let text = std::fs::read_to_string(folder().join("expected.json")).unwrap();
+    let expected: Value = serde_json::from_str(&text).unwrap();
+    let mut compared = 0;
+    for (name, moments) in expected.as_object().unwrap() {
+        // The same in another form or version.
+        let moments = moments.as_str().map_or(moments, |same| &expected[same]);
+        let (scene, _) = open(&folder().join(name));
+        for moment in moments.as_array().unwrap() {
+            let time = moment["time"].as_f64().unwrap();
+            let (ours, theirs) = (seen(&scene, time), moment["meshes"].as_object().unwrap());
+            assert_eq!(ours.keys().collect::<Vec<_>>(), theirs.keys().collect::<Vec<_>>(), "{name}");
+            for (path, theirs) in theirs {
+                let ours = &ours[path];
+                let what = format!("{name}, {path} at {time}: {ours:?}, not {theirs}");
+                assert_eq!(ours.points as u64, theirs["points"].as_u64().unwrap(), "{what}");
+                assert_eq!(ours.corners as u64, theirs["corners"].as_u64().unwrap(), "{what}");
+                assert_eq!(ours.shown, theirs["shown"].as_bool().unwrap(), "{what}");
+                let near = 1e-5 * ours.points.max(1) as f64;
+                assert!(ours.sum.distance(vector(&theirs["sum"])) < near, "{what}");
+                assert!(ours.last.distance(vector(&theirs["last"])) < 1e-5, "{what}");
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 300, "{compared}");
+}
+
+#[test]
+fn attributes_and_materials() {
+    for name in ["cloth.usdc", "cloth.usda"] {
+        attributes_of(name);
+    }
+}
+
+fn attributes_of(name: &str) {
+    let (scene, remarks) = open(&folder().join(name));
+    assert_eq!((scene.unit, scene.fps, scene.format), (Some(Unit::Metre), Some(24.0), "usd"));
+    let [mesh] = &scene.meshes[..] else { panic!("{} meshes", scene.meshes.len()) };
+    assert_eq!((mesh.topology, mesh.winding), (Topology::Homogeneous, Winding::CounterClockwise));
+    assert!(!mesh.is_subd);
+    assert_eq!(mesh.positions.len(), 8);
+    assert!((mesh.positions.time(0) - 1.0 / 24.0).abs() < 1e-12);
+    let normals = mesh.normals.as_ref().unwrap();
+    assert_eq!((normals.scope, normals.values.len()), (Scope::Vertex, 2));
+    let uvs: Vec<_> = mesh.uvs.iter().map(|uv| (&*uv.name, uv.scope, uv.indices.is_some())).collect();
+    assert_eq!(uvs, [("st", Scope::FaceVarying, true), ("atlas", Scope::Vertex, false)]);
+    let mut indices = Vec::new();
+    mesh.uvs[0].indices.as_ref().unwrap().read(0, &mut indices).unwrap();
+    assert_eq!((indices.len(), &indices[..5]), (144, &[0, 1, 2, 3, 0][..]));
+    let mut colours = Vec::new();
+    mesh.colours[0].values.read(0, &mut colours).unwrap();
+    assert_eq!((&*mesh.colours[0].name, colours[18]), ("displayColor", [0.5, 0.5, 1.0, 1.0]));
+    let mut pieces = Vec::new();
+    mesh.integers[0].values.read(0, &mut pieces).unwrap();
+    assert_eq!((&*mesh.integers[0].name, pieces[17], pieces[18]), ("piece", 0, 1));
+    let custom: Vec<_> = mesh.custom_attributes.iter().map(|c| (&*c.attribute.name, c.components)).collect();
+    let names = ["heat", "table", "thin", "weights"];
+    let mut sorted = custom.clone();
+    sorted.sort();
+    assert_eq!(sorted, names.map(|name| (name, 1)));
+    let value = |name: &str, i: usize| {
+        let own = mesh.custom_attributes.iter().find(|own| own.attribute.name == name).unwrap();
+        let mut values = Vec::new();
+        own.attribute.values.read(0, &mut values).unwrap();
+        values[i][0]
+    };
+    assert_eq!(
+        (value("heat", 0), value("table", 47), value("thin", 4), value("weights", 48)),
+        (0.25, 0.2, -1.0, 3.0)
+    );
+    assert!(mesh.velocities.is_some());
+    let sets: Vec<_> = mesh.face_sets.iter().map(|set| &*set.name).collect();
+    assert_eq!(sets, ["Seam", "Linen"]);
+    let (mut edge, mut rest) = (Vec::new(), Vec::new());
+    mesh.face_sets[0].faces.read(0, &mut edge).unwrap();
+    mesh.face_sets[1].faces.read(0, &mut rest).unwrap();
+    assert_eq!((edge, rest), ((0..6).collect(), (6..36).collect()));
+    let about = |what: &str| remarks.iter().any(|remark| remark.what.contains(what));
+    assert!(about("attribute odd"), "{remarks:?}");
+    assert!(!about("weights"), "{remarks:?}");
+}
+
+#[test]
+fn what_is_left_out_is_said() {
+    let (scene, remarks) = open(&folder().join("moves.usdc"));
+    assert_eq!(scene.unit, Some(Unit::Centimetre));
+    let about = |path: &str, what: &str| remarks.iter().any(|r| r.node == path && r.what.contains(what));
+    assert!(about("/Arm/Guide", "guide"), "{remarks:?}");
+    assert!(about("/Nothing", "not there"), "{remarks:?}");
+    assert!(scene.nodes.iter().all(|node| !["Guide", "Off", "Kind", "Nothing"].contains(&&*node.name)));
+    let loose = scene.nodes.iter().find(|node| node.path == "/Arm/Loose").unwrap();
+    let mut inherits = Vec::new();
+    loose.transform.as_ref().unwrap().inherits.as_ref().unwrap().read(0, &mut inherits).unwrap();
+    assert_eq!((inherits, loose.kind), (vec![false], NodeKind::Xform));
+    let (scene, _) = open(&folder().join("changing.usdc"));
+    assert_eq!(scene.meshes[0].topology, Topology::Heterogeneous);
+    assert_eq!(scene.meshes[0].winding, Winding::Clockwise);
+}
+
+#[test]
+fn layers_are_composed() {
+    for name in ["set.usda", "set.usd", "set.usdz"] {
+        let (scene, remarks) = open(&folder().join(name));
+        let about = |path: &str, what: &str| remarks.iter().any(|r| r.node == path && r.what.contains(what));
+        assert!(about("/Set/Bad", "outside.usda"), "{name}: {remarks:?}");
+        assert!(about("/Set/Lost", "none.usda"), "{name}: {remarks:?}");
+        let node = |path: &str| scene.nodes.iter().position(|node| node.path == path).unwrap();
+        assert_eq!(scene.nodes[node("/Set/Post2/Board")].instance_of, Some(node("/Set/Post1/Board")));
+        assert_eq!(scene.nodes[node("/Set/Post0/Board")].instance_of, None);
+        assert_eq!(scene.nodes[node("/Set/Crowd/2/Low")].instance_of, Some(node("/Set/Crowd/0/Low")));
+        let board = scene.nodes[node("/Set/Post1/Board")].mesh.unwrap();
+        assert_eq!(scene.meshes[board].face_sets[0].name, "Wood");
+    }
+    let (scene, _) = open(&folder().join("set.usda"));
+    let files: Vec<_> = scene.files.iter().map(|file| file.file_name().unwrap().to_str().unwrap()).collect();
+    for file in ["set.usda", "below.usdc", "post.usda", "swing.usdc"] {
+        assert_eq!(files.iter().filter(|own| **own == file).count(), 1, "{file}: {files:?}");
+    }
+}
+
+/// A text layer on its own.
+fn scene_of(text: &str) -> (Scene, Vec<Remark>) {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("a.usda");
+    std::fs::write(&path, format!("#usda 1.0\n{text}")).unwrap();
+    open(&path)
+}
+
+#[test]
+fn circles_are_cut() {
+    for text in [
+        r#"(subLayers = [@a.usda@]) def "A" {}"#,
+        r#"def "A" (references = </A>) {}"#,
+        r#"def "A" { def "B" (references = </A>) {} }"#,
+        r#"def "A" (references = @a.usda@</B>) {} def "B" (references = @./a.usda@</A>) { def "C" {} }"#,
+        r#"def "A" (inherits = </B>) {} class "B" (specializes = </A>) {}"#,
+        r#"def PointInstancer "A" { rel prototypes = </A> int[] protoIndices = [0] point3f[] positions = [(0,0,0)] }"#,
+    ] {
+        let (scene, remarks) = scene_of(text);
+        assert!((1..10).contains(&scene.nodes.len()), "{text}: {} nodes", scene.nodes.len());
+        assert!(
+            remarks.iter().any(|r| r.what.contains("itself") || r.what.contains("contains it")),
+            "{text}"
+        );
+    }
+    // Two instancers that show each other.
+    let one = |name: &str, other: &str| {
+        format!(
+            "def PointInstancer \"{name}\" {{ rel prototypes = </{other}> int[] protoIndices = [0, 0] point3f[] positions = [(0,0,0), (1,0,0)] }}"
+        )
+    };
+    let (scene, remarks) = scene_of(&(one("A", "B") + &one("B", "A")));
+    assert!(scene.expand().unwrap().len() < 100);
+    assert!(remarks.iter().any(|r| r.what.contains("contains it")), "{remarks:?}");
+}
+
+#[test]
+fn what_multiplies_is_limited() {
+    // Each refers to the next one twice: 2^40 places.
+    let prim = |i: usize| {
+        let next = i + 1;
+        format!(
+            "def \"P{i}\" {{ def \"a\" (references = </P{next}>) {{}} def \"b\" (references = </P{next}>) {{}} }}\n"
+        )
+    };
+    let text: String = (0..40).map(prim).chain(["def \"P40\" {}".to_string()]).collect();
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("a.usda");
+    std::fs::write(&path, format!("#usda 1.0\n{text}")).unwrap();
+    assert!(matches!(read::open(&path, &ReadOptions::default()), Err(Error::Limit { .. })));
+    let deep: String =
+        (0..300).map(|i| format!("def \"p{i}\" {{")).chain((0..300).map(|_| "}".into())).collect();
+    std::fs::write(&path, format!("#usda 1.0\n{deep}")).unwrap();
+    assert!(matches!(read::open(&path, &ReadOptions::default()), Err(Error::Malformed { .. })));
+}
+
+#[test]
+fn text_says_more_than_the_library_writes() {
+    let (scene, remarks) = scene_of(
+        r#"( "a comment" upAxis = "Y"; metersPerUnit = 0.5
+            customLayerData = { string who = "x" } )
+        /* a remark */ def Mesh "M" ( doc = """long
+            text"""; add apiSchemas = ["MaterialBindingAPI"] ) { // another
+            custom double userProperties:mass = 2 ( doc = "kg" )
+            uniform token subdivisionScheme = "none"; int[] faceVertexCounts = [3,]
+            int[] faceVertexIndices = [0, 1, 2]
+            point3f[] points = None
+            point3f[] points.timeSamples = { 2: [(0,0,0), (1e0,0,0), (0,1,0)], 1: None, }
+            rel material:binding = </Looks/Red> ( bindMaterialAs = "strongerThanDescendants" )
+            float3 xformOp:translate.spline = { bezier, 1: 2; pre (1) }
+            reorder properties = ["points"]
+            asset file = @@@a@b.png@@@
+            color3f[] primvars:displayColor = [(1, 0, 0)] ( interpolation = "constant" )
+            token visibility = 'invisible'
+        }"#,
+    );
+    let mesh = &scene.meshes[0];
+    let mut points = vec![[9.0; 3]];
+    assert_eq!((mesh.positions.len(), mesh.positions.time(1)), (2, 2.0 / 24.0));
+    mesh.positions.read(0, &mut points).unwrap();
+    assert!(points.is_empty());
+    mesh.positions.read(1, &mut points).unwrap();
+    assert_eq!(points[1], [1.0, 0.0, 0.0]);
+    assert_eq!((mesh.face_sets[0].name.as_str(), mesh.colours.len()), ("Red", 1));
+    assert_eq!(scene.nodes[0].user_properties, [("mass".to_string(), "double".to_string())]);
+    assert_eq!(scene.unit, None);
+    assert!(
+        remarks.iter().any(|r| r.what.contains("0.5 m")) && remarks.iter().any(|r| r.what.contains("spline"))
+    );
+}
+
+/// Opens bytes and reads all; errors are of the classes that a file can cause.
+fn read_all(path: &Path, bytes: &[u8]) {
+    std::fs::write(path, bytes).unwrap();
+    let walked = read::open(path, &ReadOptions::default()).and_then(|(scene, _)| walk(&scene));
+    match walked {
+        Ok(()) => {}
+        Err(Error::Malformed { .. } | Error::Unsupported { .. } | Error::Limit { .. }) => {}
+        Err(error) => panic!("{error}"),
+    }
+}
+
+#[test]
+fn damaged_files_are_errors_or_other_scenes() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path();
+    for name in ["changing.usdc", "moves.usda", "set.usdz"] {
+        let path = path.join(name);
+        let bytes = std::fs::read(folder().join(name)).unwrap();
+        for end in 0..bytes.len() {
+            read_all(&path, &bytes[..end]);
+        }
+        for at in 0..bytes.len() {
+            for value in [bytes[at] ^ 1 << (at % 8), 0xFF] {
+                let mut bytes = bytes.clone();
+                bytes[at] = value;
+                read_all(&path, &bytes);
+            }
+        }
+    }
+}
+
+#[test]
+fn skeletons_and_blend_shapes_move_points() {
+    for name in ["figure.usdc", "figure.usda"] {
+        let (scene, remarks) = open(&folder().join(name));
+        let mesh = scene.meshes.iter().find(|mesh| mesh.path == "/Figure/Body/Skin").unwrap();
+        assert_eq!((mesh.topology, mesh.positions.len()), (Topology::Homogeneous, 7), "{remarks:?}");
+        assert!(mesh.positions.bends());
+        let skin = mesh.skin.as_ref().unwrap();
+        assert_eq!((skin.influences, skin.joints.len(), skin.bind_positions.len()), (2, 3, 49));
+        // Without the blend shapes, joints alone put a point where it is.
+        let shoe = scene.meshes.iter().find(|mesh| mesh.path == "/Figure/Body/Shoe").unwrap();
+        let skin = shoe.skin.as_ref().unwrap();
+        let (mut pose, mut points) = (Vec::new(), Vec::new());
+        for sample in 0..7 {
+            skin.pose.read(sample, &mut pose).unwrap();
+            shoe.positions.read(sample, &mut points).unwrap();
+            let bound = DVec3::from_array(skin.bind_positions[3].map(f64::from));
+            let own = pose[usize::from(skin.joint[3])].transform_point3(bound);
+            assert!(own.distance(DVec3::from_array(points[3].map(f64::from))) < 1e-6);
+        }
+    }
+    let broken = r#"def SkelRoot "A" { rel skel:skeleton = </None>
+        def Mesh "M" { point3f[] points = [(0,0,0)] int[] primvars:skel:jointIndices = [7] float[] primvars:skel:jointWeights = [1] } }"#;
+    let (scene, remarks) = scene_of(broken);
+    assert!(scene.meshes[0].skin.is_none());
+    assert!(remarks.iter().any(|r| r.what.contains("as it was bound")), "{remarks:?}");
+}
+
+#[test]
+fn a_rig_in_one_space_is_a_clip() {
+    let (scene, remarks) = open(&folder().join("tube.usdc"));
+    assert_eq!((scene.skeletons.len(), scene.clips.len()), (1, 1), "{remarks:?}");
+    let clip = &scene.clips[0];
+    assert_eq!((clip.fps, clip.samples, clip.start), (24.0, 25, 0.0));
+    assert_eq!(scene.skeletons[0].path(1), "root/tip");
+    let tip = clip.tracks[1].at(24);
+    assert!(
+        tip.translation.distance(DVec3::Y) < 1e-6
+            && (tip.rotation.to_axis_angle().1.to_degrees() - 72.0).abs() < 1e-3
+    );
+    let mesh = &scene.meshes[0];
+    let skin = mesh.skin.as_ref().unwrap();
+    assert_eq!((skin.skeleton, skin.driven.len(), skin.driven[0].0), (Some(0), 1, 0));
+    let (mut driven, mut points) = (Vec::new(), Vec::new());
+    skin.driven[0].1.points(0.5, &mut driven).unwrap();
+    positions_at(mesh, 0.5, &mut points).unwrap();
+    assert_eq!(driven, points);
+    // One that is not in the skeleton's space is moved, but is no rig.
+    let (scene, _) = open(&folder().join("figure.usda"));
+    assert_eq!((scene.skeletons.len(), scene.clips.len()), (1, 1));
+    assert!(scene.meshes.iter().all(|mesh| mesh.skin.as_ref().is_some_and(|skin| skin.skeleton.is_none())));
+}
