@@ -203,7 +203,8 @@ fi
 missing=$(missing_arm)
 if [ -n "$missing" ]; then skip ARM "$missing"; else
     step tests for ARM
-    arm test --locked -p meshreel-codec -p meshreel-format --lib --tests
+    # Those left out start their own program again, which the system does not know to be one for qemu.
+    arm test --locked -p meshreel-codec -p meshreel-format --lib --tests -- --skip full_quota --skip killed_at_any_moment
     arm test --locked -p meshreel --lib --test all
     arm test --locked -p meshreel-runtime-test
 fi

@@ -19,9 +19,9 @@ except ImportError as error:
         name="meshreel",
     ) from error
 
-from . import exporting, importing, panels, playback, settings, verifying
+from . import armatures, exporting, importing, panels, playback, settings, verifying
 
-_MODULES = [settings, importing, exporting, verifying, panels, playback]
+_MODULES = [settings, importing, exporting, verifying, panels, armatures, playback]
 
 
 def register():

@@ -304,3 +304,16 @@ def _hang(shown, rig, thing) -> None:
     shown.matrix_basis = Matrix.Identity(4)
     modifier = shown.modifiers.new("Armature", "ARMATURE")
     modifier.object = thing
+
+
+def _settings_changed(scene, root, rebuild):
+    if not rebuild:
+        retime(scene, root)
+
+
+def register():
+    settings.listeners.append(_settings_changed)
+
+
+def unregister():
+    settings.listeners.remove(_settings_changed)

@@ -156,7 +156,12 @@ def on_undo(*_arguments):
 _HANDLERS = [("frame_change_pre", on_frame), ("load_post", on_load), ("undo_post", on_undo), ("redo_post", on_undo)]
 
 
+def _settings_changed(scene, root, rebuild):
+    show_root(scene, root, rebuild=rebuild)
+
+
 def register():
+    settings.listeners.append(_settings_changed)
     for name, handler in _HANDLERS:
         getattr(bpy.app.handlers, name).append(handler)
 
@@ -166,4 +171,5 @@ def unregister():
         present = getattr(bpy.app.handlers, name)
         if handler in present:
             present.remove(handler)
+    settings.listeners.remove(_settings_changed)
     files.keep_only(set())

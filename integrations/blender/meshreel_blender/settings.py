@@ -4,6 +4,8 @@ import bpy
 import numpy as np
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, PointerProperty, StringProperty
 
+from . import files
+
 #: Custom property of an object: which node of the file it shows (`files.node_keys`).
 NODE = "meshreel_node"
 #: Custom property of an object: the empty with the settings.
@@ -18,19 +20,23 @@ _RELATIVE = {"PATH_SUPPORTS_BLEND_RELATIVE"} if bpy.app.version >= (4, 5, 0) els
 METRES = {"m": 1.0, "cm": 0.01, "mm": 0.001, "in": 0.0254, None: 1.0}
 
 
-def _changed(cache, context):
-    from . import armatures, playback
+#: Who shows caches: called with the scene, the empty and whether all is made anew, where a setting has changed. Those who
+#: move what others then show come first.
+listeners = []
 
+
+def _tell(cache, context, rebuild):
     if cache.is_cache and context is not None:
-        armatures.retime(context.scene, cache.id_data)
-        playback.show_root(context.scene, cache.id_data, rebuild=False)
+        for listener in listeners:
+            listener(context.scene, cache.id_data, rebuild)
+
+
+def _changed(cache, context):
+    _tell(cache, context, False)
 
 
 def _rebuild(cache, context):
-    from . import playback
-
-    if cache.is_cache and context is not None:
-        playback.show_root(context.scene, cache.id_data, rebuild=True)
+    _tell(cache, context, True)
 
 
 class Cache(bpy.types.PropertyGroup):
@@ -132,8 +138,6 @@ class Preferences(bpy.types.AddonPreferences):
 
 def max_memory() -> int:
     """Bytes that a file may take."""
-    from . import files
-
     addon = bpy.context.preferences.addons.get(__package__)
     return addon.preferences.max_memory << 20 if addon and addon.preferences else files.MAX_MEMORY
 
