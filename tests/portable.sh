@@ -107,10 +107,13 @@ missing_arm() {
     has qemu-aarch64 || echo "qemu-aarch64 is missing (package qemu-user)"
 }
 arm() {
+    local command=$1
+    shift
+    # What follows a lone `--` is the program's.
     if [ $arm_from = rustup ]; then
-        CARGO_TARGET_DIR="$target/arm" cargo "$@" --target $arm
+        CARGO_TARGET_DIR="$target/arm" cargo $command --target $arm "$@"
     else
-        CARGO_TARGET_DIR="$target/arm" packaged "$@" --target $arm
+        CARGO_TARGET_DIR="$target/arm" packaged $command --target $arm "$@"
     fi
 }
 
