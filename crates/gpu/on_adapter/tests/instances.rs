@@ -14,9 +14,8 @@ fn view(eye: [f32; 3]) -> View {
         [0.0, 0.0, far / (near - far), -1.0],
         [0.0, 0.0, near * far / (near - far), 0.0],
     ];
-    for k in 0..4 {
-        clip[3][k] -= (0..3).map(|c| clip[c][k] * eye[c]).sum::<f32>();
-    }
+    let moved: [f32; 4] = std::array::from_fn(|k| (0..3).map(|c| clip[c][k] * eye[c]).sum());
+    clip[3].iter_mut().zip(moved).for_each(|(out, by)| *out -= by);
     View::new(&clip, eye, &Lens { angle: std::f32::consts::FRAC_PI_2, height: 1000.0 })
 }
 
