@@ -215,6 +215,7 @@ fn scene(count: usize, frames: usize, triangles: usize) -> Scene {
             custom_attributes: Vec::new(),
             names: Vec::new(),
             skin: None,
+            particles: None,
         });
     }
     scene

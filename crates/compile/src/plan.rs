@@ -32,7 +32,7 @@ use crate::mesh::prepared::Prepared;
 use crate::mesh::remesh::remesh_faces;
 use crate::mesh::scan::Scan;
 use crate::mesh::source::Source;
-use crate::mesh::{budgets, candidate, channels, layout};
+use crate::mesh::{budgets, candidate, channels, layout, particles};
 use crate::meter::Meter;
 use crate::method::mesh_coder;
 use crate::method::mesh_coder::{MeshCoder, Sources};
@@ -338,6 +338,7 @@ fn analyse<'a>(
     for (candidate, remarks) in found {
         log.remarks.extend(remarks);
         if candidate.prepared.fixed.is_none()
+            && candidate.prepared.particles.is_none()
             && matches!(candidate.method, MethodChoice::Soft | MethodChoice::Static)
         {
             return Err(Error::Unsupported {
@@ -406,7 +407,7 @@ fn prepare_moving<'a>(
 ) -> Result<(Source<'a>, Prepared), Error> {
     let options = content.options;
     let mut source = candidate::source(content, remeshed, mesh, shown, matrices.clone());
-    if options.preset != Preset::Classic && method != MethodChoice::Fluid {
+    if options.preset != Preset::Classic && method != MethodChoice::Fluid && source.mesh.particles.is_none() {
         let schedule = Schedule::new(content.times.len() as u32, options.restart());
         lead::trim_lead_in_and_out(&mut source, schedule)?;
     }
@@ -512,6 +513,10 @@ pub fn prepare(
     options: &Options,
     remarks: &mut Vec<Remark>,
 ) -> Result<Prepared, Error> {
+    // Points without faces have none of what follows.
+    if source.mesh.particles.is_some() {
+        return particles::prepare(source, remarks);
+    }
     // Positions of all frames → bounds, what moves, which points coincide, runs of equal faces.
     let scan = Scan::new(source, method, remarks)?;
     // Faces of the first frame → those that can be used, and their corners.

@@ -26,8 +26,9 @@ pub fn find(scene: &Scene, placed: &[Placed], selected: &dyn Fn(&str) -> bool) -
     for i in (0..placed.len()).rev() {
         let kind = node(i).kind;
         mesh[i] |= node(i).mesh.is_some() || matches!(kind, NodeKind::PolyMesh | NodeKind::SubD);
+        let shapes = matches!(kind, NodeKind::Curves | NodeKind::Points);
         let left_out =
-            matches!(kind, NodeKind::Curves | NodeKind::Points | NodeKind::NuPatch | NodeKind::Material);
+            shapes && node(i).mesh.is_none() || matches!(kind, NodeKind::NuPatch | NodeKind::Material);
         if let Some(parent) = placed[i].parent {
             mesh[parent] |= mesh[i];
             xform[parent] |= xform[i] || is_xform(i);

@@ -136,7 +136,7 @@ pub struct Node {
     /// Visibility: −1 ask the parent, 0 hidden, 1 visible (Alembic `visible`). Absent = −1. Held, never
     /// interpolated.
     pub visibility: Option<Channel<i8>>,
-    /// The mesh, where `kind` is `PolyMesh` or `SubD`.
+    /// The mesh, where `kind` is `PolyMesh` or `SubD`; without faces, where it is `Points` or `Curves`.
     pub mesh: Option<MeshId>,
     /// This node stands for another one with its whole subtree (Alembic instance). Readers guarantee that the
     /// target exists and that following instances never comes back to where it started. Such a node has the
@@ -255,6 +255,8 @@ pub struct Mesh {
     /// The skin that moves the points, where the file says it; `positions` and `normals` have it applied
     /// already.
     pub skin: Option<Arc<Skin>>,
+    /// It has no faces: its points are particles, or those of curves.
+    pub particles: Option<Particles>,
 }
 
 impl Mesh {
@@ -289,8 +291,61 @@ impl Mesh {
             custom_attributes: Vec::new(),
             names: Vec::new(),
             skin: None,
+            particles: None,
         }
     }
+
+    /// Particles, or curves, whose points are these, and nothing else.
+    pub fn of_particles(path: impl Into<String>, positions: Channel<[f32; 3]>, particles: Particles) -> Mesh {
+        let none = || Channel::constant(Vec::new());
+        let topology = Topology::Heterogeneous;
+        let particles = Some(particles);
+        Mesh { particles, topology, ..Mesh::new(path, positions, none(), none()) }
+    }
+}
+
+/// What a mesh without faces is. Points of several samples are the same where they have the same id, or,
+/// without ids, the same number, as long as nothing tells of others.
+#[derive(Clone, Default)]
+pub struct Particles {
+    /// Id of each point. Of two that are equal the later one is left out by who compiles.
+    pub ids: Option<Channel<u64>>,
+    /// How wide they are: diameters, in the node's space.
+    pub widths: Option<Attribute<[f32; 1]>>,
+    /// The curves whose points they are.
+    pub curves: Option<Curves>,
+}
+
+/// Curves through points that stand one behind the other.
+#[derive(Clone)]
+pub struct Curves {
+    /// Points of each curve. Can be negative, and more than there are, in bad files.
+    pub counts: Channel<i32>,
+    /// How they run between their points.
+    pub basis: CurveBasis,
+    /// How they end.
+    pub ends: CurveEnds,
+}
+
+/// How a curve runs between its points.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum CurveBasis {
+    Linear,
+    Bezier,
+    BSpline,
+    CatmullRom,
+}
+
+/// How a curve ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CurveEnds {
+    /// Where its basis has it end.
+    Open,
+    /// The last point is next to the first.
+    Closed,
+    /// At its first and last point, whatever its basis.
+    Pinned,
 }
 
 /// Linear blend skinning, as the file has it: point = Σ weight · joint's object transform · inverse bind ·

@@ -19,15 +19,24 @@ pub(super) enum Values {
     Normals,
     Uvs(u8),
     Colours(u8),
+    Velocities,
+    Widths,
+    /// Numbers attached to particles, of a stream of the record.
+    Custom {
+        stream: usize,
+        components: usize,
+    },
 }
 
 impl Values {
     /// Floats per vertex.
     pub fn components(self) -> usize {
         match self {
-            Values::Positions | Values::Normals => 3,
+            Values::Positions | Values::Normals | Values::Velocities => 3,
             Values::Uvs(_) => 2,
             Values::Colours(_) => 4,
+            Values::Widths => 1,
+            Values::Custom { components, .. } => components,
         }
     }
 
@@ -42,6 +51,9 @@ impl Values {
                     Semantic::Normal | Semantic::QTangent => Values::Normals,
                     Semantic::Uv => Values::Uvs(stream.set),
                     Semantic::Colour => Values::Colours(stream.set),
+                    Semantic::Velocity => Values::Velocities,
+                    Semantic::Width => Values::Widths,
+                    custom => Values::Custom { stream: i, components: custom.components() },
                 };
                 (i, values)
             })
@@ -57,6 +69,9 @@ impl Values {
             Values::Normals => mesh.normals_into(out),
             Values::Uvs(set) => mesh.uvs_into(set, out),
             Values::Colours(set) => mesh.colours_into(set, out),
+            Values::Velocities => mesh.velocities_into(out),
+            Values::Widths => mesh.widths_into(out),
+            Values::Custom { stream, .. } => mesh.custom_into(stream, out),
         }
     }
 }
@@ -101,6 +116,22 @@ struct Frame {
 struct FrameMesh {
     values: Vec<(Values, Vec<f32>)>,
     shape: Arc<Shape>,
+    points: Arc<Points>,
+}
+
+/// Which points particles are in a frame.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Points {
+    /// Empty where they have none.
+    pub ids: Vec<u64>,
+    /// Points of each curve; empty where they are none.
+    pub curves: Vec<u32>,
+}
+
+impl Points {
+    fn of(mesh: MeshView<'_>) -> Points {
+        Points { ids: mesh.ids().to_vec(), curves: mesh.curves().to_vec() }
+    }
 }
 
 /// Transforms and visibility of all frames: little, and read node by node.
@@ -209,6 +240,18 @@ impl Frames {
         })
     }
 
+    /// Which points particles are in a frame.
+    pub fn points(&self, frame: usize, mesh: usize) -> Result<Arc<Points>, Error> {
+        if self.reel.frame_count() == 0 {
+            return Ok(Arc::default());
+        }
+        let mut state = self.lock();
+        Ok(match state.frame(frame)? {
+            Some(kept) => kept.meshes[mesh].points.clone(),
+            None => Arc::new(Points::of(state.decoder.mesh(mesh))),
+        })
+    }
+
     /// Transforms and visibility, decoded in one go at the first call.
     pub fn tracks(&self) -> Result<&Tracks, Error> {
         if let Some(tracks) = self.tracks.get() {
@@ -256,8 +299,9 @@ impl State {
             let mut of_mesh = FrameMesh::default();
             let mesh = self.decoder.mesh(m);
             let fluid = record.method == Method::Fluid;
+            of_mesh.points = Arc::new(Points::of(mesh));
             for (stream, values) in Values::of(record) {
-                if fluid || record.streams[stream].animated {
+                if record.method.changes() || record.streams[stream].animated {
                     let mut floats = Vec::new();
                     values.read(mesh, &mut floats).map_err(error)?;
                     of_mesh.values.push((values, floats));
@@ -305,12 +349,14 @@ fn bytes_of(reel: &Reel) -> u64 {
     let frames = reel.frame_count() as u64;
     let of_mesh = |mesh: &meshreel::record::MeshRecord| {
         let fluid = mesh.method == Method::Fluid;
-        let changing = mesh.streams.iter().filter(|s| fluid || s.animated);
+        let changing = mesh.streams.iter().filter(|s| mesh.method.changes() || s.animated);
         let floats: u64 = changing.map(|s| s.semantic.components() as u64).sum();
         // Corners twice, and of points and faces one number each.
         let (indices, points) = (u64::from(mesh.indices), u64::from(mesh.source_points));
         let shape = if fluid { 3 * indices + points } else { 0 };
-        4 * (floats * u64::from(mesh.vertices) + shape)
+        let curves = mesh.particles.and_then(|p| p.curves).map_or(0, |curves| u64::from(curves.most));
+        let ids = mesh.particles.map_or(0, |_| 2 * u64::from(mesh.vertices));
+        4 * (floats * u64::from(mesh.vertices) + shape + curves + ids)
     };
     let per_frame = reel.description().meshes.iter().map(of_mesh);
     frames.saturating_mul(per_frame.fold(0, u64::saturating_add))

@@ -8,11 +8,12 @@ use super::{clip, part_attributes, parts, rig, skin};
 use crate::double;
 use crate::error::error;
 use glam::DMat4;
-use meshreel::record::{MeshRecord, Method, Visibility};
+use meshreel::record::{self, MeshRecord, Method, Semantic, Visibility};
 use meshreel::{LodTriangles, Reel, SourceMap};
 use meshreel_scene::{
-    Attribute, Channel, Counts, Error, FaceSet, Identity, Mesh, NamedRange, Node, NodeKind, Remark,
-    SAME_TIME, Scene, Scope, Source, TimeSampling, Topology, Transform, Unit, Winding,
+    Attribute, Channel, Counts, CurveBasis, CurveEnds, Curves, CustomAttribute, Error, FaceSet, Identity,
+    Mesh, NamedRange, Node, NodeKind, Particles, Remark, SAME_TIME, Scene, Scope, Source, TimeSampling,
+    Topology, Transform, Unit, Winding,
 };
 use std::sync::Arc;
 
@@ -164,7 +165,7 @@ impl Shared {
             name: object.name.clone(),
             path: object.path.clone(),
             parent: object.parent,
-            kind: if object.mesh.is_some() { NodeKind::PolyMesh } else { NodeKind::Xform },
+            kind: self.kind(mesh),
             transform,
             visibility,
             mesh: mesh.map(|m| m as usize),
@@ -174,11 +175,71 @@ impl Shared {
         }
     }
 
+    /// What a node is that shows such a mesh.
+    fn kind(&self, mesh: Option<u32>) -> NodeKind {
+        let records = &self.frames.reel().description().meshes;
+        match mesh.map(|mesh| records[mesh as usize].particles) {
+            None => NodeKind::Xform,
+            Some(None) => NodeKind::PolyMesh,
+            Some(Some(particles)) if particles.curves.is_some() => NodeKind::Curves,
+            Some(Some(_)) => NodeKind::Points,
+        }
+    }
+
     fn mesh(&self, mesh: usize) -> Result<Mesh, Error> {
         let record = &self.frames.reel().description().meshes[mesh];
         match record.method {
             Method::Fluid => self.fluid_mesh(mesh),
+            Method::Particles => Ok(self.particles(mesh)),
             _ => self.fixed_mesh(mesh),
+        }
+    }
+
+    /// Points without faces: particles, or those of curves.
+    fn particles(&self, mesh: usize) -> Mesh {
+        let record = &self.frames.reel().description().meshes[mesh];
+        let own = record.particles.unwrap_or_default();
+        let attributes = Attributes { shared: self, mesh, own: None, order: None, corners: None };
+        let source = || ParticlePoints { frames: self.frames.clone(), mesh };
+        let particles = Particles {
+            ids: own.ids.then(|| self.channel::<u64, _>(true, source())),
+            widths: attributes.all(|v| v == Values::Widths).into_iter().next(),
+            curves: own.curves.map(|curves| Curves {
+                counts: self.channel::<i32, _>(true, source()),
+                basis: match curves.basis {
+                    record::CurveBasis::Linear => CurveBasis::Linear,
+                    record::CurveBasis::Bezier => CurveBasis::Bezier,
+                    record::CurveBasis::BSpline => CurveBasis::BSpline,
+                    record::CurveBasis::CatmullRom => CurveBasis::CatmullRom,
+                },
+                ends: match curves.ends {
+                    record::CurveEnds::Open => CurveEnds::Open,
+                    record::CurveEnds::Closed => CurveEnds::Closed,
+                    record::CurveEnds::Pinned => CurveEnds::Pinned,
+                },
+            }),
+        };
+        let custom = Values::of(record).into_iter().filter_map(|(stream, values)| match values {
+            Values::Custom { components, .. } => {
+                let values = match components {
+                    1 => widened(attributes.channel::<1>(values, true, None)),
+                    2 => widened(attributes.channel::<2>(values, true, None)),
+                    3 => widened(attributes.channel::<3>(values, true, None)),
+                    _ => attributes.channel::<4>(values, true, None),
+                };
+                let name = record.streams[stream].name.clone();
+                let attribute = Attribute { name, scope: Scope::Vertex, values, indices: None };
+                Some(CustomAttribute { components, attribute })
+            }
+            _ => None,
+        });
+        let positions = attributes.channel(Values::Positions, true, None);
+        Mesh {
+            uvs: attributes.uvs(),
+            colours: attributes.colours(),
+            velocities: attributes.velocities(),
+            custom_attributes: custom.collect(),
+            ..Mesh::of_particles(&record.path, positions, particles)
         }
     }
 
@@ -197,7 +258,7 @@ impl Shared {
     pub fn order(&self, mesh: usize) -> Result<Option<Arc<Vec<u32>>>, Error> {
         let reel = self.frames.reel();
         let record = &reel.description().meshes[mesh];
-        if record.method == Method::Fluid {
+        if record.method.changes() {
             return Ok(None);
         }
         if let Some(level) = self.lod_triangles(mesh)? {
@@ -270,6 +331,7 @@ impl Shared {
             custom_attributes: Vec::new(),
             names: Vec::new(),
             skin,
+            particles: None,
         })
     }
 
@@ -308,7 +370,7 @@ impl Shared {
             normals: attributes.normals()?,
             uvs: attributes.uvs(),
             colours: attributes.colours(),
-            velocities: None,
+            velocities: attributes.velocities(),
             face_sets: named
                 .map(|(i, material)| FaceSet { name: material.name.clone(), faces: shape(Part::Faces(i)) })
                 .collect(),
@@ -318,13 +380,14 @@ impl Shared {
             custom_attributes: Vec::new(),
             names: Vec::new(),
             skin: None,
+            particles: None,
         })
     }
 }
 
 /// Whether anything of a mesh changes.
 fn is_animated(record: &MeshRecord) -> bool {
-    record.method == Method::Fluid || record.streams.iter().any(|s| s.animated)
+    record.method.changes() || record.streams.iter().any(|s| s.animated)
 }
 
 /// The materials that have a name, as sets of faces.
@@ -374,7 +437,7 @@ impl Attributes<'_> {
             values,
             samples: own.map_or(self.shared.samples(animated), |own| own.frames.len()),
             by_point: match values {
-                Values::Positions => true,
+                Values::Positions | Values::Velocities => true,
                 _ => self.corners.is_none(),
             },
             own: own.map(|own| own.frames.clone()),
@@ -392,7 +455,7 @@ impl Attributes<'_> {
         found
             .map(|(stream, values)| {
                 let stream = &record.streams[stream];
-                let animated = stream.animated || record.method == Method::Fluid;
+                let animated = stream.animated || record.method.changes();
                 Attribute {
                     name: stream.name.clone(),
                     scope: match self.corners {
@@ -417,6 +480,12 @@ impl Attributes<'_> {
     }
     fn uvs(&self) -> Vec<Attribute<[f32; 2]>> {
         self.all(|v| matches!(v, Values::Uvs(_)))
+    }
+    /// Velocities by point, which a mesh whose faces change keeps as values of vertices.
+    fn velocities(&self) -> Option<Channel<[f32; 3]>> {
+        let record = &self.shared.frames.reel().description().meshes[self.mesh];
+        let stored = record.streams.iter().any(|s| s.semantic == Semantic::Velocity);
+        stored.then(|| self.channel(Values::Velocities, true, None))
     }
     fn colours(&self) -> Vec<Attribute<[f32; 4]>> {
         self.all(|v| matches!(v, Values::Colours(_)))
@@ -471,6 +540,60 @@ impl<const N: usize> Source<[f32; N]> for VertexValues {
         }
         Ok(())
     }
+}
+
+/// Ids of particles, and points of curves.
+struct ParticlePoints {
+    frames: Arc<Frames>,
+    mesh: usize,
+}
+
+impl Source<u64> for ParticlePoints {
+    fn len(&self) -> usize {
+        self.frames.reel().frame_count().max(1)
+    }
+    fn identity(&self, i: usize) -> Identity {
+        i as Identity
+    }
+    fn read(&self, i: usize, out: &mut Vec<u64>) -> Result<(), Error> {
+        out.clone_from(&self.frames.points(i, self.mesh)?.ids);
+        Ok(())
+    }
+}
+
+impl Source<i32> for ParticlePoints {
+    fn len(&self) -> usize {
+        self.frames.reel().frame_count().max(1)
+    }
+    fn identity(&self, i: usize) -> Identity {
+        i as Identity
+    }
+    fn read(&self, i: usize, out: &mut Vec<i32>) -> Result<(), Error> {
+        out.clear();
+        out.extend(self.frames.points(i, self.mesh)?.curves.iter().map(|&count| count as i32));
+        Ok(())
+    }
+}
+
+/// The same values with zeros behind.
+fn widened<const N: usize>(channel: Channel<[f32; N]>) -> Channel<[f32; 4]> {
+    struct Widened<const N: usize>(Channel<[f32; N]>);
+    impl<const N: usize> Source<[f32; 4]> for Widened<N> {
+        fn len(&self) -> usize {
+            self.0.len()
+        }
+        fn identity(&self, i: usize) -> Identity {
+            self.0.identity(i)
+        }
+        fn read(&self, i: usize, out: &mut Vec<[f32; 4]>) -> Result<(), Error> {
+            let mut values = Vec::new();
+            self.0.read(i, &mut values)?;
+            out.clear();
+            out.extend(values.iter().map(|v| std::array::from_fn(|k| v.get(k).copied().unwrap_or(0.0))));
+            Ok(())
+        }
+    }
+    Channel::new(channel.sampling().clone(), Arc::new(Widened(channel)))
 }
 
 /// Which of the two index lists of a fluid mesh a channel reads.

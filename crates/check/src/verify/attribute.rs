@@ -7,7 +7,7 @@ use meshreel_scene::{Attribute, Error, Mesh, Scope};
 /// An attribute of the source at one time.
 pub(crate) struct Sampled<const N: usize> {
     scope: Scope,
-    values: Values<[f32; N]>,
+    pub values: Values<[f32; N]>,
 }
 
 impl<const N: usize> Sampled<N>
@@ -88,4 +88,18 @@ pub(crate) fn is_constant<T: Clone + Send + Sync + 'static>(attribute: &Attribut
 pub(crate) fn ulp(x: f64) -> f64 {
     let least = f64::from(f32::MIN_POSITIVE);
     (x.abs().max(least).log2().floor() - 23.0).exp2().max(least)
+}
+
+/// Velocities as an attribute of points.
+pub(crate) fn velocities(mesh: &Mesh) -> Option<Attribute<[f32; 3]>> {
+    let values = mesh.velocities.clone().filter(|values| !values.is_empty())?;
+    Some(Attribute { name: String::new(), scope: Scope::Vertex, values, indices: None })
+}
+
+/// What velocities and widths between these sides may be off at least: what f32 and 24 bits hold.
+pub(crate) fn least(sides: &[(f32, f32)]) -> f64 {
+    let largest = sides.iter().fold(0.0, |m: f32, (a, b)| m.max(a.abs()).max(b.abs()));
+    let range = sides.iter().map(|(a, b)| f64::from(*b) - f64::from(*a)).fold(0.0, f64::max);
+    // The next power of two above what is asked, at worst.
+    2.0 * (4.0 * ulp(f64::from(largest))).max(range * 0.5f64.powi(23))
 }

@@ -1,9 +1,9 @@
 //! Which vertex channels a mesh of the file must have, and how far each may be off.
 
 use crate::asked::Asked;
-use crate::verify::attribute::{Sampled, is_constant, ulp};
+use crate::verify::attribute::{Sampled, is_constant, least, ulp, velocities};
 use crate::verify::report::Failures;
-use meshreel::record::{MeshRecord, Semantic, StreamRecord};
+use meshreel::record::{MeshRecord, Method, Semantic, StreamRecord};
 use meshreel_scene::sample::{self, Mix};
 use meshreel_scene::{Attribute, Error, Mesh};
 
@@ -14,6 +14,8 @@ pub(crate) struct Channels {
     pub normals: Option<Normals>,
     pub uvs: Vec<Set>,
     pub colours: Vec<Set>,
+    /// Velocities of a mesh whose faces change: how far they may be off, units per second.
+    pub velocities: Option<f64>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,6 +59,7 @@ pub(crate) struct Counterparts<'a> {
 pub(crate) fn find(
     pair: &Counterparts<'_>,
     asked: &Asked,
+    seconds: f64,
     failures: &mut Failures,
 ) -> Result<Channels, Error> {
     let &Counterparts { mesh, record, shown, path } = pair;
@@ -101,6 +104,20 @@ pub(crate) fn find(
             off.fold(0.0, f64::max)
         };
         out.colours = sets(&mesh.colours, Semantic::Colour, pair, failures, tolerance)?;
+    }
+    let stored = record.streams.iter().any(|s| s.semantic == Semantic::Velocity);
+    if record.method == Method::Fluid
+        && wanted.attributes
+        && let Some(velocities) = velocities(mesh)
+        && let Some(extent) = look(&velocities, mesh, shown)?
+    {
+        let points = record.streams.first().map_or(0.0, |positions| positions.tolerance);
+        out.velocities = Some((points / seconds).max(least(&extent)));
+        if !stored {
+            failures.add(path, None, || "does not keep the velocities of the source".into());
+        }
+    } else if stored {
+        failures.add(path, None, || "has velocities, the source has none".into());
     }
     Ok(out)
 }

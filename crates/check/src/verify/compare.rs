@@ -2,8 +2,9 @@
 
 use crate::double;
 use crate::error::error;
-use crate::verify::attribute::{self, Sampled};
+use crate::verify::attribute::{self, Sampled, velocities};
 use crate::verify::channels::{Normals, normal_limit};
+use crate::verify::particles::moved;
 use crate::verify::plan::{Decoded, Found, Source, Unit, Worker, fail, vector};
 use crate::verify::polygons::{NONE, Polygons};
 use crate::verify::report::{Stats, beyond, larger};
@@ -74,6 +75,25 @@ impl Attributes<'_> {
                 let largest = Largest { worst, limit: set.tolerance, what: "colour", unit: "" };
                 self.note(visible, found, largest, |s| &mut s.colour);
             }
+        }
+        if let (Some(limit), Some(velocities)) = (channels.velocities, velocities(self.source.mesh)) {
+            let mut values = vec![0.0; 3 * vertices];
+            self.decoded.view.velocities_into(&mut values).map_err(error)?;
+            let right = self.sample(&velocities)?;
+            let placed = match self.unit.baked {
+                true => Some(self.worker.world_change(visible[0], self.frame)?),
+                false => None,
+            };
+            let worst = find(limit, &|vertex, corner| {
+                let (face, point) = self.place(corner);
+                let own = right.at(corner, face, point)?;
+                let right = moved(own, *self.source.points.get(point as usize)?, placed)?;
+                let got = vector(&values, vertex as usize);
+                Some((got - DVec3::from_array(right)).length())
+            });
+            self.note(visible, found, Largest { worst, limit, what: "velocity", unit: "" }, |s| {
+                &mut s.velocity
+            });
         }
         Ok(())
     }

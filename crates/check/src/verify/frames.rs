@@ -229,6 +229,7 @@ impl<'a> Worker<'a> {
         let mesh = MeshFrame { unit, visible, frame, source: &source, decoded: &decoded };
         match &unit.exact {
             _ if unit.surface => self.surfaces(&mesh, found),
+            _ if unit.particles.is_some() => self.particles(&mesh, found),
             Some(exact) => self.exact(&mesh, exact, found),
             None => {
                 self.way_back(&mesh, found)?;
@@ -248,6 +249,77 @@ impl<'a> Worker<'a> {
         let source = &self.world.matrix[self.plan.survey.placements[placement].placed];
         let is_finite = source.is_finite();
         is_finite.then(|| Place { show, source, decoded: self.decoder.world(show.node) })
+    }
+
+    /// Compares points without faces and what hangs on them.
+    fn particles(&self, mesh: &MeshFrame<'_>, found: &mut Found) -> Result<(), Error> {
+        let &MeshFrame { unit, visible, frame, source, decoded } = mesh;
+        let Some(particles) = &unit.particles else {
+            return Ok(());
+        };
+        let pairs = match particles.pairs(source, decoded)? {
+            Ok(pairs) => pairs,
+            Err(what) => {
+                fail(self.plan, found, visible[0], frame, what);
+                return Ok(());
+            }
+        };
+        for &p in visible {
+            let Some(place) = self.place(p) else { continue };
+            let (mut worst, mut at) = (0.0f64, 0);
+            for (v, &point) in pairs.point.iter().enumerate() {
+                let from = source.points[point as usize];
+                if !usable(from) {
+                    continue;
+                }
+                let distance = (place.decoded(decoded, v) - place.source(from)).length();
+                found.stats[p].distance(distance);
+                if beyond(distance, worst) {
+                    (worst, at) = (distance, v);
+                }
+            }
+            if beyond(worst, place.show.tolerance) {
+                let what = format!(
+                    "point {at} is {worst:e} off, {:e} is allowed: it is point {} of the source",
+                    place.show.tolerance, pairs.point[at]
+                );
+                fail(self.plan, found, p, frame, what);
+            }
+            let placed = match unit.baked {
+                true => Some(self.world_change(p, frame)?),
+                false => None,
+            };
+            let stats = &mut found.stats[p];
+            for what in particles.compare((source, decoded), &pairs, placed, stats)? {
+                fail(self.plan, found, p, frame, what);
+            }
+        }
+        Ok(())
+    }
+
+    /// The source's matrix of a placement in a frame of the file, and what it changes by in a second: from the
+    /// frame before that shows it to the one after.
+    pub fn world_change(&self, placement: usize, frame: usize) -> Result<[DMat4; 2], Error> {
+        let plan = self.plan;
+        let shown = &plan.units[plan.shows[placement].as_ref().map_or(0, |show| show.unit)].shown;
+        // What a frame in which it is hidden would read: the last one that shows it.
+        let read = |frame: usize| shown.iter().rev().find(|f| **f <= frame).copied().unwrap_or(frame);
+        let last = plan.reel.frame_count().saturating_sub(1);
+        let (before, after) = (read(frame.saturating_sub(1)), read((frame + 1).min(last)));
+        let before = if frame == 0 || before > frame || !shown.contains(&before) { frame } else { before };
+        let mut world = World::new(plan.survey.scene, &plan.survey.placed)?;
+        let placed = plan.survey.placements[placement].placed;
+        let mut at = |frame: usize| -> Result<(DMat4, f64), Error> {
+            let time = plan.frames[frame].map_or(0.0, |expected| plan.survey.times[expected]);
+            world.evaluate(time)?;
+            Ok((world.matrix[placed], time))
+        };
+        let ((first, start), (second, end)) = (at(before)?, at(after)?);
+        let change = match end > start {
+            true => (second - first) * (1.0 / (end - start)),
+            false => DMat4::ZERO,
+        };
+        Ok([self.world.matrix[placed], change])
     }
 
     /// A frame's own map: points and faces as they come back.

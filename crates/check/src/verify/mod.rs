@@ -24,6 +24,7 @@ mod lod;
 mod metric;
 mod nearest;
 mod part_attributes;
+mod particles;
 mod plan;
 mod polygons;
 mod report;

@@ -3,6 +3,7 @@
 use super::channels::Channels;
 use super::exact::Exact;
 use super::locators;
+use super::particles::Particles;
 use super::report::{Failures, Stats};
 use super::survey::Survey;
 use crate::asked::Asked;
@@ -57,6 +58,8 @@ pub(crate) struct Unit {
     /// Whether its source map is wrong; then nothing more is compared.
     pub hopeless: bool,
     pub channels: Channels,
+    /// Of points without faces what hangs on them.
+    pub particles: Option<Particles>,
     /// The source's faces at `first`.
     pub faces: sample::Faces,
     /// Correspondence by the source map; none: vertices are matched with the nearest points.

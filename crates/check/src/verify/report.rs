@@ -40,15 +40,21 @@ pub enum Matched {
     Nearest,
     /// By the nearest place of the other surface: re-meshed.
     Surface,
+    /// By the ids of particles.
+    Ids,
+    /// By the numbers of particles, or of points of curves.
+    Numbers,
 }
 
 impl Matched {
-    /// "map", "nearest" or "surface".
+    /// "map", "nearest", "surface", "ids" or "numbers".
     pub fn name(self) -> &'static str {
         match self {
             Matched::Map => "map",
             Matched::Nearest => "nearest",
             Matched::Surface => "surface",
+            Matched::Ids => "ids",
+            Matched::Numbers => "numbers",
         }
     }
 }
@@ -58,7 +64,7 @@ impl Matched {
 pub struct MeshReport {
     /// Path of the object that shows it.
     pub path: String,
-    /// Name of the method: static, rigid, skinned, soft or fluid; "missing" where the mesh is not in the
+    /// Name of the method: static, rigid, skinned, soft, fluid or particles; "missing" where the mesh is not in the
     /// file.
     pub method: &'static str,
     /// Vertices; for fluid the most of any frame.
@@ -82,7 +88,11 @@ pub struct MeshReport {
     pub uv_max_error: Option<f64>,
     /// Largest difference of a colour component; none without.
     pub colour_max_error: Option<f64>,
-    /// Largest error of a value of its part attributes; none without.
+    /// Largest difference of velocities, units per second; none where the file keeps none.
+    pub velocity_max_error: Option<f64>,
+    /// Largest difference of widths of particles or curves; none without.
+    pub width_max_error: Option<f64>,
+    /// Largest error of a value of its part attributes, or of the numbers of particles; none without.
     pub attribute_max_error: Option<f64>,
     /// Its LOD levels beside the mesh itself.
     #[serde(rename = "levels")]
@@ -291,6 +301,10 @@ pub(crate) struct Stats {
     pub normal: Option<f64>,
     pub uv: Option<f64>,
     pub colour: Option<f64>,
+    pub velocity: Option<f64>,
+    pub width: Option<f64>,
+    /// Numbers attached to particles.
+    pub attached: Option<f64>,
     pub failed: bool,
 }
 
@@ -315,6 +329,9 @@ impl Stats {
         self.normal = larger(self.normal, other.normal);
         self.uv = larger(self.uv, other.uv);
         self.colour = larger(self.colour, other.colour);
+        self.velocity = larger(self.velocity, other.velocity);
+        self.width = larger(self.width, other.width);
+        self.attached = larger(self.attached, other.attached);
         self.failed |= other.failed;
     }
 }

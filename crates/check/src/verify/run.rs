@@ -6,7 +6,7 @@ use super::plan::{Between, Plan, Show, Unit};
 use super::polygons::Polygons;
 use super::report::{ClipReport, Failures, LodReport, Matched, MeshReport, Report, Stats};
 use super::survey::Survey;
-use super::{channels, clip, exact, locators, lod, part_attributes, report, rig, way_back};
+use super::{channels, clip, exact, locators, lod, part_attributes, particles, report, rig, way_back};
 use crate::asked::{Asked, Rigs};
 use crate::error::error;
 use meshreel::record::Method;
@@ -118,10 +118,14 @@ fn mesh_reports(
                 normal_max_deg: stats.normal,
                 uv_max_error: stats.uv,
                 colour_max_error: stats.colour,
-                attribute_max_error: show.and_then(|s| part_attributes[s.record]),
+                velocity_max_error: stats.velocity,
+                width_max_error: stats.width,
+                attribute_max_error: show.and_then(|s| part_attributes[s.record]).or(stats.attached),
                 lods: show.map_or(Vec::new(), |s| lods[s.record].clone()),
                 matched: match record.and_then(|r| r.remeshed) {
                     Some(_) => Matched::Surface,
+                    None if record.is_some_and(|r| r.particles.is_some_and(|p| p.ids)) => Matched::Ids,
+                    None if record.is_some_and(|r| r.particles.is_some()) => Matched::Numbers,
                     None if by_map => Matched::Map,
                     None => Matched::Nearest,
                 },
@@ -131,6 +135,14 @@ fn mesh_reports(
         .collect()
 }
 
+/// Seconds from a frame to the next, on the average; a 24th of one where there is one frame.
+fn seconds(reel: &Reel) -> f64 {
+    let times = reel.frames();
+    let span = times.last().zip(times.first()).map_or(0.0, |(last, first)| last.time - first.time);
+    let steps = times.len().saturating_sub(1) as f64;
+    if span > 0.0 { span / steps } else { 1.0 / 24.0 }
+}
+
 fn method(method: Method) -> &'static str {
     match method {
         Method::Static => "static",
@@ -138,6 +150,7 @@ fn method(method: Method) -> &'static str {
         Method::Rigid => "rigid",
         Method::Skinned => "skinned",
         Method::Fluid => "fluid",
+        Method::Particles => "particles",
     }
 }
 
@@ -308,13 +321,23 @@ impl Matching<'_> {
         let shown: Vec<f64> = unit.shown.iter().filter_map(|&i| frames[i]).map(|f| survey.times[f]).collect();
         let pair = Counterparts { mesh, record, shown: &shown, path: &path };
         unit.surface = record.remeshed.is_some();
+        unit.baked = unit.placements.iter().any(|&p| shows[p].as_ref().is_some_and(|s| s.baked));
+        if record.particles.is_some() != mesh.particles.is_some() {
+            failures
+                .add(&path, None, || "has faces where the source has points alone, or the other way".into());
+            unit.hopeless = true;
+            return Ok(());
+        }
+        if mesh.particles.is_some() {
+            unit.particles = Some(particles::find(&pair, asked, seconds(reel), failures)?);
+            return Ok(());
+        }
         if let Some(blended) = record.remeshed {
             let paths = unit.placements.iter().map(|&p| survey.path(p));
             remeshed(mesh, &shown, paths, blended, asked, reel.frame_count(), failures)?;
         } else {
-            unit.channels = channels::find(&pair, asked, failures)?;
+            unit.channels = channels::find(&pair, asked, seconds(reel), failures)?;
         }
-        unit.baked = unit.placements.iter().any(|&p| shows[p].as_ref().is_some_and(|s| s.baked));
         if unit.baked {
             if unit.placements.len() > 1 {
                 failures.add(&path, None, || "is in world space, but shown more than once".into());
@@ -463,6 +486,7 @@ impl Unit {
             hopeless: false,
             surface: false,
             channels: Channels::default(),
+            particles: None,
             faces: sample::Faces::default(),
             exact: None,
             runs: None,

@@ -2,8 +2,12 @@
 
 pub mod attributes;
 mod description;
+mod fields;
+mod mesh;
 pub mod ranges;
 pub mod source_faces;
 pub mod source_map;
 
 pub use description::*;
+pub use fields::Refused;
+pub use mesh::*;

@@ -7,6 +7,7 @@ pub(crate) mod cost;
 #[cfg(feature = "encode")]
 pub mod error_bound;
 pub mod parallelogram;
+pub mod particles;
 pub mod residual;
 #[cfg(feature = "encode")]
 pub(crate) mod search;

@@ -346,6 +346,7 @@ fn mesh_infos(
             Method::Rigid => "rigid",
             Method::Skinned => "skinned",
             Method::Fluid => "fluid",
+            Method::Particles => "particles",
         },
         vertices: mesh.vertices,
         triangles: mesh.indices / 3,
@@ -354,7 +355,7 @@ fn mesh_infos(
         topology: match mesh.method {
             Method::Static => "constant",
             Method::Soft | Method::Rigid | Method::Skinned => "homogeneous",
-            Method::Fluid => "heterogeneous",
+            Method::Fluid | Method::Particles => "heterogeneous",
         },
         materials: mesh.materials.iter().map(|material| material.name.clone()).collect(),
         source_map: mesh.source_map.size > 0,
@@ -362,8 +363,8 @@ fn mesh_infos(
         hidden_triangles: hidden[m],
         streams: (mesh.streams.iter().enumerate())
             .map(|(s, stream)| {
-                // Of a mesh whose faces change they lie together.
-                let own = bytes.filter(|_| stream.animated && mesh.method != Method::Fluid);
+                // Of a mesh whose vertices come with each frame they lie together.
+                let own = bytes.filter(|_| stream.animated && !mesh.method.changes());
                 stream_info(stream, own.map(|bytes| bytes.streams[m][s]))
             })
             .collect(),
@@ -378,6 +379,9 @@ fn stream_info(stream: &StreamRecord, frame_bytes: Option<u64>) -> StreamInfo {
         Semantic::QTangent => "tangent frames (quaternion)",
         Semantic::Uv => "uvs",
         Semantic::Colour => "colours",
+        Semantic::Velocity => "velocities",
+        Semantic::Width => "widths",
+        Semantic::Custom1 | Semantic::Custom2 | Semantic::Custom3 | Semantic::Custom4 => "attached numbers",
     };
     StreamInfo {
         name: match stream.name.is_empty() {

@@ -248,10 +248,15 @@ fn stream_list(mesh: &Mesh) -> Vec<SceneStream> {
         samples,
         indexed: false,
     };
-    let mut list = vec![
-        plain("positions", "per point", mesh.positions.len()),
-        plain("faces", "corners and their points", mesh.face_indices.len()),
-    ];
+    let mut list = vec![plain("positions", "per point", mesh.positions.len())];
+    match &mesh.particles {
+        None => list.push(plain("faces", "corners and their points", mesh.face_indices.len())),
+        Some(particles) => {
+            list.extend(particles.curves.iter().map(|c| plain("curves", "points of each", c.counts.len())));
+            list.extend(particles.ids.iter().map(|ids| plain("ids", "per point", ids.len())));
+            list.extend(particles.widths.iter().map(|a| attribute("widths", a)));
+        }
+    }
     list.extend(mesh.normals.iter().map(|a| attribute("normals", a)));
     list.extend(mesh.uvs.iter().map(|a| attribute("uvs", a)));
     list.extend(mesh.colours.iter().map(|a| attribute("colours", a)));

@@ -99,6 +99,7 @@ pub fn source<'a>(
         uvs: channels.uvs,
         uv_seam: uv_seam(content.options.uv_tolerance) as f32,
         colours: channels.colours,
+        velocities: channels.attributes,
         remeshed: remeshed.get(mesh).and_then(Option::as_ref),
         cancellation: content.cancellation,
     }
@@ -108,10 +109,11 @@ pub fn source<'a>(
 pub fn sentence(meshes: &[Candidate<'_>]) -> String {
     let count = |f: fn(&Prepared) -> bool| meshes.iter().filter(|m| f(&m.prepared)).count();
     format!(
-        "{} meshes: {} still, {} deforming, {} with changing faces",
+        "{} meshes: {} still, {} deforming, {} with changing faces, {} of particles or curves",
         meshes.len(),
         count(|p| p.fixed.is_some() && !p.moving),
         count(|p| p.fixed.is_some() && p.moving),
-        count(|p| p.fixed.is_none())
+        count(|p| p.fixed.is_none() && p.particles.is_none()),
+        count(|p| p.particles.is_some())
     )
 }

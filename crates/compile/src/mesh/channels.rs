@@ -10,7 +10,7 @@ use meshreel_process::extent::Extent;
 use meshreel_process::faces::{Faces, corner_faces};
 use meshreel_process::materials::{self, Assignment, Material};
 use meshreel_process::split::Splitter;
-use meshreel_scene::{Attribute, Mesh, Remark, sample};
+use meshreel_scene::{Attribute, Mesh, Remark, Scope, sample};
 
 /// The faces of the first frame, and the classes of their corners so far: those of one class become one
 /// vertex.
@@ -59,7 +59,12 @@ pub fn channels(
         tangents: false,
         uvs: Vec::new(),
         colours: Vec::new(),
+        velocities: None,
     };
+    if let (true, false, Some(velocities)) = (source.velocities, scan.fixed, velocities(mesh)) {
+        let found = look(source, (&velocities, 0, 0.0), false, corners, &mut remark)?;
+        out.velocities = placed_velocities(source, found)?;
+    }
     if source.uvs {
         for (i, attribute) in mesh.uvs.iter().enumerate() {
             let own = (attribute, i, source.uv_seam);
@@ -90,6 +95,28 @@ pub fn channels(
         });
     }
     Ok(out)
+}
+
+/// The velocities of a mesh as an attribute of its points.
+pub fn velocities(mesh: &Mesh) -> Option<Attribute<[f32; 3]>> {
+    let values = mesh.velocities.clone().filter(|values| !values.is_empty())?;
+    Some(Attribute { name: "velocities".into(), scope: Scope::Vertex, values, indices: None })
+}
+
+/// The velocities that were found of a mesh, where it is baked with the extent that they have in the world.
+pub fn placed_velocities(source: &Source<'_>, found: Option<Set<3>>) -> Result<Option<Set<3>>, Error> {
+    let Some(set) = found.filter(|_| source.matrices.is_some()) else {
+        return Ok(found);
+    };
+    let (mut extent, mut points, mut velocities) = (Extent::default(), Vec::new(), Vec::new());
+    for (frame, &time) in source.times.iter().enumerate() {
+        source.cancellation.check()?;
+        sample::positions_at(source.mesh, time, &mut points)?;
+        sample::velocities_at(source.mesh, time, &mut velocities)?;
+        source.place_velocities(frame, &points, &mut velocities);
+        extent.extend(&velocities);
+    }
+    Ok(Some(Set { extent, ..set }))
 }
 
 /// Materials of a mesh whose faces change: ranges come per frame, in the order of all sets, faces in none

@@ -2,6 +2,7 @@
 //! [`crate::mesh::prepared::Prepared`] says.
 
 use crate::Error;
+use crate::mesh::channels;
 use crate::mesh::prepared::{Fixed, Normals, Prepared};
 use crate::mesh::source::Source;
 use crate::mesh::streams::VertexValues;
@@ -26,12 +27,14 @@ pub struct Want {
     pub uvs: bool,
     /// Colours of all sets.
     pub colours: bool,
+    /// Velocities, where they are kept.
+    pub velocities: bool,
 }
 
 impl Want {
     /// All channels that are compiled.
     pub fn all() -> Want {
-        Want { normals: true, tangents: true, uvs: true, colours: true }
+        Want { normals: true, tangents: true, uvs: true, colours: true, velocities: true }
     }
 }
 
@@ -287,6 +290,13 @@ pub fn fill(
     }
     if want.normals && prepared.normals != Normals::None {
         origin.normals(source, prepared, &scratch.object, frame, &mut out.normals)?;
+    }
+    if let (true, Some(_), Some(velocities)) =
+        (want.velocities, &prepared.velocities, channels::velocities(source.mesh))
+    {
+        origin.attribute(source, &velocities, time, [0.0; 3], None, &mut out.velocities)?;
+        let points: Vec<[f32; 3]> = origin.point.iter().map(|&p| scratch.object[p as usize]).collect();
+        source.place_velocities(frame, &points, &mut out.velocities);
     }
     Ok(())
 }

@@ -29,7 +29,8 @@ pub fn choose_streams(
             allowed: 1 << 24,
         }
     })?;
-    let runs = fluid && options.preset != Preset::Classic && prepared.has_runs();
+    let known = prepared.has_runs() || prepared.particles.is_some();
+    let runs = fluid && options.preset != Preset::Classic && known;
     let axes = finer(&axes, extents, radius).filter(|_| runs).unwrap_or(axes);
     out.push(lattice(Semantic::Position, 0, String::new(), axes, prepared.moving || fluid, radius));
     if prepared.normals != Normals::None {
@@ -62,6 +63,7 @@ pub fn choose_streams(
     }
     uv_streams(mesh, prepared, options, remarks, &mut out)?;
     colour_streams(mesh, prepared, options, &mut out);
+    changing_streams(prepared, radius, &mut out);
     Ok(out)
 }
 
@@ -125,6 +127,58 @@ fn colour_streams(mesh: &Mesh, prepared: &Prepared, options: &Options, out: &mut
             fluid || set.animated,
             tolerance,
         ));
+    }
+}
+
+/// What only meshes have whose vertices come with each frame: velocities, so fine that within a frame they
+/// move points no farther than points may be off, widths as fine as points, and numbers in 65,536 steps of
+/// their range, whole ones as they are.
+fn changing_streams(prepared: &Prepared, radius: f64, out: &mut Vec<StreamRecord>) {
+    if let Some(set) = &prepared.velocities {
+        let extents = [0, 1, 2].map(|k| set.extent.component(k));
+        let (axes, tolerance) = held_axes(extents, radius / prepared.seconds);
+        out.push(lattice(Semantic::Velocity, 0, String::new(), axes, true, tolerance));
+    }
+    let Some(particles) = &prepared.particles else {
+        return;
+    };
+    if let Some(set) = &particles.widths {
+        let (axes, tolerance) = held_axes([set.extent.component(0)], radius);
+        out.push(lattice(Semantic::Width, 0, String::new(), axes, true, tolerance));
+    }
+    for (i, (set, name, components)) in particles.custom.iter().enumerate() {
+        let Some(semantic) = Semantic::custom(*components) else {
+            continue;
+        };
+        let (mut axes, mut tolerance) = (Vec::new(), 0.0f64);
+        for k in 0..*components {
+            let (low, high) = set.extent.component(k);
+            let range = f64::from(high) - f64::from(low);
+            if let (true, Some(axis)) = (set.whole[k], Axis::new(low, high, 1.0)) {
+                axes.push(axis);
+                continue;
+            }
+            let step = range / NUMBERS;
+            axes.push(Axis::new(low, high, step * (1.0 + 1e-6)).unwrap_or_default());
+            tolerance = tolerance.max(step * 0.5 + rounding_margin(&[(low, high)], 2.0) + step * 1e-5);
+        }
+        out.push(lattice(semantic, i as u8, name.clone(), axes, true, tolerance));
+    }
+}
+
+/// Steps of the range of attached numbers.
+const NUMBERS: f64 = 65_535.0;
+
+/// Axes within a tolerance, and that: raised to what f32 and 24 bits hold.
+fn held_axes<const N: usize>(extents: [(f32, f32); N], tolerance: f64) -> (Vec<Axis>, f64) {
+    let range = extents.iter().fold(0.0, |m: f64, (l, h)| m.max(f64::from(*h) - f64::from(*l)));
+    let least = rounding_margin(&extents, 4.0).max(range * 0.5f64.powi(23));
+    let mut tolerance = tolerance.max(least);
+    loop {
+        match axes_within(extents, tolerance * 0.9999) {
+            Some(axes) => return (axes, tolerance),
+            None => tolerance *= 2.0,
+        }
     }
 }
 
@@ -246,6 +300,7 @@ mod tests {
             custom_attributes: Vec::new(),
             names: Vec::new(),
             skin: None,
+            particles: None,
         }
     }
 
@@ -268,6 +323,9 @@ mod tests {
                 animated: false,
                 extent: Extent { low: [0.0, 0.2, -1.0, 1.0], high: [1.0, 0.4, 9.0, 1.0] },
             }],
+            velocities: None,
+            particles: None,
+            seconds: 0.04,
             fixed: None,
             runs: Vec::new(),
             run_welds: Default::default(),

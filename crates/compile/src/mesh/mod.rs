@@ -8,6 +8,7 @@ pub mod evaluate;
 pub mod fluid;
 pub mod lattice;
 pub mod layout;
+pub mod particles;
 pub mod plan;
 pub mod prepared;
 pub mod remesh;

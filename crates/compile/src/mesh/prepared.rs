@@ -43,6 +43,8 @@ pub struct Channels {
     pub uvs: Vec<Set<2>>,
     /// Colour sets.
     pub colours: Vec<Set<4>>,
+    /// Velocities of the source, where faces change.
+    pub velocities: Option<Set<3>>,
 }
 
 /// A mesh after it was looked at in all frames (`prepare`): bounds, channels, and the layout of its triangles
@@ -68,7 +70,13 @@ pub struct Prepared {
     pub uvs: Vec<Set<2>>,
     /// Colour sets.
     pub colours: Vec<Set<4>>,
-    /// Fixed topology; None = fluid.
+    /// Velocities of the source, units per second, where faces change and of particles.
+    pub velocities: Option<Set<3>>,
+    /// From a frame to the next, on the average.
+    pub seconds: f64,
+    /// What points without faces are.
+    pub particles: Option<PreparedParticles>,
+    /// Fixed topology; None: vertices come with each frame.
     pub fixed: Option<Fixed>,
     /// By frame of a fluid mesh the first one of its run: frames one after the other that have the same faces
     /// and as many points.
@@ -94,6 +102,9 @@ impl Prepared {
             tangents: channels.tangents,
             uvs: channels.uvs,
             colours: channels.colours,
+            velocities: channels.velocities,
+            seconds: scan.seconds,
+            particles: None,
             fixed: None,
             runs: scan.runs.clone(),
             run_welds: scan.run_welds.clone(),
@@ -114,6 +125,32 @@ impl Prepared {
         let same = self.runs.windows(2).filter(|w| w[0] == w[1]).count();
         2 * same > self.runs.len()
     }
+}
+
+/// Attached numbers that are there in every frame.
+#[derive(Clone, Copy, Debug)]
+pub struct Attached {
+    /// Number in the source's list.
+    pub source: usize,
+    /// Over all frames.
+    pub extent: Extent<4>,
+    /// By component whether all are whole numbers, as small as f32 has them all.
+    pub whole: [bool; 4],
+}
+
+/// What the first pass finds of points without faces.
+#[derive(Clone, Default)]
+pub struct PreparedParticles {
+    /// Each point has an id of its own in every frame.
+    pub ids: bool,
+    /// The most curves of any frame, where the points are those of curves.
+    pub curves: Option<usize>,
+    /// Diameters.
+    pub widths: Option<Set<1>>,
+    /// Attached numbers, each with its name and components; `source` counts in [`particles::attached`].
+    ///
+    /// [`particles::attached`]: crate::mesh::particles::attached
+    pub custom: Vec<(Attached, String, usize)>,
 }
 
 /// Layout of a mesh whose faces stay.

@@ -28,6 +28,8 @@ pub struct Scan {
     pub points_total: u64,
     /// Positions differ between frames.
     pub moving: bool,
+    /// Seconds from a frame to the next, on the average.
+    pub seconds: f64,
     /// By frame of a mesh whose faces change the first one of its run.
     pub runs: Vec<u32>,
     /// By the first frame of a run, where points coincide in all of its frames: the first such point of each.
@@ -39,7 +41,7 @@ impl Scan {
     pub fn new(source: &Source<'_>, method: MethodChoice, remarks: &mut Vec<Remark>) -> Result<Scan, Error> {
         let mesh = source.mesh;
         let fixed = method != MethodChoice::Fluid && sample::fixed_topology(mesh, &source.times)?;
-        let mut scan = Scan { first: source.fallback.clone(), ..Scan::default() };
+        let mut scan = Scan { first: source.fallback.clone(), seconds: source.seconds(), ..Scan::default() };
         let (mut object, mut placed, mut alone) = (Vec::new(), Vec::new(), Vec::new());
         let (mut mended, mut steady) = (0usize, true);
         let mut runs = Runs::default();
@@ -111,7 +113,8 @@ impl Scan {
     }
 }
 
-fn beyond_float32(mesh: &Mesh, frame: usize) -> Error {
+/// The error of a mesh that a transform takes too far.
+pub fn beyond_float32(mesh: &Mesh, frame: usize) -> Error {
     Error::Unsupported {
         what: format!("{}: its transform takes it beyond what float32 holds (frame {frame})", mesh.path),
     }

@@ -27,6 +27,8 @@ pub struct Source<'a> {
     pub uv_seam: f32,
     #[allow(missing_docs)]
     pub colours: bool,
+    /// Velocities of the source, and what else particles have, are compiled.
+    pub velocities: bool,
     /// Frames of the animation.
     pub frames: usize,
     /// Where its own frames begin among them.
@@ -72,6 +74,36 @@ impl Source<'_> {
                 }));
             }
         }
+    }
+    /// Moves velocities (units per second) of points of `frame` in object space to where the file keeps these:
+    /// of baked meshes with what the matrix changes by in a second.
+    pub fn place_velocities(&self, frame: usize, object: &[[f32; 3]], velocities: &mut [[f32; 3]]) {
+        let Some(matrices) = &self.matrices else {
+            return;
+        };
+        let (before, after) = (frame.saturating_sub(1), (frame + 1).min(matrices.len() - 1));
+        let seconds = self.times[after] - self.times[before];
+        let change = match seconds > 0.0 {
+            true => (matrices[after] - matrices[before]) * (1.0 / seconds),
+            false => DMat4::ZERO,
+        };
+        let m = &matrices[frame];
+        for (velocity, point) in velocities.iter_mut().zip(object) {
+            let [v, p] = [*velocity, *point].map(|v| DVec3::from_array(v.map(f64::from)));
+            let moved = m.transform_vector3(v) + (change * p.extend(1.0)).truncate();
+            *velocity = moved.to_array().map(|v| v as f32).map(|v| if v.is_finite() { v } else { 0.0 });
+        }
+    }
+    /// How much longer lengths are where the file keeps points, on the average of all directions.
+    pub fn length_scale(&self, frame: usize) -> f64 {
+        self.matrices.as_ref().map_or(1.0, |all| all[frame].determinant().abs().cbrt())
+    }
+    /// Seconds from a frame to the next, on the average; a 24th where there is one frame.
+    pub fn seconds(&self) -> f64 {
+        let (first, last) = (self.times.first(), self.times.last());
+        let seconds = last.zip(first).map_or(0.0, |(last, first)| last - first);
+        let steps = self.times.len().saturating_sub(1) as f64;
+        if seconds > 0.0 { seconds / steps } else { 1.0 / 24.0 }
     }
     /// For each of the animation's `times` whether the source has a sample of positions or normals there;
     /// nothing where it has everywhere, or where frames are not its samples.

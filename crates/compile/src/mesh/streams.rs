@@ -1,6 +1,4 @@
-//! Vertex values to quantized values: which streams a mesh has, on which lattice, and how far these are from
-//! their values
-//!.
+//! Vertex values to quantized values, and how far these are from their values.
 
 use meshreel_codec::classic::stream::Spatial;
 use meshreel_codec::quantize::code::Code;
@@ -18,6 +16,12 @@ pub struct VertexValues {
     pub tangents: Vec<[f32; 4]>,
     pub uvs: Vec<Vec<[f32; 2]>>,
     pub colours: Vec<Vec<[f32; 4]>>,
+    /// Units per second, of meshes whose vertices come with each frame.
+    pub velocities: Vec<[f32; 3]>,
+    /// Of particles and curves.
+    pub widths: Vec<[f32; 1]>,
+    /// Numbers that somebody attached to particles, by the set of their streams; the first components count.
+    pub custom: Vec<Vec<[f32; 4]>>,
 }
 
 impl VertexValues {
@@ -103,7 +107,7 @@ pub fn word_for(bits: u32) -> u8 {
 pub fn spatial(semantic: Semantic) -> Spatial {
     match semantic {
         Semantic::Position | Semantic::Uv => Spatial::Parallelogram,
-        Semantic::Normal | Semantic::QTangent | Semantic::Colour => Spatial::Average,
+        _ => Spatial::Average,
     }
 }
 
@@ -119,6 +123,11 @@ fn fill<W: Typed>(record: &StreamRecord, values: &VertexValues, out: &mut Vec<W>
         Semantic::Position => lattice(&record.axes, &values.positions, out),
         Semantic::Uv => lattice(&record.axes, &values.uvs[set], out),
         Semantic::Colour => lattice(&record.axes, &values.colours[set], out),
+        Semantic::Velocity => lattice(&record.axes, &values.velocities, out),
+        Semantic::Width => lattice(&record.axes, &values.widths, out),
+        Semantic::Custom1 | Semantic::Custom2 | Semantic::Custom3 | Semantic::Custom4 => {
+            lattice(&record.axes, &values.custom[set], out);
+        }
         Semantic::Normal => {
             planes(values.normals.len(), out, |v| octahedral::encode(values.normals[v], bits))
         }
@@ -139,8 +148,6 @@ fn lattice<const N: usize, W: Typed>(axes: &[Axis], values: &[[f32; N]], out: &m
     out.reserve(N * values.len());
     for (k, axis) in axes.iter().enumerate() {
         // `Axis::code` without its last ulp: what that could cost is in the slack, and everything is
-        // measured. Equal values give equal levels, which is all that keeps cracks shut.
-        // `Axis::level` without its last ulp: what that could cost is in the slack, and everything is
         // measured. Equal values give equal quantized values, which is all that keeps cracks shut.
         let (min, scale) =
             (f64::from(axis.min), if axis.step > 0.0 { 1.0 / f64::from(axis.step) } else { 0.0 });
@@ -178,7 +185,7 @@ fn planes<const N: usize, W: Typed>(count: usize, out: &mut Vec<W>, value: impl 
 }
 
 /// Largest error of `quantized` against `values`, in the unit of the stream's tolerance: distance for
-/// positions and uvs, degrees for normals, largest component for colours.
+/// positions, uvs, velocities and widths, degrees for normals, largest component for the others.
 pub fn error(record: &StreamRecord, quantized: &Quantized, values: &VertexValues) -> f64 {
     with_quantized!(quantized, v => error_of(record, v, values))
 }
@@ -189,17 +196,11 @@ fn error_of<W: Typed>(record: &StreamRecord, quantized: &[W], values: &VertexVal
     match record.semantic {
         Semantic::Position => farthest(&record.axes, quantized, &values.positions),
         Semantic::Uv => farthest(&record.axes, quantized, &values.uvs[set]),
-        Semantic::Colour => {
-            let values = &values.colours[set];
-            let count = values.len();
-            let mut most = 0.0f64;
-            for (k, axis) in record.axes.iter().enumerate() {
-                for (v, value) in values.iter().enumerate() {
-                    let back = axis.value(quantized[k * count + v].to_u32());
-                    most = most.max((f64::from(back) - f64::from(value[k])).abs());
-                }
-            }
-            most
+        Semantic::Velocity => farthest(&record.axes, quantized, &values.velocities),
+        Semantic::Width => farthest(&record.axes, quantized, &values.widths),
+        Semantic::Colour => largest(&record.axes, quantized, &values.colours[set]),
+        Semantic::Custom1 | Semantic::Custom2 | Semantic::Custom3 | Semantic::Custom4 => {
+            largest(&record.axes, quantized, &values.custom[set])
         }
         Semantic::Normal => {
             let count = values.normals.len();
@@ -218,6 +219,19 @@ fn error_of<W: Typed>(record: &StreamRecord, quantized: &[W], values: &VertexVal
             }))
         }
     }
+}
+
+/// Largest difference of a component.
+fn largest<W: Typed>(axes: &[Axis], quantized: &[W], values: &[[f32; 4]]) -> f64 {
+    let count = values.len();
+    let mut most = 0.0f64;
+    for (k, axis) in axes.iter().enumerate() {
+        for (v, value) in values.iter().enumerate() {
+            let back = axis.value(quantized[k * count + v].to_u32());
+            most = most.max((f64::from(back) - f64::from(value[k])).abs());
+        }
+    }
+    most
 }
 
 /// Largest angle in degrees between unit vectors; what follows their three components does not count.

@@ -8,6 +8,7 @@ use crate::mesh::fluid;
 use crate::mesh::plan::MeshPlan;
 use crate::mesh::prepared::Fixed;
 use crate::mesh::streams::{self, NOTHING, Quantized, Typed, VertexValues};
+use crate::method::particles;
 use crate::{Error, with_quantized};
 use meshreel_codec::classic::stream;
 use meshreel_codec::classic::stream::References;
@@ -46,6 +47,9 @@ impl MeshPlan<'_> {
     ) -> Result<Vec<Part>, Error> {
         let count = last - first + usize::from(with_last);
         match (&self.prepared.fixed, self.method) {
+            (None, Method::Particles) => {
+                (first..first + count).map(|frame| particles::encode_alone(self, frame)).collect()
+            }
             (None, _) => (first..first + count).map(|frame| self.encode_fluid(frame, options)).collect(),
             (Some(_), Method::Static) => {
                 Ok((0..count).map(|_| Part { bounds: self.static_bounds(), ..Part::default() }).collect())
@@ -70,6 +74,7 @@ impl MeshPlan<'_> {
             tangents: animated.iter().any(|&s| self.streams[s].semantic == Semantic::QTangent),
             uvs: animated.iter().any(|&s| self.streams[s].semantic == Semantic::Uv),
             colours: animated.iter().any(|&s| self.streams[s].semantic == Semantic::Colour),
+            velocities: false,
         };
         let mut coder = GroupCoder {
             plan: self,

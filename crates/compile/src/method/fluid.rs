@@ -561,7 +561,7 @@ fn stream_of<'f, W: Typed>(frames: &[&'f DecodedFrame], stream: usize) -> Vec<&'
 
 /// The values of a stream, and how far they may be changed. `offset`: how far positions are from their
 /// quantized values, empty for other streams. `leaf`: no frame refers to this one.
-fn wanted<'v, W: Typed>(
+pub(crate) fn wanted<'v, W: Typed>(
     record: &StreamRecord,
     values: &'v mut [W],
     offset: &'v [f32],

@@ -9,6 +9,7 @@ use crate::method::coder::{Coder, Decoded, FrameMeasure, FrameMeasures, Width};
 use crate::method::estimate::{InSegments, Sample, size};
 use crate::method::fluid::FluidCoder;
 use crate::method::lead_in_out::LeadInOut;
+use crate::method::particles::ParticlesCoder;
 use crate::method::payload::Payload;
 use crate::method::points::{self, MeshPoints, PointFrames};
 use crate::method::predicted::NormalCoder;
@@ -128,6 +129,8 @@ pub struct MeshCoder<'a> {
     levels: Option<QuantizedCoder<'a>>,
     /// PointFrames with triangles of their own.
     fluid: Option<FluidCoder<'a>>,
+    /// Points without faces.
+    particles: Option<ParticlesCoder<'a>>,
     /// The bones that move positions, and the method that this is.
     bones: Option<(Bones, Method)>,
     /// Methods that were tried, for `--explain`.
@@ -330,6 +333,7 @@ impl<'a> MeshCoder<'a> {
             normals: Vec::new(),
             levels: None,
             fluid: (plan.method == Method::Fluid).then(|| FluidCoder::new(plan, schedule, options)),
+            particles: (plan.method == Method::Particles).then(|| ParticlesCoder::new(plan, schedule)),
             bones: None,
             tried: Vec::new(),
             remarks: Vec::new(),
@@ -466,6 +470,7 @@ impl<'a> MeshCoder<'a> {
         let codec = if fast { CODEC_FAST } else { CODEC_SMALL };
         match (&self.fluid, self.has_fixed_point(), self.points) {
             (Some(fluid), ..) => (codec, fluid.points()),
+            _ if self.particles.is_some() => (codec, 0),
             (_, true, Some(points)) => (codec, points.vertex.len() as u32),
             _ => (CODEC_CLASSIC, 0),
         }
@@ -637,6 +642,9 @@ impl<'a> MeshCoder<'a> {
         if let Some(fluid) = &self.fluid {
             fluid.forget(frame);
         }
+        if let Some(particles) = &self.particles {
+            particles.forget(frame);
+        }
     }
 
     /// Puts streams together, unit by unit. `parts`: by stream, part and unit.
@@ -658,12 +666,14 @@ impl<'a> MeshCoder<'a> {
             _ => units.iter().map(|_| Coded::default()).collect(),
         };
         let mut out = Vec::new();
-        let mut done = Default::default();
+        let (mut done, mut particles_done) = Default::default();
         let apart = self.is_apart();
         for (u, (&unit, levels)) in units.iter().zip(levels).enumerate() {
             let frames = self.schedule.frames_of(unit);
-            let mut payload = match &self.fluid {
-                Some(fluid) if !frames.is_empty() => fluid.unit(&frames, &mut done)?,
+            let mut payload = match (&self.fluid, &self.particles) {
+                _ if frames.is_empty() => Payload::default(),
+                (Some(fluid), _) => fluid.unit(&frames, &mut done)?,
+                (_, Some(particles)) => particles.unit(&frames, &mut particles_done)?,
                 _ => Payload::default(),
             };
             let mut by_stream = levels.bytes.into_iter();
@@ -714,7 +724,7 @@ impl<'a> MeshCoder<'a> {
 impl InSegments for MeshCoder<'_> {
     fn once(&self) -> Vec<u8> {
         let mut out = Vec::new();
-        if self.fluid.is_none() {
+        if self.fluid.is_none() && self.particles.is_none() {
             self.encode_values(&mut out);
         }
         out

@@ -8,6 +8,7 @@ pub mod fluid;
 pub mod heights;
 mod lead_in_out;
 pub mod mesh_coder;
+pub mod particles;
 pub mod payload;
 pub mod points;
 pub mod precision;

@@ -132,7 +132,10 @@ impl Planner<'_, '_> {
         }
         let streams = choose_streams(candidate.source.mesh, &prepared, radius.max(0.0), options, remarks)?;
         let path = self.content.placed[candidate.placements[0]].path.clone();
-        let method = method(prepared.fixed.is_some(), &streams, candidate.method, &path)?;
+        let method = match prepared.particles {
+            Some(_) => Method::Particles,
+            None => method(prepared.fixed.is_some(), &streams, candidate.method, &path)?,
+        };
         let parts = self.content.by_path.parts(&path).clone();
         let mut plan = MeshPlan {
             path,

@@ -91,6 +91,7 @@ impl QuantizedCoder<'_> {
             tangents: has(&[Semantic::QTangent]),
             uvs: has(&[Semantic::Uv]),
             colours: has(&[Semantic::Colour]),
+            velocities: false,
         };
         let mut values = VertexValues::default();
         let (source, prepared) = (&plan.source, &plan.prepared);

@@ -4,7 +4,7 @@ use crate::Error;
 use crate::nodes::content::Content;
 use crate::report::Log;
 use meshreel_process::Cancellation;
-use meshreel_scene::{Attribute, Channel, Mesh, MeshId, Scene};
+use meshreel_scene::{Attribute, Channel, Mesh, MeshId, Scene, Topology};
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -58,7 +58,10 @@ fn signature(mesh: &Mesh) -> Result<u64, Error> {
 
 fn equal(a: &Mesh, b: &Mesh, cancellation: &Cancellation) -> Result<bool, Error> {
     let names = |m: &Mesh| m.face_sets.iter().map(|s| s.name.clone()).collect::<Vec<_>>();
-    if a.winding != b.winding
+    // Seldom the same, and much to compare.
+    if a.particles.is_some()
+        || b.particles.is_some()
+        || a.winding != b.winding
         || names(a) != names(b)
         || a.uvs.len() != b.uvs.len()
         || a.colours.len() != b.colours.len()
@@ -71,6 +74,13 @@ fn equal(a: &Mesh, b: &Mesh, cancellation: &Cancellation) -> Result<bool, Error>
         && optional(&a.normals, &b.normals, cancellation)?)
     {
         return Ok(false);
+    }
+    match (&a.velocities, &b.velocities) {
+        (None, None) => {}
+        (Some(x), Some(y)) if channels(x, y, bits, cancellation)? => {}
+        // Kept where faces change alone.
+        _ if a.topology != Topology::Heterogeneous => {}
+        _ => return Ok(false),
     }
     for (x, y) in a.uvs.iter().zip(&b.uvs) {
         if !attributes(x, y, cancellation)? {
@@ -149,7 +159,7 @@ fn channels<T: Copy + Send + Sync + 'static, B: PartialEq>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use meshreel_scene::{FaceSet, Scope, TimeSampling, Topology, Winding};
+    use meshreel_scene::{FaceSet, Scope, TimeSampling, Winding};
 
     fn channel<T: Clone + Send + Sync + 'static>(step: f64, samples: Vec<Vec<T>>) -> Channel<T> {
         Channel::in_memory(TimeSampling::Uniform { start: 0.0, step }, samples)
@@ -182,6 +192,7 @@ mod tests {
             custom_attributes: Vec::new(),
             names: Vec::new(),
             skin: None,
+            particles: None,
         }
     }
 

@@ -4,7 +4,7 @@
 
 use crate::Error;
 use meshreel_options::{Options, PartsChoice};
-use meshreel_scene::{Attribute, Mesh, MeshId, NodeId, Placed, Remark, Scene, Scope};
+use meshreel_scene::{Attribute, Mesh, MeshId, NodeId, Placed, Remark, Scene, Scope, Topology};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
@@ -61,7 +61,8 @@ pub fn remarks(
 
 fn of_mesh(mesh: &Mesh, options: &Options, out: &mut Vec<Remark>) -> Result<(), Error> {
     let mut say = |what: String| out.push(Remark::new(&mesh.path, what));
-    if mesh.velocities.as_ref().is_some_and(|v| !v.is_empty()) {
+    let changes = mesh.particles.is_some() || mesh.topology == Topology::Heterogeneous;
+    if mesh.velocities.as_ref().is_some_and(|v| !v.is_empty()) && !changes {
         say("velocities are not kept; left out (where points go between frames says how fast they are)"
             .into());
     }

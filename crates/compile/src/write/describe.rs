@@ -3,6 +3,7 @@
 use crate::Error;
 use crate::mesh::plan::MeshPlan;
 use crate::method::mesh_coder::MeshCoder;
+use crate::method::particles;
 use crate::nodes::motion::visibility;
 use crate::nodes::tracks::Tracks;
 use crate::write::job::{Job, Total};
@@ -109,6 +110,7 @@ fn mesh_record(
         ends: ends.locations[m],
         remeshed: plan.source.remeshed.map(|r| r.blended),
         apart: coder.is_some_and(MeshCoder::is_apart),
+        particles: particles::record(plan),
         streams: coder.map_or_else(|| plan.streams.clone(), MeshCoder::records),
         materials: prepared
             .materials

@@ -19,7 +19,7 @@ use meshreel_codec::values::parallelogram::{Deriver, Table};
 pub(crate) fn spatial(semantic: Semantic) -> Spatial {
     match semantic {
         Semantic::Position | Semantic::Uv => Spatial::Parallelogram,
-        Semantic::Normal | Semantic::QTangent | Semantic::Colour => Spatial::Average,
+        _ => Spatial::Average,
     }
 }
 

@@ -4,7 +4,7 @@ use crate::Error;
 use crate::decode::bones::BonesView;
 use crate::reel::end_states::EndState;
 use crate::reel::fixed_point::{self, Block, FixedPoint};
-use crate::reel::frame::Frame;
+use crate::reel::frame::{Frame, ParticlesFrame};
 use crate::reel::layout::{BonesLayout, Place, Range};
 use crate::reel::lod::{Lod, LodLevel};
 use crate::reel::normals::{Predicted, PredictedFrame};
@@ -32,6 +32,7 @@ pub struct MeshView<'a> {
     vertices: u32,
     source_points: u32,
     points: &'a [u32],
+    particles: Option<ParticlesFrame<'a>>,
     indices: &'a [u32],
     materials: &'a [Range],
     lods: &'a [LodLevel],
@@ -67,6 +68,7 @@ impl<'a> MeshView<'a> {
             vertices: record.vertices,
             source_points: record.source_points,
             points: &[],
+            particles: None,
             indices: &fixed.indices,
             materials: &reel.layout().meshes[mesh].ranges,
             lods: &fixed.lods,
@@ -84,6 +86,11 @@ impl<'a> MeshView<'a> {
             view.points = fluid.as_ref().map_or(&[], |f| f.points);
             view.indices = fluid.as_ref().map_or(&[], |f| f.indices);
             view.materials = fluid.as_ref().map_or(&[], |f| f.materials);
+        }
+        if record.method == Method::Particles {
+            view.particles = frame.and_then(|frame| frame.particles(mesh));
+            view.vertices = view.particles.map_or(0, |p| p.count.min(record.vertices));
+            view.source_points = view.vertices;
         }
         view
     }
@@ -104,7 +111,7 @@ impl<'a> MeshView<'a> {
     pub fn record(&self) -> &'a MeshRecord {
         self.record
     }
-    /// Vertices of this frame. 0 for a fluid mesh that is nowhere shown.
+    /// Vertices of this frame. 0 of one that brings its own where it is nowhere shown.
     pub fn vertex_count(&self) -> usize {
         self.vertices as usize
     }
@@ -116,6 +123,19 @@ impl<'a> MeshView<'a> {
     /// share one. Empty where every vertex is one.
     pub fn fluid_points(&self) -> &'a [u32] {
         self.points
+    }
+    /// Ids of particles, ascending, one for each vertex; empty where they have none, and of other meshes.
+    pub fn ids(&self) -> &'a [u64] {
+        self.particles.map_or(&[], |particles| particles.ids)
+    }
+    /// Vertices of each curve, one curve after the other; empty where they are no curves.
+    pub fn curves(&self) -> &'a [u32] {
+        self.particles.map_or(&[], |particles| particles.curves)
+    }
+    /// Whether vertices of particles without ids are the same, number for number, in another frame.
+    pub(crate) fn is_run_of(&self, other: &MeshView<'_>) -> bool {
+        let run = |view: &MeshView<'_>| view.particles.map_or(0, |p| p.run);
+        run(self) > 0 && run(self) == run(other) && self.vertices == other.vertices
     }
     /// Three per triangle, counter-clockwise seen from outside, ordered for a vertex cache.
     pub fn indices(&self) -> &'a [u32] {
@@ -196,6 +216,24 @@ impl<'a> MeshView<'a> {
     /// Colours, rgba per vertex.
     pub fn colours_into(&self, set: u8, out: &mut [f32]) -> Result<(), Error> {
         self.lattice_into(Semantic::Colour, set, "colours", out)
+    }
+
+    /// Velocities as the source has them, xyz per vertex in units per second, of a mesh whose vertices come
+    /// with each frame.
+    pub fn velocities_into(&self, out: &mut [f32]) -> Result<(), Error> {
+        self.lattice_into(Semantic::Velocity, 0, "velocities", out)
+    }
+    /// How wide particles or curves are at each vertex: diameters.
+    pub fn widths_into(&self, out: &mut [f32]) -> Result<(), Error> {
+        self.lattice_into(Semantic::Width, 0, "widths", out)
+    }
+    /// Numbers that somebody attached, as many per vertex as stream `stream` of the record has components.
+    pub fn custom_into(&self, stream: usize, out: &mut [f32]) -> Result<(), Error> {
+        let record = self.record.streams.get(stream).filter(|record| record.semantic.is_custom());
+        let record = record.ok_or_else(|| {
+            Error::misuse(format!("stream {stream} of mesh {} is none of attached numbers", self.record.path))
+        })?;
+        self.lattice_into(record.semantic, record.set, "attached numbers", out)
     }
 
     /// Unit normals, xyz per vertex, from whichever stream has them.
@@ -350,7 +388,7 @@ impl<'a> MeshView<'a> {
         let found = found.ok_or_else(|| Error::misuse(format!("mesh {path} has no {name} {set}")))?;
         let posed = self.poses || !self.record.streams.iter().any(|s| s.coding == Coding::Bones);
         let needs = match semantic {
-            Semantic::Uv | Semantic::Colour => "",
+            semantic if semantic.has_sets() => "",
             _ if !posed => ", which bones move, in a file that was opened without poses (Limits::poses)",
             _ if self.coded => {
                 " in a file that was opened without points of the preset fast (Limits::points)"

@@ -12,6 +12,7 @@ pub(crate) mod matrix;
 pub(crate) mod mesh;
 pub(crate) mod node_transforms;
 pub(crate) mod normals;
+pub(crate) mod particles;
 pub(crate) mod reel;
 pub(crate) mod statics;
 pub(crate) mod unit;

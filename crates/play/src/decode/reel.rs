@@ -5,12 +5,11 @@ use crate::decode::mesh::MeshView;
 use crate::reel::lod::LodTriangles;
 use crate::reel::open_file::Reel;
 use crate::reel::statics::Statics;
-use meshreel_codec::record::Method;
 use meshreel_codec::topology::grid;
 use std::sync::Arc;
 
 impl Reel {
-    /// Triangle indices of a mesh with fixed topology (empty for fluid ones: theirs come with each frame).
+    /// Triangle indices of a mesh with fixed topology (empty for others: theirs come with each frame).
     pub fn indices(&self, mesh: usize) -> Result<Vec<u32>, Error> {
         self.mesh_record(mesh)?;
         Ok(self.statics()?.meshes[mesh].indices.clone())
@@ -22,7 +21,7 @@ impl Reel {
         let record = self.mesh_record(mesh)?;
         let statics = self.statics()?;
         let own = &statics.meshes[mesh];
-        if record.method == Method::Fluid || level > own.lods.len() {
+        if record.method.changes() || level > own.lods.len() {
             return Ok(None);
         }
         let view = MeshView::new(self, &statics, mesh, None);
@@ -49,7 +48,7 @@ impl Reel {
     /// regular grid.
     pub fn grid(&self, mesh: usize) -> Result<Option<[u32; 2]>, Error> {
         let record = self.mesh_record(mesh)?;
-        if record.method == Method::Fluid || record.connectivity.size == 0 {
+        if record.method.changes() || record.connectivity.size == 0 {
             return Ok(None);
         }
         let statics = self.statics()?;

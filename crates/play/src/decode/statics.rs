@@ -20,7 +20,7 @@ use meshreel_codec::mesh::hierarchy;
 use meshreel_codec::mesh::hierarchy::Hierarchy;
 use meshreel_codec::mesh::shared::Sets;
 use meshreel_codec::mesh::skin::Skin;
-use meshreel_codec::record::{Coding, Location, MeshRecord, Method, Semantic, StreamRecord};
+use meshreel_codec::record::{Coding, Location, MeshRecord, Semantic, StreamRecord};
 use meshreel_codec::topology::grid::Shape;
 use meshreel_codec::topology::lod::Entries;
 use meshreel_codec::topology::{grid, index, weld};
@@ -35,7 +35,7 @@ impl Statics {
         let records = &reel.description().meshes;
         let mut meshes: Vec<StaticMesh> = Vec::new();
         meshes.resize_with(records.len(), StaticMesh::default);
-        let fixed = || (0..records.len()).filter(|&m| records[m].method != Method::Fluid);
+        let fixed = || (0..records.len()).filter(|&m| !records[m].method.changes());
         reel.each_chunk(fixed().map(|m| (chunk_of(records[m].connectivity), m)).collect(), |content, m| {
             let record = &records[m];
             let at = || format!("indices of mesh {}", record.path);
@@ -283,7 +283,7 @@ pub(crate) fn load_lods(reel: &Reel, meshes: &mut [StaticMesh]) -> Result<(), Er
         let damaged = |what| error::corrupt(reel.path(), what, format!("chunk {c}"));
         while let Some((m, levels)) = entries.next().map_err(damaged)? {
             let record = reel.description().meshes.get(m as usize);
-            let Some(record) = record.filter(|record| record.method != Method::Fluid) else {
+            let Some(record) = record.filter(|record| !record.method.changes()) else {
                 return Err(damaged(Corrupt("LOD levels of a mesh that is not there")));
             };
             least = m + 1;
@@ -308,7 +308,7 @@ pub(crate) fn load_visibility(reel: &Reel, meshes: &mut [StaticMesh]) -> Result<
         let damaged = |what| error::corrupt(reel.path(), what, format!("chunk {c}"));
         while let Some((m, bytes)) = entries.next().map_err(damaged)? {
             let record = reel.description().meshes.get(m as usize);
-            let Some(record) = record.filter(|record| record.method != Method::Fluid) else {
+            let Some(record) = record.filter(|record| !record.method.changes()) else {
                 return Err(damaged(Corrupt("triangle visibility of a mesh that is not there")));
             };
             least = m + 1;

@@ -5,7 +5,7 @@
 
 use crate::decode::classic::{self, spatial};
 use crate::decode::input::{Decoded, skip};
-use crate::decode::{fixed_point, fluid, node_transforms, normals};
+use crate::decode::{fixed_point, fluid, node_transforms, normals, particles};
 use crate::reel::content::take;
 use crate::reel::end_states::{EndState, MotionWindow};
 use crate::reel::frame::{self, part_mut};
@@ -33,6 +33,8 @@ pub(crate) struct Worker {
     pub tables: classic::Tables,
     /// Room for the tables of meshes with changing topology that are coded unit by unit.
     pub fluid: meshreel_codec::values::changing::Work,
+    /// The same of particles.
+    pub particles: meshreel_codec::values::particles::Work,
 }
 
 /// Called with each mesh, and with each of its streams, the chunk that it has bytes in, and how many of that,
@@ -215,7 +217,7 @@ impl<'a, 'd> Job<'a, 'd> {
             let before = bytes.len();
             match mesh.method {
                 Method::Static => {}
-                Method::Fluid if second => {}
+                Method::Fluid | Method::Particles if second => {}
                 Method::Soft | Method::Rigid | Method::Skinned => match self.reel.own(m) {
                     None => self.read_streams((m, tier), &self.whole(), &mut bytes, scratch, out, meter)?,
                     Some(own) => {
@@ -241,6 +243,18 @@ impl<'a, 'd> Job<'a, 'd> {
                     };
                     let used = unit.read(bytes, self.decoded, out, &mut worker.fluid);
                     let name = || format!("mesh {}", mesh.path);
+                    let used = used.map_err(|(at, c)| self.corrupt(at, c, &name()))?;
+                    take(&mut bytes, used).map_err(|c| self.corrupt(0, c, &name()))?;
+                }
+                Method::Particles => {
+                    let unit = particles::Unit {
+                        record: mesh,
+                        layout: &layout.meshes[m],
+                        order: self.reel.order(),
+                        unit: self.unit,
+                    };
+                    let used = unit.read(bytes, self.decoded, out, &mut worker.particles);
+                    let name = || format!("particles {}", mesh.path);
                     let used = used.map_err(|(at, c)| self.corrupt(at, c, &name()))?;
                     take(&mut bytes, used).map_err(|c| self.corrupt(0, c, &name()))?;
                 }
@@ -399,6 +413,9 @@ fn stream_name(mesh: &MeshRecord, stream: usize) -> String {
         Some(Semantic::QTangent) => "tangent frames",
         Some(Semantic::Uv) => "uvs",
         Some(Semantic::Colour) => "colours",
+        Some(Semantic::Velocity) => "velocities",
+        Some(Semantic::Width) => "widths",
+        Some(_) => "attached numbers",
         None => "stream",
     };
     format!("mesh {}, {what}", mesh.path)

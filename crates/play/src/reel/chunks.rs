@@ -106,6 +106,7 @@ impl Most {
         for mesh in &description.meshes {
             match mesh.method {
                 Method::Fluid => most.fluid(mesh),
+                Method::Particles => most.particles(mesh),
                 _ => most.fixed(mesh),
             }
         }
@@ -160,6 +161,19 @@ impl Most {
         let other_faces = OTHER_FACES * (vertices + indices);
         let of_frame = HEAD + 8 * vertices + 8 * indices / 3 + other_faces;
         self.source_map += HEAD + self.frames.saturating_mul(of_frame);
+    }
+
+    /// Points that come with their frames.
+    fn particles(&mut self, mesh: &MeshRecord) {
+        let vertices = u64::from(mesh.vertices);
+        let curves = mesh.particles.and_then(|p| p.curves).map_or(0, |c| u64::from(c.most));
+        // Kind and numbers, ids or curves; then weights and values, which range coding can make longer than
+        // they are.
+        self.frame += HEAD + 12 * vertices + 6 * curves;
+        for stream in &mesh.streams {
+            self.frame += 4 * HEAD + vertices * (2 * levels(stream) + 4);
+        }
+        self.unit += HEAD;
     }
 }
 

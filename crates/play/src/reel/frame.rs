@@ -78,6 +78,20 @@ impl<'a> Frame<'a> {
         Some(part(self.words, bones.transforms))
     }
 
+    /// How many particles there are in this frame, and which.
+    pub fn particles(&self, mesh: usize) -> Option<ParticlesFrame<'a>> {
+        let places = self.layout.meshes[mesh].particles?;
+        let &[count, curves, run] = part::<u32>(self.words, places.counts) else {
+            return None;
+        };
+        let (ids, lengths): (&[u64], &[u32]) =
+            (part(self.words, places.ids), part(self.words, places.curves));
+        // Written by this crate; a buffer of anything else must not panic either.
+        let (ids, lengths) =
+            (&ids[..(count as usize).min(ids.len())], &lengths[..(curves as usize).min(lengths.len())]);
+        Some(ParticlesFrame { count, run, ids, curves: lengths })
+    }
+
     /// Counts, triangles and materials of a fluid mesh in this frame.
     pub fn fluid(&self, mesh: usize) -> Option<FluidFrame<'a>> {
         let fluid = self.layout.meshes[mesh].fluid.as_ref()?;
@@ -94,6 +108,18 @@ impl<'a> Frame<'a> {
             points: &points[..(counts[0] as usize).min(points.len())],
         })
     }
+}
+
+/// Particles in one frame.
+#[derive(Clone, Copy)]
+pub(crate) struct ParticlesFrame<'a> {
+    pub count: u32,
+    /// 0 where no other frame says the same of points by their numbers.
+    pub run: u32,
+    /// Ascending; empty where they have none.
+    pub ids: &'a [u64],
+    /// Points of each curve; empty where they are none.
+    pub curves: &'a [u32],
 }
 
 /// A mesh with its own topology in one frame.

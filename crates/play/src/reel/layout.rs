@@ -12,6 +12,7 @@
 //! | streams | per animated stream of a mesh with fixed topology, its levels; of predicted normals what they differ from the prediction by |
 //! | coded points | of a mesh whose points are not decoded, its share of the words of a unit |
 //! | bones | per mesh that bones move: transforms and states of the rigid ones, handles of the affine ones, residuals |
+//! | particles | each: counts, ids, points of curves |
 //! | fluid meshes | each: counts, ranges of its materials, indices, levels of its streams, all as large as they get |
 
 use meshreel_codec::Corrupt;
@@ -114,6 +115,8 @@ pub(crate) struct MeshLayout {
     pub bones: Option<BonesLayout>,
     /// Places of counts, triangles and materials, of a fluid mesh.
     pub fluid: Option<FluidLayout>,
+    /// Places of counts, ids and curves, of particles.
+    pub particles: Option<ParticlesLayout>,
     /// Per stream of predicted normals the numbers that frames predict theirs from.
     pub states: Vec<Option<Place>>,
     /// Index ranges of the materials of fixed topology.
@@ -147,6 +150,17 @@ pub(crate) struct FluidLayout {
     pub indices: Place,
     /// u32: point of each vertex, where vertices can share one.
     pub point: Place,
+}
+
+/// Points that come with their frames.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ParticlesLayout {
+    /// u32: points, curves and run of this frame, see [`crate::decode::particles`].
+    pub counts: Place,
+    /// u64: id of each point, where they have ids.
+    pub ids: Place,
+    /// u32: points of each curve, where they are of curves.
+    pub curves: Place,
 }
 
 /// Fixed-point positions of one frame of a stream, in each of its parts: positions are of points, the rest of
@@ -296,7 +310,7 @@ impl MeshLayout {
             Method::Soft | Method::Rigid | Method::Skinned => {
                 mesh.streams[s].animated && (asked.attributes || !mesh.is_attribute(s))
             }
-            Method::Fluid => true,
+            Method::Fluid | Method::Particles => true,
         };
         let coded = mesh.streams.iter().find(|stream| asked.leaves_coded(mesh, stream)).map(|stream| {
             let points = fixed_point_count(mesh, stream);
@@ -310,6 +324,11 @@ impl MeshLayout {
                 materials: shelf.place(size_of::<Range>(), mesh.materials.len()),
                 indices: shelf.place(4, mesh.indices as usize),
                 point: shelf.place(4, if mesh.points > 0 { mesh.vertices as usize } else { 0 }),
+            }),
+            particles: mesh.particles.map(|particles| ParticlesLayout {
+                counts: shelf.place(4, 3),
+                ids: shelf.place(8, if particles.ids { mesh.vertices as usize } else { 0 }),
+                curves: shelf.place(4, particles.curves.map_or(0, |curves| curves.most as usize)),
             }),
             streams: (mesh.streams.iter().enumerate())
                 .map(|(at, s)| {

@@ -21,6 +21,7 @@ use meshreel_codec::record::{
     CODEC_CLASSIC, Coding, Description, Material, MeshRecord, Method, NodeRecord, StreamRecord,
 };
 use meshreel_codec::values::changing::Work;
+use meshreel_codec::values::particles;
 use meshreel_format::{ChunkEntry, FrameEntry, Reader, kind};
 use std::collections::HashSet;
 
@@ -166,7 +167,6 @@ impl Parts<'_> {
     /// One mesh: its layout and its static data.
     fn mesh(&self, mesh: &MeshRecord, layout: &MeshLayout, sum: &mut Sum) {
         let (vertices, indices) = (u64::from(mesh.vertices), u64::from(mesh.indices));
-        let fluid = mesh.method == Method::Fluid;
         sum.list::<MeshLayout>(1);
         sum.list::<Option<Place>>(layout.streams.len());
         sum.list::<Option<Place>>(layout.states.len());
@@ -174,7 +174,11 @@ impl Parts<'_> {
         // Where it is made, and where it is held; its place in the list of all.
         sum.list::<StaticMesh>(2);
         sum.add(1, 64);
-        if fluid {
+        if mesh.method == Method::Particles {
+            sum.add(1, particles::Work::bytes(vertices));
+            return;
+        }
+        if mesh.method == Method::Fluid {
             if mesh.codec != CODEC_CLASSIC {
                 sum.add(1, Work::bytes(vertices, indices));
             }

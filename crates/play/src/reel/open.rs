@@ -197,7 +197,7 @@ fn check_mesh(path: &Path, mesh: &MeshRecord, chunks: &[ChunkEntry], layered: bo
     if mesh.apart && !layered {
         return wrong("vertex attributes apart in a file without temporal layers");
     }
-    let mut seen = [[false; 256]; 5];
+    let mut seen = [[false; 256]; Semantic::ALL.len()];
     for stream in &mesh.streams {
         let components = stream.semantic.components();
         let fixed_point = stream.coding.has_fixed_point();
@@ -229,8 +229,7 @@ fn check_mesh(path: &Path, mesh: &MeshRecord, chunks: &[ChunkEntry], layered: bo
         if !bits.contains(&stream.bits) || stream.bits > 8 * stream.word {
             return wrong("the bits of a stream do not fit");
         }
-        let sets = matches!(stream.semantic, Semantic::Uv | Semantic::Colour);
-        if !sets && stream.set != 0 {
+        if !stream.semantic.has_sets() && stream.set != 0 {
             return wrong("a stream that can have no sets has a set number");
         }
         let seen = &mut seen[stream.semantic as usize][usize::from(stream.set)];
@@ -240,8 +239,17 @@ fn check_mesh(path: &Path, mesh: &MeshRecord, chunks: &[ChunkEntry], layered: bo
         if stream.animated && mesh.method == Method::Static {
             return wrong("a static mesh with an animated stream");
         }
+        if stream.semantic.is_changing() && !mesh.method.changes() {
+            return wrong("a stream that only meshes whose vertices come with each frame have");
+        }
     }
-    if mesh.method == Method::Fluid {
+    if mesh.method == Method::Particles {
+        let shaded = |s: &StreamRecord| matches!(s.semantic, Semantic::Normal | Semantic::QTangent);
+        if mesh.indices > 0 || mesh.points > 0 || mesh.streams.iter().any(shaded) {
+            return wrong("particles with triangles, or normals of some");
+        }
+    }
+    if mesh.method.changes() {
         return Ok(());
     }
     let locations = [

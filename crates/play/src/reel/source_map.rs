@@ -3,15 +3,15 @@
 use crate::reel::content::slice;
 use crate::reel::open_file::Reel;
 use crate::{Error, error};
+use meshreel_codec::record::source_map;
 use meshreel_codec::record::source_map::SourceMap;
-use meshreel_codec::record::{Method, source_map};
 
 impl Reel {
     /// The source map of a mesh: from its vertices to the source's points, corners and faces. `None` where it
-    /// was stripped or the mesh is fluid.
+    /// was stripped or vertices come with each frame.
     pub fn source_map(&self, mesh: usize) -> Result<Option<SourceMap>, Error> {
         match self.mesh_record(mesh)?.method {
-            Method::Fluid => Ok(None),
+            method if method.changes() => Ok(None),
             _ => self.full_source_map(mesh),
         }
     }
@@ -35,7 +35,7 @@ impl Reel {
         let bytes = slice(self.path(), &chunk, record.source_map, at)?;
         let (map, used) = source_map::decode(bytes).map_err(|c| error::corrupt(self.path(), c, at()))?;
         let [points, vertices, indices] = match record.method {
-            Method::Fluid => [0; 3],
+            method if method.changes() => [0; 3],
             _ => [record.source_points, record.vertices, record.indices],
         };
         let fits = used == bytes.len()

@@ -4,7 +4,7 @@
 //!
 //! Between two frames a node moves and a mesh deforms, but what is there does not change: visibility is that
 //! of the first frame, and a mesh that is hidden in one of the two, that is scaled to nothing in one, or that
-//! brings its own topology is shown as it is in the first. So births and deaths smear nothing.
+//! brings its own topology is shown as it is in the first. Particles that both frames have move. So births and deaths smear nothing.
 
 use crate::Error;
 use crate::decode::decoder::FrameDecoder;
@@ -21,7 +21,7 @@ use crate::time::clock::Pace;
 use crate::time::demand::FramePair;
 use crate::view::interpolate::{self, is_nothing};
 use crate::view::vertex::{Attribute, Format, VertexChannel, Vertices};
-use meshreel_codec::record::{MeshRecord, Method, Semantic, Visibility};
+use meshreel_codec::record::{MeshRecord, Semantic, Visibility};
 use meshreel_codec::transform::Transform;
 
 /// Ancestors that are placed in the order of [`FrameDecoder::world`]; in deeper trees the rest in the
@@ -249,15 +249,22 @@ impl<'a> FrameView<'a> {
         let mesh = self.reel.description().nodes[node].mesh? as usize;
         let view = |frame| MeshView::new(self.reel, self.statics, mesh, frame);
         let record = &self.reel.description().meshes[mesh];
-        let second = self.second_of(node).filter(|_| record.method.deforms());
+        let first = view(self.first);
+        let second = self.second_of(node).filter(|_| record.method.deforms() || record.particles.is_some());
+        let second = second.map(|frame| view(Some(frame)));
+        // Particles are told by ids, or by their numbers where these mean the same.
+        let known = |other: &MeshView<'_>| {
+            record.particles.is_none_or(|particles| particles.ids || first.is_run_of(other))
+        };
         Some(MeshFrame {
             mesh,
             frames: [self.pair.first, self.pair.second],
             vertices: Vertices {
-                first: view(self.first),
-                second: second.map(|frame| view(Some(frame))),
+                first,
+                second: second.filter(known),
                 blend: self.pair.blend,
                 per_second: self.per_second() as f32,
+                speed: self.pace.speed as f32,
             },
         })
     }
@@ -367,9 +374,10 @@ impl<'a> MeshFrame<'a> {
         let stream = self.vertices.first.find(semantic, set);
         stream.is_some_and(|s| self.record().streams[s].animated) || self.is_fluid()
     }
-    /// Whether indices and number of vertices change with the frames.
+    /// Whether indices and number of vertices change with the frames: of a fluid mesh, of particles and
+    /// curves.
     pub fn is_fluid(&self) -> bool {
-        self.record().method == Method::Fluid
+        self.record().method.changes()
     }
     /// Object bounds over all frames, min xyz and max xyz: what positions as [`Format::U16x4`] are measured
     /// in.
@@ -385,6 +393,15 @@ impl<'a> MeshFrame<'a> {
 
     // Triangles.
 
+    /// Ids of particles, ascending, one for each vertex; empty where they have none, and of other meshes. Between
+    /// two frames particles are those of the first: those that both have are blended, the others stay.
+    pub fn ids(&self) -> &'a [u64] {
+        self.vertices.first.ids()
+    }
+    /// Vertices of each curve, one curve after the other; empty where they are no curves.
+    pub fn curves(&self) -> &'a [u32] {
+        self.vertices.first.curves()
+    }
     /// Three per triangle.
     pub fn indices(&self) -> &'a [u32] {
         self.vertices.first.indices()
@@ -487,8 +504,22 @@ impl<'a> MeshFrame<'a> {
     pub fn colours_into(&self, set: u8, out: &mut [f32]) -> Result<(), Error> {
         self.floats(VertexChannel::Colour(set), Format::F32x4, out)
     }
-    /// How each vertex moves in object space, xyz per second. 0 where nothing moves, or the mesh is not there
-    /// in both frames.
+    /// How wide particles or curves are at each vertex: diameters.
+    pub fn widths_into(&self, out: &mut [f32]) -> Result<(), Error> {
+        self.floats(VertexChannel::Width, Format::F32, out)
+    }
+    /// Numbers that somebody attached to particles or curves: set `set` of those of so many components, 1 to 4,
+    /// as [`MeshFrame::record`] lists them.
+    pub fn custom_into(&self, components: u8, set: u8, out: &mut [f32]) -> Result<(), Error> {
+        let what = VertexChannel::Custom { components, set };
+        match what.formats().first() {
+            Some(&format) => self.floats(what, format, out),
+            None => Err(Error::misuse(format!("attached numbers of {components} components"))),
+        }
+    }
+    /// How each vertex moves in object space, xyz per second: as the source says, where it says so of a mesh
+    /// whose vertices change or of particles ([`Semantic::Velocity`]), else by the difference of the frames. 0
+    /// where nothing moves, or the mesh is not there in both frames.
     pub fn velocities_into(&self, out: &mut [f32]) -> Result<(), Error> {
         self.floats(VertexChannel::Velocity, Format::F32x3, out)
     }
@@ -498,10 +529,11 @@ impl<'a> MeshFrame<'a> {
     }
 
     /// Quantized values of a stream of the record as they are in memory (none of a fixed-point stream, and of
-    /// normals that are predicted), in the first frame and, where it is blended, in the second: for a GPU
-    /// that dequantizes and blends. Nothing is copied. Panics where there is no such stream.
+    /// normals that are predicted), in the first frame and, where it is blended, in the second (but for
+    /// particles, which are others there): for a GPU that dequantizes and blends. Nothing is copied. Panics where there is no such stream.
     pub fn quantized(&self, stream: usize) -> (QuantizedValues<'a>, Option<QuantizedValues<'a>>) {
-        let second = self.vertices.second.filter(|_| self.blends());
+        let alike = self.blends() && self.record().particles.is_none();
+        let second = self.vertices.second.filter(|_| alike);
         let second = second.map(|view| view.quantized(stream));
         (self.vertices.first.quantized(stream), second)
     }

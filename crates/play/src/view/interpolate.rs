@@ -47,7 +47,13 @@ impl Source<'_> {
         load(self.first, self.stream, vertices.clone(), out);
         let Some(second) = self.blends() else { return };
         let mut to = EMPTY;
-        load(second, self.stream, vertices, &mut to);
+        if self.first.record().particles.is_some() {
+            // Those that the second frame has not stay.
+            to = *out;
+            load_same((self.first, second), self.stream, vertices, &mut to);
+        } else {
+            load(second, self.stream, vertices, &mut to);
+        }
         lerp(out, &to, self.blend);
     }
 
@@ -58,9 +64,14 @@ impl Source<'_> {
             *out = EMPTY;
             return;
         };
-        load(second, self.stream, vertices.clone(), out);
         let mut from = EMPTY;
-        load(self.first, self.stream, vertices, &mut from);
+        load(self.first, self.stream, vertices.clone(), &mut from);
+        if self.first.record().particles.is_some() {
+            *out = from;
+            load_same((self.first, second), self.stream, vertices, out);
+        } else {
+            load(second, self.stream, vertices, out);
+        }
         for (out, from) in out.iter_mut().zip(&from) {
             for (out, from) in out.iter_mut().zip(from) {
                 *out -= from;
@@ -156,6 +167,42 @@ fn load(view: &MeshView<'_>, stream: usize, vertices: Range<usize>, out: &mut Bl
         return;
     }
     for_quantized!(view.quantized(stream), levels => planes(view, stream, levels, vertices, out));
+}
+
+/// Values that the same particles have in the second of two frames; of those that it has not `out` is left
+/// as it is.
+fn load_same(
+    (first, second): (&MeshView<'_>, &MeshView<'_>),
+    stream: usize,
+    vertices: Range<usize>,
+    out: &mut Block,
+) {
+    let axes = &second.record().streams[stream].axes;
+    let count = second.vertex_count();
+    let mut put = |v: usize, same: usize| {
+        for ((k, axis), plane) in axes.iter().enumerate().zip(&mut *out) {
+            if let Some(code) = second.quantized(stream).get(k * count + same) {
+                plane[v - vertices.start] = axis.value(code);
+            }
+        }
+    };
+    let (ids, others) = (first.ids(), second.ids());
+    if ids.is_empty() {
+        vertices.clone().filter(|&v| v < count).for_each(|v| put(v, v));
+        return;
+    }
+    // Both ascend.
+    let least = ids.get(vertices.start).copied().unwrap_or(u64::MAX);
+    let mut next = others.partition_point(|other| *other < least);
+    for v in vertices.clone() {
+        let Some(id) = ids.get(v) else { return };
+        while others.get(next).is_some_and(|other| other < id) {
+            next += 1;
+        }
+        if others.get(next) == Some(id) {
+            put(v, next);
+        }
+    }
 }
 
 /// `put(vertex of the block, levels)` for some vertices of a stream with `N` components of at most 16 bits.

@@ -8,7 +8,7 @@ use crate::{Error, error};
 use meshreel_codec::Corrupt;
 use meshreel_codec::entropy::block::Decompressor;
 use meshreel_codec::record::attributes::Of;
-use meshreel_codec::record::{Method, attributes};
+use meshreel_codec::record::attributes;
 use meshreel_codec::topology::lod::Entries;
 use meshreel_format::kind;
 
@@ -130,7 +130,7 @@ impl Reel {
                 let parts = record.streams.first().map_or(0, |s| s.bones.rigid);
                 // What of a mesh whose faces change is a vertex changes with them.
                 let vertices = match record.method {
-                    Method::Fluid => 0,
+                    method if method.changes() => 0,
                     _ => record.vertices,
                 };
                 let (nodes, all) =

@@ -9,7 +9,6 @@ use meshreel_codec::Corrupt;
 use meshreel_codec::entropy::block::Decompressor;
 use meshreel_codec::mesh::rig;
 use meshreel_codec::mesh::rig::Rig;
-use meshreel_codec::record::Method;
 use meshreel_codec::topology::lod::Entries;
 use meshreel_format::kind;
 use std::sync::Arc;
@@ -144,7 +143,7 @@ impl Reel {
             while let Some((mesh, bytes)) = entries.next().map_err(damaged)? {
                 least = mesh.saturating_add(1);
                 let record = self.description().meshes.get(mesh as usize);
-                let record = record.filter(|record| record.method != Method::Fluid);
+                let record = record.filter(|record| !record.method.changes());
                 let record = record.ok_or(Corrupt("a rig of no mesh, or of one whose faces change"));
                 let vertices = record.map_err(damaged)?.vertices;
                 let indices = self.indices(mesh as usize)?;

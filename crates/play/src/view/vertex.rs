@@ -10,6 +10,8 @@
 //! | uv | `F32x2` · `F16x2` · `U16x2`, 0 … 65,535 over the range of the set |
 //! | colour | `U8x4` · `F32x4` |
 //! | velocity | object space, per second: `F32x3` · `F16x4`, w = 0 |
+//! | width | `F32` |
+//! | custom | `F32`, `F32x2`, `F32x3` or `F32x4`, by components |
 //!
 //! Signed numbers are ±127 and ±32,767 for ±1. All are little-endian.
 
@@ -37,6 +39,8 @@ pub enum VertexChannel {
     Uv(u8),
     Colour(u8),
     Velocity,
+    Width,
+    Custom { components: u8, set: u8 },
 }
 
 impl VertexChannel {
@@ -55,6 +59,11 @@ impl VertexChannel {
             VertexChannel::Uv(_) => &[Format::F32x2, Format::F16x2, Format::U16x2],
             VertexChannel::Colour(_) => &[Format::U8x4, Format::F32x4],
             VertexChannel::Velocity => &[Format::F32x3, Format::F16x4],
+            VertexChannel::Width | VertexChannel::Custom { components: 1, .. } => &[Format::F32],
+            VertexChannel::Custom { components: 2, .. } => &[Format::F32x2],
+            VertexChannel::Custom { components: 3, .. } => &[Format::F32x3],
+            VertexChannel::Custom { components: 4, .. } => &[Format::F32x4],
+            VertexChannel::Custom { .. } => &[],
         }
     }
 }
@@ -63,6 +72,7 @@ impl VertexChannel {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Format {
+    F32,
     F32x2,
     F32x3,
     F32x4,
@@ -82,7 +92,7 @@ impl Format {
     pub const fn size(self) -> usize {
         match self {
             Format::I8x2 => 2,
-            Format::F16x2 | Format::U8x4 | Format::U16x2 | Format::I8x4 | Format::I16x2 => 4,
+            Format::F32 | Format::F16x2 | Format::U8x4 | Format::U16x2 | Format::I8x4 | Format::I16x2 => 4,
             Format::F32x2 | Format::F16x4 | Format::U16x4 | Format::I16x4 => 8,
             Format::F32x3 => 12,
             Format::F32x4 => 16,
@@ -110,6 +120,8 @@ pub(crate) struct Vertices<'a> {
     pub blend: f32,
     /// From a difference of the two to what changes in a second.
     pub per_second: f32,
+    /// Seconds of animation per second: by what velocities of the source are multiplied.
+    pub speed: f32,
 }
 
 impl Vertices<'_> {
@@ -198,13 +210,19 @@ impl Vertices<'_> {
             frame.write(self.next(stream), out);
             return Ok(true);
         }
-        let Some(second) = self.second.filter(|_| self.blend > 0.0 && record.animated) else {
+        let blends = self.second.filter(|_| self.blend > 0.0 && record.animated);
+        if blends.is_some() && self.first.record().particles.is_some() {
+            return Ok(false);
+        }
+        let Some(second) = blends else {
             match what {
                 VertexChannel::Position => self.first.positions_into(out)?,
                 VertexChannel::Normal => self.first.normals_into(out)?,
                 VertexChannel::Tangent => self.first.tangents_into(out)?,
                 VertexChannel::Uv(set) => self.first.uvs_into(set, out)?,
                 VertexChannel::Colour(set) => self.first.colours_into(set, out)?,
+                VertexChannel::Width => self.first.widths_into(out)?,
+                VertexChannel::Custom { .. } => self.first.custom_into(stream, out)?,
                 VertexChannel::TangentFrame | VertexChannel::Velocity => return Ok(false),
             }
             return Ok(true);
@@ -288,7 +306,15 @@ impl Vertices<'_> {
     /// The stream that has an attribute.
     fn stream(&self, what: VertexChannel) -> Result<usize, Error> {
         let (semantic, set, name) = match what {
+            VertexChannel::Velocity if self.first.find(Semantic::Velocity, 0).is_some() => {
+                (Semantic::Velocity, 0, "velocities")
+            }
             VertexChannel::Position | VertexChannel::Velocity => (Semantic::Position, 0, "positions"),
+            VertexChannel::Width => (Semantic::Width, 0, "widths"),
+            VertexChannel::Custom { components, set } => {
+                let semantic = Semantic::custom(usize::from(components));
+                (semantic.unwrap_or(Semantic::Custom1), set, "attached numbers")
+            }
             VertexChannel::Normal if self.first.has_tangents() => (Semantic::QTangent, 0, "normals"),
             VertexChannel::Normal => (Semantic::Normal, 0, "normals"),
             VertexChannel::Tangent | VertexChannel::TangentFrame => (Semantic::QTangent, 0, "tangents"),
@@ -309,6 +335,8 @@ impl Vertices<'_> {
             VertexChannel::Position
             | VertexChannel::Uv(_)
             | VertexChannel::Colour(_)
+            | VertexChannel::Width
+            | VertexChannel::Custom { .. }
             | VertexChannel::Velocity => self.write_values(attribute, source, vertices, target),
             VertexChannel::Normal | VertexChannel::Tangent | VertexChannel::TangentFrame => {
                 self.write_directions(attribute, source, vertices, target)
@@ -371,10 +399,35 @@ impl Vertices<'_> {
                 source.values(vertices, &mut block);
                 target.bytes(&block, count);
             }
+            (VertexChannel::Width, Format::F32) => {
+                source.values(vertices, &mut block);
+                target.floats::<1>(&block, count);
+            }
+            (VertexChannel::Custom { components, .. }, format)
+                if attribute.what.formats().contains(&format) =>
+            {
+                source.values(vertices, &mut block);
+                match components {
+                    1 => target.floats::<1>(&block, count),
+                    2 => target.floats::<2>(&block, count),
+                    3 => target.floats::<3>(&block, count),
+                    _ => target.floats::<4>(&block, count),
+                }
+            }
             (VertexChannel::Velocity, Format::F32x3 | Format::F16x4) => {
-                source.difference(vertices, &mut block);
+                let own = self.first.record().streams[source.stream].semantic == Semantic::Velocity;
+                let factor = match own {
+                    true => {
+                        source.values(vertices, &mut block);
+                        self.speed
+                    }
+                    false => {
+                        source.difference(vertices, &mut block);
+                        self.per_second
+                    }
+                };
                 for plane in &mut block {
-                    plane.iter_mut().for_each(|v| *v *= self.per_second);
+                    plane.iter_mut().for_each(|v| *v *= factor);
                 }
                 match attribute.format {
                     Format::F32x3 => target.floats::<3>(&block, count),

@@ -618,5 +618,6 @@ fn replace(mesh: &Mesh, runs: Vec<Run>, shown: &[usize], times: &[f64], same: &[
             .collect(),
         names: Vec::new(),
         skin: None,
+        particles: None,
     }
 }

@@ -264,6 +264,7 @@ impl Builder<'_> {
             custom_attributes: Vec::new(),
             names: Vec::new(),
             skin: None,
+            particles: None,
         }
     }
 

@@ -232,6 +232,7 @@ fn constant_mesh(shape: Shape, name: &str) -> Mesh {
         custom_attributes: Vec::new(),
         names: Vec::new(),
         skin: None,
+        particles: None,
     }
 }
 

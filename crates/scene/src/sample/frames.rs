@@ -325,6 +325,7 @@ mod tests {
             custom_attributes: Vec::new(),
             names: Vec::new(),
             skin: None,
+            particles: None,
         });
         scene
     }

@@ -4,7 +4,7 @@
 //! * What a file says of the time between samples counts: joints that turn carry skins on curves, cubic keys
 //!   bend (`Source::between`).
 //! * Else positions, uvs, colours, normals: linear between samples of equal topology, else the earlier sample
-//!   holds.
+//!   holds; of particles with ids that of each id which the later sample has not.
 //! * Else transforms: translation and scale linear, rotation by slerp, where both samples are such; else
 //!   linear by element.
 //! * Visibility, topology, face sets: the earlier sample holds.
@@ -15,6 +15,6 @@ mod values;
 pub use frames::{Channels, FrameOptions, MAX_FRAMES, Range, frame_ranges, frame_times};
 pub use transforms::{World, bends, interpolate, is_step, just_before, largest_scale, transform_at};
 pub use values::{
-    Faces, Mix, Values, attribute_at, by_point, custom_attributes, element_count, faces_at, fixed_topology,
-    follow, held, pose_at, positions_at, topology_identity,
+    Faces, Mix, Values, attribute_at, by_point, curves_at, custom_attributes, element_count, faces_at,
+    fixed_topology, follow, held, ids_at, pose_at, positions_at, topology_identity, velocities_at,
 };

@@ -2,7 +2,7 @@
 
 use crate::{Attribute, Channel, CustomAttribute, Error, Identity, Mesh, Scope, Source, TimeSampling};
 use glam::DMat4;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// `channel`, but with the times of the mesh's positions where an exporter gave it sampling 0 (one sample per
@@ -47,7 +47,7 @@ impl<const N: usize> Mix for [f32; N] {
     }
 }
 
-/// Number that says which topology a mesh has at `time`: equal numbers, equal faces.
+/// Number that says which topology a mesh has at `time`: equal numbers, equal faces; or equal ids and curves.
 pub fn topology_identity(mesh: &Mesh, time: f64) -> (u128, u128) {
     let of = |channel: &Channel<i32>| {
         if channel.is_empty() {
@@ -56,7 +56,14 @@ pub fn topology_identity(mesh: &Mesh, time: f64) -> (u128, u128) {
         let channel = follow(channel, mesh);
         channel.identity(channel.locate(time).0)
     };
-    (of(&mesh.face_counts), of(&mesh.face_indices))
+    let Some(particles) = &mesh.particles else {
+        return (of(&mesh.face_counts), of(&mesh.face_indices));
+    };
+    let ids = particles.ids.as_ref().filter(|ids| !ids.is_empty()).map_or(0, |ids| {
+        let ids = follow(ids, mesh);
+        ids.identity(ids.locate(time).0)
+    });
+    (particles.curves.as_ref().map_or(0, |curves| of(&curves.counts)), ids)
 }
 
 /// Faces at `time`.
@@ -78,6 +85,35 @@ pub fn held<T: Clone + Send + Sync + 'static>(
     }
     let channel = follow(channel, mesh);
     channel.read(channel.locate(time).0, out)
+}
+
+/// Velocities at `time`, units per second; nothing where there are none.
+pub fn velocities_at(mesh: &Mesh, time: f64, out: &mut Vec<[f32; 3]>) -> Result<(), Error> {
+    out.clear();
+    match &mesh.velocities {
+        Some(velocities) => mixed(&follow(velocities, mesh), mesh, time, out),
+        None => Ok(()),
+    }
+}
+
+/// Ids of particles at `time`; nothing where they have none.
+pub fn ids_at(mesh: &Mesh, time: f64, out: &mut Vec<u64>) -> Result<(), Error> {
+    out.clear();
+    match mesh.particles.as_ref().and_then(|particles| particles.ids.as_ref()) {
+        Some(ids) => held(ids, mesh, time, out),
+        None => Ok(()),
+    }
+}
+
+/// Points of each curve at `time`; nothing where there are no curves. Negative ones are 0.
+pub fn curves_at(mesh: &Mesh, time: f64, out: &mut Vec<u32>) -> Result<(), Error> {
+    out.clear();
+    if let Some(curves) = mesh.particles.as_ref().and_then(|particles| particles.curves.as_ref()) {
+        let mut counts = Vec::new();
+        held(&curves.counts, mesh, time, &mut counts)?;
+        out.extend(counts.into_iter().map(|count| count.max(0) as u32));
+    }
+    Ok(())
 }
 
 /// Positions at `time`. Where a sample's number of points or the faces differ from the next one's, it holds.
@@ -257,10 +293,22 @@ fn mixed<T: Mix>(channel: &Channel<T>, mesh: &Mesh, time: f64, out: &mut Vec<T>)
         return Ok(());
     }
     let (before, after) = (channel.time(i), channel.time(i + 1));
+    let mut next = Vec::new();
     if topology_identity(mesh, before) != topology_identity(mesh, after) {
+        let (mut from, mut to) = (Vec::new(), Vec::new());
+        ids_at(mesh, before, &mut from)?;
+        ids_at(mesh, after, &mut to)?;
+        if from.len() == out.len() && !from.is_empty() {
+            channel.read(i + 1, &mut next)?;
+            let place: HashMap<u64, T> = to.into_iter().zip(next).collect();
+            for (value, id) in out.iter_mut().zip(&from) {
+                if let Some(next) = place.get(id) {
+                    *value = T::mix(*value, *next, fraction);
+                }
+            }
+        }
         return Ok(());
     }
-    let mut next = Vec::new();
     channel.read(i + 1, &mut next)?;
     if next.len() == out.len() {
         for (a, b) in out.iter_mut().zip(&next) {

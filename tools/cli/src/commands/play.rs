@@ -180,6 +180,10 @@ impl Digest {
                 Semantic::Position => mesh.positions_into(floats),
                 Semantic::Uv => mesh.uvs_into(stream.set, floats),
                 Semantic::Colour => mesh.colours_into(stream.set, floats),
+                Semantic::Velocity => mesh.velocities_into(floats),
+                Semantic::Width => mesh.widths_into(floats),
+                // Kept as quantized values.
+                Semantic::Custom1 | Semantic::Custom2 | Semantic::Custom3 | Semantic::Custom4 => Ok(()),
                 Semantic::Normal => mesh.normals_into(floats),
                 Semantic::QTangent => {
                     let (normals, tangents) = floats.split_at_mut(3 * vertices);

@@ -7,7 +7,7 @@ use crate::picture::frames;
 use crate::units;
 use glam::{DQuat, DVec3};
 use meshreel::clip::{Clip, ClipCursor, PoseSource, Repeats, Rounding};
-use meshreel::record::{Method, NodeRecord};
+use meshreel::record::NodeRecord;
 use meshreel::{FrameDecoder, Limits, Reel, Transform};
 use meshreel_check::{joint_matrix, qvv};
 use meshreel_commands::reels;
@@ -340,7 +340,7 @@ fn farthest_vertex(reel: &Reel, mesh: Option<&str>) -> Result<Option<(String, us
     let description = reel.description();
     let fixed = |node: &NodeRecord| {
         let mesh = node.mesh.and_then(|m| description.meshes.get(m as usize));
-        mesh.is_some_and(|m| m.vertices > 0 && m.method != Method::Fluid)
+        mesh.is_some_and(|m| m.vertices > 0 && !m.method.changes())
     };
     let nodes: Vec<usize> = (0..description.nodes.len())
         .filter(|&n| fixed(&description.nodes[n]))

@@ -171,8 +171,12 @@ fn describe(info: &SceneInfo, node: &SceneNode) -> String {
     }
     if let Some(mesh) = node.mesh.and_then(|mesh| info.meshes.get(mesh)) {
         parts.push(format!("{} points", units::count(mesh.points as u64)));
-        parts.push(format!("{} faces", units::count(mesh.faces as u64)));
+        let points_alone = matches!(node.kind, "points" | "curves");
+        if !points_alone {
+            parts.push(format!("{} faces", units::count(mesh.faces as u64)));
+        }
         match mesh.topology {
+            _ if points_alone => {}
             "constant" => {}
             "heterogeneous" => parts.push("changing topology".into()),
             _ => parts.push("moving points".into()),

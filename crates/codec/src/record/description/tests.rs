@@ -1,6 +1,10 @@
 //! Descriptions come back, and no bytes break the reader.
 
-use crate::record::description::*;
+use crate::Corrupt;
+use crate::bytes::put_varint;
+use crate::quantize::scalar::Axis;
+use crate::record::*;
+use crate::transform::Transform;
 use proptest::prelude::*;
 
 fn sample() -> Description {
@@ -65,6 +69,7 @@ fn sample() -> Description {
             has_table: true,
             remeshed: Some(300),
             apart: true,
+            particles: None,
             moves: Some([3, 200]),
             ends: Location { chunk: 9, offset: 5, size: 300 },
             streams: vec![

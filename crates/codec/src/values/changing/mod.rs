@@ -53,10 +53,10 @@ const NONE: u32 = u32::MAX;
 
 /// A whole number, by its length.
 #[derive(Clone, Debug, Default)]
-struct Number([Chance; 32]);
+pub(in crate::values) struct Number([Chance; 32]);
 
 impl Number {
-    fn code<B: Bits<Context = Chance>>(&mut self, bits: &mut B, value: u32) -> u32 {
+    pub fn code<B: Bits<Context = Chance>>(&mut self, bits: &mut B, value: u32) -> u32 {
         let value = value.min(u32::MAX - 1) + 1;
         let mut length = 0;
         while length < 31 && bits.bit(&mut self.0[length as usize], length < value.ilog2()) {
@@ -66,7 +66,7 @@ impl Number {
         (1 << length | rest) - 1
     }
 
-    fn signed<B: Bits<Context = Chance>>(&mut self, bits: &mut B, value: i32) -> i32 {
+    pub fn signed<B: Bits<Context = Chance>>(&mut self, bits: &mut B, value: i32) -> i32 {
         let n = self.code(bits, ((value << 1) ^ (value >> 31)) as u32);
         (n >> 1) as i32 ^ -((n & 1) as i32)
     }

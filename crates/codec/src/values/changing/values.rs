@@ -33,9 +33,9 @@ use crate::topology::neighbours::{Around, Neighbours, SOURCES};
 /// Frames that one may refer to.
 pub const REFERENCES: usize = 4;
 /// 1 of the weights of vertices, of frames, and of how large residuals were.
-const UNIT: i32 = 64;
-const WHOLE: i32 = 256;
-const LARGE: u32 = 32;
+pub(in crate::values) const UNIT: i32 = 64;
+pub(in crate::values) const WHOLE: i32 = 256;
+pub(in crate::values) const LARGE: u32 = 32;
 
 /// The weights by which a stream of a frame is predicted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,33 +96,36 @@ pub struct Basis<'a, W> {
 }
 
 /// One direction: residuals are read, or chosen and written.
-trait Side {
+pub(in crate::values) trait Side {
     /// The residuals of vertex `v`; tables by [`Scale::bucket`].
     fn value<const N: usize>(&mut self, v: usize, expected: &Expected<N>, scale: &Scale<N>) -> [i32; N];
 }
 
 /// The prediction of a vertex: T from other frames, and P from the surface.
 #[derive(Clone, Copy)]
-struct Expected<const N: usize> {
-    frames: [i32; N],
-    above: [i32; N],
+pub(in crate::values) struct Expected<const N: usize> {
+    pub frames: [i32; N],
+    pub above: [i32; N],
 }
 
 impl<const N: usize> Expected<N> {
     #[inline]
-    fn code(&self, k: usize, residual: i32, grain: i32) -> i32 {
+    pub fn code(&self, k: usize, residual: i32, grain: i32) -> i32 {
         let expected = self.frames[k].wrapping_add(self.above[k]);
         expected.wrapping_add(residual.wrapping_mul(grain))
     }
 }
 
 /// The sizes that residuals are expected to have.
-struct Scale<const N: usize> {
+pub(in crate::values) struct Scale<const N: usize> {
     mean: [u32; N],
-    near: u32,
+    pub near: u32,
 }
 
 impl<const N: usize> Scale<N> {
+    /// Where nothing has been learnt.
+    pub const START: Scale<N> = Scale { mean: [16 << 8; N], near: LARGE };
+
     /// For component `k`, after residuals whose sizes add up to `sum`.
     #[inline]
     fn bucket(&self, k: usize, sum: u32) -> Bucket {
@@ -135,7 +138,7 @@ impl<const N: usize> Scale<N> {
     }
 
     #[inline]
-    fn learn(&mut self, residual: &[i32; N]) -> u8 {
+    pub fn learn(&mut self, residual: &[i32; N]) -> u8 {
         let sum = residual.iter().map(|r| size(*r)).sum();
         let large = ratio(sum, self.mean.iter().sum());
         for (mean, r) in self.mean.iter_mut().zip(residual) {
@@ -164,7 +167,7 @@ fn walk<W: Code, S: Side, const N: usize>(basis: Basis<'_, W>, count: usize, wor
     work.above.resize(count, [0; 4]);
     work.large.clear();
     work.large.resize(count, LARGE as u8);
-    let mut scale = Scale { mean: [16 << 8; N], near: LARGE };
+    let mut scale = Scale::<N>::START;
     for v in 0..count {
         let around = basis.neighbours.around(v as u32);
         let mut expected =
@@ -245,11 +248,11 @@ fn near(large: &[u8], v: usize, around: &Around) -> u32 {
     }
 }
 
-struct Reader<'a, 'b, W> {
-    symbols: &'a mut Decoder<'b>,
-    out: &'a mut [W],
-    count: usize,
-    grain: i32,
+pub(in crate::values) struct Reader<'a, 'b, W> {
+    pub symbols: &'a mut Decoder<'b>,
+    pub out: &'a mut [W],
+    pub count: usize,
+    pub grain: i32,
 }
 
 impl<W: Code> Side for Reader<'_, '_, W> {
@@ -310,13 +313,13 @@ pub struct Wanted<'a, W> {
 }
 
 #[cfg(feature = "encode")]
-struct Writer<'a, 'b, W> {
-    symbols: &'a mut Encoder,
-    wanted: &'a mut Wanted<'b, W>,
-    count: usize,
-    grain: i32,
+pub(in crate::values) struct Writer<'a, 'b, W> {
+    pub symbols: &'a mut Encoder,
+    pub wanted: &'a mut Wanted<'b, W>,
+    pub count: usize,
+    pub grain: i32,
     /// The bits that symbols are expected to take, in 2⁻⁸.
-    bits: u64,
+    pub bits: u64,
 }
 
 #[cfg(feature = "encode")]
@@ -574,7 +577,11 @@ fn free_weights([ee, ea, aa, eo, ao]: [f64; 5]) -> [i32; 2] {
 
 /// Solves rows and columns `from..to` of symmetric equations; what cannot be told is 0.
 #[cfg(feature = "encode")]
-fn solve(normal: &[[f64; REFERENCES + 1]; REFERENCES], from: usize, to: usize) -> [f64; REFERENCES] {
+pub(in crate::values) fn solve(
+    normal: &[[f64; REFERENCES + 1]; REFERENCES],
+    from: usize,
+    to: usize,
+) -> [f64; REFERENCES] {
     let mut m = *normal;
     let scale = (from..to).map(|i| m[i][i]).fold(0.0, f64::max);
     for i in from..to {

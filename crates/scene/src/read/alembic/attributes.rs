@@ -205,6 +205,11 @@ impl Param {
         wide(self.values.pod, self.values.extent).filter(|_| self.is_single())
     }
 
+    /// Decoder of floats, where there is one per element.
+    pub fn single_floats(&self) -> Option<Decode<[f32; 1]>> {
+        floats::<1, 1>(self.values.pod, false, 0.0).filter(|_| self.values.extent == 1)
+    }
+
     /// Decoder of texts, where there is one per element.
     pub fn texts(&self) -> Option<Decode<Arc<str>>> {
         let single = self.values.pod == Pod::String && self.values.extent == 1 && self.is_single();

@@ -13,6 +13,10 @@ use std::sync::Arc;
 /// Why a mesh cannot be read at all.
 pub type Fault = String;
 
+/// Properties that samples of a schema are counted by.
+const OWN: [&str; 8] =
+    ["P", ".faceCounts", ".faceIndices", "nVertices", ".pointIds", ".velocities", ".widths", "width"];
+
 /// The mesh in the compound with `properties`, without its face sets (these are child objects).
 pub fn read(
     place: &Place,
@@ -80,6 +84,7 @@ pub fn read(
         custom_attributes: Vec::new(),
         names: Vec::new(),
         skin: None,
+        particles: None,
     };
     let attributes =
         Attributes { place, first: sizes(|l| l.first), last: sizes(|l| l.last), mesh: &mut mesh, remarks };
@@ -91,13 +96,16 @@ pub fn read(
 }
 
 /// A property that is no compound and has samples.
-fn simple<'p>(properties: &'p [PropertyHeader], name: &str) -> Option<&'p PropertyHeader> {
+pub(super) fn simple<'p>(properties: &'p [PropertyHeader], name: &str) -> Option<&'p PropertyHeader> {
     let named = properties.iter().find(|p| p.name == name);
     named.filter(|p| p.kind != PropertyKind::Compound && p.samples > 0)
 }
 
 /// Uvs, normals and velocities of the schema, and everything in `.arbGeomParams`.
-fn read_attributes(mut reader: Attributes<'_>, properties: &[PropertyHeader]) -> Result<(), Error> {
+pub(super) fn read_attributes(
+    mut reader: Attributes<'_>,
+    properties: &[PropertyHeader],
+) -> Result<(), Error> {
     let named = |name: &str| properties.iter().find(|p| p.name == name);
     for name in ["uv", "N"] {
         if let Some(p) = named(name) {
@@ -175,15 +183,15 @@ fn follow_shown(place: &Place, points: &PropertyHeader, mesh: &mut Mesh) -> Resu
 }
 
 /// Numbers of elements of a property at its first and last sample.
-struct Lengths {
-    first: usize,
-    last: usize,
+pub(super) struct Lengths {
+    pub first: usize,
+    pub last: usize,
     /// True where samples have different lengths.
-    vary: bool,
+    pub vary: bool,
 }
 
 /// Looks at every sample that differs from the first, so that a mesh with broken ones is found out at once.
-fn lengths<T: Clone + Send + Sync + 'static>(
+pub(super) fn lengths<T: Clone + Send + Sync + 'static>(
     place: &Place,
     header: Option<&PropertyHeader>,
     channel: &Channel<T>,
@@ -215,12 +223,12 @@ fn broken(error: Error) -> Result<String, Error> {
 }
 
 /// Puts geometry parameters where they belong in a mesh.
-struct Attributes<'a> {
-    place: &'a Place,
-    first: Sizes,
-    last: Sizes,
-    mesh: &'a mut Mesh,
-    remarks: &'a mut Vec<Remark>,
+pub(super) struct Attributes<'a> {
+    pub place: &'a Place,
+    pub first: Sizes,
+    pub last: Sizes,
+    pub mesh: &'a mut Mesh,
+    pub remarks: &'a mut Vec<Remark>,
 }
 
 impl Attributes<'_> {
@@ -301,7 +309,7 @@ impl Attributes<'_> {
     }
 
     /// The attribute, or a remark why not.
-    fn take<const N: usize>(
+    pub fn take<const N: usize>(
         &mut self,
         param: &Param,
         decode: fn(&Param) -> Option<super::channel::Decode<[f32; N]>>,
@@ -438,7 +446,7 @@ impl Source<i32> for FacesOf {
 
 /// Samples of the schema.
 pub fn samples(properties: &[PropertyHeader]) -> usize {
-    let own = properties.iter().filter(|p| matches!(p.name.as_str(), "P" | ".faceCounts" | ".faceIndices"));
+    let own = properties.iter().filter(|p| OWN.contains(&p.name.as_str()));
     own.map(|p| p.samples).max().unwrap_or(0)
 }
 

@@ -9,6 +9,7 @@ mod instance;
 mod mesh;
 pub(crate) mod murmur;
 pub mod ogawa;
+mod particles;
 pub mod schema;
 #[cfg(test)]
 mod tests;

@@ -3,7 +3,7 @@
 
 use super::channel::{Place, i32s, numbers, read_bytes, size_of};
 use super::core::{Archive, MetaData, ObjectHeader, PropertyHeader, PropertyKind};
-use super::{instance, mesh, xform};
+use super::{instance, mesh, particles, xform};
 use crate::{CustomAttribute, Error, FaceSet, Node, NodeId, NodeKind, Remark, Scene};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -281,6 +281,16 @@ impl Walk {
                     }
                 }
             }
+            NodeKind::Points | NodeKind::Curves => {
+                match particles::read(place, &properties, kind, &mut self.remarks)? {
+                    Ok(mesh) => {
+                        node.mesh = Some(self.scene.meshes.len());
+                        self.scene.meshes.push(mesh);
+                    }
+                    Err(fault) => self.remark(&place.path, format!("{fault}; left out")),
+                }
+                node.samples = mesh::samples(&properties);
+            }
             _ => {
                 let simple = properties.iter().map(|p| p.samples);
                 node.samples = simple.max().unwrap_or(0);
@@ -314,15 +324,15 @@ impl Walk {
     fn remark_kind(&mut self, path: &str, kind: NodeKind) {
         let what = match kind {
             NodeKind::SubD => "subdivision surface: its control cage is used, not subdivided",
-            NodeKind::Curves => "curves are not supported; left out",
-            NodeKind::Points => "points are not supported; left out",
             NodeKind::NuPatch => "NURBS are not supported; left out",
             NodeKind::Camera => "camera: the transform above it is kept as a node, lens values are left out",
             NodeKind::Light => {
                 "light: the transform above it is kept as a node, colour and intensity are left out"
             }
             NodeKind::Material => "materials are not supported; left out",
-            NodeKind::Xform | NodeKind::PolyMesh | NodeKind::Other => return,
+            NodeKind::Xform | NodeKind::PolyMesh | NodeKind::Points | NodeKind::Curves | NodeKind::Other => {
+                return;
+            }
         };
         self.remark(path, what);
     }

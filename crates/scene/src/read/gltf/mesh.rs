@@ -110,6 +110,7 @@ pub(super) fn mesh(
         names: Vec::new(),
         is_subd: false,
         skin,
+        particles: None,
     })
 }
 

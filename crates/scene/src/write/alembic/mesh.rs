@@ -5,13 +5,18 @@ use super::property::{Content, Leaf, Property};
 use crate::read::alembic::core::Pod;
 use crate::read::alembic::murmur::murmur3;
 use crate::write::corners::Distinct;
-use crate::{Attribute, Channel, Error, Identity, Mesh, Scope, Winding};
+use crate::{
+    Attribute, Channel, CurveBasis, CurveEnds, Curves, Error, Identity, Mesh, Particles, Scope, Winding,
+};
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 use std::rc::Rc;
 
 /// Adds `mesh` as a child of `parent`, its face sets below it.
 pub(super) fn add_mesh<'a>(plan: &mut Plan<'a>, mesh: &'a Mesh, parent: usize, name: &str) -> usize {
+    if let Some(particles) = &mesh.particles {
+        return add_particles(plan, (mesh, particles), parent, name);
+    }
     let schema = if mesh.is_subd { "AbcGeom_SubD_v1" } else { "AbcGeom_PolyMesh_v1" };
     let object = plan.add_object(parent, name, &title(schema, ".geom"));
     let faces = Rc::new(Faces {
@@ -36,22 +41,8 @@ pub(super) fn add_mesh<'a>(plan: &mut Plan<'a>, mesh: &'a Mesh, parent: usize, n
     if let Some(velocities) = mesh.velocities.as_ref().filter(|v| !v.is_empty()) {
         geom.push(array(plan, ".velocities", "interpretation=vector", velocities, None));
     }
-    for colours in &mesh.colours {
-        let name = free(&mut names, &colours.name);
-        others.extend(attribute(plan, colours, &name, ("rgba", 4), &faces));
-    }
-    for numbers in &mesh.custom_attributes {
-        let name = free(&mut names, &numbers.attribute.name);
-        let form = ("", numbers.components);
-        others.extend(attribute(plan, &numbers.attribute, &name, form, &faces));
-    }
-    if !others.is_empty() {
-        geom.push(Property {
-            name: ".arbGeomParams".into(),
-            meta: String::new(),
-            content: Content::Compound(others),
-        });
-    }
+    others.extend(arbitrary_values(plan, mesh, &mut names, &faces));
+    geom.extend(compound(others));
     plan.objects[object].properties.push(Property {
         name: ".geom".into(),
         meta: format!("schema={schema};schemaBaseType=AbcGeom_GeomBase_v1"),
@@ -69,6 +60,90 @@ pub(super) fn add_mesh<'a>(plan: &mut Plan<'a>, mesh: &'a Mesh, parent: usize, n
         });
     }
     object
+}
+
+/// Adds points or curves, as `Points` or `Curve`.
+fn add_particles<'a>(
+    plan: &mut Plan<'a>,
+    (mesh, particles): (&'a Mesh, &'a Particles),
+    parent: usize,
+    name: &str,
+) -> usize {
+    let schema = if particles.curves.is_some() { "AbcGeom_Curve_v2" } else { "AbcGeom_Points_v1" };
+    let object = plan.add_object(parent, name, &title(schema, ".geom"));
+    let faces = Rc::new(Faces { counts: &mesh.face_counts, reverse: false, current: RefCell::default() });
+    let mut geom = positions(plan, mesh);
+    let width = match &particles.curves {
+        Some(curves) => {
+            geom.push(required(plan, "nVertices", "", &curves.counts, None));
+            geom.push(plan.constant("curveBasisAndType", "", Pod::U8, 4, shape_of(curves)));
+            "width"
+        }
+        None => ".widths",
+    };
+    if let Some(ids) = &particles.ids {
+        geom.push(required(plan, ".pointIds", "", ids, None));
+    }
+    if let Some(widths) = &particles.widths {
+        geom.extend(attribute(plan, widths, width, ("", 1), &faces));
+    }
+    if let Some(velocities) = mesh.velocities.as_ref().filter(|v| !v.is_empty()) {
+        geom.push(array(plan, ".velocities", "interpretation=vector", velocities, None));
+    }
+    let mut others = Vec::new();
+    let mut names = HashSet::new();
+    for uv in &mesh.uvs {
+        others.extend(attribute(plan, uv, &free(&mut names, &uv.name), ("vector", 2), &faces));
+    }
+    others.extend(arbitrary_values(plan, mesh, &mut names, &faces));
+    geom.extend(compound(others));
+    plan.objects[object].properties.push(Property {
+        name: ".geom".into(),
+        meta: format!("schema={schema};schemaBaseType=AbcGeom_GeomBase_v1"),
+        content: Content::Compound(geom),
+    });
+    object
+}
+
+/// Type, wrap and basis of curves, and the basis once more.
+fn shape_of(curves: &Curves) -> Vec<u8> {
+    let (kind, basis) = match curves.basis {
+        CurveBasis::Linear => (1, 0),
+        CurveBasis::Bezier => (0, 1),
+        CurveBasis::BSpline => (0, 2),
+        CurveBasis::CatmullRom => (0, 3),
+    };
+    vec![kind, u8::from(curves.ends == CurveEnds::Closed), basis, basis]
+}
+
+/// Colours and attached numbers.
+fn arbitrary_values<'a>(
+    plan: &mut Plan<'a>,
+    mesh: &'a Mesh,
+    names: &mut HashSet<String>,
+    faces: &Rc<Faces<'a>>,
+) -> Vec<Property> {
+    let mut out = Vec::new();
+    for colours in &mesh.colours {
+        let name = free(names, &colours.name);
+        out.extend(attribute(plan, colours, &name, ("rgba", 4), faces));
+    }
+    for numbers in &mesh.custom_attributes {
+        let name = free(names, &numbers.attribute.name);
+        let form = ("", numbers.components);
+        out.extend(attribute(plan, &numbers.attribute, &name, form, faces));
+    }
+    out
+}
+
+/// What somebody attached, if anything.
+fn compound(others: Vec<Property>) -> Option<Property> {
+    let there = !others.is_empty();
+    there.then(|| Property {
+        name: ".arbGeomParams".into(),
+        meta: String::new(),
+        content: Content::Compound(others),
+    })
 }
 
 fn title(schema: &str, compound: &str) -> String {
@@ -149,6 +224,7 @@ macro_rules! element {
 }
 element!(i32, I32);
 element!(u32, U32);
+element!(u64, U64);
 
 impl<const N: usize> Element for [f32; N] {
     const POD: Pod = Pod::F32;

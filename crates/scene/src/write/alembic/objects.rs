@@ -133,8 +133,11 @@ impl<'a> Plan<'a> {
 /// Which nodes are written.
 fn written(scene: &Scene) -> Vec<bool> {
     let nodes = &scene.nodes;
-    let is_content =
-        |id: NodeId| matches!(nodes[id].kind, NodeKind::Xform | NodeKind::PolyMesh | NodeKind::SubD);
+    let is_content = |id: NodeId| match nodes[id].kind {
+        NodeKind::Xform | NodeKind::PolyMesh | NodeKind::SubD => true,
+        NodeKind::Points | NodeKind::Curves => nodes[id].mesh.is_some(),
+        _ => false,
+    };
     let mut written: Vec<bool> =
         (0..nodes.len()).map(|id| nodes[id].instance_of.is_none() && is_content(id)).collect();
     // First what lies above content, then instances of it and what lies above those.

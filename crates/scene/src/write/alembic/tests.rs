@@ -75,6 +75,7 @@ fn scene(winding: Winding) -> Scene {
         custom_attributes: Vec::new(),
         names: Vec::new(),
         skin: None,
+        particles: None,
     };
     Scene {
         nodes: vec![xform, cube, copy],

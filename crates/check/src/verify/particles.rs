@@ -1,0 +1,461 @@
+//! Particles and curves: points without faces, told by ids where the source has them in all frames, else by
+//! their numbers; and what hangs on them.
+
+use crate::asked::Asked;
+use crate::error::error;
+use crate::verify::attribute::{Sampled, least, ulp, velocities};
+use crate::verify::channels::Counterparts;
+use crate::verify::plan::{Decoded, Source};
+use crate::verify::polygons::usable;
+use crate::verify::report::{Failures, Stats, beyond, larger};
+use glam::{DMat4, DVec3};
+use meshreel::record::Semantic;
+use meshreel_scene::sample::{self, Mix};
+use meshreel_scene::{Attribute, CustomAttribute, Error, Mesh};
+use std::collections::HashMap;
+
+/// The streams that particles of the file must have, beside positions.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Particles {
+    /// Points are told by ids.
+    ids: bool,
+    streams: Vec<Stream>,
+}
+
+/// What a stream is in the source.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Of {
+    Uv(usize),
+    Colour(usize),
+    Velocity,
+    Width,
+    /// A custom attribute; after the last one the normals.
+    Attached(usize),
+}
+
+#[derive(Debug, Clone)]
+struct Stream {
+    of: Of,
+    /// Its number in the record.
+    stream: usize,
+    /// Allowed distance; of colours and attached numbers by component.
+    tolerance: [f64; 4],
+}
+
+/// Numbers that are whole and no larger than this are kept as they are.
+const WHOLE: f32 = 8_388_608.0;
+/// Steps of the range of attached numbers.
+const NUMBERS: f64 = 65_535.0;
+
+/// Lowest and highest of each component over the frames that show it, and whether all are whole.
+struct Extent<const N: usize> {
+    sides: [(f32, f32); N],
+    whole: [bool; N],
+}
+
+/// Compares what the source has with the record of the file.
+pub(crate) fn find(
+    pair: &Counterparts<'_>,
+    asked: &Asked,
+    seconds: f64,
+    failures: &mut Failures,
+) -> Result<Particles, Error> {
+    let &Counterparts { mesh, record, shown, path } = pair;
+    let ids = has_ids(mesh, shown)?;
+    if record.particles.is_some_and(|particles| particles.ids) != ids {
+        let what =
+            if ids { "does not keep the ids of its points" } else { "has ids that the source has not" };
+        failures.add(path, None, || what.into());
+    }
+    let curves = mesh.particles.as_ref().is_some_and(|p| p.curves.is_some());
+    if record.particles.is_some_and(|particles| particles.curves.is_some()) != curves {
+        failures.add(path, None, || "has curves where the source has points, or the other way round".into());
+    }
+    let mut out = Particles { ids, streams: Vec::new() };
+    let mut finder = Finder { pair, next: 1, failures, out: &mut out };
+    let wanted = asked.frames.channels;
+    if wanted.uvs {
+        for (i, attribute) in mesh.uvs.iter().enumerate() {
+            finder.find(attribute, (Semantic::Uv, &attribute.name), Of::Uv(i), |extent| {
+                let largest = extent.sides.iter().fold(0.0, |m: f32, (a, b)| m.max(a.abs()).max(b.abs()));
+                [asked.uv_tolerance.max(4.0 * ulp(f64::from(largest))); 4]
+            })?;
+        }
+    }
+    if wanted.colours {
+        let steps = f64::from((1u32 << asked.colour_bits) - 1);
+        for (i, attribute) in mesh.colours.iter().enumerate() {
+            finder.find(attribute, (Semantic::Colour, &attribute.name), Of::Colour(i), |extent| {
+                extent.sides.map(|(low, high)| {
+                    let (low, high) = (f64::from(low.min(0.0)), f64::from(high.max(1.0)));
+                    0.5001 * (high - low) / steps + 3.0 * ulp(high.abs().max(low.abs()))
+                })
+            })?;
+        }
+    }
+    if wanted.attributes {
+        let points = record.streams.first().map_or(0.0, |positions| positions.tolerance);
+        if let Some(velocities) = velocities(mesh) {
+            let tolerance = |extent: &Extent<3>| [least(&extent.sides).max(points / seconds); 4];
+            finder.find(&velocities, (Semantic::Velocity, ""), Of::Velocity, tolerance)?;
+        }
+        if let Some(widths) = mesh.particles.as_ref().and_then(|p| p.widths.as_ref()) {
+            finder.find(widths, (Semantic::Width, ""), Of::Width, |extent| {
+                [least(&extent.sides).max(points); 4]
+            })?;
+        }
+        let all = sample::custom_attributes(mesh);
+        for (i, CustomAttribute { components, attribute }) in all.iter().enumerate() {
+            let semantic = Semantic::custom(*components).unwrap_or(Semantic::Custom4);
+            finder.find(attribute, (semantic, &attribute.name), Of::Attached(i), numbers)?;
+        }
+        if let Some(normals) = &mesh.normals {
+            let of = Of::Attached(all.len());
+            let tolerance = |extent: &Extent<3>| {
+                let [x, y, z] = extent.sides;
+                let [a, b, c] = extent.whole;
+                numbers(&Extent { sides: [x, y, z, (0.0, 0.0)], whole: [a, b, c, true] })
+            };
+            finder.find(normals, (Semantic::Custom3, "N"), of, tolerance)?;
+        }
+    }
+    let next = finder.next;
+    if next < record.streams.len() {
+        failures.add(path, None, || {
+            format!("the file has {:?}, the source has none in its place", record.streams[next].semantic)
+        });
+    }
+    Ok(out)
+}
+
+/// What attached numbers may be off.
+fn numbers(extent: &Extent<4>) -> [f64; 4] {
+    std::array::from_fn(|k| {
+        let (low, high) = extent.sides[k];
+        match extent.whole[k] {
+            true => 0.0,
+            false => {
+                let largest = ulp(f64::from(low.abs().max(high.abs())));
+                0.5001 * (f64::from(high) - f64::from(low)) / NUMBERS + 3.0 * largest
+            }
+        }
+    })
+}
+
+/// Whether each point has an id at all times that show it.
+fn has_ids(mesh: &Mesh, shown: &[f64]) -> Result<bool, Error> {
+    if mesh.particles.as_ref().is_none_or(|p| p.ids.as_ref().is_none_or(|ids| ids.is_empty())) {
+        return Ok(false);
+    }
+    let (mut ids, mut points) = (Vec::new(), Vec::new());
+    for &time in shown {
+        sample::ids_at(mesh, time, &mut ids)?;
+        sample::positions_at(mesh, time, &mut points)?;
+        if ids.len() != points.len() || ids.contains(&u64::MAX) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Finds streams of the record one after the other.
+struct Finder<'f, 'a> {
+    pair: &'f Counterparts<'a>,
+    /// The stream that is looked at next.
+    next: usize,
+    failures: &'f mut Failures,
+    out: &'f mut Particles,
+}
+
+impl Finder<'_, '_> {
+    /// The stream of an attribute that is there at all times.
+    fn find<const N: usize>(
+        &mut self,
+        attribute: &Attribute<[f32; N]>,
+        (semantic, name): (Semantic, &str),
+        of: Of,
+        tolerance: impl Fn(&Extent<N>) -> [f64; 4],
+    ) -> Result<(), Error>
+    where
+        [f32; N]: Mix,
+    {
+        let &Counterparts { mesh, record, shown, path } = self.pair;
+        let Some(extent) = extent(attribute, mesh, shown)? else {
+            return Ok(());
+        };
+        let stream = record.streams.get(self.next);
+        if stream.is_none_or(|s| s.semantic != semantic || s.name != name) {
+            self.failures
+                .add(path, None, || format!("{semantic:?} {name} is not in the file, or not in its place"));
+            return Ok(());
+        }
+        self.out.streams.push(Stream { of, stream: self.next, tolerance: tolerance(&extent) });
+        self.next += 1;
+        Ok(())
+    }
+}
+
+/// Values of an attribute at a time, and whether there is one for each point.
+fn sampled<const N: usize>(
+    attribute: &Attribute<[f32; N]>,
+    mesh: &Mesh,
+    time: f64,
+    points: usize,
+) -> Result<(Sampled<N>, bool), Error>
+where
+    [f32; N]: Mix,
+{
+    let mut curves = Vec::new();
+    sample::curves_at(mesh, time, &mut curves)?;
+    let values = Sampled::read(attribute, mesh, time)?;
+    let faces = if curves.is_empty() { 1 } else { curves.len() };
+    let complete = values.complete(faces, points, points);
+    Ok((values, complete))
+}
+
+/// The extent of an attribute; none where it is not there at all times.
+fn extent<const N: usize>(
+    attribute: &Attribute<[f32; N]>,
+    mesh: &Mesh,
+    shown: &[f64],
+) -> Result<Option<Extent<N>>, Error>
+where
+    [f32; N]: Mix,
+{
+    let mut out = Extent { sides: [(f32::INFINITY, f32::NEG_INFINITY); N], whole: [true; N] };
+    let mut points = Vec::new();
+    for &time in shown {
+        sample::positions_at(mesh, time, &mut points)?;
+        let (values, complete) = sampled(attribute, mesh, time, points.len())?;
+        if !complete {
+            return Ok(None);
+        }
+        for value in &values.values.values {
+            for (k, v) in value.iter().enumerate().filter(|(_, v)| v.is_finite()) {
+                out.sides[k] = (out.sides[k].0.min(*v), out.sides[k].1.max(*v));
+                out.whole[k] &= v.fract() == 0.0 && v.abs() <= WHOLE;
+            }
+        }
+    }
+    for side in out.sides.iter_mut().filter(|side| side.0 > side.1) {
+        *side = (0.0, 0.0);
+    }
+    Ok(Some(out))
+}
+
+/// By vertex the point of the source that it is, and the curve of that.
+pub(crate) struct Pairs {
+    pub point: Vec<u32>,
+    curve: Vec<u32>,
+}
+
+impl Particles {
+    /// Finds the points of a frame, or says what is not as in the source.
+    pub fn pairs(&self, source: &Source<'_>, decoded: &Decoded<'_>) -> Result<Result<Pairs, String>, Error> {
+        let (mesh, time, points) = (source.mesh, source.time, &source.points);
+        let view = &decoded.view;
+        if self.ids {
+            let mut ids = Vec::new();
+            sample::ids_at(mesh, time, &mut ids)?;
+            let mut place: HashMap<u64, u32> = HashMap::new();
+            for (v, id) in (0u32..).zip(ids) {
+                // Of two that are equal the first is meant.
+                place.entry(id).or_insert(v);
+            }
+            place.retain(|_, v| usable(points[*v as usize]));
+            if view.ids().len() != place.len() {
+                return Ok(Err(format!("{} points where the source has {}", view.ids().len(), place.len())));
+            }
+            let point: Option<Vec<u32>> = view.ids().iter().map(|id| place.get(id).copied()).collect();
+            return Ok(match point {
+                Some(point) => Ok(Pairs { curve: vec![0; point.len()], point }),
+                None => Err("ids that the source does not have".into()),
+            });
+        }
+        let mut curves = Vec::new();
+        sample::curves_at(mesh, time, &mut curves)?;
+        let mut left = points.len() as u32;
+        for length in &mut curves {
+            *length = (*length).min(left);
+            left -= *length;
+        }
+        if view.curves() != curves {
+            return Ok(Err("its curves have not as many points as those of the source".into()));
+        }
+        let of_curves = mesh.particles.as_ref().is_some_and(|p| p.curves.is_some());
+        let count = points.len() as u32 - if of_curves { left } else { 0 };
+        if view.vertex_count() != count as usize {
+            return Ok(Err(format!("{} points where the source has {count}", view.vertex_count())));
+        }
+        let mut curve = vec![0; count as usize];
+        let mut first = 0;
+        for (c, &length) in (0..).zip(&curves) {
+            curve[first..first + length as usize].fill(c);
+            first += length as usize;
+        }
+        Ok(Ok(Pairs { point: (0..count).collect(), curve }))
+    }
+
+    /// Compares the streams of a frame. `placed`: of points in world space their matrix, and what it changes
+    /// by in a second. Sentences say what is too far off.
+    pub fn compare(
+        &self,
+        (source, decoded): (&Source<'_>, &Decoded<'_>),
+        pairs: &Pairs,
+        placed: Option<[DMat4; 2]>,
+        stats: &mut Stats,
+    ) -> Result<Vec<String>, Error> {
+        let mut out = Vec::new();
+        let mut attached = None;
+        for stream in &self.streams {
+            let frame = Frame { source, decoded, pairs };
+            let mesh = source.mesh;
+            let found = match stream.of {
+                Of::Uv(i) => frame.largest(&mesh.uvs[i], stream, length)?,
+                Of::Colour(i) => frame.largest(&mesh.colours[i], stream, each)?,
+                Of::Velocity => frame.velocities(stream, placed)?,
+                Of::Width => {
+                    let scale = placed.map_or(1.0, |[m, _]| m.determinant().abs().cbrt());
+                    let widths = mesh.particles.as_ref().and_then(|p| p.widths.as_ref());
+                    match widths {
+                        Some(widths) => frame.scaled(widths, stream, scale)?,
+                        None => None,
+                    }
+                }
+                Of::Attached(i) => {
+                    let all = attached.get_or_insert_with(|| sample::custom_attributes(mesh));
+                    match (all.get(i), &mesh.normals) {
+                        (Some(custom), _) => frame.largest(&custom.attribute, stream, each)?,
+                        (None, Some(normals)) => frame.largest(normals, stream, each)?,
+                        (None, None) => None,
+                    }
+                }
+            };
+            let Some((worst, limit, vertex)) = found else { continue };
+            let slot = match stream.of {
+                Of::Uv(_) => &mut stats.uv,
+                Of::Colour(_) => &mut stats.colour,
+                Of::Velocity => &mut stats.velocity,
+                Of::Width => &mut stats.width,
+                Of::Attached(_) => &mut stats.attached,
+            };
+            *slot = larger(*slot, Some(worst));
+            if beyond(worst, limit) {
+                let record = &decoded.view.record().streams[stream.stream];
+                let (what, name) = (record.semantic, &record.name);
+                out.push(format!("{what:?} {name} of vertex {vertex} is {worst} off, {limit} is allowed"));
+            }
+        }
+        Ok(out)
+    }
+}
+
+/// The length of a difference, and what it may be.
+fn length<const N: usize>(difference: [f64; N], tolerance: &[f64; 4]) -> (f64, f64) {
+    (difference.iter().map(|d| d * d).sum::<f64>().sqrt(), tolerance[0])
+}
+
+/// The component that is worst beside what it may be.
+fn each<const N: usize>(difference: [f64; N], tolerance: &[f64; 4]) -> (f64, f64) {
+    let over = |k: &usize| difference[*k].abs() - tolerance[*k];
+    let worst = (0..N).max_by(|a, b| over(a).total_cmp(&over(b))).unwrap_or(0);
+    (difference[worst].abs(), tolerance[worst])
+}
+
+struct Frame<'f> {
+    source: &'f Source<'f>,
+    decoded: &'f Decoded<'f>,
+    pairs: &'f Pairs,
+}
+
+/// The largest difference, what is allowed, and the vertex.
+type Largest = Option<(f64, f64, usize)>;
+
+impl Frame<'_> {
+    fn decoded(&self, stream: usize) -> Result<Vec<f32>, Error> {
+        let view = &self.decoded.view;
+        let record = &view.record().streams[stream];
+        let mut out = vec![0.0; record.semantic.components() * view.vertex_count()];
+        match record.semantic {
+            Semantic::Uv => view.uvs_into(record.set, &mut out),
+            Semantic::Colour => view.colours_into(record.set, &mut out),
+            Semantic::Velocity => view.velocities_into(&mut out),
+            Semantic::Width => view.widths_into(&mut out),
+            _ => view.custom_into(stream, &mut out),
+        }
+        .map_err(error)?;
+        Ok(out)
+    }
+
+    /// Compares all vertices with what `right` has of point and curve.
+    fn worst<const N: usize>(
+        &self,
+        stream: &Stream,
+        right: impl Fn(u32, u32) -> Option<[f64; N]>,
+        measure: impl Fn([f64; N], &[f64; 4]) -> (f64, f64),
+    ) -> Result<Largest, Error> {
+        let values = self.decoded(stream.stream)?;
+        let components = self.decoded.view.record().streams[stream.stream].semantic.components();
+        let mut worst: Largest = None;
+        for (v, (&point, &curve)) in self.pairs.point.iter().zip(&self.pairs.curve).enumerate() {
+            let Some(right) = right(point, curve) else { continue };
+            let got = |k: usize| values[components * v + k];
+            let difference = std::array::from_fn(|k| match k < components {
+                true => f64::from(got(k)) - right[k],
+                false => 0.0,
+            });
+            let (off, limit) = measure(difference, &stream.tolerance);
+            if worst.is_none_or(|(most, allowed, _)| beyond(off - limit, most - allowed)) {
+                worst = Some((off, limit, v));
+            }
+        }
+        Ok(worst)
+    }
+
+    fn largest<const N: usize>(
+        &self,
+        attribute: &Attribute<[f32; N]>,
+        stream: &Stream,
+        measure: impl Fn([f64; N], &[f64; 4]) -> (f64, f64),
+    ) -> Result<Largest, Error>
+    where
+        [f32; N]: Mix,
+    {
+        let points = self.source.points.len();
+        let (values, _) = sampled(attribute, self.source.mesh, self.source.time, points)?;
+        self.worst(stream, |point, curve| values.at(point, curve, point).map(|v| v.map(f64::from)), measure)
+    }
+
+    fn scaled(&self, widths: &Attribute<[f32; 1]>, stream: &Stream, scale: f64) -> Result<Largest, Error> {
+        let points = self.source.points.len();
+        let (values, _) = sampled(widths, self.source.mesh, self.source.time, points)?;
+        let right = |point, curve| values.at(point, curve, point).map(|[w]| [f64::from(w) * scale]);
+        // Scaled sizes are rounded to f32.
+        let tolerance = stream.tolerance.map(|t| t * scale.max(1.0) * (1.0 + 1e-6));
+        self.worst(&Stream { tolerance, ..stream.clone() }, right, length)
+    }
+
+    fn velocities(&self, stream: &Stream, placed: Option<[DMat4; 2]>) -> Result<Largest, Error> {
+        let Some(velocities) = velocities(self.source.mesh) else {
+            return Ok(None);
+        };
+        let points = &self.source.points;
+        let (values, _) = sampled(&velocities, self.source.mesh, self.source.time, points.len())?;
+        let right = |point: u32, curve: u32| {
+            let own = values.at(point, curve, point)?;
+            moved(own, points[point as usize], placed)
+        };
+        self.worst(stream, right, length)
+    }
+}
+
+/// A velocity where the file keeps it: of points in world space with what the matrix changes by in a second.
+/// None where that is not finite.
+pub(crate) fn moved(velocity: [f32; 3], point: [f32; 3], placed: Option<[DMat4; 2]>) -> Option<[f64; 3]> {
+    let [v, p] = [velocity, point].map(|v| DVec3::from_array(v.map(f64::from)));
+    let out = match placed {
+        None => v,
+        Some([matrix, change]) => matrix.transform_vector3(v) + (change * p.extend(1.0)).truncate(),
+    };
+    out.is_finite().then(|| out.to_array())
+}

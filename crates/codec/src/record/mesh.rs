@@ -1,0 +1,566 @@
+//! A mesh in the description: its method, counts, streams, materials. Lossless.
+//!
+//! A mesh:
+//!
+//! | offset | size | name | meaning |
+//! |---|---|---|---|
+//! | 0 | text | `path` | path of the source mesh |
+//! | … | 1 | `method` | 0 static · 1 soft · 2 rigid · 3 skinned · 4 fluid · 5 particles |
+//! | … | 1 | `codec` | 0 classic · 1 small · 2 fast |
+//! | … | 1 | `flags` | bit 0 `has_table` · bit 1 `moves` and `ends` are there · bit 2 `remeshed`: its faces are not the source's · bit 3 `apart`: its animated attributes lie in chunks of their own · bit 4 `ids`: its points have ids · bit 5 its points are those of `curves` |
+//! | … | 1 … 5 or 0 | `blended` | only where `remeshed`: varint, so many frames at the end lead into the start |
+//! | … | 3 … 7 or 0 | `curves` | only with bit 5: basis (0 linear · 1 Bézier · 2 B-spline · 3 Catmull-Rom), ends (0 open · 1 closed · 2 pinned), and a varint, the most curves of any frame |
+//! | … | 1 … 5 each | `vertices`, `indices`, `source_points`, `points` | varints |
+//! | … | 24 | `bounds` | 6 × f32, min xyz, max xyz |
+//! | … | 3 … 15 each | `connectivity`, `values`, `source_map` | three varints each: chunk, offset, size |
+//! | … | 2 … 10 or 0 | `moves` | two varints: it stands still up to the first frame, and from the second on |
+//! | … | 3 … 15 or 0 | `ends` | three varints, as above |
+//! | … | list | `streams` | positions first |
+//! | … | list | `materials` | ranges of the index buffer |
+//!
+//! A stream, and a material:
+//!
+//! | offset | size | name | meaning |
+//! |---|---|---|---|
+//! | 0 | 1 | `semantic` | 0 position · 1 normal · 2 QTangent · 3 uv · 4 colour · 5 velocity · 6 width · 7 … 10 one to four numbers |
+//! | 1 | 1 | `set` | number of the set, of uvs, colours and numbers |
+//! | 2 | 1 | `flags` | bit 0 animated · bits 1–3 coding: 0 quantized values, 1 fixed-point values, 2 predicted, 3 fixed-point values that bones predict, 4 heights |
+//! | 3 | 1 | `word` | bytes of a word: 1, 2 or 4 |
+//! | 4 | 1 | `bits` | bits per component; for lattices the most bits of any axis |
+//! | 5 | text | `name` | name of the set |
+//! | … | 12 per component | `axes` | all but normals and QTangents, where they are kept as quantized values: see [`crate::quantize`]; else nothing |
+//! | … | 1 … 5 or 0 | `states` | only predicted streams: varint, numbers per frame |
+//! | … | 4 … 20 or 0 | `bones` | only streams moved by bones: `rigid`, 2 · `affine` + 1 where handles are i32, `words`, `coded`, four varints |
+//! | … | 8 | `tolerance` | f64 |
+//!
+//! | offset | size | name | meaning |
+//! |---|---|---|---|
+//! | 0 | 1 … 5 | `id` | varint |
+//! | … | text | `name` | name of the face set |
+//! | … | 1 … 5 each | `first`, `count` | varints, both multiples of 3, within `indices` |
+
+use crate::Corrupt;
+use crate::bytes::Cursor;
+#[cfg(feature = "encode")]
+use crate::bytes::put_varint;
+use crate::quantize::scalar::{Axis, MAX_CODES};
+use crate::record::fields::{Refused, amount, finite, list, text};
+#[cfg(feature = "encode")]
+use crate::record::fields::{put_count, put_f64, put_floats, put_text};
+
+pub use crate::mesh::skin::Bones;
+pub use crate::values::Semantic;
+
+/// The method of a mesh. The numbers are part of the format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+#[allow(missing_docs)]
+pub enum Method {
+    Static = 0,
+    Soft = 1,
+    /// Soft, in front of which parts of the mesh move as they are.
+    Rigid = 2,
+    /// Points are moved by several bones each.
+    Skinned = 3,
+    Fluid = 4,
+    /// Points without faces, whose number changes: particles, or the points of curves.
+    Particles = 5,
+}
+
+impl Method {
+    /// Vertices come with the frames, and so does how many there are.
+    pub fn changes(self) -> bool {
+        matches!(self, Method::Fluid | Method::Particles)
+    }
+
+    /// Frames of one topology: all but still and changing meshes.
+    pub fn deforms(self) -> bool {
+        matches!(self, Method::Soft | Method::Rigid | Method::Skinned)
+    }
+}
+
+/// Codec of the frame payloads: the source system's predictors.
+pub const CODEC_CLASSIC: u8 = 0;
+
+/// The soft codec with entropy coding.
+pub const CODEC_SMALL: u8 = 1;
+
+/// The soft codec with packed bits.
+pub const CODEC_FAST: u8 = 2;
+
+/// A place inside a chunk's decompressed content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[allow(missing_docs)]
+pub struct Location {
+    pub chunk: u32,
+    pub offset: u32,
+    pub size: u32,
+}
+
+/// A unique mesh.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MeshRecord {
+    /// Path of the (first) source mesh.
+    pub path: String,
+    /// Its method.
+    pub method: Method,
+    /// Codec of its frame payloads.
+    pub codec: u8,
+    /// Vertices; for fluid the largest count of any frame.
+    pub vertices: u32,
+    /// Triangle indices (3 per triangle); for fluid the largest count.
+    pub indices: u32,
+    /// Points of the source mesh; for fluid the largest count.
+    pub source_points: u32,
+    /// Points of the soft codec: vertices that always coincide are one. 0 where no stream is kept as
+    /// [`Coding::FixedPoint`].
+    pub points: u32,
+    /// Object-space bounds over all frames: min xyz, max xyz.
+    pub bounds: [f32; 6],
+    /// `index::encode` bytes. Unused for fluid.
+    pub connectivity: Location,
+    /// The adjacent-triangle table if `has_table`, then for each stream in order: its values (static) or base
+    /// (animated), as `stream::encode_index` bytes without base. Unused for fluid.
+    pub values: Location,
+    /// `source_map::encode` bytes; size 0 = stripped. Unused for fluid.
+    pub source_map: Location,
+    /// Whether `values` begins with a table.
+    pub has_table: bool,
+    /// Up to the first of these frames it stands still, and from the second on; none where it moves from
+    /// first to last, or never.
+    pub moves: Option<[u32; 2]>,
+    /// The values of its streams in the first and the last frame of its [`crate::schedule::Window`], where
+    /// frames lie outside of that: each a varint size and so many bytes.
+    pub ends: Location,
+    /// Its faces are not those of the source, which changed: its surface is near the source's, its vertices
+    /// are others. So many frames at the end of the animation lead into the start, and are not near it.
+    pub remeshed: Option<u32>,
+    /// Units have its animated attributes in chunks of their own.
+    pub apart: bool,
+    /// What its points are, with the method [`Method::Particles`] alone.
+    pub particles: Option<Particles>,
+    /// Streams, positions first.
+    pub streams: Vec<StreamRecord>,
+    /// Index ranges by material, in order. For fluid the ranges come per frame, in this order.
+    pub materials: Vec<Material>,
+}
+
+impl MeshRecord {
+    /// Whether a stream is an animated attribute of fixed topology: what units can have apart, and what
+    /// players can leave out.
+    pub fn is_attribute(&self, stream: usize) -> bool {
+        let animated = self.streams.get(stream).is_some_and(|s| s.animated);
+        animated && stream > 0 && self.method.deforms()
+    }
+
+    /// Whether it has such attributes.
+    pub fn has_attributes(&self) -> bool {
+        (0..self.streams.len()).any(|s| self.is_attribute(s))
+    }
+}
+
+/// What points without faces are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Particles {
+    /// They are known by ids.
+    pub ids: bool,
+    /// They are the points of curves.
+    pub curves: Option<Curves>,
+}
+
+/// What curves are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Curves {
+    /// How a curve runs between its points.
+    pub basis: CurveBasis,
+    /// How it ends.
+    pub ends: CurveEnds,
+    /// The most curves of any frame.
+    pub most: u32,
+}
+
+/// How a curve runs between its points. The numbers are part of the format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[repr(u8)]
+#[allow(missing_docs)]
+pub enum CurveBasis {
+    #[default]
+    Linear = 0,
+    Bezier = 1,
+    BSpline = 2,
+    CatmullRom = 3,
+}
+
+/// How a curve ends. The numbers are part of the format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[repr(u8)]
+pub enum CurveEnds {
+    /// Where its basis has it end.
+    #[default]
+    Open = 0,
+    /// The last point is next to the first.
+    Closed = 1,
+    /// At its first and last point.
+    Pinned = 2,
+}
+
+/// The coding of a stream's frames. The numbers are part of the format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[repr(u8)]
+pub enum Coding {
+    /// Levels of a lattice, [`crate::classic::stream`].
+    #[default]
+    Quantized = 0,
+    /// Cells of the soft codec, [`crate::mesh`]; `word` is 2 or 4 bytes per component.
+    FixedPoint = 1,
+    /// Normals or tangent frames predicted from the decoded positions.
+    Predicted = 2,
+    /// Cells that bones predict, [`crate::mesh::skin`].
+    Bones = 3,
+    /// Cells of a grid of which only heights are coded, [`crate::mesh::height`].
+    Heights = 4,
+}
+
+impl Coding {
+    /// Frames hold cells.
+    pub fn has_fixed_point(self) -> bool {
+        matches!(self, Coding::FixedPoint | Coding::Bones | Coding::Heights)
+    }
+}
+
+/// One vertex channel.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StreamRecord {
+    /// Position, normal, uv and so on.
+    pub semantic: Semantic,
+    /// Number of the uv or colour set.
+    pub set: u8,
+    /// Name of the set in the source.
+    pub name: String,
+    /// Per frame, or once.
+    pub animated: bool,
+    /// The coding of its frames.
+    pub coding: Coding,
+    /// Bytes of a word: 1, 2 or 4.
+    pub word: u8,
+    /// Bits per component (normals, QTangents); for lattices the most bits of any axis.
+    pub bits: u8,
+    /// Lattice per component (positions, uvs, colours).
+    pub axes: Vec<Axis>,
+    /// Numbers that a frame keeps for what is predicted from it, see [`crate::mesh::normals`]; 0 for other
+    /// codings.
+    pub states: u32,
+    /// The bones that move it; nothing for other codings.
+    pub bones: Bones,
+    /// Promised error of this stream: positions in object units, normals in degrees, uvs in uv units, colours
+    /// in value.
+    pub tolerance: f64,
+}
+
+/// A range of the index buffer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Material {
+    /// First number in the face set's name, else its order.
+    pub id: u32,
+    /// The face set's name; empty for faces that are in none.
+    pub name: String,
+    /// First index.
+    pub first: u32,
+    /// Number of indices.
+    pub count: u32,
+}
+
+#[cfg(feature = "encode")]
+pub(super) fn encode_mesh(mesh: &MeshRecord, out: &mut Vec<u8>) {
+    put_text(&mesh.path, out);
+    let particles = mesh.particles.unwrap_or_default();
+    let flags = [
+        mesh.has_table,
+        mesh.moves.is_some(),
+        mesh.remeshed.is_some(),
+        mesh.apart,
+        particles.ids,
+        particles.curves.is_some(),
+    ];
+    let flags = (0..).zip(flags).fold(0, |all, (bit, on)| all | u8::from(on) << bit);
+    out.extend([mesh.method as u8, mesh.codec, flags]);
+    if let Some(blended) = mesh.remeshed {
+        put_varint(blended, out);
+    }
+    if let Some(curves) = particles.curves {
+        out.extend([curves.basis as u8, curves.ends as u8]);
+        put_varint(curves.most, out);
+    }
+    for count in [mesh.vertices, mesh.indices, mesh.source_points, mesh.points] {
+        put_varint(count, out);
+    }
+    put_floats(&mesh.bounds, out);
+    for place in [mesh.connectivity, mesh.values, mesh.source_map] {
+        for number in [place.chunk, place.offset, place.size] {
+            put_varint(number, out);
+        }
+    }
+    if let Some([first, last]) = mesh.moves {
+        let ends = mesh.ends;
+        for number in [first, last, ends.chunk, ends.offset, ends.size] {
+            put_varint(number, out);
+        }
+    }
+    put_count(mesh.streams.len(), out);
+    for stream in &mesh.streams {
+        out.extend([
+            stream.semantic as u8,
+            stream.set,
+            u8::from(stream.animated) | (stream.coding as u8) << 1,
+            stream.word,
+            stream.bits,
+        ]);
+        put_text(&stream.name, out);
+        for axis in &stream.axes {
+            put_floats(&[axis.min, axis.step], out);
+            out.extend_from_slice(&axis.codes.to_le_bytes());
+        }
+        if stream.coding == Coding::Predicted {
+            put_varint(stream.states, out);
+        }
+        if stream.coding == Coding::Bones {
+            let b = stream.bones;
+            let affine = b.affine << 1 | u32::from(b.wide);
+            [b.rigid, affine, b.words, b.coded].into_iter().for_each(|v| put_varint(v, out));
+        }
+        put_f64(stream.tolerance, out);
+    }
+    put_count(mesh.materials.len(), out);
+    for material in &mesh.materials {
+        put_varint(material.id, out);
+        put_text(&material.name, out);
+        put_varint(material.first, out);
+        put_varint(material.count, out);
+    }
+}
+
+// Fewest bytes of an item: a count is believed only as far as the input could hold that many.
+pub(super) const MIN_MESH: usize = 43;
+const MIN_STREAM: usize = 14;
+const MIN_MATERIAL: usize = 4;
+
+pub(super) fn decode_mesh(c: &mut Cursor<'_>) -> Result<MeshRecord, Refused> {
+    let path = text(c)?;
+    let method = decode_method(c)?;
+    let codec = c.u8()?;
+    if codec > CODEC_FAST {
+        return Err(Refused::Unknown { what: "codec", id: codec });
+    }
+    let flags = c.u8()?;
+    if flags > 63 {
+        return Err(Corrupt("description: unknown flag").into());
+    }
+    let has_table = flags & 1 != 0;
+    let remeshed = match flags & 4 {
+        0 => None,
+        _ => Some(c.varint()?),
+    };
+    let particles = decode_particles(c, method, flags)?;
+    let (vertices, indices, source_points) = (c.varint()?, c.varint()?, c.varint()?);
+    let points = c.varint()?;
+    if points > vertices {
+        return Err(Corrupt("description: more points than vertices").into());
+    }
+    if indices % 3 != 0 {
+        return Err(Corrupt("description: indices are not three per triangle").into());
+    }
+    let mut bounds = [0.0; 6];
+    for value in &mut bounds {
+        *value = finite(c)?;
+    }
+    let (connectivity, values, source_map) = (location(c)?, location(c)?, location(c)?);
+    let (moves, ends) = match flags & 2 {
+        0 => (None, Location::default()),
+        _ => (Some(decode_moves(c)?), location(c)?),
+    };
+    let streams = decode_streams(c)?;
+    let materials = list(c, MIN_MATERIAL, |c, _| decode_material(c, method, indices))?;
+    let mesh = MeshRecord {
+        path,
+        method,
+        codec,
+        vertices,
+        indices,
+        source_points,
+        points,
+        bounds,
+        connectivity,
+        values,
+        source_map,
+        has_table,
+        moves,
+        ends,
+        remeshed,
+        apart: flags & 8 != 0,
+        particles,
+        streams,
+        materials,
+    };
+    if mesh.apart && !mesh.has_attributes() {
+        return Err(Corrupt("description: vertex attributes apart, but none that is animated").into());
+    }
+    Ok(mesh)
+}
+
+/// See [`MeshRecord::particles`].
+fn decode_particles(c: &mut Cursor<'_>, method: Method, flags: u8) -> Result<Option<Particles>, Corrupt> {
+    let (ids, curves) = (flags & 16 != 0, flags & 32 != 0);
+    if method != Method::Particles {
+        return match ids || curves {
+            true => Err(Corrupt("description: ids or curves of a mesh with faces")),
+            false => Ok(None),
+        };
+    }
+    if ids && curves {
+        return Err(Corrupt("description: curves with ids"));
+    }
+    if !curves {
+        return Ok(Some(Particles { ids, curves: None }));
+    }
+    let basis = match c.u8()? {
+        0 => CurveBasis::Linear,
+        1 => CurveBasis::Bezier,
+        2 => CurveBasis::BSpline,
+        3 => CurveBasis::CatmullRom,
+        _ => return Err(Corrupt("description: unknown basis of curves")),
+    };
+    let ends = match c.u8()? {
+        0 => CurveEnds::Open,
+        1 => CurveEnds::Closed,
+        2 => CurveEnds::Pinned,
+        _ => return Err(Corrupt("description: unknown ends of curves")),
+    };
+    let most = c.varint()?;
+    Ok(Some(Particles { ids, curves: Some(Curves { basis, ends, most }) }))
+}
+
+fn decode_method(c: &mut Cursor<'_>) -> Result<Method, Refused> {
+    Ok(match c.u8()? {
+        0 => Method::Static,
+        1 => Method::Soft,
+        2 => Method::Rigid,
+        3 => Method::Skinned,
+        4 => Method::Fluid,
+        5 => Method::Particles,
+        id => return Err(Refused::Unknown { what: "method", id }),
+    })
+}
+
+/// See [`MeshRecord::moves`].
+fn decode_moves(c: &mut Cursor<'_>) -> Result<[u32; 2], Corrupt> {
+    let [first, last] = [c.varint()?, c.varint()?];
+    match first < last {
+        true => Ok([first, last]),
+        false => Err(Corrupt("description: a mesh stops before it moves")),
+    }
+}
+
+/// A material of a mesh that has `indices`.
+fn decode_material(c: &mut Cursor<'_>, method: Method, indices: u32) -> Result<Material, Corrupt> {
+    let (id, name, first, count) = (c.varint()?, text(c)?, c.varint()?, c.varint()?);
+    let inside = first.checked_add(count).is_some_and(|end| end <= indices);
+    // A fluid mesh has its ranges per frame.
+    if first % 3 != 0 || count % 3 != 0 || !inside && method != Method::Fluid {
+        return Err(Corrupt("description: material outside the indices"));
+    }
+    Ok(Material { id, name, first, count })
+}
+
+/// The streams of a mesh, of which the first is that of positions.
+fn decode_streams(c: &mut Cursor<'_>) -> Result<Vec<StreamRecord>, Corrupt> {
+    let streams = list(c, MIN_STREAM, |c, _| decode_stream(c))?;
+    if streams.first().is_some_and(|s| s.semantic != Semantic::Position)
+        || streams.iter().skip(1).any(|s| s.semantic == Semantic::Position)
+    {
+        return Err(Corrupt("description: positions are the first stream"));
+    }
+    Ok(streams)
+}
+
+fn decode_stream(c: &mut Cursor<'_>) -> Result<StreamRecord, Corrupt> {
+    let semantic = Semantic::ALL.get(usize::from(c.u8()?)).copied();
+    let semantic = semantic.ok_or(Corrupt("description: unknown stream"))?;
+    let (set, flags, word, most) = (c.u8()?, c.u8()?, c.u8()?, c.u8()?);
+    let coding = match flags >> 1 {
+        0 => Coding::Quantized,
+        1 => Coding::FixedPoint,
+        2 => Coding::Predicted,
+        3 => Coding::Bones,
+        4 => Coding::Heights,
+        _ => return Err(Corrupt("description: unknown stream flag")),
+    };
+    let animated = flags & 1 != 0;
+    if coding != Coding::Quantized && !animated {
+        return Err(Corrupt("description: a stream that does not change is not kept as quantized values"));
+    }
+    let fits = match (coding, semantic) {
+        (Coding::Quantized, _) => true,
+        (Coding::FixedPoint, _) => semantic.has_axes() && !semantic.is_changing() && word > 1,
+        (Coding::Bones | Coding::Heights, _) => semantic == Semantic::Position && word > 1,
+        (Coding::Predicted, _) => matches!(semantic, Semantic::Normal | Semantic::QTangent),
+    };
+    if !fits {
+        return Err(Corrupt("description: a coding that does not suit the stream"));
+    }
+    if !matches!(word, 1 | 2 | 4) || u32::from(most) > 8 * u32::from(word) {
+        return Err(Corrupt("description: bits do not fit their word"));
+    }
+    let allowed = match semantic {
+        Semantic::Normal => crate::quantize::octahedral::BITS,
+        Semantic::QTangent => crate::quantize::qtangent::BITS,
+        _ if coding.has_fixed_point() => 0..=0,
+        _ => 0..=24,
+    };
+    if !allowed.contains(&u32::from(most)) {
+        return Err(Corrupt("description: bits out of range"));
+    }
+    let name = text(c)?;
+    let mut axes = Vec::new();
+    if semantic.has_axes() && coding == Coding::Quantized {
+        for _ in 0..semantic.components() {
+            let axis = Axis { min: finite(c)?, step: finite(c)?, codes: u32::from_le_bytes(c.array()?) };
+            let usable = (1..=MAX_CODES).contains(&axis.codes) && axis.step >= 0.0;
+            if !usable || axis.bits() > u32::from(most) || !axis.value(axis.codes - 1).is_finite() {
+                return Err(Corrupt("description: impossible axis"));
+            }
+            axes.push(axis);
+        }
+    }
+    let states = match coding {
+        Coding::Predicted => c.varint()?,
+        _ => 0,
+    };
+    let mut bones = Bones::default();
+    if coding == Coding::Bones {
+        bones.rigid = c.varint()?;
+        let affine = c.varint()?;
+        (bones.affine, bones.wide) = (affine >> 1, affine & 1 != 0);
+        (bones.words, bones.coded) = (c.varint()?, c.varint()?);
+    }
+    Ok(StreamRecord {
+        semantic,
+        set,
+        name,
+        animated,
+        coding,
+        word,
+        bits: most,
+        axes,
+        states,
+        bones,
+        tolerance: amount(c)?,
+    })
+}
+
+fn location(c: &mut Cursor<'_>) -> Result<Location, Corrupt> {
+    let (chunk, offset, size) = (c.varint()?, c.varint()?, c.varint()?);
+    if offset.checked_add(size).is_none() {
+        return Err(Corrupt("description: a location beyond 4 GiB"));
+    }
+    Ok(Location { chunk, offset, size })
+}

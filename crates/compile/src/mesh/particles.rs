@@ -1,0 +1,359 @@
+//! Points without faces, frame by frame: particles that are known by ids, or by their numbers, and the points
+//! of curves. Those with ids stand in their order, all others as the source has them.
+
+use crate::Error;
+use crate::mesh::channels;
+use crate::mesh::prepared::{Attached, Channels, Normals, Prepared, PreparedParticles, Set};
+use crate::mesh::scan::{Scan, beyond_float32};
+use crate::mesh::source::{Source, mend};
+use crate::mesh::streams::VertexValues;
+use meshreel_process::extent::{Extent, LARGEST, usable};
+use meshreel_scene::sample::{self, Mix};
+use meshreel_scene::{Attribute, Channel, CustomAttribute, Identity, Mesh, Remark, Scope};
+use std::sync::Arc;
+
+/// Whole numbers up to this are exact in f32, and so are their differences.
+const WHOLE: f32 = 8_388_608.0;
+
+/// The particles of a frame.
+#[derive(Debug, Default)]
+pub struct ParticleFrame {
+    /// Ascending; empty where they have none.
+    pub ids: Vec<u64>,
+    /// Points of each curve; empty where there are none.
+    pub curves: Vec<u32>,
+    /// Values of all points.
+    pub values: VertexValues,
+}
+
+/// The points of a frame and where the source has them.
+#[derive(Default)]
+struct Placed {
+    ids: Vec<u64>,
+    curves: Vec<u32>,
+    /// By point its number in the source, and that of its curve.
+    origin: Vec<[u32; 2]>,
+    /// In object space, those of the source.
+    object: Vec<[f32; 3]>,
+    /// How many the source has that are left out, and how many were replaced.
+    lost: usize,
+    mended: usize,
+}
+
+/// Everything that is attached to points as numbers: custom attributes, and normals as three more.
+pub fn attached(mesh: &Mesh) -> Vec<CustomAttribute> {
+    struct Wide(Channel<[f32; 3]>);
+    impl meshreel_scene::Source<[f32; 4]> for Wide {
+        fn len(&self) -> usize {
+            self.0.len()
+        }
+        fn identity(&self, i: usize) -> Identity {
+            self.0.identity(i)
+        }
+        fn read(&self, i: usize, out: &mut Vec<[f32; 4]>) -> Result<(), meshreel_scene::Error> {
+            let mut values = Vec::new();
+            self.0.read(i, &mut values)?;
+            out.clear();
+            out.extend(values.iter().map(|[x, y, z]| [*x, *y, *z, 0.0]));
+            Ok(())
+        }
+    }
+    let mut all = sample::custom_attributes(mesh);
+    if let Some(normals) = &mesh.normals {
+        let values = Channel::new(normals.values.sampling().clone(), Arc::new(Wide(normals.values.clone())));
+        all.push(CustomAttribute {
+            components: 3,
+            attribute: Attribute {
+                name: "N".into(),
+                scope: normals.scope,
+                values,
+                indices: normals.indices.clone(),
+            },
+        });
+    }
+    all
+}
+
+/// Looks at all frames: how many points there are and where, whether ids tell them, and which channels are
+/// there in every frame.
+pub fn prepare(source: &Source<'_>, remarks: &mut Vec<Remark>) -> Result<Prepared, Error> {
+    let mesh = source.mesh;
+    let mut remark = |what: String| remarks.push(Remark::new(&mesh.path, what));
+    let mut own = PreparedParticles { ids: has_ids(source, &mut remark)?, ..PreparedParticles::default() };
+    let mut scan = Scan { moving: true, seconds: source.seconds(), ..Scan::default() };
+    let (mut lost, mut mended) = (0, 0);
+    let (mut count, mut curves) = (usize::MAX, Vec::new());
+    let mut placed = Vec::new();
+    for frame in 0..source.times.len() {
+        let at = Placed::read(source, own.ids, frame)?;
+        (lost, mended) = (lost + at.lost, mended + at.mended);
+        let points = at.points();
+        source.place(frame, &points, &mut placed);
+        if !placed.as_flattened().iter().all(|v| v.is_finite()) {
+            return Err(beyond_float32(mesh, frame));
+        }
+        scan.extent.extend(&placed);
+        scan.object_extent.extend(&points);
+        scan.points = scan.points.max(points.len());
+        scan.points_total += points.len() as u64;
+        if mesh.particles.as_ref().is_some_and(|p| p.curves.is_some()) {
+            own.curves = own.curves.max(Some(at.curves.len()));
+        }
+        let goes_on = points.len() == count && at.curves == curves;
+        let run = scan.runs.last().copied().filter(|_| goes_on || own.ids);
+        scan.runs.push(run.unwrap_or(frame as u32));
+        (count, curves) = (points.len(), at.curves);
+    }
+    if lost > 0 {
+        remark(format!(
+            "{lost} points (over all frames) were left out: they are not finite or beyond {LARGEST:e}, have the id of another, or belong to no curve"
+        ));
+    }
+    if mended > 0 {
+        remark(format!(
+            "{mended} points (over all frames) are not finite or beyond {LARGEST:e} and were replaced"
+        ));
+    }
+    let mut out = Channels {
+        normals: Normals::None,
+        normals_animated: false,
+        tangents: false,
+        uvs: Vec::new(),
+        colours: Vec::new(),
+        velocities: None,
+    };
+    let mut look = Look { source, ids: own.ids, remark: &mut remark };
+    if source.uvs {
+        for (i, attribute) in mesh.uvs.iter().enumerate() {
+            out.uvs.extend(look.at(attribute, i)?);
+        }
+    }
+    if source.colours {
+        for (i, attribute) in mesh.colours.iter().enumerate() {
+            out.colours.extend(look.at(attribute, i)?);
+        }
+    }
+    if source.velocities {
+        if let Some(velocities) = channels::velocities(mesh) {
+            out.velocities = channels::placed_velocities(source, look.at(&velocities, 0)?)?;
+        }
+        if let Some(widths) = mesh.particles.as_ref().and_then(|p| p.widths.as_ref()) {
+            own.widths = look.at(widths, 0)?.map(|set| {
+                let (mut extent, Extent { low, high }) = (Extent::default(), set.extent);
+                for frame in 0..source.times.len() {
+                    let scale = source.length_scale(frame);
+                    extent.extend(&[low, high].map(|[w]| [(f64::from(w) * scale) as f32]));
+                }
+                Set { extent, ..set }
+            });
+        }
+        for (i, custom) in attached(mesh).iter().enumerate() {
+            let mut whole = [true; 4];
+            let found = look.each(&custom.attribute, |values: &[[f32; 4]]| {
+                for value in values {
+                    for (whole, v) in whole.iter_mut().zip(value) {
+                        *whole &= v.fract() == 0.0 && v.abs() <= WHOLE;
+                    }
+                }
+            })?;
+            let found = found.map(|extent| Attached { source: i, extent, whole });
+            own.custom.extend(found.map(|set| (set, custom.attribute.name.clone(), custom.components)));
+        }
+    }
+    let most = out.uvs.len().max(out.colours.len()).max(own.custom.len());
+    if most > 255 {
+        return Err(Error::Limit {
+            what: format!("{}: attribute sets of one kind", mesh.path),
+            asked: most as u64,
+            allowed: 255,
+        });
+    }
+    Ok(Prepared { particles: Some(own), ..Prepared::new(&scan, out) })
+}
+
+/// Whether there is an id for each point in every frame.
+fn has_ids(source: &Source<'_>, remark: &mut impl FnMut(String)) -> Result<bool, Error> {
+    let mesh = source.mesh;
+    if mesh.particles.as_ref().is_none_or(|p| p.ids.as_ref().is_none_or(Channel::is_empty)) {
+        return Ok(false);
+    }
+    let (mut ids, mut points) = (Vec::new(), Vec::new());
+    for (frame, &time) in source.times.iter().enumerate() {
+        source.cancellation.check()?;
+        sample::ids_at(mesh, time, &mut ids)?;
+        sample::positions_at(mesh, time, &mut points)?;
+        if ids.len() != points.len() {
+            remark(format!("{} ids for {} points (frame {frame}); ids left out", ids.len(), points.len()));
+            return Ok(false);
+        }
+        // What writers put where there is no id; the file keeps numbers below it.
+        if ids.contains(&u64::MAX) {
+            remark(format!("points whose id is −1 (frame {frame}); ids left out"));
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+impl Placed {
+    fn read(source: &Source<'_>, ids: bool, frame: usize) -> Result<Placed, Error> {
+        source.cancellation.check()?;
+        let (mesh, time) = (source.mesh, source.times[frame]);
+        let mut out = Placed::default();
+        sample::positions_at(mesh, time, &mut out.object)?;
+        let count = out.object.len();
+        if ids {
+            let mut all = Vec::new();
+            sample::ids_at(mesh, time, &mut all)?;
+            let mut order: Vec<(u64, u32)> = all.into_iter().zip(0..).collect();
+            order.sort_unstable();
+            order.dedup_by_key(|(id, _)| *id);
+            order.retain(|(_, v)| usable(&out.object[*v as usize]));
+            out.lost = count - order.len();
+            (out.ids, out.origin) = order.into_iter().map(|(id, v)| (id, [v, 0])).unzip();
+            return Ok(out);
+        }
+        out.mended = mend(&mut out.object, &[]);
+        if mesh.particles.as_ref().is_none_or(|p| p.curves.is_none()) {
+            out.origin = (0..count as u32).map(|v| [v, 0]).collect();
+            return Ok(out);
+        }
+        sample::curves_at(mesh, time, &mut out.curves)?;
+        let mut left = count as u32;
+        for (c, length) in (0..).zip(&mut out.curves) {
+            *length = (*length).min(left);
+            let first = count as u32 - left;
+            out.origin.extend((first..first + *length).map(|v| [v, c]));
+            left -= *length;
+        }
+        out.lost = left as usize;
+        Ok(out)
+    }
+
+    /// Points that are kept, in object space.
+    fn points(&self) -> Vec<[f32; 3]> {
+        self.origin.iter().map(|[v, _]| self.object[*v as usize]).collect()
+    }
+
+    /// Values of an attribute at the points that are kept; or what is wrong with it.
+    fn values<const N: usize>(
+        &self,
+        attribute: &Attribute<[f32; N]>,
+        mesh: &Mesh,
+        time: f64,
+    ) -> Result<Result<Vec<[f32; N]>, String>, Error>
+    where
+        [f32; N]: Mix + Default,
+    {
+        let mut values = sample::Values::default();
+        sample::attribute_at(attribute, mesh, time, &mut values)?;
+        let need = match attribute.scope {
+            Scope::Constant => 1,
+            Scope::Uniform if !self.curves.is_empty() => self.curves.len(),
+            Scope::Uniform => 1,
+            Scope::Varying | Scope::Vertex | Scope::FaceVarying => self.object.len(),
+        };
+        let have = values.indices.as_ref().map_or(values.values.len(), Vec::len);
+        if have != need && !self.origin.is_empty() {
+            return Ok(Err(format!("{have} values where {need} are needed")));
+        }
+        let element = |[v, c]: [u32; 2]| match attribute.scope {
+            Scope::Constant => 0,
+            Scope::Uniform => c,
+            Scope::Varying | Scope::Vertex | Scope::FaceVarying => v,
+        };
+        let value = |origin: &[u32; 2]| {
+            let element = element(*origin) as usize;
+            let at = match &values.indices {
+                Some(indices) => *indices.get(element)? as usize,
+                None => element,
+            };
+            // What is not finite is nothing.
+            values.values.get(at).map(|value| value.map(|v| if v.is_finite() { v } else { 0.0 }))
+        };
+        let all: Option<Vec<[f32; N]>> = self.origin.iter().map(value).collect();
+        Ok(all.ok_or_else(|| "indices beyond its values".into()))
+    }
+}
+
+/// Looks at attributes in all frames.
+struct Look<'l, 'a> {
+    source: &'l Source<'a>,
+    ids: bool,
+    remark: &'l mut dyn FnMut(String),
+}
+
+impl Look<'_, '_> {
+    /// The attribute where it is there in all frames.
+    fn at<const N: usize>(
+        &mut self,
+        attribute: &Attribute<[f32; N]>,
+        number: usize,
+    ) -> Result<Option<Set<N>>, Error>
+    where
+        [f32; N]: Mix + Default,
+    {
+        let extent = self.each(attribute, |_| {})?;
+        Ok(extent.map(|extent| Set { source: number, animated: true, extent }))
+    }
+
+    /// The extent of an attribute that is there in all frames, whose values are shown to `see`.
+    fn each<const N: usize>(
+        &mut self,
+        attribute: &Attribute<[f32; N]>,
+        mut see: impl FnMut(&[[f32; N]]),
+    ) -> Result<Option<Extent<N>>, Error>
+    where
+        [f32; N]: Mix + Default,
+    {
+        let mut extent = Extent::default();
+        for frame in 0..self.source.times.len() {
+            let placed = Placed::read(self.source, self.ids, frame)?;
+            match placed.values(attribute, self.source.mesh, self.source.times[frame])? {
+                Ok(values) => {
+                    extent.extend(&values);
+                    see(&values);
+                }
+                Err(why) => {
+                    (self.remark)(format!("{} left out: {why} (frame {frame})", attribute.name));
+                    return Ok(None);
+                }
+            }
+        }
+        Ok(Some(extent))
+    }
+}
+
+/// The particles of a frame.
+pub fn evaluate(source: &Source<'_>, prepared: &Prepared, frame: usize) -> Result<ParticleFrame, Error> {
+    let mesh = source.mesh;
+    let own = prepared.particles.clone().unwrap_or_default();
+    let placed = Placed::read(source, own.ids, frame)?;
+    let object = placed.points();
+    let mut values = VertexValues::default();
+    source.place(frame, &object, &mut values.positions);
+    let gone = |what: String| Error::Malformed { what: format!("{}: {what} (frame {frame})", mesh.path) };
+    let time = source.times[frame];
+    for set in &prepared.uvs {
+        values.uvs.push(placed.values(&mesh.uvs[set.source], mesh, time)?.map_err(gone)?);
+    }
+    for set in &prepared.colours {
+        values.colours.push(placed.values(&mesh.colours[set.source], mesh, time)?.map_err(gone)?);
+    }
+    if let (Some(_), Some(velocities)) = (&prepared.velocities, channels::velocities(mesh)) {
+        values.velocities = placed.values(&velocities, mesh, time)?.map_err(gone)?;
+        source.place_velocities(frame, &object, &mut values.velocities);
+    }
+    let widths = mesh.particles.as_ref().and_then(|p| p.widths.as_ref());
+    if let (Some(_), Some(widths)) = (&own.widths, widths) {
+        values.widths = placed.values(widths, mesh, time)?.map_err(gone)?;
+        let scale = source.length_scale(frame);
+        values.widths.iter_mut().for_each(|w| w[0] = (f64::from(w[0]) * scale) as f32);
+    }
+    let attached = attached(mesh);
+    for (set, _, _) in &own.custom {
+        let attribute = &attached[set.source].attribute;
+        values.custom.push(placed.values(attribute, mesh, time)?.map_err(gone)?);
+    }
+    Ok(ParticleFrame { ids: placed.ids, curves: placed.curves, values })
+}

@@ -1,0 +1,331 @@
+//! Units of particles and curves: frames are predicted from what the same points are in others. What is
+//! written is decoded again before it counts.
+
+use crate::mesh::particles::{self, ParticleFrame};
+use crate::mesh::plan::MeshPlan;
+use crate::mesh::streams::{self, NOTHING, Quantized, Typed};
+use crate::method::classic::Part;
+use crate::method::coder::FrameMeasure;
+use crate::method::fluid::wanted;
+use crate::method::payload::Payload;
+use crate::{Error, with_quantized};
+use meshreel_codec::record;
+use meshreel_codec::record::{Semantic, StreamRecord};
+use meshreel_codec::schedule::{Schedule, Unit};
+use meshreel_codec::values::changing::REFERENCES;
+use meshreel_codec::values::particles as codec;
+use meshreel_codec::values::particles::{Points, Reader, Room, Shape, Work, Writer};
+use meshreel_codec::{Corrupt, put_sized};
+use meshreel_scene::{CurveBasis, CurveEnds};
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
+/// A decoded frame, which others may refer to.
+pub(crate) struct DecodedParticles {
+    /// One more than its run; 0 with ids, and of a frame that is hidden.
+    run: u32,
+    count: usize,
+    ids: Vec<u64>,
+    curves: Vec<u32>,
+    /// None of a frame that is hidden.
+    streams: Vec<Quantized>,
+}
+
+/// Decoded frames by number.
+pub(crate) type DecodedFrames = BTreeMap<u32, Arc<DecodedParticles>>;
+
+/// Frames that one may refer to, in the order in which its kind counts them, and how many frames each is
+/// after it.
+struct References {
+    frames: Vec<Arc<DecodedParticles>>,
+    moments: Vec<i32>,
+}
+
+/// Codes particles or curves.
+pub struct ParticlesCoder<'a> {
+    plan: &'a MeshPlan<'a>,
+    schedule: Schedule,
+    shape: Shape,
+    /// Keys that have been coded.
+    keys: RwLock<DecodedFrames>,
+}
+
+/// What the file says of particles.
+pub fn record(plan: &MeshPlan<'_>) -> Option<record::Particles> {
+    let own = plan.prepared.particles.as_ref()?;
+    let curves = plan.source.mesh.particles.as_ref().and_then(|p| p.curves.as_ref());
+    let curves = curves.zip(own.curves).map(|(curves, most)| record::Curves {
+        basis: match curves.basis {
+            CurveBasis::Linear => record::CurveBasis::Linear,
+            CurveBasis::Bezier => record::CurveBasis::Bezier,
+            CurveBasis::BSpline => record::CurveBasis::BSpline,
+            CurveBasis::CatmullRom => record::CurveBasis::CatmullRom,
+        },
+        ends: match curves.ends {
+            CurveEnds::Open => record::CurveEnds::Open,
+            CurveEnds::Closed => record::CurveEnds::Closed,
+            CurveEnds::Pinned => record::CurveEnds::Pinned,
+        },
+        most: most as u32,
+    });
+    Some(record::Particles { ids: own.ids, curves })
+}
+
+impl DecodedParticles {
+    fn points(&self) -> Points<'_> {
+        Points { count: self.count, run: self.run, ids: &self.ids, curves: &self.curves }
+    }
+}
+
+impl References {
+    fn points(&self) -> Vec<Points<'_>> {
+        self.frames.iter().map(|frame| frame.points()).collect()
+    }
+
+    fn stream<W: Typed>(&self, stream: usize) -> Vec<&[W]> {
+        let all = self.frames.iter();
+        all.map(|frame| frame.streams.get(stream).and_then(W::values).unwrap_or(&[])).collect()
+    }
+}
+
+impl<'a> ParticlesCoder<'a> {
+    /// The coder of particles; of a plan without them nothing is coded.
+    pub fn new(plan: &'a MeshPlan<'a>, schedule: Schedule) -> Self {
+        let own = plan.prepared.particles.as_ref();
+        let shape = Shape {
+            ids: own.is_some_and(|own| own.ids),
+            curves: own.is_some_and(|own| own.curves.is_some()),
+        };
+        ParticlesCoder { plan, schedule, shape, keys: RwLock::default() }
+    }
+
+    /// Keys before this frame are not needed any more.
+    pub fn forget(&self, frame: u32) {
+        let mut held = self.keys.write().unwrap_or_else(PoisonError::into_inner);
+        *held = held.split_off(&frame);
+    }
+
+    /// Frames that one may refer to, as the player has them.
+    fn references(&self, frame: u32, done: &DecodedFrames) -> Result<References, Error> {
+        let key = self.schedule.key_of(frame).is_some();
+        let keys = self.keys.read().unwrap_or_else(PoisonError::into_inner);
+        let references = self.schedule.references(frame);
+        let list = references.iter().copied().filter(|&r| !(key && r == 0)).take(REFERENCES);
+        let mut out = References { frames: Vec::new(), moments: Vec::new() };
+        for other in list {
+            let decoded = done.get(&other).or_else(|| keys.get(&other));
+            let missing = || self.broken(&[frame], Corrupt("a frame that it refers to is not there"));
+            out.frames.push(decoded.ok_or_else(missing)?.clone());
+            out.moments.push((i64::from(other) - i64::from(frame)) as i32);
+        }
+        Ok(out)
+    }
+
+    /// Codes a unit. `done`: frames of units that are coded with it, to which its own are added.
+    pub(crate) fn unit(&self, frames: &[u32], done: &mut DecodedFrames) -> Result<Payload, Error> {
+        let mut payload = Payload::default();
+        let mut bytes = Vec::new();
+        let mut work = Work::default();
+        let mut bits = [0, 0];
+        let mut referred = Vec::new();
+        codec::encode(&mut bytes, |writer| {
+            for &frame in frames {
+                let references = self.references(frame, done)?;
+                let leaf = matches!(self.schedule.unit_of(frame), Unit::TopLayer(_));
+                let decoded =
+                    self.frame(frame, (&references, leaf), writer, &mut work, &mut payload, &mut bits)?;
+                let decoded = Arc::new(decoded);
+                referred.push(references);
+                done.insert(frame, decoded.clone());
+                if self.schedule.key_of(frame).is_some() {
+                    self.keys.write().unwrap_or_else(PoisonError::into_inner).insert(frame, decoded);
+                }
+            }
+            Ok::<_, Error>(())
+        })?;
+        let back = self.check(&bytes, frames, &referred, done);
+        back.map_err(|corrupt| self.broken(frames, corrupt))?;
+        payload.position_bytes = share(bytes.len(), bits);
+        put_sized(&bytes, &mut payload.bytes);
+        Ok(payload)
+    }
+
+    fn broken(&self, frames: &[u32], corrupt: Corrupt) -> Error {
+        Error::Promise {
+            what: format!(
+                "{}: frames {frames:?} do not decode to what was encoded ({corrupt})",
+                self.plan.path
+            ),
+            target: Default::default(),
+        }
+    }
+
+    /// Writes a frame: its kind, its points, then each stream.
+    fn frame(
+        &self,
+        frame: u32,
+        (references, leaf): (&References, bool),
+        writer: &mut Writer<'_>,
+        work: &mut Work,
+        payload: &mut Payload,
+        bits: &mut [u64; 2],
+    ) -> Result<DecodedParticles, Error> {
+        let plan = self.plan;
+        if !plan.shown.contains(frame as usize) {
+            writer.kind(0);
+            payload.seen.push((frame, FrameMeasure { bounds: NOTHING, error: 0.0 }));
+            return Ok(DecodedParticles {
+                run: 0,
+                count: 0,
+                ids: Vec::new(),
+                curves: Vec::new(),
+                streams: Vec::new(),
+            });
+        }
+        let ParticleFrame { ids, curves, values } =
+            particles::evaluate(&plan.source, &plan.prepared, frame as usize)?;
+        let count = values.positions.len();
+        let run = if self.shape.ids { 0 } else { plan.prepared.runs[frame as usize] + 1 };
+        let mut own = DecodedParticles { run, count, ids, curves, streams: Vec::new() };
+        let points = references.points();
+        let same = |other: &Points<'_>| match self.shape.ids {
+            true => other.ids == own.ids,
+            false => other.run == run,
+        };
+        let shown = |r: usize| !references.frames[r].streams.is_empty();
+        let same = (0..points.len()).find(|&r| shown(r) && same(&points[r]));
+        writer.kind(same.map_or(1, |at| 2 + at as u32));
+        if same.is_none() {
+            let written = writer.points(self.shape, &points, own.points());
+            written.map_err(|c| self.broken(&[frame], c))?;
+        }
+        work.find(&own.points(), &points);
+        let mut seen = FrameMeasure { bounds: NOTHING, error: 0.0 };
+        for (s, record) in plan.streams.iter().enumerate() {
+            let mut quantized = Quantized::new(record.word);
+            streams::quantize(record, &values, &mut quantized);
+            let position = record.semantic == Semantic::Position;
+            with_quantized!(&mut quantized, v => {
+                let offset = match position {
+                    true => streams::offsets(record, &values.positions, v),
+                    false => Vec::new(),
+                };
+                let frames = references.stream(s);
+                let wanted = wanted(record, v, &offset, leaf);
+                let components = record.semantic.components();
+                let taken = writer.stream(components, (&frames, &references.moments), work, wanted);
+                bits[0] += u64::from(position) * taken;
+                bits[1] += taken;
+            });
+            let error = streams::error(record, &quantized, &values);
+            plan.keep_promise(record, error, frame as usize)?;
+            if position {
+                seen = FrameMeasure { bounds: streams::bounds(record, &quantized), error };
+            }
+            own.streams.push(quantized);
+        }
+        payload.seen.push((frame, seen));
+        payload.vertices = payload.vertices.max(count);
+        Ok(own)
+    }
+
+    /// Decodes a unit and compares.
+    fn check(
+        &self,
+        bytes: &[u8],
+        frames: &[u32],
+        references: &[References],
+        done: &DecodedFrames,
+    ) -> Result<(), Corrupt> {
+        const OTHER: Corrupt = Corrupt("another frame");
+        let mut reader = Reader::new(bytes)?;
+        let mut work = Work::default();
+        for (frame, references) in frames.iter().zip(references) {
+            let wanted = done.get(frame).ok_or(OTHER)?;
+            let points = references.points();
+            let mut ids = vec![0; wanted.ids.len()];
+            let mut curves = vec![0; wanted.curves.len()];
+            match reader.kind() {
+                0 if wanted.streams.is_empty() => continue,
+                1 => {
+                    let room = Room { ids: &mut ids, curves: &mut curves, count: wanted.count };
+                    let found = reader.points(self.shape, &points, room)?;
+                    if (found.count, found.run) != (wanted.count, wanted.run) {
+                        return Err(OTHER);
+                    }
+                }
+                kind => {
+                    let from = references.frames.get((kind as usize).wrapping_sub(2)).ok_or(OTHER)?;
+                    (ids, curves) = (from.ids.clone(), from.curves.clone());
+                    if (from.count, from.run) != (wanted.count, wanted.run) {
+                        return Err(OTHER);
+                    }
+                }
+            }
+            if ids != wanted.ids || curves != wanted.curves {
+                return Err(OTHER);
+            }
+            work.find(&wanted.points(), &points);
+            for (s, record) in self.plan.streams.iter().enumerate() {
+                self.check_stream(&mut reader, (s, record), (references, wanted), &mut work)?;
+            }
+        }
+        reader.finish()
+    }
+
+    fn check_stream(
+        &self,
+        reader: &mut Reader<'_>,
+        (s, record): (usize, &StreamRecord),
+        (references, wanted): (&References, &DecodedParticles),
+        work: &mut Work,
+    ) -> Result<(), Corrupt> {
+        with_quantized!(&wanted.streams[s], v => {
+            let mut out = v.clone();
+            out.fill(Default::default());
+            let frames = references.stream(s);
+            let components = record.semantic.components();
+            reader.stream(components, (&frames, &references.moments), work, &mut out)?;
+            match out == *v {
+                true => Ok(()),
+                false => Err(Corrupt("another frame")),
+            }
+        })
+    }
+}
+
+/// Of the bytes of a unit those of positions, by what symbols of positions and of all were expected to take.
+fn share(bytes: usize, [positions, all]: [u64; 2]) -> usize {
+    match all {
+        0 => 0,
+        all => (bytes as f64 * positions as f64 / all as f64).round() as usize,
+    }
+}
+
+/// A frame by itself, for the preset `classic`.
+pub fn encode_alone(plan: &MeshPlan<'_>, frame: usize) -> Result<Part, Error> {
+    // No frame of such a schedule refers to others: it has one.
+    let coder = ParticlesCoder::new(plan, Schedule::new(0, 1));
+    let mut bytes = Vec::new();
+    let (mut payload, mut work, mut bits) = (Payload::default(), Work::default(), [0, 0]);
+    let nothing = References { frames: Vec::new(), moments: Vec::new() };
+    let number = frame as u32;
+    let mut done = DecodedFrames::new();
+    codec::encode(&mut bytes, |writer| {
+        let decoded = coder.frame(number, (&nothing, true), writer, &mut work, &mut payload, &mut bits)?;
+        done.insert(number, Arc::new(decoded));
+        Ok::<_, Error>(())
+    })?;
+    let back = coder.check(&bytes, &[number], &[nothing], &done);
+    back.map_err(|corrupt| coder.broken(&[number], corrupt))?;
+    let seen = payload.seen.first().map_or(FrameMeasure { bounds: NOTHING, error: 0.0 }, |seen| seen.1);
+    let mut part = Part {
+        position_bytes: share(bytes.len(), bits),
+        bounds: seen.bounds,
+        error: seen.error,
+        vertices: payload.vertices,
+        ..Part::default()
+    };
+    put_sized(&bytes, &mut part.bytes);
+    Ok(part)
+}

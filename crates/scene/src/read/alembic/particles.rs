@@ -1,0 +1,114 @@
+//! Points and Curves: points without faces, and what hangs on them.
+
+use super::attributes::{Param, Sizes};
+use super::channel::{Place, floats, i32s, numbers, read_bytes};
+use super::core::{Pod, PropertyHeader, PropertyKind};
+use super::mesh::{Attributes, Fault, lengths, read_attributes, simple};
+use crate::{Attribute, CurveBasis, CurveEnds, Curves, Error, Mesh, NodeKind, Particles, Remark};
+
+/// The points in the compound with `properties`, of a node that is Points or Curves.
+pub fn read(
+    place: &Place,
+    properties: &[PropertyHeader],
+    kind: NodeKind,
+    remarks: &mut Vec<Remark>,
+) -> Result<Result<Mesh, Fault>, Error> {
+    let Some(points) = simple(properties, "P") else {
+        return Ok(Err("has no points".into()));
+    };
+    let Some(decode) = floats::<3, 3>(points.pod, false, 0.0).filter(|_| points.extent == 3) else {
+        return Ok(Err("its points are not three floats each".into()));
+    };
+    let positions = place.channel(points, decode);
+    let sizes = lengths(place, Some(points), &positions)?;
+    let mut particles = Particles::default();
+    let mut curves = [0, 0];
+    if kind == NodeKind::Curves {
+        let counts = simple(properties, "nVertices").and_then(|p| Some((p, i32s(p.pod)?)));
+        let Some((header, decode)) = counts else {
+            return Ok(Err("does not say which points are of which curve".into()));
+        };
+        let counts = place.channel(header, decode);
+        let lengths = lengths(place, Some(header), &counts)?;
+        curves = [lengths.first, lengths.last];
+        let (basis, ends) = match shape(place, properties, remarks)? {
+            Ok(shape) => shape,
+            Err(fault) => return Ok(Err(fault)),
+        };
+        particles.curves = Some(Curves { counts, basis, ends });
+    } else if let Some(header) = simple(properties, ".pointIds") {
+        match header.pod {
+            Pod::U64 => particles.ids = Some(place.channel(header, numbers(u64::from_le_bytes))),
+            Pod::I64 => {
+                particles.ids = Some(place.channel(header, numbers(|b| i64::from_le_bytes(b) as u64)));
+            }
+            _ => remarks.push(Remark::new(&*place.path, "its ids are not numbers of 64 bits; left out")),
+        }
+    }
+    let mut mesh = Mesh::of_particles(&*place.path, positions, particles);
+    let of = |points: usize, faces: usize| Sizes { points, faces, corners: usize::MAX };
+    let mut reader = Attributes {
+        place,
+        first: of(sizes.first, curves[0]),
+        last: of(sizes.last, curves[1]),
+        mesh: &mut mesh,
+        remarks,
+    };
+    let widths = widths(&mut reader, properties)?;
+    read_attributes(reader, properties)?;
+    if let Some(particles) = &mut mesh.particles {
+        particles.widths = widths;
+    }
+    Ok(Ok(mesh))
+}
+
+/// Basis and ends of curves.
+fn shape(
+    place: &Place,
+    properties: &[PropertyHeader],
+    remarks: &mut Vec<Remark>,
+) -> Result<Result<(CurveBasis, CurveEnds), Fault>, Error> {
+    let named = |p: &&PropertyHeader| p.name == "curveBasisAndType";
+    let header = properties.iter().find(named);
+    let Some(header) = header.filter(|p| p.kind != PropertyKind::Compound && p.samples > 0) else {
+        return Ok(Ok((CurveBasis::Linear, CurveEnds::Open)));
+    };
+    // Type, wrap, basis, and the basis once more.
+    let read = read_bytes(&*place.archive, header.id, 0, |bytes| bytes.first_chunk::<3>().copied())?;
+    let Some([kind, wrap, basis]) = read else {
+        return Ok(Err("its type and basis are cut off".into()));
+    };
+    let ends = if wrap == 1 { CurveEnds::Closed } else { CurveEnds::Open };
+    let mut say = |what: &str| remarks.push(Remark::new(&*place.path, what));
+    let basis = match (kind, basis) {
+        (1, _) => CurveBasis::Linear,
+        (0, 1) => CurveBasis::Bezier,
+        (0, 2) => CurveBasis::BSpline,
+        (0, 3) => CurveBasis::CatmullRom,
+        (0, 0) => CurveBasis::Linear,
+        (0, _) => {
+            say("a basis of curves that is not kept (Hermite, power): its points are joined by lines");
+            CurveBasis::Linear
+        }
+        _ => {
+            say("curves whose order varies (NURBS): their control points are joined by lines");
+            CurveBasis::Linear
+        }
+    };
+    Ok(Ok((basis, ends)))
+}
+
+/// Diameters of points or curves.
+fn widths(
+    reader: &mut Attributes<'_>,
+    properties: &[PropertyHeader],
+) -> Result<Option<Attribute<[f32; 1]>>, Error> {
+    let named = |p: &&PropertyHeader| matches!(p.name.as_str(), ".widths" | "width");
+    let Some(header) = properties.iter().find(named) else {
+        return Ok(None);
+    };
+    match Param::open(reader.place, header)? {
+        Some(param) => reader.take(&param, |param| param.single_floats()),
+        None => Ok(None),
+    }
+}
