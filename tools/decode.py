@@ -235,9 +235,9 @@ def lz4(data):
 
 # Description
 
-COMPONENTS = [3, 2, 4, 2, 4]
+COMPONENTS = [3, 2, 4, 2, 4, 3, 1, 1, 2, 3, 4]
 CELLS = (1, 4)
-AVERAGE = [False, True, True, False, True]
+AVERAGE = [False, True, True, False] + 7 * [True]
 
 
 # mesh.md#description
@@ -271,10 +271,16 @@ def node(b):
 def mesh(b):
     m = dict(path=b.text(), method=b.get("B"), codec=b.get("B"))
     flags = b.get("B")
-    need(flags <= 15, "an unknown flag")
+    need(flags <= 63, "an unknown flag")
     m["has_table"], m["moves"], m["apart"] = bool(flags & 1), None, bool(flags & 8)
     m["blended"] = b.varint() if flags & 4 else None
-    need(m["method"] in (0, 1, 4) and m["codec"] <= 2, "an unknown method or codec")
+    need(m["method"] in (0, 1, 4, 5) and m["codec"] <= 2, "an unknown method or codec")
+    m["ids"], m["curves"] = bool(flags & 16), None
+    need(flags < 16 or m["method"] == 5 and flags & 48 != 48, "ids or curves of what has none")
+    if flags & 32:
+        basis, ends = b.get("2B")
+        need(basis <= 3 and ends <= 2, "unknown curves")
+        m["curves"] = dict(basis=basis, ends=ends, most=b.varint())
     m.update(vertices=b.varint(), indices=b.varint(), source_points=b.varint(), points=b.varint(),
              bounds=b.get("6f"))
     for name in ("connectivity", "values", "source_map"):
@@ -291,7 +297,7 @@ def stream_record(b):
     semantic, set_, flags, word, bits = b.get("5B")
     s = dict(semantic=semantic, set=set_, animated=bool(flags & 1), coding=flags >> 1, word=word, bits=bits, name=b.text())
     need(s["coding"] in (0, 1, 2, 4), "an unknown coding")
-    s["axes"] = [b.get("ffI") for _ in range(COMPONENTS[semantic])] if semantic in (0, 3, 4) and s["coding"] == 0 else []
+    s["axes"] = [b.get("ffI") for _ in range(COMPONENTS[semantic])] if semantic not in (1, 2) and s["coding"] == 0 else []
     s["states"] = b.varint() if s["coding"] == 2 else 0
     s["tolerance"] = b.get("d")
     return s
@@ -2124,6 +2130,158 @@ def in_30_bits(q):
     return turned([max(-(1 << 30), min(1 << 30, away(v * (1 << 30)))) for v in q], [0, 0, 0])
 
 
+# Points without triangles
+
+# mesh.md#unit-of-particles
+class Particles:
+    """A unit of particles or curves."""
+
+    def __init__(self, data, mesh_):
+        b = Bytes(data)
+        self.bits, self.mesh = Chances(b.take(b.varint())), mesh_
+        self.symbols = Symbols(data[b.at :])
+        names = ("kind", "run", "count", "length", "born", "grain", "along", "weight", 0, 1, 2)
+        self.numbers = {name: even(32) for name in names}
+        self.same_length, self.alive, self.behind = even(), even(16, 2), even()
+        self.distance, self.fitted = even(64), even()
+
+    # mesh.md#unit-of-changing-triangles
+    def number(self, name):
+        length = 0
+        while length < 31 and self.bits.bit(self.numbers[name][length]):
+            length += 1
+        return (1 << length | self.bits.plain(length)) - 1
+
+    # mesh.md#unit-of-particles
+    def long(self):
+        length = 0
+        while length < 63 and self.bits.bit(self.distance[length]):
+            length += 1
+        low = self.bits.plain(min(length, 32))
+        return (1 << length | self.bits.plain(max(length - 32, 0)) << 32 | low) - 1
+
+    # mesh.md#unit-of-particles
+    def frame(self, references):
+        """A frame; `references` are those that it refers to, each with how many frames later it is."""
+        m, kind = self.mesh, self.number("kind")
+        f = dict(indices=[], run=-1, ids=[], curves=[], count=0)
+        if kind == 0:
+            return dict(f, streams=[[[] for _ in range(COMPONENTS[s["semantic"]])] for s in m["streams"]])
+        if kind == 1:
+            self.points(f, [r for _, r in references])
+        else:
+            need(kind - 2 < len(references), "the points of a frame that is not there")
+            f.update({k: references[kind - 2][1][k] for k in ("run", "ids", "curves", "count")})
+        need(f["count"] <= m["vertices"] and len(f["curves"]) <= (m["curves"] or dict(most=0))["most"], "too many points")
+        places = []
+        for _, r in references:
+            where = {i: v for v, i in enumerate(r["ids"])}
+            alike = not m["ids"] and r["run"] == f["run"] >= 0 and r["count"] == f["count"]
+            places.append([where.get(i) for i in f["ids"]] if m["ids"] else [v if alike else None for v in range(f["count"])])
+        starts, first = set(), 0
+        for length in f["curves"]:
+            starts.add(first)
+            first += length
+        f["streams"] = []
+        for s, record in enumerate(m["streams"]):
+            frames = [(t, r["streams"][s], place) for (t, r), place in zip(references, places)]
+            values = self.values(COMPONENTS[record["semantic"]], f["count"], frames, starts, bool(f["curves"]))
+            f["streams"].append([[v[c] % 256 ** record["word"] for v in values] for c in range(COMPONENTS[record["semantic"]])])
+        return f
+
+    def end(self):
+        self.bits.end()
+        self.symbols.end()
+
+    # mesh.md#unit-of-particles
+    def points(self, f, references):
+        m, bits = self.mesh, self.bits
+        if not m["ids"]:
+            f["run"], count = self.number("run"), self.number("count")
+            if not m["curves"]:
+                f["count"] = count
+                return
+            length = 0
+            for _ in range(count):
+                length = length if bits.bit(self.same_length) else self.number("length")
+                f["curves"].append(length)
+            f["count"] = sum(f["curves"])
+            return
+        known = [set(r["ids"]) for r in references]
+        union, lives = sorted(set().union(*known)), 0
+        for i in union:
+            mask = sum(1 << r for r, ids in enumerate(known) if i in ids)
+            lives = int(bits.bit(self.alive[mask][lives]))
+            f["ids"] += [i] if lives else []
+        born, after = self.number("born"), 0
+        for n in range(born):
+            if n == 0 and union and bits.bit(self.behind):
+                after = union[-1] + 1
+            f["ids"].append(after + self.long())
+            after = f["ids"][-1] + 1
+        f["ids"].sort()
+        f["count"] = len(f["ids"])
+        need(len(set(f["ids"])) == f["count"], "an id twice")
+
+    # mesh.md#unit-of-particles
+    @staticmethod
+    def usual(mask, moments):
+        inside = [r for r in range(len(moments)) if mask >> r & 1]
+        w = {}
+        for r in inside[1:]:
+            above = below = 1
+            for s in inside:
+                if s != r:
+                    above, below = above * moments[s], below * (moments[s] - moments[r])
+            above, below = (-above, -below) if below < 0 else (above, below)
+            w[r] = max(-(1 << 14), min(1 << 14, (2 * 256 * above + below) // (2 * below))) if below else 0
+        return {inside[0]: 256 - sum(w.values()), **w}
+
+    # mesh.md#unit-of-particles
+    def values(self, k, count, frames, starts, curves):
+        cut = lambda value, most: max(-most, min(most, value))
+        masks = [sum(1 << r for r, (_, _, place) in enumerate(frames) if place[v] is not None) for v in range(count)]
+        class_ = lambda mask: min(bin(mask).count("1"), 2)
+        grain, there = min(self.number("grain"), 255) + 1, {class_(mask) for mask in masks}
+        begins = [min(self.number(c), 55) if c in there else 24 for c in range(3)]
+        along = [cut(unzigzag(self.number("along")), 256) for _ in range(2)]
+        weights = {}
+        for mask in sorted(set(masks) - {0}):
+            weights[mask] = self.usual(mask, [t for t, _, _ in frames])
+            if self.bits.bit(self.fitted):
+                for r in sorted(weights[mask]):
+                    weights[mask][r] = cut(weights[mask][r] + unzigzag(self.number("weight")), 1 << 16)
+        means = [[(2 + s % 2) << s // 2] * k for s in begins]
+        near, out, above, alone = [32, 32, 32], [], [], None
+        ratio = lambda sum_, means: min(255, (sum_ << 13) // max(sum(means), 1))
+        for v, mask in enumerate(masks):
+            T = [0] * k
+            if mask:
+                T = [sum(w * frames[r][1][c][frames[r][2][v]] for r, w in weights[mask].items()) + 128 >> 8 for c in range(k)]
+            P = [0] * k
+            if mask:
+                if v and v not in starts and masks[v - 1]:
+                    P = [along[0] * a // 64 for a in above[v - 1]]
+            elif curves and v not in starts:
+                P = list(out[v - 1])
+                if v - 1 not in starts:
+                    P = [p + along[1] * (p - q) // 64 for p, q in zip(P, out[v - 2])]
+            elif alone is not None:
+                P = list(out[alone])
+            if v in starts if curves else not mask:
+                alone = v
+            mean, sum_, got = means[class_(mask)], 0, []
+            for c in range(k):
+                own = ratio(sum_, mean[:c]) if c else 32
+                got.append(self.symbols.take(min(mean[c] * (64 + 3 * near[class_(mask)] + 3 * own) // 256, 1 << 28)))
+                sum_ += min(abs(got[c]), 1 << 20)
+            near[class_(mask)] = ratio(sum_, mean)
+            means[class_(mask)] = [max(1, m + ((min(abs(r), 1 << 20) << 8) - m >> 4)) for m, r in zip(mean, got)]
+            out.append([wrap(t + p + grain * r, 32) for t, p, r in zip(T, P, got)])
+            above.append([wrap(o - t, 32) for o, t in zip(out[v], T)])
+        return out
+
+
 # Triangles that change
 
 # mesh.md#unit-of-changing-triangles
@@ -3329,6 +3487,13 @@ class Reel:
                 for f in frames:
                     new[f]["meshes"][k] = self.fluid(b, m)
                 continue
+            if m["method"] == 5:
+                unit = Particles(b.take(b.varint()), m)
+                for f in frames:
+                    references = [r for r in schedule.references(f) if r > 0 or kind != "key"]
+                    new[f]["meshes"][k] = unit.frame([(r - f, find(r)["meshes"][k]) for r in references])
+                unit.end()
+                continue
             content_of = lambda f: find(f)["meshes"][k]
             own = self.own(m)
             if not own:
@@ -3450,6 +3615,11 @@ class Reel:
             if m["method"] == 4:
                 f["meshes"].append(self.fluid(b, m))
                 continue
+            if m["method"] == 5:
+                unit = Particles(b.take(b.varint()), m)
+                f["meshes"].append(unit.frame([]))
+                unit.end()
+                continue
             streams = list(static["streams"])
             for s, record in enumerate(m["streams"]):
                 if m["method"] == 1 and record["animated"]:
@@ -3494,7 +3664,9 @@ class Reel:
                 else:
                     streams.append(decode_values(s, w))
             names = [dict(semantic=s["semantic"], set=s["set"], values=v) for s, v in zip(m["streams"], streams)]
-            meshes.append(dict(path=m["path"], indices=content["indices"], streams=names))
+            shown_as = dict(path=m["path"], indices=content["indices"], streams=names)
+            shown_as.update({key: content[key] for key in ("ids", "curves") if key in content})
+            meshes.append(shown_as)
         time, bounds = self.container["times"][i], self.container["boxes"][i]
         bounds = bounds if all(map(math.isfinite, bounds)) else None
         return dict(frame=i, time=time, box=bounds, nodes=nodes, meshes=meshes)

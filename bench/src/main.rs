@@ -11,11 +11,14 @@ mod compare;
 mod compiles;
 mod curves;
 mod decode;
+mod dice;
 mod digests;
 mod frames;
 #[cfg(feature = "gpu")]
 mod gpu;
 mod machine;
+mod particle_scenes;
+mod particles;
 mod pictures;
 mod predictors;
 mod scenes;
@@ -58,6 +61,8 @@ enum Command {
     Choice(choice::Arguments),
     /// Writes moving meshes that no corpus has, to compare methods on.
     Scenes(scenes::Arguments),
+    /// Sizes of particles beside zstd's of quantized differences.
+    Particles(particles::Arguments),
     /// Draws the pictures of docs/METHODS.md.
     Pictures(pictures::Arguments),
     /// Speed of decoding, by stage.
@@ -91,6 +96,7 @@ fn main() -> std::process::ExitCode {
         Command::Predictors(arguments) => predictors::run(&arguments),
         Command::Choice(arguments) => choice::run(&arguments),
         Command::Scenes(arguments) => scenes::run(&arguments),
+        Command::Particles(arguments) => particles::run(&arguments),
         Command::Pictures(arguments) => pictures::run(&arguments),
         Command::Decode(arguments) => decode::run(&arguments),
         Command::Frames(arguments) => frames::run(&arguments),

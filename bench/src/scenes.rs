@@ -1,7 +1,9 @@
 //! `scenes`: writes moving meshes that no corpus has, made from a number: a fracture whose pieces touch, one
-//! whose pieces share vertices, an explosion, a creature, a liquid. They are what the methods are compared on
+//! whose pieces share vertices, an explosion, a creature, a liquid, particles. They are what the methods are compared on
 //! besides files of content tools.
 
+use crate::dice::Dice;
+use crate::particle_scenes;
 use anyhow::Context;
 use glam::{DAffine3, DMat3, DQuat, DVec3};
 use std::collections::BTreeMap;
@@ -30,30 +32,10 @@ struct Mesh {
     faces: Vec<Vec<usize>>,
 }
 
-/// Numbers that look random: SplitMix64 (G. Steele and others, *Fast splittable pseudorandom number
-/// generators*, 2014).
-struct Dice(u64);
-
-impl Dice {
-    /// From 0 to 1.
-    fn roll(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
-    }
-
-    /// Within a cube around the origin.
-    fn vector(&mut self) -> DVec3 {
-        DVec3::from_array([0; 3].map(|_| 2.0 * self.roll() - 1.0))
-    }
-}
-
 pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     let folder = &arguments.folder;
     std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
-    let mut dice = Dice(arguments.seed);
+    let mut dice = Dice::new(arguments.seed);
     if let Some(count) = arguments.tetrahedra {
         let (mesh, frames) = tetrahedra(&mut dice, count);
         write(folder, "tetrahedra", &mesh, &frames)?;
@@ -73,6 +55,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     let (mesh, frames) = creature(&mut dice);
     write(folder, "octopus", &mesh, &frames)?;
     liquid(&folder.join("liquid"), &mut dice)?;
+    particle_scenes::write(folder, &mut dice)?;
     Ok(true)
 }
 

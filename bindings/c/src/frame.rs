@@ -354,8 +354,9 @@ pub unsafe extern "C" fn mr_frame_write(
 }
 
 /// Writes a value of all vertices of a node's mesh as floats: three of positions, normals and velocities, four of
-/// tangents and colours, two of uvs. `count` must be the vertices times that. Where all of a value is wanted, this is
-/// the fastest way. `channel` is an `mr_channel`, `set` the number of the set of uvs or colours, else 0.
+/// tangents and colours, two of uvs, one of widths, 1 to 4 of attached numbers. `count` must be the vertices times that. Where all of a value is wanted, this is
+/// the fastest way. `channel` is an `mr_channel`, `set` the number of the set of uvs, colours or attached
+/// numbers, else 0.
 ///
 /// # Safety
 /// `frame` is a frame; `out` has room for `count` numbers.
@@ -385,6 +386,8 @@ pub unsafe extern "C" fn mr_frame_floats(
             VertexChannel::Uv(set) => mesh.uvs_into(set, out),
             VertexChannel::Colour(set) => mesh.colours_into(set, out),
             VertexChannel::Velocity => mesh.velocities_into(out),
+            VertexChannel::Width => mesh.widths_into(out),
+            VertexChannel::Custom { components, set } => mesh.custom_into(components, set, out),
         }
     })
 }
@@ -454,6 +457,47 @@ pub unsafe extern "C" fn mr_frame_indices_16(
         let indices = mesh.indices();
         // SAFETY: as above.
         unsafe { fill_with(indices.len(), out, capacity, count, |i| indices[i] as u16) }
+    })
+}
+
+/// Ids of the particles of a node, ascending, one for each vertex; none where they have no ids. Between two frames
+/// particles are those of the first: those that both frames have are blended, the others stay.
+///
+/// # Safety
+/// `frame` is a frame; `out` is null or has room for `capacity` numbers; `count` is null or a place.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mr_frame_ids(
+    frame: *const mr_frame,
+    node: u32,
+    out: *mut u64,
+    capacity: usize,
+    count: *mut usize,
+) -> mr_status {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let ids = unsafe { mesh_of(frame, node) }?.ids();
+        // SAFETY: as above.
+        unsafe { fill(ids, out, capacity, count) }
+    })
+}
+
+/// Vertices of each curve of a node, one curve after the other; none where it has no curves.
+///
+/// # Safety
+/// `frame` is a frame; `out` is null or has room for `capacity` numbers; `count` is null or a place.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mr_frame_curves(
+    frame: *const mr_frame,
+    node: u32,
+    out: *mut u32,
+    capacity: usize,
+    count: *mut usize,
+) -> mr_status {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let curves = unsafe { mesh_of(frame, node) }?.curves();
+        // SAFETY: as above.
+        unsafe { fill(curves, out, capacity, count) }
     })
 }
 

@@ -422,6 +422,36 @@ pub enum mr_method {
     Skinned = 3,
     /// Triangles change from frame to frame.
     Fluid = 4,
+    /// No triangles: particles, or the points of curves.
+    Particles = 5,
+}
+
+/// How curves run between their points.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum mr_curve_basis {
+    /// There are no curves.
+    None = 0,
+    /// By lines.
+    Linear = 1,
+    /// Cubic, Bézier.
+    Bezier = 2,
+    /// Cubic, B-splines.
+    BSpline = 3,
+    /// Cubic, Catmull-Rom.
+    CatmullRom = 4,
+}
+
+/// How curves end.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum mr_curve_ends {
+    /// Where their basis has them end.
+    Open = 0,
+    /// The last point is next to the first.
+    Closed = 1,
+    /// At their first and last point.
+    Pinned = 2,
 }
 
 /// A mesh.
@@ -448,6 +478,14 @@ pub struct mr_mesh_info {
     pub bounds: [f32; 6],
     /// Up to the first of these frames it stands still, as it does from the second on.
     pub moves: [u32; 2],
+    /// 1: particles that are known by ids (`mr_frame_ids`).
+    pub ids: u32,
+    /// How curves run.
+    pub curve_basis: mr_curve_basis,
+    /// How curves end.
+    pub curve_ends: mr_curve_ends,
+    /// The most curves of any frame (`mr_frame_curves`).
+    pub curves: u32,
 }
 
 // SAFETY: `repr(C)`, a size first; it is never read.
@@ -465,11 +503,12 @@ fn mesh_of(reel: &Reel, mesh: u32) -> Result<&MeshRecord, Error> {
 /// `reel` is a reel; `out` has the size that it says.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_reel_mesh(reel: *const mr_reel, mesh: u32, out: *mut mr_mesh_info) -> mr_status {
-    use meshreel::record::Method;
+    use meshreel::record::{CurveBasis, CurveEnds, Method};
     guard(|| {
         // SAFETY: the caller's promise.
         let reel = unsafe { reel_of(reel) }?;
         let record = mesh_of(reel, mesh)?;
+        let curves = record.particles.and_then(|particles| particles.curves);
         let info = mr_mesh_info {
             size: 0,
             method: match record.method {
@@ -478,6 +517,7 @@ pub unsafe extern "C" fn mr_reel_mesh(reel: *const mr_reel, mesh: u32, out: *mut
                 Method::Rigid => mr_method::Rigid,
                 Method::Skinned => mr_method::Skinned,
                 Method::Fluid => mr_method::Fluid,
+                Method::Particles => mr_method::Particles,
             },
             vertices: record.vertices,
             indices: record.indices,
@@ -487,6 +527,20 @@ pub unsafe extern "C" fn mr_reel_mesh(reel: *const mr_reel, mesh: u32, out: *mut
             lods: reel.lods(mesh as usize)? as u32,
             bounds: record.bounds,
             moves: reel.moves(mesh as usize),
+            ids: u32::from(record.particles.is_some_and(|particles| particles.ids)),
+            curve_basis: match curves.map(|curves| curves.basis) {
+                None => mr_curve_basis::None,
+                Some(CurveBasis::Linear) => mr_curve_basis::Linear,
+                Some(CurveBasis::Bezier) => mr_curve_basis::Bezier,
+                Some(CurveBasis::BSpline) => mr_curve_basis::BSpline,
+                Some(CurveBasis::CatmullRom) => mr_curve_basis::CatmullRom,
+            },
+            curve_ends: match curves.map(|curves| curves.ends) {
+                None | Some(CurveEnds::Open) => mr_curve_ends::Open,
+                Some(CurveEnds::Closed) => mr_curve_ends::Closed,
+                Some(CurveEnds::Pinned) => mr_curve_ends::Pinned,
+            },
+            curves: curves.map_or(0, |curves| curves.most),
         };
         // SAFETY: as above.
         unsafe { prefixed::write(out, info, "the information") }

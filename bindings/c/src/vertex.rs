@@ -20,8 +20,19 @@ pub enum mr_channel {
     Uv = 4,
     /// Colours, of a set.
     Colour = 5,
-    /// In object space, per second.
+    /// In object space, per second: as the source says of particles and of meshes whose triangles change, else by the
+    /// difference of the frames.
     Velocity = 6,
+    /// How wide particles or curves are: diameters.
+    Width = 7,
+    /// Numbers that somebody attached to particles or curves, one each, of a set.
+    Custom1 = 8,
+    /// Two each.
+    Custom2 = 9,
+    /// Three each.
+    Custom3 = 10,
+    /// Four each.
+    Custom4 = 11,
 }
 
 /// The numbers that a value is written in, little-endian. Signed ones are ±127 and ±32,767 for ±1.
@@ -52,9 +63,11 @@ pub enum mr_format {
     I16x2 = 10,
     /// Tangents, octahedral, then the sign and 0; tangent frames.
     I16x4 = 11,
+    /// Widths; attached numbers, and those of 2, 3 and 4 as `MR_FORMAT_F32X2`, `X3`, `X4`.
+    F32 = 12,
 }
 
-const FORMATS: [Format; 12] = [
+const FORMATS: [Format; 13] = [
     Format::F32x2,
     Format::F32x3,
     Format::F32x4,
@@ -67,6 +80,7 @@ const FORMATS: [Format; 12] = [
     Format::I8x4,
     Format::I16x2,
     Format::I16x4,
+    Format::F32,
 ];
 
 /// One value of a vertex.
@@ -75,7 +89,7 @@ const FORMATS: [Format; 12] = [
 pub struct mr_attribute {
     /// An `mr_channel`.
     pub channel: u32,
-    /// Number of the set of uvs or colours; else 0.
+    /// Number of the set of uvs, colours or attached numbers; else 0.
     pub set: u32,
     /// An `mr_format`.
     pub format: u32,
@@ -142,7 +156,7 @@ pub(crate) fn format(number: u32) -> Result<Format, Error> {
 
 pub(crate) fn channel(number: u32, set: u32) -> Result<VertexChannel, Error> {
     let set =
-        u8::try_from(set).map_err(|_| Error::misuse(format!("set {set} of uvs or colours: at most 255")))?;
+        u8::try_from(set).map_err(|_| Error::misuse(format!("set {set}: at most 255")))?;
     Ok(match number {
         0 => VertexChannel::Position,
         1 => VertexChannel::Normal,
@@ -151,6 +165,8 @@ pub(crate) fn channel(number: u32, set: u32) -> Result<VertexChannel, Error> {
         4 => VertexChannel::Uv(set),
         5 => VertexChannel::Colour(set),
         6 => VertexChannel::Velocity,
+        7 => VertexChannel::Width,
+        8..=11 => VertexChannel::Custom { components: number as u8 - 7, set },
         _ => return Err(Error::misuse(format!("channel {number} does not exist: it must be an mr_channel"))),
     })
 }
@@ -161,6 +177,7 @@ pub(crate) fn floats(what: VertexChannel) -> Option<Format> {
         VertexChannel::Position | VertexChannel::Normal | VertexChannel::Velocity => Some(Format::F32x3),
         VertexChannel::Tangent | VertexChannel::Colour(_) => Some(Format::F32x4),
         VertexChannel::Uv(_) => Some(Format::F32x2),
+        VertexChannel::Width | VertexChannel::Custom { .. } => what.formats().first().copied(),
         VertexChannel::TangentFrame => None,
     }
 }
@@ -172,6 +189,12 @@ pub(crate) fn channel_of(semantic: Semantic) -> mr_channel {
         Semantic::QTangent => mr_channel::TangentFrame,
         Semantic::Uv => mr_channel::Uv,
         Semantic::Colour => mr_channel::Colour,
+        Semantic::Velocity => mr_channel::Velocity,
+        Semantic::Width => mr_channel::Width,
+        Semantic::Custom1 => mr_channel::Custom1,
+        Semantic::Custom2 => mr_channel::Custom2,
+        Semantic::Custom3 => mr_channel::Custom3,
+        Semantic::Custom4 => mr_channel::Custom4,
     }
 }
 
@@ -195,13 +218,12 @@ mod tests {
             let name = format!("{:?}", format(number as u32).unwrap());
             assert_eq!(mr_format_size(number as u32), format(number as u32).unwrap().size(), "{name}");
         }
-        assert!(format(12).is_err() && mr_format_size(12) == 0 && channel(7, 0).is_err());
+        assert!(format(13).is_err() && mr_format_size(13) == 0 && channel(12, 0).is_err());
         assert!(channel(4, 256).is_err());
         assert_eq!(channel(mr_channel::Uv as u32, 3).unwrap(), VertexChannel::Uv(3));
-        for semantic in
-            [Semantic::Position, Semantic::Normal, Semantic::QTangent, Semantic::Uv, Semantic::Colour]
-        {
-            assert!(channel(channel_of(semantic) as u32, 0).is_ok());
+        for semantic in Semantic::ALL {
+            let what = channel(channel_of(semantic) as u32, 0).unwrap();
+            assert!(what.formats().iter().all(|f| FORMATS.contains(f)) && !what.formats().is_empty());
         }
     }
 }

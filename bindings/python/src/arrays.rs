@@ -17,6 +17,12 @@ pub fn array<T: Element>(py: Python<'_>, values: Vec<T>, shape: &[usize]) -> PyR
     Ok(PyArrayDyn::from_owned_array(py, array).unbind())
 }
 
+/// An array of one dimension.
+pub fn row<T: Element>(py: Python<'_>, values: Vec<T>) -> PyResult<Array<T>> {
+    let count = values.len();
+    array(py, values, &[count])
+}
+
 /// Rows of `columns` numbers.
 pub fn rows<T: Element>(py: Python<'_>, values: Vec<T>, columns: usize) -> PyResult<Array<T>> {
     let rows = values.len() / columns;

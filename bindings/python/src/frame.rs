@@ -1,13 +1,13 @@
 //! A decoded frame, or a moment between two, as arrays of its own.
 
-use crate::arrays::{Array, array, rows};
+use crate::arrays::{Array, array, row, rows};
 use crate::clip::Pose;
 use crate::errors::misuse;
 use meshreel::record::Semantic;
 use meshreel::{Error, FrameDecoder, FrameView, MeshFrame, MeshView, Transform};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::PyList;
+use pyo3::types::{PyDict, PyList};
 use std::sync::Arc;
 
 /// What a frame is asked for beside positions and triangles.
@@ -82,6 +82,11 @@ struct Decoded {
     velocities: Option<Vec<f32>>,
     uvs: Vec<Vec<f32>>,
     colours: Vec<Vec<f32>>,
+    ids: Option<Vec<u64>>,
+    curves: Option<Vec<u32>>,
+    widths: Option<Vec<f32>>,
+    /// Name and components of each.
+    attached: Vec<(String, usize, Vec<f32>)>,
     /// Name, first triangle, number of triangles.
     materials: Vec<(String, u32, u32)>,
     lod_error: f32,
@@ -120,12 +125,32 @@ impl Decoded {
             let mut values = vec![0.0; 4 * count];
             of_view!(view, m => m.colours_into(set, &mut values)).map(|()| values)
         });
+        let particles = record.particles.unwrap_or_default();
+        let mut widths =
+            record.streams.iter().any(|s| s.semantic == Semantic::Width).then(|| vec![0.0; count]);
+        if let Some(widths) = &mut widths {
+            of_view!(view, m => m.widths_into(widths))?;
+        }
+        let custom = record.streams.iter().enumerate().filter(|(_, stream)| stream.semantic.is_custom());
+        let attached = custom.map(|(number, stream)| {
+            let components = stream.semantic.components();
+            let mut values = vec![0.0; components * count];
+            match view {
+                View::Frame(mesh) => mesh.custom_into(number, &mut values),
+                View::Moment(mesh) => mesh.custom_into(components as u8, stream.set, &mut values),
+            }
+            .map(|()| (stream.name.clone(), components, values))
+        });
         let level = mesh.lod(asked.level);
         let materials = record.materials.iter().zip(level.materials);
         Ok(Decoded {
             path: record.path.clone(),
             uvs: uvs.collect::<Result<_, _>>()?,
             colours: colours.collect::<Result<_, _>>()?,
+            ids: particles.ids.then(|| mesh.ids().to_vec()),
+            curves: particles.curves.map(|_| mesh.curves().to_vec()),
+            widths,
+            attached: attached.collect::<Result<_, _>>()?,
             positions,
             normals,
             tangents,
@@ -154,6 +179,16 @@ impl Decoded {
             velocities: self.velocities.map(|values| rows(py, values, 3)).transpose()?,
             uvs: all(self.uvs, 2)?,
             colours: all(self.colours, 4)?,
+            ids: self.ids.map(|values| row(py, values)).transpose()?,
+            curves: self.curves.map(|values| row(py, values)).transpose()?,
+            widths: self.widths.map(|values| row(py, values)).transpose()?,
+            attached: {
+                let out = PyDict::new(py);
+                for (name, components, values) in self.attached {
+                    out.set_item(name, rows(py, values, components)?)?;
+                }
+                out.unbind()
+            },
             materials: PyList::new(py, self.materials)?.unbind(),
             lod_error: self.lod_error,
         })
@@ -179,7 +214,8 @@ pub struct Mesh {
     #[pyo3(get)]
     tangents: Option<Array<f32>>,
     /// float32 (vertices, 3): how the vertices move in the mesh's own space, in length units per second; None where
-    /// they were not asked for. 0 of a mesh whose faces change.
+    /// they were not asked for. As the source says of particles and of a mesh whose faces change, 0 where it does
+    /// not say; else by the difference of the frames.
     #[pyo3(get)]
     velocities: Option<Array<f32>>,
     /// A list with a float32 array (vertices, 2) for each set.
@@ -188,6 +224,18 @@ pub struct Mesh {
     /// A list with a float32 array (vertices, 4), red, green, blue, alpha, for each set.
     #[pyo3(get)]
     colours: Py<PyList>,
+    /// uint64 (vertices): ids of particles, ascending; None where they have none.
+    #[pyo3(get)]
+    ids: Option<Array<u64>>,
+    /// uint32 (curves): vertices of each curve, one curve after the other; None where it is none of curves.
+    #[pyo3(get)]
+    curves: Option<Array<u32>>,
+    /// float32 (vertices): diameters of particles or curves; None where the source has none.
+    #[pyo3(get)]
+    widths: Option<Array<f32>>,
+    /// By name float32 (vertices, 1 to 4): what somebody attached to particles or curves.
+    #[pyo3(get)]
+    attached: Py<PyDict>,
     /// (name, first triangle, number of triangles) of each material.
     #[pyo3(get)]
     materials: Py<PyList>,

@@ -49,23 +49,28 @@ pub struct MeshInfo {
     /// Names of its materials.
     #[pyo3(get)]
     materials: Vec<String>,
+    /// "mesh", "particles" or "curves".
+    #[pyo3(get)]
+    kind: &'static str,
 }
 
 /// Channels whose values are not the same in all frames.
 fn animated(mesh: &MeshRecord) -> Vec<&'static str> {
-    let fluid = mesh.method == Method::Fluid;
+    let fluid = mesh.method.changes();
     let any = |semantic: Semantic| {
         let mut streams = mesh.streams.iter().filter(|stream| stream.semantic == semantic);
         streams.any(|stream| stream.animated || fluid)
     };
     let tangents = any(Semantic::QTangent);
     let channels = [
-        ("triangles", fluid),
+        ("triangles", mesh.method == Method::Fluid),
         ("positions", any(Semantic::Position)),
         ("normals", tangents || any(Semantic::Normal)),
         ("tangents", tangents),
         ("uvs", any(Semantic::Uv)),
         ("colours", any(Semantic::Colour)),
+        ("velocities", any(Semantic::Velocity)),
+        ("widths", any(Semantic::Width)),
     ];
     channels.iter().filter(|(_, changes)| *changes).map(|(name, _)| *name).collect()
 }
@@ -382,6 +387,11 @@ impl PyReel {
                 animated: animated(mesh),
                 lods: reel.lods(number)?,
                 materials: mesh.materials.iter().map(|material| material.name.clone()).collect(),
+                kind: match mesh.particles.map(|particles| particles.curves.is_some()) {
+                    None => "mesh",
+                    Some(false) => "particles",
+                    Some(true) => "curves",
+                },
             })
         });
         let meshes: Result<_, Error> = py.detach(|| meshes.collect());

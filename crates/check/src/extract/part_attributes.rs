@@ -50,7 +50,7 @@ fn part_attribute(
     };
     let (scope, groups) = match of_vertex {
         // Of what changes its faces only numbers of the whole are kept.
-        Some(_) if record.method == Method::Fluid => return None,
+        Some(_) if record.method.changes() => return None,
         Some(of_vertex) => {
             let of = |&v: &u32| of_vertex.get(v as usize).copied();
             let groups = match order {

@@ -58,7 +58,7 @@ pub(crate) fn check(plan: &Plan<'_>, failures: &mut Failures) -> Result<Vec<Opti
                 failures.add(path, None, || format!("attribute {name} is not the source's"));
                 continue;
             };
-            let (record, fluid) = (show.record, meshes[show.record].method == Method::Fluid);
+            let (record, fluid) = (show.record, meshes[show.record].method.changes());
             let of_point = match (wanted.attribute.scope, fluid) {
                 (Scope::Constant, _) | (_, true) => Some(vec![(0, 0)]),
                 _ => groups(plan, attribute, record, &mut decoder)?,

@@ -11,7 +11,7 @@ use crate::verify::report::{Failures, Stats, beyond, larger};
 use glam::{DMat4, DVec3};
 use meshreel::record::Semantic;
 use meshreel_scene::sample::{self, Mix};
-use meshreel_scene::{Attribute, CustomAttribute, Error, Mesh};
+use meshreel_scene::{Attribute, CustomAttribute, Error, Mesh, Scope};
 use std::collections::HashMap;
 
 /// The streams that particles of the file must have, beside positions.
@@ -104,7 +104,7 @@ pub(crate) fn find(
                 [least(&extent.sides).max(points); 4]
             })?;
         }
-        let all = sample::custom_attributes(mesh);
+        let all = attached(mesh);
         for (i, CustomAttribute { components, attribute }) in all.iter().enumerate() {
             let semantic = Semantic::custom(*components).unwrap_or(Semantic::Custom4);
             finder.find(attribute, (semantic, &attribute.name), Of::Attached(i), numbers)?;
@@ -126,6 +126,13 @@ pub(crate) fn find(
         });
     }
     Ok(out)
+}
+
+/// Custom attributes, but for those of the whole.
+fn attached(mesh: &Mesh) -> Vec<CustomAttribute> {
+    let mut all = sample::custom_attributes(mesh);
+    all.retain(|custom| custom.attribute.scope != Scope::Constant);
+    all
 }
 
 /// What attached numbers may be off.
@@ -306,7 +313,7 @@ impl Particles {
         stats: &mut Stats,
     ) -> Result<Vec<String>, Error> {
         let mut out = Vec::new();
-        let mut attached = None;
+        let mut all_attached = None;
         for stream in &self.streams {
             let frame = Frame { source, decoded, pairs };
             let mesh = source.mesh;
@@ -323,7 +330,7 @@ impl Particles {
                     }
                 }
                 Of::Attached(i) => {
-                    let all = attached.get_or_insert_with(|| sample::custom_attributes(mesh));
+                    let all = all_attached.get_or_insert_with(|| attached(mesh));
                     match (all.get(i), &mesh.normals) {
                         (Some(custom), _) => frame.largest(&custom.attribute, stream, each)?,
                         (None, Some(normals)) => frame.largest(normals, stream, each)?,

@@ -40,7 +40,8 @@ struct Placed {
     mended: usize,
 }
 
-/// Everything that is attached to points as numbers: custom attributes, and normals as three more.
+/// Everything that is attached to points as numbers: custom attributes, but for those of the whole, and normals
+/// as three more.
 pub fn attached(mesh: &Mesh) -> Vec<CustomAttribute> {
     struct Wide(Channel<[f32; 3]>);
     impl meshreel_scene::Source<[f32; 4]> for Wide {
@@ -59,6 +60,7 @@ pub fn attached(mesh: &Mesh) -> Vec<CustomAttribute> {
         }
     }
     let mut all = sample::custom_attributes(mesh);
+    all.retain(|custom| custom.attribute.scope != Scope::Constant);
     if let Some(normals) = &mesh.normals {
         let values = Channel::new(normals.values.sampling().clone(), Arc::new(Wide(normals.values.clone())));
         all.push(CustomAttribute {

@@ -78,6 +78,10 @@ fn of_mesh(
     let mut kept = PartAttributes { nodes, mesh: m, ..PartAttributes::default() };
     let mut out = Vec::new();
     for numbers in sample::custom_attributes(mesh) {
+        // What each particle has is a stream of its own.
+        if mesh.particles.is_some() && numbers.attribute.scope != Scope::Constant {
+            continue;
+        }
         match attribute(job, plan, coder, mesh, &numbers)? {
             Ok(attribute) => {
                 let groups = attribute.tracks.len();

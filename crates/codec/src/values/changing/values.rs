@@ -124,7 +124,12 @@ pub(in crate::values) struct Scale<const N: usize> {
 
 impl<const N: usize> Scale<N> {
     /// Where nothing has been learnt.
-    pub const START: Scale<N> = Scale { mean: [16 << 8; N], near: LARGE };
+    pub const START: Scale<N> = Scale::from_mean(16 << 8);
+
+    /// Where residuals are expected to be so large, in 2⁻⁸.
+    pub const fn from_mean(mean: u32) -> Scale<N> {
+        Scale { mean: [mean; N], near: LARGE }
+    }
 
     /// For component `k`, after residuals whose sizes add up to `sum`.
     #[inline]
@@ -151,7 +156,7 @@ impl<const N: usize> Scale<N> {
 
 /// |r| as far as it counts.
 #[inline]
-fn size(r: i32) -> u32 {
+pub(in crate::values) fn size(r: i32) -> u32 {
     r.unsigned_abs().min(1 << 20)
 }
 

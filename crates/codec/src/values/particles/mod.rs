@@ -51,6 +51,7 @@ struct Contexts {
     distance: Distance,
     grain: Number,
     along: Number,
+    starts: [Number; values::CLASSES],
     fitted: Chance,
     weight: Number,
 }
@@ -318,11 +319,17 @@ impl<B: Bits<Context = Chance>> Coder<B> {
         Ok(count)
     }
 
-    /// Weights of a stream: the grain, how far curves go on, and what frames say where it is not the usual.
+    /// Weights of a stream: the grain, how large residuals begin, how far curves go on, and what frames say
+    /// where it is not the usual.
     fn weights(&mut self, masks: &Masks, mut weights: Weights) -> Weights {
         let (bits, contexts) = (&mut self.bits, &mut self.contexts);
         weights.grain =
             contexts.grain.code(bits, weights.grain as u32 - 1).min(values::MOST_GRAIN) as i32 + 1;
+        for (class, start) in weights.starts.iter_mut().enumerate() {
+            if masks.has_class(class) {
+                *start = contexts.starts[class].code(bits, *start).min(values::MOST_START);
+            }
+        }
         for along in &mut weights.along {
             *along = contexts.along.signed(bits, *along).clamp(-values::MOST_ALONG, values::MOST_ALONG);
         }
@@ -459,7 +466,9 @@ impl Writer<'_> {
             grain: wanted.grain.clamp(1, values::MOST_GRAIN + 1) as i32,
             ..values::fit(basis, components, &work.masks, wanted.codes)
         };
-        let weights = self.coder.weights(&work.masks, fitted);
+        let basis = Basis { weights: &fitted, ..basis };
+        let starts = values::starts(basis, components, &mut work.values, &wanted);
+        let weights = self.coder.weights(&work.masks, Weights { starts, ..fitted });
         let basis = Basis { weights: &weights, ..basis };
         values::encode(&mut self.symbols, basis, components, &mut work.values, wanted)
     }

@@ -10,7 +10,9 @@
 //!          without, inside of a curve: the value p before; + along₁ · (p − the one before that) / 64, if it is of the curve as well
 //!          without, else: the value where the curve before begins; of the last point without frames; 0 where there is none
 //! residual (value − T − P) / grain, as an entropy symbol of its bucket
-//! σ of k   as of changing meshes, with means by the number of frames (0, 1, more); near is the last point with as many
+//! σ of k   as of changing meshes, with means by the number of frames (0, 1, more), which begin as the stream says; near is the last
+//!          point with as many
+//! start n  (2 + n mod 2) · 2^⌊n/2⌋ in 2⁻⁸, n at most 55
 //! usual w  those of the polynomial through the frames of the mask: Π tₛ / (tₛ − tᵣ) over the others s, t how many frames after this
 //!          one, rounded, the first of the mask what is left to 1
 //! ```
@@ -20,7 +22,7 @@ use crate::entropy::symbols::Decoder;
 #[cfg(feature = "encode")]
 use crate::entropy::symbols::Encoder;
 use crate::quantize::code::Code;
-use crate::values::changing::values::{Expected, REFERENCES, Reader, Scale, Side, UNIT, WHOLE};
+use crate::values::changing::values::{Expected, REFERENCES, Reader, Scale, Side, UNIT, WHOLE, size};
 #[cfg(feature = "encode")]
 use crate::values::changing::values::{Wanted, Writer, solve};
 use crate::values::particles::{MASKS, NONE};
@@ -28,6 +30,9 @@ use crate::values::particles::{MASKS, NONE};
 pub(super) const MOST_GRAIN: u32 = 255;
 pub(super) const MOST_ALONG: i32 = 256;
 pub(super) const MOST_WEIGHT: i32 = 1 << 16;
+/// Points that no frame has, one frame, and several.
+pub(super) const CLASSES: usize = 3;
+pub(super) const MOST_START: u32 = 55;
 
 /// The frames that points of a frame are in.
 #[derive(Clone, Copy, Debug, Default)]
@@ -48,6 +53,11 @@ impl Masks {
     pub fn set(&mut self, moments: &[i32]) {
         self.moments = [0; REFERENCES];
         self.moments.iter_mut().zip(moments).for_each(|(out, moment)| *out = *moment);
+    }
+
+    /// Whether some point has so many frames.
+    pub fn has_class(&self, of: usize) -> bool {
+        (0..MASKS).any(|mask| self.there[mask] && class(mask) == of)
     }
 
     /// Masks that some point has, but for that of no frame.
@@ -108,11 +118,14 @@ pub(super) struct Weights {
     pub along: [i32; 2],
     /// Residuals are multiples of this, at least 1.
     pub grain: i32,
+    /// How large residuals are at first, by the number of frames.
+    pub starts: [u32; CLASSES],
 }
 
 impl Weights {
     /// Nothing of other frames.
-    pub const ALONE: Weights = Weights { frames: [[0; REFERENCES]; MASKS], along: [0; 2], grain: 1 };
+    pub const ALONE: Weights =
+        Weights { frames: [[0; REFERENCES]; MASKS], along: [0; 2], grain: 1, starts: [24; CLASSES] };
 }
 
 /// Buffers. Their memory stays.
@@ -209,16 +222,26 @@ impl Before {
     }
 }
 
+/// How many residuals there are of a class, and the sum of their sizes.
+type Sizes = [[u64; 2]; CLASSES];
+
+/// The number of frames of a mask, as far as it counts.
+pub(super) fn class(mask: usize) -> usize {
+    (mask.count_ones() as usize).min(CLASSES - 1)
+}
+
 /// Goes over all points.
-fn walk<W: Code, S: Side, const N: usize>(basis: Basis<'_, W>, work: &mut Work, side: &mut S) {
+fn walk<W: Code, S: Side, const N: usize>(basis: Basis<'_, W>, work: &mut Work, side: &mut S) -> Sizes {
+    let mut sizes = Sizes::default();
     let done = &mut work.done;
     done.clear();
     done.resize(basis.at.len(), [[0; 4]; 2]);
-    let mut scales = [const { Scale::<N>::START }; 3];
+    let mut scales =
+        basis.weights.starts.map(|n| Scale::<N>::from_mean((2 + n % 2) << (n.min(MOST_START) / 2)));
     let mut before = Before::default();
     for v in 0..basis.at.len() {
         let mask = mask(&basis.at[v]);
-        let class = (mask.count_ones() as usize).min(2);
+        let class = class(mask);
         let frames = match mask {
             0 => [0; N],
             _ => basis.of_frames::<N>(v, &basis.weights.frames[mask]),
@@ -231,9 +254,12 @@ fn walk<W: Code, S: Side, const N: usize>(basis: Basis<'_, W>, work: &mut Work, 
             done[v][0][k] = expected.code(k, residual[k], grain);
             done[v][1][k] = done[v][0][k].wrapping_sub(frames[k]);
         }
+        sizes[class][0] += N as u64;
+        sizes[class][1] += residual.iter().map(|r| u64::from(size(*r))).sum::<u64>();
         let large = scales[class].learn(&residual);
         scales[class].near = u32::from(large);
     }
+    sizes
 }
 
 /// Refuses frames that have not the points that they are said to have.
@@ -261,13 +287,31 @@ pub(super) fn decode<W: Code>(
     let count = basis.at.len();
     let mut side = Reader { symbols, out, count, grain: basis.weights.grain };
     match components {
-        1 => walk::<W, _, 1>(basis, work, &mut side),
-        2 => walk::<W, _, 2>(basis, work, &mut side),
-        3 => walk::<W, _, 3>(basis, work, &mut side),
-        4 => walk::<W, _, 4>(basis, work, &mut side),
+        1 => drop(walk::<W, _, 1>(basis, work, &mut side)),
+        2 => drop(walk::<W, _, 2>(basis, work, &mut side)),
+        3 => drop(walk::<W, _, 3>(basis, work, &mut side)),
+        4 => drop(walk::<W, _, 4>(basis, work, &mut side)),
         _ => return Err(Corrupt("particles: a stream of no or too many components")),
     }
     Ok(())
+}
+
+/// Where means begin so that they need not be learnt first: as residuals are that these weights leave.
+#[cfg(feature = "encode")]
+pub(super) fn starts<W: Code>(
+    basis: Basis<'_, W>,
+    components: usize,
+    work: &mut Work,
+    wanted: &Wanted<'_, W>,
+) -> [u32; CLASSES] {
+    let mut codes = wanted.codes.to_vec();
+    let trial = Wanted { codes: &mut codes, ..*wanted };
+    let (_, sizes) = written(&mut Encoder::default(), basis, components, work, trial);
+    sizes.map(|[count, sum]| {
+        let mean = ((sum << 8) / count.max(1)).clamp(2, 1 << 28) as u32;
+        let low = 2 * (mean.ilog2() - 1);
+        low + u32::from(mean >> (mean.ilog2() - 1) & 1)
+    })
 }
 
 /// Writes `components` of all points; what they are expected to take, in 2⁻⁸ bits.
@@ -277,17 +321,28 @@ pub(super) fn encode<W: Code>(
     basis: Basis<'_, W>,
     components: usize,
     work: &mut Work,
-    mut wanted: Wanted<'_, W>,
+    wanted: Wanted<'_, W>,
 ) -> u64 {
+    written(symbols, basis, components, work, wanted).0
+}
+
+#[cfg(feature = "encode")]
+fn written<W: Code>(
+    symbols: &mut Encoder,
+    basis: Basis<'_, W>,
+    components: usize,
+    work: &mut Work,
+    mut wanted: Wanted<'_, W>,
+) -> (u64, Sizes) {
     let count = basis.at.len();
     let mut side = Writer { symbols, wanted: &mut wanted, count, grain: basis.weights.grain, bits: 0 };
-    match components {
+    let sizes = match components {
         1 => walk::<W, _, 1>(basis, work, &mut side),
         2 => walk::<W, _, 2>(basis, work, &mut side),
         3 => walk::<W, _, 3>(basis, work, &mut side),
         _ => walk::<W, _, 4>(basis, work, &mut side),
-    }
-    side.bits
+    };
+    (side.bits, sizes)
 }
 
 /// Weights that leave least of these values.

@@ -75,10 +75,10 @@ fn subdivision(stage: &mut Stage, prim: &Prim, mesh: &mut Mesh) -> Result<(), Er
 }
 
 /// Elements of the mesh.
-struct Sizes {
-    points: Lengths,
-    faces: Lengths,
-    corners: Lengths,
+pub struct Sizes {
+    pub points: Lengths,
+    pub faces: Lengths,
+    pub corners: Lengths,
 }
 
 impl Sizes {
@@ -94,16 +94,17 @@ impl Sizes {
     }
 }
 
-struct Reader<'a> {
-    stage: &'a mut Stage,
-    prim: &'a Prim,
-    timeline: &'a mut Timeline,
-    sizes: Sizes,
-    mesh: &'a mut Mesh,
+/// Puts what hangs on points where it belongs.
+pub struct Reader<'a> {
+    pub stage: &'a mut Stage,
+    pub prim: &'a Prim,
+    pub timeline: &'a mut Timeline,
+    pub sizes: Sizes,
+    pub mesh: &'a mut Mesh,
 }
 
 /// A primvar, with the scope it says and its list of indices.
-struct Primvar {
+pub struct Primvar {
     /// Without `primvars:`.
     name: String,
     scope: Scope,
@@ -165,7 +166,7 @@ impl Reader<'_> {
     }
 
     /// The attribute of a primvar, or a remark why not.
-    fn take<T: Clone + Send + Sync + 'static>(
+    pub fn take<T: Clone + Send + Sync + 'static>(
         &mut self,
         primvar: &Primvar,
         decode: Decode<T>,
@@ -197,7 +198,8 @@ impl Reader<'_> {
         }))
     }
 
-    fn primvar(&mut self, name: &str, fallback: Scope) -> Result<Option<Primvar>, Error> {
+    /// A primvar, or a plain attribute, of this name.
+    pub fn primvar(&mut self, name: &str, fallback: Scope) -> Result<Option<Primvar>, Error> {
         let Some(values) = self.stage.attribute(self.prim, name)? else {
             return Ok(None);
         };
@@ -213,7 +215,7 @@ impl Reader<'_> {
     }
 
     /// The primvar counts more than the attribute.
-    fn normals(&mut self) -> Result<(), Error> {
+    pub fn normals(&mut self) -> Result<(), Error> {
         for name in ["primvars:normals", "normals"] {
             if let Some(primvar) = self.primvar(name, Scope::Vertex)?
                 && let Some(normals) = self.take(&primvar, floats::<3>(0.0))?
@@ -225,11 +227,14 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn primvars(&mut self) -> Result<(), Error> {
+    /// All that are not read by name.
+    pub fn primvars(&mut self) -> Result<(), Error> {
         let names = self.stage.property_names(self.prim)?;
         let has = |name: &str| names.iter().any(|own| **own == *name);
         for name in &names {
-            let Some(short) = name.strip_prefix("primvars:").filter(|short| *short != "normals") else {
+            let Some(short) =
+                name.strip_prefix("primvars:").filter(|short| !matches!(*short, "normals" | "widths"))
+            else {
                 continue;
             };
             // Lists of indices belong to what they are named after.
@@ -290,7 +295,8 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn velocities(&mut self) -> Result<(), Error> {
+    /// Velocities of points.
+    pub fn velocities(&mut self) -> Result<(), Error> {
         let Some(velocities) = self.stage.attribute(self.prim, "velocities")? else {
             return Ok(());
         };

@@ -9,6 +9,7 @@ mod instancer;
 mod layer;
 mod mesh;
 mod package;
+mod particles;
 mod samples;
 mod scene;
 mod skel;

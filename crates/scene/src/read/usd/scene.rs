@@ -8,7 +8,7 @@ use super::samples::Timeline;
 use super::skel::{self, Rigs};
 use super::stack::{layer_field, shown};
 use super::value::Value;
-use super::xform;
+use super::{particles, xform};
 use crate::{Channel, Error, FaceSet, Node, NodeId, NodeKind, Remark, Scene, Unit};
 use std::collections::HashMap;
 use std::path::Path;
@@ -224,6 +224,14 @@ impl Walk {
             node.mesh = Some(self.scene.meshes.len());
             self.scene.meshes.push(mesh);
         }
+        if particles::is_type(&type_name)
+            && let Some(mut mesh) = particles::read(&mut self.stage, &prim, &type_name, &mut self.timeline)?
+        {
+            mesh.path.clone_from(&path);
+            node.samples = mesh.positions.len();
+            node.mesh = Some(self.scene.meshes.len());
+            self.scene.meshes.push(mesh);
+        }
         if let Some(transform) = &node.transform {
             node.samples = node.samples.max(transform.matrix.len());
         }
@@ -396,10 +404,8 @@ impl Walk {
             "" | "Scope" | "Mesh" | "Skeleton" => return Some(NodeKind::Other),
             // Read with the mesh that they belong to.
             "GeomSubset" | "SkelAnimation" | "BlendShape" => return None,
-            "BasisCurves" | "HermiteCurves" | "NurbsCurves" => {
-                (NodeKind::Curves, "curves are not supported; left out")
-            }
-            "Points" => (NodeKind::Points, "points are not supported; left out"),
+            "BasisCurves" | "HermiteCurves" | "NurbsCurves" => return Some(NodeKind::Curves),
+            "Points" => return Some(NodeKind::Points),
             "NurbsPatch" => (NodeKind::NuPatch, "NURBS are not supported; left out"),
             "Camera" => {
                 (NodeKind::Camera, "camera: its transform is kept as a node, lens values are left out")
