@@ -3364,7 +3364,7 @@ class Reel:
         need(len(self.frames) == count, "another number of units than frames need")
         ends = self.schedule is None and self.frames
         need(not ends or self.frames[0]["kind"] == self.frames[-1]["kind"] == 5, "ends that are not index frames")
-        self.static = [None if m["method"] == 4 else self.static_data(m) for m in self.description["meshes"]]
+        self.static = [None if m["method"] in (4, 5) else self.static_data(m) for m in self.description["meshes"]]
         self.ends = [self.end_states(*each) for each in zip(self.description["meshes"], self.static)]
         self.decoded = {}
 

@@ -33,9 +33,18 @@ const RATE: f64 = 24.0;
 const GRAVITY: f64 = 9.81;
 
 /// Simulations by name.
-fn simulations(seed: u64) -> Vec<(&'static str, Vec<Frame>)> {
-    let mut dice = Dice::new(seed);
-    vec![("fountain", fountain(&mut dice)), ("snow", snow(&mut dice)), ("debris", debris(&mut dice))]
+pub fn simulations(dice: &mut Dice) -> Vec<(&'static str, Scene)> {
+    let all = [("fountain", fountain(dice)), ("snow", snow(dice)), ("debris", debris(dice))];
+    all.map(|(name, frames)| (name, scene(name, &frames))).into()
+}
+
+/// Writes them as Alembic.
+pub fn write(folder: &Path, dice: &mut Dice) -> anyhow::Result<()> {
+    for (name, scene) in simulations(dice) {
+        write::alembic::write(&folder.join(name).with_extension("abc"), &scene, &mut |_, _| {})?;
+        println!("{name}: particles, {FRAMES} frames");
+    }
+    Ok(())
 }
 
 fn scene(name: &str, frames: &[Frame]) -> Scene {

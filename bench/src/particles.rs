@@ -53,7 +53,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     let mut all: Vec<(String, Scene, bool)> =
         simulations.into_iter().map(|(name, scene)| (name.to_string(), scene, true)).collect();
     for path in &arguments.files {
-        let (scene, _) = read::read(path, &ReadOptions::default())?;
+        let (scene, _) = read::open(path, &ReadOptions::default())?;
         all.push((path.file_stem().unwrap_or_default().to_string_lossy().into(), scene, false));
     }
     for (name, scene, counts) in &all {

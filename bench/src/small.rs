@@ -195,6 +195,7 @@ fn scene(count: usize, frames: usize, triangles: usize) -> Scene {
             mesh: Some(i),
             instance_of: None,
             samples: 1,
+            camera: None,
             user_properties: Vec::new(),
         });
         scene.meshes.push(Mesh {

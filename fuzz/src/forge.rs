@@ -389,9 +389,10 @@ fn describe(parts: &mut Parts, random: &mut Random) {
 
 fn mesh(mesh: &mut record::MeshRecord, frames: usize, random: &mut Random) {
     let small = |was: u32, random: &mut Random| number(random, was.into()) as u32;
-    let methods = [Method::Static, Method::Soft, Method::Rigid, Method::Skinned, Method::Fluid];
+    let methods =
+        [Method::Static, Method::Soft, Method::Rigid, Method::Skinned, Method::Fluid, Method::Particles];
     match random.below(20) {
-        0 => mesh.method = methods[random.below(5)],
+        0 => mesh.method = methods[random.below(methods.len())],
         1 => mesh.codec = random.below(4) as u8,
         2 => mesh.vertices = small(mesh.vertices, random),
         3 => mesh.indices = small(mesh.indices, random) / 3 * 3,
@@ -484,9 +485,7 @@ fn stream(stream: &mut record::StreamRecord, random: &mut Random) {
         9 => stream.bones.coded = small(stream.bones.coded, random),
         10 => stream.bones.wide ^= true,
         _ => {
-            let all =
-                [Semantic::Position, Semantic::Normal, Semantic::QTangent, Semantic::Uv, Semantic::Colour];
-            stream.semantic = all[random.below(5)];
+            stream.semantic = Semantic::ALL[random.below(Semantic::ALL.len())];
         }
     }
 }

@@ -155,8 +155,7 @@ pub(crate) fn format(number: u32) -> Result<Format, Error> {
 }
 
 pub(crate) fn channel(number: u32, set: u32) -> Result<VertexChannel, Error> {
-    let set =
-        u8::try_from(set).map_err(|_| Error::misuse(format!("set {set}: at most 255")))?;
+    let set = u8::try_from(set).map_err(|_| Error::misuse(format!("set {set}: at most 255")))?;
     Ok(match number {
         0 => VertexChannel::Position,
         1 => VertexChannel::Normal,

@@ -5,8 +5,8 @@ import { Reader } from './reader.js'
 const NONE = 0xffffffff
 const UNITS = ['', 'm', 'cm', 'mm', 'in']
 const VISIBILITY = ['always', 'never', 'animated']
-const METHODS = ['static', 'soft', 'rigid', 'skinned', 'fluid']
-const SEMANTICS = ['position', 'normal', 'qtangent', 'uv', 'colour']
+const METHODS = ['static', 'soft', 'rigid', 'skinned', 'fluid', 'particles']
+const SEMANTICS = ['position', 'normal', 'qtangent', 'uv', 'colour', 'velocity', 'width', 'custom', 'custom', 'custom', 'custom']
 
 const orNull = number => (number === NONE ? null : number)
 

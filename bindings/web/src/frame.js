@@ -21,6 +21,14 @@ const SECTIONS = [
     ['indices', Uint32Array, 1],
     ['ranges', Uint32Array, 3],
     ['levelError', Float32Array, 1],
+    ['velocity', Float32Array, 3],
+    ['width', Float32Array, 1],
+    ['ids', BigUint64Array, 1],
+    ['curves', Uint32Array, 1],
+    ['custom', Float32Array, 1],
+    ['custom', Float32Array, 2],
+    ['custom', Float32Array, 3],
+    ['custom', Float32Array, 4],
 ]
 
 const align = at => (at + 7) & ~7

@@ -88,7 +88,7 @@ export interface NodeDescription {
 
 export interface MeshDescription {
     path: string
-    method: 'static' | 'soft' | 'rigid' | 'skinned' | 'fluid'
+    method: 'static' | 'soft' | 'rigid' | 'skinned' | 'fluid' | 'particles'
     /** Of fluid ones the most of any frame. */
     vertices: number
     indices: number
@@ -98,7 +98,7 @@ export interface MeshDescription {
     cube: { corner: Float32Array; side: number } | null
     materials: { id: number; name: string; first: number; count: number }[]
     streams: {
-        semantic: 'position' | 'normal' | 'qtangent' | 'uv' | 'colour'
+        semantic: 'position' | 'normal' | 'qtangent' | 'uv' | 'colour' | 'velocity' | 'width' | 'custom'
         set: number
         animated: boolean
         name: string
@@ -107,14 +107,27 @@ export interface MeshDescription {
 }
 
 export interface Section {
-    what: 'position' | 'normal' | 'tangent' | 'uv' | 'colour' | 'indices' | 'ranges' | 'levelError'
+    what:
+        | 'position'
+        | 'normal'
+        | 'tangent'
+        | 'uv'
+        | 'colour'
+        | 'indices'
+        | 'ranges'
+        | 'levelError'
+        | 'velocity'
+        | 'width'
+        | 'ids'
+        | 'curves'
+        | 'custom'
     mesh: number
-    /** Set of uvs or colours; LOD level of indices, ranges and errors. */
+    /** Set of uvs, colours or custom numbers; LOD level of indices, ranges and errors. */
     set: number
     count: number
     /** Numbers of each. */
     size: number
-    values: Float32Array | Uint16Array | Int16Array | Uint8Array | Uint32Array
+    values: Float32Array | Uint16Array | Int16Array | Uint8Array | Uint32Array | BigUint64Array
 }
 
 /** A moment of an instance. Its values are lent until the second tick after. */

@@ -1,6 +1,7 @@
 // A reel in a scene of three.js: its meshes change in place as it plays.
 
 import { Box3, BufferAttribute, BufferGeometry, DynamicDrawUsage, Group, Matrix4, Mesh } from 'three'
+import { LineBasicMaterial, LineSegments, Points, PointsMaterial } from 'three'
 import { MeshStandardMaterial, Sphere, SkinnedMesh, StaticDrawUsage, Vector3 } from 'three'
 import { bonesOf, poseBones, skinOf } from './skin.js'
 import { ReelInstances } from './three-instances.js'
@@ -9,8 +10,14 @@ import { ReelInstances } from './three-instances.js'
 function nameOf({ what, set }) {
     if (what === 'uv') return set === 0 ? 'uv' : `uv${set}`
     if (what === 'colour') return set === 0 ? 'color' : `color_${set}`
-    return what
+    return what === 'custom' ? `custom${set}` : what
 }
+
+/** Sections that are no values of vertices. */
+const OTHERS = ['indices', 'ranges', 'levelError', 'ids', 'curves']
+
+/** Whether number of vertices and all values come with each frame. */
+const changes = record => record.method === 'fluid' || record.method === 'particles'
 
 /** A reel in a scene. Its meshes are made once; `update` changes what moves. */
 export class ReelGroup extends Group {
@@ -111,7 +118,8 @@ export class ReelGroup extends Group {
         nodes.forEach((node, number) => {
             const part = this.parts[node.mesh]
             if (!part?.geometry) return
-            const object = new Mesh(part.geometry, part.materials)
+            const Shape = part.record.method !== 'particles' ? Mesh : part.lines ? LineSegments : Points
+            const object = new Shape(part.geometry, Shape === Mesh ? part.materials : part.materials[0])
             object.name = node.path
             object.matrixAutoUpdate = false
             object.userData.node = number
@@ -130,13 +138,15 @@ export class ReelGroup extends Group {
         geometry.name = record.path
         const colours = record.streams.some(({ semantic }) => semantic === 'colour')
         const list = record.materials.length > 0 ? record.materials : [{ name: '', id: 0 }]
+        part.lines = own.some(section => section.what === 'curves')
         part.materials = list.map(material => {
-            const made = this.materialOf(material)
+            const made = record.method === 'particles' ? this.particleMaterial(part, own) : this.materialOf(material)
             if (colours && !this.makeMaterial) made.vertexColors = true
             return made
         })
         this.buildAttributes(part, own)
-        this.buildIndices(part, own, fluid)
+        if (record.method === 'particles') this.buildParticles(part, own)
+        else this.buildIndices(part, own, fluid)
         const { bounds, cube } = record
         const box = new Box3(new Vector3(...bounds.slice(0, 3)), new Vector3(...bounds.slice(3)))
         if (cube) box.translate(new Vector3(...cube.corner).negate())
@@ -148,12 +158,50 @@ export class ReelGroup extends Group {
         if (cube) part.scale.makeScale(cube.side, cube.side, cube.side).setPosition(...cube.corner)
     }
 
+    /** What points or lines are drawn with: as wide as they are on the average. */
+    particleMaterial({ record, lines }, own) {
+        const made = this.makeMaterial?.(record.path, 0)
+        if (made) return made
+        const widths = own.find(section => section.what === 'width')?.values ?? []
+        const sum = widths.reduce((all, width) => all + width, 0)
+        const size = widths.length > 0 ? sum / widths.length : 0.01
+        return lines ? new LineBasicMaterial({ name: record.path }) : new PointsMaterial({ name: record.path, size })
+    }
+
+    /** Lines of curves, point by point; of particles how many there are. */
+    buildParticles(part, own) {
+        const { geometry, record } = part
+        part.levels[0] = { first: 0, count: 0, ranges: [], error: 0 }
+        part.level = 0
+        if (part.lines) {
+            const attribute = new BufferAttribute(new Uint32Array(2 * record.vertices), 1)
+            geometry.setIndex(attribute.setUsage(DynamicDrawUsage))
+        }
+        own.forEach(section => this.applyParticles(part, section))
+    }
+
+    applyParticles({ geometry, lines }, { what, count, values }) {
+        if (what === 'curves') {
+            const { array } = geometry.index
+            let [first, at] = [0, 0]
+            for (const length of values) {
+                for (let i = 1; i < length; i++) [array[at++], array[at++]] = [first + i - 1, first + i]
+                first += length
+            }
+            geometry.index.needsUpdate = true
+            geometry.setDrawRange(0, at)
+        } else if (what === 'position' && !lines) {
+            geometry.setDrawRange(0, count)
+        }
+    }
+
     buildAttributes({ geometry, record }, own) {
-        const fluid = record.method === 'fluid'
+        const fluid = changes(record)
         for (const section of own) {
-            if (['indices', 'ranges', 'levelError'].includes(section.what)) continue
+            if (OTHERS.includes(section.what)) continue
             const { size, values } = section
             const array = fluid ? new values.constructor(size * record.vertices) : values.slice()
+            if (fluid) array.set(values)
             const attribute = new BufferAttribute(array, size, !(values instanceof Float32Array))
             const { semantic } = record.streams.find(s => s.animated && streamIs(s, section)) ?? {}
             attribute.setUsage(semantic || fluid ? DynamicDrawUsage : StaticDrawUsage)
@@ -209,6 +257,8 @@ export class ReelGroup extends Group {
     applySection(part, section) {
         const { geometry } = part
         if (!geometry) return
+        if (part.record.method === 'particles') this.applyParticles(part, section)
+        if (part.record.method === 'particles' && OTHERS.includes(section.what)) return
         if (section.what === 'ranges') {
             if (section.set > 0) return
             part.levels[0].ranges = section.values.slice()

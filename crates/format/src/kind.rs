@@ -39,3 +39,5 @@ pub const PART_ATTRIBUTES: u16 = 16;
 pub const RANGES: u16 = 17;
 /// Rigs of meshes: bind pose, joints and weights.
 pub const RIGS: u16 = 18;
+/// A camera: where it is, and what its lens says.
+pub const CAMERAS: u16 = 19;

@@ -95,6 +95,7 @@ pub use time::clock::{Clock, Command, Moved, Pace, Repeat};
 pub use time::demand::{Demand, FramePair, SPANS, Span};
 pub use time::sequencer;
 pub use time::timeline::Timeline;
+pub use view::cameras::{Camera, Lens};
 pub use view::frame_view::{FrameView, MeshFrame};
 pub use view::packed;
 pub use view::part_attributes::{NodePartAttributes, PartAttribute};

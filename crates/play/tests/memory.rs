@@ -193,6 +193,7 @@ fn chunks(meshes: &[(&Strip, &Coded, usize)]) -> Vec<(u16, Vec<u8>)> {
             ends: Location::default(),
             remeshed: None,
             apart: false,
+            particles: None,
             streams: vec![StreamRecord {
                 semantic: Semantic::Position,
                 set: 0,

@@ -8,6 +8,7 @@
 //! * Groups that hold others together say nothing by themselves: they are merged into what is below them, as
 //!   above meshes. Groups with nothing in them at the origin say nothing at all, and what stood for curves,
 //!   points or NURBS is left out with these.
+//! * A camera is one with the transform right above it, or by itself where there is none.
 //! * Where a mesh is below, there is the mesh; the nodes above it are its own, whether it is selected or not.
 
 use crate::{NodeKind, Placed, Scene, Transform};
@@ -38,17 +39,18 @@ pub fn find(scene: &Scene, placed: &[Placed], selected: &dyn Fn(&str) -> bool) -
     let mut somewhere = vec![false; placed.len()];
     let mut paths = HashSet::new();
     let mut found = vec![false; placed.len()];
+    let place_above = |i: usize, found: &[bool]| placed[i].parent.is_some_and(|parent| found[parent]);
     for (i, place) in placed.iter().enumerate() {
         let transform = node(i).transform.as_ref();
         let moves = transform.is_some_and(moves);
         let above = place.parent.is_some_and(|parent| somewhere[parent]);
         somewhere[i] = above || moves || transform.is_some_and(|t| !is_identity(t));
         let last = !xform[i] && !lost[i] && somewhere[i];
-        found[i] = is_xform(i)
-            && !mesh[i]
-            && (moves || last)
-            && selected(&place.path)
-            && paths.insert(&place.path[..]);
+        let own = is_xform(i) && !mesh[i] && (moves || last);
+        // The place of a camera is that of the transform above it, or its own.
+        let above = place_above(i, &found);
+        let camera = node(i).camera.is_some() && (transform.is_some() || !above);
+        found[i] = (own || camera) && selected(&place.path) && paths.insert(&place.path[..]);
     }
     found
 }
@@ -116,6 +118,7 @@ mod tests {
                 mesh: None,
                 instance_of: None,
                 samples: 1,
+                camera: None,
                 user_properties: Vec::new(),
             });
             id

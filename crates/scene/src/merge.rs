@@ -155,6 +155,7 @@ fn join(node: &mut Node, other: Node, remarks: &mut Vec<Remark>) {
         (Some(first), Some(later)) if !blinks(&first) && blinks(&later) => Some(later),
         (first, later) => first.or(later),
     };
+    node.camera = node.camera.take().or(other.camera);
     node.samples = node.samples.max(other.samples);
     for (name, value) in other.user_properties {
         if !node.user_properties.iter().any(|(known, _)| *known == name) {
@@ -265,6 +266,7 @@ mod tests {
             mesh: None,
             instance_of: None,
             samples: 1,
+            camera: None,
             user_properties: Vec::new(),
         }
     }

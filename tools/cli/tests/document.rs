@@ -153,8 +153,16 @@ fn a_decoder_made_from_the_document_agrees() {
         ("d_snake_skinned.abc", (Preset::Small, true), 3),
         ("j_visibility_particles.abc", (Preset::Small, false), 40),
         ("n_robot_bone_parented.abc", (Preset::Fast, false), 70),
+        // Particles frame by frame.
+        ("j_visibility_particles.abc", (Preset::Classic, false), 20),
     ] {
         files.push(compiled(name, preset, last, &path));
+    }
+    // Curves, and points without ids.
+    for scene in [crate::particles::hair(20), crate::particles::drops(20, false)] {
+        let options = Options { block: Block::Deflate, ..Options::default() };
+        compile(&scene, Vec::new(), &path, &options, &meshreel_check::reopen, &Silent).unwrap();
+        files.push(std::fs::read(&path).unwrap());
     }
     for bytes in files {
         std::fs::write(&path, &bytes).unwrap();
@@ -252,7 +260,12 @@ fn compare(decoder: &FrameDecoder, shown: &Value) {
         let indices: Vec<f64> = view.indices().iter().map(|&i| f64::from(i)).collect();
         assert_eq!(numbers(&mesh["indices"]), indices);
         let n = view.vertex_count();
-        for stream in mesh["streams"].as_array().unwrap() {
+        if view.record().particles.is_some() {
+            let all = |key: &str| mesh[key].as_array().unwrap().iter().map(|v| v.as_u64().unwrap());
+            assert!(all("ids").eq(view.ids().iter().copied()));
+            assert!(all("curves").eq(view.curves().iter().map(|&count| u64::from(count))));
+        }
+        for (s, stream) in mesh["streams"].as_array().unwrap().iter().enumerate() {
             let theirs = numbers(&stream["values"]);
             let mut ours = vec![0.0f32; theirs.len()];
             let mut bound = 0.0;
@@ -273,7 +286,10 @@ fn compare(decoder: &FrameDecoder, shown: &Value) {
                     }
                 }
                 3 => view.uvs_into(0, &mut ours).unwrap(),
-                _ => view.colours_into(0, &mut ours).unwrap(),
+                4 => view.colours_into(0, &mut ours).unwrap(),
+                5 => view.velocities_into(&mut ours).unwrap(),
+                6 => view.widths_into(&mut ours).unwrap(),
+                _ => view.custom_into(s, &mut ours).unwrap(),
             }
             let ours: Vec<f64> = ours.into_iter().map(f64::from).collect();
             assert_near(&theirs, &ours, bound);

@@ -40,7 +40,7 @@ const PACKED: &str = "wall_packed.reel";
 const WIDE: &str = "flag_wide.reel";
 
 /// Files of the soft codec, of a piece of a real input; compiled only to be renewed.
-const LAYERED: [(&str, &str, Preset); 8] = [
+const LAYERED: [(&str, &str, Preset); 9] = [
     ("flag_small.reel", "a_flag_wind.abc", Preset::Small),
     ("flag_fast.reel", "a_flag_wind.abc", Preset::Fast),
     (WIDE, "a_flag_wind.abc", Preset::Fast),
@@ -49,6 +49,7 @@ const LAYERED: [(&str, &str, Preset); 8] = [
     ("snake_small.reel", "d_snake_skinned.abc", Preset::Small),
     ("wall_fast.reel", "c_wall_fracture_onemesh.abc", Preset::Fast),
     (PACKED, "c_wall_fracture_onemesh.abc", Preset::Fast),
+    ("particles_small.reel", "j_visibility_particles.abc", Preset::Small),
 ];
 
 fn layered(name: &str, input: &str, preset: Preset) -> Vec<u8> {

@@ -46,6 +46,19 @@ enum Section {
     Ranges = 11,
     /// The error of an LOD level, f32.
     LevelError = 12,
+    /// 3 × f32, units per second, as the source says them.
+    Velocities = 13,
+    /// f32, diameters of particles or curves.
+    Widths = 14,
+    /// u64 of each particle, ascending.
+    Ids = 15,
+    /// u32 of each curve: its vertices.
+    Curves = 16,
+    /// f32, numbers attached to particles; those of 2, 3 and 4 components are the next three.
+    Custom = 17,
+    Custom2 = 18,
+    Custom3 = 19,
+    Custom4 = 20,
 }
 
 /// A cube that holds a mesh in all frames, from the smallest corner of its bounds on.
@@ -223,6 +236,19 @@ impl Sections<'_> {
         if all && !frame.is_fluid() {
             self.put_levels(frame, indices)?;
         }
+        let particles = frame.record().particles;
+        if particles.is_some_and(|particles| particles.ids) && vertices {
+            let ids = frame.ids();
+            self.put(Section::Ids, (mesh, 0), ids.len(), 8 * ids.len(), |out| {
+                for (out, id) in out.as_chunks_mut::<8>().0.iter_mut().zip(ids) {
+                    *out = id.to_le_bytes();
+                }
+                Ok(())
+            })?;
+        }
+        if particles.is_some_and(|particles| particles.curves.is_some()) && vertices {
+            self.put_words(Section::Curves, (mesh, 0), 1, frame.curves())?;
+        }
         let mut ranges = Vec::new();
         let materials = frame.materials().len().max(1);
         for material in 0..materials {
@@ -285,7 +311,29 @@ impl Sections<'_> {
             (Semantic::Colour, _) => {
                 self.put_attribute(Section::ByteColours, frame, VertexChannel::Colour(set), Format::U8x4, set)
             }
+            (Semantic::Velocity, _) => {
+                self.put_attribute(Section::Velocities, frame, VertexChannel::Velocity, Format::F32x3, 0)
+            }
+            (Semantic::Width, _) => {
+                self.put_attribute(Section::Widths, frame, VertexChannel::Width, Format::F32, 0)
+            }
+            (Semantic::Custom1, _) => self.put_custom(Section::Custom, frame, 1, set),
+            (Semantic::Custom2, _) => self.put_custom(Section::Custom2, frame, 2, set),
+            (Semantic::Custom3, _) => self.put_custom(Section::Custom3, frame, 3, set),
+            (Semantic::Custom4, _) => self.put_custom(Section::Custom4, frame, 4, set),
         }
+    }
+
+    fn put_custom(
+        &mut self,
+        kind: Section,
+        frame: &MeshFrame<'_>,
+        components: u8,
+        set: u8,
+    ) -> Result<(), Error> {
+        let what = VertexChannel::Custom { components, set };
+        let format = what.formats().first().copied().unwrap_or(Format::F32);
+        self.put_attribute(kind, frame, what, format, set)
     }
 
     fn put_attribute(

@@ -5,6 +5,7 @@
 //! and triangles. Fluid meshes are vertices and triangles, frame by frame. Values are decoded when they are
 //! read.
 
+mod cameras;
 mod clip;
 mod faces;
 mod frames;

@@ -3,7 +3,6 @@
 use super::shared::Shared;
 use crate::error::error;
 use crate::skinning::vertex_group;
-use meshreel::record::Method;
 use meshreel::{FramePair, PartAttribute};
 use meshreel_scene::{Attribute, CustomAttribute, Error, Identity, Mesh, Scope, Source};
 

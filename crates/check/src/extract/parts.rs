@@ -75,6 +75,7 @@ pub(super) fn take_apart(
                 mesh: None,
                 instance_of: None,
                 samples: shared.samples(true),
+                camera: None,
                 user_properties: Vec::new(),
             });
             let path = format!("{path}/piece");
@@ -99,6 +100,7 @@ fn leaf(parent: usize, path: String, mesh: usize, samples: usize) -> Node {
         mesh: Some(mesh),
         instance_of: None,
         samples,
+        camera: None,
         user_properties: Vec::new(),
     }
 }

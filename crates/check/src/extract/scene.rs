@@ -1,5 +1,6 @@
 //! Nodes, meshes and their channels.
 
+use super::cameras;
 use super::faces::{self, Faces};
 use super::frames::{Frames, Values};
 use super::objects::{self, Carried, Object};
@@ -49,13 +50,17 @@ pub fn to_scene_at(reel: &Reel, bones: As, lod: usize) -> Result<(Scene, Vec<Rem
         (0..description.meshes.len()).map(|m| shared.mesh(m)).collect::<Result<_, _>>()?;
     part_attributes::fill(&shared, &mut meshes)?;
     let objects = objects::rebuild(&description.nodes);
-    let nodes: Vec<Node> = (0..objects.len()).map(|i| shared.node(&objects, i)).collect();
+    let mut nodes: Vec<Node> = (0..objects.len()).map(|i| shared.node(&objects, i)).collect();
+    cameras::add(&shared, &objects, &mut nodes)?;
     let count = |kind: NodeKind| nodes.iter().filter(|n| n.kind == kind).count();
     let shown = nodes.iter().filter_map(|n| n.mesh);
     let mut scene = Scene {
         counts: Counts {
             xforms: count(NodeKind::Xform),
             meshes: count(NodeKind::PolyMesh),
+            points: count(NodeKind::Points),
+            curves: count(NodeKind::Curves),
+            cameras: count(NodeKind::Camera),
             facesets: shown.map(|m| meshes[m].face_sets.len()).sum(),
             ..Counts::default()
         },
@@ -171,6 +176,7 @@ impl Shared {
             mesh: mesh.map(|m| m as usize),
             instance_of: None,
             samples,
+            camera: None,
             user_properties: Vec::new(),
         }
     }

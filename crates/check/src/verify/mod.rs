@@ -11,6 +11,7 @@
 
 mod attribute;
 mod between;
+mod cameras;
 mod channels;
 mod clip;
 mod compare;
@@ -37,8 +38,8 @@ mod survey;
 mod way_back;
 
 pub use report::{
-    ClipPromise, ClipReport, Failure, LayerReport, LocatorReport, LodReport, MAX_FAILURES, Matched,
-    MeshReport, Report, RigReport, TierReport,
+    CameraReport, ClipPromise, ClipReport, Failure, LayerReport, LocatorReport, LodReport, MAX_FAILURES,
+    Matched, MeshReport, Report, RigReport, TierReport,
 };
 pub use run::verify;
 pub use surface::distances;

@@ -5,7 +5,6 @@ use crate::asked::Tolerance;
 use crate::error::error;
 use crate::skinning::vertex_group;
 use crate::verify::plan::Plan;
-use meshreel::record::Method;
 use meshreel::{FrameDecoder, FramePair, PartAttribute};
 use meshreel_scene::{CustomAttribute, Error, Mesh, Scope, sample};
 use std::collections::HashMap;

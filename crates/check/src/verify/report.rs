@@ -17,6 +17,8 @@ pub struct Report {
     pub meshes: Vec<MeshReport>,
     /// One entry per locator: nodes that show no mesh and are there for their own sake.
     pub locators: Vec<LocatorReport>,
+    /// One entry per camera of the source that stands at a node of the file.
+    pub cameras: Vec<CameraReport>,
     /// One entry per clip of the source.
     pub clips: Vec<ClipReport>,
     /// One entry per rig of the file.
@@ -115,6 +117,19 @@ pub struct LocatorReport {
     /// Largest distance allowed of any point of its cube, world units.
     pub tolerance: f64,
     /// Largest distance found.
+    pub max_error: f64,
+    /// Nothing failed here.
+    pub ok: bool,
+}
+
+/// A camera.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct CameraReport {
+    /// Path of the object.
+    pub path: String,
+    /// Frames in which its lens was compared.
+    pub frames: usize,
+    /// Largest difference of any of its numbers, as a part of the largest that it has.
     pub max_error: f64,
     /// Nothing failed here.
     pub ok: bool,

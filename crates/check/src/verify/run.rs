@@ -6,7 +6,9 @@ use super::plan::{Between, Plan, Show, Unit};
 use super::polygons::Polygons;
 use super::report::{ClipReport, Failures, LodReport, Matched, MeshReport, Report, Stats};
 use super::survey::Survey;
-use super::{channels, clip, exact, locators, lod, part_attributes, particles, report, rig, way_back};
+use super::{
+    cameras, channels, clip, exact, locators, lod, part_attributes, particles, report, rig, way_back,
+};
 use crate::asked::{Asked, Rigs};
 use crate::error::error;
 use meshreel::record::Method;
@@ -59,6 +61,7 @@ pub fn verify(scene: &Scene, reel: &Reel, progress: &(dyn Fn(u64, u64) + Sync)) 
     let lods = lod::check(reel, asked.lod, &mut failures)?;
     let part_attributes = part_attributes::check(&plan, &mut failures)?;
     let rigs = rig::check(&plan, &asked, &mut failures)?;
+    let cameras = cameras::check(&plan, &mut failures)?;
     let (stats, locators, found) = plan.run(progress)?;
     let broken: Vec<String> = failures.list.iter().map(|f| f.path.clone()).collect();
     failures.append(found);
@@ -66,7 +69,7 @@ pub fn verify(scene: &Scene, reel: &Reel, progress: &(dyn Fn(u64, u64) + Sync)) 
     let locators = locators::reports(&survey, &plan.places, &locators, &broken);
     let report = finish(reel, meshes, clips, failures);
     let ok = report.ok && rigs.iter().all(|rig| rig.ok) && locators.iter().all(|l| l.ok);
-    Ok(Report { ok, rigs, locators, between: asked.between, ..report })
+    Ok(Report { ok, rigs, locators, cameras, between: asked.between, ..report })
 }
 
 fn finish(reel: &Reel, meshes: Vec<MeshReport>, clips: Vec<ClipReport>, failures: Failures) -> Report {
@@ -75,6 +78,7 @@ fn finish(reel: &Reel, meshes: Vec<MeshReport>, clips: Vec<ClipReport>, failures
         clips,
         rigs: Vec::new(),
         locators: Vec::new(),
+        cameras: Vec::new(),
         between: None,
         frames: reel.frame_count(),
         meshes,

@@ -1,6 +1,7 @@
-//! What a file says of itself: its description, the way back to the source, attributes of parts, named ranges.
+//! What a file says of itself: its description, the way back to the source, attributes of parts, cameras, named ranges.
 
 pub mod attributes;
+pub mod cameras;
 mod description;
 mod fields;
 mod mesh;

@@ -1,6 +1,7 @@
 //! What is in a file, as data: what `info --json` prints, and what Python returns.
 
 mod attributes;
+mod cameras;
 mod clips;
 mod joints;
 mod lod;
@@ -12,6 +13,7 @@ mod scene;
 mod wanted;
 
 pub use attributes::AttributeInfo;
+pub use cameras::CameraInfo;
 pub use clips::{ClipInfo, Kinds, SourceInfo};
 pub use joints::SkeletonInfo;
 pub use lod::LodInfo;

@@ -1,6 +1,7 @@
 //! What is in one of our files.
 
 use super::attributes::{self, AttributeInfo};
+use super::cameras::{self, CameraInfo};
 use super::clips::{self, ClipInfo};
 use super::joints::{self, SkeletonInfo};
 use super::lod::{self, LodInfo};
@@ -47,6 +48,8 @@ pub struct ReelInfo {
     pub clips: Vec<ClipInfo>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rigs: Vec<RigInfo>,
+    /// Cameras that stand at its nodes.
+    pub cameras: Vec<CameraInfo>,
     pub skeletons: Vec<SkeletonInfo>,
     pub attributes: Vec<AttributeInfo>,
     pub advice: Vec<Advice>,
@@ -240,6 +243,7 @@ impl ReelInfo {
             ),
             clips: clips::infos(reel)?,
             rigs: rigs::infos(reel)?,
+            cameras: cameras::infos(reel)?,
             skeletons: joints::of_reel(reel)?,
             attributes: attributes::infos(reel)?,
             frame_table: wanted.frames.then(|| frame_table(reel)),

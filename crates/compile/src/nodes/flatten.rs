@@ -247,6 +247,7 @@ mod tests {
                 mesh: None,
                 instance_of: None,
                 samples: 1,
+                camera: None,
                 user_properties: Vec::new(),
             });
             self.1.push(mesh);

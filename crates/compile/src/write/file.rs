@@ -6,6 +6,7 @@ use crate::codec_terms::block_format;
 use crate::method::mesh_coder::MeshCoder;
 use crate::report::{Inspect, Phase, Progress};
 use crate::write::body::Body;
+use crate::write::cameras;
 use crate::write::classic::{encode_frames, every, index_frame};
 use crate::write::describe::describe;
 use crate::write::extras::Extras;
@@ -16,7 +17,7 @@ use crate::write::output::{Batches, Output, check_size};
 use crate::write::source_maps;
 use crate::write::units::{Encoding, UnitRange};
 use meshreel_codec::entropy::block::Compressor;
-use meshreel_codec::record::{Description, ranges};
+use meshreel_codec::record::{self, Description, ranges};
 use meshreel_codec::schedule::Schedule;
 use meshreel_codec::topology::index;
 use meshreel_codec::topology::lod::put_entry;
@@ -208,7 +209,7 @@ impl<'a> File<'a> {
         self.body.frame_table(self.job.times)
     }
 
-    /// Skeletons and clips, rigs, and names of ranges.
+    /// Skeletons and clips, rigs, cameras, and names of ranges.
     pub fn clips_rigs_ranges(&mut self) -> Result<(), Error> {
         let job = self.job;
         let (compressor, output) = (&mut self.body.compressor, &mut self.body.output);
@@ -220,6 +221,13 @@ impl<'a> File<'a> {
             self.rigs.add(rig.mesh, entry, compressor, output)?;
         }
         self.rigs.flush(compressor, output)?;
+        for camera in cameras::collect(job)? {
+            let (mut raw, mut packed) = (Vec::new(), Vec::new());
+            record::cameras::encode(&camera, &mut raw);
+            check_size("a camera", raw.len())?;
+            compressor.compress_bounded(&raw, &mut packed);
+            output.chunk(kind::CAMERAS, raw.len() as u32, &packed)?;
+        }
         if !job.ranges.is_empty() {
             let (mut raw, mut packed) = (Vec::new(), Vec::new());
             ranges::encode(&job.ranges, &mut raw);

@@ -2,6 +2,7 @@
 //! end.
 
 pub mod body;
+pub mod cameras;
 pub mod classic;
 pub mod clips;
 pub mod describe;

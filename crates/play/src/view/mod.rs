@@ -1,6 +1,7 @@
 //! What is shown, as buffers that engines upload: frames between two others, vertices, bones by a pose, part
 //! attributes.
 
+pub(crate) mod cameras;
 pub(crate) mod frame_view;
 pub(crate) mod interpolate;
 pub mod packed;

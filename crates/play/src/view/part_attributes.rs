@@ -7,8 +7,8 @@ use crate::time::demand::FramePair;
 use crate::{Error, error};
 use meshreel_codec::Corrupt;
 use meshreel_codec::entropy::block::Decompressor;
-use meshreel_codec::record::attributes::Of;
 use meshreel_codec::record::attributes;
+use meshreel_codec::record::attributes::Of;
 use meshreel_codec::topology::lod::Entries;
 use meshreel_format::kind;
 

@@ -237,6 +237,7 @@ fn mesh_record(path: &str, method: Method, n: u32, streams: Vec<StreamRecord>) -
         ends: Location::default(),
         remeshed: None,
         apart: false,
+        particles: None,
         streams,
         materials: vec![material(1, "skin1", 0, half), material(2, "cloth2", half, indices - half)],
     }

@@ -179,6 +179,7 @@ pub(crate) fn mesh_node(name: &str, mesh: usize, samples: usize) -> Node {
         mesh: Some(mesh),
         instance_of: None,
         samples,
+        camera: None,
         user_properties: Vec::new(),
     }
 }

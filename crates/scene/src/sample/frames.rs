@@ -297,6 +297,7 @@ mod tests {
             mesh: None,
             instance_of: None,
             samples: 1,
+            camera: None,
             user_properties: Vec::new(),
         };
         let mut scene = Scene::default();

@@ -16,5 +16,5 @@ pub use frames::{Channels, FrameOptions, MAX_FRAMES, Range, frame_ranges, frame_
 pub use transforms::{World, bends, interpolate, is_step, just_before, largest_scale, transform_at};
 pub use values::{
     Faces, Mix, Values, attribute_at, by_point, curves_at, custom_attributes, element_count, faces_at,
-    fixed_topology, follow, held, ids_at, pose_at, positions_at, topology_identity, velocities_at,
+    fixed_topology, follow, held, ids_at, lens_at, pose_at, positions_at, topology_identity, velocities_at,
 };

@@ -1,6 +1,6 @@
 //! Positions, faces, attributes and poses of a mesh at a time.
 
-use crate::{Attribute, Channel, CustomAttribute, Error, Identity, Mesh, Scope, Source, TimeSampling};
+use crate::{Attribute, Channel, CustomAttribute, Error, Identity, Lens, Mesh, Scope, Source, TimeSampling};
 use glam::DMat4;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -85,6 +85,28 @@ pub fn held<T: Clone + Send + Sync + 'static>(
     }
     let channel = follow(channel, mesh);
     channel.read(channel.locate(time).0, out)
+}
+
+/// The lens of a camera at `time`; none without a sample. Between samples each value goes straight.
+pub fn lens_at(camera: &Channel<Lens>, time: f64) -> Result<Option<Lens>, Error> {
+    if camera.is_empty() {
+        return Ok(None);
+    }
+    let (i, fraction) = camera.locate(time);
+    let mut values = Vec::new();
+    camera.read(i, &mut values)?;
+    let Some(first) = values.first().copied() else {
+        return Ok(None);
+    };
+    if fraction == 0.0 {
+        return Ok(Some(first));
+    }
+    camera.read(i + 1, &mut values)?;
+    let (mut from, to) = (first.tracks(), values.first().unwrap_or(&first).tracks());
+    for (a, b) in from.as_flattened_mut().iter_mut().zip(to.as_flattened()) {
+        *a += (b - *a) * fraction;
+    }
+    Ok(Some(Lens { orthographic: first.orthographic, ..Lens::from_tracks(&from) }))
 }
 
 /// Velocities at `time`, units per second; nothing where there are none.

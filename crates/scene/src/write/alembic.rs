@@ -8,6 +8,7 @@
 //! Alembic turns faces clockwise: a scene that turns them the other way has its faces reversed, and with them
 //! all that belongs to face corners.
 
+mod camera;
 mod clips;
 mod mesh;
 mod objects;
@@ -34,7 +35,7 @@ pub type Progress<'a> = dyn FnMut(usize, usize) + 'a;
 
 /// Writes `scene` to `path`, which is replaced only when the new file is complete.
 ///
-/// Nodes without a place in the model's data (cameras, lights …) are left out, unless something that is
+/// Nodes without a place in the model's data (lights …) are left out, unless something that is
 /// written lies under them; then they become plain transforms. A mesh with a transform of its own becomes a
 /// transform with the mesh below it, named after it with `Shape` behind. The joints of a clip become
 /// transforms, below a group of the clip's name unless it is all there is. Remarks say what has no place in

@@ -6,7 +6,7 @@ use crate::cli::InfoArgs;
 use crate::output::{Failure, Output, advice_text, one_line, table};
 use crate::units;
 use meshreel::{Limits, Reel};
-use meshreel_commands::info::{FrameInfo, MeshInfo, ReelInfo, SceneInfo, Wanted};
+use meshreel_commands::info::{CameraInfo, FrameInfo, MeshInfo, ReelInfo, SceneInfo, Wanted};
 use meshreel_commands::reels;
 use meshreel_inputs::{self as inputs, InputOptions};
 use std::fmt::Write;
@@ -36,6 +36,30 @@ pub fn run(arguments: &InfoArgs, output: Output) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// One row for each camera.
+fn camera_table(cameras: &[CameraInfo]) -> String {
+    let row = |camera: &CameraInfo| {
+        let pair = |[a, b]: [f32; 2]| format!("{} × {}", units::short(a.into()), units::short(b.into()));
+        vec![
+            one_line(&camera.path),
+            format!(
+                "{} mm{}",
+                units::short(camera.focal_length.into()),
+                if camera.animated { ", changes" } else { "" }
+            ),
+            format!("{} mm", pair(camera.aperture)),
+            pair(camera.clipping).replace('×', "to"),
+            units::short(camera.f_stop.into()),
+            units::short(camera.focus_distance.into()),
+        ]
+    };
+    let head = ["camera", "<lens", "aperture", "clipping", "f-stop", "focus"];
+    match cameras.is_empty() {
+        true => String::new(),
+        false => table(&head, &cameras.iter().map(row).collect::<Vec<_>>()),
+    }
+}
+
 fn text(info: &ReelInfo, wanted: &InfoArgs) -> String {
     let mut out = fields(info);
     out.push('\n');
@@ -43,6 +67,7 @@ fn text(info: &ReelInfo, wanted: &InfoArgs) -> String {
         out.push_str(&clip::info_table(&info.clips));
     }
     out.push_str(&rigs::info_table(&info.rigs));
+    out.push_str(&camera_table(&info.cameras));
     if !info.meshes.is_empty() || info.clips.is_empty() {
         out.push_str(&mesh_table(info, if wanted.streams || wanted.tree { usize::MAX } else { 24 }));
         let culled =

@@ -121,6 +121,8 @@ fn leave_out(record: &MeshRecord, shown: &mut Shown) {
                 Semantic::QTangent => 1..3,
                 Semantic::Uv => 3..4,
                 Semantic::Colour => 4..5,
+                // Of meshes whose vertices come with each frame.
+                _ => continue,
             };
             shown[gone].iter_mut().for_each(Vec::clear);
         }

@@ -114,6 +114,7 @@ fn mesh_record(path: &str, method: Method, vertices: u32, indices: u32) -> MeshR
         ends: Location::default(),
         remeshed: None,
         apart: false,
+        particles: None,
         streams: Vec::new(),
         materials: vec![Material { id: 0, name: "all".into(), first: 0, count: indices }],
     }

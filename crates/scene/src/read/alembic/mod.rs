@@ -1,6 +1,7 @@
 //! Alembic: two containers behind one [`core`] model, and the schemas on top of it.
 
 mod attributes;
+mod camera;
 mod channel;
 pub mod core;
 #[cfg(feature = "hdf5")]

@@ -3,7 +3,7 @@
 
 use super::channel::{Place, i32s, numbers, read_bytes, size_of};
 use super::core::{Archive, MetaData, ObjectHeader, PropertyHeader, PropertyKind};
-use super::{instance, mesh, particles, xform};
+use super::{camera, instance, mesh, particles, xform};
 use crate::{CustomAttribute, Error, FaceSet, Node, NodeId, NodeKind, Remark, Scene};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -184,6 +184,7 @@ impl Walk {
             mesh: None,
             instance_of: None,
             samples: 1,
+            camera: None,
             user_properties: Vec::new(),
         };
         let id = self.scene.nodes.len();
@@ -294,6 +295,12 @@ impl Walk {
             _ => {
                 let simple = properties.iter().map(|p| p.samples);
                 node.samples = simple.max().unwrap_or(0);
+                if kind == NodeKind::Camera {
+                    node.camera = camera::read(place, &properties);
+                    if node.camera.is_none() {
+                        self.remark(&place.path, "is a camera whose lens values cannot be read; left out");
+                    }
+                }
             }
         }
         node.kind = kind;
@@ -325,14 +332,16 @@ impl Walk {
         let what = match kind {
             NodeKind::SubD => "subdivision surface: its control cage is used, not subdivided",
             NodeKind::NuPatch => "NURBS are not supported; left out",
-            NodeKind::Camera => "camera: the transform above it is kept as a node, lens values are left out",
             NodeKind::Light => {
                 "light: the transform above it is kept as a node, colour and intensity are left out"
             }
             NodeKind::Material => "materials are not supported; left out",
-            NodeKind::Xform | NodeKind::PolyMesh | NodeKind::Points | NodeKind::Curves | NodeKind::Other => {
-                return;
-            }
+            NodeKind::Xform
+            | NodeKind::PolyMesh
+            | NodeKind::Points
+            | NodeKind::Curves
+            | NodeKind::Camera
+            | NodeKind::Other => return,
         };
         self.remark(path, what);
     }

@@ -419,6 +419,7 @@ impl<'a> Builder<'a> {
                 visibility: None,
                 mesh: None,
                 instance_of: None,
+                camera: None,
                 user_properties: Vec::new(),
             });
             let mesh = root.nodes[node].mesh;
@@ -553,6 +554,7 @@ impl<'a> Builder<'a> {
             mesh: Some(id),
             instance_of: None,
             samples: self.scene.meshes[id].positions.len(),
+            camera: None,
             user_properties: Vec::new(),
         });
         Ok(())

@@ -4,6 +4,7 @@
 mod assets;
 mod binary;
 mod bytes;
+mod camera;
 mod compose;
 mod instancer;
 mod layer;

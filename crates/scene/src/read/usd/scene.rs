@@ -8,7 +8,7 @@ use super::samples::Timeline;
 use super::skel::{self, Rigs};
 use super::stack::{layer_field, shown};
 use super::value::Value;
-use super::{particles, xform};
+use super::{camera, particles, xform};
 use crate::{Channel, Error, FaceSet, Node, NodeId, NodeKind, Remark, Scene, Unit};
 use std::collections::HashMap;
 use std::path::Path;
@@ -232,6 +232,12 @@ impl Walk {
             node.mesh = Some(self.scene.meshes.len());
             self.scene.meshes.push(mesh);
         }
+        if &*type_name == "Camera" {
+            let rate = self.scene.fps.unwrap_or(24.0);
+            let lens = camera::read(&mut self.stage, &prim, &mut self.timeline, rate)?;
+            node.samples = lens.len();
+            node.camera = Some(lens);
+        }
         if let Some(transform) = &node.transform {
             node.samples = node.samples.max(transform.matrix.len());
         }
@@ -406,10 +412,8 @@ impl Walk {
             "GeomSubset" | "SkelAnimation" | "BlendShape" => return None,
             "BasisCurves" | "HermiteCurves" | "NurbsCurves" => return Some(NodeKind::Curves),
             "Points" => return Some(NodeKind::Points),
+            "Camera" => return Some(NodeKind::Camera),
             "NurbsPatch" => (NodeKind::NuPatch, "NURBS are not supported; left out"),
-            "Camera" => {
-                (NodeKind::Camera, "camera: its transform is kept as a node, lens values are left out")
-            }
             "Sphere" | "Cube" | "Cylinder" | "Cone" | "Capsule" | "Plane" | "Cylinder_1" | "Capsule_1" => {
                 (NodeKind::Other, "shapes without points are not supported; left out: make it a mesh")
             }

@@ -1,5 +1,6 @@
 //! Which objects an archive has: the nodes of the scene, parents before children.
 
+use super::camera::add_camera;
 use super::mesh::add_mesh;
 use super::plan::{Object, Plan, Samplings, blank};
 use super::property::{Leaf, Property};
@@ -53,6 +54,11 @@ impl<'a> Plan<'a> {
             let object = self.add_object(parent, &node.name, "isInstance=1");
             return (object, object);
         }
+        if let (Some(camera), None) = (&node.camera, &node.transform) {
+            let object = add_camera(self, camera, parent, &node.name);
+            self.visibility(object, node.visibility.as_ref());
+            return (object, object);
+        }
         let mesh: Option<MeshId> = node.mesh;
         let object = match (mesh, &node.transform) {
             (Some(mesh), None) => {
@@ -69,6 +75,9 @@ impl<'a> Plan<'a> {
         if let Some(mesh) = mesh {
             let name = format!("{}Shape", node.name);
             add_mesh(self, &self.scene.meshes[mesh], object, &name);
+        }
+        if let Some(camera) = &node.camera {
+            add_camera(self, camera, object, &format!("{}Shape", node.name));
         }
         (object, object)
     }
@@ -136,6 +145,7 @@ fn written(scene: &Scene) -> Vec<bool> {
     let is_content = |id: NodeId| match nodes[id].kind {
         NodeKind::Xform | NodeKind::PolyMesh | NodeKind::SubD => true,
         NodeKind::Points | NodeKind::Curves => nodes[id].mesh.is_some(),
+        NodeKind::Camera => nodes[id].camera.is_some(),
         _ => false,
     };
     let mut written: Vec<bool> =

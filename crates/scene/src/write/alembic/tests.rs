@@ -31,6 +31,7 @@ fn scene(winding: Winding) -> Scene {
         mesh: None,
         instance_of: None,
         samples: 5,
+        camera: None,
         user_properties: Vec::new(),
     };
     let cube = Node {

@@ -1,0 +1,61 @@
+//! Cameras: what their lenses say in each frame, each number as fine as f32 holds it.
+
+use crate::Error;
+use crate::clip::scalars::component;
+use crate::nodes::flatten::FlatNode;
+use crate::write::job::Job;
+use meshreel_codec::clip::scalars::{MAX_VALUES, ScalarTrack, ScalarsRecord};
+use meshreel_codec::record::cameras::CameraRecord;
+use meshreel_options::Tolerance;
+use meshreel_scene::{Lens, sample};
+
+/// Cameras that stand at a node of the file, in the order of the source.
+pub fn collect(job: &Job<'_>) -> Result<Vec<CameraRecord>, Error> {
+    if !job.options.channels.attributes {
+        return Ok(Vec::new());
+    }
+    let mut out = Vec::new();
+    for (i, place) in job.placed.iter().enumerate() {
+        let Some(camera) = &job.scene.nodes[place.node].camera else {
+            continue;
+        };
+        let Some(node) = node_of(job.nodes, i).or_else(|| node_of(job.nodes, place.parent?)) else {
+            continue;
+        };
+        let mut lenses = Vec::with_capacity(job.times.len());
+        for &time in job.times {
+            lenses.extend(sample::lens_at(camera, time)?.map(|lens| lens.tracks()));
+        }
+        if lenses.len() != job.times.len() {
+            continue;
+        }
+        let mut tracks = Vec::new();
+        for (t, (name, count)) in Lens::TRACKS.into_iter().enumerate() {
+            let mut components = Vec::new();
+            for k in 0..count {
+                let values: Vec<f64> = lenses.iter().map(|lens| lens[t][k]).collect();
+                let found = component(&values, Tolerance::Absolute(0.0));
+                let beyond = || Error::Unsupported {
+                    what: format!(
+                        "{}: {name} of the camera is a number beyond those of f32, or none",
+                        place.path
+                    ),
+                };
+                components.push(found.ok_or_else(beyond)?.0);
+            }
+            tracks.push(ScalarTrack { name: name.into(), components });
+        }
+        let samples = job.times.len();
+        if samples.saturating_mul(Lens::TRACKS.len()) > MAX_VALUES {
+            return Err(Error::Unsupported { what: format!("{}: too many frames of a camera", place.path) });
+        }
+        let lens = ScalarsRecord { clip: node as u32, samples: samples as u32, tracks, markers: Vec::new() };
+        out.push(CameraRecord { path: place.path.clone(), node: node as u32, lens });
+    }
+    Ok(out)
+}
+
+/// The locator that stands for an object.
+fn node_of(nodes: &[FlatNode], placed: usize) -> Option<usize> {
+    nodes.iter().position(|node| node.named == placed && node.reach.is_some())
+}

@@ -1,0 +1,54 @@
+//! Cameras: what their lenses say.
+
+use super::plan::Plan;
+use super::property::{Content, Property};
+use crate::read::alembic::core::Pod;
+use crate::{Channel, Lens};
+
+/// Adds a camera as a child of `parent`.
+pub(super) fn add_camera<'a>(
+    plan: &mut Plan<'a>,
+    camera: &'a Channel<Lens>,
+    parent: usize,
+    name: &str,
+) -> usize {
+    const SCHEMA: &str = "AbcGeom_Camera_v1";
+    let object = plan.add_object(parent, name, &format!("schema={SCHEMA};schemaObjTitle={SCHEMA}:.geom"));
+    let mut values = Vec::new();
+    let core = plan.channel(".core", "", camera, (true, Pod::F64, 16), move |i, out| {
+        camera.read(i, &mut values)?;
+        let lens = values.first().copied().unwrap_or_default();
+        out.extend(core(&lens).iter().flat_map(|v| v.to_le_bytes()));
+        Ok(())
+    });
+    plan.objects[object].properties.push(Property {
+        name: ".geom".into(),
+        meta: format!("schema={SCHEMA}"),
+        content: Content::Compound(vec![core]),
+    });
+    object
+}
+
+/// The numbers of `.core`; film is measured in centimetres there.
+fn core(lens: &Lens) -> [f64; 16] {
+    const FILM: f64 = 0.1;
+    let [left, right, top, bottom] = lens.overscan;
+    [
+        lens.focal_length,
+        lens.aperture[0] * FILM,
+        lens.aperture_offset[0] * FILM,
+        lens.aperture[1] * FILM,
+        lens.aperture_offset[1] * FILM,
+        lens.squeeze,
+        left,
+        right,
+        top,
+        bottom,
+        lens.f_stop,
+        lens.focus_distance,
+        lens.shutter[0],
+        lens.shutter[1],
+        lens.clipping[0],
+        lens.clipping[1],
+    ]
+}

@@ -1,0 +1,76 @@
+//! Units of particles and curves: any bytes decode or are refused, within what the description allows. And
+//! cameras.
+#![no_main]
+use libfuzzer_sys::fuzz_target;
+use meshreel_codec::record::cameras;
+use meshreel_codec::values::particles::{Points, Reader, Room, Shape, Work};
+
+const POINTS: usize = 300;
+const CURVES: usize = 60;
+
+#[derive(Default, Clone)]
+struct Frame {
+    count: usize,
+    run: u32,
+    ids: Vec<u64>,
+    curves: Vec<u32>,
+    positions: Vec<u16>,
+    widths: Vec<u8>,
+}
+
+fuzz_target!(|data: (u8, [i32; 4], &[u8])| {
+    let (kind, moments, bytes) = data;
+    let _ = cameras::decode(bytes, 3, 20);
+    let shape = Shape { ids: kind & 3 == 0, curves: kind & 3 == 1 };
+    let Ok(mut reader) = Reader::new(bytes) else {
+        return;
+    };
+    let mut work = Work::default();
+    work.reserve(POINTS);
+    let mut done: Vec<Frame> = Vec::new();
+    for _ in 0..6 {
+        let others: Vec<Frame> = done.iter().rev().take(4).cloned().collect();
+        let points: Vec<Points<'_>> = (others.iter())
+            .map(|f| Points { count: f.count, run: f.run, ids: &f.ids, curves: &f.curves })
+            .collect();
+        let mut own = Frame::default();
+        match reader.kind() {
+            0 => {}
+            1 => {
+                own.ids = vec![0; if shape.ids { POINTS } else { 0 }];
+                own.curves = vec![0; if shape.curves { CURVES } else { 0 }];
+                let room = Room { ids: &mut own.ids, curves: &mut own.curves, count: POINTS };
+                let Ok(found) = reader.points(shape, &points, room) else {
+                    return;
+                };
+                assert!(found.count <= POINTS);
+                own.ids.truncate(found.count);
+                own.curves.truncate(found.curves);
+                assert!(own.ids.windows(2).all(|w| w[0] < w[1]));
+                (own.count, own.run) = (found.count, found.run);
+            }
+            kind => {
+                let Some(from) = others.get(kind as usize - 2) else {
+                    return;
+                };
+                own = Frame { positions: Vec::new(), widths: Vec::new(), ..from.clone() };
+            }
+        }
+        let now = Points { count: own.count, run: own.run, ids: &own.ids, curves: &own.curves };
+        work.find(&now, &points);
+        let moments = &moments[..others.len()];
+        let mut positions = vec![0; 3 * own.count];
+        let frames: Vec<&[u16]> = others.iter().map(|f| &f.positions[..]).collect();
+        if reader.stream(3, (&frames, moments), &mut work, &mut positions).is_err() {
+            return;
+        }
+        let mut widths = vec![0; own.count];
+        let frames: Vec<&[u8]> = others.iter().map(|f| &f.widths[..]).collect();
+        if reader.stream(1, (&frames, moments), &mut work, &mut widths).is_err() {
+            return;
+        }
+        (own.positions, own.widths) = (positions, widths);
+        done.push(own);
+    }
+    let _ = reader.finish();
+});

@@ -1,0 +1,381 @@
+//! Points without faces: particles that are born and die, told by ids or by their numbers, curves, and what
+//! hangs on them; velocities of meshes whose faces change. Each through compile, verify, moments between frames
+//! and back into an archive.
+
+use meshreel::record::{CurveBasis as Basis, CurveEnds as Ends, Semantic};
+use meshreel::{FrameDecoder, FrameView, Pace};
+use meshreel_check::extract::{self, As};
+use meshreel_options::{Options, Preset, Tolerance};
+use meshreel_scene::{
+    Attribute, Channel, CurveBasis, CurveEnds, Curves, CustomAttribute, Mesh, Node, NodeKind, Particles,
+    Scene, Scope, TimeSampling, Unit, read, write,
+};
+use meshreel_testkit::{bundled, corpus_if_thorough, verified};
+use std::collections::BTreeMap;
+
+fn sampling() -> TimeSampling {
+    TimeSampling::Uniform { start: 0.0, step: 1.0 / 24.0 }
+}
+
+fn channel<T: Clone + Send + Sync + 'static>(samples: Vec<Vec<T>>) -> Channel<T> {
+    Channel::in_memory(sampling(), samples)
+}
+
+fn scene(kind: NodeKind, mesh: Mesh) -> Scene {
+    let node = Node { mesh: Some(0), samples: mesh.positions.len(), ..Node::new(mesh.path.clone(), kind) };
+    Scene { nodes: vec![node], meshes: vec![mesh], unit: Some(Unit::Metre), ..Scene::default() }
+}
+
+/// From 0 to 1, by a number.
+fn chance(n: usize) -> f32 {
+    let x = (n as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    ((x ^ x >> 29).wrapping_mul(0xBF58_476D_1CE4_E5B9) >> 40) as f32 / (1 << 24) as f32
+}
+
+/// Drops that are thrown, fall and are gone, in the order of a shuffle; with velocities, widths, an age, a
+/// whole number and colours.
+pub fn drops(frames: usize, ids: bool) -> Scene {
+    let (mut all_ids, mut points, mut velocities) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut widths, mut ages, mut kinds, mut colours) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for frame in 0..frames {
+        let (mut own, mut at, mut speeds) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut wide, mut age_of, mut kind, mut colour) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        for k in 0..frames * 4 {
+            // Not in the order of ids.
+            let n = (k * 37) % (frames * 4);
+            let life = 0.3 + 0.6 * chance(5 * n);
+            let age = (frame as f32 - (n / 4) as f32) / 24.0;
+            if ids && !(0.0..life).contains(&age) {
+                continue;
+            }
+            let [a, b, c] = [1, 2, 3].map(|i| chance(5 * n + i));
+            let velocity = [2.0 * a - 1.0, 3.0 + b - 9.81 * age, 2.0 * c - 1.0];
+            own.push(1000 + 3 * n as u64);
+            at.push([velocity[0] * age, (3.0 + b) * age - 4.905 * age * age, velocity[2] * age]);
+            speeds.push(velocity);
+            wide.push([0.01 + 0.02 * a]);
+            age_of.push([age, 0.0, 0.0, 0.0]);
+            kind.push((n % 5) as i64 - 2);
+            colour.push([a, b, c, 1.0]);
+        }
+        all_ids.push(own);
+        points.push(at);
+        velocities.push(speeds);
+        widths.push(wide);
+        ages.push(age_of);
+        kinds.push(kind);
+        colours.push(colour);
+    }
+    fn attribute<T: Clone + Send + Sync + 'static>(name: &str, samples: Vec<Vec<T>>) -> Attribute<T> {
+        Attribute { name: name.into(), scope: Scope::Vertex, values: channel(samples), indices: None }
+    }
+    let particles = Particles {
+        ids: ids.then(|| channel(all_ids)),
+        widths: Some(attribute("width", widths)),
+        curves: None,
+    };
+    let mesh = Mesh {
+        velocities: Some(channel(velocities)),
+        colours: vec![attribute("Cd", colours)],
+        custom_attributes: vec![CustomAttribute { components: 1, attribute: attribute("age", ages) }],
+        integers: vec![attribute("kind", kinds)],
+        ..Mesh::of_particles("/drops", channel(points), particles)
+    };
+    scene(NodeKind::Points, mesh)
+}
+
+/// Hair that sways, and is cut once; a width for each curve.
+pub fn hair(frames: usize) -> Scene {
+    let (mut points, mut counts, mut widths) = (Vec::new(), Vec::new(), Vec::new());
+    for frame in 0..frames {
+        let lengths: Vec<i32> = (0..40).map(|c| if frame < frames / 2 { 6 + c % 3 } else { 4 }).collect();
+        let mut own = Vec::new();
+        for (c, &length) in lengths.iter().enumerate() {
+            let root = [chance(2 * c), 0.0, chance(2 * c + 1)];
+            for i in 0..length {
+                let sway = (0.3 * frame as f32 + 5.0 * root[0]).sin() * (i * i) as f32 * 0.004;
+                own.push([root[0] + sway, 0.1 * i as f32, root[2] + 0.5 * sway]);
+            }
+        }
+        points.push(own);
+        widths.push(lengths.iter().enumerate().map(|(c, _)| [0.001 + 0.0001 * c as f32]).collect());
+        counts.push(lengths);
+    }
+    let particles = Particles {
+        ids: None,
+        widths: Some(Attribute {
+            name: "width".into(),
+            scope: Scope::Uniform,
+            values: channel(widths),
+            indices: None,
+        }),
+        curves: Some(Curves {
+            counts: channel(counts),
+            basis: CurveBasis::CatmullRom,
+            ends: CurveEnds::Open,
+        }),
+    };
+    scene(NodeKind::Curves, Mesh::of_particles("/hair", channel(points), particles))
+}
+
+/// Options that are tried: presets and tolerances.
+fn several() -> Vec<Options> {
+    let with = |preset, tolerance| Options {
+        preset,
+        tolerance: Tolerance::Relative(tolerance),
+        effort: 3,
+        ..Options::default()
+    };
+    vec![
+        with(Preset::Small, 1e-3),
+        with(Preset::Fast, 1e-4),
+        with(Preset::Classic, 1e-3),
+        with(Preset::Small, 1e-6),
+    ]
+}
+
+#[test]
+fn i10_particles_keep_what_they_promise() {
+    for options in several() {
+        for (scene, ids) in [(drops(40, true), true), (drops(20, false), false)] {
+            let (reel, report) = verified(&scene, &options);
+            assert_eq!(report.meshes[0].method, "particles");
+            let record = &reel.description().meshes[0];
+            assert_eq!(record.particles.map(|particles| particles.ids), Some(ids));
+            let semantics: Vec<Semantic> = record.streams.iter().map(|s| s.semantic).collect();
+            let all = [
+                Semantic::Position,
+                Semantic::Colour,
+                Semantic::Velocity,
+                Semantic::Width,
+                Semantic::Custom1,
+                Semantic::Custom1,
+            ];
+            assert_eq!(semantics, all);
+            // A whole number is kept as it is.
+            assert_eq!(record.streams[5].tolerance, 0.0);
+        }
+        let (reel, _) = verified(&hair(30), &options);
+        let curves = reel.description().meshes[0].particles.unwrap().curves.unwrap();
+        assert_eq!((curves.basis, curves.ends, curves.most), (Basis::CatmullRom, Ends::Open, 40));
+    }
+}
+
+/// What a frame shows does not depend on what was decoded before.
+#[test]
+fn i10_any_frame_can_be_decoded_first() {
+    let (reel, _) = verified(&drops(60, true), &Options::default());
+    let read = |decoder: &mut FrameDecoder, frame: usize| {
+        decoder.decode(frame).unwrap();
+        let mesh = decoder.mesh(0);
+        let mut positions = vec![0.0; 3 * mesh.vertex_count()];
+        mesh.positions_into(&mut positions).unwrap();
+        (mesh.ids().to_vec(), positions)
+    };
+    let mut forward = FrameDecoder::new(&reel).unwrap();
+    let all: Vec<_> = (0..60).map(|frame| read(&mut forward, frame)).collect();
+    let mut other = FrameDecoder::new(&reel).unwrap();
+    for frame in [59, 3, 17, 30, 0, 58, 16] {
+        assert!(read(&mut other, frame) == all[frame], "frame {frame}");
+    }
+}
+
+/// Between two frames those that both have go straight, the others stay, and velocities are the source's.
+#[test]
+fn i10_moments_between_frames_match_by_id() {
+    let source = drops(40, true);
+    let (reel, _) = verified(&source, &Options::default());
+    let [mut first, mut second] = [0, 1].map(|_| FrameDecoder::new(&reel).unwrap());
+    first.decode(20).unwrap();
+    second.decode(21).unwrap();
+    let places = |decoder: &FrameDecoder| {
+        let mesh = decoder.mesh(0);
+        let mut positions = vec![0.0; 3 * mesh.vertex_count()];
+        mesh.positions_into(&mut positions).unwrap();
+        let places = positions.as_chunks::<3>().0.to_vec();
+        mesh.ids().iter().copied().zip(places).collect::<BTreeMap<u64, [f32; 3]>>()
+    };
+    let (from, to) = (places(&first), places(&second));
+    assert!(from.keys().any(|id| !to.contains_key(id)) && to.keys().any(|id| !from.contains_key(id)));
+    let pace = Pace { span: 1.0 / 24.0, speed: 0.5 };
+    let view = FrameView::between(&first, &second, 0.25, pace).unwrap();
+    let mesh = view.mesh(0).unwrap();
+    assert!(mesh.blends() && mesh.ids().len() == from.len());
+    let mut positions = vec![0.0; 3 * mesh.vertex_count()];
+    mesh.positions_into(&mut positions).unwrap();
+    for (id, at) in mesh.ids().iter().zip(positions.as_chunks::<3>().0) {
+        let a = from[id];
+        let b = to.get(id).copied().unwrap_or(a);
+        let between: [f32; 3] = std::array::from_fn(|k| a[k] + (b[k] - a[k]) * 0.25);
+        assert_eq!(*at, between, "particle {id}");
+    }
+    // At half the speed, half of what the source says.
+    let mut velocities = vec![0.0; 3 * mesh.vertex_count()];
+    mesh.velocities_into(&mut velocities).unwrap();
+    let fall = velocities.as_chunks::<3>().0.iter().map(|v| v[1]).fold(0.0, f32::min);
+    assert!(fall < -1.0 && fall > -4.0, "{fall}");
+    // The second frame's own.
+    let view = FrameView::between(&second, &first, 0.0, pace).unwrap();
+    assert_eq!(view.mesh(0).unwrap().ids().len(), to.len());
+}
+
+/// What comes back of an archive that was made of a file is the file's.
+#[test]
+fn i10_they_come_back_as_alembic() {
+    let folder = tempfile::tempdir().unwrap();
+    for (scene, kind) in [(drops(30, true), NodeKind::Points), (hair(30), NodeKind::Curves)] {
+        let (reel, _) = verified(&scene, &Options::default());
+        let (back, _) = extract::to_scene_as(&reel, As::Points).unwrap();
+        let path = folder.path().join("back.abc");
+        write::alembic::write(&path, &back, &mut |_, _| {}).unwrap();
+        let (again, remarks) = read::open(&path, &read::ReadOptions::default()).unwrap();
+        assert!(remarks.is_empty(), "{remarks:?}");
+        let node = again.nodes.iter().find(|node| node.mesh.is_some()).unwrap();
+        assert_eq!(node.kind, kind);
+        let (own, there) = (&back.meshes[0], &again.meshes[0]);
+        assert_eq!(own.positions.len(), there.positions.len());
+        let particles = |mesh: &Mesh| mesh.particles.clone().unwrap();
+        for i in 0..own.positions.len() {
+            let read = |mesh: &Mesh| {
+                let (mut points, mut ids, mut curves) = (Vec::new(), Vec::new(), Vec::new());
+                mesh.positions.read(i, &mut points).unwrap();
+                if let Some(channel) = particles(mesh).ids {
+                    channel.read(i, &mut ids).unwrap();
+                }
+                if let Some(of) = particles(mesh).curves {
+                    of.counts.read(i, &mut curves).unwrap();
+                }
+                (points, ids, curves)
+            };
+            assert!(read(own) == read(there), "sample {i}");
+        }
+        assert_eq!(own.velocities.is_some(), there.velocities.is_some());
+        assert_eq!(particles(own).widths.is_some(), particles(there).widths.is_some());
+        // And it compiles to what it came from.
+        verified(&again, &Options::default());
+    }
+}
+
+/// Points that are not finite, ids that are there twice, too few ids, curves with more points than there are.
+#[test]
+fn i10_messy_particles_are_kept_as_far_as_they_go() {
+    let positions = channel(vec![
+        vec![[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [f32::NAN, 0.0, 0.0], [3.0, 1.0, 0.0]],
+        vec![[0.0, 0.5, 0.0], [1.0, 0.5, 0.0], [2.0, 0.5, 0.0], [3.0, 1.5, 0.0]],
+    ]);
+    let with = |ids: Option<Vec<Vec<u64>>>, counts: Option<Vec<Vec<i32>>>| {
+        let particles = Particles {
+            ids: ids.map(channel),
+            widths: None,
+            curves: counts.map(|counts| Curves {
+                counts: channel(counts),
+                basis: CurveBasis::Linear,
+                ends: CurveEnds::Closed,
+            }),
+        };
+        let kind = if particles.curves.is_some() { NodeKind::Curves } else { NodeKind::Points };
+        scene(kind, Mesh::of_particles("/mess", positions.clone(), particles))
+    };
+    let points = |scene: &Scene| {
+        let (reel, report) = verified(scene, &Options::default());
+        let mut decoder = FrameDecoder::new(&reel).unwrap();
+        let count = |frame: usize, decoder: &mut FrameDecoder| {
+            decoder.decode(frame).unwrap();
+            decoder.mesh(0).vertex_count()
+        };
+        ([count(0, &mut decoder), count(1, &mut decoder)], report.remarks.len())
+    };
+    // One is not finite; of two with one id the first stays.
+    assert_eq!(points(&with(Some(vec![vec![4, 9, 2, 7], vec![4, 9, 9, 7]]), None)), ([3, 3], 1));
+    // Ids that do not fit are no ids, and a point that is not finite is replaced.
+    assert_eq!(points(&with(Some(vec![vec![4, 9], vec![4, 9]]), None)), ([4, 4], 2));
+    assert_eq!(points(&with(Some(vec![vec![u64::MAX; 4]; 2]), None)), ([4, 4], 2));
+    // One curve is cut, and points of none are left out.
+    assert_eq!(points(&with(None, Some(vec![vec![2, 9], vec![2, -3, 1]]))), ([4, 3], 2));
+}
+
+/// Velocities of a mesh whose faces change are kept; of others the frames say them.
+#[test]
+fn i11_velocities_of_changing_meshes() {
+    let frames = 12;
+    let grid = |frame: usize| 3 + frame % 4;
+    let (mut points, mut counts, mut indices, mut speeds) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for frame in 0..frames {
+        let n = grid(frame);
+        let place = |i: usize| [(i % n) as f32, (i / n) as f32, 0.1 * frame as f32];
+        points.push((0..n * n).map(place).collect::<Vec<[f32; 3]>>());
+        speeds.push((0..n * n).map(|i| [0.0, chance(i), 2.4]).collect::<Vec<[f32; 3]>>());
+        let mut index = Vec::new();
+        for i in 0..(n - 1) * (n - 1) {
+            let a = (i / (n - 1) * n + i % (n - 1)) as i32;
+            index.extend([a, a + 1, a + 1 + n as i32, a + n as i32]);
+        }
+        counts.push(vec![4; index.len() / 4]);
+        indices.push(index);
+    }
+    let mesh = Mesh {
+        velocities: Some(channel(speeds)),
+        ..Mesh::new("/liquid", channel(points), channel(counts), channel(indices))
+    };
+    let source = scene(NodeKind::PolyMesh, mesh);
+    for options in several() {
+        let (reel, _) = verified(&source, &options);
+        let record = &reel.description().meshes[0];
+        assert!(record.streams.iter().any(|s| s.semantic == Semantic::Velocity));
+        let mut decoder = FrameDecoder::new(&reel).unwrap();
+        decoder.decode(5).unwrap();
+        let mut velocities = vec![0.0; 3 * decoder.mesh(0).vertex_count()];
+        decoder.mesh(0).velocities_into(&mut velocities).unwrap();
+        assert!(velocities.as_chunks::<3>().0.iter().all(|v| (v[2] - 2.4).abs() < 0.1));
+    }
+    let none = Options {
+        channels: meshreel_scene::sample::Channels { attributes: false, ..Default::default() },
+        ..Options::default()
+    };
+    let (reel, _) = verified(&source, &none);
+    assert!(!reel.description().meshes[0].streams.iter().any(|s| s.semantic == Semantic::Velocity));
+}
+
+/// A transform that cannot be kept puts particles, their velocities and widths into the world.
+#[test]
+fn i10_particles_in_world_space() {
+    let mut source = drops(30, true);
+    let shear = |i: usize| {
+        let mut m = glam::DMat4::from_rotation_z(0.1 * i as f64);
+        m.y_axis.x += 0.4;
+        m.w_axis.y = 0.2 * i as f64;
+        m
+    };
+    let matrices = (0..30).map(|i| vec![shear(i)]).collect();
+    source.nodes[0].transform = Some(meshreel_scene::Transform { matrix: channel(matrices), inherits: None });
+    for options in several() {
+        let (reel, _) = verified(&source, &options);
+        assert!(reel.description().nodes.iter().any(|node| node.baked));
+    }
+}
+
+/// Particles and curves of content tools.
+#[test]
+fn i10_of_the_corpus() {
+    let mut files = vec![bundled("j_visibility_particles.abc")];
+    if let Some(corpus) = corpus_if_thorough() {
+        for name in [
+            "gen/k_curves_points_cameras.abc",
+            "gen_hdf5/k_curves_points_cameras_hdf5.abc",
+            "third_imageengine/widthTest_dee7f7.abc",
+            "third_imageengine/curves_1ecb58.abc",
+            "third_imageengine/points_384d5c.abc",
+            "third_imageengine/varyingPoints_4d0161.abc",
+            "third_alembic/curves1_e4a48b.abc",
+        ] {
+            files.push(corpus.join("alembic").join(name));
+        }
+    }
+    for file in files {
+        let (scene, _) = read::open(&file, &read::ReadOptions::default()).unwrap();
+        for options in several().into_iter().take(3) {
+            let (_, report) = verified(&scene, &options);
+            assert!(report.meshes.iter().any(|mesh| mesh.method == "particles"), "{}", file.display());
+        }
+    }
+}
