@@ -6,6 +6,7 @@
 #![allow(unsafe_code)] // It is made of the caller's pointers.
 #![allow(non_camel_case_types)] // Names of C.
 
+pub mod camera;
 pub mod clip;
 pub mod command;
 pub mod decoder;

@@ -2,6 +2,7 @@
 //! and read of is in `python/meshreel`; functions here take plain values and give reports as JSON.
 
 mod arrays;
+mod camera;
 mod clip;
 mod doors;
 mod errors;
@@ -27,6 +28,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<clip::PyClip>()?;
     module.add_class::<clip::Pose>()?;
     module.add_class::<rig::Rig>()?;
+    module.add_class::<camera::PyCamera>()?;
     module.add_function(wrap_pyfunction!(doors::compile, module)?)?;
     module.add_function(wrap_pyfunction!(doors::verify, module)?)?;
     module.add_function(wrap_pyfunction!(doors::extract, module)?)?;

@@ -1,6 +1,7 @@
 //! Open files.
 
 use crate::arrays::{Array, array, writable};
+use crate::camera::PyCamera;
 use crate::clip::PyClip;
 use crate::errors::{misuse, of_runtime};
 use crate::frame::{Asked, Channels, Frame, Moment, NodeInfo};
@@ -415,6 +416,14 @@ impl PyReel {
             Rig::new(rig, parents.unwrap_or_default())
         });
         Ok(rigs.collect())
+    }
+
+    /// A list of Camera: what their lenses say in each frame.
+    #[getter]
+    fn cameras(&self, py: Python<'_>) -> PyResult<Vec<PyCamera>> {
+        let reel = self.reel(py)?;
+        let cameras = py.detach(|| reel.cameras()).map_err(|error| of_runtime(py, error))?;
+        Ok(cameras.iter().map(|camera| PyCamera::new(camera, reel.frame_count())).collect())
     }
 
     /// A list of Clip: skeletal animations.

@@ -1,7 +1,7 @@
 // The decoder itself: the module, the sources that it reads from, and what it has to be asked again. It runs in a worker
 // or, where there is none, in the page; both ways its methods are called by name (`decoder.js`, `worker.js`).
 
-import { describe, describeClips } from './describe.js'
+import { describe, describeCameras, describeClips } from './describe.js'
 import { MeshreelError, errorOf, errorToData, misuse } from './errors.js'
 import { COMMANDS, EVENTS } from './protocol.js'
 import { Reader } from './reader.js'
@@ -121,6 +121,13 @@ export class Core {
         const file = this.file(number)
         while (this.wasm.call('clips', number) === LACKS) await this.fetchWanted(file)
         return describeClips(this.wasm.output())
+    }
+
+    /** Cameras, and what their lenses say in each frame. */
+    async cameras(number) {
+        const file = this.file(number)
+        while (this.wasm.call('cameras', number) === LACKS) await this.fetchWanted(file)
+        return describeCameras(this.wasm.output())
     }
 
     pose(number, clip, seconds, wraps) {

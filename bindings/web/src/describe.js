@@ -1,4 +1,4 @@
-// What is in a file (`wasm/src/describe.rs`) and in its clips (`wasm/src/clips.rs`).
+// What is in a file (`wasm/src/describe.rs`), its cameras, and its clips (`wasm/src/clips.rs`).
 
 import { Reader } from './reader.js'
 
@@ -50,6 +50,29 @@ function mesh(r) {
         tolerance: r.f64(),
     }))
     return { path, method, vertices, indices, bounds, cube, materials, streams }
+}
+
+/** Cameras (`wasm/src/cameras.rs`). */
+export function describeCameras(bytes) {
+    const r = new Reader(bytes)
+    return r.list(() => ({
+        path: r.text(),
+        node: r.u32(),
+        animated: r.u32() !== 0,
+        lenses: r.list(() => ({
+            focalLength: r.f32(),
+            aperture: r.floats(2),
+            apertureOffset: r.floats(2),
+            squeeze: r.f32(),
+            overscan: r.floats(4),
+            fStop: r.f32(),
+            focusDistance: r.f32(),
+            shutter: r.floats(2),
+            clipping: r.floats(2),
+            orthographic: r.u32() !== 0,
+            verticalAngle: r.f32(),
+        })),
+    }))
 }
 
 export function describeClips(bytes) {

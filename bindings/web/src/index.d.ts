@@ -196,6 +196,39 @@ export interface Clips {
     }[]
 }
 
+/** Where it is, its node says: it looks along −z, with y upwards. */
+export interface Camera {
+    path: string
+    /** The node that it stands at. */
+    node: number
+    animated: boolean
+    /** One for each frame. */
+    lenses: Lens[]
+}
+
+export interface Lens {
+    /** Millimetres. */
+    focalLength: number
+    /** Width and height of the picture plane, millimetres. */
+    aperture: Float32Array
+    /** Where its middle is beside the axis, millimetres. */
+    apertureOffset: Float32Array
+    squeeze: number
+    /** How much more is drawn on the left, right, top and bottom, as parts of the picture. */
+    overscan: Float32Array
+    /** 0: all is sharp. */
+    fStop: number
+    /** In the file's unit, as the two of clipping. */
+    focusDistance: number
+    /** Seconds from the frame's time. */
+    shutter: Float32Array
+    clipping: Float32Array
+    /** Without perspective: the aperture is the size of what is seen, in tenths of the file's unit. */
+    orthographic: boolean
+    /** The angle of view upwards, radians; 0 where it is orthographic. */
+    verticalAngle: number
+}
+
 export interface JointTransform {
     rotation: Float32Array
     translation: Float32Array
@@ -218,6 +251,7 @@ export class Reel {
     onEvent: ((event: ReelEvent) => void) | null
     addInstance(): Promise<Instance>
     clips(): Promise<Clips>
+    cameras(): Promise<Camera[]>
     /** Local transforms: rotation xyzw, translation, scale, ten numbers for each joint. */
     pose(clip: number, seconds: number, wraps?: boolean): Promise<Float32Array>
     close(): Promise<void>

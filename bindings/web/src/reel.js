@@ -155,6 +155,12 @@ export class Reel {
         return this.clipsRead
     }
 
+    /** Cameras, and what their lenses say in each frame. */
+    cameras() {
+        this.camerasRead ??= this.decoder.call('cameras', this.file)
+        return this.camerasRead
+    }
+
     /** Local transforms of a clip's joints: rotation xyzw, translation, scale, ten numbers for each. */
     async pose(clip, seconds, wraps = true) {
         await this.clips()

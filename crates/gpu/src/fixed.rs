@@ -7,7 +7,7 @@ use crate::units::UnitPlan;
 use crate::words::{Words, pair};
 use meshreel::raw::lists::{Ended, NormalLists, TangentLists, TangentSums, TurnedList};
 use meshreel::raw::{PointBones, Points};
-use meshreel::record::{Method, Semantic};
+use meshreel::record::Semantic;
 use meshreel::{Error, MeshView};
 
 /// The highest bit of a class: the sign of the bitangent is −1.
@@ -235,7 +235,7 @@ impl Fixed {
     /// Uvs and colours that no frame changes.
     fn still(&mut self, mesh: &MeshView<'_>, words: &mut Words) -> Result<(), Error> {
         let record = mesh.record();
-        let fluid = record.method == Method::Fluid;
+        let fluid = record.method.changes();
         if let Some(stream) = mesh.find(Semantic::Uv, 0) {
             self.variant.uvs = true;
             self.variant.moving_uvs = fluid || record.streams[stream].animated;

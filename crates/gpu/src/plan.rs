@@ -86,11 +86,14 @@ impl Moment {
             };
         }
         let [first, second] = mesh.frames();
+        // Points of two frames that are the same are not those of one number.
+        let held = mesh.record().method == Method::Particles;
+        let second = if held { first } else { second };
         Moment {
             slots: [slot(first), slot(second)],
             point_slots: [0; 2],
-            blend: mesh.blend(),
-            per_second: mesh.per_second(),
+            blend: if held { 0.0 } else { mesh.blend() },
+            per_second: if held { 0.0 } else { mesh.per_second() },
             vertices: mesh.is_fluid().then(|| mesh.vertex_count()),
             out,
         }
@@ -110,7 +113,7 @@ impl ReelPlan {
             let points = if fixed.variant.has(Pass::Points) { 6 * fixed.points } else { 0 };
             let scratch = (p.scratch_points as usize + points).max(1);
             let record = &reel.description().meshes[number];
-            let still = record.method != Method::Fluid && !record.streams.iter().any(|s| s.animated);
+            let still = !record.method.changes() && !record.streams.iter().any(|s| s.animated);
             let all = if still { &mut out.still_words } else { &mut out.slot_words };
             out.meshes.push(MeshPlan { fixed, slot: (*all, words), still, scratch });
             *all += words;

@@ -20,6 +20,7 @@ from typing import Any, Union
 
 from . import _native
 from ._native import (
+    Camera,
     Cancelled,
     Clip,
     Error,
@@ -40,6 +41,7 @@ from ._native import (
 )
 
 __all__ = [
+    "Camera",
     "Cancelled",
     "Clip",
     "Error",

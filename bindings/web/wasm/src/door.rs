@@ -4,6 +4,7 @@
 use crate::blocks::Blocks;
 #[cfg(feature = "gpu")]
 use crate::card::{Card, Wanted};
+use crate::cameras;
 use crate::clips::Clips;
 use crate::describe::describe;
 use crate::frame::{self, Form, Put};
@@ -400,6 +401,19 @@ impl Door {
         let read = self.file(file).and_then(|file| {
             let reel = file.reel.as_ref().ok_or_else(|| Error::misuse("the file is not open yet"))?;
             file.clips = Some(Clips::read(reel, &mut output)?);
+            file.blocks.shrink();
+            Ok(0)
+        });
+        self.output = output;
+        read.into()
+    }
+
+    /// Cameras of a file.
+    pub fn cameras(&mut self, file: u32) -> Outcome {
+        let mut output = std::mem::take(&mut self.output);
+        let read = self.file(file).and_then(|file| {
+            let reel = file.reel.as_ref().ok_or_else(|| Error::misuse("the file is not open yet"))?;
+            cameras::put(reel, &mut output)?;
             file.blocks.shrink();
             Ok(0)
         });

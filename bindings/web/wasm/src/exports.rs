@@ -189,6 +189,12 @@ extern "C" fn meshreel_clips(file: u32) -> i32 {
     with(|door| door.clips(file))
 }
 
+/// Cameras with their lenses.
+#[unsafe(no_mangle)]
+extern "C" fn meshreel_cameras(file: u32) -> i32 {
+    with(|door| door.cameras(file))
+}
+
 /// The pose of a clip.
 #[unsafe(no_mangle)]
 extern "C" fn meshreel_pose(file: u32, clip: u32, seconds: f64, wraps: u32) -> i32 {

@@ -6,6 +6,7 @@
 //! No number that comes in is trusted: what names nothing is a misuse.
 
 mod blocks;
+mod cameras;
 #[cfg(feature = "gpu")]
 mod card;
 mod clips;

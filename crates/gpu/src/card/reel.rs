@@ -11,7 +11,6 @@ use crate::ring::{Place, Ring};
 use crate::shaders::{self, Pass};
 use crate::slot::Room;
 use crate::{MeshPlan, WorkList};
-use meshreel::record::Method;
 use meshreel::{Ahead, Error, InstanceId, MeshFrame, MeshView, Player};
 use std::ops::Range;
 use std::path::Path;
@@ -410,7 +409,7 @@ impl<T: Types> MeshBuffers<T> {
         let most = mesh.record().indices.max(1);
         let mut out =
             MeshBuffers { indices: None, levels: Vec::new(), most_indices: most, pipelines, nodes: vec![] };
-        if mesh.record().method != Method::Fluid {
+        if !mesh.record().method.changes() {
             let mut indices = mesh.indices_by_visibility().to_vec();
             out.levels.push(0..indices.len() as u32);
             for level in 1..mesh.lods() {

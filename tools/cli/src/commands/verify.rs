@@ -5,7 +5,7 @@ use crate::output::{Class, Failure, FailureJson, Output, RemarkJson, one_line, r
 use crate::progress::Progress;
 use crate::units;
 use meshreel_check::MeshReport;
-use meshreel_check::verify::{ClipPromise, ClipReport, LocatorReport, RigReport};
+use meshreel_check::verify::{CameraReport, ClipPromise, ClipReport, LocatorReport, RigReport};
 use meshreel_compile::Cancellation;
 use meshreel_inputs::InputOptions;
 use meshreel_scene::Remark;
@@ -133,6 +133,7 @@ impl Verified {
         let mut out = clip_table(&report.clips, most);
         out.push_str(&mesh_table(&meshes, most));
         out.push_str(&locator_table(&report.locators, most));
+        out.push_str(&camera_table(&report.cameras, most));
         out.push_str(&rig_table(&report.rigs));
         out.push_str(&level_table(meshes.iter().copied().take(most)));
         out.push_str(&layer_table(&report.clips));
@@ -264,6 +265,29 @@ fn locator_table(locators: &[LocatorReport], most: usize) -> String {
         rows.push(vec![format!("… and {} more; --verbose shows all", sorted.len() - most)]);
     }
     table(&["locator", "frames", "tolerance", "max error", "<check"], &rows)
+}
+
+/// Lenses of cameras, broken ones first.
+fn camera_table(cameras: &[CameraReport], most: usize) -> String {
+    if cameras.is_empty() {
+        return String::new();
+    }
+    let mut sorted: Vec<&CameraReport> = cameras.iter().collect();
+    sorted.sort_by(|a, b| a.ok.cmp(&b.ok).then(b.max_error.total_cmp(&a.max_error)));
+    let mut rows: Vec<Vec<String>> = (sorted.iter().take(most))
+        .map(|camera| {
+            vec![
+                one_line(&camera.path),
+                camera.frames.to_string(),
+                units::short(camera.max_error),
+                if camera.ok { "ok" } else { "BROKEN" }.to_string(),
+            ]
+        })
+        .collect();
+    if sorted.len() > most {
+        rows.push(vec![format!("… and {} more; --verbose shows all", sorted.len() - most)]);
+    }
+    table(&["camera", "frames", "max error of the lens", "<check"], &rows)
 }
 
 /// The largest distance of players from the source between frames: as a length, and in tolerances.

@@ -54,6 +54,7 @@ struct Contexts {
     starts: [Number; values::CLASSES],
     fitted: Chance,
     weight: Number,
+    bias: Number,
 }
 
 /// A number of 64 bits, by its length.
@@ -321,7 +322,7 @@ impl<B: Bits<Context = Chance>> Coder<B> {
 
     /// Weights of a stream: the grain, how large residuals begin, how far curves go on, and what frames say
     /// where it is not the usual.
-    fn weights(&mut self, masks: &Masks, mut weights: Weights) -> Weights {
+    fn weights(&mut self, components: usize, masks: &Masks, mut weights: Weights) -> Weights {
         let (bits, contexts) = (&mut self.bits, &mut self.contexts);
         weights.grain =
             contexts.grain.code(bits, weights.grain as u32 - 1).min(values::MOST_GRAIN) as i32 + 1;
@@ -336,9 +337,13 @@ impl<B: Bits<Context = Chance>> Coder<B> {
         for mask in masks.there() {
             let usual = masks.usual(mask);
             let own = &mut weights.frames[mask];
-            if !bits.bit(&mut contexts.fitted, *own != usual) {
+            let bias = &mut weights.bias[mask];
+            if !bits.bit(&mut contexts.fitted, *own != usual || *bias != [0; 4]) {
                 *own = usual;
                 continue;
+            }
+            for bias in bias.iter_mut().take(components) {
+                *bias = contexts.bias.signed(bits, *bias).clamp(-values::MOST_BIAS, values::MOST_BIAS);
             }
             for (r, weight) in own.iter_mut().enumerate() {
                 if mask >> r & 1 == 1 {
@@ -398,8 +403,9 @@ impl<'a> Reader<'a> {
         out: &mut [W],
     ) -> Result<(), Corrupt> {
         work.masks.set(moments);
-        let weights = self.coder.weights(&work.masks, Weights::ALONE);
-        let basis = Basis { frames, at: &work.at, starts: &work.starts, weights: &weights };
+        let weights = self.coder.weights(components, &work.masks, Weights::ALONE);
+        let masks = &work.masks;
+        let basis = Basis { frames, at: &work.at, starts: &work.starts, masks, weights: &weights };
         values::decode(&mut self.symbols, basis, components, &mut work.values, out)
     }
 
@@ -461,14 +467,15 @@ impl Writer<'_> {
     ) -> u64 {
         work.masks.set(moments);
         let usual = Weights { frames: work.masks.all_usual(), ..Weights::ALONE };
-        let basis = Basis { frames, at: &work.at, starts: &work.starts, weights: &usual };
+        let masks = &work.masks;
+        let basis = Basis { frames, at: &work.at, starts: &work.starts, masks, weights: &usual };
         let fitted = Weights {
             grain: wanted.grain.clamp(1, values::MOST_GRAIN + 1) as i32,
             ..values::fit(basis, components, &work.masks, wanted.codes)
         };
         let basis = Basis { weights: &fitted, ..basis };
         let starts = values::starts(basis, components, &mut work.values, &wanted);
-        let weights = self.coder.weights(&work.masks, Weights { starts, ..fitted });
+        let weights = self.coder.weights(components, &work.masks, Weights { starts, ..fitted });
         let basis = Basis { weights: &weights, ..basis };
         values::encode(&mut self.symbols, basis, components, &mut work.values, wanted)
     }

@@ -4,14 +4,17 @@
 //!
 //! ```text
 //! mask     which frames referred to have the point: a bit for each
-//! T        Σ wᵣ · valueᵣ over the frames of the mask, rounded, w in 2⁻⁸ by mask; 0 without frames
+//! rest     two frames or more have the point, and all of them the same values
+//! T        Σ wᵣ · valueᵣ over the frames of the mask + b, rounded, w in 2⁻⁸ and b in ¼ by mask; at rest that value; 0 without frames
 //! above    value − T
 //! P        with frames: along₀ · above of the point before / 64, rounded down, if that has frames and no curve begins here; else 0
 //!          without, inside of a curve: the value p before; + along₁ · (p − the one before that) / 64, if it is of the curve as well
 //!          without, else: the value where the curve before begins; of the last point without frames; 0 where there is none
 //! residual (value − T − P) / grain, as an entropy symbol of its bucket
-//! σ of k   as of changing meshes, with means by the number of frames (0, 1, more), which begin as the stream says; near is the last
-//!          point with as many
+//! class    0 no frame · 1 one frame · 2 rest · else 3 + how many of 2, 8, 32 the unrest is not below
+//! unrest   of two frames ¼ of the distance of their values; of more that of the polynomial through all of them and the one through
+//!          the first two; distances as sums over components, in grains
+//! σ of k   as of changing meshes, with means by class, which begin as the stream says; near is the last point of the class
 //! start n  (2 + n mod 2) · 2^⌊n/2⌋ in 2⁻⁸, n at most 55
 //! usual w  those of the polynomial through the frames of the mask: Π tₛ / (tₛ − tᵣ) over the others s, t how many frames after this
 //!          one, rounded, the first of the mask what is left to 1
@@ -24,14 +27,19 @@ use crate::entropy::symbols::Encoder;
 use crate::quantize::code::Code;
 use crate::values::changing::values::{Expected, REFERENCES, Reader, Scale, Side, UNIT, WHOLE, size};
 #[cfg(feature = "encode")]
-use crate::values::changing::values::{Wanted, Writer, solve};
+use crate::values::changing::values::{Wanted, Writer};
 use crate::values::particles::{MASKS, NONE};
 
 pub(super) const MOST_GRAIN: u32 = 255;
 pub(super) const MOST_ALONG: i32 = 256;
 pub(super) const MOST_WEIGHT: i32 = 1 << 16;
-/// Points that no frame has, one frame, and several.
-pub(super) const CLASSES: usize = 3;
+/// Most that frames may miss by, in quarters.
+pub(super) const MOST_BIAS: i32 = 1 << 24;
+/// Points by what frames say of them: nothing; one frame; that they rest; and how they move.
+pub(super) const CLASSES: usize = 7;
+const RESTS: usize = 2;
+/// Where the unrest of moving points reaches the next class.
+const UNREST: [u32; CLASSES - RESTS - 2] = [2, 8, 32];
 pub(super) const MOST_START: u32 = 55;
 
 /// The frames that points of a frame are in.
@@ -39,6 +47,8 @@ pub(super) const MOST_START: u32 = 55;
 pub(super) struct Masks {
     there: [bool; MASKS],
     moments: [i32; REFERENCES],
+    /// Weights of the polynomial through the frames of a mask, as far as they are needed.
+    usual: [[i32; REFERENCES]; MASKS],
 }
 
 impl Masks {
@@ -53,11 +63,19 @@ impl Masks {
     pub fn set(&mut self, moments: &[i32]) {
         self.moments = [0; REFERENCES];
         self.moments.iter_mut().zip(moments).for_each(|(out, moment)| *out = *moment);
+        for mask in (1..MASKS).filter(|&mask| self.there[mask]) {
+            self.usual[mask] = self.polynomial(mask);
+            self.usual[first_two(mask)] = self.polynomial(first_two(mask));
+        }
     }
 
-    /// Whether some point has so many frames.
-    pub fn has_class(&self, of: usize) -> bool {
-        (0..MASKS).any(|mask| self.there[mask] && class(mask) == of)
+    /// Whether points can be of a class.
+    pub fn has_class(&self, class: usize) -> bool {
+        let least = class.min(RESTS) as u32;
+        (0..MASKS).any(|mask| {
+            let frames = mask.count_ones();
+            self.there[mask] && if least < 2 { frames == least } else { frames > 1 }
+        })
     }
 
     /// Masks that some point has, but for that of no frame.
@@ -66,8 +84,12 @@ impl Masks {
         (1..MASKS).filter(move |&mask| there[mask])
     }
 
-    /// Weights of the polynomial through the frames of a mask.
+    /// Weights of the polynomial through the frames of a mask that some point has.
     pub fn usual(&self, mask: usize) -> [i32; REFERENCES] {
+        self.usual[mask]
+    }
+
+    fn polynomial(&self, mask: usize) -> [i32; REFERENCES] {
         let mut out = [0; REFERENCES];
         let inside = |r: &usize| mask >> r & 1 == 1;
         let (mut first, mut rest) = (None, WHOLE);
@@ -100,8 +122,14 @@ impl Masks {
     /// Of all masks.
     #[cfg(feature = "encode")]
     pub fn all_usual(&self) -> [[i32; REFERENCES]; MASKS] {
-        std::array::from_fn(|mask| self.usual(mask))
+        self.usual
     }
+}
+
+/// The first two frames of a mask.
+fn first_two(mask: usize) -> usize {
+    let rest = mask & mask.wrapping_sub(1);
+    mask & !(rest & rest.wrapping_sub(1))
 }
 
 /// Which frames have a point.
@@ -114,18 +142,29 @@ fn mask(at: &[u32; REFERENCES]) -> usize {
 pub(super) struct Weights {
     /// Of other frames, by mask.
     pub frames: [[i32; REFERENCES]; MASKS],
+    /// What these miss by, in quarters, by mask and component.
+    pub bias: [[i32; 4]; MASKS],
     /// Of the point before, with frames and without.
     pub along: [i32; 2],
     /// Residuals are multiples of this, at least 1.
     pub grain: i32,
-    /// How large residuals are at first, by the number of frames.
+    /// How large residuals are at first, by class.
     pub starts: [u32; CLASSES],
 }
+
+/// Where means begin that nothing is known of.
+const START: u32 = 24;
 
 impl Weights {
     /// Nothing of other frames.
     pub const ALONE: Weights =
-        Weights { frames: [[0; REFERENCES]; MASKS], along: [0; 2], grain: 1, starts: [24; CLASSES] };
+        Weights {
+            frames: [[0; REFERENCES]; MASKS],
+            bias: [[0; 4]; MASKS],
+            along: [0; 2],
+            grain: 1,
+            starts: [START; CLASSES],
+        };
 }
 
 /// Buffers. Their memory stays.
@@ -154,14 +193,73 @@ pub(super) struct Basis<'a, W> {
     pub at: &'a [[u32; REFERENCES]],
     /// By point whether a curve begins here; of points without curves nowhere.
     pub starts: &'a [bool],
+    pub masks: &'a Masks,
     pub weights: &'a Weights,
 }
 
+/// What other frames say of a point.
+struct Said<const N: usize> {
+    /// T.
+    frames: [i32; N],
+    class: usize,
+}
+
 impl<W: Code> Basis<'_, W> {
-    /// What other frames say.
+    /// What other frames say of a point.
     #[inline]
-    fn of_frames<const N: usize>(&self, v: usize, weights: &[i32; REFERENCES]) -> [i32; N] {
-        let mut sums = [i64::from(WHOLE / 2); N];
+    fn say<const N: usize>(&self, v: usize) -> Said<N> {
+        let mask = mask(&self.at[v]);
+        let frames = mask.count_ones();
+        if frames == 0 {
+            return Said { frames: [0; N], class: 0 };
+        }
+        if let Some(frames) = self.resting(v).filter(|_| frames > 1) {
+            return Said { frames, class: RESTS };
+        }
+        let said = self.of_frames(v, &self.weights.frames[mask], &self.weights.bias[mask]);
+        let class = if frames == 1 { 1 } else { self.moving::<N>(v, mask) };
+        Said { frames: said, class }
+    }
+
+    /// The values of a point in a frame.
+    #[inline]
+    fn value<const N: usize>(&self, v: usize, r: usize) -> [u32; N] {
+        let (frame, at) = (self.frames[r], self.at[v][r] as usize);
+        std::array::from_fn(|k| frame[k * (frame.len() / N) + at].to_u32())
+    }
+
+    /// The values of a point that all frames have, where they are the same.
+    #[inline]
+    fn resting<const N: usize>(&self, v: usize) -> Option<[i32; N]> {
+        let mut all = (0..self.frames.len()).filter(|&r| self.at[v][r] != NONE).map(|r| self.value::<N>(v, r));
+        let first = all.next()?;
+        all.all(|other| other == first).then(|| first.map(|v| v as i32))
+    }
+
+    /// The class of a point that moves: by how much more frames say than two.
+    #[inline]
+    fn moving<const N: usize>(&self, v: usize, mask: usize) -> usize {
+        let two = first_two(mask);
+        let distance = |a: [i32; N], b: [i32; N]| {
+            let sides = a.iter().zip(&b).map(|(a, b)| u64::from(a.wrapping_sub(*b).unsigned_abs()));
+            sides.sum::<u64>()
+        };
+        let unrest = if mask == two {
+            let (a, b) = (two.trailing_zeros() as usize, two.ilog2() as usize);
+            let [a, b] = [a, b].map(|r| self.value::<N>(v, r).map(|v| v as i32));
+            distance(a, b) / 4
+        } else {
+            let [all, line] = [mask, two].map(|mask| self.of_frames(v, &self.masks.usual[mask], &[0; 4]));
+            distance(all, line)
+        };
+        let grain = u64::from(self.weights.grain.unsigned_abs().max(1));
+        RESTS + 1 + UNREST.iter().filter(|&&least| unrest >= u64::from(least) * grain).count()
+    }
+
+    /// What weights make of other frames.
+    #[inline]
+    fn of_frames<const N: usize>(&self, v: usize, weights: &[i32; REFERENCES], bias: &[i32; 4]) -> [i32; N] {
+        let mut sums: [i64; N] = std::array::from_fn(|k| i64::from(WHOLE / 2) + (i64::from(bias[k]) << 6));
         for ((frame, &at), &weight) in self.frames.iter().zip(&self.at[v]).zip(weights) {
             if at == NONE {
                 continue;
@@ -225,11 +323,6 @@ impl Before {
 /// How many residuals there are of a class, and the sum of their sizes.
 type Sizes = [[u64; 2]; CLASSES];
 
-/// The number of frames of a mask, as far as it counts.
-pub(super) fn class(mask: usize) -> usize {
-    (mask.count_ones() as usize).min(CLASSES - 1)
-}
-
 /// Goes over all points.
 fn walk<W: Code, S: Side, const N: usize>(basis: Basis<'_, W>, work: &mut Work, side: &mut S) -> Sizes {
     let mut sizes = Sizes::default();
@@ -240,13 +333,8 @@ fn walk<W: Code, S: Side, const N: usize>(basis: Basis<'_, W>, work: &mut Work, 
         basis.weights.starts.map(|n| Scale::<N>::from_mean((2 + n % 2) << (n.min(MOST_START) / 2)));
     let mut before = Before::default();
     for v in 0..basis.at.len() {
-        let mask = mask(&basis.at[v]);
-        let class = class(mask);
-        let frames = match mask {
-            0 => [0; N],
-            _ => basis.of_frames::<N>(v, &basis.weights.frames[mask]),
-        };
-        let above = before.predict::<N, W>(&basis, v, mask != 0, done);
+        let Said { frames, class } = basis.say::<N>(v);
+        let above = before.predict::<N, W>(&basis, v, class != 0, done);
         let expected = Expected { frames, above };
         let residual = side.value(v, &expected, &scales[class]);
         let grain = basis.weights.grain;
@@ -308,7 +396,10 @@ pub(super) fn starts<W: Code>(
     let trial = Wanted { codes: &mut codes, ..*wanted };
     let (_, sizes) = written(&mut Encoder::default(), basis, components, work, trial);
     sizes.map(|[count, sum]| {
-        let mean = ((sum << 8) / count.max(1)).clamp(2, 1 << 28) as u32;
+        if count == 0 {
+            return START;
+        }
+        let mean = ((sum << 8) / count).clamp(2, 1 << 28) as u32;
         let low = 2 * (mean.ilog2() - 1);
         low + u32::from(mean >> (mean.ilog2() - 1) & 1)
     })
@@ -370,67 +461,115 @@ fn fitted<W: Code, const N: usize>(basis: Basis<'_, W>, masks: &Masks, codes: &[
     let code = |v: usize, k: usize| codes[k * count + v].to_u32() as i32;
     let mut weights = *basis.weights;
     for mask_of in masks.there() {
-        let points: Vec<usize> = (0..count).filter(|&v| mask(&basis.at[v]) == mask_of).collect();
+        let moves = |v: usize| mask_of.count_ones() == 1 || basis.resting::<N>(v).is_none();
+        let points: Vec<usize> =
+            (0..count).filter(|&v| mask(&basis.at[v]) == mask_of && moves(v)).collect();
         if points.len() < FEW {
             continue;
         }
-        let own = least_squares::<W, N>(&basis, mask_of, &points, &code);
-        let bits = |weights: &[i32; REFERENCES]| -> f64 {
+        let bits = |weights: &[i32; REFERENCES], bias: &[i32; 4]| -> f64 {
             let left = points.iter().map(|&v| {
-                let says = basis.of_frames::<N>(v, weights);
+                let says = basis.of_frames::<N>(v, weights, bias);
                 (0..N)
                     .map(|k| f64::from(code(v, k).wrapping_sub(says[k]).unsigned_abs()).ln_1p())
                     .sum::<f64>()
             });
             left.sum::<f64>() / std::f64::consts::LN_2
         };
-        let room = WEIGHT_BITS * f64::from(mask_of.count_ones());
-        if bits(&own) + room < bits(&weights.frames[mask_of]) {
+        let (own, bias) = least_distances::<W, N>(&basis, mask_of, &points, &code);
+        let room = WEIGHT_BITS * (f64::from(mask_of.count_ones()) + N as f64);
+        if bits(&own, &bias) + room < bits(&weights.frames[mask_of], &[0; 4]) {
             weights.frames[mask_of] = own;
+            weights.bias[mask_of] = bias;
         }
     }
     weights.along = along::<W, N>(&Basis { weights: &weights, ..basis }, &code);
     weights
 }
 
-/// Weights of the frames of a mask, which add up to 1.
+/// Weights of the frames of a mask, which add up to 1, and what they miss by: such that the sum of distances is
+/// small, by least squares that count points less the farther they were off.
 #[cfg(feature = "encode")]
-fn least_squares<W: Code, const N: usize>(
+fn least_distances<W: Code, const N: usize>(
     basis: &Basis<'_, W>,
     mask_of: usize,
     points: &[usize],
     code: &impl Fn(usize, usize) -> i32,
-) -> [i32; REFERENCES] {
+) -> ([i32; REFERENCES], [i32; 4]) {
+    const ROUNDS: usize = 4;
+    /// Columns: differences of frames, a miss by component, what is wanted.
+    const WIDE: usize = REFERENCES + 4;
     let inside: Vec<usize> = (0..REFERENCES).filter(|r| mask_of >> r & 1 == 1).collect();
-    let value = |r: usize, v: usize, k: usize| {
-        let frame = basis.frames[r];
-        f64::from(frame[k * (frame.len() / N) + basis.at[v][r] as usize].to_u32())
-    };
-    let mut normal = [[0.0; REFERENCES + 1]; REFERENCES];
-    for &v in points {
-        for k in 0..N {
-            let base = value(inside[0], v, k);
-            let mut row = [0.0; REFERENCES + 1];
-            for (i, &r) in inside.iter().enumerate().skip(1) {
-                row[i] = value(r, v, k) - base;
-            }
-            row[REFERENCES] = f64::from(code(v, k)) - base;
-            for i in 1..inside.len() {
-                for j in 0..=REFERENCES {
-                    normal[i][j] += row[i] * row[j];
+    let terms = inside.len() - 1;
+    let rows: Vec<([f64; REFERENCES], f64, usize)> = points
+        .iter()
+        .flat_map(|&v| {
+            let all: Vec<[u32; N]> = inside.iter().map(|&r| basis.value::<N>(v, r)).collect();
+            (0..N).map(move |k| {
+                let base = f64::from(all[0][k]);
+                let mut row = [0.0; REFERENCES];
+                row.iter_mut().zip(&all[1..]).for_each(|(out, value)| *out = f64::from(value[k]) - base);
+                (row, base, k)
+            })
+        })
+        .collect();
+    let wanted: Vec<f64> = (points.iter())
+        .flat_map(|&v| (0..N).map(move |k| (v, k)))
+        .zip(&rows)
+        .map(|((v, k), (_, base, _))| f64::from(code(v, k)) - base)
+        .collect();
+    let mut solved = [0.0; WIDE];
+    for round in 0..ROUNDS {
+        let mut normal = [[0.0; WIDE + 1]; WIDE];
+        for ((row, _, k), wanted) in rows.iter().zip(&wanted) {
+            let mut all = [0.0; WIDE + 1];
+            all[..terms].copy_from_slice(&row[..terms]);
+            all[terms + k] = 1.0;
+            all[WIDE] = *wanted;
+            let off = wanted - (0..WIDE).map(|i| all[i] * solved[i]).sum::<f64>();
+            let weight = if round == 0 { 1.0 } else { 1.0 / (1.0 + off.abs()) };
+            for i in 0..terms + N {
+                for j in 0..=WIDE {
+                    normal[i][j] += weight * all[i] * all[j];
                 }
             }
         }
+        solved = eliminated(normal, terms + N);
     }
-    let solved = solve(&normal, 1, inside.len());
-    let mut out = [0; REFERENCES];
+    let mut weights = [0; REFERENCES];
     let mut rest = WHOLE;
     for (i, &r) in inside.iter().enumerate().skip(1) {
-        out[r] = (solved[i] * f64::from(WHOLE)).round().clamp(-4096.0, 4096.0) as i32;
-        rest -= out[r];
+        weights[r] = (solved[i - 1] * f64::from(WHOLE)).round().clamp(-4096.0, 4096.0) as i32;
+        rest -= weights[r];
     }
-    out[inside[0]] = rest;
-    out
+    weights[inside[0]] = rest;
+    // As the weights were rounded.
+    let mut bias = [0; 4];
+    for (k, bias) in bias.iter_mut().take(N).enumerate() {
+        let most = f64::from(MOST_BIAS);
+        *bias = (solved[terms + k] * 4.0).round().clamp(-most, most) as i32;
+    }
+    (weights, bias)
+}
+
+/// The first `size` unknowns of equations whose last column is the right side; what they leave open is 0.
+#[cfg(feature = "encode")]
+fn eliminated<const W: usize, const C: usize>(mut rows: [[f64; C]; W], size: usize) -> [f64; W] {
+    for i in 0..size {
+        let largest = (i..size).max_by(|a, b| rows[*a][i].abs().total_cmp(&rows[*b][i].abs())).unwrap_or(i);
+        rows.swap(i, largest);
+        let pivot = rows[i];
+        for (j, row) in rows.iter_mut().enumerate().take(size) {
+            if j != i && pivot[i].abs() > 1e-9 {
+                let by = row[i] / pivot[i];
+                row.iter_mut().zip(&pivot).for_each(|(out, p)| *out -= by * p);
+            }
+        }
+    }
+    std::array::from_fn(|i| match i < size && rows[i][i].abs() > 1e-9 {
+        true => rows[i][C - 1] / rows[i][i],
+        false => 0.0,
+    })
 }
 
 /// Weights of the point before, by least squares.
@@ -439,7 +578,7 @@ fn along<W: Code, const N: usize>(basis: &Basis<'_, W>, code: &impl Fn(usize, us
     let count = basis.at.len();
     let has_frames = |v: usize| mask(&basis.at[v]) != 0;
     let above = |v: usize| -> [i32; N] {
-        let says = basis.of_frames::<N>(v, &basis.weights.frames[mask(&basis.at[v])]);
+        let says = basis.say::<N>(v).frames;
         std::array::from_fn(|k| code(v, k).wrapping_sub(says[k]))
     };
     let mut sums = [[0.0; 2]; 2];
