@@ -2140,7 +2140,7 @@ class Particles:
         b = Bytes(data)
         self.bits, self.mesh = Chances(b.take(b.varint())), mesh_
         self.symbols = Symbols(data[b.at :])
-        names = ("kind", "run", "count", "length", "born", "grain", "along", "weight", 0, 1, 2)
+        names = ("kind", "run", "count", "length", "born", "grain", "along", "weight", "bias", 0, 1, 2, 3, 4, 5, 6)
         self.numbers = {name: even(32) for name in names}
         self.same_length, self.alive, self.behind = even(), even(16, 2), even()
         self.distance, self.fitted = even(64), even()
@@ -2241,23 +2241,35 @@ class Particles:
     def values(self, k, count, frames, starts, curves):
         cut = lambda value, most: max(-most, min(most, value))
         masks = [sum(1 << r for r, (_, _, place) in enumerate(frames) if place[v] is not None) for v in range(count)]
-        class_ = lambda mask: min(bin(mask).count("1"), 2)
-        grain, there = min(self.number("grain"), 255) + 1, {class_(mask) for mask in masks}
-        begins = [min(self.number(c), 55) if c in there else 24 for c in range(3)]
+        inside = lambda mask: [r for r in range(len(frames)) if mask >> r & 1]
+        grain, there = min(self.number("grain"), 255) + 1, {min(len(inside(mask)), 2) for mask in masks}
+        begins = [min(self.number(c), 55) if min(c, 2) in there else 24 for c in range(7)]
         along = [cut(unzigzag(self.number("along")), 256) for _ in range(2)]
-        weights = {}
+        weights, bias, moments = {}, {}, [t for t, _, _ in frames]
         for mask in sorted(set(masks) - {0}):
-            weights[mask] = self.usual(mask, [t for t, _, _ in frames])
+            weights[mask], bias[mask] = self.usual(mask, moments), [0] * k
             if self.bits.bit(self.fitted):
+                bias[mask] = [cut(unzigzag(self.number("bias")), 1 << 24) for _ in range(k)]
                 for r in sorted(weights[mask]):
                     weights[mask][r] = cut(weights[mask][r] + unzigzag(self.number("weight")), 1 << 16)
         means = [[(2 + s % 2) << s // 2] * k for s in begins]
-        near, out, above, alone = [32, 32, 32], [], [], None
+        near, out, above, alone = [32] * 7, [], [], None
+        held = lambda v, r: [frames[r][1][c][frames[r][2][v]] for c in range(k)]
+        make = lambda v, w, b: [wrap(sum(w[r] * held(v, r)[c] for r in w) + 128 + 64 * b[c] >> 8, 32) for c in range(k)]
+        apart = lambda a, b: sum(abs(wrap(x - y, 32)) for x, y in zip(a, b))
         ratio = lambda sum_, means: min(255, (sum_ << 13) // max(sum(means), 1))
         for v, mask in enumerate(masks):
-            T = [0] * k
-            if mask:
-                T = [sum(w * frames[r][1][c][frames[r][2][v]] for r, w in weights[mask].items()) + 128 >> 8 for c in range(k)]
+            T, class_, two = [0] * k, min(len(inside(mask)), 2), inside(mask)[:2]
+            if class_ == 2 and all(held(v, r) == held(v, two[0]) for r in inside(mask)):
+                T = held(v, two[0])
+            elif mask:
+                T = make(v, weights[mask], bias[mask])
+                if class_ == 2:
+                    unrest = apart(held(v, two[0]), held(v, two[1])) // 4
+                    if len(inside(mask)) > 2:
+                        line = self.usual(1 << two[0] | 1 << two[1], moments)
+                        unrest = apart(make(v, self.usual(mask, moments), [0] * k), make(v, line, [0] * k))
+                    class_ = 3 + sum(unrest >= n * grain for n in (2, 8, 32))
             P = [0] * k
             if mask:
                 if v and v not in starts and masks[v - 1]:
@@ -2270,13 +2282,13 @@ class Particles:
                 P = list(out[alone])
             if v in starts if curves else not mask:
                 alone = v
-            mean, sum_, got = means[class_(mask)], 0, []
+            mean, sum_, got = means[class_], 0, []
             for c in range(k):
                 own = ratio(sum_, mean[:c]) if c else 32
-                got.append(self.symbols.take(min(mean[c] * (64 + 3 * near[class_(mask)] + 3 * own) // 256, 1 << 28)))
+                got.append(self.symbols.take(min(mean[c] * (64 + 3 * near[class_] + 3 * own) // 256, 1 << 28)))
                 sum_ += min(abs(got[c]), 1 << 20)
-            near[class_(mask)] = ratio(sum_, mean)
-            means[class_(mask)] = [max(1, m + ((min(abs(r), 1 << 20) << 8) - m >> 4)) for m, r in zip(mean, got)]
+            near[class_] = ratio(sum_, mean)
+            means[class_] = [max(1, m + ((min(abs(r), 1 << 20) << 8) - m >> 4)) for m, r in zip(mean, got)]
             out.append([wrap(t + p + grain * r, 32) for t, p, r in zip(T, P, got)])
             above.append([wrap(o - t, 32) for o, t in zip(out[v], T)])
         return out
