@@ -24,7 +24,7 @@ const VERSION: u32 = 1;
 const HEAD: u64 = 12;
 const HASH: u64 = 16;
 /// Bytes that are read at once.
-const BLOCK: usize = 1 << 20;
+const BLOCK: usize = 1 << 17;
 
 /// What a file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
