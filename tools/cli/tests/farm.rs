@@ -456,7 +456,6 @@ fn forged_records_are_refused_or_make_something() {
         ("a_flag_wind.abc", auto, 150),
         ("e_metaballs.abc", auto, 60),
         ("c_wall_fracture_onemesh.abc", rigid, 40),
-        ("d_snake_skinned.abc", MethodChoice::Skinned, 40),
     ] {
         let mut records = Records::new(name, method);
         let (tail, units) = records.part().unwrap();
