@@ -199,7 +199,8 @@ fn boxes() -> Cache {
 }
 
 fn tube() -> Cache {
-    let side = |r, k| vec![r * 6 + k, r * 6 + (k + 1) % 6, (r + 1) * 6 + (k + 1) % 6, (r + 1) * 6 + k];
+    let side =
+        |r: usize, k: usize| vec![r * 6 + k, r * 6 + (k + 1) % 6, (r + 1) * 6 + (k + 1) % 6, (r + 1) * 6 + k];
     let faces: Vec<_> = (0..7).flat_map(|r| (0..6).map(move |k| side(r, k))).collect();
     moving("tube", &faces, 20, false, |t| {
         let at = |p: usize| {
