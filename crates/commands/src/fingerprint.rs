@@ -8,7 +8,7 @@ use std::path::Path;
 use xxhash_rust::xxh3::Xxh3;
 
 /// Bytes that are read at once.
-const BLOCK: usize = 1 << 20;
+const BLOCK: usize = 1 << 17;
 
 /// Name and content of a file. Equal where both are; the folder does not matter.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,6 +1,7 @@
 //! What takes long to find and is found once, in numbers that another process can go on from: the decisions
 //! behind the frames of a file. Whoever has them gets the same bytes as who made them.
 
+use crate::mesh::found::FoundMesh;
 use serde::{Deserialize, Serialize};
 
 /// Decisions on a whole scene.
@@ -8,8 +9,10 @@ use serde::{Deserialize, Serialize};
 pub struct Decided {
     /// Times of all frames, in seconds.
     pub times: Vec<f64>,
-    /// The number of them that are samples of the source.
-    pub samples: usize,
+    /// Nodes of the file.
+    pub nodes: u32,
+    /// Faces that change were replaced by fixed ones.
+    pub remeshed: bool,
     /// By mesh of the file.
     pub meshes: Vec<DecidedMesh>,
 }
@@ -17,6 +20,8 @@ pub struct Decided {
 /// Decisions on a mesh.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub struct DecidedMesh {
+    /// What the first pass over it found.
+    pub found: FoundMesh,
     /// The error bound of its positions, in its own space.
     pub radius: f64,
     /// Normals are kept by themselves where they could be predicted from positions.

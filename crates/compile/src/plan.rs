@@ -34,9 +34,10 @@ use crate::mesh::scan::Scan;
 use crate::mesh::source::Source;
 use crate::mesh::{budgets, candidate, channels, layout, particles};
 use crate::meter::Meter;
+use crate::method::again::Stretch;
 use crate::method::mesh_coder;
 use crate::method::mesh_coder::{MeshCoder, Sources};
-use crate::method::quantize::plan_meshes;
+use crate::method::quantize::{Plans, plan_meshes};
 use crate::nodes::budget::Budget;
 use crate::nodes::content::Content;
 use crate::nodes::flatten::FlatNode;
@@ -98,8 +99,6 @@ pub(crate) struct Around<'a> {
     pub pool: &'a rayon::ThreadPool,
     pub progress: &'a dyn Progress,
     pub cancellation: &'a Cancellation,
-    /// What was decided elsewhere: frames are coded, nothing else.
-    pub decided: Option<&'a Decided>,
 }
 
 /// Where a file goes, and who works, looks and listens.
@@ -143,7 +142,7 @@ pub(crate) fn with_scene<R>(
         if is_clips_alone(scene) {
             log.remarks.extend(options.for_nothing());
         }
-        then(scene, log, &Around { pool, progress, cancellation, decided: None })
+        then(scene, log, &Around { pool, progress, cancellation })
     };
     // Work that ends early looks like work that failed in many ways.
     run().map_err(|error| if cancellation.is_cancelled() { Error::Cancelled } else { error })
@@ -164,7 +163,7 @@ pub(crate) fn with_job<R>(
     around: &Around<'_>,
     then: impl FnOnce(&mut Job<'_>, Found, Log) -> Result<R, Error>,
 ) -> Result<R, Error> {
-    let Around { pool, progress, cancellation, decided } = *around;
+    let Around { pool, progress, cancellation } = *around;
     let by_path = &ByPath::new(options)?;
     let meter = Meter::new(progress);
     let placed = &scene.expand()?;
@@ -203,14 +202,9 @@ pub(crate) fn with_job<R>(
     })?;
     between::report(found.as_ref(), timed.samples, options, &mut log);
     // Tolerances → lattices; how fine normals want positions.
-    let known = decided.map(|decided| &decided.meshes[..]);
-    let plans =
-        pool.install(|| plan_meshes(&content, meshes, (&nodes, &budgets), known, &meter, &mut log))?;
+    let plans = pool.install(|| plan_meshes(&content, meshes, (&nodes, &budgets), &meter, &mut log))?;
     // Skeletons, clips, rigs → chunks.
-    let clips = match decided {
-        None => clips::compile_clips_and_rigs(&content, &plans, &budgets, pool, progress, &mut log)?,
-        Some(_) => CompiledClips::default(),
-    };
+    let clips = clips::compile_clips_and_rigs(&content, &plans, &budgets, pool, progress, &mut log)?;
     let CompiledClips { chunks: clip_chunks, reports: clips, rigs } = clips;
     let mut job = Job {
         clip_chunks,
@@ -235,6 +229,43 @@ pub(crate) fn with_job<R>(
     then(&mut job, Found { clips, between: found }, log)
 }
 
+/// The passes for those who go on from what was decided elsewhere; `then` gets the meshes. Of a mesh its first
+/// frame is read; of all frames only what new faces are laid over.
+pub(crate) fn with_decided<R>(
+    scene: &Scene,
+    options: &Options,
+    around: &Around<'_>,
+    decided: &Decided,
+    then: impl FnOnce(&Plans<'_>) -> Result<R, Error>,
+) -> Result<R, Error> {
+    let Around { pool, progress, cancellation } = *around;
+    let by_path = &ByPath::new(options)?;
+    let meter = Meter::new(progress);
+    let content = Content { scene, placed: &[], times: &decided.times, options, by_path, cancellation };
+    // Faces that change → fixed ones, where that was done.
+    let outcome = match decided.remeshed {
+        true => {
+            let (placed, mut log) = (&scene.expand()?, Log::default());
+            let content = Content { placed, ..content };
+            let selected = selection::select(scene, placed, options, &mut log)?;
+            pool.install(|| {
+                let motion = motion::scan(scene, placed, &selected.any, content.times, cancellation)?;
+                remesh_faces(&content, &selected.meshes, &motion, &mut log)
+            })?
+        }
+        false => None,
+    };
+    let (scene, remeshed) = outcome.as_ref().map_or((scene, &[][..]), |o| (&o.scene, &o.meshes));
+    let content = Content { scene, ..content };
+    // What was found of meshes, their first frames → meshes with everything decided.
+    let plan = |mesh: &DecidedMesh| {
+        let bound = (mesh.radius, mesh.normals_stored);
+        Ok((mesh.found.plan(&content, remeshed, bound, &meter)?, Vec::new()))
+    };
+    let plans = pool.install(|| decided.meshes.par_iter().map(plan).collect::<Result<_, Error>>())?;
+    then(&plans)
+}
+
 /// Frames, and what moves in them.
 struct Timed {
     /// Seconds of each.
@@ -257,10 +288,6 @@ fn frames(
     let scan = |times: &[f64]| {
         around.pool.install(|| motion::scan(scene, placed, &selected.any, times, cancellation))
     };
-    if let Some(decided) = around.decided {
-        let (times, samples) = (decided.times.clone(), decided.samples);
-        return Ok(Timed { motion: scan(&times)?, times, samples, between: None });
-    }
     let samples = times::frame_times(scene, placed, selected, options, log)?;
     let motion = scan(&samples)?;
     let content = Content { times: &samples, ..*content };
@@ -430,7 +457,8 @@ pub fn write(
     inspect: Inspect<'_>,
     progress: &dyn Progress,
 ) -> Result<Report, Error> {
-    with_coders(job, pool, None, |coders, schedule| {
+    let schedule = job.schedule();
+    with_coders(&job.plans, (job.options, schedule), pool, None, |coders| {
         // What was decided → an open file.
         let mut file = File::create(job, target)?;
         let Prologue { extras, mut nodes } = prologue(&mut file, job, coders, schedule, pool)?;
@@ -459,22 +487,23 @@ pub fn write(
 
 /// Makes the coders of all meshes, which `then` gets with the order of frames.
 pub(crate) fn with_coders<R>(
-    job: &Job<'_>,
+    plans: &Plans<'_>,
+    (options, schedule): (&Options, Schedule),
     pool: &rayon::ThreadPool,
-    decided: Option<&[DecidedMesh]>,
-    then: impl FnOnce(&[MeshCoder<'_>], Schedule) -> Result<R, Error>,
+    decided: Option<(&[DecidedMesh], Stretch<'_>)>,
+    then: impl FnOnce(&[MeshCoder<'_>]) -> Result<R, Error>,
 ) -> Result<R, Error> {
-    let schedule = Schedule::new(job.times.len() as u32, job.options.restart());
     // Plans → points, where vertices coincide, and the frames of their streams.
-    let points: Vec<_> = job.plans.iter().map(|(plan, _)| mesh_coder::mesh_points(plan)).collect();
-    let sources = Sources::new(&job.plans, &points);
-    // These → by mesh the method and the settings that take the fewest bytes.
-    let ladder = mesh_coder::ladder(job.options);
-    let coders = match job.options.preset != Preset::Classic {
-        true => pool.install(|| sources.coders(&job.plans, schedule, &ladder, decided))?,
-        false => Vec::new(),
+    let points: Vec<_> = plans.iter().map(|(plan, _)| mesh_coder::mesh_points(plan)).collect();
+    let sources = Sources::new(plans, &points);
+    // These → by mesh the method and the settings that take the fewest bytes, or those that were decided.
+    let ladder = mesh_coder::ladder(options);
+    let coders = match (options.preset, decided) {
+        (Preset::Classic, _) => Vec::new(),
+        (_, None) => pool.install(|| sources.coders(plans, schedule, &ladder))?,
+        (_, Some(decided)) => pool.install(|| sources.again(plans, schedule, &ladder, decided))?,
     };
-    then(&coders, schedule)
+    then(&coders)
 }
 
 /// What is made before frames are coded.

@@ -9,6 +9,16 @@ impl FrameSet {
     pub fn new(frames: usize) -> FrameSet {
         FrameSet(vec![0; frames.div_ceil(64)])
     }
+    /// The set that these are the [`FrameSet::words`] of; as large as `frames` ask for, whatever they are.
+    pub fn of_words(words: &[u64], frames: usize) -> FrameSet {
+        let mut set = FrameSet::new(frames);
+        set.0.iter_mut().zip(words).for_each(|(own, word)| *own = *word);
+        set
+    }
+    /// 64 frames each, the first one in the lowest bit.
+    pub fn words(&self) -> &[u64] {
+        &self.0
+    }
     /// Adds a frame.
     pub fn insert(&mut self, frame: usize) {
         self.0[frame / 64] |= 1 << (frame % 64);

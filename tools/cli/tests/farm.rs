@@ -2,9 +2,9 @@
 
 use crate::cli::common::{Run, bundled, corpus, names, run};
 use meshreel_compile::{Error, Silent, farm};
-use meshreel_options::Options;
-use meshreel_scene::read;
+use meshreel_options::{MethodChoice, Options};
 use meshreel_scene::sample::Range;
+use meshreel_scene::{Scene, read};
 use meshreel_testkit::corpus_if_thorough;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -89,6 +89,40 @@ fn soft_meshes_are_the_same_in_any_number_of_parts() {
         .unwrap();
     let options = ["--options", &farm.at("o.toml"), "--index-every", "16"];
     Farm::check(&[&flag], &options, &[2, 5]);
+}
+
+/// Parts of an animation that is longer than keys are kept of, of one that stands still at its ends, and of one
+/// whose keys are too large for a plan.
+#[test]
+fn keys_are_the_same_whoever_codes_them() {
+    let farm = Farm::new();
+    let cloth = |frame: u32| {
+        let t = f64::from(frame.clamp(70, 150) - 70);
+        let at = |x: u32, y: u32| (0.1 * t).sin() * f64::from(x) * 0.3 + 0.05 * f64::from(y);
+        let points = (0..4).flat_map(|y| (0..5).map(move |x| (x, y)));
+        points.map(|(x, y)| [f64::from(x), f64::from(y), at(x, y)].map(|v| v as f32)).collect::<Vec<_>>()
+    };
+    let quad = |x, y| format!("f {} {} {} {}\n", 5 * y + x, 5 * y + x + 1, 5 * y + x + 6, 5 * y + x + 5);
+    let faces: String = (0..3).flat_map(|y| (1..5).map(move |x| quad(x, y))).collect();
+    let points: String = cloth(0).iter().map(|[x, y, z]| format!("v {x} {y} {z}\n")).collect();
+    std::fs::write(farm.at("cloth.obj"), points + &faces).unwrap();
+    let cache = |name: &str, count: u32| {
+        let mut bytes = b"POINTCACHE2\0".to_vec();
+        bytes.extend([1u32, 20].iter().flat_map(|number| number.to_le_bytes()));
+        bytes.extend([0f32, 1.0].iter().flat_map(|number| number.to_le_bytes()));
+        bytes.extend(count.to_le_bytes());
+        let all = (0..count).flat_map(cloth).flatten();
+        bytes.extend(all.flat_map(|number| number.to_le_bytes()));
+        std::fs::write(farm.at(name), bytes).unwrap();
+        PathBuf::from(farm.at(name))
+    };
+    let cloth = PathBuf::from(farm.at("cloth.obj"));
+    let (short, long) = (cache("short.pc2", 300), cache("long.pc2", 290));
+    let options = ["--effort", "2", "--tolerance", "0.1%"];
+    Farm::check(&[&cloth, &short], &options, &[1, 4, 7]);
+    // Of one key each.
+    Farm::check(&[&cloth, &long], &[&options[..], &["--index-every", "16"]].concat(), &[1, 4, 30]);
+    Farm::check(&[&cloth, &short], &[&options[..], &["--memory", "64k"]].concat(), &[4]);
 }
 
 #[test]
@@ -353,68 +387,122 @@ fn a_full_disk_leaves_nothing_half_done() {
     assert_eq!(names(farm.0.path()), before);
 }
 
+/// What parts and whoever joins them are given.
+struct Records {
+    scene: Scene,
+    options: Options,
+    decisions: Vec<u8>,
+    nodes: BTreeMap<u32, Vec<u8>>,
+    keys: BTreeMap<[u32; 2], Vec<u8>>,
+    assembly: Vec<u8>,
+    frames: usize,
+}
+
+/// The tail of all frames as one part, and its units.
+type Coded = (Vec<u8>, BTreeMap<u32, Vec<u8>>);
+
+impl Records {
+    fn new(name: &str, method: MethodChoice) -> Records {
+        let (scene, _) = read::open(&bundled(name), &Default::default()).unwrap();
+        let range = Some(Range::Frames(0, 20));
+        let options = Options { effort: 1, jobs: 1, range, method, ..Options::default() };
+        let farm::Planned { decisions, nodes, keys, assembly, frames, .. } =
+            farm::plan(&scene, Vec::new(), &options, &Silent).unwrap();
+        let (nodes, keys) = (nodes.into_iter().collect(), keys.into_iter().collect());
+        Records { scene, options, decisions, nodes, keys, assembly, frames }
+    }
+
+    fn part(&self) -> Result<Coded, Error> {
+        let mut units = BTreeMap::new();
+        let none = || Error::Malformed { what: "no such unit".into() };
+        let planned = farm::PlannedUnits {
+            decisions: &self.decisions,
+            nodes: &|number| self.nodes.get(&number).cloned().ok_or_else(none),
+            keys: &|of| Ok(self.keys.get(&of).cloned()),
+        };
+        let take = &mut |number, bytes| {
+            units.insert(number, bytes);
+            Ok(())
+        };
+        let tail = farm::part(&self.scene, &self.options, planned, (1, 1), &Silent, take)?;
+        Ok((tail, units))
+    }
+
+    fn join(&self, (tail, units): &Coded) -> Result<farm::Joined, Error> {
+        let folder = tempfile::tempdir().unwrap();
+        let none = || Error::Malformed { what: "no such unit".into() };
+        let mut unit = |number| units.get(&number).cloned().ok_or_else(none);
+        let tails = std::slice::from_ref(tail);
+        let pieces = farm::JoinInput { assembly: &self.assembly, tails, unit: &mut unit };
+        farm::join(pieces, &folder.path().join("a.reel"), 1, &meshreel_check::reopen, &Silent)
+    }
+}
+
+/// One bit in some bytes, and cut there.
+fn forged(bytes: &[u8], most: usize) -> Vec<Vec<u8>> {
+    let flipped = |at: usize| {
+        let mut forged = bytes.to_vec();
+        forged[at] ^= 1 << (at % 8);
+        [forged, bytes[..at].to_vec()]
+    };
+    (0..bytes.len()).step_by(bytes.len().div_ceil(most).max(1)).flat_map(flipped).collect()
+}
+
 /// Records with checksums that somebody made: what parts and joining read is hostile all the same.
 #[test]
 fn forged_records_are_refused_or_make_something() {
-    let (scene, _) = read::open(&bundled("a_flag_wind.abc"), &Default::default()).unwrap();
-    let range = Some(Range::Frames(0, 20));
-    let options = Options { effort: 1, jobs: 1, range, ..Options::default() };
-    let planned = farm::plan(&scene, Vec::new(), &options, &Silent).unwrap();
-    let nodes: BTreeMap<u32, Vec<u8>> = planned.nodes.iter().cloned().collect();
-    let make = |decisions: &[u8], nodes: &BTreeMap<u32, Vec<u8>>| {
-        let mut units = BTreeMap::new();
-        let none = || Error::Malformed { what: "no such unit".into() };
-        let of_unit = |number| nodes.get(&number).cloned().ok_or_else(none);
-        let take = &mut |number, bytes| drop(units.insert(number, bytes));
-        let take = &mut |number, bytes| -> Result<(), Error> {
-            take(number, bytes);
-            Ok(())
-        };
-        farm::part(&scene, &options, (decisions, &of_unit), (1, 1), &Silent, take).map(|tail| (tail, units))
-    };
-    let (tail, units) = make(&planned.decisions, &nodes).unwrap();
-    let folder = tempfile::tempdir().unwrap();
-    let target = folder.path().join("a.reel");
-    let join = |assembly: &[u8], tail: &[u8], units: &BTreeMap<u32, Vec<u8>>| {
-        let none = || Error::Malformed { what: "no such unit".into() };
-        let mut unit = |number| units.get(&number).cloned().ok_or_else(none);
-        let pieces = farm::JoinInput { assembly, tails: &[tail.to_vec()], unit: &mut unit };
-        farm::join(pieces, &target, 1, &meshreel_check::reopen, &Silent)
-    };
-    assert_eq!(join(&planned.assembly, &tail, &units).unwrap().frames, planned.frames);
-    // One bit in some bytes, and cut there.
-    let forged = |bytes: &[u8], most: usize| -> Vec<Vec<u8>> {
-        let flipped = |at: usize| {
-            let mut forged = bytes.to_vec();
-            forged[at] ^= 1 << (at % 8);
-            [forged, bytes[..at].to_vec()]
-        };
-        (0..bytes.len()).step_by(bytes.len().div_ceil(most).max(1)).flat_map(flipped).collect()
-    };
-    let mut refused = 0;
-    for decisions in forged(&planned.decisions, 60) {
-        refused += usize::from(make(&decisions, &nodes).is_err());
-    }
-    for (&number, bytes) in nodes.iter().take(3) {
-        for bytes in forged(bytes, 8) {
-            let mut nodes = nodes.clone();
-            nodes.insert(number, bytes);
-            refused += usize::from(make(&planned.decisions, &nodes).is_err());
+    let (auto, rigid) = (MethodChoice::Auto, MethodChoice::Rigid);
+    for (name, method, parts) in [
+        ("a_flag_wind.abc", auto, 150),
+        ("e_metaballs.abc", auto, 60),
+        ("c_wall_fracture_onemesh.abc", rigid, 40),
+    ] {
+        let mut records = Records::new(name, method);
+        let (tail, units) = records.part().unwrap();
+        assert_eq!(records.join(&(tail.clone(), units.clone())).unwrap().frames, records.frames);
+        let (mut refused, mut cut) = (0, 0);
+        for decisions in forged(&records.decisions.clone(), parts) {
+            records.decisions = decisions;
+            cut += 1;
+            refused += usize::from(records.part().is_err());
         }
-    }
-    for assembly in forged(&planned.assembly, 150) {
-        refused += usize::from(join(&assembly, &tail, &units).is_err());
-    }
-    for tail in forged(&tail, 20) {
-        refused += usize::from(join(&planned.assembly, &tail, &units).is_err());
-    }
-    for (&number, bytes) in units.iter().take(3) {
-        for bytes in forged(bytes, 30) {
-            let mut units = units.clone();
-            units.insert(number, bytes);
-            refused += usize::from(join(&planned.assembly, &tail, &units).is_err());
+        let mut records = Records::new(name, method);
+        let (nodes, keys) = (records.nodes.clone(), records.keys.clone());
+        for (&number, bytes) in nodes.iter().take(3) {
+            for bytes in forged(bytes, 8) {
+                records.nodes.insert(number, bytes);
+                cut += 1;
+                refused += usize::from(records.part().is_err());
+            }
+            records.nodes = nodes.clone();
         }
+        for (&of, bytes) in keys.iter().take(1) {
+            for bytes in forged(bytes, parts / 4) {
+                records.keys.insert(of, bytes);
+                cut += 1;
+                refused += usize::from(records.part().is_err());
+            }
+            records.keys = keys.clone();
+        }
+        // Every second one is cut.
+        assert!(2 * refused >= cut, "{name}: {refused} of {cut}");
+        let whole = records.assembly.clone();
+        for assembly in forged(&whole, parts) {
+            records.assembly = assembly;
+            refused += usize::from(records.join(&(tail.clone(), units.clone())).is_err());
+        }
+        records.assembly = whole;
+        for tail in forged(&tail, 20) {
+            refused += usize::from(records.join(&(tail, units.clone())).is_err());
+        }
+        for (&number, bytes) in units.iter().take(3) {
+            for bytes in forged(bytes, parts / 5) {
+                let mut units = units.clone();
+                units.insert(number, bytes);
+                refused += usize::from(records.join(&(tail.clone(), units)).is_err());
+            }
+        }
+        // Whatever is cut off is noticed, and most of the rest.
+        assert!(refused > 2 * parts, "{name}: {refused}");
     }
-    // Whatever is cut off is noticed, and most of the rest.
-    assert!(refused > 200, "{refused}");
 }

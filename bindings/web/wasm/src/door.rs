@@ -2,9 +2,9 @@
 //! one buffer, and so does what it takes.
 
 use crate::blocks::Blocks;
+use crate::cameras;
 #[cfg(feature = "gpu")]
 use crate::card::{Card, Wanted};
-use crate::cameras;
 use crate::clips::Clips;
 use crate::describe::describe;
 use crate::frame::{self, Form, Put};

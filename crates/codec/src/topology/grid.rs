@@ -220,6 +220,13 @@ impl Grid {
         whole.then_some(grid)
     }
 
+    /// The grid of a shape and its cuts, without what was given for it; none where they do not go together, or
+    /// with so many vertices.
+    pub fn of_shape(shape: Shape, cuts: Vec<bool>, vertices: usize) -> Option<Grid> {
+        shape.check(vertices as u64, 6 * cuts.len() as u64).ok()?;
+        Some(Grid { shape, cuts, triangles: Vec::new(), vertices: Vec::new() })
+    }
+
     /// Its triangles as the file has them.
     pub fn indices(&self) -> Vec<u32> {
         let mut out = Vec::with_capacity(6 * self.cuts.len());

@@ -150,7 +150,8 @@ pub(crate) fn faces(
     triangles: &[[u32; 3]],
     wanted: Option<&[u32]>,
 ) -> Vec<u32> {
-    let mut last: HashMap<(u32, u32), u32> = HashMap::new();
+    // Two triangles share an edge, as a rule.
+    let mut last: HashMap<(u32, u32), u32> = HashMap::with_capacity(triangles.len() + triangles.len() / 2);
     let mut model = Model::new();
     let mut out: Vec<u32> = Vec::with_capacity(triangles.len());
     for (t, triangle) in triangles.iter().enumerate() {

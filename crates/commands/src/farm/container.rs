@@ -24,7 +24,7 @@ const VERSION: u32 = 1;
 const HEAD: u64 = 12;
 const HASH: u64 = 16;
 /// Bytes that are read at once.
-const BLOCK: usize = 1 << 20;
+const BLOCK: usize = 1 << 17;
 
 /// What a file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -176,7 +176,13 @@ impl Reader {
 
     /// The bytes of a section.
     pub fn section(&self, number: usize) -> Result<Vec<u8>, Failure> {
+        self.start(number, usize::MAX)
+    }
+
+    /// The first bytes of a section, at most so many.
+    pub fn start(&self, number: usize, most: usize) -> Result<Vec<u8>, Failure> {
         let &(_, offset, size) = self.sections.get(number).ok_or_else(|| self.damaged())?;
+        let size = size.min(most as u64);
         let size = usize::try_from(size).map_err(|_| self.damaged())?;
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         let mut out = Vec::new();

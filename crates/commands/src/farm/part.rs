@@ -64,14 +64,22 @@ pub fn part(
         return Ok(Made { bytes: there.bytes, units: there.all(UNIT).count(), was_there: true });
     }
     let mut wanted = plan.wanted().clone();
+    let known = if inputs.is_none() { Some(plan.known()) } else { None };
     if let Some((inputs, points)) = inputs {
         (wanted.inputs, wanted.points) = (inputs, points);
     }
     check_name(target, &wanted.inputs, "a part")?;
-    let Opened { scene, mut options, sources, .. } = wanted.open()?;
-    plan.check_sources(&sources)?;
-    options.jobs = jobs;
     let decisions = plan.decisions()?;
+    let opened = match known {
+        // All of the file is in the plan.
+        Some(known) if decisions.is_empty() => known.hashed().map(|_| None)?,
+        known => {
+            let mut opened = wanted.open(known)?;
+            plan.check_sources(&opened.sources)?;
+            opened.options.jobs = jobs;
+            Some(opened)
+        }
+    };
     let mut writer = Writer::create(target, Kind::Part)?;
     writer.section(HEAD, &json(&head)?)?;
     if share.number() == 1 {
@@ -86,17 +94,25 @@ pub fn part(
         Error::Malformed { what }
     };
     let mut units = 0;
-    let made = farm::part(
-        &scene,
-        &options,
-        (&decisions, &|number| plan.nodes(number).map_err(lost)),
-        (share.number(), share.count()),
-        progress,
-        &mut |number, bytes| {
-            units += 1;
-            writer.section(UNIT, &numbered(number, &bytes)).map_err(lost)
-        },
-    );
+    let planned = farm::PlannedUnits {
+        decisions: &decisions,
+        nodes: &|number| plan.nodes(number).map_err(lost),
+        keys: &|of| plan.keys(of).map_err(lost),
+    };
+    let made = match &opened {
+        None => farm::nothing(),
+        Some(Opened { scene, options, .. }) => farm::part(
+            scene,
+            options,
+            planned,
+            (share.number(), share.count()),
+            progress,
+            &mut |number, bytes| {
+                units += 1;
+                writer.section(UNIT, &numbered(number, &bytes)).map_err(lost)
+            },
+        ),
+    };
     let tail = made.map_err(|error| {
         let failure = failed.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take();
         failure.unwrap_or_else(|| Failure::from(error).or_at(target))

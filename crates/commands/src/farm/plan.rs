@@ -1,7 +1,7 @@
 //! Plans: what is to be compiled of what, and what was decided about it.
 
 use super::container::{ContentHash, Kind, Reader, Writer};
-use super::sections::{ASSEMBLY, DECISIONS, HEAD, NODE, check_name, numbered, take_number};
+use super::sections::{ASSEMBLY, DECISIONS, HEAD, KEYS, NODE, check_name, numbered, take_number};
 use crate::failure::{Class, Failure};
 use crate::fingerprint::Fingerprint;
 use meshreel_compile::{Progress, farm};
@@ -41,8 +41,9 @@ impl Wanted {
     }
 
     /// Opens the inputs; what readers had to remark, and the options in their unit. What they hold is hashed
-    /// first, and opened again, so that nothing is taken from before.
-    pub(super) fn open(&self) -> Result<Opened, Failure> {
+    /// first, and opened afterwards, so that nothing is taken from before. `known`: the files that are expected
+    /// to be read.
+    pub(super) fn open(&self, known: Option<Known<'_>>) -> Result<Opened, Failure> {
         let set = self.options()?;
         // What is wrong whatever the inputs are, before any is opened.
         set.resolve(Some(Unit::Metre))?.check()?;
@@ -51,11 +52,36 @@ impl Wanted {
             source_fps: set.general.source_fps,
             animation: set.general.animation.clone(),
         };
-        let sources = Fingerprint::of_scene(&meshreel_inputs::open(&self.inputs, &how)?.0)?;
-        let (scene, remarks) = meshreel_inputs::open(&self.inputs, &how)?;
+        let hashed = known.map(|known| known.hashed().map(|sources| (known.paths, sources))).transpose()?;
+        let (mut scene, mut remarks) = meshreel_inputs::open(&self.inputs, &how)?;
+        let sources = match hashed {
+            Some((paths, sources)) if paths == scene.files => sources,
+            _ => {
+                let sources = Fingerprint::of_scene(&scene)?;
+                (scene, remarks) = meshreel_inputs::open(&self.inputs, &how)?;
+                sources
+            }
+        };
         let unit = set.general.unit.map(Unit::from).or(scene.unit);
         let options = set.resolve(unit)?;
         Ok(Opened { scene, remarks, options, sources })
+    }
+}
+
+/// Files that were read, and their content.
+#[derive(Clone, Copy)]
+pub(super) struct Known<'a> {
+    paths: &'a [PathBuf],
+    plan: &'a Plan,
+}
+
+impl Known<'_> {
+    /// What they hold, if that is still what it was.
+    pub(super) fn hashed(&self) -> Result<Vec<Fingerprint>, Failure> {
+        let sources: Vec<_> =
+            self.paths.iter().map(|path| Fingerprint::of_file(path)).collect::<Result<_, _>>()?;
+        self.plan.check_sources(&sources)?;
+        Ok(sources)
     }
 }
 
@@ -75,6 +101,8 @@ struct Head {
     meshreel: String,
     wanted: Wanted,
     sources: Vec<Fingerprint>,
+    /// Where these lay, one by one.
+    paths: Vec<PathBuf>,
 }
 
 /// A plan that was made.
@@ -97,10 +125,10 @@ pub fn plan(mut wanted: Wanted, target: &Path, progress: &dyn Progress) -> Resul
         *path = std::path::absolute(&*path).map_err(|error| Failure::io(path, &error))?;
     }
     check_name(&std::path::absolute(target).unwrap_or_default(), &wanted.inputs, "a plan")?;
-    let Opened { scene, remarks, options, sources } = wanted.open()?;
+    let Opened { scene, remarks, options, sources } = wanted.open(None)?;
     let made = farm::plan(&scene, remarks, &options, progress)
         .map_err(|error| Failure::from(error).or_at(&wanted.inputs[0]))?;
-    let farm::Planned { decisions, nodes, assembly, frames, remarks } = made;
+    let farm::Planned { decisions, nodes, keys, assembly, frames, remarks } = made;
     if options.strict && !remarks.is_empty() {
         let error = meshreel_compile::Error::Strict { remarks };
         return Err(Failure::from(error).or_at(&wanted.inputs[0]));
@@ -109,12 +137,16 @@ pub fn plan(mut wanted: Wanted, target: &Path, progress: &dyn Progress) -> Resul
     if options.dry_run {
         return Ok(planned);
     }
-    let head = Head { meshreel: env!("CARGO_PKG_VERSION").into(), wanted, sources };
+    let head =
+        Head { meshreel: env!("CARGO_PKG_VERSION").into(), wanted, sources, paths: scene.files.clone() };
     let mut writer = Writer::create(target, Kind::Plan)?;
     writer.section(HEAD, &json(&head)?)?;
     writer.section(DECISIONS, &decisions)?;
     for (number, bytes) in &nodes {
         writer.section(NODE, &numbered(*number, bytes))?;
+    }
+    for ([mesh, segment], bytes) in &keys {
+        writer.section(KEYS, &numbered(*mesh, &numbered(*segment, bytes)))?;
     }
     writer.section(ASSEMBLY, &assembly)?;
     planned.bytes = writer.publish()?.0;
@@ -131,6 +163,8 @@ pub struct Plan {
     head: Head,
     /// By number of the unit the section of its nodes.
     nodes: HashMap<u32, usize>,
+    /// By number of a mesh and of a segment of its frames the section of its keys.
+    keys: HashMap<[u32; 2], usize>,
 }
 
 impl Plan {
@@ -146,15 +180,21 @@ impl Plan {
             );
             return Err(Failure::new(Class::Unsupported, what, Some(path.display().to_string())));
         }
-        let mut nodes = HashMap::new();
-        for section in reader.all(NODE) {
-            let number = take_number(&reader.section(section)?).map(|(number, _)| number);
-            let number = number.ok_or_else(|| reader.damaged())?;
-            if nodes.insert(number, section).is_some() {
-                return Err(reader.damaged());
+        let numbers =
+            |bytes: Vec<u8>| bytes.as_chunks::<4>().0.iter().map(|n| u32::from_le_bytes(*n)).collect();
+        let numbered = |kind: u32, count: usize| {
+            let mut all: HashMap<Vec<u32>, usize> = HashMap::new();
+            for section in reader.all(kind) {
+                let own: Vec<u32> = numbers(reader.start(section, 4 * count)?);
+                if own.len() < count || all.insert(own, section).is_some() {
+                    return Err(reader.damaged());
+                }
             }
-        }
-        Ok(Plan { reader, head, nodes })
+            Ok(all)
+        };
+        let nodes = numbered(NODE, 1)?.into_iter().map(|(number, section)| (number[0], section)).collect();
+        let keys = numbered(KEYS, 2)?.into_iter().map(|(n, section)| ([n[0], n[1]], section)).collect();
+        Ok(Plan { reader, head, nodes, keys })
     }
 
     /// What it is known by.
@@ -165,6 +205,11 @@ impl Plan {
     /// What was asked for.
     pub fn wanted(&self) -> &Wanted {
         &self.head.wanted
+    }
+
+    /// The files that were read, where they lay.
+    pub(super) fn known(&self) -> Known<'_> {
+        Known { paths: &self.head.paths, plan: self }
     }
 
     /// Refuses inputs that are not those that were planned with.
@@ -198,5 +243,12 @@ impl Plan {
         let section = self.nodes.get(&number).ok_or_else(|| self.reader.damaged())?;
         let bytes = self.reader.section(*section)?;
         take_number(&bytes).map(|(_, rest)| rest.to_vec()).ok_or_else(|| self.reader.damaged())
+    }
+
+    /// The keys of a mesh in a segment of its frames, where they are there.
+    pub(super) fn keys(&self, of: [u32; 2]) -> Result<Option<Vec<u8>>, Failure> {
+        let Some(section) = self.keys.get(&of) else { return Ok(None) };
+        let bytes = self.reader.section(*section)?;
+        bytes.get(8..).map(|rest| Some(rest.to_vec())).ok_or_else(|| self.reader.damaged())
     }
 }

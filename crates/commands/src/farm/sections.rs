@@ -29,6 +29,9 @@ pub(super) const UNIT: u32 = 5;
 /// What is known when all units of a part are coded.
 pub(super) const TAIL: u32 = 6;
 
+/// The numbers of a mesh and of a segment of its frames, and the keys that it has there.
+pub(super) const KEYS: u32 = 7;
+
 /// The number that stands before the bytes of a unit.
 pub(super) fn numbered(number: u32, bytes: &[u8]) -> Vec<u8> {
     [&number.to_le_bytes(), bytes].concat()

@@ -17,6 +17,7 @@ use meshreel_codec::record;
 use meshreel_codec::schedule::Schedule;
 use meshreel_options::{Options, Preset};
 use meshreel_scene::{Remark, Scene};
+use rayon::prelude::*;
 use std::sync::atomic::Ordering;
 
 /// What parts and whoever joins them go on from.
@@ -25,6 +26,8 @@ pub struct Planned {
     pub decisions: Vec<u8>,
     /// For parts: what nodes have in each unit, by its number.
     pub nodes: Vec<(u32, Vec<u8>)>,
+    /// For parts: keys that are coded, by the number of a mesh and of a segment of its frames.
+    pub keys: Vec<([u32; 2], Vec<u8>)>,
     /// For whoever joins: everything of the file but its units.
     pub assembly: Vec<u8>,
     /// Frames of the file.
@@ -35,6 +38,8 @@ pub struct Planned {
 
 /// Groups of frames whose nodes are coded at once.
 const GROUPS: u32 = 16;
+/// Most segments of which parts are taken to have less than a whole one each.
+const SHARED_SEGMENTS: u32 = 16;
 
 /// Decides how `scene` is compiled, and does what cannot be shared out: bones and settings are sought, nodes
 /// and clips are coded, static data is made. Of clips alone, meshes that do not change and the preset classic
@@ -52,14 +57,15 @@ pub fn plan(
             let (before, clips) = made?;
             let raw_bytes = clips::raw_bytes(&clips);
             let assembly = Assembly { before, units: None, times: Vec::new(), boxes: Vec::new(), raw_bytes };
-            return planned(&assembly, None, Vec::new(), log);
+            return planned(&assembly, None, log);
         }
         with_job(scene, options, log, around, |job, _, log| {
-            match plan_job(job, around, Log { remarks: log.remarks.clone(), passes: Vec::new() }) {
+            let remeshed = !std::ptr::eq(job.scene, scene);
+            match plan_job(job, remeshed, around, Log { remarks: log.remarks.clone(), passes: Vec::new() }) {
                 // As a compile would, once more with exact transforms.
                 Err(_) if job.loose.load(Ordering::Relaxed) && !job.cancellation.is_cancelled() => {
                     job.exact = true;
-                    plan_job(job, around, log)
+                    plan_job(job, remeshed, around, log)
                 }
                 done => done,
             }
@@ -67,17 +73,20 @@ pub fn plan(
     })
 }
 
-fn planned(
-    assembly: &Assembly,
-    decided: Option<Decided>,
-    nodes: Vec<(u32, Vec<u8>)>,
-    mut log: Log,
-) -> Result<Planned, Error> {
+/// What was decided, nodes, and keys.
+type ForParts = (Decided, Vec<(u32, Vec<u8>)>, Vec<([u32; 2], Vec<u8>)>);
+
+fn planned(assembly: &Assembly, parts: Option<ForParts>, mut log: Log) -> Result<Planned, Error> {
     log.remarks.sort();
     log.remarks.dedup();
+    let (decisions, nodes, keys) = match parts {
+        Some((decided, nodes, keys)) => (to_bytes(&decided)?, nodes, keys),
+        None => Default::default(),
+    };
     Ok(Planned {
-        decisions: decided.map_or(Ok(Vec::new()), |decided| to_bytes(&decided))?,
+        decisions,
         nodes,
+        keys,
         assembly: to_bytes(assembly)?,
         frames: assembly.times.len(),
         remarks: log.remarks,
@@ -85,8 +94,9 @@ fn planned(
 }
 
 /// Plans what is written from a job.
-fn plan_job(job: &Job<'_>, around: &Around<'_>, mut log: Log) -> Result<Planned, Error> {
-    with_coders(job, around.pool, None, |coders, schedule| {
+fn plan_job(job: &Job<'_>, remeshed: bool, around: &Around<'_>, mut log: Log) -> Result<Planned, Error> {
+    let schedule = job.schedule();
+    with_coders(&job.plans, (job.options, schedule), around.pool, None, |coders| {
         let mut file = File::keep(job);
         let Prologue { extras, mut nodes } = prologue(&mut file, job, coders, schedule, around.pool)?;
         for (m, coder) in coders.iter().enumerate() {
@@ -96,10 +106,17 @@ fn plan_job(job: &Job<'_>, around: &Around<'_>, mut log: Log) -> Result<Planned,
         let still = |coder: &MeshCoder<'_>| coder.still_bounds().is_some();
         if job.options.preset == Preset::Classic || coders.iter().all(still) {
             let assembly = whole(job, file, (coders, &mut nodes), schedule, around)?;
-            return planned(&assembly, None, Vec::new(), log);
+            return planned(&assembly, None, log);
         }
         let before = take_chunks(&mut file);
         let node_units = code_nodes(job, coders, nodes.as_mut(), schedule, around)?;
+        let decided = Decided {
+            times: job.times.to_vec(),
+            nodes: job.nodes.len() as u32,
+            remeshed,
+            meshes: around.pool.install(|| coders.par_iter().map(MeshCoder::decided).collect()),
+        };
+        let keys = code_keys(job, coders, schedule, around)?;
         file.clips_rigs_ranges()?;
         let mut description = Vec::new();
         record::encode(&file.description(coders, nodes.as_ref()), &mut description);
@@ -122,13 +139,33 @@ fn plan_job(job: &Job<'_>, around: &Around<'_>, mut log: Log) -> Result<Planned,
             boxes: Vec::new(),
             raw_bytes: file.raw_bytes(),
         };
-        let decided = Decided {
-            times: job.times.to_vec(),
-            samples: job.samples,
-            meshes: coders.iter().map(MeshCoder::decided).collect(),
-        };
-        planned(&assembly, Some(decided), node_units, log)
+        planned(&assembly, Some((decided, node_units, keys)), log)
     })
+}
+
+/// Codes the keys of all meshes, by mesh and segment, where an animation is so short that parts would share
+/// segments, and each code all keys of those once more; as far as that takes no more than a part of the memory.
+fn code_keys(
+    job: &Job<'_>,
+    coders: &[MeshCoder<'_>],
+    schedule: Schedule,
+    around: &Around<'_>,
+) -> Result<Vec<([u32; 2], Vec<u8>)>, Error> {
+    let mut left = job.options.memory / 4;
+    let mut out = Vec::new();
+    if schedule.segments() > SHARED_SEGMENTS {
+        return Ok(out);
+    }
+    for (m, coder) in (0..).zip(coders) {
+        around.cancellation.check()?;
+        if let Some(size) = coder.known_size().filter(|size| *size <= left) {
+            left -= size;
+            for (segment, keys) in around.pool.install(|| coder.known_keys())? {
+                out.push(([m, segment], to_bytes(&keys)?));
+            }
+        }
+    }
+    Ok(out)
 }
 
 /// All of a file of the preset classic, or of meshes that do not change: nodes are coded one after the other,

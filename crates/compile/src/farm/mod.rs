@@ -2,8 +2,8 @@
 //! the units, and [`join`] puts units into a file, byte for byte the one that [`crate::compile`] makes.
 //!
 //! ```text
-//! plan   scene, options → decisions · what nodes have in each unit · assembly: everything of the file but its units
-//! part   scene, options, decisions, nodes → its units · tail: what is known of a mesh when its frames are coded
+//! plan   scene, options → decisions · what nodes have in each unit · keys · assembly: everything of the file but its units
+//! part   scene, options, decisions, nodes, keys → its units · tail: what is known of a mesh when its frames are coded
 //! join   assembly, tails, all units → the file; the source is not needed
 //! ```
 //!
@@ -17,4 +17,4 @@ mod record;
 
 pub use decide::{Planned, plan};
 pub use join::{JoinInput, Joined, join};
-pub use part::{PlannedNodes, TakeUnit, part};
+pub use part::{PlannedUnits, TakeUnit, nothing, part};

@@ -3,8 +3,9 @@
 use crate::Error;
 use crate::decided::{Decided, DecidedMesh};
 use crate::farm::record::{ChangingTail, MeshTail, Tail, from_bytes, malformed, to_bytes};
+use crate::method::again::Stretch;
 use crate::method::mesh_coder::MeshCoder;
-use crate::plan::{Around, with_coders, with_job, with_scene};
+use crate::plan::{with_coders, with_decided, with_scene};
 use crate::report::Progress;
 use crate::write::node_units::{NodePart, NodeSource};
 use crate::write::units::{Encoding, UnitRange};
@@ -12,8 +13,16 @@ use meshreel_codec::schedule::{Schedule, Unit};
 use meshreel_options::Options;
 use meshreel_scene::Scene;
 
-/// Gives what nodes have in the unit of a number, as it was planned.
-pub type PlannedNodes<'a> = &'a (dyn Fn(u32) -> Result<Vec<u8>, Error> + Sync);
+/// What was planned, for parts.
+#[derive(Clone, Copy)]
+pub struct PlannedUnits<'a> {
+    /// What was decided.
+    pub decisions: &'a [u8],
+    /// Gives what nodes have in the unit of a number.
+    pub nodes: &'a (dyn Fn(u32) -> Result<Vec<u8>, Error> + Sync),
+    /// Gives the keys of a mesh and a segment of its frames, where these were coded.
+    pub keys: &'a (dyn Fn([u32; 2]) -> Result<Option<Vec<u8>>, Error> + Sync),
+}
 
 /// Takes the number of a unit and its bytes.
 pub type TakeUnit<'a> = &'a mut (dyn FnMut(u32, Vec<u8>) -> Result<(), Error> + Send);
@@ -23,7 +32,7 @@ pub type TakeUnit<'a> = &'a mut (dyn FnMut(u32, Vec<u8>) -> Result<(), Error> + 
 pub fn part(
     scene: &Scene,
     options: &Options,
-    (decisions, nodes): (&[u8], PlannedNodes<'_>),
+    planned: PlannedUnits<'_>,
     (number, count): (u32, u32),
     progress: &dyn Progress,
     take: TakeUnit<'_>,
@@ -31,18 +40,27 @@ pub fn part(
     if !(1..=count).contains(&number) {
         return Err(Error::misuse(format!("part {number} of {count}: from 1 to {count}")));
     }
-    if decisions.is_empty() {
-        // There is nothing to share out.
-        return to_bytes(&Tail { meshes: Vec::new() });
+    if planned.decisions.is_empty() {
+        return nothing();
     }
-    let decided: Decided = from_bytes(decisions, "what was decided")?;
+    let decided: Decided = from_bytes(planned.decisions, "what was decided")?;
     check(&decided)?;
+    let schedule = Schedule::new(decided.times.len() as u32, options.restart());
+    let range = UnitRange::of_part(schedule, number, count);
+    let Some(frames) = range.frames(schedule) else {
+        let none = decided.meshes.iter().map(|_| MeshTail { ends: [None, None], changing: None });
+        return to_bytes(&Tail { meshes: none.collect() });
+    };
     // What there is to remark on was remarked on when it was planned.
     let options = &Options { strict: false, dry_run: false, ..options.clone() };
-    with_scene(scene, Vec::new(), options, progress, |scene, log, around| {
-        let around = &Around { decided: Some(&decided), ..*around };
-        with_job(scene, options, log, around, |job, _, _| {
-            with_coders(job, around.pool, Some(&decided.meshes), |coders, schedule| {
+    let keys = |mesh: usize, segment: u32| {
+        let bytes = (planned.keys)([mesh as u32, segment])?;
+        bytes.map(|bytes| from_bytes(&bytes, "the keys of a mesh")).transpose()
+    };
+    with_scene(scene, Vec::new(), options, progress, |scene, _, around| {
+        with_decided(scene, options, around, &decided, |plans| {
+            let again = Some((&decided.meshes[..], Stretch { keys: &keys, frames }));
+            with_coders(plans, (options, schedule), around.pool, again, |coders| {
                 let same = |(coder, mesh): (&MeshCoder<'_>, &DecidedMesh)| coder.statics() == mesh.statics;
                 if !coders.iter().zip(&decided.meshes).all(same) {
                     // Never seen; frames that are coded against something else would be nonsense.
@@ -50,12 +68,21 @@ pub fn part(
                         "static data comes out otherwise than on the machine that planned",
                     ));
                 }
-                let range = UnitRange::of_part(schedule, number, count);
-                let encoding = Encoding { job, coders, schedule, range, pool: around.pool, progress };
-                let mut planned = Planned { schedule, nodes };
+                let encoding = Encoding {
+                    plans,
+                    nodes: decided.nodes as usize,
+                    options,
+                    cancellation: around.cancellation,
+                    coders,
+                    schedule,
+                    range: range.clone(),
+                    pool: around.pool,
+                    progress,
+                };
+                let mut nodes = Planned { schedule, nodes: planned.nodes };
                 // In the order of the file.
-                let mut order = schedule.in_file().filter(|unit| encoding.range.has(*unit));
-                encoding.run(&mut planned, &mut |output| {
+                let mut order = schedule.in_file().filter(|unit| range.has(*unit));
+                encoding.run(&mut nodes, &mut |output| {
                     let unit = order.next().ok_or_else(|| malformed("more units than there are"))?;
                     take(schedule.number(unit), to_bytes(&output)?)
                 })?;
@@ -69,11 +96,17 @@ pub fn part(
     })
 }
 
+/// The tail of a part of a plan that has nothing to share out.
+pub fn nothing() -> Result<Vec<u8>, Error> {
+    to_bytes(&Tail { meshes: Vec::new() })
+}
+
 /// Refuses times that are none.
 fn check(decided: &Decided) -> Result<(), Error> {
     let times = &decided.times;
     let ordered = times.windows(2).all(|pair| pair[0] < pair[1]);
-    match ordered && times.iter().all(|time| time.is_finite()) && decided.samples <= times.len() {
+    let few = (1..u32::MAX as usize).contains(&times.len());
+    match ordered && few && times.iter().all(|time| time.is_finite()) {
         true => Ok(()),
         false => Err(malformed("times of frames that are not in order")),
     }
@@ -82,7 +115,7 @@ fn check(decided: &Decided) -> Result<(), Error> {
 /// Nodes as they were planned.
 struct Planned<'a> {
     schedule: Schedule,
-    nodes: PlannedNodes<'a>,
+    nodes: &'a (dyn Fn(u32) -> Result<Vec<u8>, Error> + Sync),
 }
 
 impl NodeSource for Planned<'_> {

@@ -88,6 +88,7 @@ pub fn source<'a>(
     let matrices = matrices.map(|all| read.iter().map(|&f| all[f]).collect());
     Source {
         mesh: &content.scene.meshes[mesh],
+        number: mesh,
         frames: times.len(),
         start: 0,
         moves: None,

@@ -46,9 +46,13 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// Reads the points of a frame.
+    /// Reads the points of a frame, which are as many as those of `fallback`, if there are any.
     pub fn read(&mut self, source: &Source<'_>, frame: usize, fallback: &[[f32; 3]]) -> Result<(), Error> {
         source.object_points(frame, fallback, &mut self.object)?;
+        if !fallback.is_empty() && self.object.len() != fallback.len() {
+            let what = format!("{}: its points become more or fewer (frame {frame})", source.mesh.path);
+            return Err(Error::Malformed { what });
+        }
         source.place(frame, &self.object, &mut self.points);
         Ok(())
     }

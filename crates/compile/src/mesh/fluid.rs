@@ -105,6 +105,10 @@ pub fn lay_out(
     }
     if lead != frame {
         scratch.read(source, frame, &[])?;
+        if scratch.points().len() != faces.points {
+            let what = format!("{}: frames {lead} and {frame} have other points", mesh.path);
+            return Err(Error::Malformed { what });
+        }
     }
     let split = splitter.finish(&faces.corner_point, faces.points);
     let face = face_of(&split.vertex_corner, &corner_face);

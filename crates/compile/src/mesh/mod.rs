@@ -6,6 +6,7 @@ pub mod candidate;
 pub mod channels;
 pub mod evaluate;
 pub mod fluid;
+pub mod found;
 pub mod lattice;
 pub mod layout;
 pub mod particles;

@@ -7,6 +7,7 @@ use meshreel_process::extent::{self, Extent};
 use meshreel_process::faces::Faces;
 use meshreel_process::tangents::Tangents;
 use meshreel_process::{materials, normals};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// A vertex channel that is there in every frame it is needed.
@@ -21,9 +22,10 @@ pub struct Set<const N: usize> {
 }
 
 /// Where normals come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Normals {
     /// Normals are not compiled.
+    #[default]
     None,
     /// The file's.
     File,

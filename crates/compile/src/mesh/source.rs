@@ -2,16 +2,19 @@
 
 use crate::Error;
 use glam::{DMat4, DVec3};
+use meshreel_codec::schedule::{Schedule, Window};
 use meshreel_process::Cancellation;
 use meshreel_process::extent::usable;
 use meshreel_process::remesh::Remeshed;
-use meshreel_scene::{Mesh, SAME_TIME, sample};
+use meshreel_scene::{Mesh, MeshId, SAME_TIME, sample};
 
 /// A mesh to be compiled: the source with the times at which its frames are read. Frames are its own: those
 /// in which it moves.
 pub struct Source<'a> {
     /// The source.
     pub mesh: &'a Mesh,
+    /// Its number in the scene.
+    pub number: MeshId,
     /// Time read for each output frame: its own, or, where nothing of the mesh is visible, that of a visible
     /// one near it, so that hidden frames cost nothing.
     pub times: Vec<f64>,
@@ -48,6 +51,25 @@ impl Source<'_> {
     /// The frame of its own that shows what a frame of the animation does.
     pub fn own(&self, frame: usize) -> usize {
         frame.clamp(self.start, self.start + self.times.len() - 1) - self.start
+    }
+
+    /// Keeps only the frames of the window of a mesh that stands still up to frame `moves[0]` of the animation
+    /// and from `moves[1]` on.
+    pub fn keep_window(&mut self, schedule: Schedule, moves: [u32; 2]) {
+        let Window { start, end } = schedule.window(moves[0], moves[1]);
+        let kept = start as usize..end as usize + 1;
+        (self.moves, self.start) = (Some(moves), kept.start);
+        self.times = self.times[kept.clone()].to_vec();
+        if let Some(matrices) = &mut self.matrices {
+            *matrices = matrices[kept].to_vec();
+        }
+    }
+
+    /// Points of its first frame in object space, those that are not finite replaced.
+    pub fn first_points(&self) -> Result<Vec<[f32; 3]>, Error> {
+        let mut points = Vec::new();
+        self.object_points(0, &self.fallback, &mut points)?;
+        Ok(points)
     }
 
     /// Points at `frame` in object space, those that are not finite replaced; returns how many were.

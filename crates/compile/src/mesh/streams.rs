@@ -5,6 +5,7 @@ use meshreel_codec::quantize::code::Code;
 use meshreel_codec::quantize::{Axis, octahedral, qtangent};
 use meshreel_codec::record::{Semantic, StreamRecord};
 use meshreel_process::tangents::Vertices;
+use serde::{Deserialize, Serialize};
 
 /// Values of all vertices in one frame.
 #[derive(Clone, Debug, Default)]
@@ -36,7 +37,7 @@ impl VertexValues {
 }
 
 /// Quantized values of one stream in one frame, component-major.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub enum Quantized {
     U8(Vec<u8>),
@@ -82,6 +83,15 @@ impl Quantized {
     /// True without numbers.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// Bytes of a value.
+    pub fn word(&self) -> u8 {
+        match self {
+            Quantized::U8(_) => 1,
+            Quantized::U16(_) => 2,
+            Quantized::U32(_) => 4,
+        }
     }
 
     /// No values yet; each will have `word` bytes.

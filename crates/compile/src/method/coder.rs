@@ -5,15 +5,16 @@ use crate::decided::DecidedCoder;
 use crate::mesh::streams::NOTHING;
 use crate::report::Measures;
 use meshreel_codec::ByWidth;
-use meshreel_codec::mesh::decode::First;
+use meshreel_codec::mesh::decode::{First, Vector};
 use meshreel_codec::quantize::fixed::FixedPoint;
 use meshreel_codec::quantize::lattice::Grid;
 use meshreel_codec::transform::Transform;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The box and the error of a decoded frame.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct FrameMeasure {
     /// Box of the decoded values.
     pub bounds: [f32; 6],
@@ -64,6 +65,11 @@ pub trait Coder: Send + Sync {
     /// Codes the keys of a segment and keeps them for [`Coder::group`]; hands out the decoded frames only if
     /// `keep`.
     fn segment(&self, segment: u32, keep: bool) -> Result<Segment, Error>;
+    /// What is kept of a key that has been coded, as bytes; nothing of others.
+    fn held(&self, key: u32) -> Option<Vec<u8>>;
+    /// Keeps what [`Coder::held`] gave elsewhere as if the key had been coded; false where these are no such
+    /// bytes.
+    fn hold(&self, key: u32, bytes: &[u8]) -> bool;
     /// Codes the units Inner and Last of a group whose keys have been coded; hands out the decoded frames
     /// only if `keep`.
     fn group(&self, group: u32, keep: bool) -> Result<Group, Error>;
@@ -106,6 +112,26 @@ impl Width for i32 {
     fn decoded(frames: BTreeMap<u32, Vec<[i32; 4]>>) -> Decoded {
         Decoded::Wide(frames)
     }
+}
+
+/// Decoded vectors as bytes: with the magnitudes of their residuals, which tell those of frames nearby.
+pub fn held_bytes<W: FixedPoint>(values: &[Vector<W>]) -> Vec<u8> {
+    let width = W::BITS as usize / 8;
+    let numbers = values.as_flattened().iter();
+    numbers.flat_map(|number| number.get().to_le_bytes().into_iter().take(width)).collect()
+}
+
+/// The same again, of so many points; none where the bytes are more or fewer.
+pub fn held_values<W: FixedPoint>(bytes: &[u8], points: usize) -> Option<Vec<Vector<W>>> {
+    let width = W::BITS as usize / 8;
+    let value = |bytes: &[u8]| {
+        std::array::from_fn(|k| {
+            let mut wide = [0; 4];
+            wide[..width].copy_from_slice(&bytes[k * width..(k + 1) * width]);
+            W::wrap(i32::from_le_bytes(wide))
+        })
+    };
+    (bytes.len() == points * 4 * width).then(|| bytes.chunks_exact(4 * width).map(value).collect())
 }
 
 /// Measures the cells of a frame against its source. `order`: point of each cell.

@@ -74,6 +74,8 @@ pub struct FluidCoder<'a> {
     plan: &'a MeshPlan<'a>,
     options: &'a Options,
     schedule: Schedule,
+    /// The first and the last frame that are wanted, where these are not all.
+    stretch: Option<[u32; 2]>,
     /// Keys that have been coded.
     keys: RwLock<DecodedFrames>,
     /// Orders of runs, by their first frames.
@@ -92,12 +94,26 @@ impl<'a> FluidCoder<'a> {
             plan,
             options,
             schedule,
+            stretch: None,
             keys: RwLock::default(),
             runs: Mutex::default(),
             maps: Mutex::default(),
             points: AtomicU32::new(0),
             split: AtomicBool::new(false),
         }
+    }
+
+    /// Codes frames from the first of these to the last, and of others only what they refer to.
+    pub fn keep_to(&mut self, stretch: [u32; 2]) {
+        self.stretch = Some(stretch);
+    }
+
+    /// Whether a frame is wanted, or has the triangles of one that is.
+    fn is_needed(&self, frame: u32) -> bool {
+        let Some([first, last]) = self.stretch else { return true };
+        let runs = &self.plan.prepared.runs;
+        let run = |frame: u32| runs.get(frame as usize);
+        run(frame) == run(frame.clamp(first, last))
     }
 
     /// Most points of a frame, or 0 where every vertex is one.
@@ -146,6 +162,9 @@ impl<'a> FluidCoder<'a> {
     /// Codes a unit. `done`: frames of units that are coded with it, to which its own are added.
     pub(crate) fn unit(&self, frames: &[u32], done: &mut DecodedFrames) -> Result<Payload, Error> {
         let mut payload = Payload::default();
+        if !frames.iter().any(|&frame| self.is_needed(frame)) {
+            return Ok(payload);
+        }
         let mut work = Work::default();
         let mut bytes = Vec::new();
         let mut expected = Vec::new();
@@ -395,7 +414,7 @@ impl<'a> FluidCoder<'a> {
                 let bits = object[p as usize].map(|x| if x == 0.0 { 0 } else { x.to_bits() });
                 *by_place.entry(bits).or_insert(p)
             }
-            (false, Some(weld)) => weld[p as usize],
+            (false, Some(weld)) => weld.get(p as usize).copied().unwrap_or(p),
             (false, None) => p,
         };
         let mut number = vec![u32::MAX; object.len()];

@@ -2,12 +2,13 @@
 //! of a segment are coded one after the other, everything else side by side: meshes, segments, groups.
 
 use crate::Error;
-use crate::decided::{DecidedCoder, DecidedMesh, DecidedPart, DecidedSkin, DecidedStream};
+use crate::decided::DecidedPart;
 use crate::mesh::plan::MeshPlan;
 use crate::mesh::skin_search::SkinSearch;
 use crate::method::coder::{Coder, Decoded, FrameMeasure, FrameMeasures, Width};
 use crate::method::estimate::{InSegments, Sample, size};
 use crate::method::fluid::FluidCoder;
+use crate::method::known::KnownKeys;
 use crate::method::lead_in_out::LeadInOut;
 use crate::method::particles::ParticlesCoder;
 use crate::method::payload::Payload;
@@ -56,8 +57,8 @@ pub fn mesh_frames<'a>(plan: &'a MeshPlan<'a>, points: Option<&'a MeshPoints>) -
 
 /// Points and frames of all meshes, which their coders borrow.
 pub struct Sources<'a> {
-    points: &'a [Option<MeshPoints>],
-    frames: Vec<Vec<Vec<PointFrames<'a>>>>,
+    pub(super) points: &'a [Option<MeshPoints>],
+    pub(super) frames: Vec<Vec<Vec<PointFrames<'a>>>>,
 }
 
 impl<'a> Sources<'a> {
@@ -74,13 +75,11 @@ impl<'a> Sources<'a> {
         plans: &'a [(MeshPlan<'a>, Vec<usize>)],
         schedule: Schedule,
         ladder: &'a [Options],
-        decided: Option<&[DecidedMesh]>,
     ) -> Result<Vec<MeshCoder<'a>>, Error> {
-        let meshes = plans.par_iter().zip(self.points).zip(&self.frames).enumerate();
+        let meshes = plans.par_iter().zip(self.points).zip(&self.frames);
         meshes
-            .map(|(m, (((plan, _), points), frames))| match decided.and_then(|decided| decided.get(m)) {
-                Some(decided) => MeshCoder::again(plan, points.as_ref(), frames, schedule, ladder, decided),
-                None => MeshCoder::smallest(plan, points.as_ref(), frames, schedule, ladder),
+            .map(|(((plan, _), points), frames)| {
+                MeshCoder::smallest(plan, points.as_ref(), frames, schedule, ladder)
             })
             .collect()
     }
@@ -114,25 +113,27 @@ pub fn tried(ladder: &[Options], values: usize) -> &[Options] {
 
 /// The coders of a mesh.
 pub struct MeshCoder<'a> {
-    plan: &'a MeshPlan<'a>,
-    points: Option<&'a MeshPoints>,
-    options: &'a Options,
+    pub(super) plan: &'a MeshPlan<'a>,
+    pub(super) points: Option<&'a MeshPoints>,
+    pub(super) options: &'a Options,
     /// Units of the frames in which the mesh moves.
-    schedule: Schedule,
+    pub(super) schedule: Schedule,
     still: Option<LeadInOut>,
     /// By stream its parts; none of streams kept as levels.
-    cells: Vec<Vec<Box<dyn Coder + 'a>>>,
+    pub(super) cells: Vec<Vec<Box<dyn Coder + 'a>>>,
     /// By stream whether cells are 32 bits wide.
-    wide: Vec<bool>,
+    pub(super) wide: Vec<bool>,
     /// By stream what predicts it from the positions.
-    normals: Vec<Option<NormalCoder<'a>>>,
-    levels: Option<QuantizedCoder<'a>>,
+    pub(super) normals: Vec<Option<NormalCoder<'a>>>,
+    pub(super) levels: Option<QuantizedCoder<'a>>,
     /// PointFrames with triangles of their own.
-    fluid: Option<FluidCoder<'a>>,
+    pub(super) fluid: Option<FluidCoder<'a>>,
     /// Points without faces.
-    particles: Option<ParticlesCoder<'a>>,
+    pub(super) particles: Option<ParticlesCoder<'a>>,
     /// The bones that move positions, and the method that this is.
-    bones: Option<(Bones, Method)>,
+    pub(super) bones: Option<(Bones, Method)>,
+    /// Keys that were coded elsewhere.
+    pub(super) known: Option<KnownKeys<'a>>,
     /// Methods that were tried, for `--explain`.
     pub tried: Vec<Tried>,
     /// Remarks for the user.
@@ -183,99 +184,6 @@ impl<'a> MeshCoder<'a> {
         best.map(|best| best.1)
     }
 
-    /// The coder for which [`MeshCoder::decided`] stands.
-    fn again(
-        plan: &'a MeshPlan<'a>,
-        points: Option<&'a MeshPoints>,
-        frames: &'a [Vec<PointFrames<'a>>],
-        schedule: Schedule,
-        ladder: &'a [Options],
-        decided: &DecidedMesh,
-    ) -> Result<MeshCoder<'a>, Error> {
-        let options = ladder.iter().find(|options| options.effort == decided.effort);
-        let options =
-            options.ok_or_else(|| Error::Malformed { what: "an effort that was not tried".into() })?;
-        let mut coder = MeshCoder::empty(plan, points, schedule, options)?;
-        let schedule = coder.schedule;
-        let bad = || Error::Malformed { what: format!("{}: its streams", plan.path) };
-        if decided.streams.len() != frames.len() || decided.normals.len() > plan.streams.len() {
-            return Err(bad());
-        }
-        for (s, (parts, own)) in frames.iter().zip(&decided.streams).enumerate() {
-            let skin = decided.skin.as_ref().filter(|_| s == 0);
-            let (made, wide) = match (skin, &parts[..]) {
-                (Some(skin), [positions]) => {
-                    let made = skin::again(positions, schedule, options, skin)?;
-                    coder.bones = Some((made.bones, made.method()));
-                    (vec![made.coder], made.wide)
-                }
-                (None, _) if own.parts.is_empty() => Default::default(),
-                (None, parts) if own.parts.len() == parts.len() => {
-                    let count = schedule.frames() as usize;
-                    let made = match own.wide {
-                        false => coders::<i16>(parts, count, options, Some(&own.parts))?,
-                        true => coders::<i32>(parts, count, options, Some(&own.parts))?,
-                    };
-                    (made.ok_or_else(bad)?, own.wide)
-                }
-                _ => return Err(bad()),
-            };
-            coder.cells.push(made);
-            coder.wide.push(wide);
-        }
-        let positions = coder.cells.first().and_then(|parts| parts.first());
-        if let (Some(positions), Some(points)) = (positions, points) {
-            let predict = |(stream, bytes): (usize, &Option<Vec<u8>>)| {
-                let again = |bytes: &Vec<u8>| {
-                    let how = (options, &bytes[..]);
-                    NormalCoder::again(plan, points, &**positions, stream, schedule, how)
-                };
-                bytes.as_ref().map(again).transpose()
-            };
-            coder.normals = decided.normals.iter().enumerate().map(predict).collect::<Result<_, Error>>()?;
-        }
-        coder.keep_others();
-        Ok(coder)
-    }
-
-    /// Checksum of the static data that frames are coded against: triangles and values.
-    pub fn statics(&self) -> u64 {
-        let fixed = self.plan.prepared.fixed.as_ref();
-        let indices = fixed.map_or(&[][..], |fixed| &fixed.indices);
-        let mut bytes: Vec<u8> = indices.iter().flat_map(|index| index.to_le_bytes()).collect();
-        if fixed.is_some() {
-            self.encode_values(&mut bytes);
-        }
-        meshreel_format::checksum(&bytes)
-    }
-
-    /// What was decided of the mesh, for [`MeshCoder::again`].
-    pub fn decided(&self) -> DecidedMesh {
-        let mut skin = None;
-        let mut part = |coder: &(dyn Coder + '_)| match coder.decided() {
-            DecidedCoder::Part(part) => Some(part),
-            DecidedCoder::Skin(own) => {
-                let blends = self.bones.is_some_and(|bones| bones.1 == Method::Skinned);
-                skin = Some(DecidedSkin { blends, ..*own });
-                None
-            }
-        };
-        let streams = self.cells.iter().zip(&self.wide);
-        let streams = streams.map(|(parts, &wide)| DecidedStream {
-            wide,
-            parts: parts.iter().filter_map(|coder| part(&**coder)).collect(),
-        });
-        DecidedMesh {
-            radius: self.plan.radius,
-            normals_stored: self.plan.normals_stored,
-            effort: self.options.effort,
-            statics: self.statics(),
-            streams: streams.collect(),
-            normals: self.normals.iter().map(|n| n.as_ref().map(|n| n.static_bytes().to_vec())).collect(),
-            skin,
-        }
-    }
-
     /// Chooses settings and codes what is static: most of the work of a short animation.
     pub fn new(
         plan: &'a MeshPlan<'a>,
@@ -314,7 +222,7 @@ impl<'a> MeshCoder<'a> {
     }
 
     /// A coder without streams.
-    fn empty(
+    pub(super) fn empty(
         plan: &'a MeshPlan<'a>,
         points: Option<&'a MeshPoints>,
         schedule: Schedule,
@@ -335,13 +243,14 @@ impl<'a> MeshCoder<'a> {
             fluid: (plan.method == Method::Fluid).then(|| FluidCoder::new(plan, schedule, options)),
             particles: (plan.method == Method::Particles).then(|| ParticlesCoder::new(plan, schedule)),
             bones: None,
+            known: None,
             tried: Vec::new(),
             remarks: Vec::new(),
         })
     }
 
     /// Keeps streams that are neither fixed-point values nor predicted as quantized ones.
-    fn keep_others(&mut self) {
+    pub(super) fn keep_others(&mut self) {
         let (plan, schedule, options) = (self.plan, self.schedule, self.options);
         if let (Some(fixed), Method::Soft) = (&plan.prepared.fixed, plan.method) {
             let left = |&s: &usize| plan.streams[s].animated && self.is_levels(s);
@@ -421,7 +330,7 @@ impl<'a> MeshCoder<'a> {
     }
 
     /// Whether a stream is kept as levels.
-    fn is_levels(&self, stream: usize) -> bool {
+    pub(super) fn is_levels(&self, stream: usize) -> bool {
         let cells = self.cells.get(stream).is_some_and(|parts| !parts.is_empty());
         let predicted = self.normals.get(stream).is_some_and(Option::is_some);
         !(cells || predicted)
@@ -527,7 +436,12 @@ impl<'a> MeshCoder<'a> {
         Ok(still.place(&units, own))
     }
 
-    fn own_segment(&self, segment: u32) -> Result<Vec<Payload>, Error> {
+    pub(super) fn own_segment(&self, segment: u32) -> Result<Vec<Payload>, Error> {
+        if let Some(known) = &self.known
+            && let Some(payloads) = self.known_segment(segment, known)?
+        {
+            return Ok(payloads);
+        }
         let keys = self.schedule.segment(segment);
         let units: Vec<Unit> = keys.clone().map(Unit::Key).collect();
         let mut parts: Vec<Vec<Part>> = Vec::new();
@@ -636,6 +550,13 @@ impl<'a> MeshCoder<'a> {
         self.forget_frames(self.schedule.key_frame(key));
     }
 
+    /// No keys are needed any more.
+    pub(super) fn forget_all(&self) {
+        let parts = self.cells.iter().flatten();
+        parts.for_each(|part| part.forget(u32::MAX));
+        self.forget_frames(u32::MAX);
+    }
+
     fn forget_frames(&self, frame: u32) {
         let normals = self.normals.iter().flatten();
         normals.for_each(|normals| normals.forget(frame));
@@ -739,9 +660,7 @@ impl InSegments for MeshCoder<'_> {
     }
 
     fn forget_keys(&self) {
-        let parts = self.cells.iter().flatten();
-        parts.for_each(|part| part.forget(u32::MAX));
-        self.forget_frames(u32::MAX);
+        self.forget_all();
     }
 }
 
@@ -751,7 +670,7 @@ fn contents(payloads: Vec<Payload>) -> Vec<Vec<u8>> {
 }
 
 #[allow(clippy::type_complexity)]
-fn coders<'a, W: Width>(
+pub(super) fn coders<'a, W: Width>(
     parts: &'a [PointFrames<'a>],
     count: usize,
     options: &Options,

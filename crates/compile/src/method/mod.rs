@@ -1,11 +1,13 @@
 //! How a mesh is kept: methods make coders, which are compared by the bytes that they take.
 
+pub mod again;
 pub mod classic;
 pub mod coder;
 pub mod estimate;
 pub mod expected_work;
 pub mod fluid;
 pub mod heights;
+pub mod known;
 mod lead_in_out;
 pub mod mesh_coder;
 pub mod particles;

@@ -1,9 +1,10 @@
 //! What one mesh has in one unit.
 
 use crate::method::coder::FrameMeasures;
+use serde::{Deserialize, Serialize};
 
 /// The bytes of one mesh in one unit, and what is measured of them.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub struct Payload {
     pub bytes: Vec<u8>,
     /// Animated attributes, where they are apart.

@@ -140,6 +140,23 @@ impl<'a> NormalCoder<'a> {
         *held = held.split_off(&frame);
     }
 
+    /// What is kept of a key that has been coded, by its frame, as bytes; nothing of others.
+    pub fn held(&self, frame: u32) -> Option<Vec<u8>> {
+        let held = self.states.read().unwrap_or_else(PoisonError::into_inner);
+        held.get(&frame).map(|state| state.iter().flat_map(|number| number.to_le_bytes()).collect())
+    }
+
+    /// Keeps what [`NormalCoder::held`] gave elsewhere; false where these are no such bytes.
+    pub fn hold(&self, frame: u32, bytes: &[u8]) -> bool {
+        let (numbers, rest) = bytes.as_chunks::<2>();
+        if !rest.is_empty() || numbers.len() != self.encoder.decoder().state_len() {
+            return false;
+        }
+        let mut held = self.states.write().unwrap_or_else(PoisonError::into_inner);
+        held.insert(frame, numbers.iter().map(|&number| i16::from_le_bytes(number)).collect());
+        true
+    }
+
     /// The bytes of some units, in order, of frames whose positions are decoded.
     pub fn units(&self, units: &[Unit], decoded: &Decoded) -> Result<Vec<Vec<u8>>, Error> {
         each_width!(decoded, frames => self.units_of(units, frames))

@@ -1,7 +1,6 @@
 //! Tolerances to lattices: how fine the values of each mesh are, and its first frame quantized.
 
 use crate::Error;
-use crate::decided::DecidedMesh;
 use crate::mesh::candidate::Candidate;
 use crate::mesh::evaluate::Scratch;
 use crate::mesh::lattice::choose_streams;
@@ -33,7 +32,6 @@ pub fn plan_meshes<'a>(
     content: &Content<'a>,
     meshes: Vec<Candidate<'a>>,
     (nodes, budgets): (&[FlatNode], &[Budget]),
-    decided: Option<&[DecidedMesh]>,
     meter: &'a Meter<'a>,
     log: &mut Log,
 ) -> Result<Plans<'a>, Error> {
@@ -48,17 +46,11 @@ pub fn plan_meshes<'a>(
             (candidate, share)
         })
         .collect();
-    if let Some(decided) = decided.filter(|decided| decided.len() != plans.len()) {
-        let what = format!("decisions on {} meshes, and there are {}", decided.len(), plans.len());
-        return Err(Error::Malformed { what });
-    }
     let plans: Vec<_> = plans
         .into_par_iter()
-        .enumerate()
-        .map(|(m, (candidate, share))| {
+        .map(|(candidate, share)| {
             let mut remarks = Vec::new();
-            let decided = decided.map(|decided| &decided[m]);
-            let (plan, placements) = planner.plan(candidate, share, decided, &mut remarks)?;
+            let (plan, placements) = planner.plan(candidate, share, &mut remarks)?;
             Ok((plan, placements, remarks))
         })
         .collect::<Result<_, Error>>()?;
@@ -116,7 +108,6 @@ impl Planner<'_, '_> {
         &self,
         candidate: Candidate<'a>,
         search: MeshWork<'a>,
-        decided: Option<&DecidedMesh>,
         remarks: &mut Vec<Remark>,
     ) -> Result<(MeshPlan<'a>, Vec<usize>), Error> {
         let options = self.content.options;
@@ -156,14 +147,7 @@ impl Planner<'_, '_> {
             shown: candidate.shown,
         };
         plan.finish(plan.source.times.len(), &mut Scratch::default())?;
-        if let Some(&DecidedMesh { radius, normals_stored, .. }) = decided {
-            if !(radius.is_finite() && radius >= 0.0) {
-                return Err(Error::Malformed { what: format!("{}: an error bound of {radius}", plan.path) });
-            }
-            if (radius, normals_stored) != (plan.radius, plan.normals_stored) {
-                plan.refine(radius, normals_stored, options)?;
-            }
-        } else if options.preset != Preset::Classic {
+        if options.preset != Preset::Classic {
             let schedule = Schedule::new(self.content.times.len() as u32, options.restart());
             precision::choose_precision(&mut plan, allowed, schedule, options)?;
             plan.found.work.trials(0);

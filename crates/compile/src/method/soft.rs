@@ -3,7 +3,9 @@
 
 use crate::Error;
 use crate::decided::{DecidedCoder, DecidedPart};
-use crate::method::coder::{Coder, Decoded, FrameMeasure, Group, Segment, Width, measure_frame, rounded};
+use crate::method::coder::{
+    Coder, Decoded, FrameMeasure, Group, Segment, Width, held_bytes, held_values, measure_frame, rounded,
+};
 use crate::method::heights;
 use crate::method::points::{PointFrames, build_hierarchy, extent};
 use meshreel_codec::mesh::decode::First;
@@ -218,6 +220,18 @@ impl<W: Width> Coder for Track<'_, W> {
         let mut held = self.keys.write().unwrap_or_else(PoisonError::into_inner);
         held.extend(keys);
         Ok(Segment { keys: out, decoded: W::decoded(decoded_frames) })
+    }
+
+    fn held(&self, key: u32) -> Option<Vec<u8>> {
+        let held = self.keys.read().unwrap_or_else(PoisonError::into_inner);
+        held.get(&key).map(|values| held_bytes(values))
+    }
+
+    fn hold(&self, key: u32, bytes: &[u8]) -> bool {
+        let Some(values) = held_values(bytes, self.order.len()) else { return false };
+        let mut held = self.keys.write().unwrap_or_else(PoisonError::into_inner);
+        held.insert(key, values);
+        true
     }
 
     fn group(&self, group: u32, keep: bool) -> Result<Group, Error> {

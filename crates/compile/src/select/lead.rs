@@ -3,7 +3,7 @@
 
 use crate::Error;
 use crate::mesh::source::Source;
-use meshreel_codec::schedule::{Schedule, Window};
+use meshreel_codec::schedule::Schedule;
 use meshreel_scene::{Attribute, Mesh, sample};
 
 /// All values of a mesh at one time that can change while its faces do not.
@@ -38,14 +38,7 @@ pub fn trim_lead_in_and_out(source: &mut Source<'_>, schedule: Schedule) -> Resu
     if first >= last || (first, last) == (0, count - 1) {
         return Ok(());
     }
-    source.moves = Some([first as u32, last as u32]);
-    let Window { start, end } = schedule.window(first as u32, last as u32);
-    let kept = start as usize..end as usize + 1;
-    source.start = kept.start;
-    source.times = source.times[kept.clone()].to_vec();
-    if let Some(matrices) = &mut source.matrices {
-        *matrices = matrices[kept].to_vec();
-    }
+    source.keep_window(schedule, [first as u32, last as u32]);
     Ok(())
 }
 

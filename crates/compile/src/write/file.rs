@@ -162,7 +162,19 @@ impl<'a> File<'a> {
         let (job, body) = (self.job, &mut self.body);
         let done = if job.options.preset != Preset::Classic {
             let range = UnitRange::all(schedule);
-            let encoding = Encoding { job, coders, schedule, range, pool, progress };
+            let (options, cancellation) = (job.options, job.cancellation);
+            let (plans, nodes_of_file) = (&job.plans, job.nodes.len());
+            let encoding = Encoding {
+                plans,
+                nodes: nodes_of_file,
+                options,
+                cancellation,
+                coders,
+                schedule,
+                range,
+                pool,
+                progress,
+            };
             LiveNodes::new(job, nodes.as_mut(), schedule)
                 .and_then(|mut nodes| encoding.run(&mut nodes, &mut |unit| body.unit(unit)))
         } else {

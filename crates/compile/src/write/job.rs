@@ -6,6 +6,7 @@ use crate::nodes::flatten::FlatNode;
 use crate::nodes::motion::Motion;
 use crate::rig::candidates::EncodedRig;
 use meshreel_codec::record::ranges::FrameRange;
+use meshreel_codec::schedule::Schedule;
 use meshreel_options::Options;
 use meshreel_process::Cancellation;
 use meshreel_scene::{Placed, Scene};
@@ -44,6 +45,13 @@ pub struct Job<'a> {
     pub loose: AtomicBool,
     /// Ends the work with an error.
     pub cancellation: &'a Cancellation,
+}
+
+impl Job<'_> {
+    /// The frames of the file, and how they hang together.
+    pub fn schedule(&self) -> Schedule {
+        Schedule::new(self.times.len() as u32, self.options.restart())
+    }
 }
 
 #[derive(Clone, Default)]

@@ -6,12 +6,15 @@ use crate::codec_terms::block_format;
 use crate::mesh::streams::NOTHING;
 use crate::method::mesh_coder::MeshCoder;
 use crate::method::payload::Payload;
+use crate::method::quantize::Plans;
 use crate::report::{Phase, Progress};
-use crate::write::job::{Counted, Job};
+use crate::write::job::Counted;
 use crate::write::node_units::{NodePart, NodeSource};
 use crate::write::output::check_size;
 use meshreel_codec::entropy::block::{Compressor, Decompressor, Format};
 use meshreel_codec::schedule::{Schedule, Unit};
+use meshreel_options::Options;
+use meshreel_process::Cancellation;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -81,6 +84,13 @@ impl UnitRange {
         UnitRange { groups: border(number - 1)..border(number), first: number == 1 }
     }
 
+    /// The first and the last frame of these; none where there are none.
+    pub fn frames(&self, schedule: Schedule) -> Option<[u32; 2]> {
+        let own = || schedule.in_file().filter(|unit| self.has(*unit));
+        let frames = || own().flat_map(|unit| schedule.frames_of(unit).to_vec());
+        Some([frames().min()?, frames().max()?])
+    }
+
     /// Whether a unit is one of these.
     pub fn has(&self, unit: Unit) -> bool {
         match unit {
@@ -101,8 +111,12 @@ impl UnitRange {
 }
 
 /// The work of coding the units of a file, or a range of them.
-pub struct Encoding<'e, 'a> {
-    pub job: &'e Job<'a>,
+pub struct Encoding<'e> {
+    pub plans: &'e Plans<'e>,
+    /// Nodes of the file.
+    pub nodes: usize,
+    pub options: &'e Options,
+    pub cancellation: &'e Cancellation,
     pub coders: &'e [MeshCoder<'e>],
     pub schedule: Schedule,
     pub range: UnitRange,
@@ -110,14 +124,14 @@ pub struct Encoding<'e, 'a> {
     pub progress: &'e dyn Progress,
 }
 
-impl Encoding<'_, '_> {
+impl Encoding<'_> {
     /// Codes the units and hands them to `consume` in the order of the file.
     pub fn run(
         &self,
         nodes: &mut dyn NodeSource,
         consume: &mut (dyn FnMut(UnitOutput) -> Result<(), Error> + Send),
     ) -> Result<(), Error> {
-        let Encoding { job, coders, schedule, ref range, pool, progress } = *self;
+        let Encoding { coders, schedule, ref range, pool, progress, cancellation, .. } = *self;
         let mut payloads: BTreeMap<(u32, u8), Vec<Payload>> = BTreeMap::new();
         let own = || schedule.in_file().filter(|unit| range.has(*unit));
         let total = own().map(|unit| schedule.frames_of(unit).len() as u64).sum();
@@ -125,10 +139,10 @@ impl Encoding<'_, '_> {
         let needed = range.keys(schedule);
         let holds = |segment: u32| schedule.segment(segment).end > needed.start;
         let mut segment = (0..schedule.segments()).find(|s| holds(*s)).unwrap_or(schedule.segments());
-        let step = segments_at_once(job, schedule, pool.current_num_threads()) * schedule.restart();
+        let step = self.segments_at_once() * schedule.restart();
         let (mut done, mut from) = (0, range.groups.start);
         while !needed.is_empty() {
-            job.cancellation.check()?;
+            cancellation.check()?;
             let to = from.saturating_add(step).min(range.groups.end);
             // Groups look ahead to two keys behind them, which may be of two segments.
             let last = needed.end.min(to + 2);
@@ -145,7 +159,7 @@ impl Encoding<'_, '_> {
                 batch.push((unit, payloads.remove(&number(unit)).unwrap_or_default()));
             }
             for output in self.pack_all(&batch, nodes)? {
-                job.cancellation.check()?;
+                cancellation.check()?;
                 done += output.bounds.len() as u64;
                 consume(output)?;
                 progress.update(Phase::Encode, done, total);
@@ -162,6 +176,24 @@ impl Encoding<'_, '_> {
         Ok(())
     }
 
+    /// The number of segments that are worked on side by side.
+    fn segments_at_once(&self) -> u32 {
+        let (schedule, threads) = (self.schedule, self.pool.current_num_threads());
+        let mut per_segment = 1u64 << 16;
+        for (plan, _) in self.plans {
+            let fixed = plan.prepared.fixed.as_ref();
+            let vertices = fixed.map_or(2 * plan.prepared.points, |f| f.vertex_point.len()) as u64;
+            if plan.streams.iter().any(|s| s.animated) {
+                // Decoded keys; units before they are written.
+                per_segment += vertices * u64::from(schedule.restart()) * (16 + 16 * 8);
+            }
+        }
+        per_segment += (self.nodes as u64 * 700 * 16).saturating_mul(schedule.restart().into());
+        let groups = 2 * threads as u64;
+        let wanted = groups.div_ceil(u64::from(schedule.restart()));
+        (self.options.memory / 2 / per_segment).clamp(1, wanted) as u32
+    }
+
     /// Puts units together side by side.
     fn pack_all(
         &self,
@@ -173,9 +205,9 @@ impl Encoding<'_, '_> {
             batch
                 .par_iter()
                 .map_init(
-                    || Packer::new(self.job),
+                    || Packer::new(self.options),
                     |packer, (unit, payload)| {
-                        self.job.cancellation.check()?;
+                        self.cancellation.check()?;
                         let mut output = pack(self.schedule, *unit, payload, nodes.part(*unit)?, packer)?;
                         if apart {
                             output.attributes = Some(packer.attributes(*unit, payload)?);
@@ -220,23 +252,6 @@ fn number(unit: Unit) -> (u32, u8) {
     }
 }
 
-/// The number of segments that are worked on side by side.
-fn segments_at_once(job: &Job<'_>, schedule: Schedule, threads: usize) -> u32 {
-    let mut per_segment = 1u64 << 16;
-    for (plan, _) in &job.plans {
-        let fixed = plan.prepared.fixed.as_ref();
-        let vertices = fixed.map_or(2 * plan.prepared.points, |f| f.vertex_point.len()) as u64;
-        if plan.streams.iter().any(|s| s.animated) {
-            // Decoded keys; units before they are written.
-            per_segment += vertices * u64::from(schedule.restart()) * (16 + 16 * 8);
-        }
-    }
-    per_segment += job.nodes.len() as u64 * 700 * 16 * u64::from(schedule.restart());
-    let groups = 2 * threads as u64;
-    let wanted = groups.div_ceil(u64::from(schedule.restart()));
-    (job.options.memory / 2 / per_segment).clamp(1, wanted) as u32
-}
-
 /// Compression contexts of a thread.
 struct Packer {
     shrink: Compressor,
@@ -245,9 +260,9 @@ struct Packer {
 }
 
 impl Packer {
-    fn new(job: &Job<'_>) -> Packer {
+    fn new(options: &Options) -> Packer {
         Packer {
-            shrink: Compressor::new(block_format(job.options.block), job.options.effort),
+            shrink: Compressor::new(block_format(options.block), options.effort),
             store: Compressor::new(Format::Store, 1),
             check: Decompressor::new(),
         }

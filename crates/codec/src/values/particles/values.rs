@@ -157,14 +157,13 @@ const START: u32 = 24;
 
 impl Weights {
     /// Nothing of other frames.
-    pub const ALONE: Weights =
-        Weights {
-            frames: [[0; REFERENCES]; MASKS],
-            bias: [[0; 4]; MASKS],
-            along: [0; 2],
-            grain: 1,
-            starts: [START; CLASSES],
-        };
+    pub const ALONE: Weights = Weights {
+        frames: [[0; REFERENCES]; MASKS],
+        bias: [[0; 4]; MASKS],
+        along: [0; 2],
+        grain: 1,
+        starts: [START; CLASSES],
+    };
 }
 
 /// Buffers. Their memory stays.
@@ -231,7 +230,8 @@ impl<W: Code> Basis<'_, W> {
     /// The values of a point that all frames have, where they are the same.
     #[inline]
     fn resting<const N: usize>(&self, v: usize) -> Option<[i32; N]> {
-        let mut all = (0..self.frames.len()).filter(|&r| self.at[v][r] != NONE).map(|r| self.value::<N>(v, r));
+        let mut all =
+            (0..self.frames.len()).filter(|&r| self.at[v][r] != NONE).map(|r| self.value::<N>(v, r));
         let first = all.next()?;
         all.all(|other| other == first).then(|| first.map(|v| v as i32))
     }
@@ -462,8 +462,7 @@ fn fitted<W: Code, const N: usize>(basis: Basis<'_, W>, masks: &Masks, codes: &[
     let mut weights = *basis.weights;
     for mask_of in masks.there() {
         let moves = |v: usize| mask_of.count_ones() == 1 || basis.resting::<N>(v).is_none();
-        let points: Vec<usize> =
-            (0..count).filter(|&v| mask(&basis.at[v]) == mask_of && moves(v)).collect();
+        let points: Vec<usize> = (0..count).filter(|&v| mask(&basis.at[v]) == mask_of && moves(v)).collect();
         if points.len() < FEW {
             continue;
         }

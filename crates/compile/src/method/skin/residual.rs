@@ -11,7 +11,9 @@ use super::single_frame::{broken, coded_weights, settings};
 use crate::Error;
 use crate::decided::{DecidedCoder, DecidedSkin};
 use crate::method::coder;
-use crate::method::coder::{AtRest, Coder, Decoded, FrameMeasure, Group, Segment, Width};
+use crate::method::coder::{
+    AtRest, Coder, Decoded, FrameMeasure, Group, Segment, Width, held_bytes, held_values,
+};
 use crate::method::points;
 use crate::method::points::PointFrames;
 use crate::report::Measures;
@@ -346,6 +348,19 @@ impl<W: Width> Coder for SkinCoder<'_, W> {
             held.insert(key, residual);
         }
         Ok(Segment { keys, decoded: W::decoded(decoded) })
+    }
+
+    fn held(&self, key: u32) -> Option<Vec<u8>> {
+        let held = self.keys.read().unwrap_or_else(PoisonError::into_inner);
+        held.get(&key).map(|residual| held_bytes(residual))
+    }
+
+    fn hold(&self, key: u32, bytes: &[u8]) -> bool {
+        let points = if self.encoder.is_some() { self.cells.len() } else { 0 };
+        let Some(residual) = held_values(bytes, points) else { return false };
+        let mut held = self.keys.write().unwrap_or_else(PoisonError::into_inner);
+        held.insert(key, residual);
+        true
     }
 
     fn group(&self, group: u32, keep: bool) -> Result<Group, Error> {

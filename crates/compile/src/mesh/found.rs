@@ -1,0 +1,450 @@
+//! What the first pass over a mesh found, in numbers that another process goes on from: it reads the frames
+//! that it codes, and not all of them once more.
+//!
+//! What follows from these numbers or from the first frame alone is made again: times, faces, groups that share
+//! a normal or a tangent, streams. Numbers that do not fit the mesh are an error: whoever reads them believes
+//! nothing that an index could run out of.
+
+use crate::Error;
+use crate::mesh::candidate;
+use crate::mesh::channels;
+use crate::mesh::lattice::choose_streams;
+use crate::mesh::layout;
+use crate::mesh::particles;
+use crate::mesh::plan::MeshPlan;
+use crate::mesh::prepared::{Attached, Fixed, Normals, Prepared, PreparedParticles, Set};
+use crate::mesh::skin_search::SkinSearch;
+use crate::mesh::source::Source;
+use crate::mesh::streams::Quantized;
+use crate::meter::{ExpectedWork, Meter};
+use crate::nodes::content::Content;
+use glam::DMat4;
+use meshreel_codec::record::Method;
+use meshreel_codec::schedule::Schedule;
+use meshreel_codec::topology::grid::{Grid, Shape};
+use meshreel_process::extent::Extent;
+use meshreel_process::faces::{Faces, corner_faces, face_of};
+use meshreel_process::frame_set::FrameSet;
+use meshreel_process::materials::Material;
+use meshreel_process::normals;
+use meshreel_process::remesh::Remeshed;
+use meshreel_scene::{Mesh, sample};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// What is known of a mesh before its frames are coded.
+#[derive(Clone, Default, Serialize, Deserialize)]
+pub struct FoundMesh {
+    /// Its number in the scene.
+    mesh: u32,
+    /// Source path of the first placement.
+    path: String,
+    /// Frames in which it is shown, one bit each.
+    shown: Vec<u64>,
+    /// Up to the first of these frames it stands still, and from the second on.
+    moves: Option<[u32; 2]>,
+    /// World matrix of each of its frames, by columns, of a mesh that is baked to world space.
+    matrices: Option<Vec<[f64; 16]>>,
+    /// Bounds over all frames in the space the file keeps, and in object space.
+    extents: [FoundExtent; 2],
+    /// Points: the most of any frame, and summed over frames.
+    points: u32,
+    points_total: u64,
+    moving: bool,
+    normals: Normals,
+    normals_animated: bool,
+    tangents: bool,
+    uvs: Vec<FoundSet>,
+    colours: Vec<FoundSet>,
+    velocities: Option<FoundSet>,
+    particles: Option<FoundParticles>,
+    materials: Vec<(u32, String)>,
+    layout: FoundLayout,
+    /// By stream the quantized values that stand still, or that frames refer to; nothing of others.
+    bases: Vec<Quantized>,
+    /// Adjacent-triangle table, where frames are predicted by one.
+    table: Option<Vec<[u16; 3]>>,
+}
+
+/// Lowest and highest value of each component.
+#[derive(Clone, Default, Serialize, Deserialize)]
+struct FoundExtent(Vec<[f32; 2]>);
+
+/// A set of uvs or colours: its number in the source's list, whether it differs between frames, its bounds.
+#[derive(Clone, Serialize, Deserialize)]
+struct FoundSet(u32, bool, FoundExtent);
+
+/// Points without faces: whether ids tell them, the most curves, widths, and what is attached: its number in the
+/// source's list, its bounds, which components are whole.
+#[derive(Clone, Serialize, Deserialize)]
+struct FoundParticles {
+    ids: bool,
+    curves: Option<u32>,
+    widths: Option<FoundSet>,
+    custom: Vec<(u32, FoundExtent, [bool; 4])>,
+}
+
+/// Where the vertices of a mesh come from.
+#[derive(Clone, Serialize, Deserialize)]
+enum FoundLayout {
+    /// Faces stay.
+    Fixed(FoundFixed),
+    /// Faces change: by frame the first one of its run, and by that the first of the points that coincide.
+    Runs(Vec<u32>, Vec<(u32, Vec<u32>)>),
+}
+
+/// Vertices and triangles of a mesh whose faces stay.
+#[derive(Clone, Default, Serialize, Deserialize)]
+struct FoundFixed {
+    /// By vertex its point, and a corner of the source, u32::MAX for points without faces.
+    vertex_point: Vec<u32>,
+    vertex_corner: Vec<u32>,
+    /// By vertex the sign of its bitangent, where tangents are kept.
+    vertex_sign: Vec<i8>,
+    /// Three vertices per triangle; nothing of a grid, from which they follow.
+    indices: Vec<u32>,
+    grid: Option<FoundGrid>,
+    /// By vertex the first one whose position is the same in all frames.
+    weld: Option<Vec<u32>>,
+}
+
+/// A regular grid: vertices of a row, rows, whether rows are closed, whether triangles run the other way round,
+/// which cells are cut the other way.
+#[derive(Clone, Serialize, Deserialize)]
+struct FoundGrid(u32, u32, bool, bool, Vec<bool>);
+
+impl Default for FoundLayout {
+    fn default() -> FoundLayout {
+        FoundLayout::Runs(Vec::new(), Vec::new())
+    }
+}
+
+impl FoundExtent {
+    fn of<const N: usize>(extent: &Extent<N>) -> FoundExtent {
+        FoundExtent((0..N).map(|k| [extent.low[k], extent.high[k]]).collect())
+    }
+
+    fn extent<const N: usize>(&self) -> Option<Extent<N>> {
+        let sides: &[[f32; 2]; N] = self.0.as_slice().try_into().ok()?;
+        Some(Extent { low: sides.map(|s| s[0]), high: sides.map(|s| s[1]) })
+    }
+}
+
+impl FoundSet {
+    fn of<const N: usize>(set: &Set<N>) -> FoundSet {
+        FoundSet(set.source as u32, set.animated, FoundExtent::of(&set.extent))
+    }
+
+    /// The set, if the source has so many.
+    fn set<const N: usize>(&self, there: usize) -> Option<Set<N>> {
+        let source = self.0 as usize;
+        let extent = self.2.extent()?;
+        (source < there).then_some(Set { source, animated: self.1, extent })
+    }
+}
+
+impl FoundParticles {
+    fn of(own: &PreparedParticles) -> FoundParticles {
+        let custom = |(attached, _, _): &(Attached, String, usize)| {
+            (attached.source as u32, FoundExtent::of(&attached.extent), attached.whole)
+        };
+        FoundParticles {
+            ids: own.ids,
+            curves: own.curves.map(|curves| curves as u32),
+            widths: own.widths.as_ref().map(FoundSet::of),
+            custom: own.custom.iter().map(custom).collect(),
+        }
+    }
+
+    /// What is known of the particles of a mesh; none where it does not have what is said here.
+    fn particles(&self, mesh: &Mesh) -> Option<PreparedParticles> {
+        let theirs = mesh.particles.as_ref()?;
+        let all = particles::attached(mesh);
+        let custom = |(source, extent, whole): &(u32, FoundExtent, [bool; 4])| {
+            let found = all.get(*source as usize)?;
+            let attached = Attached { source: *source as usize, extent: extent.extent()?, whole: *whole };
+            Some((attached, found.attribute.name.clone(), found.components))
+        };
+        let widths = self.widths.as_ref();
+        let fits = (theirs.ids.is_some() || !self.ids)
+            && theirs.curves.is_some() == self.curves.is_some()
+            && (theirs.widths.is_some() || widths.is_none())
+            && self.custom.len() <= 255;
+        fits.then_some(())?;
+        Some(PreparedParticles {
+            ids: self.ids,
+            curves: self.curves.map(|curves| curves as usize),
+            widths: widths.map(|set| set.set(1)).map_or(Some(None), |set| set.map(Some))?,
+            custom: self.custom.iter().map(custom).collect::<Option<_>>()?,
+        })
+    }
+}
+
+impl FoundFixed {
+    fn of(fixed: &Fixed, tangents: bool) -> FoundFixed {
+        let grid = fixed.grid.as_ref().map(|grid| {
+            let Shape { width, height, closed, reversed } = grid.shape;
+            FoundGrid(width, height, closed, reversed, grid.cuts.clone())
+        });
+        FoundFixed {
+            vertex_point: fixed.vertex_point.clone(),
+            vertex_corner: fixed.vertex_corner.clone(),
+            vertex_sign: match tangents {
+                true => fixed.vertex_sign.iter().map(|&sign| sign as i8).collect(),
+                false => Vec::new(),
+            },
+            indices: if grid.is_some() { Vec::new() } else { fixed.indices.clone() },
+            grid,
+            weld: fixed.weld.clone(),
+        }
+    }
+
+    /// The layout of a mesh with so many points; none where a number is out of its range.
+    fn fixed(&self, points: usize, tangents: bool) -> Option<Fixed> {
+        let vertices = self.vertex_point.len();
+        let (indices, grid) = match &self.grid {
+            None => (self.indices.clone(), None),
+            Some(FoundGrid(width, height, closed, reversed, cuts)) => {
+                let shape = Shape { width: *width, height: *height, closed: *closed, reversed: *reversed };
+                let grid = Grid::of_shape(shape, cuts.clone(), vertices)?;
+                (grid.indices(), Some(grid))
+            }
+        };
+        let below = |list: &[u32], end: usize| list.iter().all(|&i| (i as usize) < end);
+        let weld = self.weld.as_deref().unwrap_or_default();
+        let fits = vertices < u32::MAX as usize
+            && self.vertex_corner.len() == vertices
+            && self.vertex_sign.len() == if tangents { vertices } else { 0 }
+            && self.vertex_sign.iter().all(|sign| matches!(sign, -1 | 1))
+            && indices.len().is_multiple_of(3)
+            && below(&self.vertex_point, points)
+            && below(&indices, vertices)
+            && (self.weld.is_none() || weld.len() == vertices)
+            // The first one of each comes first.
+            && (0..).zip(weld).all(|(v, &first)| first <= v && weld[first as usize] == first);
+        fits.then(|| Fixed {
+            vertex_point: self.vertex_point.clone(),
+            vertex_corner: self.vertex_corner.clone(),
+            vertex_sign: match tangents {
+                true => self.vertex_sign.iter().map(|&sign| sign.into()).collect(),
+                false => vec![1.0; vertices],
+            },
+            indices,
+            grid,
+            weld: self.weld.clone(),
+            ..Fixed::default()
+        })
+    }
+}
+
+impl FoundMesh {
+    /// What is known of a mesh. `streams`: those of which the first frame's values are needed; `table`: whether
+    /// frames are predicted by the table.
+    pub fn of(plan: &MeshPlan<'_>, streams: &[bool], table: bool) -> FoundMesh {
+        let (source, prepared) = (&plan.source, &plan.prepared);
+        let material = |material: &Material| (material.id, material.name.clone());
+        let bases = plan.streams.iter().zip(streams).enumerate();
+        FoundMesh {
+            mesh: source.number as u32,
+            path: plan.path.clone(),
+            shown: plan.shown.words().to_vec(),
+            moves: source.moves,
+            matrices: source.matrices.as_ref().map(|all| all.iter().map(DMat4::to_cols_array).collect()),
+            extents: [&prepared.extent, &prepared.object_extent].map(FoundExtent::of),
+            points: prepared.points as u32,
+            points_total: prepared.points_total,
+            moving: prepared.moving,
+            normals: prepared.normals,
+            normals_animated: prepared.normals_animated,
+            tangents: prepared.tangents,
+            uvs: prepared.uvs.iter().map(FoundSet::of).collect(),
+            colours: prepared.colours.iter().map(FoundSet::of).collect(),
+            velocities: prepared.velocities.as_ref().map(FoundSet::of),
+            particles: prepared.particles.as_ref().map(FoundParticles::of),
+            materials: prepared.materials.iter().map(material).collect(),
+            layout: match &prepared.fixed {
+                Some(fixed) => FoundLayout::Fixed(FoundFixed::of(fixed, prepared.tangents)),
+                None => {
+                    let welds = prepared.run_welds.iter().map(|(&lead, weld)| (lead, weld.clone()));
+                    FoundLayout::Runs(prepared.runs.clone(), welds.collect())
+                }
+            },
+            bases: match prepared.fixed {
+                Some(_) => bases
+                    .map(|(s, (record, &needed))| match needed {
+                        true => plan.bases[s].clone(),
+                        false => Quantized::new(record.word),
+                    })
+                    .collect(),
+                None => Vec::new(),
+            },
+            table: table.then(|| plan.table.to_vec()),
+        }
+    }
+
+    /// The mesh with everything decided, its points at most `radius` off. Reads its first frame.
+    pub fn plan<'a>(
+        &self,
+        content: &Content<'a>,
+        remeshed: &'a [Option<Remeshed>],
+        (radius, normals_stored): (f64, bool),
+        meter: &'a Meter<'a>,
+    ) -> Result<MeshPlan<'a>, Error> {
+        let bad = |what: &str| Error::Malformed { what: format!("{}: {what}", self.path) };
+        let options = content.options;
+        if !(radius.is_finite() && radius >= 0.0) {
+            return Err(bad(&format!("an error bound of {radius}")));
+        }
+        let source = self.source(content, remeshed)?.ok_or_else(|| bad("its frames"))?;
+        let prepared = self.prepared(&source, options.smooth_angle)?.ok_or_else(|| bad("its vertices"))?;
+        // What there is to say was said when they were chosen first.
+        let streams = choose_streams(source.mesh, &prepared, radius, options, &mut Vec::new())?;
+        let (bases, table) = (self.bases.clone(), self.table.clone());
+        if let Some(fixed) = &prepared.fixed {
+            let vertices = fixed.vertex_point.len();
+            let fits = bases.len() == streams.len()
+                && streams.iter().zip(&bases).all(|(record, base)| {
+                    let whole = base.len() == vertices * record.semantic.components();
+                    base.word() == record.word && (whole || base.is_empty() && record.animated)
+                })
+                && table.as_ref().is_none_or(|table| table.len() == vertices);
+            if !fits {
+                return Err(bad("the values of its first frame"));
+            }
+        }
+        let animated = streams.iter().any(|s| s.animated);
+        let method = match (&prepared.fixed, animated) {
+            (None, _) if prepared.particles.is_some() => Method::Particles,
+            (None, _) => Method::Fluid,
+            (Some(_), true) => Method::Soft,
+            (Some(_), false) => Method::Static,
+        };
+        let work = meter.add_mesh(&self.path, ExpectedWork::default());
+        Ok(MeshPlan {
+            path: self.path.clone(),
+            source,
+            prepared,
+            asked: content.by_path.method(&self.path),
+            parts: content.by_path.parts(&self.path).clone(),
+            method,
+            streams,
+            has_table: table.is_some(),
+            table: table.unwrap_or_default().into_iter().collect(),
+            bases,
+            radius,
+            normals_stored,
+            found: Arc::new(SkinSearch::new(options.effort, Arc::new(work))),
+            normals_decide: None,
+            static_error: Vec::new(),
+            shown: self.shown(content),
+        })
+    }
+
+    fn shown(&self, content: &Content<'_>) -> FrameSet {
+        FrameSet::of_words(&self.shown, content.times.len())
+    }
+
+    /// Where its frames come from; none where that is nowhere.
+    fn source<'a>(
+        &self,
+        content: &Content<'a>,
+        remeshed: &'a [Option<Remeshed>],
+    ) -> Result<Option<Source<'a>>, Error> {
+        let (mesh, frames) = (self.mesh as usize, content.times.len());
+        let inside = self.moves.is_none_or(|[first, last]| first < last && (last as usize) < frames);
+        if frames == 0 || mesh >= content.scene.meshes.len() || !inside {
+            return Ok(None);
+        }
+        let mut source = candidate::source(content, remeshed, mesh, &self.shown(content), None);
+        if let Some(moves) = self.moves {
+            // Of damaged frames what is compiled counts, and there this frame's points take the place of others.
+            source.fallback = source.first_points()?;
+            source.keep_window(Schedule::new(frames as u32, content.options.restart()), moves);
+        }
+        source.matrices = self.matrices.as_ref().map(|all| all.iter().map(DMat4::from_cols_array).collect());
+        let matrices = source.matrices.as_ref().is_none_or(|all| all.len() == source.times.len());
+        Ok(matrices.then_some(source))
+    }
+
+    /// The first pass's outcome, with what follows from the first frame; none where numbers do not fit.
+    fn prepared(&self, source: &Source<'_>, smooth_angle: Option<f64>) -> Result<Option<Prepared>, Error> {
+        let Some(mut prepared) = self.without_layout(source) else {
+            return Ok(None);
+        };
+        let frames = source.times.len();
+        match &self.layout {
+            FoundLayout::Runs(runs, welds) => {
+                let leads = runs.len() == frames
+                    && (0..).zip(runs).all(|(f, &lead)| lead <= f && runs[lead as usize] == lead)
+                    && runs.is_sorted();
+                let first = |weld: &Vec<u32>| (0..).zip(weld).all(|(p, &first)| first <= p);
+                if !leads || !welds.iter().all(|(_, weld)| first(weld)) {
+                    return Ok(None);
+                }
+                prepared.runs.clone_from(runs);
+                prepared.run_welds = welds.iter().cloned().collect();
+            }
+            FoundLayout::Fixed(layout) => {
+                let first_points = source.first_points()?;
+                let Some(mut fixed) = layout.fixed(first_points.len(), self.tangents) else {
+                    return Ok(None);
+                };
+                fixed.first_points = first_points;
+                let mut raw = sample::Faces::default();
+                sample::faces_at(source.mesh, source.times[0], &mut raw)?;
+                fixed.faces = Faces::new(&raw.counts, &raw.indices, fixed.first_points.len());
+                fixed.face_count = raw.counts.len();
+                fixed.vertex_face = face_of(&fixed.vertex_corner, &corner_faces(&fixed.faces));
+                if prepared.normals == Normals::Made {
+                    fixed.groups = normals::smooth_groups(&fixed.first_points, &fixed.faces, smooth_angle);
+                }
+                layout::tangent_groups(source, &prepared, &mut fixed)?;
+                prepared.fixed = Some(fixed);
+            }
+        }
+        Ok(Some(prepared))
+    }
+
+    fn without_layout(&self, source: &Source<'_>) -> Option<Prepared> {
+        let mesh = source.mesh;
+        let [extent, object_extent] = &self.extents;
+        let uvs: Vec<Set<2>> = self.uvs.iter().map(|set| set.set(mesh.uvs.len())).collect::<Option<_>>()?;
+        let colours = self.colours.iter().map(|set| set.set(mesh.colours.len()));
+        let material = |(id, name): &(u32, String)| Material { id: *id, name: name.clone() };
+        let possible = (self.normals != Normals::File || mesh.normals.is_some())
+            && self.particles.is_some() == mesh.particles.is_some()
+            && (self.particles.is_none() || matches!(self.layout, FoundLayout::Runs(..)))
+            && (self.velocities.is_none() || channels::velocities(mesh).is_some())
+            && (!self.tangents || self.normals != Normals::None && !uvs.is_empty())
+            && !self.materials.is_empty()
+            && uvs.len() <= 255
+            && self.colours.len() <= 255;
+        possible.then_some(())?;
+        Some(Prepared {
+            extent: extent.extent()?,
+            object_extent: object_extent.extent()?,
+            points: self.points as usize,
+            points_total: self.points_total,
+            moving: self.moving,
+            normals: self.normals,
+            normals_animated: self.normals_animated,
+            tangents: self.tangents,
+            uvs,
+            colours: colours.collect::<Option<_>>()?,
+            velocities: self
+                .velocities
+                .as_ref()
+                .map(|set| set.set(1))
+                .map_or(Some(None), |set| set.map(Some))?,
+            seconds: source.seconds(),
+            particles: match &self.particles {
+                Some(own) => Some(own.particles(mesh)?),
+                None => None,
+            },
+            fixed: None,
+            runs: Vec::new(),
+            run_welds: Default::default(),
+            materials: self.materials.iter().map(material).collect(),
+        })
+    }
+}

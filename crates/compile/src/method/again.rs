@@ -1,0 +1,224 @@
+//! What is decided of a mesh's frames, kept and gone on from elsewhere.
+
+use crate::Error;
+use crate::decided::{DecidedCoder, DecidedMesh, DecidedSkin, DecidedStream};
+use crate::mesh::found::FoundMesh;
+use crate::mesh::plan::MeshPlan;
+use crate::method::coder::Coder;
+use crate::method::known::{KnownKey, KnownKeys};
+use crate::method::mesh_coder::{MeshCoder, Sources, coders};
+use crate::method::payload::Payload;
+use crate::method::points::{MeshPoints, PointFrames};
+use crate::method::predicted::NormalCoder;
+use crate::method::skin;
+use meshreel_codec::record::Method;
+use meshreel_codec::schedule::Schedule;
+use meshreel_options::Options;
+use rayon::prelude::*;
+
+/// Gives the keys of a segment of the frames of a mesh, by the mesh's number and the segment's.
+pub type AllKnownKeys<'a> = &'a (dyn Fn(usize, u32) -> Result<Option<Vec<KnownKey>>, Error> + Sync);
+
+/// What goes beyond what was decided: who has coded keys, and the first and the last frame that are to be
+/// coded.
+#[derive(Clone, Copy)]
+pub struct Stretch<'a> {
+    pub keys: AllKnownKeys<'a>,
+    pub frames: [u32; 2],
+}
+
+impl<'a> Sources<'a> {
+    /// The coders of all meshes for which [`MeshCoder::decided`] stands.
+    pub fn again(
+        &'a self,
+        plans: &'a [(MeshPlan<'a>, Vec<usize>)],
+        schedule: Schedule,
+        ladder: &'a [Options],
+        (decided, stretch): (&[DecidedMesh], Stretch<'a>),
+    ) -> Result<Vec<MeshCoder<'a>>, Error> {
+        let meshes = plans.par_iter().zip(decided).zip(self.points).zip(&self.frames).enumerate();
+        meshes
+            .map(|(m, ((((plan, _), decided), points), frames))| {
+                let from = (points.as_ref(), &frames[..]);
+                let mut coder = MeshCoder::again(plan, from, schedule, ladder, decided)?;
+                match &mut coder.fluid {
+                    Some(fluid) => fluid.keep_to(stretch.frames),
+                    None => coder.known = Some(Box::new(move |segment| (stretch.keys)(m, segment))),
+                }
+                Ok(coder)
+            })
+            .collect()
+    }
+}
+
+impl<'a> MeshCoder<'a> {
+    /// The coder for which [`MeshCoder::decided`] stands.
+    fn again(
+        plan: &'a MeshPlan<'a>,
+        (points, frames): (Option<&'a MeshPoints>, &'a [Vec<PointFrames<'a>>]),
+        schedule: Schedule,
+        ladder: &'a [Options],
+        decided: &DecidedMesh,
+    ) -> Result<MeshCoder<'a>, Error> {
+        let options = ladder.iter().find(|options| options.effort == decided.effort);
+        let options =
+            options.ok_or_else(|| Error::Malformed { what: "an effort that was not tried".into() })?;
+        let mut coder = MeshCoder::empty(plan, points, schedule, options)?;
+        let schedule = coder.schedule;
+        let bad = || Error::Malformed { what: format!("{}: its streams", plan.path) };
+        if decided.streams.len() != frames.len() || decided.normals.len() > plan.streams.len() {
+            return Err(bad());
+        }
+        for (s, (parts, own)) in frames.iter().zip(&decided.streams).enumerate() {
+            let skin = decided.skin.as_ref().filter(|_| s == 0);
+            let (made, wide) = match (skin, &parts[..]) {
+                (Some(skin), [positions]) => {
+                    let made = skin::again(positions, schedule, options, skin)?;
+                    coder.bones = Some((made.bones, made.method()));
+                    (vec![made.coder], made.wide)
+                }
+                (None, _) if own.parts.is_empty() => Default::default(),
+                (None, parts) if own.parts.len() == parts.len() => {
+                    let count = schedule.frames() as usize;
+                    let made = match own.wide {
+                        false => coders::<i16>(parts, count, options, Some(&own.parts))?,
+                        true => coders::<i32>(parts, count, options, Some(&own.parts))?,
+                    };
+                    (made.ok_or_else(bad)?, own.wide)
+                }
+                _ => return Err(bad()),
+            };
+            coder.cells.push(made);
+            coder.wide.push(wide);
+        }
+        let positions = coder.cells.first().and_then(|parts| parts.first());
+        if let (Some(positions), Some(points)) = (positions, points) {
+            let predict = |(stream, bytes): (usize, &Option<Vec<u8>>)| {
+                let again = |bytes: &Vec<u8>| {
+                    let how = (options, &bytes[..]);
+                    NormalCoder::again(plan, points, &**positions, stream, schedule, how)
+                };
+                bytes.as_ref().map(again).transpose()
+            };
+            coder.normals = decided.normals.iter().enumerate().map(predict).collect::<Result<_, Error>>()?;
+        }
+        coder.keep_others();
+        match coder.has_bases() {
+            true => Ok(coder),
+            false => Err(bad()),
+        }
+    }
+
+    /// Whether the first frame's values are there of all streams that need them.
+    fn has_bases(&self) -> bool {
+        let (plan, fixed) = (self.plan, self.plan.prepared.fixed.as_ref());
+        let Some(fixed) = fixed else { return true };
+        let vertices = fixed.vertex_point.len();
+        let whole = |s: usize| plan.bases[s].len() == vertices * plan.streams[s].semantic.components();
+        let table = self.needs_table().then_some(plan.has_table);
+        (0..plan.streams.len()).all(|s| !self.is_levels(s) || whole(s)) && table != Some(false)
+    }
+
+    /// Whether frames are predicted by the table.
+    fn needs_table(&self) -> bool {
+        self.levels.as_ref().is_some_and(|levels| !levels.streams.is_empty())
+    }
+
+    /// Checksum of what is made again of the first frame, and frames are coded against.
+    pub fn statics(&self) -> u64 {
+        let parts = self.cells.iter().flatten().map(|part| part.static_bytes());
+        let normals = self.normals.iter().flatten().map(NormalCoder::static_bytes);
+        meshreel_format::checksum(&parts.chain(normals).collect::<Vec<_>>().concat())
+    }
+
+    /// What was decided of the mesh, for [`Sources::again`].
+    pub fn decided(&self) -> DecidedMesh {
+        let mut skin = None;
+        let mut part = |coder: &(dyn Coder + '_)| match coder.decided() {
+            DecidedCoder::Part(part) => Some(part),
+            DecidedCoder::Skin(own) => {
+                let blends = self.bones.is_some_and(|bones| bones.1 == Method::Skinned);
+                skin = Some(DecidedSkin { blends, ..*own });
+                None
+            }
+        };
+        let streams = self.cells.iter().zip(&self.wide);
+        let streams = streams.map(|(parts, &wide)| DecidedStream {
+            wide,
+            parts: parts.iter().filter_map(|coder| part(&**coder)).collect(),
+        });
+        let levels: Vec<bool> = (0..self.plan.streams.len()).map(|s| self.is_levels(s)).collect();
+        DecidedMesh {
+            found: FoundMesh::of(self.plan, &levels, self.needs_table()),
+            radius: self.plan.radius,
+            normals_stored: self.plan.normals_stored,
+            effort: self.options.effort,
+            statics: self.statics(),
+            streams: streams.collect(),
+            normals: self.normals.iter().map(|n| n.as_ref().map(|n| n.static_bytes().to_vec())).collect(),
+            skin,
+        }
+    }
+
+    /// Bytes that the keys of a mesh take of a plan, about; none where frames refer to none.
+    pub fn known_size(&self) -> Option<u64> {
+        let moves = self.fluid.is_none() && self.particles.is_none() && self.still_bounds().is_none();
+        let points = self.plan.prepared.points as u64;
+        moves.then(|| u64::from(self.schedule().keys()) * points * KEY_BYTES)
+    }
+
+    /// The keys of all segments of its own frames, coded.
+    pub fn known_keys(&self) -> Result<Vec<(u32, Vec<KnownKey>)>, Error> {
+        let segments = (0..self.schedule.segments()).into_par_iter();
+        let all: Vec<_> = segments.map(|s| Ok((s, self.coded_keys(s)?))).collect::<Result<_, Error>>()?;
+        self.forget_all();
+        Ok(all)
+    }
+
+    fn coded_keys(&self, segment: u32) -> Result<Vec<KnownKey>, Error> {
+        let keys = self.schedule.segment(segment);
+        let known = |(payload, key): (Payload, u32)| {
+            let frame = self.schedule.key_frame(key);
+            let cells = self.cells.iter().flatten().map(|part| part.held(key).unwrap_or_default());
+            let normals = self.normals.iter().map(|own| own.as_ref().and_then(|own| own.held(frame)));
+            KnownKey { payload, cells: cells.collect(), normals: normals.collect() }
+        };
+        Ok(self.own_segment(segment)?.into_iter().zip(keys).map(known).collect())
+    }
+
+    /// What is known of a segment, as if it had been coded.
+    pub(super) fn known_segment(
+        &self,
+        segment: u32,
+        known: &KnownKeys<'_>,
+    ) -> Result<Option<Vec<Payload>>, Error> {
+        let Some(all) = known(segment)? else { return Ok(None) };
+        let bad = || Error::Malformed { what: format!("{}: its keys", self.plan.path) };
+        let keys = self.schedule.segment(segment);
+        if all.len() != keys.len() {
+            return Err(bad());
+        }
+        let mut out = Vec::new();
+        for (key, KnownKey { payload, cells, normals }) in keys.zip(all) {
+            let frame = self.schedule.key_frame(key);
+            let parts: Vec<_> = self.cells.iter().flatten().collect();
+            let own = normals.len() == self.normals.len() && cells.len() == parts.len();
+            let hold = |(own, bytes): (&Option<NormalCoder<'_>>, &Option<Vec<u8>>)| match (own, bytes) {
+                (Some(own), Some(bytes)) => own.hold(frame, bytes),
+                (own, bytes) => own.is_none() && bytes.is_none(),
+            };
+            let fits = own
+                && payload.seen.iter().all(|seen| seen.0 == frame)
+                && parts.iter().zip(&cells).all(|(part, bytes)| part.hold(key, bytes))
+                && self.normals.iter().zip(&normals).all(hold);
+            if !fits {
+                return Err(bad());
+            }
+            out.push(payload);
+        }
+        Ok(Some(out))
+    }
+}
+
+/// Bytes of a point in a key: decoded, with the states of its normals and what is written of it.
+const KEY_BYTES: u64 = 24;
