@@ -1,4 +1,4 @@
-//! A `.reel` back as Alembic, glTF, BVH, an OBJ file or a sequence of them.
+//! A `.reel` back as Alembic, glTF, BVH, an OBJ file or a sequence of them, or textures of vertices.
 
 use crate::failure::{Class, Failure};
 use crate::stopping::{outcome, stopping};
@@ -7,7 +7,8 @@ use meshreel::{Limits, Reel};
 use meshreel_check::extract::{As, SkinError, skin_errors, to_scene_at};
 use meshreel_compile::Cancellation;
 use meshreel_compile::report::readable::{number, short};
-use meshreel_options::RigChoice;
+use meshreel_options::{Distance, RigChoice, Tolerance};
+use meshreel_scene::write::openvat::{self, Allowed, Image, Normals, Written};
 use meshreel_scene::{Remark, Scene, Unit, locators, write};
 use serde::Serialize;
 use std::path::Path;
@@ -42,6 +43,43 @@ impl FromStr for Bones {
     }
 }
 
+/// What a directory gets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// A sequence of OBJ files.
+    Obj,
+    /// Textures of vertices, with the mesh that they move.
+    OpenVat,
+}
+
+impl FromStr for Format {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Format, String> {
+        match text {
+            "obj" => Ok(Format::Obj),
+            "openvat" => Ok(Format::OpenVat),
+            _ => Err(format!("'{text}' is nothing that a directory can get: give one of: obj, openvat")),
+        }
+    }
+}
+
+/// What is asked for beside the files.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Options {
+    /// How bones come back; none is as `Auto`, without remarks on skins.
+    pub bones: Option<Bones>,
+    /// LOD level.
+    pub level: usize,
+    /// What a directory gets; none is a sequence of OBJ files.
+    pub format: Option<Format>,
+    /// Where normals go in textures.
+    pub normals: Option<Normals>,
+    /// The kind of textures.
+    pub image: Option<Image>,
+    /// An error where what is written is further off than that.
+    pub tolerance: Option<Distance>,
+}
+
 /// What was written.
 #[derive(Serialize)]
 pub struct Extracted {
@@ -59,6 +97,9 @@ pub struct Extracted {
     pub clips: usize,
     /// How far skins are from what was decoded.
     pub skins: Vec<SkinError>,
+    /// Sizes and errors of textures of vertices.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub openvat: Option<Written>,
     /// Bytes of the files that were written.
     pub bytes: u64,
     /// Wall time.
@@ -68,18 +109,18 @@ pub struct Extracted {
 }
 
 /// Writes what is in the file at `path` to `output`, whose name says as which kind; it appears or is replaced only
-/// when it is complete. `bones`: none is as `Auto`, without remarks on skins. Once it is cancelled it ends with the next
-/// frame that it would decode, and nothing is left.
+/// when it is complete. Once it is cancelled it ends with the next frame that it would decode, and nothing is left.
 pub fn extract(
     path: &Path,
     output: &Path,
-    bones: Option<Bones>,
-    level: usize,
+    options: &Options,
     progress: Progress<'_>,
     cancellation: &Cancellation,
 ) -> Result<Extracted, Failure> {
     let start = Instant::now();
-    let kind = Kind::of(output)?;
+    let (bones, level) = (options.bones, options.level);
+    let kind = Kind::of(output, options.format)?;
+    kind.check(options, output)?;
     if !reels::is_reel(path) && meshreel_files::exists(path) {
         return Err(Failure::new(
             Class::Malformed,
@@ -95,7 +136,8 @@ pub fn extract(
     let scene = stopping(scene, cancellation);
     let skins = outcome(skin_errors(&scene), cancellation)?;
     let times: Vec<f64> = reel.frames().iter().map(|frame| frame.time).collect();
-    let mut remarks = outcome(kind.write(output, &scene, &times, progress), cancellation)?;
+    let (mut remarks, openvat) =
+        outcome(kind.write(output, &scene, &times, options, progress), cancellation)?;
     remarks.extend(undone);
     remarks.extend(left_out(&reel, &scene, (kind, asked), &name)?);
     if bones == Some(Bones::Skins) {
@@ -109,7 +151,8 @@ pub fn extract(
         level,
         clips: scene.clips.len(),
         skins,
-        bytes: written_bytes(output),
+        bytes: openvat.as_ref().map_or_else(|| written_bytes(output), |written| written.bytes),
+        openvat,
         seconds: start.elapsed().as_secs_f64(),
         remarks,
     })
@@ -173,7 +216,7 @@ fn left_out(
         let what = "its meshes are moved by clips alone (--rig only): without skins they stand still; a .glb has them";
         remarks.push(Remark::new(name, what));
     }
-    if kind != Kind::Glb && !scene.ranges.is_empty() {
+    if !matches!(kind, Kind::Glb | Kind::OpenVat) && !scene.ranges.is_empty() {
         let names: Vec<&str> = scene.ranges.iter().map(|range| &range.name[..]).collect();
         let what = format!(
             "only a .glb has named ranges: here they are one after the other, without names ({})",
@@ -203,14 +246,24 @@ pub enum Kind {
     Obj,
     /// A directory of `.obj` files.
     ObjSequence,
+    /// A directory of textures and the mesh that they move.
+    OpenVat,
 }
 
 impl Kind {
-    /// Told by the output's name.
-    pub fn of(path: &Path) -> Result<Kind, Failure> {
+    /// Told by the output's name, and for a directory by `format`.
+    pub fn of(path: &Path, format: Option<Format>) -> Result<Kind, Failure> {
         let text = path.as_os_str().to_string_lossy();
         if text.ends_with('/') || text.ends_with(std::path::MAIN_SEPARATOR) || path.is_dir() {
-            return Ok(Kind::ObjSequence);
+            return Ok(match format {
+                Some(Format::OpenVat) => Kind::OpenVat,
+                Some(Format::Obj) | None => Kind::ObjSequence,
+            });
+        }
+        if format.is_some() {
+            let what =
+                "--format says what a directory gets: give a name that ends in /, or leave --format out";
+            return Err(Failure::usage(format!("{}: {what}", path.display())));
         }
         let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
         let usage = |what: String| Err(Failure::usage(format!("{}: {what}", path.display())));
@@ -236,6 +289,23 @@ impl Kind {
             Kind::Bvh => "bvh",
             Kind::Obj => "obj",
             Kind::ObjSequence => "obj-sequence",
+            Kind::OpenVat => "openvat",
+        }
+    }
+
+    /// Refuses what has no meaning for this kind of file.
+    fn check(self, options: &Options, output: &Path) -> Result<(), Failure> {
+        let given = [
+            ("--normals", options.normals.is_some()),
+            ("--image", options.image.is_some()),
+            ("--tolerance", options.tolerance.is_some()),
+        ];
+        match given.iter().find(|(_, given)| *given && self != Kind::OpenVat) {
+            Some((name, _)) => Err(Failure::usage(format!(
+                "{name} is about textures of vertices: {} is none; give a directory and --format openvat",
+                output.display()
+            ))),
+            None => Ok(()),
         }
     }
 
@@ -245,17 +315,87 @@ impl Kind {
         path: &Path,
         scene: &Scene,
         times: &[f64],
+        options: &Options,
         progress: Progress<'_>,
-    ) -> Result<Vec<Remark>, Failure> {
+    ) -> Result<(Vec<Remark>, Option<Written>), Failure> {
         let mut step = |done: usize, total: usize| progress("write frames", done as u64, total as u64);
         let remarks = match self {
+            Kind::OpenVat => {
+                let (remarks, written) = textures(path, scene, times, options, &mut step)?;
+                return Ok((remarks, Some(written)));
+            }
             Kind::Alembic => write::alembic::write(path, scene, &mut step)?,
             Kind::Glb => write::glb::write(path, scene, times, &mut step)?,
             Kind::Bvh => bvh(path, scene)?,
             Kind::Obj | Kind::ObjSequence => obj(self, path, scene, times, &mut step)?,
         };
-        Ok(remarks)
+        Ok((remarks, None))
     }
+}
+
+/// Meshes as textures of vertices.
+fn textures(
+    path: &Path,
+    scene: &Scene,
+    times: &[f64],
+    options: &Options,
+    step: &mut dyn FnMut(usize, usize),
+) -> Result<(Vec<Remark>, Written), Failure> {
+    if scene.meshes.is_empty() {
+        return Err(no_mesh("textures of vertices hold", scene, path));
+    }
+    let tolerance = options.tolerance.map(|tolerance| tolerance.in_unit(scene.unit)).transpose();
+    let tolerance = tolerance.map_err(|e| Failure::usage(e.to_string()))?.map(|tolerance| match tolerance {
+        Tolerance::Absolute(length) => Allowed::Length(length),
+        Tolerance::Relative(share) => Allowed::OfDiagonal(share),
+    });
+    let asked = openvat::Options {
+        normals: options.normals.unwrap_or_default(),
+        image: options.image.unwrap_or_default(),
+        tolerance,
+    };
+    let written = openvat::write(path, scene, times, &asked, step)?;
+    let mut remarks = written.remarks.clone();
+    remarks.extend(without_nodes("textures of vertices hold", scene)?);
+    Ok((remarks, written))
+}
+
+/// The failure of what holds meshes and nothing else, for a file without one.
+fn no_mesh(holder: &str, scene: &Scene, path: &Path) -> Failure {
+    let what = match scene.clips.len() {
+        0 => format!("there is no mesh in the file, and {holder} nothing else; give .abc or .glb"),
+        clips => format!(
+            "there is no mesh in the file but {}, which {holder} not; give .abc, .glb or .bvh",
+            number(clips, "clip")
+        ),
+    };
+    Failure::new(Class::Unsupported, what, Some(path.display().to_string()))
+}
+
+/// Remarks on nodes without meshes and clips, for what holds neither.
+fn without_nodes(holder: &str, scene: &Scene) -> Result<Vec<Remark>, Failure> {
+    let mut remarks = Vec::new();
+    let placed = scene.expand()?;
+    let others = locators::find(scene, &placed, &|_| true);
+    let mut others = placed.iter().zip(others).filter(|(_, is)| *is);
+    if let Some((first, _)) = others.next() {
+        let what = format!(
+            "{holder} no nodes without meshes; it and all like it were left out, which .abc and .glb hold"
+        );
+        remarks.push(Remark::new(&first.path, what));
+    }
+    let clips = scene.clips.len();
+    if clips > 0 {
+        let what = format!(
+            "{holder} no clips; {} left out, which .abc, .glb and .bvh hold",
+            match clips {
+                1 => "one was".into(),
+                _ => format!("{clips} were"),
+            }
+        );
+        remarks.push(Remark::new(&scene.clips[0].name, what));
+    }
+    Ok(remarks)
 }
 
 /// Meshes, frame by frame; or the only frame.
@@ -266,16 +406,8 @@ fn obj(
     times: &[f64],
     step: &mut dyn FnMut(usize, usize),
 ) -> Result<Vec<Remark>, Failure> {
-    let clips = scene.clips.len();
     if scene.meshes.is_empty() {
-        let what = match clips {
-            0 => "there is no mesh in the file, and an .obj holds nothing else; give .abc or .glb".into(),
-            _ => format!(
-                "there is no mesh in the file but {}, which an .obj cannot hold; give .abc, .glb or .bvh",
-                number(clips, "clip")
-            ),
-        };
-        return Err(Failure::new(Class::Unsupported, what, Some(path.display().to_string())));
+        return Err(no_mesh("an .obj holds", scene, path));
     }
     let mut remarks = match (kind, times) {
         (Kind::Obj, [time]) => write::obj::write_frame(path, scene, *time)?,
@@ -288,23 +420,7 @@ fn obj(
         }
         _ => write::obj::write(path, scene, times, step)?,
     };
-    let placed = scene.expand()?;
-    let others = locators::find(scene, &placed, &|_| true);
-    let mut others = placed.iter().zip(others).filter(|(_, is)| *is);
-    if let Some((first, _)) = others.next() {
-        let what = "an .obj holds no nodes without meshes; it and all like it were left out, which .abc and .glb hold";
-        remarks.push(Remark::new(&first.path, what));
-    }
-    if clips > 0 {
-        let what = format!(
-            "an .obj holds no clips; {} left out, which .abc, .glb and .bvh hold",
-            match clips {
-                1 => "one was".into(),
-                _ => format!("{clips} were"),
-            }
-        );
-        remarks.push(Remark::new(&scene.clips[0].name, what));
-    }
+    remarks.extend(without_nodes("an .obj holds", scene)?);
     Ok(remarks)
 }
 

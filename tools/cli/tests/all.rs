@@ -24,6 +24,7 @@ mod layers;
 mod methods;
 mod nodes;
 mod odd_clips;
+mod openvat;
 mod promise;
 mod random;
 mod remesh;

@@ -19,14 +19,14 @@ const FLUSH: usize = 1 << 20;
 
 /// The purpose of an accessor's values.
 #[derive(Clone, Copy, PartialEq)]
-pub(super) enum Use {
+pub(crate) enum Use {
     Vertices,
     Indices,
     Animation,
 }
 
 /// The document and its only buffer.
-pub(super) struct Document {
+pub(crate) struct Document {
     pub root: Root,
     file: Temporary,
     length: u64,

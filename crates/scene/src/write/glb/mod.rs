@@ -9,7 +9,7 @@
 //! has no shear either: such a transform becomes two nodes. Deviations from the scene are said in remarks.
 
 mod bound;
-mod buffer;
+pub(crate) mod buffer;
 mod clip;
 mod mesh;
 mod ranges;
@@ -22,11 +22,13 @@ use crate::{Error, MeshId, Placed, Remark, Scene};
 use buffer::Document;
 use glam::DMat4;
 use gltf_json::{Index, Node};
+pub(crate) use mesh::plain_material;
 use mesh::{Meshes, Run};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::Path;
 use tree::Tree;
+pub(crate) use tree::metres;
 
 /// Writes the scene at `times` to `path`, which appears only when it is complete. `progress` is told how many
 /// meshes times frames of how many are done. A file that would reach 4 GiB is a limit error.

@@ -269,7 +269,7 @@ impl Tree<'_> {
 }
 
 /// Metres in a unit; a file without one is taken as it is.
-pub(super) fn metres(unit: Option<Unit>) -> f64 {
+pub(crate) fn metres(unit: Option<Unit>) -> f64 {
     match unit {
         Some(Unit::Metre) | None => 1.0,
         Some(Unit::Centimetre) => 0.01,
