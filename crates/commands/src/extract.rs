@@ -1,5 +1,6 @@
 //! A `.reel` back as Alembic, glTF, BVH, an OBJ file or a sequence of them, or textures of vertices.
 
+use crate::compressed::{Bounds, Compressed};
 use crate::failure::{Class, Failure};
 use crate::stopping::{outcome, stopping};
 use crate::{Progress, reels};
@@ -8,6 +9,7 @@ use meshreel_check::extract::{As, SkinError, skin_errors, to_scene_at};
 use meshreel_compile::Cancellation;
 use meshreel_compile::report::readable::{number, short};
 use meshreel_options::{Distance, RigChoice, Tolerance};
+use meshreel_scene::write::glb::Extension;
 use meshreel_scene::write::openvat::{self, Allowed, Image, Normals, Written};
 use meshreel_scene::{Remark, Scene, Unit, locators, write};
 use serde::Serialize;
@@ -76,8 +78,30 @@ pub struct Options {
     pub normals: Option<Normals>,
     /// The kind of textures.
     pub image: Option<Image>,
-    /// An error where what is written is further off than that.
+    /// An error where textures are further off than that; how far positions of a compressed glTF may be off, in place of
+    /// the file's own tolerance.
     pub tolerance: Option<Distance>,
+    /// How a glTF is compressed.
+    pub compress: Option<Extension>,
+}
+
+impl Options {
+    /// Takes one of them as text, by the name that it has on the command line.
+    pub fn say(&mut self, key: &str, text: &str) -> Result<(), Failure> {
+        fn value<T: FromStr<Err = String>>(key: &str, text: &str) -> Result<Option<T>, Failure> {
+            text.parse().map(Some).map_err(|what| Failure::usage(format!("{key}: {what}")))
+        }
+        match key {
+            "bones" => self.bones = value(key, text)?,
+            "format" => self.format = value(key, text)?,
+            "normals" => self.normals = value(key, text)?,
+            "image" => self.image = value(key, text)?,
+            "compress" => self.compress = value(key, text)?,
+            "tolerance" => self.tolerance = value(key, text)?,
+            _ => return Err(Failure::usage(format!("'{key}' is nothing that extract can be asked for"))),
+        }
+        Ok(())
+    }
 }
 
 /// What was written.
@@ -100,6 +124,9 @@ pub struct Extracted {
     /// Sizes and errors of textures of vertices.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub openvat: Option<Written>,
+    /// What compression has lost.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compressed: Option<Compressed>,
     /// Bytes of the files that were written.
     pub bytes: u64,
     /// Wall time.
@@ -136,9 +163,26 @@ pub fn extract(
     let scene = stopping(scene, cancellation);
     let skins = outcome(skin_errors(&scene), cancellation)?;
     let times: Vec<f64> = reel.frames().iter().map(|frame| frame.time).collect();
-    let (mut remarks, openvat) =
-        outcome(kind.write(output, &scene, &times, options, progress), cancellation)?;
-    remarks.extend(undone);
+    let step = |done: usize, total: usize| progress("write frames", done as u64, total as u64);
+    let (mut remarks, mut openvat, mut compressed) = (undone, None, None);
+    match (kind, options.compress) {
+        (Kind::OpenVat, _) => {
+            let written = textures(output, &scene, &times, options, &mut { step });
+            let (own, written) = outcome(written, cancellation)?;
+            remarks.extend(own);
+            openvat = Some(written);
+        }
+        (Kind::Glb, Some(extension)) => {
+            let bounds = Bounds::new(&reel, &scene, &times, extension, options.tolerance);
+            let bounds = outcome(bounds, cancellation)?;
+            let asked = &bounds.compression;
+            let written = write::glb::write_compressed(output, &scene, &times, asked, &mut { step });
+            let (own, errors) = outcome(written.map_err(Failure::from), cancellation)?;
+            remarks.extend(own);
+            compressed = Some(bounds.report(&scene, &errors));
+        }
+        _ => remarks.extend(outcome(kind.write(output, &scene, &times, progress), cancellation)?),
+    }
     remarks.extend(left_out(&reel, &scene, (kind, asked), &name)?);
     if bones == Some(Bones::Skins) {
         remarks.extend(skins.iter().map(skin_remark));
@@ -153,6 +197,7 @@ pub fn extract(
         skins,
         bytes: openvat.as_ref().map_or_else(|| written_bytes(output), |written| written.bytes),
         openvat,
+        compressed,
         seconds: start.elapsed().as_secs_f64(),
         remarks,
     })
@@ -295,18 +340,24 @@ impl Kind {
 
     /// Refuses what has no meaning for this kind of file.
     fn check(self, options: &Options, output: &Path) -> Result<(), Failure> {
-        let given = [
-            ("--normals", options.normals.is_some()),
-            ("--image", options.image.is_some()),
-            ("--tolerance", options.tolerance.is_some()),
-        ];
-        match given.iter().find(|(_, given)| *given && self != Kind::OpenVat) {
-            Some((name, _)) => Err(Failure::usage(format!(
+        let given = [("--normals", options.normals.is_some()), ("--image", options.image.is_some())];
+        if let Some((name, _)) = given.iter().find(|(_, given)| *given && self != Kind::OpenVat) {
+            return Err(Failure::usage(format!(
                 "{name} is about textures of vertices: {} is none; give a directory and --format openvat",
                 output.display()
-            ))),
-            None => Ok(()),
+            )));
         }
+        if options.compress.is_some() && self != Kind::Glb {
+            let what = format!("--compress: only a .glb is compressed so, {} is none", output.display());
+            return Err(Failure::usage(what));
+        }
+        if options.tolerance.is_some() && self != Kind::OpenVat && options.compress.is_none() {
+            return Err(Failure::usage(format!(
+                "--tolerance is about --format openvat and --compress: all else is written as it was decoded ({})",
+                output.display()
+            )));
+        }
+        Ok(())
     }
 
     /// Writes `scene`; the target appears or is replaced only when it is complete.
@@ -315,21 +366,17 @@ impl Kind {
         path: &Path,
         scene: &Scene,
         times: &[f64],
-        options: &Options,
         progress: Progress<'_>,
-    ) -> Result<(Vec<Remark>, Option<Written>), Failure> {
+    ) -> Result<Vec<Remark>, Failure> {
         let mut step = |done: usize, total: usize| progress("write frames", done as u64, total as u64);
         let remarks = match self {
-            Kind::OpenVat => {
-                let (remarks, written) = textures(path, scene, times, options, &mut step)?;
-                return Ok((remarks, Some(written)));
-            }
+            Kind::OpenVat => textures(path, scene, times, &Options::default(), &mut step)?.0,
             Kind::Alembic => write::alembic::write(path, scene, &mut step)?,
             Kind::Glb => write::glb::write(path, scene, times, &mut step)?,
             Kind::Bvh => bvh(path, scene)?,
             Kind::Obj | Kind::ObjSequence => obj(self, path, scene, times, &mut step)?,
         };
-        Ok((remarks, None))
+        Ok(remarks)
     }
 }
 

@@ -6,6 +6,7 @@ use clap::{Args, Parser, Subcommand};
 use meshreel_commands::extract::{Bones, Format};
 use meshreel_commands::shard::Shard;
 use meshreel_options::{Distance, Rate, Size};
+use meshreel_scene::write::glb::Extension;
 use meshreel_scene::write::openvat::{Image, Normals};
 use std::path::PathBuf;
 
@@ -371,9 +372,15 @@ pub struct ExtractArgs {
     #[arg(long, value_name = "KIND")]
     pub image: Option<Image>,
     /// openvat: fail where a vertex would be further off than that: a length in the file's unit or with one
-    /// (0.5mm), or a percentage of the size of everything [default: no limit; the error is measured and printed]
+    /// (0.5mm), or a percentage of the size of everything [default: no limit; the error is measured and printed].
+    /// --compress: how far positions may be off what they decode to, a length [default: the file's own tolerance]
     #[arg(long, value_name = "T")]
     pub tolerance: Option<Distance>,
+    /// .glb: compress it: meshopt (EXT_meshopt_compression, which three.js, Babylon.js and others load) or
+    /// khr-meshopt (KHR_meshopt_compression, smaller, for newer loaders). Positions and normals get as few bits
+    /// as their tolerances allow; a mesh of more than 256 different frames that is no skin is refused
+    #[arg(long, value_name = "KIND")]
+    pub compress: Option<Extension>,
 }
 
 /// `meshreel demo`.

@@ -6,6 +6,7 @@ mod between;
 mod cli;
 mod clips;
 mod compiled;
+mod compressed;
 mod content;
 mod detail;
 mod document;

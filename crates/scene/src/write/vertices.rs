@@ -47,6 +47,23 @@ pub(crate) struct Vertices {
     pub of_corner: Option<Vec<u32>>,
 }
 
+/// Numbers vertices as triangles first need them; those that none needs come last.
+pub(crate) fn by_first_use(list: &mut Vec<Corner>, parts: &mut Parts) {
+    let mut numbers = vec![u32::MAX; list.len()];
+    let mut order = Vec::with_capacity(list.len());
+    for vertex in parts.values_mut().flatten() {
+        let number = &mut numbers[*vertex as usize];
+        if *number == u32::MAX {
+            *number = order.len() as u32;
+            order.push(list[*vertex as usize]);
+        }
+        *vertex = *number;
+    }
+    let unused = list.iter().zip(&numbers).filter(|(_, number)| **number == u32::MAX);
+    order.extend(unused.map(|(corner, _)| *corner));
+    *list = order;
+}
+
 /// The first frame of a run, with all that does not move in it.
 pub(crate) struct FirstFrame {
     pub frame: Frame,

@@ -13,7 +13,7 @@ use crate::picture::sheet::{Column, Sheet, compose};
 use crate::progress::Progress;
 use crate::units;
 use meshreel::{Limits, Reel};
-use meshreel_commands::extract::{Kind, Options};
+use meshreel_commands::extract::Kind;
 use meshreel_inputs::{self as inputs, InputOptions};
 use meshreel_options::OptionSet;
 use meshreel_scene::sample::World;
@@ -153,7 +153,7 @@ fn one(file: &Path, arguments: &DemoArgs, output: Output) -> Result<Shown, Failu
     let scene = meshreel_check::extract::to_scene(&reel)?;
     let times: Vec<f64> = reel.frames().iter().map(|frame| frame.time).collect();
     let step = |phase: &str, done, total| progress.step(phase, done, total);
-    Kind::Alembic.write(&extracted, &scene, &times, &Options::default(), &step)?;
+    Kind::Alembic.write(&extracted, &scene, &times, &step)?;
 
     draw_sheet(file, arguments, &done, &reel, &verified, &progress)?.write_png(&sheet)?;
     drop(progress);

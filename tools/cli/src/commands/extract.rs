@@ -21,6 +21,7 @@ pub fn run(arguments: &ExtractArgs, output: Output) -> Result<ExitCode, Failure>
         normals: arguments.normals,
         image: arguments.image,
         tolerance: arguments.tolerance,
+        compress: arguments.compress,
     };
     let done = extract::extract(&arguments.file, &arguments.output, &options, &step, &Cancellation::never())?;
     drop(progress);
@@ -52,6 +53,15 @@ fn summary(done: &Extracted) -> String {
         if let Some(degrees) = textures.normal_error {
             text += &format!(", normals {} degrees", short(degrees));
         }
+    }
+    if let Some(compressed) = &done.compressed {
+        text += &format!(
+            "\n{}: positions at most {} away ({}), {:.0} % of what they may be",
+            compressed.extension,
+            short(compressed.error),
+            compressed.error_mesh,
+            100.0 * compressed.share
+        );
     }
     text
 }

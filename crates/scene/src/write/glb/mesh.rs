@@ -3,10 +3,11 @@
 
 use super::bound::{Bound, is_rig};
 use super::buffer::{Document, Use};
+use super::packed::{self, Compression, Grid, Reach};
 use crate::sample::follow;
 use crate::write::corners::PerCorner;
-use crate::write::vertices::{Corner, FirstFrame, Frame, Parts, Plan, finite, plan};
-use crate::{Channel, Error, Identity, Mesh, Remark, Skin, Topology};
+use crate::write::vertices::{Corner, FirstFrame, Frame, Parts, Plan, by_first_use, finite, plan};
+use crate::{Channel, Error, Identity, Mesh, MeshId, Remark, Skin, Topology};
 use gltf_json::accessor::Accessor;
 use gltf_json::material::{Material, PbrBaseColorFactor, PbrMetallicRoughness, StrengthFactor};
 use gltf_json::mesh::{Mode, MorphTarget, Primitive, Semantic};
@@ -25,7 +26,13 @@ pub(super) struct Run {
     pub weights: Option<(Index<Accessor>, Index<Accessor>)>,
     /// The skin that moves it instead of weights, and whether its first joint is one for points that stay.
     pub skin: Option<(Arc<Skin>, bool)>,
+    /// Where its positions are, if they are whole numbers.
+    pub grid: Option<Grid>,
 }
+
+/// Most morph targets of a mesh in a compressed file: WebGL 2 promises 256 layers of a texture, which is where three.js
+/// and others have a mesh's targets.
+const MOST_TARGETS: usize = 256;
 
 /// Writes meshes into a document.
 pub(super) struct Meshes<'a> {
@@ -34,19 +41,30 @@ pub(super) struct Meshes<'a> {
     /// `times` as the file has them.
     pub keys: &'a [f32],
     pub remarks: BTreeSet<Remark>,
+    /// What is asked of a compressed file.
+    pub compression: Option<&'a Compression>,
+    /// By mesh that is compressed: how far a position is from where it was to be, in the mesh's own space.
+    pub errors: Vec<(MeshId, f64)>,
     materials: HashMap<String, Index<material::Material>>,
     inputs: HashMap<(usize, usize), Index<Accessor>>,
     weights: HashMap<Vec<Option<u32>>, Index<Accessor>>,
 }
 
 impl<'a> Meshes<'a> {
-    pub fn new(document: Document, times: &'a [f64], keys: &'a [f32]) -> Meshes<'a> {
+    pub fn new(
+        document: Document,
+        times: &'a [f64],
+        keys: &'a [f32],
+        compression: Option<&'a Compression>,
+    ) -> Meshes<'a> {
         let remarks = BTreeSet::new();
         Meshes {
             document,
             times,
             keys,
             remarks,
+            compression,
+            errors: Vec::new(),
             materials: HashMap::new(),
             inputs: HashMap::new(),
             weights: HashMap::new(),
@@ -64,8 +82,11 @@ impl<'a> Meshes<'a> {
         Ok(input)
     }
 
-    /// Writes all runs of a mesh; `done` is called once per frame.
-    pub fn runs(&mut self, mesh: &Mesh, done: &mut dyn FnMut()) -> Result<Vec<Run>, Error> {
+    /// Writes all runs of mesh `id`; `done` is called once per frame.
+    pub fn runs(&mut self, id: MeshId, mesh: &Mesh, done: &mut dyn FnMut()) -> Result<Vec<Run>, Error> {
+        if self.compression.is_some() {
+            self.errors.push((id, 0.0));
+        }
         let plans = plan(mesh, self.times)?;
         if plans.len() > 1 {
             self.remark(mesh, "its faces change: each run of frames with equal faces is a node of its own, shown by its scale");
@@ -101,13 +122,17 @@ impl<'a> Meshes<'a> {
             self.remark(mesh, "faces that refer to points that are not there were left out");
         }
         let mut vertices = first.vertices(plan);
-        let parts = first.triangles(mesh, time, &vertices)?;
+        let mut parts = first.triangles(mesh, time, &vertices)?;
         // A cloud of points is drawn as such.
         if parts.is_empty() && vertices.of_corner.is_some() {
             vertices.list = (0..first.frame.positions.len() as u32).map(Corner::of_point).collect();
         }
-        let list = vertices.list;
-        let mut run = Run { first: plan.first, end: plan.end, mesh: None, weights: None, skin: None };
+        let mut list = vertices.list;
+        if self.compression.is_some() {
+            by_first_use(&mut list, &mut parts);
+        }
+        let mut run =
+            Run { first: plan.first, end: plan.end, mesh: None, weights: None, skin: None, grid: None };
         if list.is_empty() {
             return Ok(run);
         }
@@ -125,16 +150,22 @@ impl<'a> Meshes<'a> {
             run.skin = Some((skin, bound.has_fixed_joint));
         }
         let positions = first.frame.vertices(&list, &mut cleaned);
-        attributes.insert(Valid(Semantic::Positions), self.document.floats(&positions, Use::Vertices, true)?);
-        if let Some(normals) = &normals {
-            attributes.insert(Valid(Semantic::Normals), self.document.floats(normals, Use::Vertices, false)?);
+        if run.skin.is_none() {
+            run.grid = self.grid(mesh, plan, &list, &positions)?;
+        }
+        let (accessor, numbers) = self.positions(&positions, run.grid)?;
+        attributes.insert(Valid(Semantic::Positions), accessor);
+        if let Some(own) = &mut normals {
+            let accessor = self.normals(own)?;
+            attributes.insert(Valid(Semantic::Normals), accessor);
         }
         self.uvs_and_colours(&first, &list, &mut attributes)?;
         self.own_attributes(mesh, plan, &list, &mut attributes)?;
 
         let mut targets = Vec::new();
         if run.skin.is_none() && (plan.moves || plan.normals_move) {
-            let base = Base { frame: &first.frame, positions: &positions, normals: normals.as_deref() };
+            let grid = run.grid.zip(numbers.as_deref());
+            let base = Base { frame: &first.frame, positions: &positions, normals: normals.as_deref(), grid };
             let rows = self.morph_targets(mesh, plan, &list, &base, &mut targets, &mut cleaned)?;
             let output = self.morph_weights(rows, targets.len())?;
             run.weights = Some((self.input(plan.first, plan.end)?, output));
@@ -144,6 +175,68 @@ impl<'a> Meshes<'a> {
         }
         run.mesh = Some(self.primitives(mesh, &parts, list.len(), attributes, targets)?);
         Ok(run)
+    }
+
+    /// The grid of positions of a run, where the file is compressed and 16 bits reach.
+    fn grid(
+        &self,
+        mesh: &Mesh,
+        plan: &Plan,
+        list: &[Corner],
+        first: &[[f32; 3]],
+    ) -> Result<Option<Grid>, Error> {
+        let Some(tolerance) = self.tolerance() else {
+            return Ok(None);
+        };
+        let mut reach = Reach::of(first);
+        for f in (plan.first + 1..plan.end).filter(|_| plan.moves) {
+            reach.add(&Frame::read(mesh, self.times[f])?.vertices(list, &mut false), first);
+        }
+        Ok(reach.grid(tolerance))
+    }
+
+    /// How far positions of the mesh that is written may be off; none where they are not.
+    fn tolerance(&self) -> Option<f64> {
+        let (id, _) = self.errors.last()?;
+        self.compression?.positions.get(*id).copied()
+    }
+
+    /// Takes note of an error of the mesh that is written.
+    fn note(&mut self, error: f64) {
+        if let Some((_, most)) = self.errors.last_mut() {
+            *most = most.max(error);
+        }
+    }
+
+    /// Writes positions of vertices; their whole numbers, where they are on a grid.
+    fn positions(
+        &mut self,
+        positions: &[[f32; 3]],
+        grid: Option<Grid>,
+    ) -> Result<(Index<Accessor>, Option<Vec<[i32; 3]>>), Error> {
+        if let Some(grid) = grid {
+            let numbers: Vec<[i32; 3]> = positions.iter().map(|p| grid.place(*p)).collect();
+            let off = positions.iter().zip(&numbers).map(|(p, n)| grid.off(*p, *n));
+            let most = off.fold(0.0, f64::max);
+            self.note(most);
+            return Ok((self.document.grid(&numbers, false)?, Some(numbers)));
+        }
+        let Some(tolerance) = self.tolerance() else {
+            return Ok((self.document.floats(positions, Use::Vertices, true)?, None));
+        };
+        let (accessor, error) = packed::rounded(&mut self.document, positions, tolerance)?;
+        self.note(error);
+        Ok((accessor, None))
+    }
+
+    /// Writes normals of vertices, which become those that are read.
+    fn normals(&mut self, normals: &mut Vec<[f32; 3]>) -> Result<Index<Accessor>, Error> {
+        let Some(compression) = self.compression else {
+            return self.document.floats(normals, Use::Vertices, false);
+        };
+        let (accessor, back) = packed::normals(&mut self.document, normals, compression.normals)?;
+        *normals = back;
+        Ok(accessor)
     }
 
     /// Says which uvs and colours move within a run.
@@ -180,10 +273,11 @@ impl<'a> Meshes<'a> {
                     .map_or([0.0; 2], |[u, v]| [finite(u), finite(1.0 - v)])
             };
             let values: Vec<_> = list.iter().map(value).collect();
-            attributes.insert(
-                Valid(Semantic::TexCoords(set as u32)),
-                self.document.floats(&values, Use::Vertices, false)?,
-            );
+            let accessor = match self.compression {
+                Some(_) => packed::uvs(&mut self.document, &values)?,
+                None => self.document.floats(&values, Use::Vertices, false)?,
+            };
+            attributes.insert(Valid(Semantic::TexCoords(set as u32)), accessor);
         }
         for (set, colours) in first.colours.iter().enumerate() {
             let value = |c: &Corner| {
@@ -192,10 +286,11 @@ impl<'a> Meshes<'a> {
                 colour.map(|v| if v.is_nan() { 0.0 } else { v.clamp(0.0, 1.0) })
             };
             let values: Vec<_> = list.iter().map(value).collect();
-            attributes.insert(
-                Valid(Semantic::Colors(set as u32)),
-                self.document.floats(&values, Use::Vertices, false)?,
-            );
+            let accessor = match self.compression {
+                Some(_) => self.document.shares(&values)?,
+                None => self.document.floats(&values, Use::Vertices, false)?,
+            };
+            attributes.insert(Valid(Semantic::Colors(set as u32)), accessor);
         }
         Ok(())
     }
@@ -252,17 +347,8 @@ impl<'a> Meshes<'a> {
             let row = match known.get(&frame.identity()) {
                 Some(row) => *row,
                 None => {
-                    let deltas = difference(&frame.vertices(list, cleaned), base.positions);
-                    let mut target = MorphTarget {
-                        positions: Some(self.document.deltas(&deltas)?),
-                        normals: None,
-                        tangents: None,
-                    };
-                    if plan.normals_move
-                        && let (Some(now), Some(base)) = (frame.vertex_normals(list), base.normals)
-                    {
-                        target.normals = Some(self.document.deltas(&difference(&now, base))?);
-                    }
+                    self.check_targets(mesh, targets.len())?;
+                    let target = self.target(plan, list, &frame, base, cleaned)?;
                     targets.push(target);
                     let row = Some(targets.len() as u32 - 1);
                     known.insert(frame.identity(), row);
@@ -272,6 +358,57 @@ impl<'a> Meshes<'a> {
             rows.push(row);
         }
         Ok(rows)
+    }
+
+    /// One frame as a morph target.
+    fn target(
+        &mut self,
+        plan: &Plan,
+        list: &[Corner],
+        frame: &Frame,
+        base: &Base<'_>,
+        cleaned: &mut bool,
+    ) -> Result<MorphTarget, Error> {
+        let positions = match base.grid {
+            Some((grid, first)) => {
+                let (numbers, error) = packed::places(&grid, frame, list, cleaned);
+                self.note(error);
+                let deltas = numbers.iter().zip(first).map(|(n, b)| std::array::from_fn(|i| n[i] - b[i]));
+                self.document.grid(&deltas.collect::<Vec<_>>(), true)?
+            }
+            None => {
+                let deltas = difference(&frame.vertices(list, cleaned), base.positions);
+                self.document.deltas(&deltas)?
+            }
+        };
+        let mut target = MorphTarget { positions: Some(positions), normals: None, tangents: None };
+        if plan.normals_move
+            && let (Some(now), Some(first)) = (frame.vertex_normals(list), base.normals)
+        {
+            let deltas = difference(&now, first);
+            target.normals = Some(match self.compression {
+                Some(c) => packed::normal_differences(&mut self.document, &deltas, c.normals)?,
+                None => self.document.deltas(&deltas)?,
+            });
+        }
+        Ok(target)
+    }
+
+    /// Refuses more morph targets than are sure to load; without compression says so.
+    fn check_targets(&mut self, mesh: &Mesh, targets: usize) -> Result<(), Error> {
+        if targets < MOST_TARGETS {
+            return Ok(());
+        }
+        if self.compression.is_none() {
+            let what = "it is more than 256 morph targets, which many programs do not load (textures of WebGL 2 have so many layers): fewer frames (compile --range, --fps), .abc, or --format openvat";
+            self.remark(mesh, what);
+            return Ok(());
+        }
+        let what = format!(
+            "morph targets of {}, one for each frame in which it is another: more are not sure to load (textures of WebGL 2 have 256 layers); give fewer frames (compile --range, --fps), .abc, or --format openvat",
+            mesh.path
+        );
+        Err(Error::limit(self.document.target(), what, targets as u64 + 1, MOST_TARGETS as u64))
     }
 
     /// Weights of `targets` morph targets, 1 for the one of each row; equal ones are written once.
@@ -364,6 +501,8 @@ struct Base<'a> {
     frame: &'a Frame,
     positions: &'a [[f32; 3]],
     normals: Option<&'a [[f32; 3]]>,
+    /// Its whole numbers, where positions are such.
+    grid: Option<(Grid, &'a [[i32; 3]])>,
 }
 
 fn difference(a: &[[f32; 3]], b: &[[f32; 3]]) -> Vec<[f32; 3]> {

@@ -12,6 +12,8 @@ mod bound;
 pub(crate) mod buffer;
 mod clip;
 mod mesh;
+mod meshopt;
+mod packed;
 mod ranges;
 mod rig;
 mod skin;
@@ -24,6 +26,8 @@ use glam::DMat4;
 use gltf_json::{Index, Node};
 pub(crate) use mesh::plain_material;
 use mesh::{Meshes, Run};
+pub use meshopt::Extension;
+pub use packed::Compression;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::Path;
@@ -38,6 +42,29 @@ pub fn write(
     times: &[f64],
     progress: &mut dyn FnMut(usize, usize),
 ) -> Result<Vec<Remark>, Error> {
+    Ok(write_as(path, scene, times, None, progress)?.0)
+}
+
+/// The same, compressed: vertices in fewer bits, and views as the extension says, which a reader must know. Also tells by
+/// mesh how far positions are from where they were to be, in its own space. More than 256 morph targets of a mesh are a
+/// limit error. Weights, joints, and what animates nodes stay as they are, bit for bit.
+pub fn write_compressed(
+    path: &Path,
+    scene: &Scene,
+    times: &[f64],
+    compression: &Compression,
+    progress: &mut dyn FnMut(usize, usize),
+) -> Result<(Vec<Remark>, Vec<(MeshId, f64)>), Error> {
+    write_as(path, scene, times, Some(compression), progress)
+}
+
+fn write_as(
+    path: &Path,
+    scene: &Scene,
+    times: &[f64],
+    compression: Option<&Compression>,
+    progress: &mut dyn FnMut(usize, usize),
+) -> Result<(Vec<Remark>, Vec<(MeshId, f64)>), Error> {
     let file = path.display().to_string();
     let mut remarks = Vec::new();
     let (times, keys) = match (times, scene.clips.is_empty()) {
@@ -47,7 +74,8 @@ pub fn write(
     let placed = scene.expand()?;
     let facts = Facts::gather(scene, &placed, &times)?;
 
-    let mut meshes = Meshes::new(Document::create(path)?, &times, &keys);
+    let document = Document::create(path, compression.map(|c| c.extension))?;
+    let mut meshes = Meshes::new(document, &times, &keys, compression);
     let runs = write_meshes(&mut meshes, scene, &placed, progress)?;
     let mut tree = Tree {
         meshes,
@@ -94,7 +122,7 @@ fn write_meshes(
             done += 1;
             progress(done, total);
         };
-        runs.insert(id, meshes.runs(&scene.meshes[id], &mut step)?);
+        runs.insert(id, meshes.runs(id, &scene.meshes[id], &mut step)?);
     }
     Ok(runs)
 }

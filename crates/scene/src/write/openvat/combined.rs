@@ -18,7 +18,7 @@ pub(super) struct Shape {
 }
 
 /// A mesh in its place.
-pub(super) struct Piece {
+pub(super) struct PlacedMesh {
     placed: usize,
     /// The mesh.
     pub mesh: MeshId,
@@ -32,7 +32,7 @@ pub(super) struct Piece {
     pub mirrored: bool,
 }
 
-/// Vertices of all pieces, at one frame.
+/// Vertices of all placed meshes, at one frame.
 pub(super) struct Combined<'a> {
     pub scene: &'a Scene,
     placed: &'a [Placed],
@@ -42,7 +42,7 @@ pub(super) struct Combined<'a> {
     /// The meshes.
     pub shapes: HashMap<MeshId, Shape>,
     /// What is placed.
-    pub pieces: Vec<Piece>,
+    pub placed_meshes: Vec<PlacedMesh>,
     /// Of all vertices.
     pub positions: Vec<DVec3>,
     /// Of all vertices, of length 1.
@@ -68,7 +68,7 @@ impl<'a> Combined<'a> {
             times,
             scale: metres,
             shapes: HashMap::new(),
-            pieces: Vec::new(),
+            placed_meshes: Vec::new(),
             positions: Vec::new(),
             normals: Vec::new(),
             remarks: BTreeSet::new(),
@@ -114,10 +114,18 @@ impl<'a> Combined<'a> {
             self.remarks.insert(Remark::new(&object.path, "it has no faces, and was left out"));
             return Ok(());
         }
-        let last = self.pieces.last();
-        let first = last.map_or(0, |piece| piece.first + self.shapes[&piece.mesh].list.len());
+        let last = self.placed_meshes.last();
+        let first =
+            last.map_or(0, |placed_mesh| placed_mesh.first + self.shapes[&placed_mesh.mesh].list.len());
         let centre = DVec3::ZERO;
-        self.pieces.push(Piece { placed, mesh: id, first, centre, visible: true, mirrored: false });
+        self.placed_meshes.push(PlacedMesh {
+            placed,
+            mesh: id,
+            first,
+            centre,
+            visible: true,
+            mirrored: false,
+        });
         Ok(())
     }
 
@@ -167,25 +175,27 @@ impl<'a> Combined<'a> {
 
     /// All vertices.
     pub fn count(&self) -> usize {
-        self.pieces.last().map_or(0, |piece| piece.first + self.shapes[&piece.mesh].list.len())
+        self.placed_meshes
+            .last()
+            .map_or(0, |placed_mesh| placed_mesh.first + self.shapes[&placed_mesh.mesh].list.len())
     }
 
-    /// Path of a piece.
-    pub fn path(&self, piece: usize) -> &str {
-        &self.placed[self.pieces[piece].placed].path
+    /// Path of a placed mesh.
+    pub fn path(&self, placed_mesh: usize) -> &str {
+        &self.placed[self.placed_meshes[placed_mesh].placed].path
     }
 
     /// The first frame, hidden meshes too; finds out where meshes lie while they are hidden.
     pub fn start(&mut self) -> Result<(), Error> {
         self.read(0, false)?;
-        for piece in &mut self.pieces {
-            let own = piece.first..piece.first + self.shapes[&piece.mesh].list.len();
+        for placed_mesh in &mut self.placed_meshes {
+            let own = placed_mesh.first..placed_mesh.first + self.shapes[&placed_mesh.mesh].list.len();
             let (mut low, mut high) = (DVec3::INFINITY, DVec3::NEG_INFINITY);
             for p in &self.positions[own] {
                 (low, high) = (low.min(*p), high.max(*p));
             }
-            piece.centre = (low + high) / 2.0;
-            piece.mirrored = self.world.matrix[piece.placed].determinant() < 0.0;
+            placed_mesh.centre = (low + high) / 2.0;
+            placed_mesh.mirrored = self.world.matrix[placed_mesh.placed].determinant() < 0.0;
         }
         Ok(())
     }
@@ -201,13 +211,13 @@ impl<'a> Combined<'a> {
         self.positions.clear();
         self.normals.clear();
         let mut cleaned = false;
-        for piece in &mut self.pieces {
-            let (mesh, shape) = (&self.scene.meshes[piece.mesh], &self.shapes[&piece.mesh]);
-            let matrix = DMat4::from_scale(DVec3::splat(self.scale)) * self.world.matrix[piece.placed];
-            piece.visible = self.world.visible[piece.placed];
-            if hides && !piece.visible {
-                self.positions.resize(piece.first + shape.list.len(), piece.centre);
-                self.normals.resize(piece.first + shape.list.len(), DVec3::Y);
+        for placed_mesh in &mut self.placed_meshes {
+            let (mesh, shape) = (&self.scene.meshes[placed_mesh.mesh], &self.shapes[&placed_mesh.mesh]);
+            let matrix = DMat4::from_scale(DVec3::splat(self.scale)) * self.world.matrix[placed_mesh.placed];
+            placed_mesh.visible = self.world.visible[placed_mesh.placed];
+            if hides && !placed_mesh.visible {
+                self.positions.resize(placed_mesh.first + shape.list.len(), placed_mesh.centre);
+                self.normals.resize(placed_mesh.first + shape.list.len(), DVec3::Y);
                 continue;
             }
             let frame = Frame::read(mesh, time)?;
@@ -224,7 +234,7 @@ impl<'a> Combined<'a> {
                 }
                 None => {
                     let mirrored = matrix.determinant() < 0.0;
-                    smooth(shape, &self.positions[piece.first..], mirrored, &mut self.normals);
+                    smooth(shape, &self.positions[placed_mesh.first..], mirrored, &mut self.normals);
                 }
             }
         }

@@ -122,7 +122,7 @@ pub fn write(
     let placed = scene.expand()?;
     let metres = metres(scene.unit);
     let mut combined = Combined::new(folder, scene, &placed, times, metres)?;
-    if combined.pieces.is_empty() {
+    if combined.placed_meshes.is_empty() {
         let what = "there is no mesh that is ever shown, and textures of vertices hold nothing else; give .abc or .glb";
         return Err(Error::unsupported(folder, what));
     }
@@ -253,7 +253,7 @@ impl Export<'_> {
                 (low, high) = (low.min(offset), high.max(offset));
                 (first, last) = (first.min(*p), last.max(*p));
             }
-            for i in (0..combined.pieces.len()).filter(|&i| !combined.pieces[i].visible) {
+            for i in (0..combined.placed_meshes.len()).filter(|&i| !combined.placed_meshes[i].visible) {
                 let what = "it is hidden at times: its vertices lie in one point then, and from the frame before it shrinks to that";
                 let remark = Remark::new(combined.path(i), what);
                 combined.remarks.insert(remark);
@@ -283,8 +283,10 @@ impl Export<'_> {
             Image::Png => ("16 bits", ", --image exr for floats"),
             Image::Exr => ("floats of 32 bits", ""),
         };
+        // In so many digits, and enough when it is given.
+        let enough = error * 1.01;
         let what = format!(
-            "the tolerance is {allowed:.3e}, and {bits} hold these motions to {error:.3e} of the file's unit: give --tolerance {error:.2e} or more{advice}, or a format that holds them as they are (.abc)"
+            "the tolerance is {allowed:.3e}, and {bits} hold these motions to {error:.3e} of the file's unit: give --tolerance {enough:.2e} or more{advice}, or a format that holds them as they are (.abc)"
         );
         Err(Error::unsupported(self.folder, what))
     }

@@ -22,7 +22,7 @@ pub(super) fn write(
     layout: &Layout,
     positions: &[[f32; 3]],
 ) -> Result<Document, Error> {
-    let mut document = Document::create(target)?;
+    let mut document = Document::create(target, None)?;
     let mut attributes = BTreeMap::new();
     let floats = document.floats(positions, Use::Vertices, true)?;
     attributes.insert(Valid(Semantic::Positions), floats);
@@ -72,13 +72,13 @@ pub(super) fn write(
 /// Triangles by material, as vertices of all.
 fn triangles(combined: &Combined<'_>) -> BTreeMap<Option<String>, Vec<u32>> {
     let mut all: BTreeMap<Option<String>, Vec<u32>> = BTreeMap::new();
-    for piece in &combined.pieces {
-        let sets = &combined.scene.meshes[piece.mesh].face_sets;
-        for (set, indices) in &combined.shapes[&piece.mesh].parts {
+    for placed_mesh in &combined.placed_meshes {
+        let sets = &combined.scene.meshes[placed_mesh.mesh].face_sets;
+        for (set, indices) in &combined.shapes[&placed_mesh.mesh].parts {
             let own = all.entry(set.map(|s| sets[s as usize].name.clone())).or_default();
             for triangle in indices.chunks_exact(3) {
-                let [a, b, c] = [0, 1, 2].map(|k| triangle[k] + piece.first as u32);
-                own.extend(if piece.mirrored { [a, c, b] } else { [a, b, c] });
+                let [a, b, c] = [0, 1, 2].map(|k| triangle[k] + placed_mesh.first as u32);
+                own.extend(if placed_mesh.mirrored { [a, c, b] } else { [a, b, c] });
             }
         }
     }
@@ -88,8 +88,8 @@ fn triangles(combined: &Combined<'_>) -> BTreeMap<Option<String>, Vec<u32>> {
 /// The first set of uvs of each mesh; zeros where there is none, so that the texture's is always the second.
 fn own_uvs(combined: &Combined<'_>) -> Vec<[f32; 2]> {
     let mut out = Vec::with_capacity(combined.count());
-    for piece in &combined.pieces {
-        let shape = &combined.shapes[&piece.mesh];
+    for placed_mesh in &combined.placed_meshes {
+        let shape = &combined.shapes[&placed_mesh.mesh];
         let uvs = shape.first.uvs.first();
         // glTF's images have their origin at the top.
         let uv = |c: &Corner| {
@@ -103,10 +103,13 @@ fn own_uvs(combined: &Combined<'_>) -> Vec<[f32; 2]> {
 
 /// Colours, white where a mesh has none; none where no mesh has some.
 fn own_colours(combined: &Combined<'_>) -> Option<Vec<[f32; 4]>> {
-    combined.pieces.iter().find(|piece| !combined.shapes[&piece.mesh].first.colours.is_empty())?;
+    combined
+        .placed_meshes
+        .iter()
+        .find(|placed_mesh| !combined.shapes[&placed_mesh.mesh].first.colours.is_empty())?;
     let mut out = Vec::with_capacity(combined.count());
-    for piece in &combined.pieces {
-        let shape = &combined.shapes[&piece.mesh];
+    for placed_mesh in &combined.placed_meshes {
+        let shape = &combined.shapes[&placed_mesh.mesh];
         let colours = shape.first.colours.first();
         let colour = |c: &Corner| {
             let value = colours.and_then(|a| a.at(c.point as usize, c.face as usize, c.corner as usize));

@@ -71,7 +71,7 @@ pub(super) struct Texture<'t> {
 /// The largest errors.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Errors {
-    /// Of positions, in metres; the piece and the frame.
+    /// Of positions, in metres; the placed mesh and the frame.
     pub position: (f64, usize, usize),
     /// Of normals, in degrees.
     pub normal: f64,
@@ -174,12 +174,12 @@ impl Texture<'_> {
         let Some(row) = self.layout.row(y, self.normals) else {
             return;
         };
-        let mut piece = combined.pieces.partition_point(|p| p.first <= row.vertex) - 1;
+        let mut placed_mesh = combined.placed_meshes.partition_point(|p| p.first <= row.vertex) - 1;
         for (x, vertex) in self.layout.vertices_from(row.vertex).enumerate() {
-            while combined.pieces.get(piece + 1).is_some_and(|next| next.first <= vertex) {
-                piece += 1;
+            while combined.placed_meshes.get(placed_mesh + 1).is_some_and(|next| next.first <= vertex) {
+                placed_mesh += 1;
             }
-            if !combined.pieces[piece].visible {
+            if !combined.placed_meshes[placed_mesh].visible {
                 continue;
             }
             let share = self.image.get(bytes, x);
@@ -191,7 +191,7 @@ impl Texture<'_> {
                 let found = base + to_gltf(self.remap.offset(share));
                 let off = found.distance(combined.positions[vertex]);
                 if off > errors.position.0 {
-                    errors.position = (off, piece, row.frame);
+                    errors.position = (off, placed_mesh, row.frame);
                 }
             }
         }
