@@ -135,11 +135,11 @@ fn triangles_of_a_grid_take_about_a_byte() {
 fn filters_come_back_as_near_as_their_bits() {
     let mut next = numbers(7);
     let mut unit = || next() as f32 / (1u32 << 30) as f32 - 1.0;
-    // Of a step of 2 / (2^n - 2) half is off in each of two directions, on the sphere at most twice as much: of 8 bits
-    // 2 sqrt(1/2) / 127 = 0.64 degrees, and as much again where the octahedron's own numbers are rounded to whole ones.
-    for (bits, largest, most) in
-        [(8, 127.0, 1.1), (10, 32767.0, 0.3), (12, 32767.0, 0.07), (16, 32767.0, 0.005)]
-    {
+    for (bits, largest) in [(8, 127.0), (10, 32767.0), (12, 32767.0), (16, 32767.0)] {
+        // In each of two directions half a step h is off, on the face of an octahedron at most (h, h, 2 h), where that
+        // is nearest to its middle, 1 / sqrt(3) away; and what is read is of whole numbers once more.
+        let h = 0.5 / f64::from((1 << (bits - 1)) - 1);
+        let most = 1.01 * (h * 18f64.sqrt() + 0.5 * 3f64.sqrt() / f64::from(largest)).to_degrees();
         for _ in 0..2000 {
             let v =
                 glam::DVec3::new(unit().into(), unit().into(), unit().into()).normalize_or(glam::DVec3::X);
