@@ -213,7 +213,7 @@ impl<'a> Meshes<'a> {
         &mut self,
         positions: &[[f32; 3]],
         grid: Option<Grid>,
-    ) -> Result<(Index<Accessor>, Option<Vec<[i32; 3]>>), Error> {
+    ) -> Result<(Index<Accessor>, Option<Places>), Error> {
         if let Some(grid) = grid {
             let numbers: Vec<[i32; 3]> = positions.iter().map(|p| grid.place(*p)).collect();
             let off = positions.iter().zip(&numbers).map(|(p, n)| grid.off(*p, *n));
@@ -492,6 +492,9 @@ pub(crate) fn plain_material(name: &str) -> Material {
         ..Default::default()
     }
 }
+
+/// Whole numbers of the positions of vertices.
+type Places = Vec<[i32; 3]>;
 
 /// Accessors of the vertices of a run.
 type Attributes = BTreeMap<Checked<Semantic>, Index<Accessor>>;

@@ -31,6 +31,7 @@ pub use packed::Compression;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::Path;
+pub use tree::Finished;
 use tree::Tree;
 pub(crate) use tree::metres;
 
@@ -54,7 +55,7 @@ pub fn write_compressed(
     times: &[f64],
     compression: &Compression,
     progress: &mut dyn FnMut(usize, usize),
-) -> Result<(Vec<Remark>, Vec<(MeshId, f64)>), Error> {
+) -> Result<Finished, Error> {
     write_as(path, scene, times, Some(compression), progress)
 }
 
@@ -64,7 +65,7 @@ fn write_as(
     times: &[f64],
     compression: Option<&Compression>,
     progress: &mut dyn FnMut(usize, usize),
-) -> Result<(Vec<Remark>, Vec<(MeshId, f64)>), Error> {
+) -> Result<Finished, Error> {
     let file = path.display().to_string();
     let mut remarks = Vec::new();
     let (times, keys) = match (times, scene.clips.is_empty()) {

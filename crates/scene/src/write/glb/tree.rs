@@ -23,8 +23,8 @@ pub(super) struct Waiting {
     pub name: String,
 }
 
-/// Remarks, and errors by mesh.
-type Finished = (Vec<Remark>, Vec<(MeshId, f64)>);
+/// Remarks, and by mesh how far positions of a compressed file are from where they were to be.
+pub type Finished = (Vec<Remark>, Vec<(MeshId, f64)>);
 
 /// The node tree in the making.
 pub(super) struct Tree<'a> {

@@ -35,7 +35,7 @@ pub fn from_octahedral(stored: [i16; 4], largest: f32) -> [i16; 3] {
 pub fn exponential(value: f32, power: i32) -> Option<u32> {
     let steps = (f64::from(value) * f64::from(-power).exp2()).round();
     let fits = steps.abs() < f64::from(1 << 23) && (-128..128).contains(&power);
-    fits.then(|| (power as u32) << 24 | (steps as i32 as u32 & 0x00ff_ffff))
+    fits.then_some((power as u32) << 24 | (steps as i32 as u32 & 0x00ff_ffff))
 }
 
 /// What comes back of such a word.

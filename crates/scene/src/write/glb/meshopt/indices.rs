@@ -159,7 +159,7 @@ impl<'t> Writer<'t> {
             };
         }
         let pair = others[0] << 4 | others[1];
-        if !(!stored && self.place(pair).is_some()) {
+        if stored || self.place(pair).is_none() {
             size += 1;
         }
         Some((How::Free { stored, others }, size))

@@ -53,8 +53,9 @@ fn attributes_are_what_the_library_reads() {
             let zeros = vec![0; count * stride];
             let slow: Vec<u8> =
                 (0..count).flat_map(|i| (0..stride).map(move |k| (i * k / 37) as u8)).collect();
-            let few: Vec<u8> =
-                (0..count * stride).map(|_| if next() % 9 == 0 { next() as u8 } else { 0 }).collect();
+            let few: Vec<u8> = (0..count * stride)
+                .map(|_| if next().is_multiple_of(9) { next() as u8 } else { 0 })
+                .collect();
             for bytes in [&noise, &zeros, &slow, &few] {
                 attributes_come_back(bytes, stride);
             }
