@@ -62,6 +62,8 @@ if [ "$all" = --all ]; then
     step with the optional parts
     cargo test --locked -p meshreel --features tracing --test tracing
     cargo check --locked -p meshreel-bench --features gpu
+    cargo test --locked -p meshreel-scene --features fbx --test all fbx
+    cargo check --locked -p meshreel-cli --features fbx
 
     step fuzz targets
     cargo check --locked --manifest-path fuzz/Cargo.toml

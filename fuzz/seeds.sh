@@ -39,6 +39,7 @@ find_seeds bvh '*.bvh' testdata "$corpus/characters"
 find_seeds gltf '*.glb' testdata "$corpus/characters"
 find_seeds gltf '*.gltf' testdata
 find_seeds usd '*.usd*' testdata
+find_seeds fbx '*.fbx' testdata
 find_seeds pc2 '*.pc2' testdata "$corpus"
 find_seeds mdd '*.mdd' testdata "$corpus"
 find_seeds container '*.reel' testdata

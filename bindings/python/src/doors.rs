@@ -4,7 +4,6 @@ use crate::errors::{misuse, raised};
 use crate::waiting::{Teller, wait_for};
 use meshreel_check::reopen_while;
 use meshreel_commands::compile::check_target;
-use meshreel_commands::extract::Bones;
 use meshreel_commands::failure::{Class, Failure};
 use meshreel_commands::{extract as back, verify as against};
 use meshreel_compile::{Cancellation, Phase, Progress, Report};
@@ -151,21 +150,24 @@ pub fn verify(
     })
 }
 
-/// Writes what is in a file as another kind of file; a report as JSON.
+/// Writes what is in a file as another kind of file; a report as JSON. What is asked for besides is text by key, as on the
+/// command line.
 #[pyfunction]
 pub fn extract(
     py: Python<'_>,
     reel: PathBuf,
     output: PathBuf,
-    bones: Option<String>,
+    said: Vec<(String, String)>,
     level: usize,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<String> {
-    let bones = bones.map(|text| text.parse::<Bones>()).transpose();
-    let bones = bones.map_err(|what| raised(py, &Failure::usage(format!("bones: {what}"))))?;
+    let mut options = back::Options { level, ..back::Options::default() };
+    for (key, text) in &said {
+        options.say(key, text).map_err(|failure| raised(py, &failure))?;
+    }
     let cancellation = Cancellation::new();
     wait_for(py, progress.as_ref(), &cancellation, |teller| {
         let step = |phase: &str, done, total| teller.step_or_unwind(phase, done, total);
-        json(&back::extract(&reel, &output, bones, level, &step, &cancellation)?)
+        json(&back::extract(&reel, &output, &options, &step, &cancellation)?)
     })
 }

@@ -194,6 +194,17 @@ def test_what_a_callback_raises_comes_out(inputs, tmp_path):
     assert os.listdir(tmp_path) == []
 
 
+def test_textures_and_compressed_files(made, tmp_path):
+    reel = made("a_flag_wind.abc")
+    told = meshreel.extract(reel, f"{tmp_path}/flag_vat/", format="openvat", normals="separate")
+    assert told["kind"] == "openvat" and told["openvat"]["error"] < 1e-3
+    assert (tmp_path / "flag_vat" / "flag_vnrm.png").exists()
+    told = meshreel.extract(reel, tmp_path / "flag.glb", compress="meshopt")
+    assert told["compressed"]["share"] <= 1.0
+    with pytest.raises(meshreel.UnsupportedError, match="16 bits hold"):
+        meshreel.extract(reel, f"{tmp_path}/again/", format="openvat", tolerance=1e-9)
+
+
 def test_a_callback_ends_verify_and_extract(inputs, made, tmp_path):
     reel = made("a_flag_wind.abc")
     with pytest.raises(meshreel.Cancelled):

@@ -1,5 +1,6 @@
-//! A `.reel` back as Alembic, glTF, BVH, an OBJ file or a sequence of them.
+//! A `.reel` back as Alembic, glTF, BVH, an OBJ file or a sequence of them, or textures of vertices.
 
+use crate::compressed::{Bounds, Compressed};
 use crate::failure::{Class, Failure};
 use crate::stopping::{outcome, stopping};
 use crate::{Progress, reels};
@@ -7,7 +8,9 @@ use meshreel::{Limits, Reel};
 use meshreel_check::extract::{As, SkinError, skin_errors, to_scene_at};
 use meshreel_compile::Cancellation;
 use meshreel_compile::report::readable::{number, short};
-use meshreel_options::RigChoice;
+use meshreel_options::{Distance, RigChoice, Tolerance};
+use meshreel_scene::write::glb::Extension;
+use meshreel_scene::write::openvat::{self, Allowed, Image, Normals, Written};
 use meshreel_scene::{Remark, Scene, Unit, locators, write};
 use serde::Serialize;
 use std::path::Path;
@@ -42,6 +45,65 @@ impl FromStr for Bones {
     }
 }
 
+/// What a directory gets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// A sequence of OBJ files.
+    Obj,
+    /// Textures of vertices, with the mesh that they move.
+    OpenVat,
+}
+
+impl FromStr for Format {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Format, String> {
+        match text {
+            "obj" => Ok(Format::Obj),
+            "openvat" => Ok(Format::OpenVat),
+            _ => Err(format!("'{text}' is nothing that a directory can get: give one of: obj, openvat")),
+        }
+    }
+}
+
+/// What is asked for beside the files.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Options {
+    /// How bones come back; none is as `Auto`, without remarks on skins.
+    pub bones: Option<Bones>,
+    /// LOD level.
+    pub level: usize,
+    /// What a directory gets; none is a sequence of OBJ files.
+    pub format: Option<Format>,
+    /// Where normals go in textures.
+    pub normals: Option<Normals>,
+    /// The kind of textures.
+    pub image: Option<Image>,
+    /// An error where textures are further off than that; how far positions of a compressed glTF may be off, in place of
+    /// the file's own tolerance.
+    pub tolerance: Option<Distance>,
+    /// How a glTF is compressed.
+    pub compress: Option<Extension>,
+}
+
+impl Options {
+    /// Takes one of them as text, by the name that it has on the command line.
+    pub fn say(&mut self, key: &str, text: &str) -> Result<(), Failure> {
+        fn value<T: FromStr<Err = String>>(key: &str, text: &str) -> Result<Option<T>, Failure> {
+            text.parse().map(Some).map_err(|what| Failure::usage(format!("{key}: {what}")))
+        }
+        match key {
+            "bones" => self.bones = value(key, text)?,
+            "format" => self.format = value(key, text)?,
+            "normals" => self.normals = value(key, text)?,
+            "image" => self.image = value(key, text)?,
+            "compress" => self.compress = value(key, text)?,
+            "tolerance" => self.tolerance = value(key, text)?,
+            _ => return Err(Failure::usage(format!("'{key}' is nothing that extract can be asked for"))),
+        }
+        Ok(())
+    }
+}
+
 /// What was written.
 #[derive(Serialize)]
 pub struct Extracted {
@@ -59,6 +121,12 @@ pub struct Extracted {
     pub clips: usize,
     /// How far skins are from what was decoded.
     pub skins: Vec<SkinError>,
+    /// Sizes and errors of textures of vertices.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub openvat: Option<Written>,
+    /// What compression has lost.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compressed: Option<Compressed>,
     /// Bytes of the files that were written.
     pub bytes: u64,
     /// Wall time.
@@ -68,18 +136,18 @@ pub struct Extracted {
 }
 
 /// Writes what is in the file at `path` to `output`, whose name says as which kind; it appears or is replaced only
-/// when it is complete. `bones`: none is as `Auto`, without remarks on skins. Once it is cancelled it ends with the next
-/// frame that it would decode, and nothing is left.
+/// when it is complete. Once it is cancelled it ends with the next frame that it would decode, and nothing is left.
 pub fn extract(
     path: &Path,
     output: &Path,
-    bones: Option<Bones>,
-    level: usize,
+    options: &Options,
     progress: Progress<'_>,
     cancellation: &Cancellation,
 ) -> Result<Extracted, Failure> {
     let start = Instant::now();
-    let kind = Kind::of(output)?;
+    let (bones, level) = (options.bones, options.level);
+    let kind = Kind::of(output, options.format)?;
+    kind.check(options, output)?;
     if !reels::is_reel(path) && meshreel_files::exists(path) {
         return Err(Failure::new(
             Class::Malformed,
@@ -95,8 +163,26 @@ pub fn extract(
     let scene = stopping(scene, cancellation);
     let skins = outcome(skin_errors(&scene), cancellation)?;
     let times: Vec<f64> = reel.frames().iter().map(|frame| frame.time).collect();
-    let mut remarks = outcome(kind.write(output, &scene, &times, progress), cancellation)?;
-    remarks.extend(undone);
+    let step = |done: usize, total: usize| progress("write frames", done as u64, total as u64);
+    let (mut remarks, mut openvat, mut compressed) = (undone, None, None);
+    match (kind, options.compress) {
+        (Kind::OpenVat, _) => {
+            let written = textures(output, &scene, &times, options, &mut { step });
+            let (own, written) = outcome(written, cancellation)?;
+            remarks.extend(own);
+            openvat = Some(written);
+        }
+        (Kind::Glb, Some(extension)) => {
+            let bounds = Bounds::new(&reel, &scene, &times, extension, options.tolerance);
+            let bounds = outcome(bounds, cancellation)?;
+            let asked = &bounds.compression;
+            let written = write::glb::write_compressed(output, &scene, &times, asked, &mut { step });
+            let (own, errors) = outcome(written.map_err(Failure::from), cancellation)?;
+            remarks.extend(own);
+            compressed = Some(bounds.report(&scene, &errors));
+        }
+        _ => remarks.extend(outcome(kind.write(output, &scene, &times, progress), cancellation)?),
+    }
     remarks.extend(left_out(&reel, &scene, (kind, asked), &name)?);
     if bones == Some(Bones::Skins) {
         remarks.extend(skins.iter().map(skin_remark));
@@ -109,7 +195,9 @@ pub fn extract(
         level,
         clips: scene.clips.len(),
         skins,
-        bytes: written_bytes(output),
+        bytes: openvat.as_ref().map_or_else(|| written_bytes(output), |written| written.bytes),
+        openvat,
+        compressed,
         seconds: start.elapsed().as_secs_f64(),
         remarks,
     })
@@ -173,7 +261,7 @@ fn left_out(
         let what = "its meshes are moved by clips alone (--rig only): without skins they stand still; a .glb has them";
         remarks.push(Remark::new(name, what));
     }
-    if kind != Kind::Glb && !scene.ranges.is_empty() {
+    if !matches!(kind, Kind::Glb | Kind::OpenVat) && !scene.ranges.is_empty() {
         let names: Vec<&str> = scene.ranges.iter().map(|range| &range.name[..]).collect();
         let what = format!(
             "only a .glb has named ranges: here they are one after the other, without names ({})",
@@ -203,14 +291,24 @@ pub enum Kind {
     Obj,
     /// A directory of `.obj` files.
     ObjSequence,
+    /// A directory of textures and the mesh that they move.
+    OpenVat,
 }
 
 impl Kind {
-    /// Told by the output's name.
-    pub fn of(path: &Path) -> Result<Kind, Failure> {
+    /// Told by the output's name, and for a directory by `format`.
+    pub fn of(path: &Path, format: Option<Format>) -> Result<Kind, Failure> {
         let text = path.as_os_str().to_string_lossy();
         if text.ends_with('/') || text.ends_with(std::path::MAIN_SEPARATOR) || path.is_dir() {
-            return Ok(Kind::ObjSequence);
+            return Ok(match format {
+                Some(Format::OpenVat) => Kind::OpenVat,
+                Some(Format::Obj) | None => Kind::ObjSequence,
+            });
+        }
+        if format.is_some() {
+            let what =
+                "--format says what a directory gets: give a name that ends in /, or leave --format out";
+            return Err(Failure::usage(format!("{}: {what}", path.display())));
         }
         let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
         let usage = |what: String| Err(Failure::usage(format!("{}: {what}", path.display())));
@@ -236,7 +334,30 @@ impl Kind {
             Kind::Bvh => "bvh",
             Kind::Obj => "obj",
             Kind::ObjSequence => "obj-sequence",
+            Kind::OpenVat => "openvat",
         }
+    }
+
+    /// Refuses what has no meaning for this kind of file.
+    fn check(self, options: &Options, output: &Path) -> Result<(), Failure> {
+        let given = [("--normals", options.normals.is_some()), ("--image", options.image.is_some())];
+        if let Some((name, _)) = given.iter().find(|(_, given)| *given && self != Kind::OpenVat) {
+            return Err(Failure::usage(format!(
+                "{name} is about textures of vertices: {} is none; give a directory and --format openvat",
+                output.display()
+            )));
+        }
+        if options.compress.is_some() && self != Kind::Glb {
+            let what = format!("--compress: only a .glb is compressed so, {} is none", output.display());
+            return Err(Failure::usage(what));
+        }
+        if options.tolerance.is_some() && self != Kind::OpenVat && options.compress.is_none() {
+            return Err(Failure::usage(format!(
+                "--tolerance is about --format openvat and --compress: all else is written as it was decoded ({})",
+                output.display()
+            )));
+        }
+        Ok(())
     }
 
     /// Writes `scene`; the target appears or is replaced only when it is complete.
@@ -249,6 +370,7 @@ impl Kind {
     ) -> Result<Vec<Remark>, Failure> {
         let mut step = |done: usize, total: usize| progress("write frames", done as u64, total as u64);
         let remarks = match self {
+            Kind::OpenVat => textures(path, scene, times, &Options::default(), &mut step)?.0,
             Kind::Alembic => write::alembic::write(path, scene, &mut step)?,
             Kind::Glb => write::glb::write(path, scene, times, &mut step)?,
             Kind::Bvh => bvh(path, scene)?,
@@ -256,6 +378,71 @@ impl Kind {
         };
         Ok(remarks)
     }
+}
+
+/// Meshes as textures of vertices.
+fn textures(
+    path: &Path,
+    scene: &Scene,
+    times: &[f64],
+    options: &Options,
+    step: &mut dyn FnMut(usize, usize),
+) -> Result<(Vec<Remark>, Written), Failure> {
+    if scene.meshes.is_empty() {
+        return Err(no_mesh("textures of vertices hold", scene, path));
+    }
+    let tolerance = options.tolerance.map(|tolerance| tolerance.in_unit(scene.unit)).transpose();
+    let tolerance = tolerance.map_err(|e| Failure::usage(e.to_string()))?.map(|tolerance| match tolerance {
+        Tolerance::Absolute(length) => Allowed::Length(length),
+        Tolerance::Relative(share) => Allowed::OfDiagonal(share),
+    });
+    let asked = openvat::Options {
+        normals: options.normals.unwrap_or_default(),
+        image: options.image.unwrap_or_default(),
+        tolerance,
+    };
+    let written = openvat::write(path, scene, times, &asked, step)?;
+    let mut remarks = written.remarks.clone();
+    remarks.extend(without_nodes("textures of vertices hold", scene)?);
+    Ok((remarks, written))
+}
+
+/// The failure of what holds meshes and nothing else, for a file without one.
+fn no_mesh(holder: &str, scene: &Scene, path: &Path) -> Failure {
+    let what = match scene.clips.len() {
+        0 => format!("there is no mesh in the file, and {holder} nothing else; give .abc or .glb"),
+        clips => format!(
+            "there is no mesh in the file but {}, which {holder} not; give .abc, .glb or .bvh",
+            number(clips, "clip")
+        ),
+    };
+    Failure::new(Class::Unsupported, what, Some(path.display().to_string()))
+}
+
+/// Remarks on nodes without meshes and clips, for what holds neither.
+fn without_nodes(holder: &str, scene: &Scene) -> Result<Vec<Remark>, Failure> {
+    let mut remarks = Vec::new();
+    let placed = scene.expand()?;
+    let others = locators::find(scene, &placed, &|_| true);
+    let mut others = placed.iter().zip(others).filter(|(_, is)| *is);
+    if let Some((first, _)) = others.next() {
+        let what = format!(
+            "{holder} no nodes without meshes; it and all like it were left out, which .abc and .glb hold"
+        );
+        remarks.push(Remark::new(&first.path, what));
+    }
+    let clips = scene.clips.len();
+    if clips > 0 {
+        let what = format!(
+            "{holder} no clips; {} left out, which .abc, .glb and .bvh hold",
+            match clips {
+                1 => "one was".into(),
+                _ => format!("{clips} were"),
+            }
+        );
+        remarks.push(Remark::new(&scene.clips[0].name, what));
+    }
+    Ok(remarks)
 }
 
 /// Meshes, frame by frame; or the only frame.
@@ -266,16 +453,8 @@ fn obj(
     times: &[f64],
     step: &mut dyn FnMut(usize, usize),
 ) -> Result<Vec<Remark>, Failure> {
-    let clips = scene.clips.len();
     if scene.meshes.is_empty() {
-        let what = match clips {
-            0 => "there is no mesh in the file, and an .obj holds nothing else; give .abc or .glb".into(),
-            _ => format!(
-                "there is no mesh in the file but {}, which an .obj cannot hold; give .abc, .glb or .bvh",
-                number(clips, "clip")
-            ),
-        };
-        return Err(Failure::new(Class::Unsupported, what, Some(path.display().to_string())));
+        return Err(no_mesh("an .obj holds", scene, path));
     }
     let mut remarks = match (kind, times) {
         (Kind::Obj, [time]) => write::obj::write_frame(path, scene, *time)?,
@@ -288,23 +467,7 @@ fn obj(
         }
         _ => write::obj::write(path, scene, times, step)?,
     };
-    let placed = scene.expand()?;
-    let others = locators::find(scene, &placed, &|_| true);
-    let mut others = placed.iter().zip(others).filter(|(_, is)| *is);
-    if let Some((first, _)) = others.next() {
-        let what = "an .obj holds no nodes without meshes; it and all like it were left out, which .abc and .glb hold";
-        remarks.push(Remark::new(&first.path, what));
-    }
-    if clips > 0 {
-        let what = format!(
-            "an .obj holds no clips; {} left out, which .abc, .glb and .bvh hold",
-            match clips {
-                1 => "one was".into(),
-                _ => format!("{clips} were"),
-            }
-        );
-        remarks.push(Remark::new(&scene.clips[0].name, what));
-    }
+    remarks.extend(without_nodes("an .obj holds", scene)?);
     Ok(remarks)
 }
 

@@ -2,6 +2,7 @@
 //! printed or returned. Errors of all libraries as one, a file against its source, a file back into others.
 
 pub mod compile;
+mod compressed;
 pub mod extract;
 pub mod failure;
 pub mod farm;

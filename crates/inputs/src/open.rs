@@ -8,8 +8,8 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// Extensions of inputs; nothing that is compiled is written under such a name.
-pub const EXTENSIONS: [&str; 12] =
-    ["abc", "usd", "usda", "usdc", "usdz", "obj", "ply", "pc2", "mdd", "glb", "gltf", "bvh"];
+pub const EXTENSIONS: [&str; 13] =
+    ["abc", "usd", "usda", "usdc", "usdz", "fbx", "obj", "ply", "pc2", "mdd", "glb", "gltf", "bvh"];
 
 /// Extensions of point caches.
 const POINT_CACHES: [&str; 2] = ["pc2", "mdd"];

@@ -4,6 +4,8 @@ mod alembic_round_trip;
 mod bvh;
 mod corpus;
 mod equal;
+#[cfg(feature = "fbx")]
+mod fbx;
 mod files;
 mod gltf;
 mod gltf_bad;

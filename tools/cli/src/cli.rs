@@ -3,9 +3,11 @@
 
 use crate::content::Content;
 use clap::{Args, Parser, Subcommand};
-use meshreel_commands::extract::Bones;
+use meshreel_commands::extract::{Bones, Format};
 use meshreel_commands::shard::Shard;
 use meshreel_options::{Distance, Rate, Size};
+use meshreel_scene::write::glb::Extension;
+use meshreel_scene::write::openvat::{Image, Normals};
 use std::path::PathBuf;
 
 /// Compiles baked animation into small files with a guaranteed error, looks into them, proves the error,
@@ -342,7 +344,8 @@ pub struct ExtractArgs {
     /// The .reel
     #[arg(value_name = "FILE.reel")]
     pub file: PathBuf,
-    /// .abc (Alembic), .glb (glTF), .bvh (a clip), or a directory for a sequence of .obj
+    /// .abc (Alembic), .glb (glTF), .bvh (a clip), or a directory for a sequence of .obj, or for textures of
+    /// vertices (--format openvat)
     #[arg(long, short, value_name = "OUT.abc|OUT.glb|OUT.bvh|DIR/")]
     pub output: PathBuf,
     /// How meshes kept as parts or bones come back: points (frame by frame, as decoded), skins (.glb only: a
@@ -355,6 +358,29 @@ pub struct ExtractArgs {
     /// triangles. A mesh with fewer levels comes at its last [default: 0, the mesh itself]
     #[arg(long, value_name = "K", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=7))]
     pub lod: u8,
+    /// What a directory gets: obj (a sequence of files) or openvat (textures of vertices as OpenVAT has them, and
+    /// the mesh that they move, which shaders of Unity, Unreal, Godot, Bevy, three.js and Blender play without
+    /// this program; faces that change are refused) [default: obj]
+    #[arg(long, value_name = "FORMAT")]
+    pub format: Option<Format>,
+    /// openvat: where normals go: packed (the lower half of the texture), separate (a texture of their own) or
+    /// none [default: packed]
+    #[arg(long, value_name = "WHERE")]
+    pub normals: Option<Normals>,
+    /// openvat: the kind of texture: png (16 bits) or exr (floats of 32 bits, for what 16 bits do not hold, and
+    /// for loaders that keep 8 bits of a .png, such as those of browsers) [default: png]
+    #[arg(long, value_name = "KIND")]
+    pub image: Option<Image>,
+    /// openvat: fail where a vertex would be further off than that: a length in the file's unit or with one
+    /// (0.5mm), or a percentage of the size of everything [default: no limit; the error is measured and printed].
+    /// --compress: how far positions may be off what they decode to, a length [default: the file's own tolerance]
+    #[arg(long, value_name = "T")]
+    pub tolerance: Option<Distance>,
+    /// .glb: compress it: meshopt (EXT_meshopt_compression, which three.js, Babylon.js and others load) or
+    /// khr-meshopt (KHR_meshopt_compression, smaller, for newer loaders). Positions and normals get as few bits
+    /// as their tolerances allow; a mesh of more than 256 different frames that is no skin is refused
+    #[arg(long, value_name = "KIND")]
+    pub compress: Option<Extension>,
 }
 
 /// `meshreel demo`.

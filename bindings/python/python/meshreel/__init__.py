@@ -197,19 +197,29 @@ def extract(
     *,
     bones: str | None = None,
     lod: int = 0,
+    format: str | None = None,
+    normals: str | None = None,
+    image: str | None = None,
+    compress: str | None = None,
+    tolerance: float | str | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Writes what is in a .reel as .abc, .glb, .bvh or .obj, as the output's name says, and returns a report.
 
-    output: a name ending in / is a directory for a sequence of .obj. It appears only when it is complete.
+    output: a name ending in / is a directory for a sequence of .obj, or for textures of vertices (format="openvat"). It
+        appears only when it is complete.
     bones: how meshes that parts or bones move come back: "points", "skins", "parts" or "auto".
     lod: level of detail.
+    format, normals, image, compress, tolerance: as of `meshreel extract --help`.
     progress: as for `compile`.
 
     >>> meshreel.extract(reel_path, folder / "back.glb")["kind"]
     'glb'
     """
-    text = _native.extract(os.fspath(reel), os.fspath(output), bones, lod, progress)
+    options = {"bones": bones, "format": format, "normals": normals, "image": image}
+    options |= {"compress": compress, "tolerance": tolerance}
+    said = [(key, str(value)) for key, value in options.items() if value is not None]
+    text = _native.extract(os.fspath(reel), os.fspath(output), said, lod, progress)
     return _report(text)
 
 

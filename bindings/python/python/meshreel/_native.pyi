@@ -276,7 +276,7 @@ def verify(
 def extract(
     reel: str,
     output: str,
-    bones: str | None,
+    said: list[tuple[str, str]],
     level: int,
     progress: Callable[[str, int, int], Any] | None,
 ) -> str: ...

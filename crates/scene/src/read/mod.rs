@@ -3,6 +3,8 @@
 pub mod alembic;
 mod beside;
 pub mod bvh;
+#[cfg(feature = "fbx")]
+pub mod fbx;
 pub mod gltf;
 mod lines;
 mod mdd;

@@ -1,5 +1,7 @@
 //! Opens an input whatever its format.
 
+#[cfg(feature = "fbx")]
+use super::fbx;
 use super::positioned::PositionedFile;
 use super::{ReadOptions, alembic, bvh, gltf, obj, ply, sequence, usd};
 use crate::{Error, Remark, Scene};
@@ -47,6 +49,13 @@ fn open_file(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>),
         Some(Format::Bvh) => bvh::open(path, options),
         Some(Format::Gltf) => gltf::open(path, options),
         Some(Format::Usd) => usd::open(path),
+        #[cfg(feature = "fbx")]
+        Some(Format::Fbx) => fbx::open(path),
+        #[cfg(not(feature = "fbx"))]
+        Some(Format::Fbx) => Err(Error::unsupported(
+            path,
+            "FBX; this build was made without the feature fbx (write .abc, .usd or .glb, or build with --features fbx)",
+        )),
         None => Err(Error::unsupported(
             path,
             "neither its content nor its name is that of a kind of file that can be read \
@@ -64,6 +73,7 @@ enum Format {
     Bvh,
     Gltf,
     Usd,
+    Fbx,
 }
 
 /// By the first bytes where these are clear, else by name.
@@ -83,6 +93,8 @@ fn format_of(file: &PositionedFile) -> Result<Option<Format>, Error> {
         Some(Format::Gltf)
     } else if start == *b"PXR-USDC" || ["usd", "usda", "usdc", "usdz"].into_iter().any(is_named) {
         Some(Format::Usd)
+    } else if start == *b"Kaydara " || is_named("fbx") {
+        Some(Format::Fbx)
     } else if is_named("obj") {
         Some(Format::Obj)
     } else if is_named("ply") {

@@ -5,7 +5,9 @@ pub mod bvh;
 mod corners;
 pub mod glb;
 pub mod obj;
+pub mod openvat;
 mod polygon;
 mod temporary;
+mod vertices;
 
 pub(crate) use temporary::Temporary;

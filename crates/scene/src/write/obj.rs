@@ -4,9 +4,10 @@
 use super::Temporary;
 use super::corners::{Distinct, PerCorner, set_of_faces};
 use super::polygon::usable;
+use super::vertices::normal_matrix;
 use crate::sample::{Faces, World, faces_at, positions_at};
 use crate::{Error, Mesh, Placed, Remark, Scene, Winding};
-use glam::{DMat3, DMat4, DVec3};
+use glam::{DMat4, DVec3};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -254,14 +255,6 @@ impl Corners {
         }
         Ok(Corners { uvs: uv_list.list, normals: normal_list.list, uv_of, normal_of })
     }
-}
-
-/// Cofactors of the linear part: turns normals right under any scale, also where there is no inverse.
-fn normal_matrix(m: &DMat4) -> DMat3 {
-    let m = DMat3::from_mat4(*m);
-    let cofactors =
-        DMat3::from_cols(m.y_axis.cross(m.z_axis), m.z_axis.cross(m.x_axis), m.x_axis.cross(m.y_axis));
-    if m.determinant() < 0.0 { -cofactors } else { cofactors }
 }
 
 /// Shortest digits that give the same f32 back.

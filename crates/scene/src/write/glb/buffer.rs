@@ -1,12 +1,15 @@
-//! The binary chunk: written to disk as it grows, with the accessors that describe it.
+//! The binary chunk: written to disk as it grows, with the accessors that describe it. Compressed, views are of a buffer
+//! that is not there, and say what of the chunk they are made of.
 
+use super::meshopt::{Extension, filters, indices, vertices};
 use crate::Error;
 use crate::write::Temporary;
 use gltf_json::accessor::{Accessor, ComponentType, GenericComponentType, IndexComponentType, Type, sparse};
-use gltf_json::buffer::{Buffer, Target, View};
+use gltf_json::buffer::{Buffer, Stride, Target, View};
 use gltf_json::validation::Checked::Valid;
 use gltf_json::validation::USize64;
 use gltf_json::{Index, Root};
+use serde_json::{Map, Value};
 use std::collections::HashMap;
 use std::io::{Seek, Write};
 use std::path::Path;
@@ -19,16 +22,32 @@ const FLUSH: usize = 1 << 20;
 
 /// The purpose of an accessor's values.
 #[derive(Clone, Copy, PartialEq)]
-pub(super) enum Use {
+pub(crate) enum Use {
     Vertices,
     Indices,
     Animation,
 }
 
+/// How values become fewer bytes.
+#[derive(Clone, Copy)]
+enum Packing {
+    /// Not at all.
+    Raw,
+    /// Values of so many bytes, and the name of what was done to them.
+    Values(usize, Option<&'static str>),
+    /// Triangles, their indices of so many bytes.
+    Triangles(usize),
+}
+
 /// The document and its only buffer.
-pub(super) struct Document {
+pub(crate) struct Document {
     pub root: Root,
     file: Temporary,
+    compression: Option<Extension>,
+    /// Vertices of whole numbers of 16 or 8 bits are in it.
+    quantized: bool,
+    /// Bytes of the buffer that is not there.
+    plain: u64,
     length: u64,
     /// The last bytes, not yet in the file.
     pending: Vec<u8>,
@@ -38,10 +57,13 @@ pub(super) struct Document {
 }
 
 impl Document {
-    pub fn create(target: &Path) -> Result<Document, Error> {
+    pub fn create(target: &Path, compression: Option<Extension>) -> Result<Document, Error> {
         Ok(Document {
             root: Root::default(),
             file: Temporary::create(target)?,
+            compression,
+            quantized: false,
+            plain: 0,
             length: 0,
             pending: Vec::new(),
             bytes: Vec::new(),
@@ -63,7 +85,17 @@ impl Document {
     ) -> Result<Index<Accessor>, Error> {
         self.bytes.clear();
         self.bytes.extend(values.iter().flatten().flat_map(|v| v.to_le_bytes()));
-        let view = self.view(purpose)?;
+        let view = self.view(purpose, Packing::Values(4 * N, None))?;
+        self.float_accessor(view, values, purpose, bounds)
+    }
+
+    fn float_accessor<const N: usize>(
+        &mut self,
+        view: Index<View>,
+        values: &[[f32; N]],
+        purpose: Use,
+        bounds: bool,
+    ) -> Result<Index<Accessor>, Error> {
         let (low, high) = bounds_of(values.iter().copied());
         let mut accessor = accessor(Some(view), values.len(), ComponentType::F32, kind(N));
         if bounds {
@@ -102,7 +134,7 @@ impl Document {
                 self.bytes[at..at + 4].copy_from_slice(&1f32.to_le_bytes());
             }
         }
-        let view = self.view(Use::Animation)?;
+        let view = self.view(Use::Animation, Packing::Values(4, None))?;
         let accessor = accessor(Some(view), rows.len() * columns, ComponentType::F32, Type::Scalar);
         Ok(Index::push(&mut self.root.accessors, accessor))
     }
@@ -111,7 +143,8 @@ impl Document {
     pub fn indices(&mut self, indices: &[u32], vertices: usize) -> Result<Index<Accessor>, Error> {
         self.bytes.clear();
         let kind = self.put_indices(indices, vertices);
-        let view = self.view(Use::Indices)?;
+        let stride = if vertices <= 0xffff { 2 } else { 4 };
+        let view = self.view(Use::Indices, Packing::Triangles(stride))?;
         Ok(Index::push(&mut self.root.accessors, accessor(Some(view), indices.len(), kind, Type::Scalar)))
     }
 
@@ -119,7 +152,7 @@ impl Document {
     pub fn words(&mut self, values: &[[u16; 4]]) -> Result<Index<Accessor>, Error> {
         self.bytes.clear();
         self.bytes.extend(values.iter().flatten().flat_map(|v| v.to_le_bytes()));
-        let view = self.view(Use::Vertices)?;
+        let view = self.view(Use::Vertices, Packing::Values(8, None))?;
         Ok(Index::push(
             &mut self.root.accessors,
             accessor(Some(view), values.len(), ComponentType::U16, kind(4)),
@@ -130,7 +163,9 @@ impl Document {
     pub fn deltas(&mut self, deltas: &[[f32; 3]]) -> Result<Index<Accessor>, Error> {
         let moved: Vec<u32> = (0..deltas.len() as u32).filter(|&i| deltas[i as usize] != [0.0; 3]).collect();
         let index = if deltas.len() <= 0xffff { 2 } else { 4 };
-        if moved.len() * (12 + index) * 5 > deltas.len() * 12 * 4 {
+        // What is compressed takes next to nothing where nothing moves.
+        let whole = self.compression.is_some() && !moved.is_empty();
+        if whole || moved.len() * (12 + index) * 5 > deltas.len() * 12 * 4 {
             return self.floats(deltas, Use::Vertices, true);
         }
         let (low, high) = bounds_of(deltas.iter().copied());
@@ -140,10 +175,10 @@ impl Document {
         if !moved.is_empty() {
             self.bytes.clear();
             let kind = self.put_indices(&moved, deltas.len());
-            let indices = self.view(Use::Animation)?;
+            let indices = self.view(Use::Animation, Packing::Raw)?;
             self.bytes.clear();
             self.bytes.extend(moved.iter().flat_map(|&i| deltas[i as usize]).flat_map(f32::to_le_bytes));
-            let values = self.view(Use::Animation)?;
+            let values = self.view(Use::Animation, Packing::Raw)?;
             out.sparse = Some(sparse::Sparse {
                 count: USize64::from(moved.len()),
                 indices: sparse::Indices {
@@ -166,6 +201,89 @@ impl Document {
         Ok(Index::push(&mut self.root.accessors, out))
     }
 
+    /// Positions as whole numbers of 16 bits, or their differences where they are `signed`.
+    pub fn grid(&mut self, values: &[[i32; 3]], signed: bool) -> Result<Index<Accessor>, Error> {
+        self.quantized = true;
+        self.bytes.clear();
+        // Values of vertices begin at multiples of 4.
+        self.bytes
+            .extend(values.iter().flat_map(|v| [v[0], v[1], v[2], 0]).flat_map(|v| (v as u16).to_le_bytes()));
+        let component = if signed { ComponentType::I16 } else { ComponentType::U16 };
+        let view = self.strided(8, None)?;
+        let mut out = accessor(Some(view), values.len(), component, Type::Vec3);
+        let bound = |pick: fn(i32, i32) -> i32| {
+            let all = values.iter().copied().reduce(|a, b| std::array::from_fn(|i| pick(a[i], b[i])));
+            Some(all.unwrap_or_default().to_vec().into())
+        };
+        (out.min, out.max) = (bound(i32::min), bound(i32::max));
+        Ok(Index::push(&mut self.root.accessors, out))
+    }
+
+    /// Vectors of length 1 on an octahedron, in words of 8 or 16 bits.
+    pub fn directions(&mut self, values: &[[i16; 4]], wide: bool) -> Result<Index<Accessor>, Error> {
+        self.quantized = true;
+        self.bytes.clear();
+        match wide {
+            true => self.bytes.extend(values.iter().flatten().flat_map(|v| v.to_le_bytes())),
+            false => self.bytes.extend(values.iter().flatten().map(|v| *v as u8)),
+        }
+        let view = self.strided(if wide { 8 } else { 4 }, Some("OCTAHEDRAL"))?;
+        let component = if wide { ComponentType::I16 } else { ComponentType::I8 };
+        let mut out = accessor(Some(view), values.len(), component, Type::Vec3);
+        out.normalized = true;
+        Ok(Index::push(&mut self.root.accessors, out))
+    }
+
+    /// Numbers from 0 to 1 as parts of 65535, or of 255 where there are four.
+    pub fn shares<const N: usize>(&mut self, values: &[[f32; N]]) -> Result<Index<Accessor>, Error> {
+        self.quantized |= N == 2;
+        self.bytes.clear();
+        let part = |v: f32, most: f32| (v.clamp(0.0, 1.0) * most).round() as u16;
+        let component = match N {
+            4 => {
+                self.bytes.extend(values.iter().flatten().map(|v| part(*v, 255.0) as u8));
+                ComponentType::U8
+            }
+            _ => {
+                let words = values.iter().flatten().map(|v| part(*v, 65535.0));
+                self.bytes.extend(words.flat_map(u16::to_le_bytes));
+                ComponentType::U16
+            }
+        };
+        let stride = self.bytes.len() / values.len().max(1);
+        let view = self.strided(stride.max(4), None)?;
+        let mut out = accessor(Some(view), values.len(), component, kind(N));
+        out.normalized = true;
+        Ok(Index::push(&mut self.root.accessors, out))
+    }
+
+    /// Vectors rounded to multiples of two to a power; as they are where that is too fine for them.
+    pub fn rounded<const N: usize>(
+        &mut self,
+        values: &[[f32; N]],
+        power: i32,
+        bounds: bool,
+    ) -> Result<Index<Accessor>, Error> {
+        let words = values.iter().flatten().map(|v| filters::exponential(*v, power));
+        let Some(words) = words.collect::<Option<Vec<u32>>>() else {
+            return self.floats(values, Use::Vertices, bounds);
+        };
+        let back: Vec<[f32; N]> = (words.chunks_exact(N))
+            .map(|v| std::array::from_fn(|i| filters::from_exponential(v[i])))
+            .collect();
+        self.bytes.clear();
+        self.bytes.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+        let view = self.view(Use::Vertices, Packing::Values(4 * N, Some("EXPONENTIAL")))?;
+        self.float_accessor(view, &back, Use::Vertices, bounds)
+    }
+
+    /// A view of vertices whose values begin so many bytes apart.
+    fn strided(&mut self, stride: usize, filter: Option<&'static str>) -> Result<Index<View>, Error> {
+        let view = self.view(Use::Vertices, Packing::Values(stride, filter))?;
+        self.root.buffer_views[view.value()].byte_stride = Some(Stride(stride));
+        Ok(view)
+    }
+
     fn put_indices(&mut self, indices: &[u32], vertices: usize) -> ComponentType {
         if vertices <= 0xffff {
             self.bytes.extend(indices.iter().flat_map(|&i| (i as u16).to_le_bytes()));
@@ -185,21 +303,34 @@ impl Document {
         Ok(())
     }
 
-    /// Appends `self.bytes`, aligned to 4.
-    fn view(&mut self, purpose: Use) -> Result<Index<View>, Error> {
+    /// Appends `self.bytes`, compressed or as they are, aligned to 4.
+    fn view(&mut self, purpose: Use, packing: Packing) -> Result<Index<View>, Error> {
+        let plain = self.bytes.len();
+        let packed = self.compression.and_then(|extension| pack(&self.bytes, extension, packing));
+        let (buffer, place, extensions) = match packed {
+            None => (0, self.length, None),
+            Some((bytes, name, said)) => {
+                let place = self.plain;
+                self.plain += plain.next_multiple_of(4) as u64;
+                let mut said = said;
+                said.insert("byteOffset".into(), self.length.into());
+                said.insert("byteLength".into(), bytes.len().into());
+                self.bytes = bytes;
+                let others = Map::from_iter([(name.to_string(), Value::Object(said))]);
+                (1, place, Some(gltf_json::extensions::buffer::View { others }))
+            }
+        };
         self.check(self.bytes.len() as u64 + 3)?;
-        let length = self.bytes.len();
-        let offset = self.length;
-        self.bytes.resize(length.next_multiple_of(4), 0);
+        self.bytes.resize(self.bytes.len().next_multiple_of(4), 0);
         self.pending.extend_from_slice(&self.bytes);
         if self.pending.len() >= FLUSH {
             self.flush()?;
         }
         self.length += self.bytes.len() as u64;
         let view = View {
-            buffer: Index::new(0),
-            byte_length: USize64::from(length),
-            byte_offset: Some(USize64(offset)),
+            buffer: Index::new(buffer),
+            byte_length: USize64::from(plain),
+            byte_offset: Some(USize64(place)),
             byte_stride: None,
             name: None,
             target: match purpose {
@@ -207,7 +338,7 @@ impl Document {
                 Use::Indices => Some(Valid(Target::ElementArrayBuffer)),
                 Use::Animation => None,
             },
-            extensions: None,
+            extensions,
             extras: Default::default(),
         };
         Ok(Index::push(&mut self.root.buffer_views, view))
@@ -220,17 +351,36 @@ impl Document {
         Ok(())
     }
 
+    /// Says which buffers there are, and what a reader must know.
+    fn describe(&mut self) {
+        let buffer = |length| Buffer {
+            byte_length: USize64(length),
+            name: None,
+            uri: None,
+            extensions: None,
+            extras: Default::default(),
+        };
+        if self.length > 0 {
+            self.root.buffers = vec![buffer(self.length)];
+        }
+        let mut needed = Vec::new();
+        if let Some(extension) = self.compression.filter(|_| self.plain > 0) {
+            let fallback = serde_json::json!({ "fallback": true });
+            let others = Map::from_iter([(extension.name().to_string(), fallback)]);
+            let extensions = Some(gltf_json::extensions::buffer::Buffer { others });
+            self.root.buffers.push(Buffer { extensions, ..buffer(self.plain) });
+            needed.push(extension.name().to_string());
+        }
+        if self.quantized {
+            needed.push("KHR_mesh_quantization".into());
+        }
+        self.root.extensions_used.extend(needed.iter().cloned());
+        self.root.extensions_required.extend(needed);
+    }
+
     /// Puts header, JSON and binary chunk together.
     pub fn finish(mut self) -> Result<(), Error> {
-        if self.length > 0 {
-            self.root.buffers = vec![Buffer {
-                byte_length: USize64(self.length),
-                name: None,
-                uri: None,
-                extensions: None,
-                extras: Default::default(),
-            }];
-        }
+        self.describe();
         let mut json = self.root.to_vec().map_err(|e| Error::misuse(format!("glTF: {e}")))?;
         json.resize(json.len().next_multiple_of(4), b' ');
         let binary = if self.length > 0 { 8 + self.length } else { 0 };
@@ -260,6 +410,35 @@ impl Document {
         assemble().map_err(|e| Error::io(out.target(), e))?;
         out.keep()
     }
+}
+
+/// Compressed bytes, the extension, and what it says of them; none of what stays as it is.
+fn pack(
+    bytes: &[u8],
+    extension: Extension,
+    packing: Packing,
+) -> Option<(Vec<u8>, &'static str, Map<String, Value>)> {
+    let (packed, stride, mode, filter) = match packing {
+        Packing::Raw => return None,
+        _ if bytes.is_empty() => return None,
+        Packing::Values(stride, filter) => {
+            (vertices::encode(bytes, stride, extension.version()), stride, "ATTRIBUTES", filter)
+        }
+        Packing::Triangles(stride) => {
+            let index = |b: &[u8]| b.iter().rev().fold(0, |all, b| all << 8 | u32::from(*b));
+            let list: Vec<u32> = bytes.chunks_exact(stride).map(index).collect();
+            (indices::encode(&list), stride, "TRIANGLES", None)
+        }
+    };
+    let mut said = Map::new();
+    said.insert("buffer".into(), 0.into());
+    said.insert("byteStride".into(), stride.into());
+    said.insert("count".into(), (bytes.len() / stride).into());
+    said.insert("mode".into(), mode.into());
+    if let Some(filter) = filter {
+        said.insert("filter".into(), filter.into());
+    }
+    Some((packed, extension.name(), said))
 }
 
 fn kind(components: usize) -> Type {
@@ -307,7 +486,7 @@ mod tests {
     fn four_gibibytes_are_refused_before_they_are_made() {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("a.glb");
-        let mut document = Document::create(&target).unwrap();
+        let mut document = Document::create(&target, None).unwrap();
         let error = document.one_hot(&vec![None; 40_000], 40_000).unwrap_err();
         assert!(matches!(error, Error::Limit { .. }), "{error}");
         assert!(error.to_string().contains(".abc"), "{error}");
@@ -318,7 +497,7 @@ mod tests {
     #[test]
     fn deltas_are_sparse_where_it_pays() {
         let folder = tempfile::tempdir().unwrap();
-        let mut document = Document::create(&folder.path().join("a.glb")).unwrap();
+        let mut document = Document::create(&folder.path().join("a.glb"), None).unwrap();
         let mut deltas = vec![[0.0; 3]; 100];
         for (moved, sparse, view) in [(0, false, false), (1, true, false), (100, false, true)] {
             deltas[..moved].fill([1.0, 0.0, 0.0]);

@@ -3,11 +3,11 @@
 
 use super::bound::{Bound, is_rig};
 use super::buffer::{Document, Use};
-use crate::read::identity;
-use crate::sample::{Faces, faces_at, follow, positions_at, topology_identity};
-use crate::write::corners::{Distinct, PerCorner, set_of_faces};
-use crate::write::polygon::{Usable, triangulate, usable};
-use crate::{Channel, Error, Identity, Mesh, Remark, Skin, Topology, Winding};
+use super::packed::{self, Compression, Grid, Reach};
+use crate::sample::follow;
+use crate::write::corners::PerCorner;
+use crate::write::vertices::{Corner, FirstFrame, Frame, Parts, Plan, by_first_use, finite, plan};
+use crate::{Channel, Error, Identity, Mesh, MeshId, Remark, Skin, Topology};
 use gltf_json::accessor::Accessor;
 use gltf_json::material::{Material, PbrBaseColorFactor, PbrMetallicRoughness, StrengthFactor};
 use gltf_json::mesh::{Mode, MorphTarget, Primitive, Semantic};
@@ -26,20 +26,13 @@ pub(super) struct Run {
     pub weights: Option<(Index<Accessor>, Index<Accessor>)>,
     /// The skin that moves it instead of weights, and whether its first joint is one for points that stay.
     pub skin: Option<(Arc<Skin>, bool)>,
+    /// Where its positions are, if they are whole numbers.
+    pub grid: Option<Grid>,
 }
 
-/// Numbers of the different pairs of class and value.
-type Classes = HashMap<(u32, u128), u32>;
-
-/// Facts about a run of frames that must be known before it is written.
-struct Plan {
-    first: usize,
-    end: usize,
-    moves: bool,
-    normals_move: bool,
-    /// For each corner a number that differs where corners of one point have different normals in any frame.
-    corners: Option<Vec<u32>>,
-}
+/// Most morph targets of a mesh in a compressed file: WebGL 2 promises 256 layers of a texture, which is where three.js
+/// and others have a mesh's targets.
+const MOST_TARGETS: usize = 256;
 
 /// Writes meshes into a document.
 pub(super) struct Meshes<'a> {
@@ -48,19 +41,30 @@ pub(super) struct Meshes<'a> {
     /// `times` as the file has them.
     pub keys: &'a [f32],
     pub remarks: BTreeSet<Remark>,
+    /// What is asked of a compressed file.
+    pub compression: Option<&'a Compression>,
+    /// By mesh that is compressed: how far a position is from where it was to be, in the mesh's own space.
+    pub errors: Vec<(MeshId, f64)>,
     materials: HashMap<String, Index<material::Material>>,
     inputs: HashMap<(usize, usize), Index<Accessor>>,
     weights: HashMap<Vec<Option<u32>>, Index<Accessor>>,
 }
 
 impl<'a> Meshes<'a> {
-    pub fn new(document: Document, times: &'a [f64], keys: &'a [f32]) -> Meshes<'a> {
+    pub fn new(
+        document: Document,
+        times: &'a [f64],
+        keys: &'a [f32],
+        compression: Option<&'a Compression>,
+    ) -> Meshes<'a> {
         let remarks = BTreeSet::new();
         Meshes {
             document,
             times,
             keys,
             remarks,
+            compression,
+            errors: Vec::new(),
             materials: HashMap::new(),
             inputs: HashMap::new(),
             weights: HashMap::new(),
@@ -78,8 +82,11 @@ impl<'a> Meshes<'a> {
         Ok(input)
     }
 
-    /// Writes all runs of a mesh; `done` is called once per frame.
-    pub fn runs(&mut self, mesh: &Mesh, done: &mut dyn FnMut()) -> Result<Vec<Run>, Error> {
+    /// Writes all runs of mesh `id`; `done` is called once per frame.
+    pub fn runs(&mut self, id: MeshId, mesh: &Mesh, done: &mut dyn FnMut()) -> Result<Vec<Run>, Error> {
+        if self.compression.is_some() {
+            self.errors.push((id, 0.0));
+        }
         let plans = plan(mesh, self.times)?;
         if plans.len() > 1 {
             self.remark(mesh, "its faces change: each run of frames with equal faces is a node of its own, shown by its scale");
@@ -115,13 +122,17 @@ impl<'a> Meshes<'a> {
             self.remark(mesh, "faces that refer to points that are not there were left out");
         }
         let mut vertices = first.vertices(plan);
-        let parts = first.triangles(mesh, time, &vertices)?;
+        let mut parts = first.triangles(mesh, time, &vertices)?;
         // A cloud of points is drawn as such.
         if parts.is_empty() && vertices.of_corner.is_some() {
             vertices.list = (0..first.frame.positions.len() as u32).map(Corner::of_point).collect();
         }
-        let list = vertices.list;
-        let mut run = Run { first: plan.first, end: plan.end, mesh: None, weights: None, skin: None };
+        let mut list = vertices.list;
+        if self.compression.is_some() {
+            by_first_use(&mut list, &mut parts);
+        }
+        let mut run =
+            Run { first: plan.first, end: plan.end, mesh: None, weights: None, skin: None, grid: None };
         if list.is_empty() {
             return Ok(run);
         }
@@ -139,16 +150,22 @@ impl<'a> Meshes<'a> {
             run.skin = Some((skin, bound.has_fixed_joint));
         }
         let positions = first.frame.vertices(&list, &mut cleaned);
-        attributes.insert(Valid(Semantic::Positions), self.document.floats(&positions, Use::Vertices, true)?);
-        if let Some(normals) = &normals {
-            attributes.insert(Valid(Semantic::Normals), self.document.floats(normals, Use::Vertices, false)?);
+        if run.skin.is_none() {
+            run.grid = self.grid(mesh, plan, &list, &positions)?;
+        }
+        let (accessor, numbers) = self.positions(&positions, run.grid)?;
+        attributes.insert(Valid(Semantic::Positions), accessor);
+        if let Some(own) = &mut normals {
+            let accessor = self.normals(own)?;
+            attributes.insert(Valid(Semantic::Normals), accessor);
         }
         self.uvs_and_colours(&first, &list, &mut attributes)?;
         self.own_attributes(mesh, plan, &list, &mut attributes)?;
 
         let mut targets = Vec::new();
         if run.skin.is_none() && (plan.moves || plan.normals_move) {
-            let base = Base { frame: &first.frame, positions: &positions, normals: normals.as_deref() };
+            let grid = run.grid.zip(numbers.as_deref());
+            let base = Base { frame: &first.frame, positions: &positions, normals: normals.as_deref(), grid };
             let rows = self.morph_targets(mesh, plan, &list, &base, &mut targets, &mut cleaned)?;
             let output = self.morph_weights(rows, targets.len())?;
             run.weights = Some((self.input(plan.first, plan.end)?, output));
@@ -158,6 +175,68 @@ impl<'a> Meshes<'a> {
         }
         run.mesh = Some(self.primitives(mesh, &parts, list.len(), attributes, targets)?);
         Ok(run)
+    }
+
+    /// The grid of positions of a run, where the file is compressed and 16 bits reach.
+    fn grid(
+        &self,
+        mesh: &Mesh,
+        plan: &Plan,
+        list: &[Corner],
+        first: &[[f32; 3]],
+    ) -> Result<Option<Grid>, Error> {
+        let Some(tolerance) = self.tolerance() else {
+            return Ok(None);
+        };
+        let mut reach = Reach::of(first);
+        for f in (plan.first + 1..plan.end).filter(|_| plan.moves) {
+            reach.add(&Frame::read(mesh, self.times[f])?.vertices(list, &mut false), first);
+        }
+        Ok(reach.grid(tolerance))
+    }
+
+    /// How far positions of the mesh that is written may be off; none where they are not.
+    fn tolerance(&self) -> Option<f64> {
+        let (id, _) = self.errors.last()?;
+        self.compression?.positions.get(*id).copied()
+    }
+
+    /// Takes note of an error of the mesh that is written.
+    fn note(&mut self, error: f64) {
+        if let Some((_, most)) = self.errors.last_mut() {
+            *most = most.max(error);
+        }
+    }
+
+    /// Writes positions of vertices; their whole numbers, where they are on a grid.
+    fn positions(
+        &mut self,
+        positions: &[[f32; 3]],
+        grid: Option<Grid>,
+    ) -> Result<(Index<Accessor>, Option<Places>), Error> {
+        if let Some(grid) = grid {
+            let numbers: Vec<[i32; 3]> = positions.iter().map(|p| grid.place(*p)).collect();
+            let off = positions.iter().zip(&numbers).map(|(p, n)| grid.off(*p, *n));
+            let most = off.fold(0.0, f64::max);
+            self.note(most);
+            return Ok((self.document.grid(&numbers, false)?, Some(numbers)));
+        }
+        let Some(tolerance) = self.tolerance() else {
+            return Ok((self.document.floats(positions, Use::Vertices, true)?, None));
+        };
+        let (accessor, error) = packed::rounded(&mut self.document, positions, tolerance)?;
+        self.note(error);
+        Ok((accessor, None))
+    }
+
+    /// Writes normals of vertices, which become those that are read.
+    fn normals(&mut self, normals: &mut Vec<[f32; 3]>) -> Result<Index<Accessor>, Error> {
+        let Some(compression) = self.compression else {
+            return self.document.floats(normals, Use::Vertices, false);
+        };
+        let (accessor, back) = packed::normals(&mut self.document, normals, compression.normals)?;
+        *normals = back;
+        Ok(accessor)
     }
 
     /// Says which uvs and colours move within a run.
@@ -194,10 +273,11 @@ impl<'a> Meshes<'a> {
                     .map_or([0.0; 2], |[u, v]| [finite(u), finite(1.0 - v)])
             };
             let values: Vec<_> = list.iter().map(value).collect();
-            attributes.insert(
-                Valid(Semantic::TexCoords(set as u32)),
-                self.document.floats(&values, Use::Vertices, false)?,
-            );
+            let accessor = match self.compression {
+                Some(_) => packed::uvs(&mut self.document, &values)?,
+                None => self.document.floats(&values, Use::Vertices, false)?,
+            };
+            attributes.insert(Valid(Semantic::TexCoords(set as u32)), accessor);
         }
         for (set, colours) in first.colours.iter().enumerate() {
             let value = |c: &Corner| {
@@ -206,10 +286,11 @@ impl<'a> Meshes<'a> {
                 colour.map(|v| if v.is_nan() { 0.0 } else { v.clamp(0.0, 1.0) })
             };
             let values: Vec<_> = list.iter().map(value).collect();
-            attributes.insert(
-                Valid(Semantic::Colors(set as u32)),
-                self.document.floats(&values, Use::Vertices, false)?,
-            );
+            let accessor = match self.compression {
+                Some(_) => self.document.shares(&values)?,
+                None => self.document.floats(&values, Use::Vertices, false)?,
+            };
+            attributes.insert(Valid(Semantic::Colors(set as u32)), accessor);
         }
         Ok(())
     }
@@ -266,17 +347,8 @@ impl<'a> Meshes<'a> {
             let row = match known.get(&frame.identity()) {
                 Some(row) => *row,
                 None => {
-                    let deltas = difference(&frame.vertices(list, cleaned), base.positions);
-                    let mut target = MorphTarget {
-                        positions: Some(self.document.deltas(&deltas)?),
-                        normals: None,
-                        tangents: None,
-                    };
-                    if plan.normals_move
-                        && let (Some(now), Some(base)) = (frame.vertex_normals(list), base.normals)
-                    {
-                        target.normals = Some(self.document.deltas(&difference(&now, base))?);
-                    }
+                    self.check_targets(mesh, targets.len())?;
+                    let target = self.target(plan, list, &frame, base, cleaned)?;
                     targets.push(target);
                     let row = Some(targets.len() as u32 - 1);
                     known.insert(frame.identity(), row);
@@ -286,6 +358,57 @@ impl<'a> Meshes<'a> {
             rows.push(row);
         }
         Ok(rows)
+    }
+
+    /// One frame as a morph target.
+    fn target(
+        &mut self,
+        plan: &Plan,
+        list: &[Corner],
+        frame: &Frame,
+        base: &Base<'_>,
+        cleaned: &mut bool,
+    ) -> Result<MorphTarget, Error> {
+        let positions = match base.grid {
+            Some((grid, first)) => {
+                let (numbers, error) = packed::places(&grid, frame, list, cleaned);
+                self.note(error);
+                let deltas = numbers.iter().zip(first).map(|(n, b)| std::array::from_fn(|i| n[i] - b[i]));
+                self.document.grid(&deltas.collect::<Vec<_>>(), true)?
+            }
+            None => {
+                let deltas = difference(&frame.vertices(list, cleaned), base.positions);
+                self.document.deltas(&deltas)?
+            }
+        };
+        let mut target = MorphTarget { positions: Some(positions), normals: None, tangents: None };
+        if plan.normals_move
+            && let (Some(now), Some(first)) = (frame.vertex_normals(list), base.normals)
+        {
+            let deltas = difference(&now, first);
+            target.normals = Some(match self.compression {
+                Some(c) => packed::normal_differences(&mut self.document, &deltas, c.normals)?,
+                None => self.document.deltas(&deltas)?,
+            });
+        }
+        Ok(target)
+    }
+
+    /// Refuses more morph targets than are sure to load; without compression says so.
+    fn check_targets(&mut self, mesh: &Mesh, targets: usize) -> Result<(), Error> {
+        if targets < MOST_TARGETS {
+            return Ok(());
+        }
+        if self.compression.is_none() {
+            let what = "it is more than 256 morph targets, which many programs do not load (textures of WebGL 2 have so many layers): fewer frames (compile --range, --fps), .abc, or --format openvat";
+            self.remark(mesh, what);
+            return Ok(());
+        }
+        let what = format!(
+            "morph targets of {}, one for each frame in which it is another: more are not sure to load (textures of WebGL 2 have 256 layers); give fewer frames (compile --range, --fps), .abc, or --format openvat",
+            mesh.path
+        );
+        Err(Error::limit(self.document.target(), what, targets as u64 + 1, MOST_TARGETS as u64))
     }
 
     /// Weights of `targets` morph targets, 1 for the one of each row; equal ones are written once.
@@ -349,254 +472,42 @@ impl<'a> Meshes<'a> {
         if let Some(material) = self.materials.get(name) {
             return *material;
         }
-        let material = Material {
-            name: Some(name.into()),
-            double_sided: true,
-            pbr_metallic_roughness: PbrMetallicRoughness {
-                base_color_factor: PbrBaseColorFactor([0.8, 0.8, 0.8, 1.0]),
-                metallic_factor: StrengthFactor(0.0),
-                roughness_factor: StrengthFactor(0.8),
-                ..Default::default()
-            },
-            ..Default::default()
-        };
-        let index = Index::push(&mut self.document.root.materials, material);
+        let index = Index::push(&mut self.document.root.materials, plain_material(name));
         self.materials.insert(name.into(), index);
         index
     }
 }
 
-/// A corner of a face, from which a vertex takes its values.
-#[derive(Clone, Copy)]
-struct Corner {
-    point: u32,
-    face: u32,
-    corner: u32,
-}
-
-impl Corner {
-    fn of_point(point: u32) -> Corner {
-        Corner { point, face: 0, corner: 0 }
+/// A plain grey material of this name.
+pub(crate) fn plain_material(name: &str) -> Material {
+    Material {
+        name: Some(name.into()),
+        double_sided: true,
+        pbr_metallic_roughness: PbrMetallicRoughness {
+            base_color_factor: PbrBaseColorFactor([0.8, 0.8, 0.8, 1.0]),
+            metallic_factor: StrengthFactor(0.0),
+            roughness_factor: StrengthFactor(0.8),
+            ..Default::default()
+        },
+        ..Default::default()
     }
 }
 
+/// Whole numbers of the positions of vertices.
+type Places = Vec<[i32; 3]>;
+
 /// Accessors of the vertices of a run.
 type Attributes = BTreeMap<Checked<Semantic>, Index<Accessor>>;
-
-/// Triangles of each face set, as vertices; those of faces in none come first.
-type Parts = BTreeMap<Option<u32>, Vec<u32>>;
-
-/// Vertices of a run.
-struct Vertices {
-    /// The corner that each vertex takes its values from.
-    list: Vec<Corner>,
-    /// The vertex of each corner; none where points are the vertices.
-    of_corner: Option<Vec<u32>>,
-}
 
 /// The values that morph targets are relative to.
 struct Base<'a> {
     frame: &'a Frame,
     positions: &'a [[f32; 3]],
     normals: Option<&'a [[f32; 3]]>,
-}
-
-/// The first frame of a run, with all that does not move in it.
-struct FirstFrame {
-    frame: Frame,
-    faces: Faces,
-    usable: Usable,
-    uvs: Vec<PerCorner<[f32; 2]>>,
-    colours: Vec<PerCorner<[f32; 4]>>,
-}
-
-impl FirstFrame {
-    fn read(mesh: &Mesh, time: f64) -> Result<FirstFrame, Error> {
-        let frame = Frame::read(mesh, time)?;
-        let mut faces = Faces::default();
-        faces_at(mesh, time, &mut faces)?;
-        let uvs = mesh.uvs.iter().map(|a| PerCorner::read(a, mesh, time)).collect::<Result<_, _>>()?;
-        let colours =
-            mesh.colours.iter().map(|a| PerCorner::read(a, mesh, time)).collect::<Result<_, _>>()?;
-        let usable = usable(&faces, frame.positions.len());
-        Ok(FirstFrame { frame, faces, usable, uvs, colours })
-    }
-
-    /// Corners that differ in anything are different vertices. Each takes its values from its first corner.
-    fn vertices(&self, plan: &Plan) -> Vertices {
-        let splits = plan.corners.is_some()
-            || self.uvs.iter().any(PerCorner::splits)
-            || self.colours.iter().any(PerCorner::splits);
-        if !splits {
-            let list = (0..self.frame.positions.len() as u32).map(Corner::of_point).collect();
-            return Vertices { list, of_corner: None };
-        }
-        let mut distinct: Distinct<Corner, (u32, u32)> = Distinct::new();
-        let mut vertices = vec![u32::MAX; self.faces.indices.len()];
-        let mut wide: Vec<Classes> = vec![Classes::new(); self.uvs.len() + self.colours.len()];
-        for &(face, first, count) in &self.usable.list {
-            for corner in first..first + count {
-                let point = self.faces.indices[corner as usize] as u32;
-                let mut class = plan.corners.as_ref().map_or(point, |c| c[corner as usize]);
-                // Each attribute divides the classes of those before it.
-                let uv = self
-                    .uvs
-                    .iter()
-                    .map(|a| pack(a.at(point as usize, face as usize, corner as usize).unwrap_or_default()));
-                let colour = self
-                    .colours
-                    .iter()
-                    .map(|a| pack(a.at(point as usize, face as usize, corner as usize).unwrap_or([1.0; 4])));
-                for (value, classes) in uv.chain(colour).zip(&mut wide) {
-                    let next = classes.len() as u32;
-                    class = *classes.entry((class, value)).or_insert(next);
-                }
-                vertices[corner as usize] = distinct.number((point, class), Corner { point, face, corner });
-            }
-        }
-        Vertices { list: distinct.list, of_corner: Some(vertices) }
-    }
-
-    /// Triangles of all usable faces, counter-clockwise.
-    fn triangles(&self, mesh: &Mesh, time: f64, vertices: &Vertices) -> Result<Parts, Error> {
-        let sets = set_of_faces(mesh, &self.faces, time)?;
-        let mut parts = Parts::new();
-        let mut polygon = Vec::new();
-        for &(face, first, count) in &self.usable.list {
-            let part = parts.entry(sets[face as usize]).or_default();
-            let corners = first as usize..(first + count) as usize;
-            polygon.clear();
-            let points = self.faces.indices[corners.clone()].iter();
-            polygon.extend(points.map(|&i| self.frame.positions[i as usize]));
-            let vertex = |k: u32| {
-                let corner = corners.start + k as usize;
-                match &vertices.of_corner {
-                    Some(vertices) => vertices[corner],
-                    None => self.faces.indices[corner] as u32,
-                }
-            };
-            triangulate(&polygon, |[a, b, c]| match mesh.winding {
-                Winding::CounterClockwise => part.extend([a, b, c].map(vertex)),
-                Winding::Clockwise => part.extend([a, c, b].map(vertex)),
-            });
-        }
-        Ok(parts)
-    }
-}
-
-/// Positions and normals at one time.
-struct Frame {
-    positions: Vec<[f32; 3]>,
-    normals: Option<PerCorner<[f32; 3]>>,
-}
-
-impl Frame {
-    fn read(mesh: &Mesh, time: f64) -> Result<Frame, Error> {
-        let mut positions = Vec::new();
-        positions_at(mesh, time, &mut positions)?;
-        let normals = mesh.normals.as_ref().map(|a| PerCorner::read(a, mesh, time)).transpose()?;
-        Ok(Frame { positions, normals })
-    }
-
-    fn identity(&self) -> (Identity, Identity) {
-        (identity(&self.positions), self.normals.as_ref().map_or(0, PerCorner::identity))
-    }
-
-    fn vertices(&self, list: &[Corner], cleaned: &mut bool) -> Vec<[f32; 3]> {
-        let vertex = |c: &Corner| {
-            let p = self.positions.get(c.point as usize).copied().unwrap_or_default();
-            *cleaned |= !p.iter().all(|v| v.is_finite());
-            p.map(finite)
-        };
-        list.iter().map(vertex).collect()
-    }
-
-    /// Normals of vertices, of length 1, as glTF wants them.
-    fn vertex_normals(&self, list: &[Corner]) -> Option<Vec<[f32; 3]>> {
-        let normals = self.normals.as_ref()?;
-        let normal = |c: &Corner| {
-            let n = normals.at(c.point as usize, c.face as usize, c.corner as usize).unwrap_or_default();
-            let n = glam::DVec3::from_array(n.map(f64::from)).try_normalize().unwrap_or(glam::DVec3::Z);
-            [n.x as f32, n.y as f32, n.z as f32]
-        };
-        Some(list.iter().map(normal).collect())
-    }
-}
-
-/// Divides the frames into runs and finds out what moves in each.
-fn plan(mesh: &Mesh, times: &[f64]) -> Result<Vec<Plan>, Error> {
-    let mut plans: Vec<Plan> = Vec::new();
-    let mut faces = Faces::default();
-    let mut other = Faces::default();
-    let mut last_topology = None;
-    let mut points = usize::MAX;
-    let mut first_identity = (0, 0);
-    let constant = mesh.positions.is_constant()
-        && mesh
-            .normals
-            .as_ref()
-            .is_none_or(|n| n.values.is_constant() && n.indices.as_ref().is_none_or(|i| i.is_constant()));
-    for (f, &time) in times.iter().enumerate() {
-        let topology = topology_identity(mesh, time);
-        let mut same = last_topology == Some(topology);
-        if same
-            && constant
-            && let Some(plan) = plans.last_mut()
-        {
-            plan.end = f + 1;
-            continue;
-        }
-        if !same {
-            faces_at(mesh, time, &mut other)?;
-            same = other == faces && last_topology.is_some();
-            std::mem::swap(&mut faces, &mut other);
-            last_topology = Some(topology);
-        }
-        let frame = Frame::read(mesh, time)?;
-        let now = frame.identity();
-        if !same || frame.positions.len() != points {
-            points = frame.positions.len();
-            first_identity = now;
-            plans.push(Plan { first: f, end: f, moves: false, normals_move: false, corners: None });
-        }
-        let Some(plan) = plans.last_mut() else {
-            continue;
-        };
-        plan.end = f + 1;
-        plan.moves |= now.0 != first_identity.0;
-        let normals_moved = now.1 != first_identity.1;
-        plan.normals_move |= normals_moved;
-        if let Some(normals) = frame.normals.filter(|n| n.splits() && (normals_moved || plan.first == f)) {
-            plan.corners = Some(divide(plan.corners.take(), &faces, points, &normals));
-        }
-    }
-    Ok(plans)
-}
-
-/// Corner classes, divided further where normals differ.
-fn divide(before: Option<Vec<u32>>, faces: &Faces, points: usize, normals: &PerCorner<[f32; 3]>) -> Vec<u32> {
-    let mut out = before.unwrap_or_else(|| faces.indices.iter().map(|&i| i as u32).collect());
-    let mut numbers = Classes::with_capacity(points);
-    for &(face, first, count) in &usable(faces, points).list {
-        let corners = first as usize..(first + count) as usize;
-        for (corner, class) in corners.clone().zip(&mut out[corners]) {
-            let point = faces.indices[corner] as usize;
-            let value = pack(normals.at(point, face as usize, corner).unwrap_or_default());
-            let next = numbers.len() as u32;
-            *class = *numbers.entry((*class, value)).or_insert(next);
-        }
-    }
-    out
-}
-
-fn pack<const N: usize>(values: [f32; N]) -> u128 {
-    values.iter().fold(0, |all, v| all << 32 | u128::from(v.to_bits()))
+    /// Its whole numbers, where positions are such.
+    grid: Option<(Grid, &'a [[i32; 3]])>,
 }
 
 fn difference(a: &[[f32; 3]], b: &[[f32; 3]]) -> Vec<[f32; 3]> {
     a.iter().zip(b).map(|(a, b)| std::array::from_fn(|i| finite(a[i] - b[i]))).collect()
-}
-
-fn finite(v: f32) -> f32 {
-    if v.is_nan() { 0.0 } else { v.clamp(f32::MIN, f32::MAX) }
 }

@@ -9,9 +9,11 @@
 //! has no shear either: such a transform becomes two nodes. Deviations from the scene are said in remarks.
 
 mod bound;
-mod buffer;
+pub(crate) mod buffer;
 mod clip;
 mod mesh;
+mod meshopt;
+mod packed;
 mod ranges;
 mod rig;
 mod skin;
@@ -22,11 +24,16 @@ use crate::{Error, MeshId, Placed, Remark, Scene};
 use buffer::Document;
 use glam::DMat4;
 use gltf_json::{Index, Node};
+pub(crate) use mesh::plain_material;
 use mesh::{Meshes, Run};
+pub use meshopt::Extension;
+pub use packed::Compression;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::Path;
+pub use tree::Finished;
 use tree::Tree;
+pub(crate) use tree::metres;
 
 /// Writes the scene at `times` to `path`, which appears only when it is complete. `progress` is told how many
 /// meshes times frames of how many are done. A file that would reach 4 GiB is a limit error.
@@ -36,6 +43,29 @@ pub fn write(
     times: &[f64],
     progress: &mut dyn FnMut(usize, usize),
 ) -> Result<Vec<Remark>, Error> {
+    Ok(write_as(path, scene, times, None, progress)?.0)
+}
+
+/// The same, compressed: vertices in fewer bits, and views as the extension says, which a reader must know. Also tells by
+/// mesh how far positions are from where they were to be, in its own space. More than 256 morph targets of a mesh are a
+/// limit error. Weights, joints, and what animates nodes stay as they are, bit for bit.
+pub fn write_compressed(
+    path: &Path,
+    scene: &Scene,
+    times: &[f64],
+    compression: &Compression,
+    progress: &mut dyn FnMut(usize, usize),
+) -> Result<Finished, Error> {
+    write_as(path, scene, times, Some(compression), progress)
+}
+
+fn write_as(
+    path: &Path,
+    scene: &Scene,
+    times: &[f64],
+    compression: Option<&Compression>,
+    progress: &mut dyn FnMut(usize, usize),
+) -> Result<Finished, Error> {
     let file = path.display().to_string();
     let mut remarks = Vec::new();
     let (times, keys) = match (times, scene.clips.is_empty()) {
@@ -45,7 +75,8 @@ pub fn write(
     let placed = scene.expand()?;
     let facts = Facts::gather(scene, &placed, &times)?;
 
-    let mut meshes = Meshes::new(Document::create(path)?, &times, &keys);
+    let document = Document::create(path, compression.map(|c| c.extension))?;
+    let mut meshes = Meshes::new(document, &times, &keys, compression);
     let runs = write_meshes(&mut meshes, scene, &placed, progress)?;
     let mut tree = Tree {
         meshes,
@@ -92,7 +123,7 @@ fn write_meshes(
             done += 1;
             progress(done, total);
         };
-        runs.insert(id, meshes.runs(&scene.meshes[id], &mut step)?);
+        runs.insert(id, meshes.runs(id, &scene.meshes[id], &mut step)?);
     }
     Ok(runs)
 }

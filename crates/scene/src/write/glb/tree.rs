@@ -3,7 +3,7 @@
 use super::bound::is_rig;
 use super::buffer::Use;
 use super::mesh::{Meshes, Run};
-use crate::{Error, Mesh, Remark, Skin, Unit, trs};
+use crate::{Error, Mesh, MeshId, Remark, Skin, Unit, trs};
 use glam::{DMat3, DMat4, DQuat};
 use gltf_json::accessor::Accessor;
 use gltf_json::animation::{Channel, Interpolation, Property, Sampler, Target};
@@ -22,6 +22,9 @@ pub(super) struct Waiting {
     pub has_fixed_joint: bool,
     pub name: String,
 }
+
+/// Remarks, and by mesh how far positions of a compressed file are from where they were to be.
+pub type Finished = (Vec<Remark>, Vec<(MeshId, f64)>);
 
 /// The node tree in the making.
 pub(super) struct Tree<'a> {
@@ -197,6 +200,7 @@ impl Tree<'_> {
                 self.show(node, run, shown)?;
                 node
             };
+            let node = self.on_grid(node, name, run);
             self.get(node).mesh = Some(mesh);
             if let (Some((skin, has_fixed_joint)), Some(source)) = (&run.skin, source) {
                 match is_rig(skin) {
@@ -214,6 +218,16 @@ impl Tree<'_> {
             }
         }
         Ok(())
+    }
+
+    /// The node that a run's mesh hangs on: where its positions are whole numbers, one that puts them in their places.
+    fn on_grid(&mut self, node: Index<Node>, name: &str, run: &Run) -> Index<Node> {
+        let Some(grid) = run.grid else { return node };
+        let own = self.node(name);
+        self.attach(Some(node), own, &mut Vec::new());
+        self.get(own).translation = Some(grid.origin);
+        self.get(own).scale = Some([grid.step; 3]);
+        own
     }
 
     /// Scale 1 in the frames of the run in which the object is visible, else 0.
@@ -255,7 +269,8 @@ impl Tree<'_> {
         }
     }
 
-    pub fn finish(mut self, roots: Vec<Index<Node>>, mut remarks: Vec<Remark>) -> Result<Vec<Remark>, Error> {
+    /// The remarks, and the errors of meshes that were compressed.
+    pub fn finish(mut self, roots: Vec<Index<Node>>, mut remarks: Vec<Remark>) -> Result<Finished, Error> {
         let root = &mut self.meshes.document.root;
         root.asset.generator = Some(format!("meshreel {}", env!("CARGO_PKG_VERSION")));
         root.animations = self.animations;
@@ -264,12 +279,12 @@ impl Tree<'_> {
         root.scene = Some(Index::push(&mut root.scenes, scene));
         remarks.extend(self.meshes.remarks);
         self.meshes.document.finish()?;
-        Ok(remarks)
+        Ok((remarks, self.meshes.errors))
     }
 }
 
 /// Metres in a unit; a file without one is taken as it is.
-pub(super) fn metres(unit: Option<Unit>) -> f64 {
+pub(crate) fn metres(unit: Option<Unit>) -> f64 {
     match unit {
         Some(Unit::Metre) | None => 1.0,
         Some(Unit::Centimetre) => 0.01,

@@ -49,9 +49,9 @@ enum Filter {
     Color,
 }
 
-/// Bytes that one compressed byte can stand for at most: sixteen zeros take two bits. A triangle takes a byte, an index
-/// one.
-const MOST: u64 = 64;
+/// Bytes that one compressed byte can stand for at most: in the second version of attributes, that four bytes of 256
+/// values do not change. A triangle takes a byte, an index one.
+const MOST: u64 = 1024;
 /// The least that a view can have.
 const LEAST: u64 = 4096;
 

@@ -1,0 +1,112 @@
+//! What a compressed glTF may lose: how far positions of each mesh may be off in its own space, so that they keep the
+//! file's tolerance in the world.
+
+use crate::failure::Failure;
+use crate::reels;
+use meshreel::Reel;
+use meshreel_options::{Distance, Tolerance};
+use meshreel_scene::sample::{World, largest_scale, pose_at};
+use meshreel_scene::write::glb::{Compression, Extension};
+use meshreel_scene::{MeshId, Scene};
+use serde::Serialize;
+use std::collections::HashMap;
+
+/// What compression has lost.
+#[derive(Debug, Clone, Serialize)]
+pub struct Compressed {
+    /// The glTF extension.
+    pub extension: &'static str,
+    /// The largest distance of a position from where it was decoded, in the file's unit, in the world.
+    pub error: f64,
+    /// The mesh that this is of.
+    pub error_mesh: String,
+    /// The same as a share of what it may be.
+    pub share: f64,
+}
+
+/// What is asked of each mesh.
+pub(crate) struct Bounds {
+    /// For the writer.
+    pub compression: Compression,
+    /// By mesh: the largest scale from its own space to the world.
+    scales: Vec<f64>,
+}
+
+impl Bounds {
+    /// For the meshes of a decoded scene. `asked` takes the place of the file's own tolerances.
+    pub fn new(
+        reel: &Reel,
+        scene: &Scene,
+        times: &[f64],
+        extension: Extension,
+        asked: Option<Distance>,
+    ) -> Result<Bounds, Failure> {
+        let asked = match asked.map(|asked| asked.in_unit(scene.unit)).transpose() {
+            Err(error) => return Err(Failure::usage(error.to_string())),
+            Ok(Some(Tolerance::Relative(_))) => {
+                let what = "--tolerance: of a compressed .glb it is a length, in the file's unit (0.5) or with its own (0.5mm)";
+                return Err(Failure::usage(what));
+            }
+            Ok(Some(Tolerance::Absolute(length))) => Some(length),
+            Ok(None) => None,
+        };
+        let records = reel.description().nodes.iter().filter(|node| node.tolerance > 0.0);
+        let by_path: HashMap<&str, f64> = records.map(|node| (&node.path[..], node.tolerance)).collect();
+        let least = by_path.values().copied().fold(f64::INFINITY, f64::min);
+        let placed = scene.expand()?;
+        let mut scales = vec![0f64; scene.meshes.len()];
+        let mut world_tolerances = vec![f64::INFINITY; scene.meshes.len()];
+        for object in &placed {
+            let Some(mesh) = scene.nodes[object.node].mesh else { continue };
+            let mut above = std::iter::successors(Some(object), |o| o.parent.map(|p| &placed[p]));
+            // Parts that came apart hang below the mesh that they are of.
+            let own = above.find_map(|object| by_path.get(&object.path[..]));
+            let tolerance = asked.unwrap_or(own.copied().unwrap_or(least));
+            world_tolerances[mesh] = world_tolerances[mesh].min(tolerance);
+        }
+        let mut world = World::new(scene, &placed)?;
+        for &time in times {
+            world.evaluate(time)?;
+            for (matrix, object) in world.matrix.iter().zip(&placed) {
+                if let Some(mesh) = scene.nodes[object.node].mesh {
+                    scales[mesh] = scales[mesh].max(largest_scale(matrix));
+                }
+            }
+        }
+        for (mesh, scale) in scene.meshes.iter().zip(&mut scales) {
+            let mut pose = Vec::new();
+            let mut bones = 0f64;
+            for &time in times.iter().filter(|_| mesh.skin.is_some()) {
+                pose_at(mesh, time, &mut pose)?;
+                bones = pose.iter().map(largest_scale).fold(bones, f64::max);
+            }
+            *scale *= if bones > 0.0 { bones } else { 1.0 };
+        }
+        let own = world_tolerances.iter().zip(&scales);
+        let positions = own.map(|(tolerance, scale)| match tolerance.is_finite() && *scale > 0.0 {
+            true => tolerance / scale,
+            // Of what is nowhere, or in one point.
+            false => least.min(1.0),
+        });
+        let normals = reels::options(reel)?.normal_tolerance;
+        Ok(Bounds { compression: Compression { extension, positions: positions.collect(), normals }, scales })
+    }
+
+    /// The largest error of all, by what the writer says of each mesh.
+    pub fn report(&self, scene: &Scene, errors: &[(MeshId, f64)]) -> Compressed {
+        let mut out = Compressed {
+            extension: self.compression.extension.name(),
+            error: 0.0,
+            error_mesh: String::new(),
+            share: 0.0,
+        };
+        for &(mesh, error) in errors {
+            let (world, share) = (error * self.scales[mesh], error / self.compression.positions[mesh]);
+            out.share = out.share.max(share);
+            if out.error_mesh.is_empty() || world > out.error {
+                (out.error, out.error_mesh) = (world, scene.meshes[mesh].path.clone());
+            }
+        }
+        out
+    }
+}

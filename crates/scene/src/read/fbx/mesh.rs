@@ -1,0 +1,126 @@
+//! Meshes: points, faces, attributes, materials.
+
+use super::deform::Deformed;
+use super::tree::Tree;
+use crate::{Attribute, Channel, Error, FaceSet, Mesh, MeshId, Remark, Scene, Scope, TimeSampling};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Meshes that are there already.
+pub(super) struct Meshes {
+    tree: Arc<Tree>,
+    sampling: Arc<TimeSampling>,
+    /// By number in the file: those that nothing deforms are shared.
+    still: HashMap<u32, MeshId>,
+}
+
+impl Meshes {
+    pub fn new(tree: Arc<Tree>, sampling: Arc<TimeSampling>) -> Meshes {
+        Meshes { tree, sampling, still: HashMap::new() }
+    }
+
+    /// The mesh of node `n`, which becomes one of the scene's.
+    pub fn place(
+        &mut self,
+        parsed: &ufbx::Scene,
+        n: usize,
+        mesh: &ufbx::Mesh,
+        path: &str,
+        scene: &mut Scene,
+        remarks: &mut Vec<Remark>,
+    ) -> Result<MeshId, Error> {
+        if let Some(id) = self.still.get(&mesh.element.typed_id) {
+            return Ok(*id);
+        }
+        let (mut out, corners) = faces(mesh, path);
+        out.is_subd = mesh.subdivision_display_mode == ufbx::SubdivisionDisplayMode::Smooth;
+        let deformed = Deformed::read(parsed, &self.tree, n, mesh, path, remarks)?;
+        match deformed {
+            None => {
+                out.normals = normals(mesh, &corners);
+                self.still.insert(mesh.element.typed_id, scene.meshes.len());
+            }
+            Some(deformed) => {
+                let deformed = Arc::new(deformed);
+                if mesh.vertex_normal.exists && !mesh.generated_normals {
+                    let what = "its normals are those before bones and shapes move it; they were left out";
+                    remarks.push(Remark::new(path, what));
+                }
+                out.positions = deformed.positions(&self.sampling);
+                out.skin = deformed.skin(&self.sampling);
+                out = Mesh { topology: topology(&out), ..out };
+            }
+        }
+        scene.meshes.push(out);
+        Ok(scene.meshes.len() - 1)
+    }
+}
+
+fn topology(mesh: &Mesh) -> crate::Topology {
+    match mesh.positions.is_constant() {
+        true => crate::Topology::Constant,
+        false => crate::Topology::Homogeneous,
+    }
+}
+
+/// Points and faces, uvs, colours and materials; and which of the file's corners those of the faces are.
+fn faces(mesh: &ufbx::Mesh, path: &str) -> (Mesh, Vec<usize>) {
+    let points = mesh.vertices.iter().map(|p| [p.x as f32, p.y as f32, p.z as f32]).collect();
+    let (mut counts, mut corners, mut at) = (Vec::new(), Vec::new(), Vec::new());
+    for face in &mesh.faces {
+        let range =
+            face.index_begin as usize..(face.index_begin as usize).saturating_add(face.num_indices as usize);
+        let Some(own) = mesh.vertex_indices.get(range.clone()) else { continue };
+        counts.push(own.len() as i32);
+        corners.extend(own.iter().map(|i| i32::try_from(*i).unwrap_or(-1)));
+        at.extend(range);
+    }
+    let mut out =
+        Mesh::new(path, Channel::constant(points), Channel::constant(counts), Channel::constant(corners));
+    let of_corner = |indices: &[u32]| of_corners(indices, &at);
+    for set in &mesh.uv_sets {
+        let values = set.vertex_uv.values.iter().map(|v| [v.x as f32, v.y as f32]).collect();
+        out.uvs.push(attribute(&set.name, values, of_corner(&set.vertex_uv.indices)));
+    }
+    for set in &mesh.color_sets {
+        let value = |v: &ufbx::Vec4| [v.x as f32, v.y as f32, v.z as f32, v.w as f32];
+        let values = set.vertex_color.values.iter().map(value).collect();
+        out.colours.push(attribute(&set.name, values, of_corner(&set.vertex_color.indices)));
+    }
+    for (number, material) in mesh.materials.into_iter().enumerate() {
+        let own = mesh.face_material.iter().zip(0..).filter(|(m, _)| **m as usize == number);
+        let faces: Vec<i32> = own.map(|(_, face)| face).collect();
+        if !faces.is_empty() {
+            let name = material.element.name.to_string();
+            out.face_sets.push(FaceSet { name, faces: Channel::constant(faces) });
+        }
+    }
+    (out, at)
+}
+
+/// Normals that the file has itself.
+fn normals(mesh: &ufbx::Mesh, corners: &[usize]) -> Option<Attribute<[f32; 3]>> {
+    let own = &mesh.vertex_normal;
+    (own.exists && !mesh.generated_normals && !own.indices.is_empty()).then(|| {
+        let values = own.values.iter().map(|v| [v.x as f32, v.y as f32, v.z as f32]).collect();
+        attribute("N", values, of_corners(&own.indices, corners))
+    })
+}
+
+/// The index of each corner.
+fn of_corners(indices: &[u32], corners: &[usize]) -> Vec<u32> {
+    corners.iter().map(|&corner| indices.get(corner).copied().unwrap_or(u32::MAX)).collect()
+}
+
+fn attribute<T: Clone + Send + Sync + 'static>(
+    name: &str,
+    values: Vec<T>,
+    indices: Vec<u32>,
+) -> Attribute<T> {
+    Attribute {
+        name: name.into(),
+        scope: Scope::FaceVarying,
+        values: Channel::constant(values),
+        indices: Some(Channel::constant(indices)),
+    }
+}

@@ -1,0 +1,198 @@
+//! FBX, and the transforms, skins and blend shapes that animate it, by the package `ufbx`: its C library parses the file
+//! once, everything is copied out, and what moves is worked out from that, a frame at a time.
+//!
+//! Frames are at the file's own rate. Axes are turned so that y is up; lengths stay in the file's unit.
+
+mod deform;
+mod mesh;
+mod times;
+mod tree;
+
+use super::positioned::PositionedFile;
+use crate::{Error, NodeKind, Remark, Scene, Unit};
+use mesh::Meshes;
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+use times::Times;
+use tree::Tree;
+
+/// The largest file: it is held in memory while it is parsed.
+const MOST_BYTES: u64 = 4 << 30;
+/// What parsing may take: compressed arrays become that much larger at most, and a little is always needed.
+const MOST_GROWTH: usize = 64;
+const LEAST_MEMORY: usize = 256 << 20;
+/// Nodes below each other.
+const MOST_DEPTH: u32 = 512;
+
+/// Reads a file. Textures, geometry caches and other files that it names are not opened.
+pub fn open(path: &Path) -> Result<(Scene, Vec<Remark>), Error> {
+    let file = PositionedFile::open(path)?;
+    if file.length() > MOST_BYTES {
+        return Err(Error::limit(path, "bytes of an FBX file", file.length(), MOST_BYTES));
+    }
+    let mut bytes = vec![0; file.length() as usize];
+    file.read_exact(0, &mut bytes)?;
+    let parsed = ufbx::load_memory(&bytes, options(bytes.len())).map_err(|e| refused(path, &e))?;
+    drop(bytes);
+    let mut remarks = Vec::new();
+    let times = Times::of(&parsed);
+    let tree = Arc::new(Tree::read(path, &parsed, &times)?);
+    let scene = build(path, &parsed, &times, &tree, &mut remarks)?;
+    remark_left_out(&parsed, &path.display().to_string(), &mut remarks);
+    Ok((scene, remarks))
+}
+
+fn options(bytes: usize) -> ufbx::LoadOpts<'static> {
+    let memory = || ufbx::AllocatorOpts {
+        memory_limit: bytes.saturating_mul(MOST_GROWTH).saturating_add(LEAST_MEMORY),
+        ..Default::default()
+    };
+    ufbx::LoadOpts {
+        temp_allocator: memory(),
+        result_allocator: memory(),
+        ignore_embedded: true,
+        load_external_files: false,
+        node_depth_limit: MOST_DEPTH,
+        index_error_handling: ufbx::IndexErrorHandling::AbortLoading,
+        allow_missing_vertex_position: true,
+        allow_empty_faces: true,
+        file_format: ufbx::FileFormat::Fbx,
+        geometry_transform_handling: ufbx::GeometryTransformHandling::HelperNodes,
+        inherit_mode_handling: ufbx::InheritModeHandling::HelperNodes,
+        space_conversion: ufbx::SpaceConversion::AdjustTransforms,
+        target_axes: ufbx::axes_right_handed_y_up(),
+        ..Default::default()
+    }
+}
+
+fn refused(path: &Path, error: &ufbx::Error) -> Error {
+    let what = error.description.to_string();
+    match error.type_ {
+        ufbx::ErrorType::MemoryLimit | ufbx::ErrorType::AllocationLimit | ufbx::ErrorType::OutOfMemory => {
+            Error::limit(
+                path,
+                "times its own size in memory, for an FBX file",
+                MOST_GROWTH as u64 + 1,
+                MOST_GROWTH as u64,
+            )
+        }
+        ufbx::ErrorType::NodeDepthLimit => {
+            Error::limit(path, "nodes below each other", u64::from(MOST_DEPTH) + 1, u64::from(MOST_DEPTH))
+        }
+        ufbx::ErrorType::UnsupportedVersion => {
+            Error::unsupported(path, format!("FBX of this version: {what}"))
+        }
+        _ => Error::malformed(path, what, "FBX"),
+    }
+}
+
+fn build(
+    path: &Path,
+    parsed: &ufbx::Scene,
+    times: &Times,
+    tree: &Arc<Tree>,
+    remarks: &mut Vec<Remark>,
+) -> Result<Scene, Error> {
+    let mut scene = Scene {
+        unit: unit(parsed, path, remarks),
+        fps: Some(1.0 / times.step),
+        format: "fbx",
+        ..Scene::default()
+    };
+    let creator = parsed.metadata.creator.to_string();
+    scene.metadata.push(("generator".into(), creator));
+    let sampling = times.sampling();
+    let mut meshes = Meshes::new(tree.clone(), sampling.clone());
+    let mut own: Vec<Option<usize>> = vec![None; tree.parents.len()];
+    let mut taken: HashMap<(Option<usize>, String), usize> = HashMap::new();
+    for (n, node) in parsed.nodes.into_iter().enumerate().skip(1) {
+        let parent = tree.parents[n].and_then(|p| own[p]);
+        let name = unique(&mut taken, parent, &node.element.name);
+        let at = scene.nodes.len();
+        own[n] = Some(at);
+        scene.nodes.push(tree.node(n, node, &name, parent, &scene, &sampling));
+        if let Some(mesh) = &node.mesh {
+            let name = if mesh.element.name.is_empty() { &node.element.name } else { &mesh.element.name };
+            let name = unique(&mut taken, Some(at), name);
+            let id = meshes.place(
+                parsed,
+                n,
+                mesh,
+                &format!("{}/{name}", scene.nodes[at].path),
+                &mut scene,
+                remarks,
+            )?;
+            let mut below = crate::Node::new(format!("{}/{name}", scene.nodes[at].path), NodeKind::PolyMesh);
+            (below.parent, below.mesh, below.name) = (Some(at), Some(id), name);
+            below.samples = scene.meshes[id].positions.len();
+            scene.nodes.push(below);
+        }
+    }
+    if parsed.anim_stacks.len() > 1 {
+        let names: Vec<String> = parsed.anim_stacks.into_iter().map(|s| s.element.name.to_string()).collect();
+        let what = format!(
+            "{} animations: {}; the first is played, the others are left out",
+            names.len(),
+            names.join(", ")
+        );
+        remarks.push(Remark::new(path.display().to_string(), what));
+    }
+    scene.counts = scene.count()?;
+    (scene.counts.cameras, scene.counts.lights) = (parsed.cameras.len(), parsed.lights.len());
+    Ok(scene)
+}
+
+/// A name that no other child of the same parent has, without slashes.
+fn unique(taken: &mut HashMap<(Option<usize>, String), usize>, parent: Option<usize>, name: &str) -> String {
+    let clean: String = name.chars().map(|c| if c == '/' || c.is_control() { '_' } else { c }).collect();
+    let clean = if clean.is_empty() { "node".into() } else { clean };
+    let mut own = clean.clone();
+    loop {
+        let number = taken.entry((parent, own.clone())).or_insert(0);
+        *number += 1;
+        if *number == 1 {
+            return own;
+        }
+        own = format!("{clean}_{number}");
+    }
+}
+
+/// The file's length unit, if it has a name here.
+fn unit(parsed: &ufbx::Scene, path: &Path, remarks: &mut Vec<Remark>) -> Option<Unit> {
+    let metres = parsed.settings.unit_meters;
+    let units = [Unit::Metre, Unit::Centimetre, Unit::Millimetre, Unit::Inch];
+    let unit = units.into_iter().find(|unit| (unit.metres() - metres).abs() < 1e-6 * metres);
+    if unit.is_none() {
+        let what = format!("its length unit is {metres} m, which has no name here: say --unit");
+        remarks.push(Remark::new(path.display().to_string(), what));
+    }
+    unit
+}
+
+/// Remarks on what nothing is taken from.
+fn remark_left_out(parsed: &ufbx::Scene, file: &str, remarks: &mut Vec<Remark>) {
+    let curves = parsed.line_curves.len() + parsed.nurbs_curves.len();
+    let surfaces = parsed.nurbs_surfaces.len() + parsed.procedural_geometries.len();
+    let left = [
+        (parsed.cameras.len(), "cameras: their transforms are kept as nodes, lens values are left out"),
+        (
+            parsed.lights.len(),
+            "lights: their transforms are kept as nodes, colours and intensities are left out",
+        ),
+        (curves, "curves: left out"),
+        (surfaces, "NURBS and procedural surfaces: left out"),
+        (parsed.constraints.len(), "constraints: left out; bake them into keys"),
+        (parsed.lod_groups.len(), "groups of levels of detail: all levels are shown"),
+        (
+            parsed.cache_files.len(),
+            "geometry caches: left out; give the cache as .abc, or as .pc2 beside an .obj",
+        ),
+    ];
+    for (count, what) in left.iter().filter(|(count, _)| *count > 0) {
+        remarks.push(Remark::new(file, format!("{count} {what}")));
+    }
+    for warning in &parsed.metadata.warnings {
+        remarks.push(Remark::new(file, warning.description.to_string()));
+    }
+}

@@ -1,0 +1,142 @@
+//! Nodes: where each of them is in every frame, and when it is shown.
+
+use super::times::Times;
+use crate::{Channel, Error, Node, NodeKind, Scene, TimeSampling, Transform};
+use glam::DMat4;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Most matrices of all nodes and frames.
+const MOST_MATRICES: u64 = 1 << 24;
+
+/// The transforms of all nodes, the root first, parents before their children.
+pub(super) struct Tree {
+    pub parents: Vec<Option<usize>>,
+    /// Local ones: one, or one per frame.
+    local: Vec<Vec<DMat4>>,
+    /// Whether it is shown: once, or in each frame.
+    shown: Vec<Vec<u8>>,
+    pub frames: usize,
+}
+
+/// Column vectors.
+pub(super) fn matrix(m: &ufbx::Matrix) -> DMat4 {
+    DMat4::from_cols_array_2d(&[
+        [m.m00, m.m10, m.m20, 0.0],
+        [m.m01, m.m11, m.m21, 0.0],
+        [m.m02, m.m12, m.m22, 0.0],
+        [m.m03, m.m13, m.m23, 1.0],
+    ])
+}
+
+impl Tree {
+    pub fn read(path: &Path, parsed: &ufbx::Scene, times: &Times) -> Result<Tree, Error> {
+        let nodes = parsed.nodes.len();
+        let asked = (nodes as u64).saturating_mul(times.count as u64);
+        if asked > MOST_MATRICES {
+            let what = "transforms of all nodes and frames of an FBX file";
+            return Err(Error::limit(path, what, asked, MOST_MATRICES));
+        }
+        let anim = &parsed.anim;
+        let mut tree =
+            Tree { parents: Vec::new(), local: Vec::new(), shown: Vec::new(), frames: times.count };
+        for (n, node) in parsed.nodes.into_iter().enumerate() {
+            let parent = node.parent.as_ref().map(|p| p.element.typed_id as usize);
+            if parent.is_some_and(|p| p >= n) {
+                return Err(Error::malformed(path, "a node comes before the one above it", "nodes"));
+            }
+            tree.parents.push(parent);
+            let at = |frame: usize| {
+                let transform = ufbx::evaluate_transform(anim, node, times.at(frame));
+                matrix(&ufbx::transform_to_matrix(&transform))
+            };
+            let first = if times.count > 1 { at(0) } else { matrix(&node.node_to_parent) };
+            let mut local = vec![first];
+            local.extend((1..times.count).map(at));
+            if local.iter().any(|m| !m.is_finite()) {
+                return Err(Error::malformed(
+                    path,
+                    "a transform that is no finite numbers",
+                    node.element.name.to_string(),
+                ));
+            }
+            if local.iter().all(|m| *m == first) {
+                local.truncate(1);
+            }
+            tree.local.push(local);
+            tree.shown.push(shown(anim, node, times));
+        }
+        Ok(tree)
+    }
+
+    /// Matrices of all nodes in the world.
+    pub fn world(&self, frame: usize) -> Vec<DMat4> {
+        let mut world: Vec<DMat4> = Vec::with_capacity(self.local.len());
+        for (local, parent) in self.local.iter().zip(&self.parents) {
+            let own = local[frame.min(local.len() - 1)];
+            let above = parent.map_or(DMat4::IDENTITY, |p| world[p]);
+            world.push(above * own);
+        }
+        world
+    }
+
+    /// Whether a node, or one above it, moves.
+    pub fn moves(&self, node: usize) -> bool {
+        std::iter::successors(Some(node), |&n| self.parents[n]).any(|n| self.local[n].len() > 1)
+    }
+
+    /// The node as the scene has it; what hangs on the root has the root's own transform as well.
+    pub fn node(
+        &self,
+        n: usize,
+        node: &ufbx::Node,
+        name: &str,
+        parent: Option<usize>,
+        scene: &Scene,
+        sampling: &Arc<TimeSampling>,
+    ) -> Node {
+        let above = parent.map_or("", |p| &scene.nodes[p].path);
+        let mut out = Node::new(format!("{above}/{name}"), NodeKind::Xform);
+        (out.name, out.parent) = (name.into(), parent);
+        let root = match parent {
+            None => self.local[0][0],
+            Some(_) => DMat4::IDENTITY,
+        };
+        let local: Vec<Vec<DMat4>> = self.local[n].iter().map(|m| vec![root * *m]).collect();
+        out.samples = local.len();
+        let matrix = match &local[..] {
+            [only] => Channel::constant(only.clone()),
+            _ => Channel::in_memory((**sampling).clone(), local),
+        };
+        out.transform = Some(Transform { matrix, inherits: None });
+        out.kind = match (&node.camera, &node.light) {
+            (Some(_), _) => NodeKind::Camera,
+            (_, Some(_)) => NodeKind::Light,
+            _ => NodeKind::Xform,
+        };
+        let shown = &self.shown[n];
+        if shown.len() > 1 {
+            // What is shown is hidden all the same below what is hidden.
+            let samples = shown.iter().map(|s| vec![if *s == 0 { 0 } else { -1 }]).collect();
+            out.visibility = Some(Channel::in_memory((**sampling).clone(), samples));
+        } else if shown[0] == 0 {
+            out.visibility = Some(Channel::constant(vec![0]));
+        }
+        out
+    }
+}
+
+/// 1 where a node is shown, 0 where not: once, or in each frame.
+fn shown(anim: &ufbx::Anim, node: &ufbx::Node, times: &Times) -> Vec<u8> {
+    let element = &node.element;
+    let animated = anim.layers.into_iter().any(|l| ufbx::find_anim_prop(l, element, "Visibility").is_some());
+    if !animated {
+        return vec![u8::from(node.visible)];
+    }
+    let at = |frame| {
+        let value = ufbx::evaluate_prop_flags(anim, element, "Visibility", times.at(frame), 0);
+        u8::from(value.value_vec4.x > 0.5)
+    };
+    let all: Vec<u8> = (0..times.count).map(at).collect();
+    if all.iter().all(|s| *s == all[0]) { vec![all[0]] } else { all }
+}

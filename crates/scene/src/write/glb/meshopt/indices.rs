@@ -1,0 +1,252 @@
+//! Mode `TRIANGLES`: a byte for each triangle that shares an edge with one of the last, or begins with an index that
+//! nobody has had yet. Lossless, but that a triangle may begin with another of its corners.
+//!
+//! ```text
+//! head     1 byte    0xe1
+//! codes    1 byte per triangle
+//!            edge << 4 | corner   the edge came so many edges ago (0 to 14); the third corner is new (0), came so many
+//!                                 corners ago (1 to 12), is one below or above the last that was stored (13, 14), or is
+//!                                 stored (15)
+//!            0xf0 | place         the first corner is new; the table has the others at this place (0 to 13)
+//!            0xfe, 0xff           the first corner is new, or stored; the others stand in the data
+//! data               differences from what was stored last, seven bits a byte
+//! table    16 bytes  two corners each: new (0), or so many corners ago (1 to 14); in the data also stored (15)
+//! ```
+
+// Part of the format.
+const TABLE: usize = 16;
+/// Places of the table that codes can name.
+const PLACES: usize = 14;
+/// The edge's codes end below this one.
+const EDGES: usize = 15;
+/// Corners that came lately have codes below this one behind an edge.
+const DIRECT: usize = 13;
+/// The largest code of a corner that came lately, apart from edges.
+const LATELY: usize = 14;
+const STORED: u8 = 15;
+
+/// The sixteen that came last.
+struct Last<T> {
+    all: [T; 16],
+    next: usize,
+}
+
+impl<T: Copy + PartialEq> Last<T> {
+    fn new(empty: T) -> Last<T> {
+        Last { all: [empty; 16], next: 0 }
+    }
+    fn push(&mut self, one: T) {
+        self.all[self.next] = one;
+        self.next = (self.next + 1) % 16;
+    }
+    /// The one that came so many before the next.
+    fn ago(&self, count: usize) -> T {
+        self.all[(self.next + 16 - count) % 16]
+    }
+}
+
+struct Writer<'t> {
+    table: &'t [u8; TABLE],
+    codes: Vec<u8>,
+    data: Vec<u8>,
+    edges: Last<(u32, u32)>,
+    corners: Last<u32>,
+    new: u32,
+    stored: u32,
+    /// How often which pair of corners came behind a first one that was new.
+    pairs: [u32; 256],
+}
+
+/// How a triangle can be written, which corner it then begins with, and the bytes of that beside its code.
+#[derive(Clone, Copy)]
+struct Choice {
+    turn: usize,
+    how: How,
+    size: usize,
+}
+
+#[derive(Clone, Copy)]
+enum How {
+    /// An edge so many ago, and the code of the corner.
+    Edge(usize, u8),
+    /// The first corner is new or stored, and the codes of the others.
+    Free { stored: bool, others: [u8; 2] },
+}
+
+/// Bytes of a number, seven bits each.
+fn length(number: u32) -> usize {
+    (32 - (number | 1).leading_zeros() as usize).div_ceil(7)
+}
+
+fn zigzag(difference: u32) -> u32 {
+    difference << 1 ^ (difference >> 31).wrapping_neg()
+}
+
+impl<'t> Writer<'t> {
+    fn new(table: &'t [u8; TABLE]) -> Writer<'t> {
+        Writer {
+            table,
+            codes: Vec::new(),
+            data: Vec::new(),
+            edges: Last::new((u32::MAX, u32::MAX)),
+            corners: Last::new(u32::MAX),
+            new: 0,
+            stored: 0,
+            pairs: [0; 256],
+        }
+    }
+
+    fn triangle(&mut self, corners: [u32; 3]) {
+        let turns = [0, 1, 2].map(|turn| std::array::from_fn(|k| corners[(turn + k) % 3]));
+        let mut best: Option<Choice> = None;
+        for (turn, own) in turns.into_iter().enumerate() {
+            for (how, size) in
+                [self.by_edge(own), self.free(own, false), self.free(own, true)].into_iter().flatten()
+            {
+                if best.is_none_or(|best| size < best.size) {
+                    best = Some(Choice { turn, how, size });
+                }
+            }
+        }
+        // Any triangle can be one whose corners are all stored.
+        if let Some(best) = best {
+            self.put(turns[best.turn], best.how);
+        }
+    }
+
+    /// Behind an edge that came lately.
+    fn by_edge(&self, [a, b, c]: [u32; 3]) -> Option<(How, usize)> {
+        let edge = (0..EDGES).find(|&edge| self.edges.ago(1 + edge) == (a, b))?;
+        let lately = (1..DIRECT).find(|&corner| self.corners.ago(1 + corner) == c);
+        let (corner, size) = match lately {
+            _ if c == self.new => (0, 0),
+            Some(corner) => (corner as u8, 0),
+            None if c == self.stored.wrapping_sub(1) => (13, 0),
+            None if c == self.stored.wrapping_add(1) => (14, 0),
+            None => (STORED, length(zigzag(c.wrapping_sub(self.stored)))),
+        };
+        Some((How::Edge(edge, corner), size))
+    }
+
+    /// By itself; the first corner new, or stored.
+    fn free(&self, [a, b, c]: [u32; 3], stored: bool) -> Option<(How, usize)> {
+        if !stored && a != self.new {
+            return None;
+        }
+        let mut new = self.new.wrapping_add(u32::from(!stored));
+        let (mut last, mut size) = (self.stored, 0);
+        let mut store = |index: u32, size: &mut usize| {
+            *size += length(zigzag(index.wrapping_sub(last)));
+            last = index;
+        };
+        if stored {
+            store(a, &mut size);
+        }
+        let mut others = [0; 2];
+        for (code, index) in others.iter_mut().zip([b, c]) {
+            // All new means that counting begins again, where the first is not.
+            *code = if index == new && !(stored && self.new == index) {
+                new = new.wrapping_add(1);
+                0
+            } else {
+                match (1..=LATELY).find(|&corner| self.corners.ago(corner) == index) {
+                    Some(corner) => corner as u8,
+                    None => {
+                        store(index, &mut size);
+                        STORED
+                    }
+                }
+            };
+        }
+        let pair = others[0] << 4 | others[1];
+        if stored || self.place(pair).is_none() {
+            size += 1;
+        }
+        Some((How::Free { stored, others }, size))
+    }
+
+    fn place(&self, pair: u8) -> Option<usize> {
+        self.table[..PLACES].iter().position(|own| *own == pair)
+    }
+
+    fn store(&mut self, index: u32) {
+        let mut number = zigzag(index.wrapping_sub(self.stored));
+        self.stored = index;
+        while number >= 128 {
+            self.data.push(number as u8 | 128);
+            number >>= 7;
+        }
+        self.data.push(number as u8);
+    }
+
+    fn put(&mut self, [a, b, c]: [u32; 3], how: How) {
+        match how {
+            How::Edge(edge, corner) => {
+                self.codes.push((edge as u8) << 4 | corner);
+                match corner {
+                    0 => self.new = self.new.wrapping_add(1),
+                    13 | 14 => self.stored = c,
+                    STORED => self.store(c),
+                    _ => {}
+                }
+                if corner == 0 || usize::from(corner) >= DIRECT {
+                    self.corners.push(c);
+                }
+                self.edges.push((c, b));
+                self.edges.push((a, c));
+            }
+            How::Free { stored, others } => {
+                let pair = others[0] << 4 | others[1];
+                match self.place(pair).filter(|_| !stored) {
+                    Some(place) => self.codes.push(0xf0 | place as u8),
+                    None => {
+                        self.codes.push(if stored { 0xff } else { 0xfe });
+                        self.data.push(pair);
+                    }
+                }
+                if !stored && others.iter().all(|code| *code != STORED) {
+                    self.pairs[usize::from(pair)] += 1;
+                }
+                let first = if stored { STORED } else { 0 };
+                let codes = [first, others[0], others[1]];
+                for (code, index) in codes.into_iter().zip([a, b, c]) {
+                    match code {
+                        0 => self.new = self.new.wrapping_add(1),
+                        STORED => self.store(index),
+                        _ => continue,
+                    }
+                }
+                for (code, index) in codes.into_iter().zip([a, b, c]) {
+                    if code == 0 || code == STORED {
+                        self.corners.push(index);
+                    }
+                }
+                self.edges.push((b, a));
+                self.edges.push((c, b));
+                self.edges.push((a, c));
+            }
+        }
+    }
+}
+
+/// Compresses triangles of three indices each.
+pub fn encode(indices: &[u32]) -> Vec<u8> {
+    // Three new corners are always in the table: in the data they would say that counting begins again.
+    let mut table = [0; TABLE];
+    let pass = |table: &[u8; TABLE]| {
+        let mut writer = Writer::new(table);
+        let triangles = indices.as_chunks::<3>().0;
+        triangles.iter().for_each(|triangle| writer.triangle(*triangle));
+        (writer.codes, writer.data, writer.pairs)
+    };
+    let (_, _, pairs) = pass(&table);
+    let mut often: Vec<usize> = (1..256).filter(|pair| pairs[*pair] > 0).collect();
+    often.sort_by_key(|pair| (u32::MAX - pairs[*pair], *pair));
+    table[1..PLACES].iter_mut().zip(often).for_each(|(place, pair)| *place = pair as u8);
+    let (codes, data, _) = pass(&table);
+    let mut out = vec![0xe1];
+    out.extend(codes);
+    out.extend(data);
+    out.extend(table);
+    out
+}

@@ -1,0 +1,161 @@
+//! What is compressed here is what other people's decoder reads.
+
+use super::filters::{exponential, from_exponential, from_octahedral, octahedral, power_for};
+use super::{indices, vertices};
+
+/// Numbers that look random and are always the same.
+fn numbers(mut seed: u64) -> impl FnMut() -> u64 {
+    move || {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        seed >> 33
+    }
+}
+
+/// A value of the library's interface.
+#[derive(Clone)]
+struct Value<const N: usize>([u8; N]);
+
+impl<const N: usize> Default for Value<N> {
+    fn default() -> Self {
+        Value([0; N])
+    }
+}
+
+fn decoded<const N: usize>(encoded: &[u8], bytes: usize) -> Vec<u8> {
+    let values: Vec<Value<N>> = meshopt::decode_vertex_buffer(encoded, bytes / N).unwrap();
+    values.iter().flat_map(|value| value.0).collect()
+}
+
+fn attributes_come_back(bytes: &[u8], stride: usize) -> [usize; 2] {
+    [0, 1].map(|version| {
+        let encoded = vertices::encode(bytes, stride, version);
+        let decoded = match stride {
+            4 => decoded::<4>(&encoded, bytes.len()),
+            8 => decoded::<8>(&encoded, bytes.len()),
+            12 => decoded::<12>(&encoded, bytes.len()),
+            20 => decoded::<20>(&encoded, bytes.len()),
+            64 => decoded::<64>(&encoded, bytes.len()),
+            252 => decoded::<252>(&encoded, bytes.len()),
+            256 => decoded::<256>(&encoded, bytes.len()),
+            _ => unreachable!("no such stride"),
+        };
+        assert!(decoded == bytes, "stride {stride}, version {version}, {} bytes", bytes.len());
+        encoded.len()
+    })
+}
+
+#[test]
+fn attributes_are_what_the_library_reads() {
+    for stride in [4, 8, 12, 20, 64, 252, 256] {
+        for count in [0, 1, 15, 16, 17, 255, 256, 257, 700] {
+            let mut next = numbers(count as u64 + stride as u64);
+            let noise: Vec<u8> = (0..count * stride).map(|_| next() as u8).collect();
+            let zeros = vec![0; count * stride];
+            let slow: Vec<u8> =
+                (0..count).flat_map(|i| (0..stride).map(move |k| (i * k / 37) as u8)).collect();
+            let few: Vec<u8> = (0..count * stride)
+                .map(|_| if next().is_multiple_of(9) { next() as u8 } else { 0 })
+                .collect();
+            for bytes in [&noise, &zeros, &slow, &few] {
+                attributes_come_back(bytes, stride);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_second_version_is_smaller() {
+    let wave = |i: usize| [(i as f32 * 0.01).sin(), (i as f32 * 0.013).cos(), i as f32 * 0.001];
+    let bytes: Vec<u8> = (0..4000).flat_map(wave).flat_map(f32::to_le_bytes).collect();
+    let [old, new] = attributes_come_back(&bytes, 12);
+    assert!(new < old, "{new} {old}");
+    // No larger than the library's own by more than a twentieth.
+    let values: Vec<[u8; 12]> = bytes.as_chunks::<12>().0.to_vec();
+    let theirs = meshopt::encode_vertex_buffer(&values).unwrap().len();
+    assert!(new <= theirs + theirs / 20 || old <= theirs + theirs / 20, "{old} {new} {theirs}");
+}
+
+/// Triangles, each turned so that it comes first by the alphabet.
+fn turned(indices: &[u32]) -> Vec<[u32; 3]> {
+    let turn = |[a, b, c]: [u32; 3]| [a, b, c].min([b, c, a]).min([c, a, b]);
+    indices.as_chunks::<3>().0.iter().map(|triangle| turn(*triangle)).collect()
+}
+
+fn triangles_come_back(list: &[u32]) -> usize {
+    let encoded = indices::encode(list);
+    let decoded: Vec<u32> = meshopt::decode_index_buffer(&encoded, list.len()).unwrap();
+    assert_eq!(turned(&decoded), turned(list));
+    encoded.len()
+}
+
+#[test]
+fn triangles_are_what_the_library_reads() {
+    triangles_come_back(&[]);
+    for triangles in [1usize, 2, 15, 16, 17, 1000] {
+        for most in [3u64, 20, 70_000, u64::from(u32::MAX) - 1] {
+            let mut next = numbers(triangles as u64 * most);
+            let list: Vec<u32> =
+                (0..3 * triangles).map(|_| ((next() << 20 ^ next()) % most) as u32).collect();
+            triangles_come_back(&list);
+        }
+    }
+    // First ones that are new in order, again and again, and the same triangle many times.
+    let strip: Vec<u32> = (0..300).flat_map(|i| [i, i + 1, i + 2]).collect();
+    triangles_come_back(&strip);
+    triangles_come_back(&[strip.clone(), strip].concat());
+    triangles_come_back(&[0, 1, 2].repeat(50));
+    triangles_come_back(&[5, 0, 1, 0, 1, 2, 7, 7, 7]);
+}
+
+#[test]
+fn triangles_of_a_grid_take_about_a_byte() {
+    let mut list = Vec::new();
+    let (columns, rows) = (40u32, 40);
+    for y in 0..rows {
+        for x in 0..columns {
+            let a = y * (columns + 1) + x;
+            list.extend([a, a + 1, a + columns + 2, a, a + columns + 2, a + columns + 1]);
+        }
+    }
+    let mut order = vec![u32::MAX; list.len()];
+    let mut next = 0;
+    for index in &mut list {
+        let own = &mut order[*index as usize];
+        if *own == u32::MAX {
+            *own = next;
+            next += 1;
+        }
+        *index = *own;
+    }
+    let size = triangles_come_back(&list);
+    let theirs = meshopt::encode_index_buffer(&list, next as usize).unwrap().len();
+    assert!(size <= theirs + theirs / 20, "{size} {theirs}");
+}
+
+#[test]
+fn filters_come_back_as_near_as_their_bits() {
+    let mut next = numbers(7);
+    let mut unit = || next() as f32 / (1u32 << 30) as f32 - 1.0;
+    for (bits, largest) in [(8, 127.0), (10, 32767.0), (12, 32767.0), (16, 32767.0)] {
+        // In each of two directions half a step h is off, on the face of an octahedron at most (h, h, 2 h), where that
+        // is nearest to its middle, 1 / sqrt(3) away; and what is read is of whole numbers once more.
+        let h = 0.5 / f64::from((1 << (bits - 1)) - 1);
+        let most = 1.01 * (h * 18f64.sqrt() + 0.5 * 3f64.sqrt() / f64::from(largest)).to_degrees();
+        for _ in 0..2000 {
+            let v =
+                glam::DVec3::new(unit().into(), unit().into(), unit().into()).normalize_or(glam::DVec3::X);
+            let back = from_octahedral(octahedral(v.as_vec3().to_array(), bits), largest);
+            let back = glam::DVec3::from_array(back.map(|v| f64::from(v) / f64::from(largest)));
+            let off = back.angle_between(v).to_degrees();
+            assert!(off <= most, "{bits} bits: {off} degrees");
+        }
+    }
+    for error in [1e-3, 1e-5, 0.3] {
+        let power = power_for(error);
+        for value in [0.0f32, 1.0, -1.0, 3.456e-4, 12.5, -77.7] {
+            let back = from_exponential(exponential(value, power).unwrap());
+            assert!(f64::from(back - value).abs() <= error * 1.000_001, "{value} {back} {error}");
+        }
+    }
+    assert_eq!(exponential(1e9, power_for(1e-5)), None);
+}

@@ -1,0 +1,197 @@
+//! Vertices in fewer bits, for files that are compressed: positions on a grid whose steps keep the tolerance, as whole
+//! numbers of 16 bits if these reach, else rounded; normals on an octahedron.
+
+use super::buffer::Document;
+use super::meshopt::Extension;
+use super::meshopt::filters::{exponential, from_exponential, from_octahedral, octahedral, power_for};
+use crate::Error;
+use crate::write::vertices::{Corner, Frame};
+use glam::DVec3;
+use gltf_json::Index;
+use gltf_json::accessor::Accessor;
+
+/// What is asked of a compressed file.
+#[derive(Debug, Clone)]
+pub struct Compression {
+    /// The extension.
+    pub extension: Extension,
+    /// By mesh: how far a position may be from where it was to be, in the mesh's own space.
+    pub positions: Vec<f64>,
+    /// How far a normal may be turned, in degrees.
+    pub normals: f64,
+}
+
+/// Bits of the numbers of an octahedron that are tried.
+const BITS: [u32; 4] = [8, 10, 12, 16];
+/// Largest whole numbers of positions and of their differences.
+const MOST: f64 = 65535.0;
+const MOST_DIFFERENCE: f64 = 32767.0;
+/// How far apart uvs may be from where they were to be: they are kept to 1/4096 when they are compiled.
+const UVS: f64 = 1.0 / 16384.0;
+
+/// Where whole numbers are: `origin + step * number`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Grid {
+    pub origin: [f32; 3],
+    pub step: f32,
+}
+
+/// What of a mesh's frames must be known before its first one is written.
+pub(super) struct Reach {
+    low: DVec3,
+    high: DVec3,
+    /// The furthest that a vertex goes from its first place, in any direction of the axes.
+    away: f64,
+    /// The largest number of any position.
+    far: f64,
+}
+
+impl Reach {
+    pub fn of(first: &[[f32; 3]]) -> Reach {
+        let mut reach = Reach { low: DVec3::INFINITY, high: DVec3::NEG_INFINITY, away: 0.0, far: 0.0 };
+        for p in first {
+            let p = DVec3::from_array(p.map(f64::from));
+            (reach.low, reach.high) = (reach.low.min(p), reach.high.max(p));
+            reach.far = reach.far.max(p.abs().max_element());
+        }
+        reach
+    }
+
+    pub fn add(&mut self, frame: &[[f32; 3]], first: &[[f32; 3]]) {
+        for (p, base) in frame.iter().zip(first) {
+            let [p, base] = [p, base].map(|p| DVec3::from_array(p.map(f64::from)));
+            self.away = self.away.max((p - base).abs().max_element());
+            self.far = self.far.max(p.abs().max_element());
+        }
+    }
+
+    /// The grid whose nearest places are within `tolerance`, if 16 bits reach.
+    pub fn grid(&self, tolerance: f64) -> Option<Grid> {
+        // Readers work in 32 bits: what they lose is kept free.
+        let left = tolerance - 2.0 * self.far * f64::from(f32::EPSILON);
+        let step = (2.0 * left / 3f64.sqrt()) as f32;
+        let origin = self.low.to_array().map(|v| v as f32);
+        let grid = Grid { origin, step: step.next_down() };
+        let reaches = (self.high - self.low).max_element() / f64::from(grid.step) <= MOST - 1.0
+            && self.away / f64::from(grid.step) <= MOST_DIFFERENCE - 1.0;
+        (left > 0.0 && grid.step.is_normal() && reaches).then_some(grid)
+    }
+}
+
+impl Grid {
+    /// Whole numbers of a place.
+    pub fn place(&self, p: [f32; 3]) -> [i32; 3] {
+        std::array::from_fn(|i| {
+            ((f64::from(p[i]) - f64::from(self.origin[i])) / f64::from(self.step)).round() as i32
+        })
+    }
+
+    /// How far a place is from its whole numbers.
+    pub fn off(&self, p: [f32; 3], numbers: [i32; 3]) -> f64 {
+        let back = |i: usize| f64::from(self.origin[i]) + f64::from(self.step) * f64::from(numbers[i]);
+        let off: [f64; 3] = std::array::from_fn(|i| back(i) - f64::from(p[i]));
+        DVec3::from_array(off).length()
+    }
+}
+
+/// Positions rounded so that each is within `tolerance`, and the largest distance.
+pub(super) fn rounded(
+    document: &mut Document,
+    positions: &[[f32; 3]],
+    tolerance: f64,
+) -> Result<(Index<Accessor>, f64), Error> {
+    let power = power_for(tolerance / 3f64.sqrt());
+    let off = |p: &[f32; 3]| {
+        let off = p.map(|v| f64::from(exponential(v, power).map_or(v, from_exponential)) - f64::from(v));
+        DVec3::from_array(off).length()
+    };
+    // Too fine for 24 bits: then all are written as they are.
+    let whole = positions.iter().flatten().any(|v| exponential(*v, power).is_none());
+    let error = if whole { 0.0 } else { positions.iter().map(off).fold(0.0, f64::max) };
+    Ok((document.rounded(positions, power, true)?, error))
+}
+
+/// Normals in as few bits as keep them within so many degrees, and what comes back.
+pub(super) fn normals(
+    document: &mut Document,
+    normals: &[[f32; 3]],
+    degrees: f64,
+) -> Result<(Index<Accessor>, Vec<[f32; 3]>), Error> {
+    let mut best = (Vec::new(), Vec::new(), false);
+    for bits in BITS {
+        let wide = bits > 8;
+        let largest = if wide { 32767.0 } else { 127.0 };
+        let stored: Vec<[i16; 4]> = normals.iter().map(|n| octahedral(*n, bits)).collect();
+        let back: Vec<[f32; 3]> =
+            stored.iter().map(|s| from_octahedral(*s, largest).map(|v| f32::from(v) / largest)).collect();
+        let turned = normals.iter().zip(&back).map(|(n, b)| {
+            let [n, b] = [n, b].map(|v| DVec3::from_array(v.map(f64::from)));
+            n.angle_between(b).to_degrees()
+        });
+        let most = turned.fold(0.0, f64::max);
+        best = (stored, back, wide);
+        if most <= degrees {
+            break;
+        }
+    }
+    let (stored, back, wide) = best;
+    Ok((document.directions(&stored, wide)?, back))
+}
+
+/// Differences of normals, rounded so that sums are within so many degrees.
+pub(super) fn normal_differences(
+    document: &mut Document,
+    differences: &[[f32; 3]],
+    degrees: f64,
+) -> Result<Index<Accessor>, Error> {
+    document.rounded(differences, power_for(degrees.to_radians() / 3f64.sqrt()), true)
+}
+
+/// Uvs: whole numbers where all are from 0 to 1, else rounded.
+pub(super) fn uvs(document: &mut Document, uvs: &[[f32; 2]]) -> Result<Index<Accessor>, Error> {
+    match uvs.iter().flatten().all(|v| (0.0..=1.0).contains(v)) {
+        true => document.shares(uvs),
+        false => document.rounded(uvs, power_for(UVS), false),
+    }
+}
+
+/// Whole numbers of all vertices at a frame.
+pub(super) fn places(
+    grid: &Grid,
+    frame: &Frame,
+    list: &[Corner],
+    cleaned: &mut bool,
+) -> (Vec<[i32; 3]>, f64) {
+    let positions = frame.vertices(list, cleaned);
+    let numbers: Vec<[i32; 3]> = positions.iter().map(|p| grid.place(*p)).collect();
+    let off = positions.iter().zip(&numbers).map(|(p, n)| grid.off(*p, *n));
+    let error = off.fold(0.0, f64::max);
+    (numbers, error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_grid_keeps_the_tolerance_or_is_none() {
+        let first: Vec<[f32; 3]> = (0..500).map(|i| [i as f32 * 0.01, (i as f32).sin(), -3.0]).collect();
+        let later: Vec<[f32; 3]> = first.iter().map(|[x, y, z]| [x + 1.0, y * 0.5, z + 0.3]).collect();
+        let mut reach = Reach::of(&first);
+        reach.add(&later, &first);
+        for tolerance in [0.1, 1e-3, 1e-4] {
+            let grid = reach.grid(tolerance).unwrap();
+            for p in first.iter().chain(&later) {
+                assert!(grid.off(*p, grid.place(*p)) <= tolerance);
+            }
+            let most = later.iter().zip(&first).flat_map(|(p, base)| {
+                let (p, base) = (grid.place(*p), grid.place(*base));
+                (0..3).map(move |i| (p[i] - base[i]).abs())
+            });
+            assert!(most.max().unwrap() <= 32767);
+        }
+        // 5 in steps of 1e-5 are more than 65535; a difference of 1 more than 32767.
+        assert_eq!(reach.grid(1e-5), None);
+        assert_eq!(reach.grid(1e-8), None);
+    }
+}

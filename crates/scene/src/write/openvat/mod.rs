@@ -1,0 +1,367 @@
+//! OpenVAT: animation as textures of vertices, which shaders of game engines read. Beside a still mesh, the proxy, a
+//! folder has a texture in which each vertex has a column, or a part of one, and each frame a row: how far the vertex
+//! is from its place in the proxy, from 0 to 1 of a range that a JSON file names. Normals are below in the same
+//! texture or in one of their own. Textures are in Blender's axes (up is z), the proxy in those of glTF.
+//!
+//! ```text
+//! NAME_vat/NAME.glb               the proxy; its second set of uvs says where in the texture a vertex is
+//!          NAME_vat.png           offsets; in the lower half normals, if packed
+//!          NAME_vnrm.png          normals, if separate
+//!          NAME-remap_info.json   {"os-remap": {"Min", "Max", "Frames"}, "animations": {…}}
+//! ```
+//!
+//! After the documentation of OpenVAT, Luke Stilson, 2024 to 2026.
+
+mod combined;
+mod image;
+mod layout;
+mod proxy;
+mod texture;
+
+use super::Temporary;
+use super::glb::metres;
+use crate::sample::frame_ranges;
+use crate::{Error, Remark, SAME_TIME, Scene};
+use combined::Combined;
+use glam::DVec3;
+pub use image::Image;
+use layout::Layout;
+pub use layout::MOST_TEXELS;
+use serde::Serialize;
+use serde::ser::SerializeMap;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use texture::{Errors, Remap, Texture, to_blender};
+
+/// Where normals go.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Normals {
+    /// Into the lower half of the texture.
+    #[default]
+    Packed,
+    /// Into a texture of their own.
+    Separate,
+    /// Nowhere.
+    None,
+}
+
+impl FromStr for Normals {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Normals, String> {
+        match text {
+            "packed" => Ok(Normals::Packed),
+            "separate" => Ok(Normals::Separate),
+            "none" => Ok(Normals::None),
+            _ => Err(format!("'{text}' is no place for normals: give one of: packed, separate, none")),
+        }
+    }
+}
+
+/// How far off a vertex may be.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Allowed {
+    /// So much in the scene's unit.
+    Length(f64),
+    /// So much of the diagonal of everything over all frames.
+    OfDiagonal(f64),
+}
+
+/// What is asked for.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Options {
+    /// Where normals go.
+    pub normals: Normals,
+    /// The kind of texture.
+    pub image: Image,
+    /// An error where a vertex is further off than that.
+    pub tolerance: Option<Allowed>,
+}
+
+/// What was written.
+#[derive(Debug, Clone, Serialize)]
+pub struct Written {
+    /// Texels in a row.
+    pub width: usize,
+    /// Rows.
+    pub height: usize,
+    /// Rows per frame.
+    pub wraps: usize,
+    /// Vertices of the proxy.
+    pub vertices: usize,
+    /// The largest distance of a vertex, by the texture, from where it was to be, in the scene's unit. Hidden meshes
+    /// do not count.
+    pub error: f64,
+    /// Where that is.
+    pub error_mesh: String,
+    /// When that is.
+    pub error_frame: usize,
+    /// The largest angle of a normal, by the texture, to what it was to be, in degrees; none without normals.
+    pub normal_error: Option<f64>,
+    /// Bytes of all files.
+    pub bytes: u64,
+    /// What such files cannot say.
+    #[serde(skip)]
+    pub remarks: Vec<Remark>,
+}
+
+/// Writes the scene at `times` into `folder`, which is made if it is not there, under the folder's name without a
+/// `_vat` at its end. Files appear only when all of them are complete. `progress` is told how many frames of how many
+/// are done. Memory: one frame and 64 MiB. Changing faces, nothing to show and an error above what is allowed are
+/// unsupported; textures above 16384 texels on a side are a limit error.
+pub fn write(
+    folder: &Path,
+    scene: &Scene,
+    times: &[f64],
+    options: &Options,
+    progress: &mut dyn FnMut(usize, usize),
+) -> Result<Written, Error> {
+    if times.is_empty() {
+        return Err(Error::misuse("no frames to write"));
+    }
+    let placed = scene.expand()?;
+    let metres = metres(scene.unit);
+    let mut combined = Combined::new(folder, scene, &placed, times, metres)?;
+    if combined.placed_meshes.is_empty() {
+        let what = "there is no mesh that is ever shown, and textures of vertices hold nothing else; give .abc or .glb";
+        return Err(Error::unsupported(folder, what));
+    }
+    let packed = options.normals == Normals::Packed;
+    let layout = Layout::new(folder, combined.count(), times.len(), packed)?;
+    combined.start()?;
+    let places: Vec<[f32; 3]> = combined.positions.iter().map(|p| p.as_vec3().to_array()).collect();
+    let made = !folder.is_dir();
+    meshreel_files::create_folder(folder).map_err(|e| Error::io(folder, e))?;
+    let written =
+        Export { folder, times, options, layout, places: &places, metres }.run(&mut combined, progress);
+    if written.is_err() && made {
+        // What somebody else has put there meanwhile keeps it.
+        let _ = std::fs::remove_dir(folder);
+    }
+    written
+}
+
+/// What stays the same while files are written.
+struct Export<'a> {
+    folder: &'a Path,
+    times: &'a [f64],
+    options: &'a Options,
+    layout: Layout,
+    /// Of the proxy's vertices.
+    places: &'a [[f32; 3]],
+    metres: f64,
+}
+
+impl Export<'_> {
+    fn run(
+        &self,
+        combined: &mut Combined<'_>,
+        progress: &mut dyn FnMut(usize, usize),
+    ) -> Result<Written, Error> {
+        let name = self.name();
+        let extension = self.options.image.extension();
+        let file = |end: &str| self.folder.join(format!("{name}{end}"));
+        let proxy = proxy::write(&file(".glb"), &format!("{name}_vat"), combined, &self.layout, self.places)?;
+        let textures = [
+            Some(Temporary::create(&file(&format!("_vat.{extension}")))?),
+            match self.options.normals {
+                Normals::Separate => Some(Temporary::create(&file(&format!("_vnrm.{extension}")))?),
+                Normals::Packed | Normals::None => None,
+            },
+        ];
+        let texture = |(file, normals, remap): (_, _, _)| Texture {
+            file,
+            image: self.options.image,
+            layout: &self.layout,
+            normals,
+            remap,
+            proxy: self.places,
+        };
+        let files = || {
+            textures.iter().zip([false, true]).filter_map(|(file, normals)| Some((file.as_ref()?, normals)))
+        };
+        let none = Remap { low: DVec3::ZERO, high: DVec3::ZERO };
+        let work: usize = files().map(|(file, normals)| 2 * texture((file, normals, &none)).work()).sum();
+        let (mut done, total) = (0, self.times.len() + work);
+        let mut step = || {
+            done += 1;
+            progress(done, total);
+        };
+        let (remap, diagonal) = self.bounds(combined, &mut step)?;
+        let mut errors = Errors::default();
+        for (file, normals) in files() {
+            let texture = texture((file, normals, &remap));
+            texture.write(combined, &mut step)?;
+            texture.measure(combined, &mut step, &mut errors)?;
+        }
+        self.check(&errors, diagonal)?;
+        let info = Temporary::create(&file("-remap_info.json"))?;
+        let text = self.info(combined.scene, &name, &remap, combined)?;
+        info.file().write_all(text.as_bytes()).map_err(|e| Error::io(info.target(), e))?;
+        self.keep(proxy, textures, info, combined, &errors)
+    }
+
+    /// Gives all files their names, the one that readers need first as the last.
+    fn keep(
+        &self,
+        proxy: super::glb::buffer::Document,
+        textures: [Option<Temporary>; 2],
+        info: Temporary,
+        combined: &Combined<'_>,
+        errors: &Errors,
+    ) -> Result<Written, Error> {
+        let mut targets: Vec<PathBuf> = vec![proxy.target().into(), info.target().into()];
+        proxy.finish()?;
+        for texture in textures.into_iter().flatten() {
+            targets.push(texture.target().into());
+            texture.keep()?;
+        }
+        info.keep()?;
+        Ok(Written {
+            width: self.layout.width,
+            height: self.layout.height,
+            wraps: self.layout.wraps,
+            vertices: self.layout.vertices,
+            error: errors.position.0 / self.metres,
+            error_mesh: combined.path(errors.position.1).into(),
+            error_frame: errors.position.2,
+            normal_error: (self.options.normals != Normals::None).then_some(errors.normal),
+            bytes: targets.iter().map(|path| meshreel_files::length(path).unwrap_or_default()).sum(),
+            remarks: combined.remarks.iter().cloned().collect(),
+        })
+    }
+
+    /// The folder's name, as OpenVAT's own folders have it: without `_vat`.
+    fn name(&self) -> String {
+        let real = self.folder.canonicalize();
+        let name = real.as_deref().unwrap_or(self.folder).file_name();
+        let name = name.map_or("mesh".into(), |name| name.to_string_lossy().into_owned());
+        match name.strip_suffix("_vat") {
+            Some(short) if !short.is_empty() => short.into(),
+            _ => name,
+        }
+    }
+
+    /// How far vertices go from their places in the proxy, and the diagonal of the box of everything, in metres.
+    fn bounds(&self, combined: &mut Combined<'_>, done: &mut dyn FnMut()) -> Result<(Remap, f64), Error> {
+        let (mut low, mut high) = (DVec3::INFINITY, DVec3::NEG_INFINITY);
+        let (mut first, mut last) = (low, high);
+        for frame in 0..self.times.len() {
+            combined.evaluate(frame)?;
+            for (p, base) in combined.positions.iter().zip(self.places) {
+                let offset = to_blender(*p - DVec3::from_array(base.map(f64::from)));
+                (low, high) = (low.min(offset), high.max(offset));
+                (first, last) = (first.min(*p), last.max(*p));
+            }
+            for i in (0..combined.placed_meshes.len()).filter(|&i| !combined.placed_meshes[i].visible) {
+                let what = "it is hidden at times: its vertices lie in one point then, and from the frame before it shrinks to that";
+                let remark = Remark::new(combined.path(i), what);
+                combined.remarks.insert(remark);
+            }
+            done();
+        }
+        let remap = Remap::around(low, high);
+        if !(remap.low.is_finite() && remap.high.is_finite()) {
+            let what = "vertices go further than 32-bit numbers do";
+            return Err(Error::unsupported(self.folder, what));
+        }
+        Ok((remap, first.distance(last)))
+    }
+
+    /// An error where a vertex is too far off.
+    fn check(&self, errors: &Errors, diagonal: f64) -> Result<(), Error> {
+        let allowed = match self.options.tolerance {
+            None => return Ok(()),
+            Some(Allowed::Length(length)) => length,
+            Some(Allowed::OfDiagonal(share)) => share * diagonal / self.metres,
+        };
+        let error = errors.position.0 / self.metres;
+        if error <= allowed {
+            return Ok(());
+        }
+        let (bits, advice) = match self.options.image {
+            Image::Png => ("16 bits", ", --image exr for floats"),
+            Image::Exr => ("floats of 32 bits", ""),
+        };
+        // In so many digits, and enough when it is given.
+        let enough = error * 1.01;
+        let what = format!(
+            "the tolerance is {allowed:.3e}, and {bits} hold these motions to {error:.3e} of the file's unit: give --tolerance {enough:.2e} or more{advice}, or a format that holds them as they are (.abc)"
+        );
+        Err(Error::unsupported(self.folder, what))
+    }
+
+    /// The JSON beside the textures; frames in it count from 1, as in Blender.
+    fn info(
+        &self,
+        scene: &Scene,
+        name: &str,
+        remap: &Remap,
+        combined: &mut Combined<'_>,
+    ) -> Result<String, Error> {
+        let times = self.times;
+        let (first, last) = (times[0], times[times.len() - 1]);
+        let step = (last - first) / (times.len().max(2) - 1) as f64;
+        let even =
+            times.iter().zip(0..).all(|(t, i)| (t - first - f64::from(i) * step).abs() < 10.0 * SAME_TIME);
+        if !even {
+            let what = "its frames are not even in time, and rows of a texture are: it plays at another pace (compile --fps makes even ones)";
+            combined.remarks.insert(Remark::new(name, what));
+        }
+        let rate = if step > 0.0 { 1.0 / step } else { scene.fps.unwrap_or(24.0) };
+        // A rate that a person would have written: 24, 29.97.
+        let framerate = [rate.round(), (rate * 1000.0).round() / 1000.0];
+        let framerate = framerate.into_iter().find(|r| (r - rate).abs() < 1e-6 * rate).unwrap_or(rate);
+        let mut animations = frame_ranges(&scene.ranges, times);
+        if animations.is_empty() {
+            animations.push((name.into(), 0, times.len()));
+        }
+        let clip = |(name, start, count): (String, usize, usize)| {
+            let clip = Clip { start_frame: start + 1, end_frame: start + count, framerate, looping: true };
+            (name, clip)
+        };
+        let info = Info {
+            remap: Range { min: remap.low.to_array(), max: remap.high.to_array(), frames: times.len() },
+            animations: Animations(animations.into_iter().map(clip).collect()),
+        };
+        serde_json::to_string_pretty(&info).map_err(|e| Error::misuse(format!("JSON: {e}")))
+    }
+}
+
+/// What `NAME-remap_info.json` holds.
+#[derive(Serialize)]
+struct Info {
+    #[serde(rename = "os-remap")]
+    remap: Range,
+    animations: Animations,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct Range {
+    min: [f64; 3],
+    max: [f64; 3],
+    frames: usize,
+}
+
+/// Clips by name, in their order.
+struct Animations(Vec<(String, Clip)>);
+
+impl Serialize for Animations {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for (name, clip) in &self.0 {
+            map.serialize_entry(name, clip)?;
+        }
+        map.end()
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Clip {
+    start_frame: usize,
+    end_frame: usize,
+    framerate: f64,
+    looping: bool,
+}

@@ -1,0 +1,121 @@
+//! The mesh that a reader displaces: vertices of the first frame, and in the second set of uvs where in the textures
+//! each of them is.
+
+use super::combined::Combined;
+use super::layout::Layout;
+use crate::Error;
+use crate::write::glb::buffer::{Document, Use};
+use crate::write::glb::plain_material;
+use crate::write::vertices::{Corner, finite};
+use glam::DVec3;
+use gltf_json::mesh::{Mode, Primitive, Semantic};
+use gltf_json::validation::Checked::Valid;
+use gltf_json::{Index, Node};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Writes the file; `positions` are those of the vertices, in metres.
+pub(super) fn write(
+    target: &Path,
+    name: &str,
+    combined: &Combined<'_>,
+    layout: &Layout,
+    positions: &[[f32; 3]],
+) -> Result<Document, Error> {
+    let mut document = Document::create(target, None)?;
+    let mut attributes = BTreeMap::new();
+    let floats = document.floats(positions, Use::Vertices, true)?;
+    attributes.insert(Valid(Semantic::Positions), floats);
+    let normal = |n: &DVec3| n.as_vec3().to_array();
+    let normals: Vec<[f32; 3]> = combined.normals.iter().map(normal).collect();
+    attributes.insert(Valid(Semantic::Normals), document.floats(&normals, Use::Vertices, false)?);
+    let uvs = document.floats(&own_uvs(combined), Use::Vertices, false)?;
+    attributes.insert(Valid(Semantic::TexCoords(0)), uvs);
+    let places: Vec<[f32; 2]> = (0..positions.len()).map(|v| layout.uv(v)).collect();
+    attributes.insert(Valid(Semantic::TexCoords(1)), document.floats(&places, Use::Vertices, false)?);
+    if let Some(colours) = own_colours(combined) {
+        let colours = document.floats(&colours, Use::Vertices, false)?;
+        attributes.insert(Valid(Semantic::Colors(0)), colours);
+    }
+
+    let mut primitives = Vec::new();
+    for (material, indices) in triangles(combined) {
+        let material = material.map(|name| Index::push(&mut document.root.materials, plain_material(&name)));
+        let indices = document.indices(&indices, positions.len())?;
+        primitives.push(Primitive {
+            attributes: attributes.clone(),
+            extensions: None,
+            extras: Default::default(),
+            indices: Some(indices),
+            material,
+            mode: Valid(Mode::Triangles),
+            targets: None,
+        });
+    }
+    let root = &mut document.root;
+    let mesh = gltf_json::Mesh {
+        extensions: None,
+        extras: Default::default(),
+        name: Some(name.into()),
+        primitives,
+        weights: None,
+    };
+    let mesh = Index::push(&mut root.meshes, mesh);
+    let node = Node { mesh: Some(mesh), name: Some(name.into()), ..Node::default() };
+    let nodes = vec![Index::push(&mut root.nodes, node)];
+    let scene = gltf_json::Scene { extensions: None, extras: Default::default(), name: None, nodes };
+    root.scene = Some(Index::push(&mut root.scenes, scene));
+    root.asset.generator = Some(format!("meshreel {}", env!("CARGO_PKG_VERSION")));
+    Ok(document)
+}
+
+/// Triangles by material, as vertices of all.
+fn triangles(combined: &Combined<'_>) -> BTreeMap<Option<String>, Vec<u32>> {
+    let mut all: BTreeMap<Option<String>, Vec<u32>> = BTreeMap::new();
+    for placed_mesh in &combined.placed_meshes {
+        let sets = &combined.scene.meshes[placed_mesh.mesh].face_sets;
+        for (set, indices) in &combined.shapes[&placed_mesh.mesh].parts {
+            let own = all.entry(set.map(|s| sets[s as usize].name.clone())).or_default();
+            for triangle in indices.chunks_exact(3) {
+                let [a, b, c] = [0, 1, 2].map(|k| triangle[k] + placed_mesh.first as u32);
+                own.extend(if placed_mesh.mirrored { [a, c, b] } else { [a, b, c] });
+            }
+        }
+    }
+    all
+}
+
+/// The first set of uvs of each mesh; zeros where there is none, so that the texture's is always the second.
+fn own_uvs(combined: &Combined<'_>) -> Vec<[f32; 2]> {
+    let mut out = Vec::with_capacity(combined.count());
+    for placed_mesh in &combined.placed_meshes {
+        let shape = &combined.shapes[&placed_mesh.mesh];
+        let uvs = shape.first.uvs.first();
+        // glTF's images have their origin at the top.
+        let uv = |c: &Corner| {
+            let uv = uvs.and_then(|a| a.at(c.point as usize, c.face as usize, c.corner as usize));
+            uv.map_or([0.0; 2], |[u, v]| [finite(u), finite(1.0 - v)])
+        };
+        out.extend(shape.list.iter().map(uv));
+    }
+    out
+}
+
+/// Colours, white where a mesh has none; none where no mesh has some.
+fn own_colours(combined: &Combined<'_>) -> Option<Vec<[f32; 4]>> {
+    combined
+        .placed_meshes
+        .iter()
+        .find(|placed_mesh| !combined.shapes[&placed_mesh.mesh].first.colours.is_empty())?;
+    let mut out = Vec::with_capacity(combined.count());
+    for placed_mesh in &combined.placed_meshes {
+        let shape = &combined.shapes[&placed_mesh.mesh];
+        let colours = shape.first.colours.first();
+        let colour = |c: &Corner| {
+            let value = colours.and_then(|a| a.at(c.point as usize, c.face as usize, c.corner as usize));
+            value.unwrap_or([1.0; 4]).map(|v| if v.is_nan() { 0.0 } else { v.clamp(0.0, 1.0) })
+        };
+        out.extend(shape.list.iter().map(colour));
+    }
+    Some(out)
+}

@@ -1,0 +1,189 @@
+//! FBX read: the small files of `testdata/inputs/fbx` against where Blender has their vertices, and against what the
+//! library makes of them itself; damaged ones.
+
+use crate::maker::walk;
+use glam::DVec3;
+use meshreel_scene::read::{self, ReadOptions};
+use meshreel_scene::sample::{Faces, World, faces_at, pose_at, positions_at};
+use meshreel_scene::{Error, NodeKind, Remark, Scene, Unit};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/inputs/fbx")
+}
+
+fn open(path: &Path) -> (Scene, Vec<Remark>) {
+    read::open(path, &ReadOptions::default()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Points of all meshes in the world at a frame, in metres, by the name of the node above.
+fn world(scene: &Scene, frame: usize) -> BTreeMap<String, Vec<DVec3>> {
+    let placed = scene.expand().unwrap();
+    let mut world = World::new(scene, &placed).unwrap();
+    let first = scene.meshes.iter().map(|m| m.positions.time(0)).fold(f64::INFINITY, f64::min);
+    let start =
+        scene.nodes.iter().filter_map(|n| Some(n.transform.as_ref()?.matrix.time(0))).fold(first, f64::max);
+    let time = start + frame as f64 / 24.0;
+    world.evaluate(time).unwrap();
+    let metres = scene.unit.map_or(1.0, Unit::metres);
+    let (mut points, mut out) = (Vec::new(), BTreeMap::new());
+    for (i, place) in placed.iter().enumerate() {
+        let Some(mesh) = scene.nodes[place.node].mesh else { continue };
+        positions_at(&scene.meshes[mesh], time, &mut points).unwrap();
+        let at =
+            |p: &[f32; 3]| metres * world.matrix[i].transform_point3(DVec3::from_array(p.map(f64::from)));
+        let name = place.path.split('/').rev().nth(1).unwrap_or_default().to_string();
+        out.insert(name, points.iter().map(at).collect());
+    }
+    out
+}
+
+#[test]
+fn vertices_are_where_blender_has_them() {
+    let text = std::fs::read_to_string(folder().join("expected.json")).unwrap();
+    let expected: Value = serde_json::from_str(&text).unwrap();
+    for (name, meshes) in expected.as_object().unwrap() {
+        let (scene, remarks) = open(&folder().join(format!("{name}.fbx")));
+        assert_eq!(scene.fps, Some(24.0), "{name}: {remarks:?}");
+        assert_eq!(scene.unit, Some(Unit::Centimetre), "{name}");
+        for frame in 0..12 {
+            let found = world(&scene, frame);
+            for (mesh, frames) in meshes.as_object().unwrap() {
+                let points =
+                    found.get(mesh).unwrap_or_else(|| panic!("{name}: {mesh} of {:?}", found.keys()));
+                let truth = frames[frame].as_array().unwrap();
+                assert_eq!(points.len(), truth.len(), "{name}, {mesh}");
+                for (point, truth) in points.iter().zip(truth) {
+                    let truth = DVec3::from_array(std::array::from_fn(|i| truth[i].as_f64().unwrap()));
+                    // Digits of the list, and FBX's of its own: keys and bind poses are floats.
+                    let off = point.distance(truth);
+                    assert!(off < 2e-5, "{name}, {mesh}, frame {frame}: {off}: {point} {truth}");
+                }
+            }
+        }
+    }
+}
+
+/// Points of a mesh in the world, as the library evaluates the whole file.
+fn evaluated(path: &Path, time: f64) -> BTreeMap<String, Vec<DVec3>> {
+    let bytes = std::fs::read(path).unwrap();
+    let options = ufbx::LoadOpts {
+        target_axes: ufbx::axes_right_handed_y_up(),
+        space_conversion: ufbx::SpaceConversion::AdjustTransforms,
+        ..Default::default()
+    };
+    let scene = ufbx::load_memory(&bytes, options).unwrap();
+    let options = ufbx::EvaluateOpts { evaluate_skinning: true, ..Default::default() };
+    let moment = ufbx::evaluate_scene(&scene, &scene.anim, time, options).unwrap();
+    let metres = scene.settings.unit_meters;
+    let mut out = BTreeMap::new();
+    for node in &moment.nodes {
+        let Some(mesh) = &node.mesh else { continue };
+        let place = |p: &ufbx::Vec3| {
+            let p = match mesh.skinned_is_local {
+                true => ufbx::transform_position(&node.geometry_to_world, *p),
+                false => *p,
+            };
+            metres * DVec3::new(p.x, p.y, p.z)
+        };
+        let points = mesh.skinned_position.values.iter().map(place).collect();
+        out.insert(node.element.name.to_string(), points);
+    }
+    out
+}
+
+#[test]
+fn vertices_are_where_the_library_has_them() {
+    for name in ["skinned", "shapes", "moves"] {
+        let path = folder().join(format!("{name}.fbx"));
+        let (scene, _) = open(&path);
+        for frame in 0..12 {
+            let found = world(&scene, frame);
+            // The exporter's first key is that of the first frame.
+            let first = scene.nodes.iter().filter_map(|n| Some(n.transform.as_ref()?.matrix.time(0)));
+            let meshes = scene.meshes.iter().map(|m| m.positions.time(0));
+            let start = first.chain(meshes).fold(0.0, f64::max);
+            let truth = evaluated(&path, start + frame as f64 / 24.0);
+            for (mesh, points) in &found {
+                let most = points.iter().zip(&truth[mesh]).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max);
+                assert_eq!(points.len(), truth[mesh].len());
+                assert!(most < 1e-6, "{name}, {mesh}, frame {frame}: {most}");
+            }
+        }
+    }
+}
+
+#[test]
+fn attributes_materials_and_skins() {
+    let (scene, remarks) = open(&folder().join("shapes.fbx"));
+    let mesh = &scene.meshes[0];
+    assert_eq!((mesh.uvs.len(), mesh.colours.len(), mesh.skin.is_some()), (1, 1, false));
+    let sets: Vec<&str> = mesh.face_sets.iter().map(|set| &set.name[..]).collect();
+    assert_eq!(sets, ["red", "blue"]);
+    let mut faces = Vec::new();
+    mesh.face_sets[1].faces.read(0, &mut faces).unwrap();
+    assert!(faces.len() == 16 && faces.iter().all(|face| face % 2 == 1), "{faces:?}");
+    let mut all = Faces::default();
+    faces_at(mesh, 0.0, &mut all).unwrap();
+    assert!(all.counts.iter().all(|count| *count == 4));
+    let (mut values, mut indices) = (Vec::new(), Vec::new());
+    mesh.uvs[0].values.read(0, &mut values).unwrap();
+    mesh.uvs[0].indices.as_ref().unwrap().read(0, &mut indices).unwrap();
+    for (corner, point) in indices.iter().zip(&all.indices) {
+        let [u, v] = values[*corner as usize];
+        assert_eq!((u, v), ((point % 8) as f32 / 8.0, (point / 8) as f32 / 4.0));
+    }
+    assert!(remarks.iter().any(|r| r.what.contains("normals")), "{remarks:?}");
+
+    // The bones and the bind pose give the points.
+    let (scene, _) = open(&folder().join("skinned.fbx"));
+    let mesh = &scene.meshes[0];
+    let skin = mesh.skin.as_ref().unwrap();
+    assert_eq!((skin.skeleton, skin.joints.len(), skin.pose.len()), (None, 3, 12));
+    let (mut points, mut pose) = (Vec::new(), Vec::new());
+    for frame in 0..12 {
+        let time = mesh.positions.time(frame);
+        positions_at(mesh, time, &mut points).unwrap();
+        pose_at(mesh, time, &mut pose).unwrap();
+        for (i, point) in points.iter().enumerate() {
+            let own = i * skin.influences..(i + 1) * skin.influences;
+            let bind = DVec3::from_array(skin.bind_positions[i].map(f64::from));
+            let moved: DVec3 = (skin.joint[own.clone()].iter().zip(&skin.weight[own]))
+                .map(|(joint, weight)| f64::from(*weight) * pose[usize::from(*joint)].transform_point3(bind))
+                .sum();
+            assert!(moved.distance(DVec3::from_array(point.map(f64::from))) < 1e-4);
+        }
+    }
+    let (scene, _) = open(&folder().join("moves.fbx"));
+    let paths: Vec<&str> =
+        scene.nodes.iter().filter(|n| n.kind == NodeKind::PolyMesh).map(|n| &n.path[..]).collect();
+    assert!(paths.contains(&"/Group/Upper/Lower/LowerMesh"), "{paths:?}");
+}
+
+#[test]
+fn damaged_files_are_errors_or_other_scenes() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("a.fbx");
+    for name in ["skinned", "shapes", "moves"] {
+        let whole = std::fs::read(folder().join(format!("{name}.fbx"))).unwrap();
+        for cut in (0..whole.len()).step_by(331) {
+            std::fs::write(&file, &whole[..cut]).unwrap();
+            match read::open(&file, &ReadOptions::default()) {
+                Ok((scene, _)) => drop(walk(&scene)),
+                Err(error) => assert!(!matches!(error, Error::Misuse { .. }), "{error}"),
+            }
+        }
+        for at in (0..whole.len()).step_by(101) {
+            let mut bytes = whole.clone();
+            bytes[at] ^= 1 << (at % 8);
+            std::fs::write(&file, &bytes).unwrap();
+            if let Ok((scene, _)) = read::open(&file, &ReadOptions::default()) {
+                let _ = walk(&scene);
+            }
+        }
+    }
+    std::fs::write(&file, b"Kaydara FBX Binary  \0\x1a\0").unwrap();
+    assert!(matches!(read::open(&file, &ReadOptions::default()), Err(Error::Malformed { .. })));
+}

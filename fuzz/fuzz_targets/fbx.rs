@@ -1,0 +1,13 @@
+//! The reader of FBX, binary and text, with the library that parses it: best with FUZZ_SANITIZER=address, as that is C.
+//! Every sample is read.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use meshreel_fuzz::{file, walk};
+use meshreel_scene::read::fbx;
+
+fuzz_target!(|data: &[u8]| {
+    if let Ok((scene, _)) = fbx::open(&file("a.fbx", data)) {
+        walk(&scene);
+    }
+});

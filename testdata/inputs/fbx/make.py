@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+"""Writes the FBX files of this folder with Blender's own exporter, and in expected.json where Blender has the vertices.
+
+Needs Blender as a module (`pip install bpy==4.2.0`, Python 3.11). Run in this folder: python3 make.py. The files that it
+writes are small, and belong to meshreel like the script.
+"""
+
+import json
+import math
+import os
+import sys
+
+import bpy
+
+FRAMES = 12
+
+
+def clear():
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+    scene = bpy.context.scene
+    scene.render.fps = 24
+    scene.frame_start, scene.frame_end = 1, FRAMES
+
+
+def add(name, vertices, faces, parent=None):
+    mesh = bpy.data.meshes.new(name + "Mesh")
+    mesh.from_pydata(vertices, [], faces)
+    item = bpy.data.objects.new(name, mesh)
+    bpy.context.collection.objects.link(item)
+    item.parent = parent
+    return item
+
+
+def tube(rings, sides, length=2.0):
+    ring = lambda r: [(math.cos(k * math.tau / sides) * 0.3, math.sin(k * math.tau / sides) * 0.3, r * length / (rings - 1)) for k in range(sides)]
+    vertices = [v for r in range(rings) for v in ring(r)]
+    at = lambda r, k: r * sides + k % sides
+    faces = [(at(r, k), at(r, k + 1), at(r + 1, k + 1), at(r + 1, k)) for r in range(rings - 1) for k in range(sides)]
+    return vertices, faces
+
+
+def key(item, path, frame, value):
+    setattr(item, path, value)
+    item.keyframe_insert(path, frame=frame)
+
+
+def skinned():
+    clear()
+    armature = bpy.data.armatures.new("Bones")
+    rig = bpy.data.objects.new("Rig", armature)
+    bpy.context.collection.objects.link(rig)
+    bpy.context.view_layer.objects.active = rig
+    bpy.ops.object.mode_set(mode="EDIT")
+    above = None
+    for number in range(3):
+        bone = armature.edit_bones.new(f"bone{number}")
+        bone.head, bone.tail = (0, 0, number * 0.7), (0, 0, number * 0.7 + 0.7)
+        bone.parent, above = above, bone
+    bpy.ops.object.mode_set(mode="OBJECT")
+    item = add("Tube", *tube(9, 6), parent=rig)
+    for number in range(3):
+        group = item.vertex_groups.new(name=f"bone{number}")
+        for vertex in item.data.vertices:
+            weight = max(0.0, 1.0 - abs(vertex.co.z - 0.35 - 0.7 * number) / 0.7)
+            if weight > 0.0:
+                group.add([vertex.index], weight, "REPLACE")
+    item.modifiers.new("Armature", "ARMATURE").object = rig
+    for frame in range(1, FRAMES + 1):
+        for number in range(1, 3):
+            bone = rig.pose.bones[f"bone{number}"]
+            bone.rotation_mode = "XYZ"
+            key(bone, "rotation_euler", frame, (0.06 * frame, 0.03 * frame * number, 0.0))
+    return "skinned"
+
+
+def shapes():
+    clear()
+    vertices, faces = tube(5, 8)
+    item = add("Blob", vertices, faces)
+    uvs = item.data.uv_layers.new(name="UVMap")
+    for loop in item.data.loops:
+        uvs.data[loop.index].uv = (loop.vertex_index % 8 / 8, loop.vertex_index // 8 / 4)
+    colours = item.data.color_attributes.new("Paint", "BYTE_COLOR", "CORNER")
+    for loop in item.data.loops:
+        colours.data[loop.index].color = (loop.vertex_index / 40, 0.5, 1.0 - loop.vertex_index / 40, 1.0)
+    for name in ("red", "blue"):
+        item.data.materials.append(bpy.data.materials.new(name))
+    for face in item.data.polygons:
+        face.material_index = face.index % 2
+    item.shape_key_add(name="Basis")
+    for name, move in (("wide", lambda v: (v[0] * 0.8, v[1] * 0.4, 0.0)), ("tall", lambda v: (0.0, 0.0, v[2] * 0.5))):
+        shape = item.shape_key_add(name=name)
+        for point, vertex in zip(shape.data, vertices):
+            point.co = tuple(a + b for a, b in zip(vertex, move(vertex)))
+        for frame in range(1, FRAMES + 1):
+            shape.value = frame / FRAMES if name == "wide" else 0.5 + 0.5 * math.sin(frame)
+            shape.keyframe_insert("value", frame=frame)
+    return "shapes"
+
+
+def moves():
+    clear()
+    box = [(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]
+    sides = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
+    group = bpy.data.objects.new("Group", None)
+    bpy.context.collection.objects.link(group)
+    group.scale = (1.0, 1.0, 1.0)
+    upper = add("Upper", box, sides, parent=group)
+    lower = add("Lower", box, sides, parent=upper)
+    lower.location, lower.scale = (3.0, 0.0, 0.5), (0.5, 0.25, 2.0)
+    still = add("Still", box, sides)
+    still.location, still.rotation_euler = (0.0, -5.0, 0.0), (0.3, 0.2, 0.1)
+    for frame in range(1, FRAMES + 1):
+        key(group, "location", frame, (0.1 * frame, 0.0, math.sin(frame * 0.5)))
+        key(upper, "rotation_euler", frame, (0.1 * frame, -0.05 * frame, 0.2))
+        key(lower, "location", frame, (3.0 + 0.1 * frame, 0.0, 0.5))
+    return "moves"
+
+
+def positions():
+    """World positions of all vertices, up being y, in metres, by name and frame."""
+    out = {}
+    for frame in range(1, FRAMES + 1):
+        bpy.context.scene.frame_set(frame)
+        graph = bpy.context.evaluated_depsgraph_get()
+        for item in bpy.data.objects:
+            if item.type != "MESH":
+                continue
+            own = item.evaluated_get(graph)
+            mesh = own.to_mesh()
+            points = [own.matrix_world @ vertex.co for vertex in mesh.vertices]
+            rounded = [[round(v, 6) for v in (p.x, p.z, -p.y)] for p in points]
+            out.setdefault(item.name, []).append(rounded)
+            own.to_mesh_clear()
+    return out
+
+
+def main():
+    expected = {}
+    for make in (skinned, shapes, moves):
+        name = make()
+        expected[name] = positions()
+        bpy.ops.export_scene.fbx(
+            filepath=os.path.abspath(f"{name}.fbx"),
+            add_leaf_bones=False,
+            bake_anim_use_nla_strips=False,
+            bake_anim_use_all_actions=False,
+            bake_anim_simplify_factor=0.0,
+            mesh_smooth_type="OFF",
+        )
+    with open("expected.json", "w", encoding="ascii") as out:
+        json.dump(expected, out, separators=(",", ":"))
+        out.write("\n")
+    sys.stdout.flush()
+    # Blender as a module may end with an error of its own while it is taken apart.
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()
