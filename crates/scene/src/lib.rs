@@ -8,6 +8,7 @@ pub mod clip;
 pub mod error;
 mod grid;
 pub mod hierarchy;
+mod lens;
 pub mod locators;
 pub mod merge;
 pub mod model;
@@ -19,4 +20,5 @@ pub mod write;
 
 pub use clip::{Clip, Joint, Marker, Qvv, ScalarTrack, Skeleton, SubTrack, Track};
 pub use error::{Error, Remark};
+pub use lens::Lens;
 pub use model::*;

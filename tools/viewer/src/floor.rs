@@ -1,7 +1,7 @@
 //! The grid beneath everything, and the axes.
 
-use crate::bones::Drawing;
 use crate::camera::Up;
+use crate::drawing::Drawing;
 use glam::DVec3;
 
 /// Lines of a grid below a box, with a cell of a power of ten, and of the axes.

@@ -74,7 +74,7 @@ impl Look {
             }
             Look::Meshes => "A colour for each mesh",
             Look::Methods => {
-                "How each mesh is kept: grey static, orange rigid, green skinned, blue soft, cyan fluid"
+                "How each mesh is kept: grey static, orange rigid, green skinned, blue soft, cyan fluid, purple particles"
             }
             Look::Parts => "The part or bone that moves each point most; grey: none, each point by itself",
             Look::Error => {
@@ -114,6 +114,7 @@ impl Look {
                 Method::Skinned => [0.10, 0.45, 0.12],
                 Method::Soft => [0.08, 0.25, 0.70],
                 Method::Fluid => [0.05, 0.55, 0.60],
+                Method::Particles => [0.60, 0.10, 0.45],
             },
             _ => [0.55, 0.53, 0.50],
         }

@@ -1,8 +1,10 @@
 //! Meshes of a file: two of its frames decoded, what lies between made on the graphics card.
 
 use crate::decoding::Decoding;
+use crate::drawing::Drawing;
 use crate::layout::layout;
 use crate::matrix::matrix;
+use crate::particles;
 use crate::streaming::Streaming;
 use glam::{DMat4, DVec3};
 use meshreel::record::Method;
@@ -29,6 +31,8 @@ pub struct Meshes {
     pub update: Update,
     /// Milliseconds that decoding took at most of late: several frames may be decoded at once.
     pub decode: f64,
+    /// Particles and curves of the moment that was shown last: solids, and lines.
+    pub particles: [Drawing; 2],
 }
 
 /// Two frames, how far it is from the first to the second, and the seconds between them.
@@ -79,6 +83,7 @@ impl Meshes {
             pair: [0; 2],
             update: Update::default(),
             decode: 0.0,
+            particles: Default::default(),
         })
     }
 
@@ -112,6 +117,7 @@ impl Meshes {
         self.update = self.gpu.update(&self.shaders, queue, encoder, &mut outputs)?;
         let pair = shown.pair();
         self.pair = [pair.first, pair.second];
+        self.particles = particles::drawings(&shown.view(), hidden)?;
         Ok(list(&self.decoders[0], &shown.view(), hidden))
     }
 
@@ -129,6 +135,7 @@ impl Meshes {
         let frames = Decoded { first, second, view };
         self.update = self.gpu.update(&self.shaders, queue, encoder, &mut [(&mut self.output, &frames)])?;
         self.pair = [first, second].map(|decoder| decoder.frame().unwrap_or_default() as u32);
+        self.particles = particles::drawings(&view, hidden)?;
         Ok(list(first, &view, hidden))
     }
 

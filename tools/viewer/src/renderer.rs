@@ -1,8 +1,9 @@
 //! Draws a file into a texture: the same picture in the window and in a PNG.
 
-use crate::bones::{self, Drawing};
+use crate::bones;
 use crate::camera::{Camera, Up};
 use crate::document::Document;
+use crate::drawing::Drawing;
 use crate::floor::floor;
 use crate::looks::{Look, UNSEEN, of_error, of_part};
 use crate::meshes::{Meshes, Shown};
@@ -113,6 +114,8 @@ pub struct Renderer {
     floor: Option<(Up, Extra)>,
     /// The skeleton, and the source's beside it.
     bones: [Option<Extra>; 2],
+    /// Particles as solids, and the lines of curves.
+    particles: [Option<Extra>; 2],
 }
 
 impl Renderer {
@@ -167,6 +170,7 @@ impl Renderer {
             blank,
             floor: None,
             bones: [None, None],
+            particles: [None, None],
         }
     }
 
@@ -198,6 +202,8 @@ impl Renderer {
             shown = document.prepare(&self.queue, &mut encoder)?;
             self.stamp(&mut encoder, 1);
             self.prepare_bones(document, beside, style);
+            let drawings = document.meshes.as_ref().map(|meshes| meshes.particles.each_ref());
+            self.particles = drawings.map_or([None, None], |all| all.map(|drawing| self.extra(drawing)));
             self.prepare_floor(document, camera.up);
             self.prepare(document.meshes.as_ref(), &shown, style, beside.frame);
             self.write(document, &shown, camera, style, size);
@@ -206,6 +212,7 @@ impl Renderer {
         } else {
             self.stamp(&mut encoder, 1);
             self.bones = [None, None];
+            self.particles = [None, None];
             self.floor = None;
             self.record(&mut encoder, meshes, &shown, style);
         }
@@ -242,6 +249,15 @@ impl Renderer {
         let mut pass = begin(encoder, target, clear, (!has_bones).then_some(&resolved));
         if let Some(meshes) = meshes {
             self.record_meshes(&mut pass, meshes, shown, style);
+        }
+        let [solids, lines] = &self.particles;
+        if let Some(solids) = solids {
+            pass.set_pipeline(&self.surface);
+            self.record_extra(&mut pass, solids, Self::offset(shown.len(), WORLD_BONES));
+        }
+        if let Some(lines) = lines {
+            pass.set_pipeline(&self.lines);
+            self.record_extra(&mut pass, lines, Self::offset(shown.len(), WORLD_LINES));
         }
         if let Some((_, floor)) = self.floor.as_ref().filter(|_| style.grid) {
             pass.set_pipeline(&self.lines);

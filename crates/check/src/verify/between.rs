@@ -8,7 +8,8 @@
 
 use crate::asked::{Asked, Rigs};
 use crate::double;
-use crate::verify::plan::{Between, Found, Plan, Seen, Show, Unit, fail, vector};
+use crate::verify::meshes::vector;
+use crate::verify::plan::{Between, Found, Plan, Seen, Show, Unit, fail};
 use crate::verify::polygons::usable;
 use crate::verify::report::{beyond, larger};
 use crate::verify::survey::{Survey, apply};

@@ -22,6 +22,7 @@ mod layer;
 mod local;
 mod locators;
 mod lod;
+mod meshes;
 mod metric;
 mod nearest;
 mod part_attributes;

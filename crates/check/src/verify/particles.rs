@@ -5,7 +5,7 @@ use crate::asked::Asked;
 use crate::error::error;
 use crate::verify::attribute::{Sampled, least, ulp, velocities};
 use crate::verify::channels::Counterparts;
-use crate::verify::plan::{Decoded, Source};
+use crate::verify::meshes::{Decoded, Source};
 use crate::verify::polygons::usable;
 use crate::verify::report::{Failures, Stats, beyond, larger};
 use glam::{DMat4, DVec3};

@@ -7,11 +7,9 @@ use super::particles::Particles;
 use super::report::{Failures, Stats};
 use super::survey::Survey;
 use crate::asked::Asked;
-use glam::DVec3;
-use meshreel::{FrameDecoder, MeshView, Reel, SourceMap, Transform};
+use meshreel::{FrameDecoder, Reel, SourceMap, Transform};
 use meshreel_scene::sample::World;
-use meshreel_scene::{Mesh, MeshId, sample};
-use std::borrow::Cow;
+use meshreel_scene::{MeshId, sample};
 use std::collections::HashMap;
 
 /// Source, file and their correspondence: all that is needed to compare a frame.
@@ -86,30 +84,6 @@ pub(crate) struct Worker<'a> {
     pub world: World<'a>,
     /// The frame that was compared before this one.
     pub seen: Option<Seen>,
-}
-
-/// A mesh of the source in one frame.
-pub(crate) struct Source<'a> {
-    pub mesh: &'a Mesh,
-    pub time: f64,
-    pub points: Cow<'a, [[f32; 3]]>,
-}
-
-/// A mesh of the file in one frame.
-pub(crate) struct Decoded<'a> {
-    pub view: MeshView<'a>,
-    pub positions: Vec<f32>,
-}
-
-impl Decoded<'_> {
-    pub fn position(&self, v: usize) -> DVec3 {
-        vector(&self.positions, v)
-    }
-}
-
-pub(crate) fn vector(list: &[f32], v: usize) -> DVec3 {
-    let [x, y, z] = [0, 1, 2].map(|k| f64::from(list[3 * v + k]));
-    DVec3::new(x, y, z)
 }
 
 /// Records a failure of a placement.

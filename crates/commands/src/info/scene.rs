@@ -78,6 +78,7 @@ pub struct SceneMesh {
     /// Of the first sample.
     pub faces: usize,
     pub samples: usize,
+    /// How faces change, or "points" or "curves".
     pub topology: &'static str,
     pub subd: bool,
     pub face_sets: Vec<String>,
@@ -203,10 +204,12 @@ fn meshes(scene: &Scene, placed: &[Placed], streams: bool) -> Result<Vec<SceneMe
             points,
             faces,
             samples: node.samples,
-            topology: match mesh.topology {
-                Topology::Constant => "constant",
-                Topology::Homogeneous => "homogeneous",
-                Topology::Heterogeneous => "heterogeneous",
+            topology: match (&mesh.particles, mesh.topology) {
+                (Some(particles), _) if particles.curves.is_some() => "curves",
+                (Some(_), _) => "points",
+                (None, Topology::Constant) => "constant",
+                (None, Topology::Homogeneous) => "homogeneous",
+                (None, Topology::Heterogeneous) => "heterogeneous",
             },
             subd: mesh.is_subd,
             face_sets: mesh.face_sets.iter().map(|set| set.name.clone()).collect(),

@@ -139,28 +139,7 @@ pub fn prepare(source: &Source<'_>, remarks: &mut Vec<Remark>) -> Result<Prepare
         if let Some(velocities) = channels::velocities(mesh) {
             out.velocities = channels::placed_velocities(source, look.at(&velocities, 0)?)?;
         }
-        if let Some(widths) = mesh.particles.as_ref().and_then(|p| p.widths.as_ref()) {
-            own.widths = look.at(widths, 0)?.map(|set| {
-                let (mut extent, Extent { low, high }) = (Extent::default(), set.extent);
-                for frame in 0..source.times.len() {
-                    let scale = source.length_scale(frame);
-                    extent.extend(&[low, high].map(|[w]| [(f64::from(w) * scale) as f32]));
-                }
-                Set { extent, ..set }
-            });
-        }
-        for (i, custom) in attached(mesh).iter().enumerate() {
-            let mut whole = [true; 4];
-            let found = look.each(&custom.attribute, |values: &[[f32; 4]]| {
-                for value in values {
-                    for (whole, v) in whole.iter_mut().zip(value) {
-                        *whole &= v.fract() == 0.0 && v.abs() <= WHOLE;
-                    }
-                }
-            })?;
-            let found = found.map(|extent| Attached { source: i, extent, whole });
-            own.custom.extend(found.map(|set| (set, custom.attribute.name.clone(), custom.components)));
-        }
+        look.numbers(&mut own)?;
     }
     let most = out.uvs.len().max(out.colours.len()).max(own.custom.len());
     if most > 255 {
@@ -323,6 +302,34 @@ impl Look<'_, '_> {
             }
         }
         Ok(Some(extent))
+    }
+
+    /// Widths, and what else is attached.
+    fn numbers(&mut self, own: &mut PreparedParticles) -> Result<(), Error> {
+        let (source, mesh) = (self.source, self.source.mesh);
+        if let Some(widths) = mesh.particles.as_ref().and_then(|p| p.widths.as_ref()) {
+            own.widths = self.at(widths, 0)?.map(|set| {
+                let (mut extent, Extent { low, high }) = (Extent::default(), set.extent);
+                for frame in 0..source.times.len() {
+                    let scale = source.length_scale(frame);
+                    extent.extend(&[low, high].map(|[w]| [(f64::from(w) * scale) as f32]));
+                }
+                Set { extent, ..set }
+            });
+        }
+        for (i, custom) in attached(mesh).iter().enumerate() {
+            let mut whole = [true; 4];
+            let found = self.each(&custom.attribute, |values: &[[f32; 4]]| {
+                for value in values {
+                    for (whole, v) in whole.iter_mut().zip(value) {
+                        *whole &= v.fract() == 0.0 && v.abs() <= WHOLE;
+                    }
+                }
+            })?;
+            let found = found.map(|extent| Attached { source: i, extent, whole });
+            own.custom.extend(found.map(|set| (set, custom.attribute.name.clone(), custom.components)));
+        }
+        Ok(())
     }
 }
 

@@ -9,6 +9,7 @@ use crate::mesh::plan::MeshPlan;
 use crate::mesh::prepared::Fixed;
 use crate::mesh::streams::{self, NOTHING, Quantized, Typed, VertexValues};
 use crate::method::particles;
+use crate::method::payload::Part;
 use crate::{Error, with_quantized};
 use meshreel_codec::classic::stream;
 use meshreel_codec::classic::stream::References;
@@ -17,23 +18,6 @@ use meshreel_codec::topology::index;
 use meshreel_codec::values::error_bound::Target;
 use meshreel_codec::values::{error_bound, parallelogram};
 use meshreel_options::Options;
-
-/// One frame of one mesh.
-#[derive(Default)]
-pub struct Part {
-    /// The payload.
-    pub bytes: Vec<u8>,
-    /// Bytes of the payload that positions take.
-    pub position_bytes: usize,
-    /// Decoded bounds in the mesh's space, inverted where there is nothing.
-    pub bounds: [f32; 6],
-    /// Largest distance of a decoded point.
-    pub error: f64,
-    /// Vertices and indices, where they change per frame.
-    pub vertices: usize,
-    #[allow(missing_docs)]
-    pub indices: usize,
-}
 
 impl MeshPlan<'_> {
     /// Encodes frames `first..last` (and `last` itself if `with_last`), where `first` and `last` are index

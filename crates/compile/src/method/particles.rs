@@ -4,9 +4,9 @@
 use crate::mesh::particles::{self, ParticleFrame};
 use crate::mesh::plan::MeshPlan;
 use crate::mesh::streams::{self, NOTHING, Quantized, Typed};
-use crate::method::classic::Part;
 use crate::method::coder::FrameMeasure;
 use crate::method::fluid::wanted;
+use crate::method::payload::Part;
 use crate::method::payload::Payload;
 use crate::{Error, with_quantized};
 use meshreel_codec::record;

@@ -17,3 +17,20 @@ pub struct Payload {
     pub vertices: usize,
     pub indices: usize,
 }
+
+/// One frame of one mesh.
+#[derive(Default)]
+pub struct Part {
+    /// The payload.
+    pub bytes: Vec<u8>,
+    /// Bytes of the payload that positions take.
+    pub position_bytes: usize,
+    /// Decoded bounds in the mesh's space, inverted where there is nothing.
+    pub bounds: [f32; 6],
+    /// Largest distance of a decoded point.
+    pub error: f64,
+    /// Vertices and indices, where they change per frame.
+    pub vertices: usize,
+    #[allow(missing_docs)]
+    pub indices: usize,
+}

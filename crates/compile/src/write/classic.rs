@@ -1,7 +1,7 @@
 //! Frames of the preset `classic`, group by group: from one index frame to the next.
 
 use crate::codec_terms::block_format;
-use crate::method::classic::Part;
+use crate::method::payload::Part;
 use crate::report::{Phase, Progress};
 use crate::write::job::{Counted, Job};
 use crate::write::node_frames::{FrameInput, NodeFrames, same_bits, unit_bounds};

@@ -235,24 +235,16 @@ impl<'a, 'd> Job<'a, 'd> {
                     }
                 },
                 Method::Fluid if mesh.codec != CODEC_CLASSIC => {
-                    let unit = fluid::Unit {
-                        record: mesh,
-                        layout: &layout.meshes[m],
-                        order: self.reel.order(),
-                        unit: self.unit,
-                    };
+                    let (layout, order) = (&layout.meshes[m], self.reel.order());
+                    let unit = fluid::Unit { record: mesh, layout, order, unit: self.unit };
                     let used = unit.read(bytes, self.decoded, out, &mut worker.fluid);
                     let name = || format!("mesh {}", mesh.path);
                     let used = used.map_err(|(at, c)| self.corrupt(at, c, &name()))?;
                     take(&mut bytes, used).map_err(|c| self.corrupt(0, c, &name()))?;
                 }
                 Method::Particles => {
-                    let unit = particles::Unit {
-                        record: mesh,
-                        layout: &layout.meshes[m],
-                        order: self.reel.order(),
-                        unit: self.unit,
-                    };
+                    let (layout, order) = (&layout.meshes[m], self.reel.order());
+                    let unit = particles::Unit { record: mesh, layout, order, unit: self.unit };
                     let used = unit.read(bytes, self.decoded, out, &mut worker.particles);
                     let name = || format!("particles {}", mesh.path);
                     let used = used.map_err(|(at, c)| self.corrupt(at, c, &name()))?;

@@ -243,11 +243,8 @@ fn check_mesh(path: &Path, mesh: &MeshRecord, chunks: &[ChunkEntry], layered: bo
             return wrong("a stream that only meshes whose vertices come with each frame have");
         }
     }
-    if mesh.method == Method::Particles {
-        let shaded = |s: &StreamRecord| matches!(s.semantic, Semantic::Normal | Semantic::QTangent);
-        if mesh.indices > 0 || mesh.points > 0 || mesh.streams.iter().any(shaded) {
-            return wrong("particles with triangles, or normals of some");
-        }
+    if mesh.method == Method::Particles && has_surface(mesh) {
+        return wrong("particles with triangles, or normals of some");
     }
     if mesh.method.changes() {
         return Ok(());
@@ -268,6 +265,12 @@ fn check_mesh(path: &Path, mesh: &MeshRecord, chunks: &[ChunkEntry], layered: bo
         }
     }
     Ok(())
+}
+
+/// Whether a mesh has what only triangles have.
+fn has_surface(mesh: &MeshRecord) -> bool {
+    let shaded = |s: &StreamRecord| matches!(s.semantic, Semantic::Normal | Semantic::QTangent);
+    mesh.indices > 0 || mesh.points > 0 || mesh.streams.iter().any(shaded)
 }
 
 /// The frames of a mesh that does not move in all of them.

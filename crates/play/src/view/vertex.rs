@@ -415,20 +415,7 @@ impl Vertices<'_> {
                 }
             }
             (VertexChannel::Velocity, Format::F32x3 | Format::F16x4) => {
-                let own = self.first.record().streams[source.stream].semantic == Semantic::Velocity;
-                let factor = match own {
-                    true => {
-                        source.values(vertices, &mut block);
-                        self.speed
-                    }
-                    false => {
-                        source.difference(vertices, &mut block);
-                        self.per_second
-                    }
-                };
-                for plane in &mut block {
-                    plane.iter_mut().for_each(|v| *v *= factor);
-                }
+                self.velocities(source, vertices, &mut block);
                 match attribute.format {
                     Format::F32x3 => target.floats::<3>(&block, count),
                     _ => target.halves::<4>(&block, count),
@@ -437,6 +424,17 @@ impl Vertices<'_> {
             (what, format) => return Err(unwritable(what, format)),
         }
         Ok(())
+    }
+
+    /// Those that the file keeps, or how fast points go from frame to frame.
+    fn velocities(&self, source: Source<'_>, vertices: Range<usize>, block: &mut Block) {
+        let stored = self.first.record().streams[source.stream].semantic == Semantic::Velocity;
+        let factor = if stored { self.speed } else { self.per_second };
+        match stored {
+            true => source.values(vertices, block),
+            false => source.difference(vertices, block),
+        }
+        block.as_flattened_mut().iter_mut().for_each(|v| *v *= factor);
     }
 
     /// Normals, tangents, tangent frames.

@@ -29,12 +29,7 @@ use crate::values::changing::Number;
 use crate::values::changing::values::REFERENCES;
 #[cfg(feature = "encode")]
 use crate::values::changing::values::Wanted;
-use values::{Basis, Masks, Weights};
-
-/// The number of a point that a frame does not have.
-pub(crate) const NONE: u32 = u32::MAX;
-/// What frames referred to can have a point: a bit for each.
-pub(crate) const MASKS: usize = 1 << REFERENCES;
+use values::{Basis, MASKS, Masks, NONE, Weights};
 
 /// The statistics that were learnt in a unit.
 #[derive(Clone, Debug, Default)]

@@ -28,8 +28,11 @@ use crate::quantize::code::Code;
 use crate::values::changing::values::{Expected, REFERENCES, Reader, Scale, Side, UNIT, WHOLE, size};
 #[cfg(feature = "encode")]
 use crate::values::changing::values::{Wanted, Writer};
-use crate::values::particles::{MASKS, NONE};
 
+/// The number of a point that a frame does not have.
+pub(super) const NONE: u32 = u32::MAX;
+/// What frames referred to can have a point: a bit for each.
+pub(super) const MASKS: usize = 1 << REFERENCES;
 pub(super) const MOST_GRAIN: u32 = 255;
 pub(super) const MOST_ALONG: i32 = 256;
 pub(super) const MOST_WEIGHT: i32 = 1 << 16;

@@ -216,28 +216,7 @@ impl Walk {
             let bound = (&bound, inherited.animation.as_ref());
             self.rigs.clip(&mut self.stage, bound, &mut self.timeline, fps)?;
         }
-        if &*type_name == "Mesh" {
-            let mut mesh = self.mesh(&prim, &children, &inherited)?;
-            mesh.path.clone_from(&path);
-            node.kind = if mesh.is_subd { NodeKind::SubD } else { NodeKind::PolyMesh };
-            node.samples = mesh.positions.len().max(mesh.face_indices.len());
-            node.mesh = Some(self.scene.meshes.len());
-            self.scene.meshes.push(mesh);
-        }
-        if particles::is_type(&type_name)
-            && let Some(mut mesh) = particles::read(&mut self.stage, &prim, &type_name, &mut self.timeline)?
-        {
-            mesh.path.clone_from(&path);
-            node.samples = mesh.positions.len();
-            node.mesh = Some(self.scene.meshes.len());
-            self.scene.meshes.push(mesh);
-        }
-        if &*type_name == "Camera" {
-            let rate = self.scene.fps.unwrap_or(24.0);
-            let lens = camera::read(&mut self.stage, &prim, &mut self.timeline, rate)?;
-            node.samples = lens.len();
-            node.camera = Some(lens);
-        }
+        self.content(&prim, &type_name, (&children, &inherited), &mut node)?;
         if let Some(transform) = &node.transform {
             node.samples = node.samples.max(transform.matrix.len());
         }
@@ -263,6 +242,41 @@ impl Walk {
                 Ok(())
             }
         }
+    }
+
+    /// The mesh, the particles or the camera of a prim.
+    fn content(
+        &mut self,
+        prim: &Prim,
+        type_name: &str,
+        (children, inherited): (&[Prim], &Inherited),
+        node: &mut Node,
+    ) -> Result<(), Error> {
+        let mesh = match type_name {
+            "Mesh" => {
+                let mesh = self.mesh(prim, children, inherited)?;
+                node.kind = if mesh.is_subd { NodeKind::SubD } else { NodeKind::PolyMesh };
+                Some(mesh)
+            }
+            "Camera" => {
+                let rate = self.scene.fps.unwrap_or(24.0);
+                let lens = camera::read(&mut self.stage, prim, &mut self.timeline, rate)?;
+                node.samples = lens.len();
+                node.camera = Some(lens);
+                None
+            }
+            _ if particles::is_type(type_name) => {
+                particles::read(&mut self.stage, prim, type_name, &mut self.timeline)?
+            }
+            _ => None,
+        };
+        if let Some(mut mesh) = mesh {
+            mesh.path.clone_from(&node.path);
+            node.samples = mesh.positions.len().max(mesh.face_indices.len());
+            node.mesh = Some(self.scene.meshes.len());
+            self.scene.meshes.push(mesh);
+        }
+        Ok(())
     }
 
     /// What a prim says for itself and all below.

@@ -1,0 +1,30 @@
+//! A mesh in one frame: as the source has it, and as the file has it.
+
+use glam::DVec3;
+use meshreel::MeshView;
+use meshreel_scene::Mesh;
+use std::borrow::Cow;
+
+/// A mesh of the source in one frame.
+pub(crate) struct Source<'a> {
+    pub mesh: &'a Mesh,
+    pub time: f64,
+    pub points: Cow<'a, [[f32; 3]]>,
+}
+
+/// A mesh of the file in one frame.
+pub(crate) struct Decoded<'a> {
+    pub view: MeshView<'a>,
+    pub positions: Vec<f32>,
+}
+
+impl Decoded<'_> {
+    pub fn position(&self, v: usize) -> DVec3 {
+        vector(&self.positions, v)
+    }
+}
+
+pub(crate) fn vector(list: &[f32], v: usize) -> DVec3 {
+    let [x, y, z] = [0, 1, 2].map(|k| f64::from(list[3 * v + k]));
+    DVec3::new(x, y, z)
+}

@@ -1,0 +1,75 @@
+//! Particles as small solids, curves as lines, made anew for each picture.
+
+use crate::drawing::Drawing;
+use crate::matrix::matrix;
+use glam::DVec3;
+use meshreel::record::{Method, Semantic};
+use meshreel::{Error, Format, FrameView, MeshFrame, VertexChannel};
+
+/// Of the size of the mesh over all frames: how large points are that have no width.
+const WIDTH: f64 = 0.002;
+/// The colour of what has none.
+const COLOUR: [u8; 4] = [225, 200, 150, 255];
+
+/// What is shown of a moment's particles and curves, in world space: solids, and lines.
+pub fn drawings(view: &FrameView<'_>, hidden: &[bool]) -> Result<[Drawing; 2], Error> {
+    let mut out = <[Drawing; 2]>::default();
+    let description = view.reel().description();
+    for (node, record) in description.nodes.iter().enumerate() {
+        let Some(mesh) = record.mesh.filter(|_| view.visible(node) && !hidden[node]) else { continue };
+        if description.meshes[mesh as usize].method == Method::Particles {
+            draw(view, (node, mesh as usize), &mut out)?;
+        }
+    }
+    Ok(out)
+}
+
+fn draw(view: &FrameView<'_>, (node, mesh): (usize, usize), out: &mut [Drawing; 2]) -> Result<(), Error> {
+    let [solids, lines] = out;
+    let (record, frame, world) =
+        (&view.reel().description().meshes[mesh], view.mesh(mesh), matrix(view.world(node)));
+    let places = floats::<3>(&frame, VertexChannel::Position, Format::F32x3)?;
+    let places: Vec<DVec3> = places.iter().map(|p| world.transform_point3(p.map(f64::from).into())).collect();
+    let has = |semantic: Semantic| record.streams.iter().any(|stream| stream.semantic == semantic);
+    let colours = match has(Semantic::Colour) {
+        true => floats::<4>(&frame, VertexChannel::Colour(0), Format::F32x4)?,
+        false => Vec::new(),
+    };
+    let colour =
+        |v: usize| colours.get(v).map_or(COLOUR, |c| [c[0], c[1], c[2], 1.0].map(|v| (v * 255.0) as u8));
+    if record.particles.is_some_and(|particles| particles.curves.is_some()) {
+        let mut first = 0;
+        for &length in frame.curves() {
+            let end = (first + length as usize).min(places.len());
+            for v in first + 1..end {
+                [v - 1, v].into_iter().for_each(|v| lines.put(places[v], colour(v)));
+            }
+            first = end;
+        }
+        return Ok(());
+    }
+    let [a, b, c, d, e, f] = record.bounds.map(f64::from);
+    let size = world.transform_vector3(DVec3::new(d - a, e - b, f - c)).length();
+    let widths = match has(Semantic::Width) {
+        true => floats::<1>(&frame, VertexChannel::Width, Format::F32)?,
+        false => Vec::new(),
+    };
+    // Widths go with the scale of the node.
+    let scale = world.determinant().abs().cbrt();
+    for (v, &at) in places.iter().enumerate() {
+        let width = widths.get(v).map_or(WIDTH * size, |[width]| f64::from(*width) * scale);
+        let half = (0.5 * width).max(0.25 * WIDTH * size);
+        solids.octahedron([at - DVec3::Y * half, at, at + DVec3::Y * half], half, colour(v));
+    }
+    Ok(())
+}
+
+fn floats<const N: usize>(
+    frame: &MeshFrame<'_>,
+    what: VertexChannel,
+    format: Format,
+) -> Result<Vec<[f32; N]>, Error> {
+    let mut out = vec![[0.0; N]; frame.vertex_count()];
+    frame.write_floats(what, format, out.as_flattened_mut())?;
+    Ok(out)
+}
