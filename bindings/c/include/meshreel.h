@@ -102,12 +102,60 @@ enum mr_method
     MR_METHOD_SKINNED = 3,
     /* Triangles change from frame to frame. */
     MR_METHOD_FLUID = 4,
+    /* No triangles: particles, or the points of curves. */
+    MR_METHOD_PARTICLES = 5,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
 typedef enum mr_method mr_method;
 #else
 typedef uint32_t mr_method;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+/* How curves run between their points. */
+enum mr_curve_basis
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    /* There are no curves. */
+    MR_CURVE_BASIS_NONE = 0,
+    /* By lines. */
+    MR_CURVE_BASIS_LINEAR = 1,
+    /* Cubic, Bézier. */
+    MR_CURVE_BASIS_BEZIER = 2,
+    /* Cubic, B-splines. */
+    MR_CURVE_BASIS_B_SPLINE = 3,
+    /* Cubic, Catmull-Rom. */
+    MR_CURVE_BASIS_CATMULL_ROM = 4,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum mr_curve_basis mr_curve_basis;
+#else
+typedef uint32_t mr_curve_basis;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+/* How curves end. */
+enum mr_curve_ends
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : uint32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+    /* Where their basis has them end. */
+    MR_CURVE_ENDS_OPEN = 0,
+    /* The last point is next to the first. */
+    MR_CURVE_ENDS_CLOSED = 1,
+    /* At their first and last point. */
+    MR_CURVE_ENDS_PINNED = 2,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum mr_curve_ends mr_curve_ends;
+#else
+typedef uint32_t mr_curve_ends;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
@@ -129,8 +177,19 @@ enum mr_channel
     MR_CHANNEL_UV = 4,
     /* Colours, of a set. */
     MR_CHANNEL_COLOUR = 5,
-    /* In object space, per second. */
+    /* In object space, per second: as the source says of particles and of meshes whose triangles change, else by the
+       difference of the frames. */
     MR_CHANNEL_VELOCITY = 6,
+    /* How wide particles or curves are: diameters. */
+    MR_CHANNEL_WIDTH = 7,
+    /* Numbers that somebody attached to particles or curves, one each, of a set. */
+    MR_CHANNEL_CUSTOM1 = 8,
+    /* Two each. */
+    MR_CHANNEL_CUSTOM2 = 9,
+    /* Three each. */
+    MR_CHANNEL_CUSTOM3 = 10,
+    /* Four each. */
+    MR_CHANNEL_CUSTOM4 = 11,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -170,6 +229,8 @@ enum mr_format
     MR_FORMAT_I16X2 = 10,
     /* Tangents, octahedral, then the sign and 0; tangent frames. */
     MR_FORMAT_I16X4 = 11,
+    /* Widths; attached numbers, and those of 2, 3 and 4 as `MR_FORMAT_F32X2`, `X3`, `X4`. */
+    MR_FORMAT_F32 = 12,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -512,6 +573,9 @@ typedef uint32_t mr_stage;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
+/* The cameras of a file. Several threads can use them at once; they live on without the file. */
+typedef struct mr_cameras mr_cameras;
+
 /* The clips, skeletons and rigs of a file. Several threads can use them at once; what is made of them lives on
    without them. */
 typedef struct mr_clips mr_clips;
@@ -551,6 +615,52 @@ typedef struct mr_reel mr_reel;
 
 /* A sequence of clips: a state machine that knows no files. One thread at a time uses it. */
 typedef struct mr_sequencer mr_sequencer;
+
+/* A camera. Where it is in a frame, its node says: it looks along −z, with y upwards. */
+typedef struct mr_camera_info {
+    /* Bytes of this structure. */
+    size_t size;
+    /* The node that it stands at. */
+    uint32_t node;
+    /* 1 where anything of the lens changes. */
+    uint32_t animated;
+} mr_camera_info;
+
+/* A moment: two frames, and how far from the first to the second, 0 to below 1. */
+typedef struct mr_pair {
+    uint32_t first;
+    uint32_t second;
+    float blend;
+} mr_pair;
+
+/* What a lens says at a moment. */
+typedef struct mr_lens {
+    /* Bytes of this structure. */
+    size_t size;
+    /* Millimetres. */
+    float focal_length;
+    /* Width and height of the picture plane, millimetres; of an orthographic camera the size of what is seen, in
+       tenths of the file's unit. */
+    float aperture[2];
+    /* Where its middle is beside the axis, millimetres. */
+    float aperture_offset[2];
+    /* How much wider a lens that squeezes shows the picture; 1 for none. */
+    float squeeze;
+    /* How much more is drawn on the left, right, top and bottom, as parts of the picture. */
+    float overscan[4];
+    /* Focal length over the diameter of the opening; 0: all is sharp. */
+    float f_stop;
+    /* Where all is sharp, in the file's unit. */
+    float focus_distance;
+    /* When the shutter opens and closes, seconds from the frame's time. */
+    float shutter[2];
+    /* The nearest and the farthest distance that is drawn, in the file's unit. */
+    float clipping[2];
+    /* 1 without perspective. */
+    uint32_t orthographic;
+    /* The angle of view upwards, radians; 0 where it is orthographic. */
+    float vertical_angle;
+} mr_lens;
 
 /* How many there are. */
 typedef struct mr_clips_info {
@@ -745,7 +855,7 @@ typedef struct mr_mesh_state {
 typedef struct mr_attribute {
     /* An `mr_channel`. */
     uint32_t channel;
-    /* Number of the set of uvs or colours; else 0. */
+    /* Number of the set of uvs, colours or attached numbers; else 0. */
     uint32_t set;
     /* An `mr_format`. */
     uint32_t format;
@@ -910,13 +1020,6 @@ typedef struct mr_part_attribute_info {
     /* How many of these there are. */
     uint32_t members;
 } mr_part_attribute_info;
-
-/* A moment: two frames, and how far from the first to the second, 0 to below 1. */
-typedef struct mr_pair {
-    uint32_t first;
-    uint32_t second;
-    float blend;
-} mr_pair;
 
 /* What a file may make the library allocate. `mr_limits_init` writes the defaults, which any sane asset keeps. */
 typedef struct mr_limits {
@@ -1143,6 +1246,14 @@ typedef struct mr_mesh_info {
     float bounds[6];
     /* Up to the first of these frames it stands still, as it does from the second on. */
     uint32_t moves[2];
+    /* 1: particles that are known by ids (`mr_frame_ids`). */
+    uint32_t ids;
+    /* How curves run. */
+    mr_curve_basis curve_basis;
+    /* How curves end. */
+    mr_curve_ends curve_ends;
+    /* The most curves of any frame (`mr_frame_curves`). */
+    uint32_t curves;
 } mr_mesh_info;
 
 /* A material of a mesh. */
@@ -1304,6 +1415,40 @@ typedef struct mr_read_info {
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
+
+/* Reads the cameras of a file; there may be none.
+
+   Must hold: `reel` is a reel; `out` is a place. */
+mr_status mr_cameras_new(const struct mr_reel *reel, struct mr_cameras **out);
+
+/* Frees cameras. Null is nothing.
+
+   Must hold: `cameras` is null, or was not freed yet. */
+mr_status mr_cameras_free(struct mr_cameras *cameras);
+
+/* How many there are.
+
+   Must hold: `cameras` is from `mr_cameras_new`; `out` is a place. */
+mr_status mr_cameras_count(const struct mr_cameras *cameras, size_t *out);
+
+/* A camera, and its path in the source. `path` and `length` may both be null.
+
+   Must hold: `cameras` is from `mr_cameras_new`; `out` has the size that it says; `path` is null or has room for `capacity`
+   bytes; `length` is null or a place. */
+mr_status mr_camera_get(const struct mr_cameras *cameras,
+                        uint32_t number,
+                        struct mr_camera_info *out,
+                        char *path,
+                        size_t capacity,
+                        size_t *length);
+
+/* What a lens says at a moment; between two frames each number goes straight.
+
+   Must hold: `cameras` is from `mr_cameras_new`; `out` has the size that it says. */
+mr_status mr_camera_lens(const struct mr_cameras *cameras,
+                         uint32_t number,
+                         struct mr_pair pair,
+                         struct mr_lens *out);
 
 /* Reads the clips, skeletons and rigs of a file; there may be none.
 
@@ -1546,8 +1691,9 @@ mr_status mr_frame_write(const struct mr_frame *frame,
                          size_t bytes);
 
 /* Writes a value of all vertices of a node's mesh as floats: three of positions, normals and velocities, four of
-   tangents and colours, two of uvs. `count` must be the vertices times that. Where all of a value is wanted, this is
-   the fastest way. `channel` is an `mr_channel`, `set` the number of the set of uvs or colours, else 0.
+   tangents and colours, two of uvs, one of widths, 1 to 4 of attached numbers. `count` must be the vertices times that. Where all of a value is wanted, this is
+   the fastest way. `channel` is an `mr_channel`, `set` the number of the set of uvs, colours or attached
+   numbers, else 0.
 
    Must hold: `frame` is a frame; `out` has room for `count` numbers. */
 mr_status mr_frame_floats(const struct mr_frame *frame,
@@ -1585,6 +1731,25 @@ mr_status mr_frame_indices_16(const struct mr_frame *frame,
                               uint16_t *out,
                               size_t capacity,
                               size_t *count);
+
+/* Ids of the particles of a node, ascending, one for each vertex; none where they have no ids. Between two frames
+   particles are those of the first: those that both frames have are blended, the others stay.
+
+   Must hold: `frame` is a frame; `out` is null or has room for `capacity` numbers; `count` is null or a place. */
+mr_status mr_frame_ids(const struct mr_frame *frame,
+                       uint32_t node,
+                       uint64_t *out,
+                       size_t capacity,
+                       size_t *count);
+
+/* Vertices of each curve of a node, one curve after the other; none where it has no curves.
+
+   Must hold: `frame` is a frame; `out` is null or has room for `capacity` numbers; `count` is null or a place. */
+mr_status mr_frame_curves(const struct mr_frame *frame,
+                          uint32_t node,
+                          uint32_t *out,
+                          size_t capacity,
+                          size_t *count);
 
 /* Ranges of the indices that the materials of a node's mesh have, in their order.
 

@@ -4,7 +4,7 @@ use crate::drawing::Drawing;
 use crate::matrix::matrix;
 use glam::DVec3;
 use meshreel::record::{Method, Semantic};
-use meshreel::{Error, Format, FrameView, MeshFrame, VertexChannel};
+use meshreel::{Error, FrameView};
 
 /// Of the size of the mesh over all frames: how large points are that have no width.
 const WIDTH: f64 = 0.002;
@@ -26,13 +26,14 @@ pub fn drawings(view: &FrameView<'_>, hidden: &[bool]) -> Result<[Drawing; 2], E
 
 fn draw(view: &FrameView<'_>, (node, mesh): (usize, usize), out: &mut [Drawing; 2]) -> Result<(), Error> {
     let [solids, lines] = out;
-    let (record, frame, world) =
-        (&view.reel().description().meshes[mesh], view.mesh(mesh), matrix(view.world(node)));
-    let places = floats::<3>(&frame, VertexChannel::Position, Format::F32x3)?;
+    let Some(frame) = view.mesh(node) else { return Ok(()) };
+    let (record, world) = (&view.reel().description().meshes[mesh], matrix(view.world(node)));
+    let count = frame.vertex_count();
+    let places = floats::<3>(count, |out| frame.positions_into(out))?;
     let places: Vec<DVec3> = places.iter().map(|p| world.transform_point3(p.map(f64::from).into())).collect();
     let has = |semantic: Semantic| record.streams.iter().any(|stream| stream.semantic == semantic);
     let colours = match has(Semantic::Colour) {
-        true => floats::<4>(&frame, VertexChannel::Colour(0), Format::F32x4)?,
+        true => floats::<4>(count, |out| frame.colours_into(0, out))?,
         false => Vec::new(),
     };
     let colour =
@@ -51,7 +52,7 @@ fn draw(view: &FrameView<'_>, (node, mesh): (usize, usize), out: &mut [Drawing; 
     let [a, b, c, d, e, f] = record.bounds.map(f64::from);
     let size = world.transform_vector3(DVec3::new(d - a, e - b, f - c)).length();
     let widths = match has(Semantic::Width) {
-        true => floats::<1>(&frame, VertexChannel::Width, Format::F32)?,
+        true => floats::<1>(count, |out| frame.widths_into(out))?,
         false => Vec::new(),
     };
     // Widths go with the scale of the node.
@@ -65,11 +66,10 @@ fn draw(view: &FrameView<'_>, (node, mesh): (usize, usize), out: &mut [Drawing; 
 }
 
 fn floats<const N: usize>(
-    frame: &MeshFrame<'_>,
-    what: VertexChannel,
-    format: Format,
+    count: usize,
+    write: impl Fn(&mut [f32]) -> Result<(), Error>,
 ) -> Result<Vec<[f32; N]>, Error> {
-    let mut out = vec![[0.0; N]; frame.vertex_count()];
-    frame.write_floats(what, format, out.as_flattened_mut())?;
+    let mut out = vec![[0.0; N]; count];
+    write(out.as_flattened_mut())?;
     Ok(out)
 }
