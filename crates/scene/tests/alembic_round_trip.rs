@@ -4,9 +4,10 @@ use meshreel_scene::read::{ReadOptions, open};
 use meshreel_scene::write::alembic::write;
 use meshreel_scene::{Node, NodeKind, Scene};
 
-/// The nodes that a writer of meshes and transforms keeps, as a scene of their own.
+/// The nodes that a writer of meshes, points, curves, cameras and transforms keeps, as a scene of their own.
 fn kept(scene: &Scene) -> Scene {
-    let content = |n: &Node| matches!(n.kind, NodeKind::Xform | NodeKind::PolyMesh | NodeKind::SubD);
+    let is_mesh = |n: &Node| matches!(n.kind, NodeKind::Xform | NodeKind::PolyMesh | NodeKind::SubD);
+    let content = |n: &Node| is_mesh(n) || n.mesh.is_some() || n.camera.is_some();
     let mut keep: Vec<bool> = scene.nodes.iter().map(content).collect();
     for id in (0..keep.len()).rev() {
         if let (true, Some(parent)) = (keep[id], scene.nodes[id].parent) {

@@ -16,7 +16,9 @@ fn found(scene: &Scene) -> Row {
     let (mut vertices, mut faces, mut most) = (0, 0, 0);
     let (mut points, mut counts_of_faces) = (Vec::new(), Vec::new());
     let mut classes = [0; 3];
-    for mesh in nodes().filter_map(|n| n.mesh).map(|m| &scene.meshes[m]) {
+    // The manifest's are those with faces.
+    let meshes = nodes().filter_map(|n| n.mesh).map(|m| &scene.meshes[m]);
+    for mesh in meshes.filter(|mesh| mesh.particles.is_none()) {
         mesh.positions.read(0, &mut points).unwrap();
         mesh.face_counts.read(0, &mut counts_of_faces).unwrap();
         vertices += points.len();

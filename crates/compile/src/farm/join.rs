@@ -178,7 +178,10 @@ fn changing(
 ) -> Result<(), Error> {
     let (mut maps, mut too_many) = (RunMaps::default(), false);
     let (mut points, mut split) = (0, false);
+    // Of points without faces there is none.
+    let mut any = false;
     for tail in tails.iter().filter_map(|tail| tail.meshes[m].changing.as_ref()) {
+        any = true;
         points = points.max(tail.points);
         split |= tail.split;
         too_many |= tail.too_many;
@@ -188,9 +191,9 @@ fn changing(
     if maps.of_frame.keys().next_back().is_some_and(|&frame| frame as usize >= frames) {
         return Err(malformed("a map back to the source of a frame that there is not"));
     }
-    let (runs, run_of) = match too_many {
-        true => Default::default(),
-        false => maps.finish(frames as u32),
+    let (runs, run_of) = match any && !too_many {
+        true => maps.finish(frames as u32),
+        false => Default::default(),
     };
     let map = SourceMap { made_normals: outline.made_normals, runs, run_of, ..SourceMap::default() };
     match strip || map == SourceMap::default() {

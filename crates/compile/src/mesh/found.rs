@@ -416,7 +416,7 @@ impl FoundMesh {
             && (self.particles.is_none() || matches!(self.layout, FoundLayout::Runs(..)))
             && (self.velocities.is_none() || channels::velocities(mesh).is_some())
             && (!self.tangents || self.normals != Normals::None && !uvs.is_empty())
-            && !self.materials.is_empty()
+            && (self.particles.is_some() || !self.materials.is_empty())
             && uvs.len() <= 255
             && self.colours.len() <= 255;
         possible.then_some(())?;

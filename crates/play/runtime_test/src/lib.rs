@@ -1,7 +1,6 @@
 //! Everything that a file shows as one number, to compare builds with each other and with
 //! `testdata/golden/*/DIGESTS`; and a player without threads, files or a clock.
 
-use meshreel::record::Semantic;
 use meshreel::{Command, Error, FrameDecoder, Limits, MeshView, Options, Player, Reel, Repeat, Transform};
 use meshreel_format::checksum;
 use std::sync::Arc;
@@ -46,17 +45,6 @@ fn add_mesh(view: MeshView<'_>, all: &mut Vec<u8>) {
     add(4, &|out| view.tangents_into(out).is_ok());
     add(2, &|out| view.uvs_into(0, out).is_ok());
     add(4, &|out| view.colours_into(0, out).is_ok());
-    // What only meshes have whose vertices come with each frame.
-    let streams = &view.record().streams;
-    for (number, stream) in streams.iter().enumerate().filter(|(_, stream)| stream.semantic.is_changing()) {
-        add(stream.semantic.components(), &|out| match stream.semantic {
-            Semantic::Velocity => view.velocities_into(out).is_ok(),
-            Semantic::Width => view.widths_into(out).is_ok(),
-            _ => view.custom_into(number, out).is_ok(),
-        });
-    }
-    all.extend(view.ids().iter().flat_map(|id| id.to_le_bytes()));
-    all.extend(view.curves().iter().flat_map(|count| count.to_le_bytes()));
 }
 
 fn add_node(visible: bool, transform: Transform, all: &mut Vec<u8>) {

@@ -45,7 +45,8 @@ fn every_corpus_file_counts_as_its_manifest_says() {
             assert_eq!(counts[ours], number(theirs), "{file}: {ours}");
         }
         // The manifest's are those with faces.
-        let has_faces = |mesh: &&serde_json::Value| mesh["topology"] != "points" && mesh["topology"] != "curves";
+        let has_faces =
+            |mesh: &&serde_json::Value| mesh["topology"] != "points" && mesh["topology"] != "curves";
         let meshes: Vec<_> = json["meshes"].as_array().unwrap().iter().filter(has_faces).collect();
         let sum = |key: &str| -> u64 { meshes.iter().map(|mesh| mesh[key].as_u64().unwrap()).sum() };
         assert_eq!(meshes.len() as u64, number("mesh") + number("subd"), "{file}: list of meshes");

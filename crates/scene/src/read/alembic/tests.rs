@@ -493,7 +493,7 @@ fn the_rest_of_a_file_survives() {
     let mut points = vec![[0.0; 3]];
     scene.meshes[1].positions.read(0, &mut points).unwrap();
     assert!(points.is_empty(), "an empty mesh has one empty sample");
-    let words = ["a broken compound", "no geometry", "no samples", "curves", "without a mesh"];
+    let words = ["a broken compound", "no geometry", "no samples", "no points", "without a mesh"];
     assert_eq!(remarks.len(), words.len(), "{remarks:?}");
     for (remark, word) in remarks.iter().zip(words) {
         assert!(remark.contains(word), "{remark} / {word}");
