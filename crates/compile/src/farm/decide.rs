@@ -143,6 +143,9 @@ fn plan_job(job: &Job<'_>, remeshed: bool, around: &Around<'_>, mut log: Log) ->
     })
 }
 
+/// Keys of a segment: of which mesh and which segment, and their bytes.
+type CodedKeys = ([u32; 2], Vec<u8>);
+
 /// Codes the keys of all meshes, by mesh and segment, where an animation is so short that parts would share
 /// segments, and each code all keys of those once more; as far as that takes no more than a part of the memory.
 fn code_keys(
@@ -150,7 +153,7 @@ fn code_keys(
     coders: &[MeshCoder<'_>],
     schedule: Schedule,
     around: &Around<'_>,
-) -> Result<Vec<([u32; 2], Vec<u8>)>, Error> {
+) -> Result<Vec<CodedKeys>, Error> {
     let mut left = job.options.memory / 4;
     let mut out = Vec::new();
     if schedule.segments() > SHARED_SEGMENTS {

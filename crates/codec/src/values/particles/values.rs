@@ -404,7 +404,7 @@ pub(super) fn starts<W: Code>(
         }
         let mean = ((sum << 8) / count).clamp(2, 1 << 28) as u32;
         let low = 2 * (mean.ilog2() - 1);
-        low + u32::from(mean >> (mean.ilog2() - 1) & 1)
+        low + (mean >> (mean.ilog2() - 1) & 1)
     })
 }
 
