@@ -30,7 +30,7 @@ pub(super) fn put_f64(value: f64, out: &mut Vec<u8>) {
 /// Why a description was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
-    /// The bytes are not what [`encode`] writes.
+    /// The bytes are not what `encode` writes.
     #[error(transparent)]
     Corrupt(#[from] Corrupt),
     /// A mesh is kept in a way that this version does not know.
