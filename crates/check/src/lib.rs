@@ -4,6 +4,7 @@ mod asked;
 mod double;
 mod error;
 pub mod extract;
+mod lens;
 mod reopen;
 mod skinning;
 mod static_bytes;

@@ -3,6 +3,7 @@
 use super::objects::Object;
 use super::shared::Shared;
 use crate::error::error;
+use crate::lens;
 use meshreel::{Camera, FramePair};
 use meshreel_scene::{Error, Identity, Lens, Node, NodeKind, Source};
 
@@ -54,21 +55,8 @@ impl Source<Lens> for Lenses {
         i as Identity
     }
     fn read(&self, i: usize, out: &mut Vec<Lens>) -> Result<(), Error> {
-        let lens = self.camera.lens(FramePair::single(i as u32));
-        let pair = |[a, b]: [f32; 2]| [f64::from(a), f64::from(b)];
         out.clear();
-        out.push(Lens {
-            focal_length: lens.focal_length.into(),
-            aperture: pair(lens.aperture),
-            aperture_offset: pair(lens.aperture_offset),
-            squeeze: lens.squeeze.into(),
-            overscan: lens.overscan.map(f64::from),
-            f_stop: lens.f_stop.into(),
-            focus_distance: lens.focus_distance.into(),
-            shutter: pair(lens.shutter),
-            clipping: pair(lens.clipping),
-            orthographic: lens.orthographic,
-        });
+        out.push(lens::of_file(&self.camera.lens(FramePair::single(i as u32))));
         Ok(())
     }
 }

@@ -3,7 +3,8 @@
 use super::plan::Plan;
 use super::report::{CameraReport, Failures, beyond};
 use crate::error::error;
-use meshreel::{Camera, FramePair, Lens};
+use crate::lens;
+use meshreel::{Camera, FramePair};
 use meshreel_scene::{Error, sample};
 
 /// A part of the largest number: what f32 holds of it, twice.
@@ -45,8 +46,7 @@ pub(super) fn check(plan: &Plan<'_>, failures: &mut Failures) -> Result<Vec<Came
         report.frames = all.len();
         let largest = |t: usize, k: usize| all.iter().map(|(_, right)| right[t][k].abs()).fold(0.0, f64::max);
         for (frame, right) in &all {
-            let lens = found.lens(FramePair::single(*frame as u32));
-            let got = numbers(&lens);
+            let got = lens::of_file(&found.lens(FramePair::single(*frame as u32))).tracks();
             for (t, (right, got)) in right.iter().zip(&got).enumerate() {
                 for (k, (right, got)) in right.iter().zip(got).enumerate() {
                     let (most, off) = (largest(t, k), (got - right).abs());
@@ -67,22 +67,4 @@ pub(super) fn check(plan: &Plan<'_>, failures: &mut Failures) -> Result<Vec<Came
         failures.add(camera.path(), None, || "is a camera that the source does not have".into());
     }
     Ok(out)
-}
-
-/// The numbers of a decoded lens, as the source has them.
-fn numbers(lens: &Lens) -> [[f64; 4]; 10] {
-    let pair = |[a, b]: [f32; 2]| [f64::from(a), f64::from(b)];
-    let lens = meshreel_scene::Lens {
-        focal_length: lens.focal_length.into(),
-        aperture: pair(lens.aperture),
-        aperture_offset: pair(lens.aperture_offset),
-        squeeze: lens.squeeze.into(),
-        overscan: lens.overscan.map(f64::from),
-        f_stop: lens.f_stop.into(),
-        focus_distance: lens.focus_distance.into(),
-        shutter: pair(lens.shutter),
-        clipping: pair(lens.clipping),
-        orthographic: lens.orthographic,
-    };
-    lens.tracks()
 }

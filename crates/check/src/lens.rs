@@ -1,0 +1,20 @@
+//! Lenses of a file as those of a source.
+
+use meshreel_scene::Lens;
+
+/// The same numbers, in f64.
+pub(crate) fn of_file(lens: &meshreel::Lens) -> Lens {
+    let pair = |[a, b]: [f32; 2]| [f64::from(a), f64::from(b)];
+    Lens {
+        focal_length: lens.focal_length.into(),
+        aperture: pair(lens.aperture),
+        aperture_offset: pair(lens.aperture_offset),
+        squeeze: lens.squeeze.into(),
+        overscan: lens.overscan.map(f64::from),
+        f_stop: lens.f_stop.into(),
+        focus_distance: lens.focus_distance.into(),
+        shutter: pair(lens.shutter),
+        clipping: pair(lens.clipping),
+        orthographic: lens.orthographic,
+    }
+}
