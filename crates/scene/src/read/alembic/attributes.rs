@@ -188,10 +188,12 @@ impl Param {
                 return Ok(Ok((scope, Some(fault.into()))));
             }
         }
-        Ok(Err(format!(
-            "it has {count} values for {} points, {} faces and {} corners",
-            first.points, first.faces, first.corners
-        )))
+        let Sizes { points, faces, corners } = first;
+        // Curves have no corners.
+        Ok(Err(match corners {
+            usize::MAX => format!("it has {count} values for {points} points and {faces} curves"),
+            _ => format!("it has {count} values for {points} points, {faces} faces and {corners} corners"),
+        }))
     }
 
     /// Decoder of whole numbers, where there is one per element.
