@@ -3,7 +3,7 @@
 use crate::drawing::Drawing;
 use crate::matrix::matrix;
 use glam::DVec3;
-use meshreel::record::{Method, Semantic};
+use meshreel::record::{CurveEnds, Method, Semantic};
 use meshreel::{Error, FrameView};
 
 /// Of the size of the mesh over all frames: how large points are that have no width.
@@ -38,12 +38,15 @@ fn draw(view: &FrameView<'_>, (node, mesh): (usize, usize), out: &mut [Drawing; 
     };
     let colour =
         |v: usize| colours.get(v).map_or(COLOUR, |c| [c[0], c[1], c[2], 1.0].map(|v| (v * 255.0) as u8));
-    if record.particles.is_some_and(|particles| particles.curves.is_some()) {
+    if let Some(curves) = record.particles.and_then(|particles| particles.curves) {
         let mut first = 0;
         for &length in frame.curves() {
             let end = (first + length as usize).min(places.len());
             for v in first + 1..end {
                 [v - 1, v].into_iter().for_each(|v| lines.put(places[v], colour(v)));
+            }
+            if curves.ends == CurveEnds::Closed && end > first + 2 {
+                [end - 1, first].into_iter().for_each(|v| lines.put(places[v], colour(v)));
             }
             first = end;
         }
@@ -59,7 +62,8 @@ fn draw(view: &FrameView<'_>, (node, mesh): (usize, usize), out: &mut [Drawing; 
     let scale = world.determinant().abs().cbrt();
     for (v, &at) in places.iter().enumerate() {
         let width = widths.get(v).map_or(WIDTH * size, |[width]| f64::from(*width) * scale);
-        let half = (0.5 * width).max(0.25 * WIDTH * size);
+        // Small ones are seen as well.
+        let half = (0.5 * width).max(0.5 * WIDTH * size);
         solids.octahedron([at - DVec3::Y * half, at, at + DVec3::Y * half], half, colour(v));
     }
     Ok(())
