@@ -5,7 +5,7 @@ use crate::report::Log;
 use globset::GlobSet;
 use meshreel_options::globs::{glob, globs, hit};
 use meshreel_options::{Options, PartsChoice};
-use meshreel_scene::{Node, Placed, Remark, Scene, hierarchy};
+use meshreel_scene::{Placed, Remark, Scene, hierarchy};
 
 /// `--include` and `--exclude`.
 pub struct Selection {
@@ -127,12 +127,10 @@ pub fn select(scene: &Scene, placed: &[Placed], options: &Options, log: &mut Log
         }
     }
     let count = meshes.iter().filter(|s| **s).count();
-    if count == 0 {
-        return Err(nothing(scene, all));
-    }
     let has = |(place, locator): (&Placed, bool)| locator && selection.has(&place.path);
     let locators: Vec<bool> = placed.iter().zip(locators).map(has).collect();
     let said = match locators.iter().filter(|l| **l).count() {
+        0 if count == 0 => return Err(nothing(all)),
         0 => String::new(),
         others => format!(", {others} locators (nodes without meshes)"),
     };
@@ -142,19 +140,11 @@ pub fn select(scene: &Scene, placed: &[Placed], options: &Options, log: &mut Log
     Ok(Selected { meshes, locators, any })
 }
 
-/// The error of a selection that leaves none of `all` meshes.
-fn nothing(scene: &Scene, all: usize) -> Error {
-    let moves = |node: &&Node| (node.transform.as_ref()).is_some_and(|t| t.matrix.len() > 1);
+/// The error of a selection that leaves none of `all` meshes, and no locator.
+fn nothing(all: usize) -> Error {
     let what = match all {
-        0 => format!(
-            "there is no mesh with samples in the input: nothing to compile{}",
-            match scene.nodes.iter().filter(moves).count() {
-                0 => String::new(),
-                moving => format!(
-                    "; --clips-only keeps its {moving} moving transforms (of cameras, locators or joints) as a clip"
-                ),
-            }
-        ),
+        0 => "there is no mesh with samples in the input, no points, curves, camera or locator: nothing to compile"
+            .to_owned(),
         _ => format!("none of the {all} meshes is left to compile (check --include and --exclude)"),
     };
     Error::Unsupported { what }

@@ -2,7 +2,7 @@
 
 #![allow(dead_code)]
 
-use meshreel_scene::{Attribute, Channel, Mesh, Placed, Scene};
+use meshreel_scene::{Attribute, Channel, CustomAttribute, Mesh, Particles, Placed, Scene};
 use std::fmt::Debug;
 
 /// Collects what differs, with paths.
@@ -37,6 +37,7 @@ pub fn scenes(a: &Scene, b: &Scene, order: bool) -> Difference {
                 d.option(path, "inherits", &t.inherits, &u.inherits, Difference::channel);
             }
         });
+        d.option(&p.path, "camera", &n.camera, &m.camera, Difference::channel);
         let mesh = |s: &'_ Scene, id: Option<usize>| id.map(|id| s.meshes[id].clone());
         d.option(&p.path, "mesh", &mesh(a, n.mesh), &mesh(b, m.mesh), Difference::mesh);
     }
@@ -84,6 +85,18 @@ impl Difference {
         self.option(path, "normals", &a.normals, &b.normals, Self::attribute);
         self.list(path, "uvs", &a.uvs, &b.uvs);
         self.list(path, "colours", &a.colours, &b.colours);
+        self.option(path, "particles", &a.particles, &b.particles, Self::particles);
+        self.check(path, "attached", &a.custom_attributes.len(), &b.custom_attributes.len());
+        for x in &a.custom_attributes {
+            let same = |y: &&CustomAttribute| y.attribute.name == x.attribute.name;
+            match b.custom_attributes.iter().find(same) {
+                Some(y) => {
+                    self.check(path, "components", &x.components, &y.components);
+                    self.attribute(path, "attached", &x.attribute, &y.attribute);
+                }
+                None => self.found.push(format!("{path}: {} in one only", x.attribute.name)),
+            }
+        }
         let names = |m: &Mesh| {
             let mut names: Vec<_> = m.face_sets.iter().map(|s| s.name.clone()).collect();
             names.sort();
@@ -95,6 +108,16 @@ impl Difference {
                 self.channel(path, &set.name, &set.faces, &other.faces);
             }
         }
+    }
+
+    fn particles(&mut self, path: &str, _: &str, a: &Particles, b: &Particles) {
+        self.option(path, "ids", &a.ids, &b.ids, Self::channel);
+        self.option(path, "widths", &a.widths, &b.widths, Self::attribute);
+        self.option(path, "curves", &a.curves, &b.curves, |d, path, _, a, b| {
+            d.channel(path, "points of curves", &a.counts, &b.counts);
+            d.check(path, "basis", &a.basis, &b.basis);
+            d.check(path, "ends", &a.ends, &b.ends);
+        });
     }
 
     /// Sets by name: containers differ in the order they keep.

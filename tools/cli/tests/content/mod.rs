@@ -3,6 +3,7 @@
 
 mod apart;
 pub mod build;
+mod cameras;
 mod locators;
 
 use build::*;

@@ -32,7 +32,7 @@ pub(super) struct Root {
     pub buffer_views: Vec<ViewJson>,
     pub buffers: Vec<BufferJson>,
     pub materials: Vec<Named>,
-    pub cameras: Vec<Named>,
+    pub cameras: Vec<CameraJson>,
     pub extensions_used: Vec<String>,
     pub extensions_required: Vec<String>,
 }
@@ -49,6 +49,32 @@ pub(super) struct Asset {
 #[serde(default)]
 pub(super) struct Named {
     pub name: Option<String>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+pub(super) struct CameraJson {
+    pub perspective: Option<PerspectiveJson>,
+    pub orthographic: Option<OrthographicJson>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct PerspectiveJson {
+    pub aspect_ratio: Option<f64>,
+    /// Radians.
+    pub yfov: f64,
+    pub znear: f64,
+    pub zfar: Option<f64>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+pub(super) struct OrthographicJson {
+    pub xmag: f64,
+    pub ymag: f64,
+    pub znear: f64,
+    pub zfar: f64,
 }
 
 #[derive(Deserialize, Default)]

@@ -16,6 +16,7 @@
 
 mod accessor;
 mod animation;
+mod camera;
 mod deform;
 mod document;
 mod mesh;
@@ -139,6 +140,7 @@ fn check_references(document: &Document) -> Result<(), Error> {
         };
         missing("mesh", node.mesh, root.meshes.len())?;
         missing("skin", node.skin, root.skins.len())?;
+        missing("camera", node.camera, root.cameras.len())?;
     }
     Ok(())
 }
@@ -153,14 +155,11 @@ fn disputed_animations(animations: &[Animation], first: usize) -> String {
     )
 }
 
-/// Remarks on lights, cameras, extensions and extras that nothing is taken from.
+/// Remarks on lights, extensions and extras that nothing is taken from.
 fn remark_left_out(document: &Document, file: &str, remarks: &mut Vec<Remark>) {
     let root = &document.root;
-    let lights = (root.extensions_used.iter()).any(|e| e == "KHR_lights_punctual");
-    let left =
-        [(root.cameras.is_empty(), "cameras", "lens values"), (!lights, "lights", "colours and intensities")];
-    for (_, whose, what) in left.iter().filter(|(none, _, _)| !none) {
-        let what = format!("{whose}: their transforms are kept as nodes, {what} are left out");
+    if root.extensions_used.iter().any(|e| e == "KHR_lights_punctual") {
+        let what = "lights: their transforms are kept as nodes, colours and intensities are left out";
         remarks.push(Remark::new(file, what));
     }
     for extension in root.extensions_used.iter().filter(|e| !document::is_known(e)) {
@@ -391,9 +390,9 @@ impl<'a> Builder<'a> {
     fn nodes(&mut self, roots: &[usize]) -> Result<(), Error> {
         let root = &self.document.root;
         let tree = &self.rig.tree;
-        // Not a joint, or something below is shown.
-        let mut shown: Vec<bool> = (0..root.nodes.len())
-            .map(|n| self.skeletons.of_node[n].is_none() || root.nodes[n].mesh.is_some())
+        // Not a joint, or something of it or below is shown.
+        let mut shown: Vec<bool> = (root.nodes.iter().zip(&self.skeletons.of_node))
+            .map(|(node, joint)| joint.is_none() || node.mesh.is_some() || node.camera.is_some())
             .collect();
         for &node in tree.order.iter().rev() {
             if let (true, Some(parent)) = (shown[node], tree.parents[node]) {
@@ -409,6 +408,11 @@ impl<'a> Builder<'a> {
             let transform = self.transform(node);
             let moved = moved || transform.is_some();
             let id = self.scene.nodes.len();
+            let camera = root.nodes[node].camera.map(|number| camera::lens(&root.cameras[number]));
+            if camera == Some(None) {
+                self.remarks
+                    .push(Remark::new(&path, "its camera shows nothing with the numbers it has; left out"));
+            }
             self.scene.nodes.push(Node {
                 name,
                 path,
@@ -419,7 +423,7 @@ impl<'a> Builder<'a> {
                 visibility: None,
                 mesh: None,
                 instance_of: None,
-                camera: None,
+                camera: camera.flatten().map(|lens| Channel::constant(vec![lens])),
                 user_properties: Vec::new(),
             });
             let mesh = root.nodes[node].mesh;

@@ -29,16 +29,22 @@ pub(super) fn add_camera<'a>(
     object
 }
 
-/// The numbers of `.core`; film is measured in centimetres there.
+/// Millimetres in the centimetres that film is measured in, so that they read as what they were.
+fn film(millimetres: f64) -> f64 {
+    let near = millimetres / 10.0;
+    let reads = |v: &f64| v * 10.0 == millimetres;
+    [near, near.next_down(), near.next_up()].into_iter().find(reads).unwrap_or(near)
+}
+
+/// The numbers of `.core`.
 fn core(lens: &Lens) -> [f64; 16] {
-    const FILM: f64 = 0.1;
     let [left, right, top, bottom] = lens.overscan;
     [
         lens.focal_length,
-        lens.aperture[0] * FILM,
-        lens.aperture_offset[0] * FILM,
-        lens.aperture[1] * FILM,
-        lens.aperture_offset[1] * FILM,
+        film(lens.aperture[0]),
+        film(lens.aperture_offset[0]),
+        film(lens.aperture[1]),
+        film(lens.aperture_offset[1]),
         lens.squeeze,
         left,
         right,

@@ -27,17 +27,9 @@ pub(super) fn add_mesh<'a>(plan: &mut Plan<'a>, mesh: &'a Mesh, parent: usize, n
     let mut geom = positions(plan, mesh);
     geom.push(required(plan, ".faceIndices", "", &mesh.face_indices, Some(faces.clone())));
     geom.push(required(plan, ".faceCounts", "", &mesh.face_counts, None));
-    let mut others = Vec::new();
     let mut names = HashSet::new();
-    for (number, uv) in mesh.uvs.iter().enumerate() {
-        match number {
-            0 => geom.extend(attribute(plan, uv, "uv", ("vector", 2), &faces)),
-            _ => others.extend(attribute(plan, uv, &free(&mut names, &uv.name), ("vector", 2), &faces)),
-        }
-    }
-    if let Some(normals) = &mesh.normals {
-        geom.extend(attribute(plan, normals, "N", ("normal", 3), &faces));
-    }
+    let (own, mut others) = uvs_and_normals(plan, mesh, &mut names, &faces);
+    geom.extend(own);
     if let Some(velocities) = mesh.velocities.as_ref().filter(|v| !v.is_empty()) {
         geom.push(array(plan, ".velocities", "interpretation=vector", velocities, None));
     }
@@ -90,10 +82,15 @@ fn add_particles<'a>(
     if let Some(velocities) = mesh.velocities.as_ref().filter(|v| !v.is_empty()) {
         geom.push(array(plan, ".velocities", "interpretation=vector", velocities, None));
     }
-    let mut others = Vec::new();
     let mut names = HashSet::new();
-    for uv in &mesh.uvs {
-        others.extend(attribute(plan, uv, &free(&mut names, &uv.name), ("vector", 2), &faces));
+    let (own, mut others) = uvs_and_normals(plan, mesh, &mut names, &faces);
+    // Points have nothing of the kind by themselves.
+    match particles.curves {
+        Some(_) => geom.extend(own),
+        None => {
+            names.extend(own.iter().map(|property| property.name.clone()));
+            others.splice(0..0, own).for_each(drop);
+        }
     }
     others.extend(arbitrary_values(plan, mesh, &mut names, &faces));
     geom.extend(compound(others));
@@ -103,6 +100,26 @@ fn add_particles<'a>(
         content: Content::Compound(geom),
     });
     object
+}
+
+/// The first uv set and the normals, which a schema has places for, and all other uv sets.
+fn uvs_and_normals<'a>(
+    plan: &mut Plan<'a>,
+    mesh: &'a Mesh,
+    names: &mut HashSet<String>,
+    faces: &Rc<Faces<'a>>,
+) -> (Vec<Property>, Vec<Property>) {
+    let (mut own, mut others) = (Vec::new(), Vec::new());
+    for (number, uv) in mesh.uvs.iter().enumerate() {
+        match number {
+            0 => own.extend(attribute(plan, uv, "uv", ("vector", 2), faces)),
+            _ => others.extend(attribute(plan, uv, &free(names, &uv.name), ("vector", 2), faces)),
+        }
+    }
+    if let Some(normals) = &mesh.normals {
+        own.extend(attribute(plan, normals, "N", ("normal", 3), faces));
+    }
+    (own, others)
 }
 
 /// Type, wrap and basis of curves, and the basis once more.

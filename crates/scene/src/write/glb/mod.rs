@@ -10,6 +10,7 @@
 
 mod bound;
 pub(crate) mod buffer;
+mod camera;
 mod clip;
 mod mesh;
 mod meshopt;
@@ -179,6 +180,9 @@ impl Tree<'_> {
                 }
             };
             holders.push(holder);
+            if let Some(camera) = &node.camera {
+                self.camera(holder, camera, (&object.path, scene.unit))?;
+            }
             if let Some(runs) = node.mesh.and_then(|m| runs.get(&m)) {
                 let mesh = node.mesh.map(|m| &scene.meshes[m]);
                 self.place(holder, &node.name, runs, &facts.shown[&i], mesh)?;

@@ -1,0 +1,66 @@
+//! Cameras: a lens of 24 mm film in height that shows what the file's camera does.
+
+use super::document::CameraJson;
+use crate::Lens;
+
+/// Height of the film, millimetres, and its width where the file leaves that to the window.
+const FILM: [f64; 2] = [36.0, 24.0];
+
+/// The lens of a camera; none where its numbers make no picture.
+pub(super) fn lens(camera: &CameraJson) -> Option<Lens> {
+    let is_length = |v: f64| v > 0.0 && v.is_finite();
+    // All is sharp; the shutter is the default's.
+    let sharp = Lens { f_stop: 0.0, ..Lens::default() };
+    let [width, height] = FILM;
+    if let Some(view) = &camera.perspective {
+        let aspect = view.aspect_ratio.unwrap_or(width / height);
+        let focal_length = height / 2.0 / (view.yfov / 2.0).tan();
+        // Without end is as far as numbers of files go.
+        let far = view.zfar.unwrap_or(f32::MAX.into());
+        let sound = [focal_length, aspect, view.znear, far].into_iter().all(is_length) && far > view.znear;
+        let lens =
+            Lens { focal_length, aperture: [height * aspect, height], clipping: [view.znear, far], ..sharp };
+        return sound.then_some(lens);
+    }
+    let view = camera.orthographic.as_ref()?;
+    // Halves of what is seen; a lens has the whole of it in tenths.
+    let aperture = [view.xmag, view.ymag].map(|v| 20.0 * v.abs());
+    let far = is_length(view.zfar) && view.znear >= 0.0 && view.zfar > view.znear;
+    let sound = far && aperture.into_iter().all(is_length);
+    let lens = Lens { aperture, clipping: [view.znear, view.zfar], orthographic: true, ..sharp };
+    sound.then_some(lens)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Option<Lens> {
+        lens(&serde_json::from_str(text).unwrap())
+    }
+
+    #[test]
+    fn i12_lenses_show_what_cameras_of_gltf_do() {
+        let wide = read(r#"{ "perspective": { "yfov": 1.0, "aspectRatio": 2, "znear": 0.1 } }"#).unwrap();
+        assert!((2.0 * (wide.aperture[1] / 2.0 / wide.focal_length).atan() - 1.0).abs() < 1e-12);
+        assert_eq!((wide.aperture, wide.clipping), ([48.0, 24.0], [0.1, f32::MAX.into()]));
+        let flat = read(r#"{ "orthographic": { "xmag": 3, "ymag": 2, "znear": 0, "zfar": 9 } }"#).unwrap();
+        assert_eq!((flat.aperture, flat.clipping, flat.orthographic), ([60.0, 40.0], [0.0, 9.0], true));
+    }
+
+    #[test]
+    fn i12_cameras_that_show_nothing_have_no_lens() {
+        for text in [
+            "{}",
+            r#"{ "perspective": {} }"#,
+            r#"{ "perspective": { "yfov": -1, "znear": 0.1 } }"#,
+            r#"{ "perspective": { "yfov": 4, "znear": 0.1 } }"#,
+            r#"{ "perspective": { "yfov": 1, "znear": 0.1, "aspectRatio": 0 } }"#,
+            r#"{ "perspective": { "yfov": 1, "znear": 5, "zfar": 4 } }"#,
+            r#"{ "orthographic": { "xmag": 0, "ymag": 1, "znear": 0, "zfar": 1 } }"#,
+            r#"{ "orthographic": { "xmag": 1, "ymag": 1, "znear": -1, "zfar": 1 } }"#,
+        ] {
+            assert_eq!(read(text), None, "{text}");
+        }
+    }
+}
