@@ -120,9 +120,10 @@ pub struct PlotArgs {
     /// Width and height of the picture of a frame, at most 4096
     #[arg(long, value_name = "WxH", default_value = "640x480", requires = "frame")]
     pub size: PictureSize,
-    /// The point of a mesh, by its number in the source (without a source map: the vertex of the file)
+    /// The point of a mesh, by its number in the source (without a source map: the vertex of the file); of particles
+    /// by their ids
     #[arg(long, value_name = "N")]
-    pub vertex: Option<u32>,
+    pub vertex: Option<u64>,
     /// Which clip, where there are several
     #[arg(long, value_name = "NAME", conflicts_with = "vertex")]
     pub clip: Option<String>,

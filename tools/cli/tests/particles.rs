@@ -2,6 +2,7 @@
 //! hangs on them; velocities of meshes whose faces change. Each through compile, verify, moments between frames
 //! and back into an archive.
 
+use crate::cli::common::run;
 use meshreel::record::{CurveBasis as Basis, CurveEnds as Ends, Semantic};
 use meshreel::{FrameDecoder, FrameView, Pace};
 use meshreel_check::extract::{self, As};
@@ -334,6 +335,39 @@ fn i11_velocities_of_changing_meshes() {
     };
     let (reel, _) = verified(&source, &none);
     assert!(!reel.description().meshes[0].streams.iter().any(|s| s.semantic == Semantic::Velocity));
+}
+
+/// What one particle does, by its id and against its source; and all of them in a picture of a frame.
+#[test]
+fn i10_plots_of_particles() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name).display().to_string();
+    write::alembic::write(&folder.path().join("a.abc"), &drops(30, true), &mut |_, _| {}).unwrap();
+    run(["compile".into(), file("a.abc"), "-o".into(), file("a.reel")]).expect(0);
+    let plot = |more: &[&str]| {
+        let (reel, png) = (file("a.reel"), file("a.png"));
+        let words = ["plot", &reel, "-o", &png, "--json"].into_iter().chain(more.iter().copied());
+        run(words.map(str::to_owned))
+    };
+    let source = file("a.abc");
+    for more in [&["--vertex", "1009", "--source", &source][..], &["--source", &source]] {
+        let told = plot(more).expect(0).json();
+        assert!(told["title"].as_str().unwrap().contains("/drops: id 1"), "{told}");
+        // It is born and dies.
+        let samples = told["samples"].as_u64().unwrap();
+        assert!((2..30).contains(&samples), "{told}");
+        let (error, limit) = (told["max_error"].as_f64().unwrap(), told["tolerance"].as_f64().unwrap());
+        assert!(error > 0.0 && error <= limit, "{told}");
+    }
+    assert!(plot(&["--vertex", "1001"]).expect(2).error_line().contains("no such id"));
+    // In the last frame there are drops of all colours.
+    plot(&["--frame", "29", "--size", "320x240"]).expect(0);
+    let decoder = png::Decoder::new(std::io::BufReader::new(std::fs::File::open(file("a.png")).unwrap()));
+    let mut reader = decoder.read_info().unwrap();
+    let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+    reader.next_frame(&mut pixels).unwrap();
+    let coloured = |p: &&[u8; 3]| p.iter().max().unwrap() - p.iter().min().unwrap() > 60;
+    assert!(pixels.as_chunks::<3>().0.iter().filter(coloured).count() > 200);
 }
 
 /// A transform that cannot be kept puts particles, their velocities and widths into the world.

@@ -5,6 +5,7 @@ mod app;
 mod arguments;
 mod bones;
 mod camera;
+mod cameras;
 mod clips;
 mod clock;
 mod curves;

@@ -4,11 +4,11 @@ use crate::decoding::Decoding;
 use crate::drawing::Drawing;
 use crate::layout::layout;
 use crate::matrix::matrix;
-use crate::particles;
 use crate::streaming::Streaming;
+use crate::{cameras, particles};
 use glam::{DMat4, DVec3};
 use meshreel::record::Method;
-use meshreel::{FrameDecoder, FrameView, MeshView, Pace, Reel};
+use meshreel::{Camera, FrameDecoder, FrameView, MeshView, Pace, Reel};
 use meshreel_gpu::wgpu::{Budget, Decoded, Frames, GpuReel, Output, Shaders, Update};
 use std::ops::Range;
 
@@ -31,8 +31,10 @@ pub struct Meshes {
     pub update: Update,
     /// Milliseconds that decoding took at most of late: several frames may be decoded at once.
     pub decode: f64,
-    /// Particles and curves of the moment that was shown last: solids, and lines.
+    /// Particles, curves and cameras of the moment that was shown last: solids, and lines.
     pub particles: [Drawing; 2],
+    /// Cameras of the file, and how large they are drawn.
+    cameras: (Vec<Camera>, f64),
 }
 
 /// Two frames, how far it is from the first to the second, and the seconds between them.
@@ -46,6 +48,9 @@ pub struct Moment {
 
 /// The largest blend there is: what can be seen is the second frame.
 const ALMOST: f32 = 1.0 - f32::EPSILON / 2.0;
+
+/// Of the size of all meshes: how long a camera is drawn.
+const CAMERA: f64 = 0.06;
 
 /// A node that is drawn.
 pub struct Shown {
@@ -72,7 +77,8 @@ impl Meshes {
         let frames = Decoded { first, second, view };
         let gpu = GpuReel::new((device, queue), &mut shaders, &frames, layout(), Budget::default())?;
         let output = gpu.output(device, &shaders);
-        Ok(Meshes {
+        let cameras = reel.cameras()?;
+        let mut meshes = Meshes {
             reel: reel.clone(),
             shaders,
             gpu,
@@ -84,7 +90,22 @@ impl Meshes {
             update: Update::default(),
             decode: 0.0,
             particles: Default::default(),
-        })
+            cameras: (cameras, 1.0),
+        };
+        let [low, high] = meshes.bounds()?;
+        let size = CAMERA * (high - low).length();
+        if size.is_finite() && size > 0.0 {
+            meshes.cameras.1 = size;
+        }
+        Ok(meshes)
+    }
+
+    /// What the viewer draws itself of a moment.
+    fn draw(&self, view: &FrameView<'_>, hidden: &[bool]) -> anyhow::Result<[Drawing; 2]> {
+        let mut drawings = particles::drawings(view, hidden)?;
+        let (cameras, size) = &self.cameras;
+        cameras::draw(view, cameras, *size, hidden, &mut drawings[1]);
+        Ok(drawings)
     }
 
     /// Decodes on a thread of its own from now on; `done` is called whenever a frame is there.
@@ -117,7 +138,7 @@ impl Meshes {
         self.update = self.gpu.update(&self.shaders, queue, encoder, &mut outputs)?;
         let pair = shown.pair();
         self.pair = [pair.first, pair.second];
-        self.particles = particles::drawings(&shown.view(), hidden)?;
+        self.particles = self.draw(&shown.view(), hidden)?;
         Ok(list(&self.decoders[0], &shown.view(), hidden))
     }
 
@@ -135,7 +156,7 @@ impl Meshes {
         let frames = Decoded { first, second, view };
         self.update = self.gpu.update(&self.shaders, queue, encoder, &mut [(&mut self.output, &frames)])?;
         self.pair = [first, second].map(|decoder| decoder.frame().unwrap_or_default() as u32);
-        self.particles = particles::drawings(&view, hidden)?;
+        self.particles = self.draw(&view, hidden)?;
         Ok(list(first, &view, hidden))
     }
 

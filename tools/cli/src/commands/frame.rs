@@ -3,6 +3,7 @@
 use super::lod::{name, surfaces};
 use crate::cli::PictureSize;
 use crate::output::{Failure, Output};
+use crate::picture::particles;
 use crate::picture::render::{Camera, Light, Up, draw as render};
 use crate::picture::sheet::clay;
 use meshreel::{FrameDecoder, Reel};
@@ -40,7 +41,8 @@ pub fn draw(
     }
     let mut decoder = FrameDecoder::new(reel)?;
     decoder.decode(frame)?;
-    let surfaces = surfaces(reel, &decoder, 0, |_| clay())?;
+    let mut surfaces = surfaces(reel, &decoder, 0, |_| clay())?;
+    surfaces.extend(particles::solids(reel, &decoder)?);
     let points: Vec<glam::DVec3> =
         surfaces.iter().flat_map(|surface| surface.positions.iter().copied()).collect();
     let PictureSize([width, height]) = size;

@@ -7,15 +7,16 @@ use crate::picture::frames;
 use crate::units;
 use glam::{DQuat, DVec3};
 use meshreel::clip::{Clip, ClipCursor, PoseSource, Repeats, Rounding};
-use meshreel::record::NodeRecord;
+use meshreel::record::{MeshRecord, Method, NodeRecord};
 use meshreel::{FrameDecoder, Limits, Reel, Transform};
 use meshreel_check::{joint_matrix, qvv};
 use meshreel_commands::reels;
 use meshreel_inputs::{self as inputs, InputOptions};
 use meshreel_options::Rate;
-use meshreel_scene::sample::World;
-use meshreel_scene::{Qvv, Remark, Scene};
+use meshreel_scene::sample::{World, ids_at};
+use meshreel_scene::{Placed, Qvv, Remark, Scene};
 use serde::Serialize;
+use std::collections::HashMap;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -67,7 +68,7 @@ pub fn run(arguments: &PlotArgs, output: Output) -> Result<ExitCode, Failure> {
     }
     let plot = match (&arguments.joint, arguments.vertex) {
         (Some(joint), _) => of_joint(&reel, scene.as_ref(), joint, arguments.clip.as_deref())?,
-        (None, Some(vertex)) => of_vertex(&reel, scene.as_ref(), vertex as usize, arguments.mesh.as_deref())?,
+        (None, Some(vertex)) => of_vertex(&reel, scene.as_ref(), vertex, arguments.mesh.as_deref())?,
         (None, None) => match farthest_vertex(&reel, arguments.mesh.as_deref())? {
             Some((mesh, vertex)) => of_vertex(&reel, scene.as_ref(), vertex, Some(&mesh))?,
             None => {
@@ -334,16 +335,18 @@ fn unit(reel: &Reel) -> &'static str {
 /// Frames or samples that are looked at to find what moves farthest.
 const LOOKED: usize = 16;
 
-/// Of the mesh named, or of all whose faces never change, the point that moves farthest in the world: the
-/// path of its node, and its number as [`of_vertex`] takes it. `None` where there is no such mesh.
-fn farthest_vertex(reel: &Reel, mesh: Option<&str>) -> Result<Option<(String, usize)>, Failure> {
+/// Of the mesh named, or of all whose faces never change and of all particles, the point that moves farthest in
+/// the world while it is there: the path of its node, and its number as [`of_vertex`] takes it. `None` where
+/// there is no such mesh.
+fn farthest_vertex(reel: &Reel, mesh: Option<&str>) -> Result<Option<(String, u64)>, Failure> {
     let description = reel.description();
-    let fixed = |node: &NodeRecord| {
-        let mesh = node.mesh.and_then(|m| description.meshes.get(m as usize));
-        mesh.is_some_and(|m| m.vertices > 0 && !m.method.changes())
+    let of = |node: &NodeRecord| node.mesh.and_then(|m| description.meshes.get(m as usize));
+    let comparable = |node: &NodeRecord| {
+        let is = |m: &MeshRecord| m.method == Method::Particles || m.vertices > 0 && !m.method.changes();
+        of(node).is_some_and(is)
     };
     let nodes: Vec<usize> = (0..description.nodes.len())
-        .filter(|&n| fixed(&description.nodes[n]))
+        .filter(|&n| comparable(&description.nodes[n]))
         .filter(|&n| mesh.is_none_or(|path| description.nodes[n].path == path))
         .collect();
     if nodes.is_empty() {
@@ -355,8 +358,8 @@ fn farthest_vertex(reel: &Reel, mesh: Option<&str>) -> Result<Option<(String, us
         };
     }
     let mut decoder = FrameDecoder::new(reel)?;
-    let mut first: Vec<Vec<DVec3>> = vec![Vec::new(); nodes.len()];
-    let (mut best, mut farthest) = ((0, 0), -1.0);
+    let mut first: Vec<HashMap<u64, DVec3>> = vec![HashMap::new(); nodes.len()];
+    let (mut best, mut farthest) = ((nodes[0], 0), -1.0);
     let (count, mut floats) = (reel.frame_count(), Vec::new());
     for i in 0..LOOKED.min(count) {
         decoder.decode(i * (count - 1) / (LOOKED.min(count) - 1).max(1))?;
@@ -365,34 +368,26 @@ fn farthest_vertex(reel: &Reel, mesh: Option<&str>) -> Result<Option<(String, us
             floats.resize(3 * view.vertex_count(), 0.0f32);
             view.positions_into(&mut floats)?;
             let matrix = decoder.world(node);
-            let place = |p: &[f32]| {
-                let row = |r: &[f64; 4]| (0..3).map(|k| r[k] * f64::from(p[k])).sum::<f64>() + r[3];
-                DVec3::new(row(&matrix[0]), row(&matrix[1]), row(&matrix[2]))
-            };
-            let places: Vec<DVec3> = floats.chunks_exact(3).map(place).collect();
-            if first[k].is_empty() {
-                first[k] = places;
-                continue;
-            }
-            for (vertex, (from, to)) in first[k].iter().zip(&places).enumerate() {
-                let way = from.distance(*to);
+            for (vertex, place) in floats.as_chunks().0.iter().enumerate() {
+                let number = view.ids().get(vertex).copied().unwrap_or(vertex as u64);
+                let to = world_place(&matrix, place);
+                let way = first[k].entry(number).or_insert(to).distance(to);
                 if way > farthest {
-                    (best, farthest) = ((node, vertex), way);
+                    (best, farthest) = ((node, number), way);
                 }
             }
         }
     }
-    let (node, vertex) = match farthest < 0.0 {
-        true => (nodes[0], 0),
-        false => best,
-    };
+    let (node, number) = best;
     let record = &description.nodes[node];
     let map = reel.source_map(record.mesh.unwrap_or(0) as usize)?;
-    let point = match map.and_then(|map| map.vertex_point.get(vertex).copied()) {
-        Some(point) => point as usize,
-        None => vertex,
-    };
-    Ok(Some((record.path.clone(), point)))
+    let point = map.and_then(|map| map.vertex_point.get(usize::try_from(number).ok()?).copied());
+    Ok(Some((record.path.clone(), point.map_or(number, u64::from))))
+}
+
+fn world_place(matrix: &[[f64; 4]; 3], place: &[f32; 3]) -> DVec3 {
+    let row = |r: &[f64; 4]| (0..3).map(|k| r[k] * f64::from(place[k])).sum::<f64>() + r[3];
+    DVec3::new(row(&matrix[0]), row(&matrix[1]), row(&matrix[2]))
 }
 
 /// Of the clip named, or the first, the joint that moves farthest in object space: the names of both.
@@ -426,26 +421,40 @@ fn farthest_joint(reel: &Reel, clip: Option<&str>) -> Result<(String, String), F
     Ok((clip.name().into(), joint))
 }
 
-fn of_vertex(reel: &Reel, scene: Option<&Scene>, point: usize, mesh: Option<&str>) -> Result<Plot, Failure> {
+/// `point`: number of a point of the source where there is a source map, else of a vertex of the file; the id
+/// of particles that have ids.
+fn of_vertex(reel: &Reel, scene: Option<&Scene>, point: u64, mesh: Option<&str>) -> Result<Plot, Failure> {
     let description = reel.description();
     let nodes: Vec<usize> =
         (0..description.nodes.len()).filter(|n| description.nodes[*n].mesh.is_some()).collect();
     let (_, &node) = find(&nodes, mesh, "mesh", |n| description.nodes[*n].path.clone())?;
     let record = &description.nodes[node];
     let number = record.mesh.unwrap_or(0) as usize;
-    let map = reel.source_map(number)?;
-    // Source points where the map is there, else vertices of the file.
+    let particles = description.meshes[number].particles;
+    let map = reel.source_map(number)?.filter(|_| particles.is_none());
+    let what = match (&map, particles.is_some_and(|particles| particles.ids)) {
+        (_, true) => "id",
+        (Some(_), false) => "point",
+        (None, false) => "vertex",
+    };
     let vertex = match &map {
-        Some(map) => map.vertex_point.iter().position(|p| *p as usize == point),
-        None => Some(point),
+        Some(map) => map.vertex_point.iter().position(|p| u64::from(*p) == point),
+        None => usize::try_from(point).ok(),
     };
     let mut decoder = FrameDecoder::new(reel)?;
     let placed = scene.map(Scene::expand).transpose()?;
-    let mut world = match (scene, &placed) {
-        (Some(scene), Some(placed)) => Some(World::new(scene, placed)?),
+    let mut source = match (scene, &placed) {
+        (Some(scene), Some(placed)) => Some(SourcePoint {
+            scene,
+            placed,
+            world: World::new(scene, placed)?,
+            path: &record.path,
+            point,
+            ids: Vec::new(),
+        }),
         _ => None,
     };
-    let (mut decoded, mut wanted, mut errors) = (Vec::new(), Vec::new(), Vec::new());
+    let mut course = Course { decoded: Vec::new(), wanted: Vec::new(), errors: Vec::new() };
     let mut floats = Vec::new();
     for (frame, of) in reel.frames().iter().enumerate() {
         decoder.decode(frame)?;
@@ -453,44 +462,75 @@ fn of_vertex(reel: &Reel, scene: Option<&Scene>, point: usize, mesh: Option<&str
             continue;
         }
         let view = decoder.mesh(number);
-        let Some(vertex) = vertex.filter(|v| *v < view.vertex_count()) else {
+        let vertex = match what {
+            "id" => view.ids().binary_search(&point).ok(),
+            _ => vertex.filter(|v| *v < view.vertex_count()),
+        };
+        let Some(vertex) = vertex else {
+            if particles.is_some() {
+                continue;
+            }
+            let what = if map.is_some() { "source point" } else { "vertex" };
             return Err(Failure::usage(format!(
-                "--vertex {point}: {} has no such {} at {} s",
-                record.path,
-                if map.is_some() { "source point" } else { "vertex" },
-                of.time
+                "--vertex {point}: {} has no such {what} at {} s",
+                record.path, of.time
             )));
         };
         floats.resize(3 * view.vertex_count(), 0.0f32);
         view.positions_into(&mut floats)?;
-        let matrix = decoder.world(node);
-        let p = [0, 1, 2].map(|k| f64::from(floats[3 * vertex + k]));
-        let row = |r: &[f64; 4]| r[0] * p[0] + r[1] * p[1] + r[2] * p[2] + r[3];
-        let place = DVec3::new(row(&matrix[0]), row(&matrix[1]), row(&matrix[2]));
+        let place = world_place(&decoder.world(node), &floats.as_chunks().0[vertex]);
         let at = |translation: DVec3| (of.time, Qvv { translation, ..Qvv::IDENTITY });
-        decoded.push(at(place));
-        let (Some(scene), Some(placed), Some(world), Some(_)) = (scene, &placed, &mut world, &map) else {
+        course.decoded.push(at(place));
+        let Some(source) = source.as_mut().filter(|_| map.is_some() || particles.is_some()) else {
             continue;
         };
-        let meshes = frames::of_scene(scene, placed, world, of.time)?;
-        let source = meshes.iter().find(|mesh| mesh.path == record.path);
-        if let Some(truth) = source.and_then(|mesh| mesh.surface.positions.get(point)) {
-            wanted.push(at(*truth));
-            errors.push([of.time, truth.distance(place)]);
+        if let Some(truth) = source.at(of.time)? {
+            course.wanted.push(at(truth));
+            course.errors.push([of.time, truth.distance(place)]);
         }
     }
-    if decoded.is_empty() {
-        return Err(Failure::usage(format!("{} is never visible", record.path)));
+    if course.decoded.is_empty() {
+        return Err(Failure::usage(match particles {
+            Some(_) => format!("--vertex {point}: {} has no such {what} in any frame", record.path),
+            None => format!("{} is never visible", record.path),
+        }));
     }
-    if scene.is_some() && wanted.is_empty() {
+    if scene.is_some() && course.wanted.is_empty() {
         return Err(Failure::usage(format!(
             "{}: the source has no such mesh, or the file no source map to match its points",
             record.path
         )));
     }
-    let title = format!("{}: {} {point}", record.path, if map.is_some() { "point" } else { "vertex" });
-    let tolerance = record.tolerance;
-    Ok(path_plot(title, unit(reel), tolerance, &Course { decoded, wanted, errors }))
+    let title = format!("{}: {what} {point}", record.path);
+    Ok(path_plot(title, unit(reel), record.tolerance, &course))
+}
+
+/// A point of a mesh of the source.
+struct SourcePoint<'a> {
+    scene: &'a Scene,
+    placed: &'a [Placed],
+    world: World<'a>,
+    path: &'a str,
+    /// Its number, or its id.
+    point: u64,
+    ids: Vec<u64>,
+}
+
+impl SourcePoint<'_> {
+    /// Where it is in the world; none where it is not there.
+    fn at(&mut self, time: f64) -> Result<Option<DVec3>, Failure> {
+        let meshes = frames::of_scene(self.scene, self.placed, &mut self.world, time)?;
+        let Some(mesh) = meshes.iter().find(|mesh| mesh.path == self.path) else { return Ok(None) };
+        let own = self.placed.iter().find(|place| place.path == self.path);
+        if let Some(own) = own.and_then(|place| self.scene.nodes[place.node].mesh) {
+            ids_at(&self.scene.meshes[own], time, &mut self.ids)?;
+        }
+        let number = match self.ids.is_empty() {
+            true => usize::try_from(self.point).ok(),
+            false => self.ids.iter().position(|id| *id == self.point),
+        };
+        Ok(number.and_then(|number| mesh.surface.positions.get(number).copied()))
+    }
 }
 
 /// The way of a point in world space, decoded and in the source, by time; and how far the two are apart.

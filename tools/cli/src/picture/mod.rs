@@ -5,5 +5,6 @@ pub mod font;
 pub mod frames;
 pub mod grid;
 pub mod image;
+pub mod particles;
 pub mod render;
 pub mod sheet;
