@@ -2336,7 +2336,7 @@ class Chain(Particles):
                 law["pull"].append([most(unzigzag(self.number(n))) for n in ("constant", "linear", "square")])
                 law["broken"].append([max(-4096, min(4096, w + unzigzag(self.number("broken")))) for w in (0, 256)])
             k = COMPONENTS[record["semantic"]]
-            self.laws.append(dict(law, k=k, wide=8 * record["word"], missed=even(117), stops=even(36), means=[[[4096] * k, 0] for _ in range(23)]))
+            self.laws.append(dict(law, k=k, wide=8 * record["word"], missed=even(117), stops=even(36), some=even(23, 4, 4), longer=even(23, 4, 29)))
 
     # mesh.md#chains
     def link(self, before):
@@ -2432,15 +2432,15 @@ class Chain(Particles):
 
     # mesh.md#chains
     def residual(self, law, class_):
-        means, seen = law["means"][class_]
-        sum_, got = 0, []
-        for c, mean in enumerate(means):
-            own = min(255, (sum_ << 13) // max(sum(means[:c]), 1)) if c else 32
-            got.append(self.symbols.take(min(mean * (160 + 3 * own) // 256, 1 << 28)))
-            sum_ += min(abs(got[c]), 1 << 20)
-        way, toward = (1, 2, 3, 4, 6, 8, 11, 16)[seen], lambda d, n: abs(d) // n * (1 if d > 0 else -1)
-        new = [max(1, m + toward((min(abs(r), 1 << 20) << 8) - m, way)) for m, r in zip(means, got)]
-        law["means"][class_] = [new, min(seen + 1, 7)]
+        got, longest = [], 0
+        for c in range(law["k"]):
+            length = int(self.bits.bit(law["some"][class_][c][min(longest, 3)]))
+            while 0 < length < 30 and self.bits.bit(law["longer"][class_][c][length - 1]):
+                length += 1
+            plain = self.symbols.even(length)
+            size = 1 << length - 1 | plain >> 1 if length else 0
+            got.append(-size if plain & 1 else size)
+            longest = max(longest, length)
         return got
 
 

@@ -481,7 +481,8 @@ mod tests {
                 for unit in s.in_file() {
                     let needs = s.chain_needs(unit);
                     assert!(needs.iter().all(|frame| decoded.contains(frame)), "{frames} {unit:?}");
-                    let all = needs.iter().chain(s.needs(unit).iter()).copied();
+                    let others = s.needs(unit);
+                    let all = needs.iter().chain(others.iter());
                     assert!(all.collect::<std::collections::BTreeSet<_>>().len() <= 12);
                     decoded.extend(s.frames_of(unit).iter());
                 }

@@ -49,8 +49,9 @@ pub struct ParticlesCoder<'a> {
     shape: Shape,
     /// Keys that have been coded.
     keys: RwLock<DecodedFrames>,
-    /// The coder of chains, where these are smaller.
-    chain: OnceLock<Option<ChainCoder<'a>>>,
+    chain: ChainCoder<'a>,
+    /// Whether chains are smaller.
+    chains: OnceLock<bool>,
 }
 
 /// Most segments from the first frame on in which chains are tried.
@@ -102,21 +103,14 @@ impl<'a> ParticlesCoder<'a> {
             ids: own.is_some_and(|own| own.ids),
             curves: own.is_some_and(|own| own.curves.is_some()),
         };
-        ParticlesCoder { plan, schedule, shape, keys: RwLock::default(), chain: OnceLock::new() }
+        let chain = ChainCoder::new(plan, schedule, shape);
+        ParticlesCoder { plan, schedule, shape, keys: RwLock::default(), chain, chains: OnceLock::new() }
     }
 
-    /// The coder of chains, where these are smaller than frames between frames, in the first frames.
-    fn chain(&self) -> Option<&ChainCoder<'a>> {
-        let chain = self.chain.get_or_init(|| {
-            let chains = self.tried().unwrap_or(false);
-            chains.then(|| ChainCoder::new(self.plan, self.schedule, self.shape))
-        });
-        chain.as_ref()
-    }
-
-    /// Whether particles are coded in chains.
+    /// Whether particles are coded in chains: where these are smaller than frames between frames, in the first
+    /// frames.
     pub fn has_chains(&self) -> bool {
-        self.chain().is_some()
+        *self.chains.get_or_init(|| self.tried().unwrap_or(false))
     }
 
     /// Codes the first frames both ways, as an animation of their own. Whether chains are smaller.
@@ -125,7 +119,7 @@ impl<'a> ParticlesCoder<'a> {
         let most = restart.saturating_mul(TRIED).saturating_mul(INTERVAL).saturating_add(1);
         let schedule = Schedule::new(self.schedule.frames().min(most), restart);
         let chain = ChainCoder::new(self.plan, schedule, self.shape);
-        let between = ParticlesCoder { chain: OnceLock::from(None), ..ParticlesCoder::new(self.plan, schedule) };
+        let between = ParticlesCoder { chains: OnceLock::from(false), ..ParticlesCoder::new(self.plan, schedule) };
         let (mut bytes, mut done) = ([0, 0], DecodedFrames::new());
         let keys = (0..schedule.keys()).map(Unit::Key);
         let groups = (0..schedule.groups()).flat_map(|g| [Unit::LowerLayers(g), Unit::TopLayer(g)]);
@@ -141,9 +135,7 @@ impl<'a> ParticlesCoder<'a> {
 
     /// Keys before this frame are not needed any more.
     pub fn forget(&self, frame: u32) {
-        if let Some(Some(chain)) = self.chain.get() {
-            chain.forget(frame);
-        }
+        self.chain.forget(frame);
         let mut held = self.keys.write().unwrap_or_else(PoisonError::into_inner);
         *held = held.split_off(&frame);
     }
@@ -166,8 +158,8 @@ impl<'a> ParticlesCoder<'a> {
 
     /// Codes a unit. `done`: frames of units that are coded with it, to which its own are added.
     pub(crate) fn unit(&self, frames: &[u32], done: &mut DecodedFrames) -> Result<Payload, Error> {
-        if let Some(chain) = self.chain() {
-            return chain.unit(frames);
+        if self.has_chains() {
+            return self.chain.unit(frames);
         }
         let mut payload = Payload::default();
         let mut bytes = Vec::new();
