@@ -473,7 +473,8 @@ mod tests {
             for frames in 0..=140u32 {
                 let s = Schedule::new(frames, restart);
                 let begin = (0..s.keys()).filter(|&k| !s.goes_on(k)).map(|k| s.key_frame(k));
-                let mut seen: Vec<u32> = begin.chain((0..s.groups()).flat_map(|g| s.link_frames(g))).collect();
+                let mut seen: Vec<u32> =
+                    begin.chain((0..s.groups()).flat_map(|g| s.link_frames(g))).collect();
                 seen.sort_unstable();
                 assert_eq!(seen, (0..frames).collect::<Vec<_>>());
                 assert_eq!((0..s.keys()).filter(|&k| !s.goes_on(k)).count() as u32, s.segments());

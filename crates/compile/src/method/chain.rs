@@ -181,7 +181,8 @@ impl<'a> ChainCoder<'a> {
 
     /// Holds what was chosen against the source.
     fn measure(&self, frame: u32, source: Option<&Source>, given: &Given<'_>) -> Result<(), Error> {
-        let mut own = Measured { seen: FrameMeasure { bounds: NOTHING, error: 0.0 }, points: given.points.count };
+        let mut own =
+            Measured { seen: FrameMeasure { bounds: NOTHING, error: 0.0 }, points: given.points.count };
         if let Some(source) = source {
             for ((s, record), values) in self.plan.streams.iter().enumerate().zip(&given.streams) {
                 let mut chosen = source.streams[s].clone();

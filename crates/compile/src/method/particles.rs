@@ -119,7 +119,8 @@ impl<'a> ParticlesCoder<'a> {
         let most = restart.saturating_mul(TRIED).saturating_mul(INTERVAL).saturating_add(1);
         let schedule = Schedule::new(self.schedule.frames().min(most), restart);
         let chain = ChainCoder::new(self.plan, schedule, self.shape);
-        let between = ParticlesCoder { chains: OnceLock::from(false), ..ParticlesCoder::new(self.plan, schedule) };
+        let between =
+            ParticlesCoder { chains: OnceLock::from(false), ..ParticlesCoder::new(self.plan, schedule) };
         let (mut bytes, mut done) = ([0, 0], DecodedFrames::new());
         let keys = (0..schedule.keys()).map(Unit::Key);
         let groups = (0..schedule.groups()).flat_map(|g| [Unit::LowerLayers(g), Unit::TopLayer(g)]);

@@ -153,7 +153,8 @@ impl Places<'_> {
         counts.copy_from_slice(&[own.count as u32, own.curves.len() as u32, own.run]);
         let ids = part_mut::<u64>(out, self.particles.ids).get_mut(..own.ids.len()).ok_or(NO_PLACE)?;
         ids.copy_from_slice(own.ids);
-        let curves = part_mut::<u32>(out, self.particles.curves).get_mut(..own.curves.len()).ok_or(NO_PLACE)?;
+        let curves =
+            part_mut::<u32>(out, self.particles.curves).get_mut(..own.curves.len()).ok_or(NO_PLACE)?;
         curves.copy_from_slice(own.curves);
         for (s, place) in self.unit.layout.streams.iter().enumerate() {
             let place = place.ok_or(NO_PLACE)?;

@@ -21,11 +21,12 @@ use meshreel_codec::mesh::decode::{index, scratch_len};
 use meshreel_codec::mesh::skin::handles::HANDLES;
 use meshreel_codec::mesh::skin::{Matrix, packed};
 use meshreel_codec::record::{
-    Bones, CODEC_CHAIN, CODEC_FAST, Coding, Description, MeshRecord, Method, Semantic, StreamRecord, Visibility,
+    Bones, CODEC_CHAIN, CODEC_FAST, Coding, Description, MeshRecord, Method, Semantic, StreamRecord,
+    Visibility,
 };
 use meshreel_codec::schedule::{INTERVAL, UNIT_FRAMES};
-use meshreel_codec::values::particles::chain;
 use meshreel_codec::transform::Transform;
+use meshreel_codec::values::particles::chain;
 
 /// 64-bit words per cache line: larger parts start at such a line.
 const LINE: usize = 8;

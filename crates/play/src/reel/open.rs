@@ -14,7 +14,7 @@ use meshreel_codec::entropy::block::Decompressor;
 use meshreel_codec::record;
 use meshreel_codec::record::ranges::FrameRange;
 use meshreel_codec::record::{
-    CODEC_CHAIN,    Coding, Description, MeshRecord, Method, Refused, Semantic, StreamRecord, ranges,
+    CODEC_CHAIN, Coding, Description, MeshRecord, Method, Refused, Semantic, StreamRecord, ranges,
 };
 use meshreel_format::{ChunkEntry, ReadAt, Reader, kind};
 use std::collections::HashMap;
@@ -181,7 +181,9 @@ fn find_units(reader: &Reader, restart: u32, chains: bool) -> Result<(Vec<u32>, 
     let units: Vec<u32> = chunks.filter(|(_, c)| is_unit(c)).map(|(i, _)| i).collect();
     let index = |unit: usize| reader.chunks()[units[unit] as usize].kind == kind::INDEX;
     let order = Order::new(reader.frames().len(), units.len(), restart, index);
-    order.map(|order| (units, order.with_chains(chains))).map_err(|what| Error::malformed(reader.path(), what, "the tables"))
+    order
+        .map(|order| (units, order.with_chains(chains)))
+        .map_err(|what| Error::malformed(reader.path(), what, "the tables"))
 }
 
 /// Checks that every unit has a chunk of vertex attributes behind it, and that there are no others, where

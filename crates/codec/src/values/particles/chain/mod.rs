@@ -260,7 +260,13 @@ trait Choice {
 struct Told;
 
 impl Choice for Told {
-    fn fate<const N: usize>(&mut self, _: usize, _: &[i32; N], _: Option<&[i32; N]>, _: &[motion::Sizes; 4]) -> Fate<N> {
+    fn fate<const N: usize>(
+        &mut self,
+        _: usize,
+        _: &[i32; N],
+        _: Option<&[i32; N]>,
+        _: &[motion::Sizes; 4],
+    ) -> Fate<N> {
         Fate::Expected
     }
 }

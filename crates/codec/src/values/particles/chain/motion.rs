@@ -111,7 +111,9 @@ impl<const N: usize> Motion<N> {
             velocity = std::array::from_fn(|k| {
                 let (v, [constant, linear, square]) = (i64::from(self.velocity[k]), law.pull[k]);
                 let drag = (i128::from(square) * i128::from(v) * i128::from(speed)) >> 40;
-                let pull = i64::from(constant) + ((i64::from(linear) * v) >> 16) + drag.clamp(-(1 << 40), 1 << 40) as i64;
+                let pull = i64::from(constant)
+                    + ((i64::from(linear) * v) >> 16)
+                    + drag.clamp(-(1 << 40), 1 << 40) as i64;
                 (v + pull).clamp(-MOST, MOST) as i32
             });
         }
@@ -147,12 +149,7 @@ impl<const N: usize> Motion<N> {
 
     /// It stays where it was.
     pub fn stopped(&self) -> Motion<N> {
-        Motion {
-            code: self.code,
-            off: [0; N],
-            velocity: [0; N],
-            age: Age { frames: 1, size: 0, rest: 1 },
-        }
+        Motion { code: self.code, off: [0; N], velocity: [0; N], age: Age { frames: 1, size: 0, rest: 1 } }
     }
 
     /// It is at `code`, which is `residual` grains from what was expected.
@@ -283,7 +280,8 @@ impl Default for Statistics {
         Statistics {
             missed: [Chance::default(); 3 * 39],
             stops: [Chance::default(); 36],
-            sizes: [[Sizes { some: [Chance::default(); 4], longer: [Chance::default(); LENGTHS] }; 4]; CLASSES],
+            sizes: [[Sizes { some: [Chance::default(); 4], longer: [Chance::default(); LENGTHS] }; 4];
+                CLASSES],
         }
     }
 }

@@ -43,7 +43,8 @@ fn coded(frames: &[Plain], shape: Shape, entry: &mut Chain, most_off: f32) -> (V
     let mut all: Vec<Given<'_>> = frames.iter().map(|frame| given(frame, most_off)).collect();
     let mut bytes = Vec::new();
     encode(&mut bytes, kept(shape), entry, &mut all).unwrap();
-    let chosen = frames.iter().zip(all).map(|(f, g)| Plain { codes: g.streams[0].codes.clone(), ..f.clone() });
+    let chosen =
+        frames.iter().zip(all).map(|(f, g)| Plain { codes: g.streams[0].codes.clone(), ..f.clone() });
     (bytes, chosen.collect())
 }
 
@@ -95,7 +96,9 @@ fn drops_come_back_within_the_ball_and_take_little() {
             for v in 0..count {
                 let off = |k: usize| {
                     let at = k * count + v;
-                    f64::from(chosen.codes[at]) - f64::from(frame.codes[at]) - if most_off > 0.0 { 0.25 } else { 0.0 }
+                    f64::from(chosen.codes[at])
+                        - f64::from(frame.codes[at])
+                        - if most_off > 0.0 { 0.25 } else { 0.0 }
                 };
                 let square: f64 = (0..3).map(|k| off(k).powi(2)).sum();
                 assert!(square.sqrt() <= f64::from(most_off) + 1e-6);
