@@ -231,18 +231,16 @@ impl Chain {
     }
 }
 
-/// What becomes of a point.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fate<const N: usize> {
-    Expected,
-    Stops,
-    Elsewhere([i32; N]),
+/// What becomes of a point: it is where it is expected, or not; then it stops, or has a residual.
+#[derive(Clone, Copy, Debug)]
+struct Fate<const N: usize> {
+    is_elsewhere: bool,
+    stops: bool,
+    residual: [i32; N],
 }
 
 impl<const N: usize> Fate<N> {
-    fn residual(self) -> [i32; N] {
-        if let Fate::Elsewhere(residual) = self { residual } else { [0; N] }
-    }
+    const EXPECTED: Fate<N> = Fate { is_elsewhere: false, stops: false, residual: [0; N] };
 }
 
 /// Who decides what becomes of points: an encoder; a decoder is told.
@@ -267,7 +265,7 @@ impl Choice for Told {
         _: Option<&[i32; N]>,
         _: &[motion::Sizes; 4],
     ) -> Fate<N> {
-        Fate::Expected
+        Fate::EXPECTED
     }
 }
 
@@ -462,7 +460,7 @@ impl<B: Bits<Context = Chance>, S: Plain> Both<B, S> {
         choice: &mut C,
     ) -> Motion<N> {
         let sizes = &mut learnt.statistics.sizes[0];
-        let wanted = choice.fate(v, &like, None, sizes).residual();
+        let wanted = choice.fate(v, &like, None, sizes).residual;
         let residual = self.residual(sizes, wanted);
         Motion::born(learnt.code(&like, &residual))
     }
@@ -483,15 +481,15 @@ impl<B: Bits<Context = Chance>, S: Plain> Both<B, S> {
         let Statistics { missed, stops, sizes } = &mut *learnt.statistics;
         let fate = choice.fate(v, &expected, may_stop.then_some(&was.code), &sizes[class]);
         let bits = &mut self.coder.bits;
-        if !bits.bit(&mut missed[was.context(*near)], fate != Fate::Expected) {
+        if !bits.bit(&mut missed[was.context(*near)], fate.is_elsewhere) {
             *near = 0;
             return was.moved(&law, &next, expected, &[0; N]);
         }
-        if may_stop && bits.bit(&mut stops[was.stop_context(law.grain)], fate == Fate::Stops) {
+        if may_stop && bits.bit(&mut stops[was.stop_context(law.grain)], fate.stops) {
             *near = 2;
             return was.stopped();
         }
-        let residual = self.residual(&mut sizes[class], fate.residual());
+        let residual = self.residual(&mut sizes[class], fate.residual);
         *near = if residual.iter().all(|r| r.unsigned_abs() < 2) { 1 } else { 2 };
         was.moved(&law, &next, learnt.code(&expected, &residual), &residual)
     }

@@ -153,11 +153,11 @@ impl Choice for Chooser<'_> {
         };
         self.bits += FLAG;
         if inside(expected).0 {
-            return Fate::Expected;
+            return Fate::EXPECTED;
         }
         if last.is_some_and(|last| inside(last).0) {
             self.bits += 2 * FLAG;
-            return Fate::Stops;
+            return Fate { is_elsewhere: true, stops: true, ..Fate::EXPECTED };
         }
         let grain = self.grain;
         let nearest: [i32; N] = std::array::from_fn(|k| {
@@ -184,7 +184,7 @@ impl Choice for Chooser<'_> {
             step[..k].fill(-reach);
         }
         self.bits += (256.0 * best.1.min(4096.0)) as u64;
-        Fate::Elsewhere(best.0)
+        Fate { is_elsewhere: true, stops: false, residual: best.0 }
     }
 }
 
