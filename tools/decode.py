@@ -274,7 +274,7 @@ def mesh(b):
     need(flags <= 63, "an unknown flag")
     m["has_table"], m["moves"], m["apart"] = bool(flags & 1), None, bool(flags & 8)
     m["blended"] = b.varint() if flags & 4 else None
-    need(m["method"] in (0, 1, 4, 5) and m["codec"] <= 2, "an unknown method or codec")
+    need(m["method"] in (0, 1, 4, 5) and m["codec"] <= (3 if m["method"] == 5 else 2), "an unknown method or codec")
     m["ids"], m["curves"] = bool(flags & 16), None
     need(flags < 16 or m["method"] == 5 and flags & 48 != 48, "ids or curves of what has none")
     if flags & 32:
@@ -721,6 +721,32 @@ class Schedule:
     def needs(self, frames):
         """The frames outside a unit that its frames refer to."""
         return list(dict.fromkeys(r for f in frames for r in self.references(f) if r not in frames))
+
+    # mesh.md#chains
+    def goes_on(self, key):
+        due = min(key, (self.frames - 1) // 16)
+        return key > due - due % self.restart
+
+    # mesh.md#chains
+    def links(self, group):
+        """The frames that the links of a group are of."""
+        return list(range(self.keys[group] + 1, self.keys[group + 1] + self.goes_on(group + 1)))
+
+    # mesh.md#chains
+    def home(self, group):
+        """The first frame of the unit that has the links of a group."""
+        if self.goes_on(group + 1):
+            return self.keys[group + 1]
+        inside = sorted(range(self.keys[group] + 1, self.keys[group + 1]), key=lambda f: (self.depths[f], f))
+        return inside[0] if inside else None
+
+    # mesh.md#chains
+    def chain_needs(self, kind, number, frames):
+        """What chains need of other units."""
+        if kind == "key":
+            return [self.keys[number - 1]] if self.goes_on(number) else []
+        home = self.home(number)
+        return [self.keys[number]] + ([] if home in frames else [home])
 
     # mesh.md#predicted
     def near(self, kind, number, frames):
@@ -2294,6 +2320,130 @@ class Particles:
         return out
 
 
+# mesh.md#chains
+class Chain(Particles):
+    """Links of a chain of particles or curves."""
+
+    STILL = dict(ids=[], curves=[], count=0, run=-1, moves=None)
+
+    def __init__(self, data, mesh_):
+        super().__init__(data, mesh_)
+        self.numbers.update({name: even(32) for name in ("grain", "memory", "constant", "linear", "square", "broken")})
+        most, self.laws = lambda value: max(-(1 << 30), min(1 << 30, value)), []
+        for record in mesh_["streams"]:
+            law = dict(grain=min(self.number("grain"), 255) + 1, memory=min(self.number("memory"), 13) + 3, pull=[], broken=[])
+            for _ in range(COMPONENTS[record["semantic"]]):
+                law["pull"].append([most(unzigzag(self.number(n))) for n in ("constant", "linear", "square")])
+                law["broken"].append([max(-4096, min(4096, w + unzigzag(self.number("broken")))) for w in (0, 256)])
+            k = COMPONENTS[record["semantic"]]
+            self.laws.append(dict(law, k=k, wide=8 * record["word"], missed=even(117), stops=even(36), some=even(23, 4, 4), longer=even(23, 4, 29)))
+
+    # mesh.md#chains
+    def link(self, before):
+        """The frame after another."""
+        m, kind = self.mesh, self.number("kind")
+        f = dict(self.STILL, indices=[], ids=[], curves=[])
+        need(kind < 3, "a frame of a chain of no kind")
+        if kind == 1:
+            self.points(f, [before])
+        elif kind == 2:
+            f.update({k: before[k] for k in ("run", "ids", "curves", "count")})
+        need(f["count"] <= m["vertices"] and len(f["curves"]) <= (m["curves"] or dict(most=0))["most"], "too many points")
+        where = {i: v for v, i in enumerate(before["ids"])}
+        alike = not m["ids"] and before["run"] == f["run"] >= 0 and before["count"] == f["count"]
+        at = [where.get(i) for i in f["ids"]] if m["ids"] else [v if alike else None for v in range(f["count"])]
+        starts, first = set(), 0
+        for length in f["curves"]:
+            starts.add(first)
+            first += length
+        f["moves"], f["streams"] = [], []
+        for s, law in enumerate(self.laws):
+            was = [None if v is None or before["moves"] is None else before["moves"][s][v] for v in at]
+            moves = self.stream(law, was, starts, bool(f["curves"])) if kind else []
+            f["moves"].append(moves)
+            f["streams"].append([[p[0][c] for p in moves] for c in range(law["k"])])
+        return f
+
+    # mesh.md#chains
+    def stream(self, law, was, starts, curves):
+        k, grain, out, near, born, start = law["k"], law["grain"], [], 0, None, None
+        cut = lambda value: max(-(1 << 30), min(1 << 30, value))
+        word = lambda value: value % (1 << law["wide"])
+        for v, p in enumerate(was):
+            if p is None:
+                like = start if v in starts else born
+                got = self.residual(law, 0)
+                code = [word(q + grain * r) for q, r in zip(like or [0] * k, got)]
+                out.append((code, [0] * k, [0] * k, (1, 3, 0)))
+                born = code
+            else:
+                code, off, velocity, (frames, size, rest) = p
+                moves, new = not rest and frames > 1, [0] * k
+                if moves:
+                    speed = math.isqrt(sum(x * x for x in velocity))
+                    for c in range(k):
+                        constant, linear, square = law["pull"][c]
+                        drag = max(-(1 << 40), min(1 << 40, square * velocity[c] * speed >> 40))
+                        new[c] = cut(velocity[c] + constant + (linear * velocity[c] >> 16) + drag)
+                there = [256 * q + o for q, o in zip(code, off)]
+                goal = [a + x for a, x in zip(there, new)]
+                expected = [word(a + 128 >> 8) for a in goal]
+                known = 31 + rest if rest else 4 * (min(frames, 8) - 1) + size
+                if not self.bits.bit(law["missed"][3 * known + near]):
+                    near = 0
+                    out.append(self.moved(law, p, there, goal, new, expected, [0] * k, moves))
+                else:
+                    fastest = max(abs(x) for x in velocity) // (64 * grain) + 1
+                    stop = 3 * min(fastest.bit_length() - 1, 11) + min(frames - 2, 2)
+                    if moves and self.bits.bit(law["stops"][stop]):
+                        near = 2
+                        out.append((code, [0] * k, [0] * k, (1, 0, 1)))
+                    else:
+                        got = self.residual(law, 2 if rest else 1 if frames == 1 else 3 + 4 * min(frames - 2, 4) + size)
+                        near = 1 if max(abs(r) for r in got) < 2 else 2
+                        to = [word(e + grain * r) for e, r in zip(expected, got)]
+                        out.append(self.moved(law, p, there, goal, new, to, got, moves))
+            if curves:
+                born = out[-1][0]
+                start = born if v in starts else start
+        return out
+
+    # mesh.md#chains
+    @staticmethod
+    def moved(law, was, there, goal, new, code, got, moves):
+        k, (frames, size, rest) = law["k"], was[3]
+        cut = lambda value: max(-(1 << 30), min(1 << 30, value))
+        largest = max(abs(r) for r in got)
+        if not largest and rest:
+            return (code, was[1], was[2], (frames, size, min(rest + 1, 7)))
+        if not largest and not moves:
+            return (code, [0] * k, [0] * k, (1, 0, 1))
+        if largest > 8 or not moves:
+            parts = law["broken"] if moves else [[0, 256]] * k
+            step = [256 * q - a for q, a in zip(code, there)]
+            velocity = [cut(a * x + b * d >> 8) for (a, b), x, d in zip(parts, was[2], step)]
+            return (code, [0] * k, velocity, (2, min(largest.bit_length() - 1, 3), 0))
+        n = min(frames + 1, law["memory"])
+        place, pace = 512 * (2 * n - 1) // (n * (n + 1)), 1536 // (n * (n + 1))
+        missed = [256 * law["grain"] * r for r in got]
+        off = [cut(a + (d * place >> 8) - 256 * q) for a, d, q in zip(goal, missed, code)]
+        velocity = [cut(x + (d * pace >> 8)) for x, d in zip(new, missed)]
+        return (code, off, velocity, (n, (max(size - 1, 0), 1)[largest] if largest < 2 else 2, 0))
+
+    # mesh.md#chains
+    def residual(self, law, class_):
+        got, longest = [], 0
+        for c in range(law["k"]):
+            length = int(self.bits.bit(law["some"][class_][c][min(longest, 3)]))
+            while 0 < length < 30 and self.bits.bit(law["longer"][class_][c][length - 1]):
+                length += 1
+            plain = self.symbols.even(length)
+            size = 1 << length - 1 | plain >> 1 if length else 0
+            got.append(-size if plain & 1 else size)
+            longest = max(longest, length)
+        return got
+
+
 # Triangles that change
 
 # mesh.md#unit-of-changing-triangles
@@ -3378,7 +3528,7 @@ class Reel:
         need(not ends or self.frames[0]["kind"] == self.frames[-1]["kind"] == 5, "ends that are not index frames")
         self.static = [None if m["method"] in (4, 5) else self.static_data(m) for m in self.description["meshes"]]
         self.ends = [self.end_states(*each) for each in zip(self.description["meshes"], self.static)]
-        self.decoded = {}
+        self.decoded, self.linked = {}, {}
 
     # container.md#chunk-entry
     def chunk(self, i):
@@ -3462,9 +3612,29 @@ class Reel:
                 # What a key would take from the first frame is in the static data.
                 if needed not in self.decoded and not (kind == "key" and needed == 0):
                     self.layered_frame(needed)
+            if any(m["codec"] == 3 for m in self.description["meshes"]):
+                for needed in self.schedule.chain_needs(kind, number, frames):
+                    if needed not in self.decoded:
+                        self.layered_frame(needed)
             behind = part(self.data, self.behind[n]) if self.behind else b""
             self.read_unit(part(self.data, self.frames[n]), behind, kind, number, frames)
             return
+
+    # mesh.md#chains
+    def read_links(self, data, mesh_, kind, number, frames):
+        """Links of a chain, for all frames that they are of."""
+        (k, m), schedule = mesh_, self.schedule
+        before, list_ = Chain.STILL, frames
+        if kind != "key" or schedule.goes_on(number):
+            group = number - (kind == "key")
+            if schedule.home(group) not in frames:
+                need(not data, "links of a chain where there can be none")
+                return
+            before, list_ = self.linked[k, schedule.keys[group]], schedule.links(group)
+        unit = Chain(data, m)
+        for f in list_:
+            before = self.linked[k, f] = unit.link(before)
+        unit.end()
 
     # mesh.md#a-units-content
     def read_unit(self, content, behind, kind, number, frames):
@@ -3498,6 +3668,11 @@ class Reel:
             if m["method"] == 4:
                 for f in frames:
                     new[f]["meshes"][k] = self.fluid(b, m)
+                continue
+            if m["method"] == 5 and m["codec"] == 3:
+                self.read_links(b.take(b.varint()), (k, m), kind, number, frames)
+                for f in frames:
+                    new[f]["meshes"][k] = self.linked[k, f]
                 continue
             if m["method"] == 5:
                 unit = Particles(b.take(b.varint()), m)

@@ -1,8 +1,9 @@
-//! Units of particles and curves: any bytes decode or are refused, within what the description allows. And
-//! cameras.
+//! Units of particles and curves, and links of chains: any bytes decode or are refused, within what the
+//! description allows. And cameras.
 #![no_main]
 use libfuzzer_sys::fuzz_target;
 use meshreel_codec::record::cameras;
+use meshreel_codec::values::particles::chain::{self, Chain, Kept, Stream, state_words};
 use meshreel_codec::values::particles::{Points, Reader, Room, Shape, Work};
 
 const POINTS: usize = 300;
@@ -18,10 +19,48 @@ struct Frame {
     widths: Vec<u8>,
 }
 
+/// Links, then what they leave for others, and the same links again from there.
+fn links(bytes: &[u8], shape: Shape) {
+    const STREAMS: [Stream; 3] =
+        [Stream { components: 3, word: 2 }, Stream { components: 1, word: 1 }, Stream { components: 4, word: 4 }];
+    let kept = Kept {
+        shape,
+        points: POINTS,
+        curves: if shape.curves { CURVES } else { 0 },
+        streams: &STREAMS,
+    };
+    let mut chain = Chain::default();
+    chain.reserve(kept);
+    for _ in 0..2 {
+        let Ok(mut reader) = chain::Reader::new(bytes, &STREAMS, &mut chain) else {
+            return;
+        };
+        for _ in 0..6 {
+            if reader.frame(kept, &mut chain).is_err() {
+                return;
+            }
+            let own = chain.points();
+            assert!(own.count <= POINTS && own.ids.windows(2).all(|w| w[0] < w[1]));
+        }
+        let _ = reader.finish();
+        let count = chain.points().count;
+        let hidden = count == 0;
+        let (mut values, mut words) = (vec![0u16; 3 * count], vec![0; state_words(3) * count]);
+        if !hidden {
+            chain.values(0, 3, &mut values);
+            chain.keep(0, 3, &mut words);
+        }
+        let last = chain.clone();
+        chain.start(last.points(), STREAMS.len());
+        chain.take_up(0, 3, &values, &words).unwrap();
+    }
+}
+
 fuzz_target!(|data: (u8, [i32; 4], &[u8])| {
     let (kind, moments, bytes) = data;
     let _ = cameras::decode(bytes, 3, 20);
     let shape = Shape { ids: kind & 3 == 0, curves: kind & 3 == 1 };
+    links(bytes, shape);
     let Ok(mut reader) = Reader::new(bytes) else {
         return;
     };

@@ -345,6 +345,56 @@ impl Schedule {
         out
     }
 
+    /// Whether chains go on to a key from the one before it. Else they begin there.
+    pub fn goes_on(&self, key: u32) -> bool {
+        key > self.first_of(key)
+    }
+
+    /// The frames of a chain that its links of a group have: those between the group's keys, and the last of
+    /// these where the chain goes on to it. They come after the first key.
+    pub fn link_frames(&self, group: u32) -> std::ops::Range<u32> {
+        let last = group.saturating_add(1);
+        self.key_frame(group).saturating_add(1)..self.key_frame(last) + u32::from(self.goes_on(last))
+    }
+
+    /// The unit that has the links of a group: the key behind it, where the chain goes on to that, else the
+    /// group's first.
+    pub fn link_unit(&self, group: u32) -> Unit {
+        match self.goes_on(group.saturating_add(1)) {
+            true => Unit::Key(group + 1),
+            false if self.frames_of(Unit::LowerLayers(group)).is_empty() => Unit::TopLayer(group),
+            false => Unit::LowerLayers(group),
+        }
+    }
+
+    /// Whether a unit has the links of a group.
+    pub fn has_links(&self, unit: Unit) -> bool {
+        match unit {
+            Unit::Key(key) => self.goes_on(key),
+            Unit::LowerLayers(g) | Unit::TopLayer(g) => self.link_unit(g) == unit,
+        }
+    }
+
+    /// The frames that must be decoded before what chains have in a unit: the one that its links go on from, and
+    /// where they are in another unit, the first frame of that.
+    pub fn chain_needs(&self, unit: Unit) -> Frames {
+        let mut out = Frames::default();
+        let group = match unit {
+            Unit::Key(key) if self.goes_on(key) => key - 1,
+            Unit::Key(_) => return out,
+            Unit::LowerLayers(g) | Unit::TopLayer(g) => g,
+        };
+        if self.frames_of(unit).is_empty() {
+            return out;
+        }
+        out.push(self.key_frame(group));
+        let links = self.link_unit(group);
+        if links != unit {
+            self.frames_of(links).iter().take(1).for_each(|&frame| out.push(frame));
+        }
+        out
+    }
+
     /// The frames that must be decoded before a unit: keys, and for [`Unit::TopLayer`] frames of the same group.
     pub fn needs(&self, unit: Unit) -> Frames {
         let inside = self.frames_of(unit);
@@ -415,6 +465,33 @@ mod tests {
         assert_eq!(*s.references(39), [32, 16, 0]);
         assert_eq!(*s.needs(Unit::LowerLayers(1)), [16, 32, 0, 39]);
         assert!(s.references(0).is_empty());
+    }
+
+    #[test]
+    fn chains_have_each_frame_once() {
+        for restart in [1, 2, 4] {
+            for frames in 0..=140u32 {
+                let s = Schedule::new(frames, restart);
+                let begin = (0..s.keys()).filter(|&k| !s.goes_on(k)).map(|k| s.key_frame(k));
+                let mut seen: Vec<u32> =
+                    begin.chain((0..s.groups()).flat_map(|g| s.link_frames(g))).collect();
+                seen.sort_unstable();
+                assert_eq!(seen, (0..frames).collect::<Vec<_>>());
+                assert_eq!((0..s.keys()).filter(|&k| !s.goes_on(k)).count() as u32, s.segments());
+                let mut decoded: Vec<u32> = Vec::new();
+                for unit in s.in_file() {
+                    let needs = s.chain_needs(unit);
+                    assert!(needs.iter().all(|frame| decoded.contains(frame)), "{frames} {unit:?}");
+                    let others = s.needs(unit);
+                    let all = needs.iter().chain(others.iter());
+                    assert!(all.collect::<std::collections::BTreeSet<_>>().len() <= 12);
+                    decoded.extend(s.frames_of(unit).iter());
+                }
+                for group in (0..s.groups()).filter(|&g| !s.link_frames(g).is_empty()) {
+                    assert!(s.has_links(s.link_unit(group)) && !s.frames_of(s.link_unit(group)).is_empty());
+                }
+            }
+        }
     }
 
     #[test]

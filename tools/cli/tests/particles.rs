@@ -3,8 +3,8 @@
 //! and back into an archive.
 
 use crate::cli::common::run;
-use meshreel::record::{CurveBasis as Basis, CurveEnds as Ends, Semantic};
-use meshreel::{FrameDecoder, FrameView, Pace};
+use meshreel::record::{CODEC_CHAIN, CurveBasis as Basis, CurveEnds as Ends, Semantic};
+use meshreel::{FrameDecoder, FrameView, Pace, Reel};
 use meshreel_check::extract::{self, As};
 use meshreel_options::{Options, Preset, Tolerance};
 use meshreel_scene::{
@@ -162,10 +162,55 @@ fn i10_particles_keep_what_they_promise() {
     }
 }
 
+/// Pieces that wait, are thrown, bounce and come to rest.
+fn rubble(frames: usize) -> Scene {
+    let mut points = Vec::new();
+    let start = |n: usize| [1, 2, 3].map(|k| chance(7 * n + k));
+    let mut pieces: Vec<([f32; 3], [f32; 3])> = (0..200)
+        .map(|n| (start(n), [2.0 * chance(7 * n + 4) - 1.0, 3.0 * chance(7 * n + 5), chance(7 * n + 6)]))
+        .collect();
+    for frame in 0..frames {
+        points.push(pieces.iter().map(|(at, _)| *at).collect());
+        for (n, (at, velocity)) in pieces.iter_mut().enumerate() {
+            if frame < 5 + n % 20 || *velocity == [0.0; 3] {
+                continue;
+            }
+            velocity[1] -= 9.81 / 24.0;
+            (0..3).for_each(|k| at[k] += velocity[k] / 24.0);
+            if at[1] < 0.0 {
+                at[1] = 0.0;
+                *velocity = [0.6 * velocity[0], -0.35 * velocity[1], 0.6 * velocity[2]];
+                *velocity = if velocity[1] < 0.3 { [0.0; 3] } else { *velocity };
+            }
+        }
+    }
+    let ids = (0..frames).map(|_| (0..200).collect()).collect();
+    let particles = Particles { ids: Some(channel(ids)), widths: None, curves: None };
+    scene(NodeKind::Points, Mesh::of_particles("/rubble", channel(points), particles))
+}
+
+/// Frames between frames pay for a bounce again and again; chains of any length, with and without a last key
+/// that is not due, and with keys that all restart.
+#[test]
+fn i10_what_bounces_is_in_chains() {
+    for (frames, index_every) in [(100, None), (65, None), (71, Some(32)), (40, Some(16))] {
+        let options = Options { index_every, ..several()[0].clone() };
+        let (reel, _) = verified(&rubble(frames), &options);
+        if index_every.is_none() {
+            assert_eq!(reel.description().meshes[0].codec, CODEC_CHAIN, "{frames} frames");
+        }
+        any_order(&reel, frames);
+    }
+}
+
 /// What a frame shows does not depend on what was decoded before.
 #[test]
 fn i10_any_frame_can_be_decoded_first() {
     let (reel, _) = verified(&drops(60, true), &Options::default());
+    any_order(&reel, 60);
+}
+
+fn any_order(reel: &Reel, count: usize) {
     let read = |decoder: &mut FrameDecoder, frame: usize| {
         decoder.decode(frame).unwrap();
         let mesh = decoder.mesh(0);
@@ -173,10 +218,12 @@ fn i10_any_frame_can_be_decoded_first() {
         mesh.positions_into(&mut positions).unwrap();
         (mesh.ids().to_vec(), positions)
     };
-    let mut forward = FrameDecoder::new(&reel).unwrap();
-    let all: Vec<_> = (0..60).map(|frame| read(&mut forward, frame)).collect();
-    let mut other = FrameDecoder::new(&reel).unwrap();
-    for frame in [59, 3, 17, 30, 0, 58, 16] {
+    let mut forward = FrameDecoder::new(reel).unwrap();
+    let all: Vec<_> = (0..count).map(|frame| read(&mut forward, frame)).collect();
+    let mut other = FrameDecoder::new(reel).unwrap();
+    let jumps = [count - 1, 3, 17, 30, 0, count - 2, 16];
+    let strides = (0..count).map(|n| n * 37 % count);
+    for frame in jumps.into_iter().chain(strides).chain((0..count).rev()) {
         assert!(read(&mut other, frame) == all[frame], "frame {frame}");
     }
 }

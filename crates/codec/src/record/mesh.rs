@@ -88,6 +88,9 @@ pub const CODEC_SMALL: u8 = 1;
 /// The soft codec with packed bits.
 pub const CODEC_FAST: u8 = 2;
 
+/// Particles in chains, see [`crate::values::particles::chain`].
+pub const CODEC_CHAIN: u8 = 3;
+
 /// A place inside a chunk's decompressed content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[allow(missing_docs)]
@@ -348,8 +351,11 @@ pub(super) fn decode_mesh(c: &mut Cursor<'_>) -> Result<MeshRecord, Refused> {
     let path = text(c)?;
     let method = decode_method(c)?;
     let codec = c.u8()?;
-    if codec > CODEC_FAST {
+    if codec > CODEC_CHAIN {
         return Err(Refused::Unknown { what: "codec", id: codec });
+    }
+    if codec == CODEC_CHAIN && method != Method::Particles {
+        return Err(Corrupt("description: a chain of what are no particles").into());
     }
     let flags = c.u8()?;
     if flags > 63 {

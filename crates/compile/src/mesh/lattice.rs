@@ -5,6 +5,7 @@ use crate::mesh::prepared::{Normals, Prepared};
 use crate::mesh::streams;
 use meshreel_codec::quantize::{Axis, octahedral, qtangent};
 use meshreel_codec::record::{Coding, Semantic, StreamRecord};
+use meshreel_codec::values::error_bound;
 use meshreel_options::{Options, Preset};
 use meshreel_process::extent::ulp;
 use meshreel_scene::{Mesh, Remark};
@@ -31,7 +32,11 @@ pub fn choose_streams(
     })?;
     let known = prepared.has_runs() || prepared.particles.is_some();
     let runs = fluid && options.preset != Preset::Classic && known;
-    let axes = finer(&axes, extents, radius).filter(|_| runs).unwrap_or(axes);
+    let fine = match prepared.particles {
+        Some(_) => finest(&axes, extents, radius),
+        None => finer(&axes, extents, radius, FINER),
+    };
+    let axes = fine.filter(|_| runs).unwrap_or(axes);
     out.push(lattice(Semantic::Position, 0, String::new(), axes, prepared.moving || fluid, radius));
     if prepared.normals != Normals::None {
         let (semantic, mut bits) = match prepared.tangents {
@@ -204,8 +209,8 @@ fn axes_within<const N: usize>(extents: [(f32, f32); N], radius: f64) -> Option<
 
 /// A lattice four times as fine, with room at its ends: for frames that others are predicted from. None where
 /// f32 holds no such lattice well.
-fn finer(axes: &[Axis], extents: [(f32, f32); 3], radius: f64) -> Option<Vec<Axis>> {
-    let step = axes.iter().fold(0.0, |s, a| f64::max(s, a.step.into())) * FINER;
+fn finer(axes: &[Axis], extents: [(f32, f32); 3], radius: f64, part: f64) -> Option<Vec<Axis>> {
+    let step = axes.iter().fold(0.0, |s, a| f64::max(s, a.step.into())) * part;
     if step == 0.0 || step < rounding_margin(&extents, 8.0) {
         return None;
     }
@@ -217,6 +222,14 @@ fn finer(axes: &[Axis], extents: [(f32, f32); 3], radius: f64) -> Option<Vec<Axi
         false => Axis::new(low, high, step),
     };
     extents.iter().map(widened).collect()
+}
+
+/// The same of particles, with four steps as far apart as the tolerance lets them be, rounding to f32 included.
+fn finest(axes: &[Axis], extents: [(f32, f32); 3], radius: f64) -> Option<Vec<Axis>> {
+    let four = |fine: &Vec<Axis>| f64::from(error_bound::radius(radius, fine)) * 2.0 / 3f64.sqrt() >= 4.0;
+    let tried = [FINER, 0.2499, 0.2495, 0.249, 0.247, 0.244];
+    let found = tried.iter().find_map(|part| finer(axes, extents, radius, *part).filter(four));
+    found.or_else(|| finer(axes, extents, radius, FINER))
 }
 
 /// A little less than a quarter, so that four of its steps keep the tolerance.

@@ -22,7 +22,7 @@ use crate::report::{Measures, Tried};
 use meshreel_codec::put_sized;
 use meshreel_codec::record::source_map::SourceMap;
 use meshreel_codec::record::{
-    Bones, CODEC_CLASSIC, CODEC_FAST, CODEC_SMALL, Coding, Method, Semantic, StreamRecord,
+    Bones, CODEC_CHAIN, CODEC_CLASSIC, CODEC_FAST, CODEC_SMALL, Coding, Method, Semantic, StreamRecord,
 };
 use meshreel_codec::schedule::{INTERVAL, Schedule, Unit};
 use meshreel_codec::topology::weld;
@@ -379,6 +379,7 @@ impl<'a> MeshCoder<'a> {
         let codec = if fast { CODEC_FAST } else { CODEC_SMALL };
         match (&self.fluid, self.has_fixed_point(), self.points) {
             (Some(fluid), ..) => (codec, fluid.points()),
+            _ if self.particles.as_ref().is_some_and(ParticlesCoder::has_chains) => (CODEC_CHAIN, 0),
             _ if self.particles.is_some() => (codec, 0),
             (_, true, Some(points)) => (codec, points.vertex.len() as u32),
             _ => (CODEC_CLASSIC, 0),

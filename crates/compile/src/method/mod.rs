@@ -1,6 +1,7 @@
 //! How a mesh is kept: methods make coders, which are compared by the bytes that they take.
 
 pub mod again;
+pub mod chain;
 pub mod classic;
 pub mod coder;
 pub mod estimate;

@@ -4,6 +4,7 @@
 use crate::mesh::particles::{self, ParticleFrame};
 use crate::mesh::plan::MeshPlan;
 use crate::mesh::streams::{self, NOTHING, Quantized, Typed};
+use crate::method::chain::ChainCoder;
 use crate::method::coder::FrameMeasure;
 use crate::method::fluid::wanted;
 use crate::method::payload::Part;
@@ -11,14 +12,14 @@ use crate::method::payload::Payload;
 use crate::{Error, with_quantized};
 use meshreel_codec::record;
 use meshreel_codec::record::{Semantic, StreamRecord};
-use meshreel_codec::schedule::{Schedule, Unit};
+use meshreel_codec::schedule::{INTERVAL, Schedule, Unit};
 use meshreel_codec::values::changing::REFERENCES;
 use meshreel_codec::values::particles as codec;
 use meshreel_codec::values::particles::{Points, Reader, Room, Shape, Work, Writer};
 use meshreel_codec::{Corrupt, put_sized};
 use meshreel_scene::{CurveBasis, CurveEnds};
 use std::collections::BTreeMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 /// A decoded frame, which others may refer to.
 pub(crate) struct DecodedParticles {
@@ -48,7 +49,13 @@ pub struct ParticlesCoder<'a> {
     shape: Shape,
     /// Keys that have been coded.
     keys: RwLock<DecodedFrames>,
+    chain: ChainCoder<'a>,
+    /// Whether chains are smaller.
+    chains: OnceLock<bool>,
 }
+
+/// Most segments from the first frame on in which chains are tried.
+const TRIED: u32 = 1;
 
 /// What the file says of particles.
 pub fn record(plan: &MeshPlan<'_>) -> Option<record::Particles> {
@@ -96,11 +103,40 @@ impl<'a> ParticlesCoder<'a> {
             ids: own.is_some_and(|own| own.ids),
             curves: own.is_some_and(|own| own.curves.is_some()),
         };
-        ParticlesCoder { plan, schedule, shape, keys: RwLock::default() }
+        let chain = ChainCoder::new(plan, schedule, shape);
+        ParticlesCoder { plan, schedule, shape, keys: RwLock::default(), chain, chains: OnceLock::new() }
+    }
+
+    /// Whether particles are coded in chains: where these are smaller than frames between frames, in the first
+    /// frames.
+    pub fn has_chains(&self) -> bool {
+        *self.chains.get_or_init(|| self.tried().unwrap_or(false))
+    }
+
+    /// Codes the first frames both ways, as an animation of their own. Whether chains are smaller.
+    fn tried(&self) -> Result<bool, Error> {
+        let restart = self.schedule.restart();
+        let most = restart.saturating_mul(TRIED).saturating_mul(INTERVAL).saturating_add(1);
+        let schedule = Schedule::new(self.schedule.frames().min(most), restart);
+        let chain = ChainCoder::new(self.plan, schedule, self.shape);
+        let between =
+            ParticlesCoder { chains: OnceLock::from(false), ..ParticlesCoder::new(self.plan, schedule) };
+        let (mut bytes, mut done) = ([0, 0], DecodedFrames::new());
+        let keys = (0..schedule.keys()).map(Unit::Key);
+        let groups = (0..schedule.groups()).flat_map(|g| [Unit::LowerLayers(g), Unit::TopLayer(g)]);
+        for unit in keys.chain(groups) {
+            let frames = schedule.frames_of(unit);
+            if !frames.is_empty() {
+                bytes[0] += chain.unit(&frames)?.bytes.len();
+                bytes[1] += between.unit(&frames, &mut done)?.bytes.len();
+            }
+        }
+        Ok(bytes[0] < bytes[1])
     }
 
     /// Keys before this frame are not needed any more.
     pub fn forget(&self, frame: u32) {
+        self.chain.forget(frame);
         let mut held = self.keys.write().unwrap_or_else(PoisonError::into_inner);
         *held = held.split_off(&frame);
     }
@@ -123,6 +159,9 @@ impl<'a> ParticlesCoder<'a> {
 
     /// Codes a unit. `done`: frames of units that are coded with it, to which its own are added.
     pub(crate) fn unit(&self, frames: &[u32], done: &mut DecodedFrames) -> Result<Payload, Error> {
+        if self.has_chains() {
+            return self.chain.unit(frames);
+        }
         let mut payload = Payload::default();
         let mut bytes = Vec::new();
         let mut work = Work::default();

@@ -187,6 +187,10 @@ impl Encoding<'_> {
                 // Decoded keys; units before they are written.
                 per_segment += vertices * u64::from(schedule.restart()) * (16 + 16 * 8);
             }
+            if plan.prepared.particles.is_some() {
+                // All frames between two keys, as they are tried.
+                per_segment += vertices * 16 * 64;
+            }
         }
         per_segment += (self.nodes as u64 * 700 * 16).saturating_mul(schedule.restart().into());
         let groups = 2 * threads as u64;

@@ -1,6 +1,7 @@
 //! From the bytes of a unit, or of static data, to the buffers of frames, and the meshes in these.
 
 pub(crate) mod bones;
+pub(crate) mod chain;
 pub(crate) mod classic;
 pub(crate) mod decoder;
 pub(crate) mod end_states;

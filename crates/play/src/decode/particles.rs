@@ -32,7 +32,7 @@ struct Sources<'a> {
 }
 
 /// The points of a decoded frame.
-fn points<'a>(words: &'a [u64], places: &ParticlesLayout) -> Points<'a> {
+pub(crate) fn points<'a>(words: &'a [u64], places: &ParticlesLayout) -> Points<'a> {
     let &[count, curves, run] = part::<u32>(words, places.counts) else {
         return Points::default();
     };

@@ -5,7 +5,7 @@
 
 use crate::decode::classic::{self, spatial};
 use crate::decode::input::{Decoded, skip};
-use crate::decode::{fixed_point, fluid, node_transforms, normals, particles};
+use crate::decode::{chain, fixed_point, fluid, node_transforms, normals, particles};
 use crate::reel::content::take;
 use crate::reel::end_states::{EndState, MotionWindow};
 use crate::reel::frame::{self, part_mut};
@@ -35,6 +35,8 @@ pub(crate) struct Worker {
     pub fluid: meshreel_codec::values::changing::Work,
     /// The same of particles.
     pub particles: meshreel_codec::values::particles::Work,
+    /// The same of chains of particles.
+    pub chain: meshreel_codec::values::particles::chain::Chain,
 }
 
 /// Called with each mesh, and with each of its streams, the chunk that it has bytes in, and how many of that,
@@ -242,14 +244,7 @@ impl<'a, 'd> Job<'a, 'd> {
                     let used = used.map_err(|(at, c)| self.corrupt(at, c, &name()))?;
                     take(&mut bytes, used).map_err(|c| self.corrupt(0, c, &name()))?;
                 }
-                Method::Particles => {
-                    let (layout, order) = (&layout.meshes[m], self.reel.order());
-                    let unit = particles::Unit { record: mesh, layout, order, unit: self.unit };
-                    let used = unit.read(bytes, self.decoded, out, &mut worker.particles);
-                    let name = || format!("particles {}", mesh.path);
-                    let used = used.map_err(|(at, c)| self.corrupt(at, c, &name()))?;
-                    take(&mut bytes, used).map_err(|c| self.corrupt(0, c, &name()))?;
-                }
+                Method::Particles => self.read_particles(m, &mut bytes, worker, out)?,
                 Method::Fluid => {
                     let layout = &self.reel.layout().meshes[m];
                     for (at, out) in out.iter_mut().enumerate() {
@@ -265,6 +260,32 @@ impl<'a, 'd> Job<'a, 'd> {
             return Ok(());
         }
         Err(self.corrupt(0, Corrupt("bytes left over"), ""))
+    }
+
+    /// All frames of particles.
+    fn read_particles(
+        &self,
+        mesh: usize,
+        bytes: &mut &[u8],
+        worker: &mut Worker,
+        out: &mut [&mut [u64]],
+    ) -> Result<(), Error> {
+        let record = &self.reel.description().meshes[mesh];
+        let (layout, order) = (&self.reel.layout().meshes[mesh], self.reel.order());
+        let used = match &layout.chain {
+            Some(_) => {
+                let unit = chain::Unit { record, layout, order, unit: self.unit };
+                unit.read(bytes, self.decoded, out, &mut worker.chain)
+            }
+            None => {
+                let unit = particles::Unit { record, layout, order, unit: self.unit };
+                unit.read(bytes, self.decoded, out, &mut worker.particles)
+            }
+        };
+        let name = || format!("particles {}", record.path);
+        let used = used.map_err(|(at, c)| self.corrupt(at, c, &name()))?;
+        take(bytes, used).map_err(|c| self.corrupt(0, c, &name()))?;
+        Ok(())
     }
 
     /// Visibility and transforms of the unit's frame number `at`.

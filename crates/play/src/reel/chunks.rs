@@ -4,10 +4,11 @@
 //! encoder writes is allowed.
 
 use crate::Error;
-use crate::reel::layout::{fixed_point_count, fixed_point_parts, state_words};
+use crate::reel::layout::{fixed_point_count, fixed_point_parts, particles_bytes, state_words};
 use crate::reel::order::Order;
 use meshreel_codec::entropy::block;
-use meshreel_codec::record::{Coding, Description, MeshRecord, Method, StreamRecord};
+use meshreel_codec::record::{CODEC_CHAIN, Coding, Description, MeshRecord, Method, StreamRecord};
+use meshreel_codec::schedule::INTERVAL;
 use meshreel_format::{ChunkEntry, Reader, kind};
 use std::path::Path;
 
@@ -165,15 +166,12 @@ impl Most {
 
     /// Points that come with their frames.
     fn particles(&mut self, mesh: &MeshRecord) {
-        let vertices = u64::from(mesh.vertices);
-        let curves = mesh.particles.and_then(|p| p.curves).map_or(0, |c| u64::from(c.most));
-        // Kind and numbers, ids or curves; then weights and values, which range coding can make longer than
-        // they are.
-        self.frame += HEAD + 12 * vertices + 6 * curves;
-        for stream in &mesh.streams {
-            self.frame += 4 * HEAD + vertices * (2 * levels(stream) + 4);
-        }
+        self.frame += particles_bytes(mesh, 1);
         self.unit += HEAD;
+        if mesh.codec == CODEC_CHAIN {
+            // Links are of all frames between two keys.
+            self.unit += particles_bytes(mesh, u64::from(INTERVAL));
+        }
     }
 }
 

@@ -12,7 +12,7 @@
 //! | streams | per animated stream of a mesh with fixed topology, its levels; of predicted normals what they differ from the prediction by |
 //! | coded points | of a mesh whose points are not decoded, its share of the words of a unit |
 //! | bones | per mesh that bones move: transforms and states of the rigid ones, handles of the affine ones, residuals |
-//! | particles | each: counts, ids, points of curves |
+//! | particles | each: counts, ids, points of curves; in chains how points move, and the bytes of links |
 //! | fluid meshes | each: counts, ranges of its materials, indices, levels of its streams, all as large as they get |
 
 use meshreel_codec::Corrupt;
@@ -21,10 +21,12 @@ use meshreel_codec::mesh::decode::{index, scratch_len};
 use meshreel_codec::mesh::skin::handles::HANDLES;
 use meshreel_codec::mesh::skin::{Matrix, packed};
 use meshreel_codec::record::{
-    Bones, CODEC_FAST, Coding, Description, MeshRecord, Method, Semantic, StreamRecord, Visibility,
+    Bones, CODEC_CHAIN, CODEC_FAST, Coding, Description, MeshRecord, Method, Semantic, StreamRecord,
+    Visibility,
 };
-use meshreel_codec::schedule::UNIT_FRAMES;
+use meshreel_codec::schedule::{INTERVAL, UNIT_FRAMES};
 use meshreel_codec::transform::Transform;
+use meshreel_codec::values::particles::chain;
 
 /// 64-bit words per cache line: larger parts start at such a line.
 const LINE: usize = 8;
@@ -68,6 +70,8 @@ pub(crate) struct Asked {
     pub points: bool,
     /// The most bytes that a frame has on average of any unit.
     pub most_coded: usize,
+    /// The most bytes that links of a chain can have.
+    pub most_chained: usize,
 }
 
 impl Asked {
@@ -117,6 +121,8 @@ pub(crate) struct MeshLayout {
     pub fluid: Option<FluidLayout>,
     /// Places of counts, ids and curves, of particles.
     pub particles: Option<ParticlesLayout>,
+    /// What is kept for the frames that follow, of particles in chains.
+    pub chain: Option<ChainLayout>,
     /// Per stream of predicted normals the numbers that frames predict theirs from.
     pub states: Vec<Option<Place>>,
     /// Index ranges of the materials of fixed topology.
@@ -161,6 +167,50 @@ pub(crate) struct ParticlesLayout {
     pub ids: Place,
     /// u32: points of each curve, where they are of curves.
     pub curves: Place,
+}
+
+/// Particles in chains, see [`crate::decode::chain`].
+pub(crate) struct ChainLayout {
+    /// The mesh's streams.
+    pub streams: Vec<chain::Stream>,
+    /// u32: how points of a key move, stream by stream.
+    pub moves: Place,
+    /// u32: how many bytes of links there are.
+    pub size: Place,
+    /// Bytes of links, with the first frame of the unit that has them.
+    pub links: Place,
+}
+
+impl ChainLayout {
+    fn new(mesh: &MeshRecord, asked: Asked, shelf: &mut Shelf) -> ChainLayout {
+        let streams = mesh.streams.iter().map(|stream| chain::Stream {
+            components: stream.semantic.components(),
+            word: usize::from(stream.word),
+        });
+        let streams: Vec<chain::Stream> = streams.collect();
+        let words: usize = streams.iter().map(|stream| chain::state_words(stream.components)).sum();
+        let vertices = mesh.vertices as usize;
+        let most = asked.most_chained.min(particles_bytes(mesh, u64::from(INTERVAL)) as usize);
+        ChainLayout {
+            moves: shelf.place(4, words.saturating_mul(vertices)),
+            size: shelf.place(4, 1),
+            links: shelf.place(1, most),
+            streams,
+        }
+    }
+}
+
+/// Most bytes that particles have in a unit, or in links, of so many frames.
+pub(crate) fn particles_bytes(mesh: &MeshRecord, frames: u64) -> u64 {
+    const HEAD: u64 = 64;
+    let vertices = u64::from(mesh.vertices);
+    let curves = mesh.particles.and_then(|p| p.curves).map_or(0, |c| u64::from(c.most));
+    // Kind and numbers, ids or curves; then weights and values, which range coding can make longer than they
+    // are.
+    let points = HEAD + 12 * vertices + 6 * curves;
+    let value = |stream: &StreamRecord| stream.semantic.components() as u64 * u64::from(stream.word);
+    let streams = mesh.streams.iter().map(|stream| 4 * HEAD + vertices * (2 * value(stream) + 4));
+    frames.saturating_mul(points + streams.sum::<u64>())
 }
 
 /// Fixed-point positions of one frame of a stream, in each of its parts: positions are of points, the rest of
@@ -330,6 +380,7 @@ impl MeshLayout {
                 ids: shelf.place(8, if particles.ids { mesh.vertices as usize } else { 0 }),
                 curves: shelf.place(4, particles.curves.map_or(0, |curves| curves.most as usize)),
             }),
+            chain: (mesh.codec == CODEC_CHAIN).then(|| ChainLayout::new(mesh, asked, shelf)),
             streams: (mesh.streams.iter().enumerate())
                 .map(|(at, s)| {
                     (of_frame(at) && s.coding != Coding::Predicted).then(|| shelf.stream(mesh, s, asked))

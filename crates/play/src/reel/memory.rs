@@ -175,7 +175,15 @@ impl Parts<'_> {
         sum.list::<StaticMesh>(2);
         sum.add(1, 64);
         if mesh.method == Method::Particles {
-            sum.add(1, particles::Work::bytes(vertices));
+            match &layout.chain {
+                Some(chain) => {
+                    let curves = mesh.particles.and_then(|p| p.curves).map_or(0, |c| u64::from(c.most));
+                    let components = chain.streams.iter().map(|stream| stream.components);
+                    sum.add(1, particles::chain::Chain::bytes(vertices, curves, components));
+                    sum.list::<particles::chain::Stream>(chain.streams.len());
+                }
+                None => sum.add(1, particles::Work::bytes(vertices)),
+            }
             return;
         }
         if mesh.method == Method::Fluid {

@@ -14,7 +14,7 @@ use meshreel_codec::entropy::block::Decompressor;
 use meshreel_codec::record;
 use meshreel_codec::record::ranges::FrameRange;
 use meshreel_codec::record::{
-    Coding, Description, MeshRecord, Method, Refused, Semantic, StreamRecord, ranges,
+    CODEC_CHAIN, Coding, Description, MeshRecord, Method, Refused, Semantic, StreamRecord, ranges,
 };
 use meshreel_format::{ChunkEntry, ReadAt, Reader, kind};
 use std::collections::HashMap;
@@ -48,7 +48,7 @@ impl Reel {
     pub(crate) fn check(reader: Reader, limits: &Limits) -> Result<Reel, Error> {
         let description = read_description(&reader, limits)?;
         check_counts(&description, reader.path(), limits)?;
-        let (units, order) = find_units(&reader, description.restart)?;
+        let (units, order) = find_units(&reader, description.restart, has_chains(&description))?;
         let apart = description.meshes.iter().any(|m| m.apart);
         if limits.attributes {
             check_attributes(&reader, &units, apart)?;
@@ -79,6 +79,7 @@ impl Reel {
             poses: limits.poses,
             points: limits.points,
             most_coded: most_coded(&reader, &units, &order),
+            most_chained: most_chained(&reader, &units, &order),
         };
         let layout = Layout::new(&description, asked)
             .map_err(|c| error::corrupt(reader.path(), c, "the description"))?;
@@ -125,6 +126,17 @@ fn most_coded(reader: &Reader, units: &[u32], order: &Order) -> usize {
     of_frame.max().unwrap_or(0)
 }
 
+/// The most bytes of any unit that can have links of a chain, which are kept with a frame.
+fn most_chained(reader: &Reader, units: &[u32], order: &Order) -> usize {
+    let size = |unit: usize| reader.chunks()[units[unit] as usize].raw_size as usize;
+    let chained = (0..units.len()).filter(|&unit| order.has_links(unit));
+    chained.map(size).max().unwrap_or(0)
+}
+
+fn has_chains(description: &Description) -> bool {
+    description.meshes.iter().any(|mesh| mesh.codec == CODEC_CHAIN)
+}
+
 fn read_description(reader: &Reader, limits: &Limits) -> Result<Description, Error> {
     let path = reader.path();
     let mut found = (reader.chunks().iter().enumerate()).filter(|c| c.1.kind == kind::DESCRIPTION);
@@ -163,13 +175,15 @@ fn read_ranges(reader: &Reader) -> Result<Vec<FrameRange>, Error> {
 }
 
 /// The chunks that are units, and how they hang together.
-fn find_units(reader: &Reader, restart: u32) -> Result<(Vec<u32>, Order), Error> {
+fn find_units(reader: &Reader, restart: u32, chains: bool) -> Result<(Vec<u32>, Order), Error> {
     let is_unit = |c: &ChunkEntry| matches!(c.kind, kind::INDEX | kind::BETWEEN);
     let chunks = (0..).zip(reader.chunks());
     let units: Vec<u32> = chunks.filter(|(_, c)| is_unit(c)).map(|(i, _)| i).collect();
     let index = |unit: usize| reader.chunks()[units[unit] as usize].kind == kind::INDEX;
     let order = Order::new(reader.frames().len(), units.len(), restart, index);
-    order.map(|order| (units, order)).map_err(|what| Error::malformed(reader.path(), what, "the tables"))
+    order
+        .map(|order| (units, order.with_chains(chains)))
+        .map_err(|what| Error::malformed(reader.path(), what, "the tables"))
 }
 
 /// Checks that every unit has a chunk of vertex attributes behind it, and that there are no others, where
@@ -245,6 +259,9 @@ fn check_mesh(path: &Path, mesh: &MeshRecord, chunks: &[ChunkEntry], layered: bo
     }
     if mesh.method == Method::Particles && has_surface(mesh) {
         return wrong("particles with triangles, or normals of some");
+    }
+    if mesh.codec == CODEC_CHAIN && !(mesh.method == Method::Particles && layered) {
+        return wrong("a chain in a file without temporal layers");
     }
     if mesh.method.changes() {
         return Ok(());

@@ -52,6 +52,8 @@ pub(crate) enum Order {
         units: Vec<Unit>,
         /// By [`Schedule::number`], where in the file.
         places: Vec<u32>,
+        /// Some mesh is coded in chains, which units hang together by as well.
+        chains: bool,
     },
 }
 
@@ -116,7 +118,23 @@ impl Order {
         for (place, unit) in (0..).zip(&units) {
             places[schedule.number(*unit) as usize] = place;
         }
-        Order::Layered { schedule, units, places }
+        Order::Layered { schedule, units, places, chains: false }
+    }
+
+    /// The same for a file in which some mesh is coded in chains, if `any`.
+    pub fn with_chains(mut self, any: bool) -> Order {
+        if let Order::Layered { chains, .. } = &mut self {
+            *chains = any;
+        }
+        self
+    }
+
+    /// Whether a unit has links of a chain that others read as well.
+    pub fn has_links(&self, unit: usize) -> bool {
+        match self {
+            Order::Layered { schedule, units, chains: true, .. } => schedule.has_links(units[unit]),
+            _ => false,
+        }
     }
 
     /// The unit that brings a frame.
@@ -210,11 +228,13 @@ impl Order {
                 let list = [r.index_before, r.index_after, r.previous, r.before_previous];
                 list.into_iter().flatten().collect()
             }
-            Order::Layered { schedule, units, .. } => {
+            Order::Layered { schedule, units, chains, .. } => {
                 let unit = units[unit];
                 let key = matches!(unit, Unit::Key(_));
                 let needs = schedule.needs(unit);
-                needs.iter().copied().filter(|&f| !(key && f == 0)).collect()
+                let chained = if *chains { schedule.chain_needs(unit) } else { Default::default() };
+                let needs = needs.iter().copied().filter(|&f| !(key && f == 0));
+                needs.chain(chained.iter().copied()).collect()
             }
         }
     }

@@ -16,6 +16,7 @@
 //! point was in frames referred to predicts its values, what is left is coded as that of changing meshes:
 //! see [`values`].
 
+pub mod chain;
 pub mod values;
 
 use crate::Corrupt;

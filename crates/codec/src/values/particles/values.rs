@@ -556,7 +556,7 @@ fn least_distances<W: Code, const N: usize>(
 
 /// The first `size` unknowns of equations whose last column is the right side; what they leave open is 0.
 #[cfg(feature = "encode")]
-fn eliminated<const W: usize, const C: usize>(mut rows: [[f64; C]; W], size: usize) -> [f64; W] {
+pub(super) fn eliminated<const W: usize, const C: usize>(mut rows: [[f64; C]; W], size: usize) -> [f64; W] {
     for i in 0..size {
         let largest = (i..size).max_by(|a, b| rows[*a][i].abs().total_cmp(&rows[*b][i].abs())).unwrap_or(i);
         rows.swap(i, largest);

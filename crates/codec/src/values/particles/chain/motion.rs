@@ -1,0 +1,295 @@
+//! How the points of a chain move from frame to frame: what is expected of a point, and what is remembered of
+//! it. Integers alone; 256 stand for one step of the lattice.
+
+use crate::Corrupt;
+use crate::entropy::range::{Bits, Chance};
+
+/// One step of the lattice.
+pub(super) const STEP: i64 = 256;
+const MOST: i64 = 1 << 30;
+/// Most of the numbers that say how points move.
+pub(super) const MOST_LAW: i32 = 1 << 30;
+/// Corrections from which on a point is taken to move otherwise than before.
+const BREAK: u32 = 8;
+/// Longest memory of a motion, in frames.
+pub(super) const LONGEST: u32 = 16;
+
+/// How a stream moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Law {
+    /// Residuals are multiples of this, at least 1.
+    pub grain: i32,
+    /// How many frames a motion is a mean of, from 3 to [`LONGEST`].
+    pub memory: u32,
+    /// By component what is added to a velocity v from frame to frame: a constant, a part of it in 2⁻¹⁶, and of
+    /// v·|v| in 2⁻³² for a step.
+    pub pull: [[i32; 3]; 4],
+    /// By component what a velocity becomes where a motion breaks: parts, in 2⁻⁸, of the one before and of the
+    /// last distance.
+    pub broken: [[i32; 2]; 4],
+}
+
+impl Default for Law {
+    fn default() -> Law {
+        Law { grain: 1, memory: 4, pull: [[0; 3]; 4], broken: [[0, 256]; 4] }
+    }
+}
+
+/// How far a point goes on as it went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Age {
+    /// Frames that its motion is known of, at least 1.
+    pub frames: u32,
+    /// How large the last corrections were, 0 to 3.
+    pub size: u32,
+    /// For how long it has rested; 0 where it moves.
+    pub rest: u32,
+}
+
+impl Age {
+    const BORN: Age = Age { frames: 1, size: 3, rest: 0 };
+
+    pub fn packed(self) -> i32 {
+        (self.frames | self.size << 8 | self.rest << 16) as i32
+    }
+
+    pub fn of(packed: i32) -> Age {
+        let at = |shift: u32| packed as u32 >> shift & 255;
+        Age { frames: at(0).clamp(1, LONGEST), size: at(8).min(3), rest: at(16).min(7) }
+    }
+}
+
+/// A point: its value, how far it is really from that, its velocity.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Motion<const N: usize> {
+    pub code: [i32; N],
+    pub off: [i32; N],
+    pub velocity: [i32; N],
+    pub age: Age,
+}
+
+/// Numbers of a point of so many components.
+pub(super) const fn stride(components: usize) -> usize {
+    3 * components + 1
+}
+
+impl<const N: usize> Motion<N> {
+    pub fn read(from: &[i32]) -> Motion<N> {
+        let at = |part: usize| std::array::from_fn(|k| from[part * N + k]);
+        Motion { code: at(0), off: at(1), velocity: at(2), age: Age::of(from[3 * N]) }
+    }
+
+    pub fn write(&self, to: &mut [i32]) {
+        let parts = self.code.iter().chain(&self.off).chain(&self.velocity);
+        to.iter_mut().zip(parts).for_each(|(to, from)| *to = *from);
+        to[3 * N] = self.age.packed();
+    }
+
+    pub fn born(code: [i32; N]) -> Motion<N> {
+        Motion { code, off: [0; N], velocity: [0; N], age: Age::BORN }
+    }
+
+    /// Where it really is.
+    fn at(&self, k: usize) -> i64 {
+        i64::from(self.code[k] as u32) * STEP + i64::from(self.off[k])
+    }
+
+    /// Whether it goes on, and so may stop.
+    pub fn moves(&self) -> bool {
+        self.age.rest == 0 && self.age.frames > 1
+    }
+
+    /// Where it is expected next, and with what velocity.
+    #[inline]
+    pub fn next(&self, law: &Law) -> Next<N> {
+        let mut velocity = [0; N];
+        if self.moves() {
+            let speed = match law.pull[..N].iter().any(|pull| pull[2] != 0) {
+                true => self.velocity.iter().map(|v| i64::from(*v).pow(2) as u64).sum::<u64>().isqrt(),
+                false => 0,
+            };
+            velocity = std::array::from_fn(|k| {
+                let (v, [constant, linear, square]) = (i64::from(self.velocity[k]), law.pull[k]);
+                let drag = (i128::from(square) * i128::from(v) * i128::from(speed)) >> 40;
+                let pull = i64::from(constant)
+                    + ((i64::from(linear) * v) >> 16)
+                    + drag.clamp(-(1 << 40), 1 << 40) as i64;
+                (v + pull).clamp(-MOST, MOST) as i32
+            });
+        }
+        let at = std::array::from_fn(|k| self.at(k) + i64::from(velocity[k]));
+        Next { at, velocity }
+    }
+
+    /// The context of whether it is where it is expected.
+    pub fn context(&self, near: usize) -> usize {
+        let age = self.age;
+        let known = match age.rest {
+            0 => (age.frames.min(8) - 1) * 4 + age.size,
+            rest => 32 + rest - 1,
+        };
+        3 * known as usize + near
+    }
+
+    /// The context of whether it stops.
+    pub fn stop_context(&self, grain: i32) -> usize {
+        let fastest = self.velocity.iter().map(|v| v.unsigned_abs()).max().unwrap_or(0);
+        let speed = (fastest / (64 * grain.unsigned_abs().max(1)) + 1).ilog2().min(11);
+        (3 * speed + (self.age.frames.min(4) - 2).min(2)) as usize
+    }
+
+    /// The class of its residuals.
+    pub fn class(&self) -> usize {
+        match (self.age.rest, self.age.frames) {
+            (0, 1) => 1,
+            (0, frames) => (3 + (frames - 2).min(4) * 4 + self.age.size) as usize,
+            _ => 2,
+        }
+    }
+
+    /// It stays where it was.
+    pub fn stopped(&self) -> Motion<N> {
+        Motion { code: self.code, off: [0; N], velocity: [0; N], age: Age { frames: 1, size: 0, rest: 1 } }
+    }
+
+    /// It is at `code`, which is `residual` grains from what was expected.
+    #[inline]
+    pub fn moved(&self, law: &Law, next: &Next<N>, code: [i32; N], residual: &[i32; N]) -> Motion<N> {
+        let largest = residual.iter().map(|r| r.unsigned_abs()).max().unwrap_or(0);
+        let age = self.age;
+        if largest == 0 && age.rest > 0 {
+            return Motion { code, age: Age { rest: (age.rest + 1).min(7), ..age }, ..*self };
+        }
+        if largest > BREAK || !self.moves() {
+            return self.broken(law, code, largest);
+        }
+        let frames = (age.frames + 1).min(law.memory);
+        let [place, pace] = GAINS[frames as usize];
+        let mut out = Motion { code, off: [0; N], velocity: next.velocity, age };
+        for k in 0..N {
+            let missed = i64::from(residual[k]) * i64::from(law.grain) * STEP;
+            let at = next.at[k] + ((missed * place) >> 8);
+            out.off[k] = (at - i64::from(code[k] as u32) * STEP).clamp(-MOST, MOST) as i32;
+            let velocity = i64::from(next.velocity[k]) + ((missed * pace) >> 8);
+            out.velocity[k] = velocity.clamp(-MOST, MOST) as i32;
+        }
+        let size = match largest {
+            0 => age.size.saturating_sub(1),
+            1 => 1,
+            _ => 2,
+        };
+        out.age = Age { frames, size, rest: 0 };
+        out
+    }
+
+    fn broken(&self, law: &Law, code: [i32; N], largest: u32) -> Motion<N> {
+        if largest == 0 {
+            return Motion { code, off: [0; N], velocity: [0; N], age: Age { frames: 1, size: 0, rest: 1 } };
+        }
+        let moves = self.moves();
+        let velocity = std::array::from_fn(|k| {
+            let distance = i64::from(code[k] as u32) * STEP - self.at(k);
+            let parts = if moves { law.broken[k].map(i64::from) } else { [0, 256] };
+            let both = parts[0] * i64::from(self.velocity[k]) + parts[1] * distance;
+            (both >> 8).clamp(-MOST, MOST) as i32
+        });
+        Motion { code, off: [0; N], velocity, age: Age { frames: 2, size: largest.ilog2().min(3), rest: 0 } }
+    }
+}
+
+/// What is expected of a point.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Next<const N: usize> {
+    pub at: [i64; N],
+    pub velocity: [i32; N],
+}
+
+impl<const N: usize> Next<N> {
+    /// The nearest value.
+    pub fn code(&self) -> [i32; N] {
+        self.at.map(|at| ((at + STEP / 2) >> 8) as i32)
+    }
+}
+
+/// By how many frames are known, how much of a miss counts: for the place, for the velocity; in 2⁻⁸. Those of the
+/// line through them that misses least: 2(2n − 1)/n(n + 1), 6/n(n + 1).
+static GAINS: [[i64; 2]; LONGEST as usize + 1] = {
+    let mut out = [[256, 256]; LONGEST as usize + 1];
+    let mut n = 2;
+    while n <= LONGEST as usize {
+        let whole = (n * (n + 1)) as i64;
+        out[n] = [256 * 2 * (2 * n as i64 - 1) / whole, 256 * 6 / whole];
+        n += 1;
+    }
+    out
+};
+
+/// Classes of residuals: born, the second value of a point, that of one at rest, and by age and last correction.
+pub(super) const CLASSES: usize = 3 + 5 * 4;
+
+/// How large residuals of a class are in a component.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sizes {
+    /// Whether there is any, by how long the longest of the components before is.
+    some: [Chance; 4],
+    /// Whether it is longer than so many bits.
+    longer: [Chance; LENGTHS],
+}
+
+/// The longest residual has one bit more than this.
+const LENGTHS: usize = 29;
+
+impl Sizes {
+    /// Codes how long a number is, 0 to [`LENGTHS`] + 1 bits. `before`: the longest of the components before.
+    #[inline]
+    pub fn code<B: Bits<Context = Chance>>(&mut self, bits: &mut B, before: u32, length: u32) -> u32 {
+        if !bits.bit(&mut self.some[before.min(3) as usize], length > 0) {
+            return 0;
+        }
+        let mut own = 1;
+        while own <= LENGTHS as u32 && bits.bit(&mut self.longer[own as usize - 1], own < length) {
+            own += 1;
+        }
+        own
+    }
+
+    /// Bits that a number of this length takes.
+    #[cfg(feature = "encode")]
+    pub fn cost(&self, before: u32, length: u32) -> f64 {
+        let some = self.some[before.min(3) as usize].cost(length > 0);
+        let longer = self.longer.iter().zip(1..=length).map(|(chance, own)| chance.cost(own < length));
+        some + longer.sum::<f64>() + f64::from(length)
+    }
+}
+
+/// Bits of a residual but for its sign.
+pub(super) fn length(residual: i32) -> u32 {
+    (32 - residual.unsigned_abs().leading_zeros()).min(LENGTHS as u32 + 1)
+}
+
+/// The statistics of a stream.
+#[derive(Clone, Debug)]
+pub(super) struct Statistics {
+    pub missed: [Chance; 3 * 39],
+    pub stops: [Chance; 36],
+    pub sizes: [[Sizes; 4]; CLASSES],
+}
+
+impl Default for Statistics {
+    fn default() -> Statistics {
+        Statistics {
+            missed: [Chance::default(); 3 * 39],
+            stops: [Chance::default(); 36],
+            sizes: [[Sizes { some: [Chance::default(); 4], longer: [Chance::default(); LENGTHS] }; 4];
+                CLASSES],
+        }
+    }
+}
+
+/// Refuses streams of other components than 1 to 4.
+pub(super) fn check_components(components: usize) -> Result<(), Corrupt> {
+    match components {
+        1..=4 => Ok(()),
+        _ => Err(Corrupt("particles: a stream of no or too many components")),
+    }
+}

@@ -1,0 +1,332 @@
+//! Writes a chain: finds how its streams move, and decides what becomes of each point.
+
+use super::motion::{LONGEST, Law, MOST_LAW, Sizes, length, stride};
+use super::{Both, Chain, Choice, Fate, Kept, Plain};
+use crate::Corrupt;
+use crate::bytes::put_varint;
+use crate::entropy::range;
+use crate::entropy::symbols;
+use crate::values::particles::Points;
+use crate::values::particles::values::eliminated;
+use std::collections::HashMap;
+
+/// A stream of a frame, component-major.
+#[derive(Clone, Debug, Default)]
+pub struct Values {
+    /// Nearest codes. What was chosen, afterwards.
+    pub codes: Vec<u32>,
+    /// The distance from each value's code to the value, in steps; empty where nothing can be chosen.
+    pub offset: Vec<f32>,
+    /// Largest distance from a value to what is chosen, in steps.
+    pub radius: f32,
+    /// Codes of each component.
+    pub most: [u32; 4],
+    /// Residuals are multiples of this; 1 where nothing can be chosen. The same in all frames.
+    pub grain: u32,
+}
+
+/// A frame to encode; without streams where it is hidden.
+#[derive(Clone, Debug, Default)]
+pub struct Given<'a> {
+    /// Its points.
+    pub points: Points<'a>,
+    /// Their streams.
+    pub streams: Vec<Values>,
+}
+
+/// Memories of motion that are tried.
+const MEMORIES: [u32; 3] = [4, 3, 8];
+
+/// Appends a chain of frames that goes on from the one that `chain` has, and leaves it at the last of them.
+/// Returns what positions, the first stream, and all streams are expected to take, in 2⁻⁸ bits.
+pub fn encode(
+    out: &mut Vec<u8>,
+    kept: Kept<'_>,
+    chain: &mut Chain,
+    frames: &mut [Given<'_>],
+) -> Result<[u64; 2], Corrupt> {
+    let mut laws: Vec<Law> = Vec::new();
+    for (s, stream) in kept.streams.iter().enumerate() {
+        let grain = frames.iter().find_map(|f| f.streams.get(s)).map_or(1, |values| values.grain);
+        let grain = grain.clamp(1, super::super::values::MOST_GRAIN + 1) as i32;
+        let fitted = Law { grain, ..fit(s, stream.components, grain, frames) };
+        laws.push(fitted);
+    }
+    let mut best: Option<(Vec<u8>, [u64; 2], Chain, Vec<Given<'_>>)> = None;
+    let alone = frames.len() < 2;
+    for memory in MEMORIES.iter().take(if alone { 1 } else { MEMORIES.len() }) {
+        laws.iter_mut().for_each(|law| law.memory = (*memory).clamp(3, LONGEST));
+        let (mut own, mut chosen) = (chain.clone(), frames.to_vec());
+        let mut bytes = Vec::new();
+        let taken = write(&mut bytes, kept, &laws, &mut own, &mut chosen)?;
+        if best.as_ref().is_none_or(|best| bytes.len() < best.0.len()) {
+            best = Some((bytes, taken, own, chosen));
+        }
+    }
+    let Some((bytes, taken, own, chosen)) = best else {
+        return Ok([0, 0]);
+    };
+    out.extend_from_slice(&bytes);
+    *chain = own;
+    frames.iter_mut().zip(chosen).for_each(|(frame, chosen)| *frame = chosen);
+    Ok(taken)
+}
+
+fn write(
+    out: &mut Vec<u8>,
+    kept: Kept<'_>,
+    laws: &[Law],
+    chain: &mut Chain,
+    frames: &mut [Given<'_>],
+) -> Result<[u64; 2], Corrupt> {
+    let mut first = Vec::new();
+    let mut both = Both::new(range::Encoder::new(&mut first), symbols::Encoder::default());
+    both.laws(kept.streams, laws, chain)?;
+    let mut taken = [0, 0];
+    for frame in frames.iter_mut() {
+        let before = chain.points();
+        let same = match kept.shape.ids {
+            true => before.ids == frame.points.ids,
+            false => before.run == frame.points.run && before.run > 0 && before.count == frame.points.count,
+        };
+        let kind = match frame.streams.is_empty() {
+            true => 0,
+            false => 1 + u32::from(same),
+        };
+        if !both.points(kept, chain, kind, frame.points)? {
+            continue;
+        }
+        for (s, &stream) in kept.streams.iter().enumerate() {
+            let values = &mut frame.streams[s];
+            let count = frame.points.count;
+            let mut chooser = Chooser { values, count, grain: laws[s].grain, bits: 0 };
+            both.stream((s, stream), chain, &mut chooser)?;
+            taken[0] += if s == 0 { chooser.bits } else { 0 };
+            taken[1] += chooser.bits;
+            let points = chain.now.streams[s].chunks_exact(stride(stream.components));
+            for (v, point) in points.enumerate() {
+                (0..stream.components).for_each(|k| values.codes[k * count + v] = point[k] as u32);
+            }
+        }
+    }
+    let Both { coder, plain } = both;
+    coder.bits.finish();
+    put_varint(first.len() as u32, out);
+    out.extend_from_slice(&first);
+    plain.finish(out);
+    Ok(taken)
+}
+
+/// Chooses the cheapest point in the ball.
+struct Chooser<'a> {
+    values: &'a Values,
+    count: usize,
+    grain: i32,
+    /// What was chosen is expected to take, in 2⁻⁸ bits.
+    bits: u64,
+}
+
+/// What a point takes that is where it is expected, or where another symbol says: about, in 2⁻⁸ bits.
+const FLAG: u64 = 64;
+
+impl Choice for Chooser<'_> {
+    fn fate<const N: usize>(
+        &mut self,
+        v: usize,
+        expected: &[i32; N],
+        last: Option<&[i32; N]>,
+        sizes: &[Sizes; 4],
+    ) -> Fate<N> {
+        let values = self.values;
+        let at = |k: usize| k * self.count + v;
+        let radius = f64::from(values.radius);
+        let target: [f64; N] = std::array::from_fn(|k| {
+            f64::from(values.codes[at(k)]) + values.offset.get(at(k)).map_or(0.0, |o| f64::from(*o))
+        });
+        let inside = |code: &[i32; N]| {
+            let square: f64 = (0..N).map(|k| (f64::from(code[k] as u32) - target[k]).powi(2)).sum();
+            let there = match values.offset.is_empty() {
+                true => square == 0.0,
+                false => square <= radius * radius,
+            };
+            (there && (0..N).all(|k| values.most[k] == 0 || (code[k] as u32) < values.most[k]), square)
+        };
+        self.bits += FLAG;
+        if inside(expected).0 {
+            return Fate::EXPECTED;
+        }
+        if last.is_some_and(|last| inside(last).0) {
+            self.bits += 2 * FLAG;
+            return Fate { is_elsewhere: true, stops: true, ..Fate::EXPECTED };
+        }
+        let grain = self.grain;
+        let nearest: [i32; N] = std::array::from_fn(|k| {
+            let off = target[k] - f64::from(expected[k] as u32);
+            (off / f64::from(grain)).round() as i32
+        });
+        let mut best = (nearest, f64::INFINITY, f64::INFINITY);
+        let reach = if values.offset.is_empty() { 0 } else { 1 };
+        let mut step = [-reach; N];
+        loop {
+            let point: [i32; N] = std::array::from_fn(|k| nearest[k] + step[k]);
+            let code = std::array::from_fn(|k| expected[k].wrapping_add(point[k].wrapping_mul(grain)));
+            let (there, square) = inside(&code);
+            if there {
+                let cost = cost(&point, sizes);
+                if (cost, square) < (best.1, best.2) {
+                    best = (point, cost, square);
+                }
+            }
+            let Some(k) = (0..N).find(|&k| step[k] < reach) else {
+                break;
+            };
+            step[k] += 1;
+            step[..k].fill(-reach);
+        }
+        self.bits += (256.0 * best.1.min(4096.0)) as u64;
+        Fate { is_elsewhere: true, stops: false, residual: best.0 }
+    }
+}
+
+fn cost<const N: usize>(residual: &[i32; N], sizes: &[Sizes; 4]) -> f64 {
+    let mut longest = 0;
+    let cost = |(k, &r): (usize, &i32)| {
+        let cost = sizes[k].cost(longest, length(r));
+        longest = longest.max(length(r));
+        cost
+    };
+    residual.iter().enumerate().map(cost).sum()
+}
+
+impl Plain for symbols::Encoder {
+    fn code(&mut self, bits: u32, value: u32) -> u32 {
+        self.even(value, bits);
+        value
+    }
+}
+
+/// Values of a point in frames that follow each other, the last first.
+type Past = [[f64; 4]; 4];
+
+/// Rows of equations: what is known, and what that should give.
+type Rows = Vec<([f64; 3], f64)>;
+
+/// Most rows that are looked at.
+const ROWS: usize = 4000;
+/// Fewest rows.
+const FEW: usize = 24;
+
+/// How a stream moves in these frames.
+fn fit(s: usize, components: usize, grain: i32, frames: &[Given<'_>]) -> Law {
+    let mut law = Law::default();
+    let tracks = tracks(s, components, frames);
+    let speed = |d: &[f64; 4]| d.iter().map(|v| v * v).sum::<f64>().sqrt();
+    let step = |p: &Past, i: usize| -> [f64; 4] { std::array::from_fn(|k| p[i][k] - p[i + 1][k]) };
+    for k in 0..components {
+        let rows = tracks.iter().filter(|(_, known)| *known > 2).filter_map(|(p, _)| {
+            let (new, old) = (step(p, 0), step(p, 1));
+            let fast = speed(&old);
+            (fast > 0.5).then(|| ([1.0, old[k], old[k] * fast], new[k] - old[k]))
+        });
+        let rows: Rows = rows.collect();
+        if rows.len() < FEW {
+            continue;
+        }
+        let solved = least(&thinned(rows), 3, f64::from(grain));
+        let units = [256.0, 65536.0, 65536.0 * 65536.0];
+        for i in 0..3 {
+            law.pull[k][i] = whole(solved[i] * units[i], MOST_LAW);
+        }
+    }
+    for k in 0..components {
+        let pull = |v: &[f64; 4]| {
+            let [c, m, d] = law.pull[k].map(f64::from);
+            c / 256.0 + m / 65536.0 * v[k] + d / (65536.0 * 65536.0) * v[k] * speed(v)
+        };
+        let rows = tracks.iter().filter(|(_, known)| *known > 3).filter_map(|(p, _)| {
+            let [after, at, before] = [0, 1, 2].map(|i| step(p, i));
+            let missed = (0..components).map(|k| (at[k] - before[k]).abs()).fold(0.0, f64::max);
+            let breaks = missed > 8.0 * f64::from(grain) && speed(&before) > 0.5 && speed(&after) > 0.0;
+            breaks.then(|| ([before[k], at[k], 0.0], after[k] - pull(&after)))
+        });
+        let rows: Rows = rows.collect();
+        if rows.len() >= FEW {
+            let solved = least(&thinned(rows), 2, f64::from(grain));
+            law.broken[k] = [0, 1].map(|i| whole(solved[i] * 256.0, 4096));
+        }
+    }
+    law
+}
+
+/// By frame and point, where it was in frames before, and how many of them it was in.
+fn tracks(s: usize, components: usize, frames: &[Given<'_>]) -> Vec<(Past, usize)> {
+    let mut out = Vec::new();
+    let mut before: HashMap<u64, (Past, usize)> = HashMap::new();
+    for frame in frames {
+        let Some(values) = frame.streams.get(s) else {
+            before.clear();
+            continue;
+        };
+        let count = frame.points.count;
+        let mut now = HashMap::with_capacity(count);
+        for v in 0..count {
+            let id = match frame.points.ids.get(v) {
+                Some(id) => *id,
+                None => u64::from(frame.points.run) << 32 | v as u64,
+            };
+            let mut past: Past = [[0.0; 4]; 4];
+            let mut known = 1;
+            if let Some((earlier, n)) = before.get(&id) {
+                past[1..].copy_from_slice(&earlier[..3]);
+                known = (n + 1).min(4);
+            }
+            for k in 0..components {
+                let at = k * count + v;
+                let offset = values.offset.get(at).map_or(0.0, |o| f64::from(*o));
+                past[0][k] = f64::from(values.codes[at]) + offset;
+            }
+            out.push((past, known));
+            now.insert(id, (past, known));
+        }
+        before = now;
+    }
+    out
+}
+
+fn thinned(rows: Rows) -> Rows {
+    let step = rows.len().div_ceil(ROWS).max(1);
+    rows.into_iter().step_by(step).collect()
+}
+
+fn whole(value: f64, most: i32) -> i32 {
+    let most = f64::from(most);
+    if value.is_finite() { value.round().clamp(-most, most) as i32 } else { 0 }
+}
+
+/// The first `terms` numbers such that the sum of distances is small, by least squares that count rows less the
+/// farther they were off.
+fn least(rows: &Rows, terms: usize, near: f64) -> [f64; 3] {
+    const ROUNDS: usize = 8;
+    // Columns of like size, so that none is taken for nothing.
+    let scales: [f64; 3] = std::array::from_fn(|i| {
+        let most = rows.iter().fold(0.0, |m: f64, (row, _)| m.max(row[i].abs()));
+        if most > 0.0 { most } else { 1.0 }
+    });
+    let mut solved = [0.0; 3];
+    for round in 0..ROUNDS {
+        let mut normal = [[0.0; 4]; 3];
+        for (row, wanted) in rows {
+            let row: [f64; 3] = std::array::from_fn(|i| row[i] / scales[i]);
+            let off = wanted - (0..terms).map(|i| row[i] * solved[i]).sum::<f64>();
+            let weight = if round == 0 { 1.0 } else { 1.0 / (0.1 * near + off.abs()) };
+            for i in 0..terms {
+                for j in 0..terms {
+                    normal[i][j] += weight * row[i] * row[j];
+                }
+                normal[i][3] += weight * row[i] * wanted;
+            }
+        }
+        solved = eliminated(normal, terms);
+    }
+    std::array::from_fn(|i| solved[i] / scales[i])
+}

@@ -1,0 +1,234 @@
+//! Particles in chains: the links of all frames between two keys at once, each frame from the one before. What
+//! is written is decoded again before it counts.
+
+use crate::Error;
+use crate::mesh::particles::{self, ParticleFrame};
+use crate::mesh::plan::MeshPlan;
+use crate::mesh::streams::{self, NOTHING, Quantized};
+use crate::method::coder::FrameMeasure;
+use crate::method::fluid::wanted;
+use crate::method::payload::Payload;
+use crate::with_quantized;
+use meshreel_codec::quantize::code::Code;
+use meshreel_codec::record::Semantic;
+use meshreel_codec::schedule::{Schedule, Unit};
+use meshreel_codec::values::particles::chain::{self, Chain, Given, Kept, Reader, Stream, Values};
+use meshreel_codec::values::particles::{Points, Shape};
+use meshreel_codec::{Corrupt, put_sized};
+use std::collections::BTreeMap;
+use std::sync::{PoisonError, RwLock};
+
+/// What is measured of a frame.
+#[derive(Clone, Copy)]
+struct Measured {
+    seen: FrameMeasure,
+    points: usize,
+}
+
+/// A frame of the source, quantized.
+struct Source {
+    frame: ParticleFrame,
+    run: u32,
+    streams: Vec<Quantized>,
+}
+
+impl Source {
+    fn points(&self) -> Points<'_> {
+        let frame = &self.frame;
+        let count = frame.values.positions.len();
+        Points { count, run: self.run, ids: &frame.ids, curves: &frame.curves }
+    }
+}
+
+/// Codes particles or curves in chains.
+pub struct ChainCoder<'a> {
+    plan: &'a MeshPlan<'a>,
+    schedule: Schedule,
+    shape: Shape,
+    streams: Vec<Stream>,
+    /// Chains as they are at keys that have been coded.
+    keys: RwLock<BTreeMap<u32, Chain>>,
+    measured: RwLock<BTreeMap<u32, Measured>>,
+}
+
+impl<'a> ChainCoder<'a> {
+    /// The coder of particles.
+    pub fn new(plan: &'a MeshPlan<'a>, schedule: Schedule, shape: Shape) -> Self {
+        let stream = |record: &meshreel_codec::record::StreamRecord| Stream {
+            components: record.semantic.components(),
+            word: usize::from(record.word),
+        };
+        let streams = plan.streams.iter().map(stream).collect();
+        ChainCoder { plan, schedule, shape, streams, keys: RwLock::default(), measured: RwLock::default() }
+    }
+
+    /// Keys before this frame are not needed any more.
+    pub fn forget(&self, frame: u32) {
+        let mut keys = self.keys.write().unwrap_or_else(PoisonError::into_inner);
+        *keys = keys.split_off(&frame);
+        let mut measured = self.measured.write().unwrap_or_else(PoisonError::into_inner);
+        *measured = measured.split_off(&frame);
+    }
+
+    /// Codes a unit. Keys of a segment come in order, and before its groups.
+    pub fn unit(&self, frames: &[u32]) -> Result<Payload, Error> {
+        let schedule = self.schedule;
+        let Some(&first) = frames.first() else {
+            return Ok(Payload::default());
+        };
+        let unit = schedule.unit_of(first);
+        let group = match unit {
+            Unit::Key(key) if schedule.goes_on(key) => Some(key - 1),
+            Unit::Key(_) => None,
+            Unit::LowerLayers(group) | Unit::TopLayer(group) => Some(group),
+        };
+        let mut payload = Payload::default();
+        match group {
+            None => self.code(&[first], Chain::default(), &mut payload)?,
+            Some(group) if schedule.link_unit(group) == unit => {
+                let key = schedule.key_frame(group);
+                let keys = self.keys.read().unwrap_or_else(PoisonError::into_inner);
+                let entry = keys.get(&key).cloned();
+                drop(keys);
+                let missing = || self.broken(frames, Corrupt("a frame that it goes on from is not there"));
+                let list: Vec<u32> = schedule.link_frames(group).collect();
+                self.code(&list, entry.ok_or_else(missing)?, &mut payload)?;
+            }
+            Some(_) => put_sized(&[], &mut payload.bytes),
+        }
+        let measured = self.measured.read().unwrap_or_else(PoisonError::into_inner);
+        for frame in frames {
+            let missing = || self.broken(frames, Corrupt("a frame that was not coded"));
+            let own = measured.get(frame).ok_or_else(missing)?;
+            payload.seen.push((*frame, own.seen));
+            payload.vertices = payload.vertices.max(own.points);
+        }
+        Ok(payload)
+    }
+
+    fn broken(&self, frames: &[u32], corrupt: Corrupt) -> Error {
+        let path = &self.plan.path;
+        let what = format!("{path}: frames {frames:?} do not decode to what was encoded ({corrupt})");
+        Error::Promise { what, target: Default::default() }
+    }
+
+    fn kept(&self) -> Kept<'_> {
+        let own = self.plan.prepared.particles.as_ref();
+        Kept {
+            shape: self.shape,
+            points: self.plan.prepared.points,
+            curves: own.and_then(|own| own.curves).unwrap_or(0),
+            streams: &self.streams,
+        }
+    }
+
+    /// Codes frames that follow each other, from the one that `entry` is at.
+    fn code(&self, frames: &[u32], entry: Chain, payload: &mut Payload) -> Result<(), Error> {
+        let sources: Vec<Option<Source>> =
+            frames.iter().map(|&frame| self.source(frame)).collect::<Result<_, _>>()?;
+        let mut given: Vec<Given<'_>> = sources.iter().map(|source| self.given(source.as_ref())).collect();
+        let (mut bytes, mut own) = (Vec::new(), entry.clone());
+        let bits = chain::encode(&mut bytes, self.kept(), &mut own, &mut given);
+        let bits = bits.map_err(|c| self.broken(frames, c))?;
+        self.check(&bytes, entry, &given).map_err(|c| self.broken(frames, c))?;
+        for ((&frame, source), given) in frames.iter().zip(&sources).zip(&given) {
+            self.measure(frame, source.as_ref(), given)?;
+        }
+        if let Some(last) = frames.last().filter(|&&frame| self.schedule.key_of(frame).is_some()) {
+            self.keys.write().unwrap_or_else(PoisonError::into_inner).insert(*last, own);
+        }
+        payload.position_bytes = share(bytes.len(), bits);
+        put_sized(&bytes, &mut payload.bytes);
+        Ok(())
+    }
+
+    /// A frame of the source; none where it is hidden.
+    fn source(&self, frame: u32) -> Result<Option<Source>, Error> {
+        let plan = self.plan;
+        if !plan.shown.contains(frame as usize) {
+            return Ok(None);
+        }
+        let own = particles::evaluate(&plan.source, &plan.prepared, frame as usize)?;
+        let run = if self.shape.ids { 0 } else { plan.prepared.runs[frame as usize] + 1 };
+        let quantized = plan.streams.iter().map(|record| {
+            let mut quantized = Quantized::new(record.word);
+            streams::quantize(record, &own.values, &mut quantized);
+            quantized
+        });
+        Ok(Some(Source { run, streams: quantized.collect(), frame: own }))
+    }
+
+    fn given<'s>(&self, source: Option<&'s Source>) -> Given<'s> {
+        let Some(source) = source else {
+            return Given::default();
+        };
+        let values = self.plan.streams.iter().zip(&source.streams).map(|(record, quantized)| {
+            with_quantized!(quantized, v => {
+                let offset = match record.semantic {
+                    Semantic::Position => streams::offsets(record, &source.frame.values.positions, v),
+                    _ => Vec::new(),
+                };
+                let codes = v.iter().map(|code| code.to_u32()).collect();
+                let mut v = v.clone();
+                // What is missed once does not come again: frames that follow learn how points move.
+                let wanted = wanted(record, &mut v, &offset, true);
+                let (radius, most, grain) = (wanted.radius, wanted.most, wanted.grain);
+                Values { codes, radius, most, grain, offset }
+            })
+        });
+        Given { points: source.points(), streams: values.collect() }
+    }
+
+    /// Holds what was chosen against the source.
+    fn measure(&self, frame: u32, source: Option<&Source>, given: &Given<'_>) -> Result<(), Error> {
+        let mut own =
+            Measured { seen: FrameMeasure { bounds: NOTHING, error: 0.0 }, points: given.points.count };
+        if let Some(source) = source {
+            for ((s, record), values) in self.plan.streams.iter().enumerate().zip(&given.streams) {
+                let mut chosen = source.streams[s].clone();
+                with_quantized!(&mut chosen, v => wrap_all(&values.codes, v));
+                let error = streams::error(record, &chosen, &source.frame.values);
+                self.plan.keep_promise(record, error, frame as usize)?;
+                if record.semantic == Semantic::Position {
+                    own.seen = FrameMeasure { bounds: streams::bounds(record, &chosen), error };
+                }
+            }
+        }
+        self.measured.write().unwrap_or_else(PoisonError::into_inner).insert(frame, own);
+        Ok(())
+    }
+
+    /// Decodes links and compares.
+    fn check(&self, bytes: &[u8], mut chain: Chain, frames: &[Given<'_>]) -> Result<(), Corrupt> {
+        const OTHER: Corrupt = Corrupt("another frame");
+        let mut reader = Reader::new(bytes, &self.streams, &mut chain)?;
+        for given in frames {
+            if reader.frame(self.kept(), &mut chain)? == given.streams.is_empty() {
+                return Err(OTHER);
+            }
+            if chain.points() != given.points {
+                return Err(OTHER);
+            }
+            for (s, values) in given.streams.iter().enumerate() {
+                let mut codes = vec![0u32; values.codes.len()];
+                chain.values(s, self.streams[s].components, &mut codes);
+                if codes != values.codes {
+                    return Err(OTHER);
+                }
+            }
+        }
+        reader.finish()
+    }
+}
+
+fn wrap_all<W: Code>(codes: &[u32], out: &mut [W]) {
+    out.iter_mut().zip(codes).for_each(|(out, code)| *out = W::wrap32(*code));
+}
+
+/// Of the bytes of links those of positions, by what these and all were expected to take.
+fn share(bytes: usize, [positions, all]: [u64; 2]) -> usize {
+    match all {
+        0 => 0,
+        all => (bytes as f64 * positions as f64 / all as f64).round() as usize,
+    }
+}

@@ -1,0 +1,234 @@
+//! Particles in chains: each frame goes on from the one before it. All links between two keys are in one unit;
+//! that is read for the key behind them, and again for the frames between, each time from the key in front. So
+//! a frame that begins a group keeps how its points move, and the first frame of the unit that has the links
+//! keeps their bytes.
+
+use crate::decode::input::Decoded;
+use crate::decode::particles::points;
+use crate::reel::frame::{part, part_mut};
+use crate::reel::layout::{ChainLayout, MeshLayout, ParticlesLayout, Place};
+use crate::reel::order::Order;
+use bytemuck::Pod;
+use meshreel_codec::quantize::code::Code;
+use meshreel_codec::record::MeshRecord;
+use meshreel_codec::schedule;
+use meshreel_codec::values::particles::chain::{Chain, Kept, Reader, state_words};
+use meshreel_codec::values::particles::{Points, Shape};
+use meshreel_codec::{Corrupt, take_sized};
+
+const NO_PLACE: Corrupt = Corrupt("a chain that the description does not have");
+const NO_FRAME: Corrupt = Corrupt("a chain from a frame that is not there");
+
+/// Particles in a unit.
+#[derive(Clone, Copy)]
+pub(crate) struct Unit<'a> {
+    pub record: &'a MeshRecord,
+    pub layout: &'a MeshLayout,
+    pub order: &'a Order,
+    pub unit: usize,
+}
+
+/// Where a mesh has what, and what it is.
+#[derive(Clone, Copy)]
+struct Places<'a> {
+    unit: Unit<'a>,
+    particles: &'a ParticlesLayout,
+    chain: &'a ChainLayout,
+    kept: Kept<'a>,
+}
+
+impl Unit<'_> {
+    /// Reads the particles from the start of `bytes` into the frames of the unit; returns the bytes used. An
+    /// error names the frame by its place.
+    pub fn read(
+        &self,
+        bytes: &[u8],
+        decoded: &Decoded<'_>,
+        out: &mut [&mut [u64]],
+        chain: &mut Chain,
+    ) -> Result<usize, (usize, Corrupt)> {
+        let (own, used) = take_sized(bytes).map_err(|c| (0, c))?;
+        let places = self.places().map_err(|c| (0, c))?;
+        chain.reserve(places.kept);
+        let Order::Layered { schedule, units, .. } = self.order else {
+            return Err((0, NO_PLACE));
+        };
+        let unit = units[self.unit];
+        match unit {
+            schedule::Unit::Key(key) if !schedule.goes_on(key) => {
+                chain.clear(places.kept.streams.len());
+                let frame = schedule.key_frame(key);
+                places.links(own, frame..frame + 1, &[frame], out, chain)?;
+            }
+            schedule::Unit::Key(key) => self.group(places, (key - 1, unit), own, decoded, out, chain)?,
+            schedule::Unit::LowerLayers(group) | schedule::Unit::TopLayer(group) => {
+                self.group(places, (group, unit), own, decoded, out, chain)?
+            }
+        }
+        if let (schedule::Unit::Key(_), Some(out)) = (unit, out.first_mut()) {
+            places.keep_moves(chain, out);
+        }
+        if let (true, Some(out)) = (schedule.has_links(unit), out.first_mut()) {
+            places.keep_links(own, out).map_err(|c| (0, c))?;
+        }
+        Ok(used)
+    }
+
+    /// What a unit has of a group.
+    fn group(
+        &self,
+        places: Places<'_>,
+        (group, unit): (u32, schedule::Unit),
+        own: &[u8],
+        decoded: &Decoded<'_>,
+        out: &mut [&mut [u64]],
+        chain: &mut Chain,
+    ) -> Result<(), (usize, Corrupt)> {
+        let Order::Layered { schedule, .. } = self.order else {
+            return Err((0, NO_PLACE));
+        };
+        let first = decoded(schedule.key_frame(group) as usize).ok_or((0, NO_FRAME))?;
+        places.take_up(first, chain).map_err(|c| (0, c))?;
+        let links = schedule.link_unit(group);
+        let bytes = match links == unit {
+            true => own,
+            false if !own.is_empty() => return Err((0, Corrupt("links of a chain where there can be none"))),
+            false => {
+                let frame = schedule.frames_of(links).first().copied().ok_or((0, NO_FRAME))?;
+                places.links_of(decoded(frame as usize).ok_or((0, NO_FRAME))?)
+            }
+        };
+        let frames = self.order.frames(self.unit);
+        places.links(bytes, schedule.link_frames(group), &frames, out, chain)
+    }
+
+    fn places(&self) -> Result<Places<'_>, Corrupt> {
+        let layout = self.layout;
+        let chain = layout.chain.as_ref().ok_or(NO_PLACE)?;
+        let own = self.record.particles.unwrap_or_default();
+        let kept = Kept {
+            shape: Shape { ids: own.ids, curves: own.curves.is_some() },
+            points: self.record.vertices as usize,
+            curves: own.curves.map_or(0, |curves| curves.most as usize),
+            streams: &chain.streams,
+        };
+        let particles = layout.particles.as_ref().ok_or(NO_PLACE)?;
+        Ok(Places { unit: *self, particles, chain, kept })
+    }
+}
+
+impl Places<'_> {
+    /// Reads links, as far as `wanted` frames go, and all of them where the last one is wanted.
+    fn links(
+        &self,
+        bytes: &[u8],
+        frames: std::ops::Range<u32>,
+        wanted: &[u32],
+        out: &mut [&mut [u64]],
+        chain: &mut Chain,
+    ) -> Result<(), (usize, Corrupt)> {
+        let last = wanted.iter().max().copied().unwrap_or(0);
+        let mut reader = Reader::new(bytes, self.kept.streams, chain).map_err(|c| (0, c))?;
+        for frame in frames.clone().take_while(|&frame| frame <= last) {
+            let at = wanted.iter().position(|&f| f == frame);
+            let shown = reader.frame(self.kept, chain).map_err(|c| (at.unwrap_or(0), c))?;
+            if let Some((at, out)) = at.and_then(|at| Some((at, out.get_mut(at)?))) {
+                self.put(chain, shown, out).map_err(|c| (at, c))?;
+            }
+        }
+        match last + 1 == frames.end {
+            true => reader.finish().map_err(|c| (0, c)),
+            false => Ok(()),
+        }
+    }
+
+    /// Writes the chain's frame.
+    fn put(&self, chain: &Chain, shown: bool, out: &mut [u64]) -> Result<(), Corrupt> {
+        let counts = part_mut::<u32>(out, self.particles.counts);
+        counts.fill(0);
+        if !shown {
+            return Ok(());
+        }
+        let own = chain.points();
+        counts.copy_from_slice(&[own.count as u32, own.curves.len() as u32, own.run]);
+        let ids = part_mut::<u64>(out, self.particles.ids).get_mut(..own.ids.len()).ok_or(NO_PLACE)?;
+        ids.copy_from_slice(own.ids);
+        let curves =
+            part_mut::<u32>(out, self.particles.curves).get_mut(..own.curves.len()).ok_or(NO_PLACE)?;
+        curves.copy_from_slice(own.curves);
+        for (s, place) in self.unit.layout.streams.iter().enumerate() {
+            let place = place.ok_or(NO_PLACE)?;
+            match place.size {
+                1 => self.put_stream::<u8>((chain, s), place, own, out)?,
+                2 => self.put_stream::<u16>((chain, s), place, own, out)?,
+                _ => self.put_stream::<u32>((chain, s), place, own, out)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn put_stream<W: Code + Pod>(
+        &self,
+        (chain, s): (&Chain, usize),
+        place: Place,
+        own: Points<'_>,
+        out: &mut [u64],
+    ) -> Result<(), Corrupt> {
+        let components = self.kept.streams[s].components;
+        let out = part_mut::<W>(out, place).get_mut(..components * own.count).ok_or(NO_PLACE)?;
+        chain.values(s, components, out);
+        Ok(())
+    }
+
+    /// Goes on from a key.
+    fn take_up(&self, words: &[u64], chain: &mut Chain) -> Result<(), Corrupt> {
+        let own = points(words, self.particles);
+        let streams = self.kept.streams;
+        chain.start(own, streams.len());
+        let mut moves = part::<u32>(words, self.chain.moves);
+        for (s, place) in self.unit.layout.streams.iter().enumerate() {
+            let components = streams[s].components;
+            let size = state_words(components).saturating_mul(self.kept.points);
+            let (of_stream, rest) = moves.split_at_checked(size).ok_or(NO_PLACE)?;
+            moves = rest;
+            let place = place.ok_or(NO_PLACE)?;
+            let count = components * own.count;
+            fn values<W: Pod>(words: &[u64], place: Place, count: usize) -> Result<&[W], Corrupt> {
+                part::<W>(words, place).get(..count).ok_or(NO_PLACE)
+            }
+            match place.size {
+                1 => chain.take_up::<u8>(s, components, values(words, place, count)?, of_stream)?,
+                2 => chain.take_up::<u16>(s, components, values(words, place, count)?, of_stream)?,
+                _ => chain.take_up::<u32>(s, components, values(words, place, count)?, of_stream)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps how the points of a key move.
+    fn keep_moves(&self, chain: &Chain, out: &mut [u64]) {
+        let mut moves = part_mut::<u32>(out, self.chain.moves);
+        for (s, stream) in self.kept.streams.iter().enumerate() {
+            let size = state_words(stream.components).saturating_mul(self.kept.points);
+            let Some((of_stream, rest)) = moves.split_at_mut_checked(size) else {
+                return;
+            };
+            chain.keep(s, stream.components, of_stream);
+            moves = rest;
+        }
+    }
+
+    fn keep_links(&self, bytes: &[u8], out: &mut [u64]) -> Result<(), Corrupt> {
+        part_mut::<u32>(out, self.chain.size).fill(bytes.len() as u32);
+        let links = part_mut::<u8>(out, self.chain.links).get_mut(..bytes.len());
+        links.ok_or(Corrupt("more links of a chain than a unit can have"))?.copy_from_slice(bytes);
+        Ok(())
+    }
+
+    /// The bytes that [`Places::keep_links`] kept.
+    fn links_of<'w>(&self, words: &'w [u64]) -> &'w [u8] {
+        let size = part::<u32>(words, self.chain.size).first().copied().unwrap_or(0);
+        let links = part::<u8>(words, self.chain.links);
+        &links[..links.len().min(size as usize)]
+    }
+}
