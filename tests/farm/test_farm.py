@@ -160,6 +160,12 @@ def test_wrong_usage(tmp_path):
     drive(FLAG, "-o", tmp_path / "a.reel", "--parts", 0, code=2)
 
 
+def test_a_program_that_is_not_there(tmp_path):
+    said, errors = drive(FLAG, "-o", tmp_path / "a.reel", "--parts", 2, own=tmp_path / "none", code=1)
+    assert said["error"]["class"] == "misuse" and "--program" in errors
+    assert not (tmp_path / "a.reel").exists()
+
+
 def test_open_job_description(alone, tmp_path):
     out = tmp_path / "flag.reel"
     template = ROOT / "integrations/farm/openjd.yaml"

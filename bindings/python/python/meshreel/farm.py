@@ -58,9 +58,13 @@ def _end_with_parent():
 def perform(command):
     """Runs the program, in a worker: what it says, as JSON, and what it took."""
     start, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run(
-        [*command, "--json"], stdin=subprocess.DEVNULL, capture_output=True, text=True, preexec_fn=_end_with_parent
-    )
+    try:
+        done = subprocess.run(
+            [*command, "--json"], stdin=subprocess.DEVNULL, capture_output=True, text=True, preexec_fn=_end_with_parent
+        )
+    except (FileNotFoundError, PermissionError) as error:
+        what = f"the worker cannot run the program {command[0]}: put it on PATH, or name it with --program"
+        raise Failed("misuse", what) from error
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     try:
         said = json.loads(done.stdout)
