@@ -2,10 +2,15 @@
 //! read one sample at a time, whatever the size of the file.
 
 mod assets;
+mod attribute;
 mod binary;
 mod bytes;
 mod camera;
+mod clip_sets;
+mod clips;
 mod compose;
+mod deform;
+mod inherited;
 mod instancer;
 mod layer;
 mod mesh;
@@ -15,6 +20,7 @@ mod samples;
 mod scene;
 mod skel;
 mod specs;
+mod spline;
 mod stack;
 mod text;
 mod value;

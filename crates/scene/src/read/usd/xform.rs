@@ -223,7 +223,12 @@ pub fn read(
             let count = order.length()?;
             if count > MAX_OPS {
                 let (asked, name) = (count as u64, &stage.root().root().name);
-                return Err(Error::limit(name, "operations of a transform", asked, MAX_OPS as u64));
+                return Err(Error::limit(
+                    name,
+                    "operations of a transform; bake it into a matrix",
+                    asked,
+                    MAX_OPS as u64,
+                ));
             }
             let mut names = Vec::new();
             timeline.channel(&order, super::samples::texts()).read(0, &mut names)?;
@@ -270,8 +275,13 @@ fn op(
         return Ok(Err(format!("its operation '{name}' is a list")));
     }
     let values = timeline.channel(&attribute, f64s());
+    // At times at which there is no value it does nothing.
+    let mut some = 0;
+    while some + 1 < values.len() && attribute.values.length(some)? == 0 {
+        some += 1;
+    }
     let mut first = Vec::new();
-    values.read(0, &mut first)?;
+    values.read(if attribute.retime.scale < 0.0 { values.len() - 1 - some } else { some }, &mut first)?;
     if first.len() != kind.width() {
         let what = format!("its operation '{name}' has {} numbers instead of {}", first.len(), kind.width());
         return Ok(Err(what));

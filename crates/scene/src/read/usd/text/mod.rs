@@ -5,6 +5,7 @@ mod metadata;
 mod parse;
 mod values;
 
+pub use cursor::Cursor;
 pub use parse::open;
 pub use values::Text;
 
