@@ -14,6 +14,7 @@ use crate::{Error, Identity};
 use glam::DQuat;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
@@ -22,6 +23,8 @@ const MAX_OPEN: usize = 16;
 /// Most samples of all attributes of a set of clips, and most that its times make of one attribute.
 const MAX_SAMPLES: usize = 1 << 26;
 const MAX_KNOTS: usize = 1 << 22;
+/// The same of all attributes of a scene.
+const MAX_ALL: usize = 1 << 25;
 /// Most bytes of paths of attributes, and prims below each other.
 const MAX_PATH_BYTES: usize = 1 << 28;
 const MAX_DEPTH: usize = 512;
@@ -38,12 +41,16 @@ pub struct ClipFile {
 
 /// The layers of clips that are open, the last ones that were asked for.
 #[derive(Default)]
-pub struct Pool(Mutex<Vec<(PathBuf, Arc<Layer>)>>);
+pub struct Pool {
+    open: Mutex<Vec<(PathBuf, Arc<Layer>)>>,
+    /// Samples of all attributes so far.
+    samples: AtomicUsize,
+}
 
 impl Pool {
     fn layer(&self, file: &ClipFile) -> Result<Arc<Layer>, Error> {
         // Held while a layer is opened: so there are never more.
-        let mut open = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut open = self.open.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if let Some(at) = open.iter().position(|(name, _)| *name == file.name) {
             let own = open.remove(at);
             let layer = own.1.clone();
@@ -178,17 +185,10 @@ impl ClipSet {
             if own.is_some() || fallback.is_some() || !self.interpolates {
                 self.knots(own, fallback.is_some(), (from, to), &mut knots);
             }
-            if knots.len() > MAX_KNOTS {
-                let (asked, allowed) = (knots.len() as u64, MAX_KNOTS as u64);
-                let name = Path::new(&*self.prim);
-                return Err(Error::limit(
-                    name,
-                    "samples of an attribute by value clips; export it in parts",
-                    asked,
-                    allowed,
-                ));
-            }
+            self.limit(knots.len(), MAX_KNOTS)?;
         }
+        let all = self.files.pool.samples.fetch_add(knots.len(), Ordering::Relaxed);
+        self.limit(all, MAX_ALL)?;
         if knots.is_empty() {
             knots.extend(self.active.first().map(|(start, _)| (*start, false, Knot::Nothing)));
         }
@@ -198,6 +198,14 @@ impl ClipSet {
         let turns = type_name.as_ref().is_some_and(|name: &Arc<str>| name.starts_with("quat"));
         let files = self.files.clone();
         Ok(Some((type_name, times, ClipSamples { files, fallback, knots, turns })))
+    }
+
+    fn limit(&self, asked: usize, allowed: usize) -> Result<(), Error> {
+        let what = "samples of attributes by value clips; export it in parts";
+        match asked > allowed {
+            true => Err(Error::limit(Path::new(&*self.prim), what, asked as u64, allowed as u64)),
+            false => Ok(()),
+        }
     }
 
     /// The values of one file while it is active; without any, those of the manifest.

@@ -15,12 +15,15 @@ use crate::{Error, Remark};
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Most arcs (references and the like) after each other that lead to one opinion.
 const MAX_ARCS: usize = 64;
 /// Most variant sets of a prim, and most properties.
 const MAX_SETS: usize = 256;
 const MAX_PROPERTIES: usize = 1 << 13;
+/// Most samples of all splines.
+const MAX_SAMPLES: usize = 1 << 23;
 /// Most places with opinions, all prims together.
 const MAX_PLACES: usize = 1 << 21;
 
@@ -77,8 +80,9 @@ pub enum Specifier {
 pub struct Stage {
     stacks: Stacks,
     places: usize,
-    /// What splines need to know.
+    /// What splines need to know, and samples that were made of them.
     span: Span,
+    samples: AtomicUsize,
     clip_sets: ClipSets,
     /// Sets that were made already, by all that says something of them.
     known_sets: HashMap<ClipKey, Vec<Placed>>,
@@ -99,7 +103,8 @@ impl Stage {
         };
         let shown = code("startTimeCode")?.zip(code("endTimeCode")?).filter(|(from, to)| from <= to);
         let span = Span { retime: Retime::NONE, step: BEFORE_STEP * root.rate()?, shown };
-        Ok(Stage { stacks, places: 0, span, clip_sets, known_sets })
+        let samples = AtomicUsize::new(0);
+        Ok(Stage { stacks, places: 0, span, samples, clip_sets, known_sets })
     }
 
     pub fn root(&self) -> &Stack {
@@ -565,7 +570,12 @@ impl Stage {
             }
             found.clips(&mut clips, usize::MAX, place, name)?;
         }
-        let FoundAttribute { type_name, interpolation, weight, value } = found;
+        let FoundAttribute { type_name, interpolation, weight, samples, value } = found;
+        let all = self.samples.fetch_add(samples, Ordering::Relaxed) + samples;
+        if all > MAX_SAMPLES {
+            let (what, name) = ("time codes of all splines; bake them", &self.root().root().name);
+            return Err(Error::limit(name, what, all as u64, MAX_SAMPLES as u64));
+        }
         Ok(value.flatten().map(|(retime, (times, values))| Attribute {
             path: prim.path.as_str().into(),
             name: name.into(),
@@ -629,6 +639,8 @@ struct FoundAttribute {
     type_name: Option<Arc<str>>,
     interpolation: Option<Arc<str>>,
     weight: Option<f64>,
+    /// Of splines.
+    samples: usize,
     /// None inside: blocked, whatever is weaker.
     value: Option<Option<(Retime, Timed)>>,
 }
@@ -660,11 +672,13 @@ impl FoundAttribute {
         if samples.is_none()
             && let Some(spline) = field("spline")
             && let Value::Spline(spline) = layer.value(spline)?
+            && !spline.is_empty()
         {
             let Some((times, numbers)) = spline::sampled(&spline, &Span { retime, ..span }) else {
                 let what = "time codes of a spline; bake it";
                 return Err(Error::limit(&layer.name, what, u64::from(u32::MAX), 1 << 20));
             };
+            self.samples += times.len();
             let values = Values::Spline(layer.clone(), numbers.into());
             self.value = Some(Some((Retime::NONE, (Some(times.into()), values))));
             return Ok(());

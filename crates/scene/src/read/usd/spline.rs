@@ -73,14 +73,16 @@ pub enum Side {
 }
 
 impl Spline {
-    /// From the bytes of the binary form; none where they are none.
+    /// Whether bytes of the binary form are of a version that is read.
+    pub fn is_known(bytes: &[u8]) -> bool {
+        bytes.first().is_some_and(|head| matches!(head & 0x0F, 1 | 2))
+    }
+
+    /// From such bytes; none where they are none.
     pub fn of_bytes(bytes: &[u8]) -> Option<Spline> {
         let mut bytes = Reader(bytes);
         let [head, modes] = bytes.take::<2>()?;
         let version = head & 0x0F;
-        if !(1..=2).contains(&version) {
-            return None;
-        }
         let scalar = head >> 4 & 3;
         let is_hermite = head >> 7 == 1;
         let mut extrapolation = |mode: u8| {
@@ -171,7 +173,7 @@ impl Spline {
             let [a, b, c, d] = [knot.pre[0], knot.pre[1], knot.post[0], knot.post[1]];
             [knot.time, knot.value, knot.before, a, b, c, d].iter().all(|v| v.is_finite())
         };
-        if self.knots.is_empty() || !self.knots.iter().all(finite) {
+        if !self.knots.iter().all(finite) {
             return None;
         }
         self.knots.sort_by(|a, b| a.time.total_cmp(&b.time));
@@ -205,6 +207,11 @@ impl Spline {
         }
         self.knots.push(moved(&first, after as f64 + 1.0));
         self.knots.sort_by(|a, b| a.time.total_cmp(&b.time));
+    }
+
+    /// Whether it says nothing.
+    pub fn is_empty(&self) -> bool {
+        self.knots.is_empty()
     }
 
     /// Times of all knots.
@@ -504,16 +511,17 @@ mod tests {
         for text in [
             "",
             "{",
-            "{}",
-            "{ bezier }",
             "{ 1 }",
             "{ 1: }",
-            "{ 1: 2 pre }",
+            "{ 1: 2 pre ( }",
             "{ 1: 2; post x, }",
             "{ x: 1 }",
             "{ loop: (1), 1: 2 }",
         ] {
             assert!(Spline::of_text(text.as_bytes()).is_none(), "{text}");
+        }
+        for text in ["{}", "{ bezier, pre: none }"] {
+            assert!(Spline::of_text(text.as_bytes()).is_some_and(|own| own.is_empty()), "{text}");
         }
         let own = Spline::of_text(b"{ 1: 2, 3: 4 }").map(|own| own.at(2.0, Side::At));
         assert_eq!(own, Some(Some(2.0)));

@@ -203,10 +203,12 @@ impl Binary {
             kind::SPLINE if rep.is_inlined() => Value::Other,
             kind::SPLINE => {
                 let bytes = self.bytes.read(at + 8, self.count(at, 1)?)?;
+                if !Spline::is_known(&bytes) {
+                    let what = "splines of a newer version; bake them into samples";
+                    return Err(Error::unsupported(self.bytes.name(), what));
+                }
                 let own = Spline::of_bytes(&bytes);
-                Value::Spline(
-                    own.ok_or_else(|| self.bytes.malformed("a spline has no knots that are read", at))?,
-                )
+                Value::Spline(own.ok_or_else(|| self.bytes.malformed("a spline is cut short", at))?)
             }
             _ => Value::Other,
         })
@@ -374,6 +376,9 @@ impl Binary {
         }
         let (count, at) = self.array_head(rep)?;
         let numbers = self.bytes.read(at, 4 * count)?;
+        // Names of assets are strings in arrays, and tokens alone.
+        let of_strings = rep.kind() != kind::TOKEN;
+        let one = |number: u32| if of_strings { self.string(number) } else { self.token(number) };
         let numbers = numbers.as_chunks::<4>().0.iter().map(|b| one(u32::from_le_bytes(*b)));
         let list = numbers.collect::<Option<Vec<_>>>().ok_or_else(|| self.missing(at))?;
         Ok(Value::Texts { array: true, list })
