@@ -25,7 +25,7 @@ fn i22_fbx_is_compiled_holds_and_is_extracted() {
         let info = run_line("info $IN --json", &paths).expect(0).json();
         assert_eq!(info["kind"], "fbx", "{name}");
         run_line(&format!("compile $IN -o $OUT --effort 1{more}"), &paths).expect(0);
-        let report = run_line(&format!("verify $IN $OUT --json{more}"), &paths).expect(0).json();
+        let report = run_line("verify $IN $OUT --json", &paths).expect(0).json();
         assert_eq!(report["ok"], true, "{name}{more}: {report}");
         let info = run_line("info $OUT --json", &paths).expect(0).json();
         let nodes = info["nodes"].as_array().unwrap();
