@@ -29,7 +29,11 @@ fn i22_fbx_is_compiled_holds_and_is_extracted() {
         assert_eq!(report["ok"], true, "{name}{more}: {report}");
         let info = run_line("info $OUT --json", &paths).expect(0).json();
         let nodes = info["nodes"].as_array().unwrap();
-        assert_eq!(nodes.iter().filter(|node| node["kind"] == "mesh").count(), meshes, "{name}{more}: {info}");
+        assert_eq!(
+            nodes.iter().filter(|node| node["kind"] == "mesh").count(),
+            meshes,
+            "{name}{more}: {info}"
+        );
         assert_eq!(info["frames"], frames, "{name}{more}");
         run_line("extract $OUT -o $BACK", &paths).expect(0);
         let info = run_line("info $BACK --json", &paths).expect(0).json();

@@ -37,7 +37,7 @@ impl<'a> Times<'a> {
         let stacks = || parsed.anim_stacks.into_iter();
         let name = |stack: &ufbx::AnimStack| stack.element.name.to_string();
         let Some(wanted) = wanted else {
-            let own = stacks().next().map(|stack| name(stack)).unwrap_or_default();
+            let own = stacks().next().map(name).unwrap_or_default();
             out.add(path, &parsed.anim, own)?;
             out.start = out.takes[0].start;
             return Ok(out);

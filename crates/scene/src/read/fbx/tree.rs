@@ -130,7 +130,7 @@ impl Tree {
 fn shown(node: &ufbx::Node, times: &Times<'_>) -> Vec<u8> {
     let element = &node.element;
     let by = |layer: &ufbx::AnimLayer| ufbx::find_anim_prop(layer, element, "Visibility").is_some();
-    let animated = times.anims().any(|anim| anim.layers.into_iter().any(|layer| by(layer)));
+    let animated = times.anims().any(|anim| anim.layers.into_iter().any(by));
     if !animated {
         return vec![u8::from(node.visible)];
     }

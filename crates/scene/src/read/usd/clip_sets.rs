@@ -207,7 +207,7 @@ impl ClipSets {
             ));
         };
         let usable = stride > 0.0 && start.is_finite() && end.is_finite() && start <= end;
-        if !usable || offset.is_some_and(|offset| !(offset.abs() <= stride)) {
+        if !usable || offset.is_some_and(|offset| offset.is_nan() || offset.abs() > stride) {
             return Ok(Err("have a template whose start, end, stride or offset fit to nothing".into()));
         }
         let Some((layer, _, retime)) = draft.fields.get("templateAssetPath") else {

@@ -16,11 +16,14 @@ pub struct Shape {
     pub keys: Vec<Key>,
 }
 
-/// Offsets of points and of their normals, each with the point's number.
+/// An offset, and the number of the point that it is of.
+pub type Offset = (u32, [f32; 3]);
+
+/// Offsets of points and of their normals.
 #[derive(Default)]
 pub struct Key {
-    pub points: Vec<(u32, [f32; 3])>,
-    pub normals: Vec<(u32, [f32; 3])>,
+    pub points: Vec<Offset>,
+    pub normals: Vec<Offset>,
 }
 
 /// Normals as they were bound, and the point that each belongs to.
@@ -72,7 +75,7 @@ impl Deformed {
     fn shape(
         &self,
         time: f64,
-        of: fn(&Key) -> &[(u32, [f32; 3])],
+        of: fn(&Key) -> &[Offset],
         add: &mut dyn FnMut(u32, DVec3),
     ) -> Result<(), Error> {
         let Some(weights) = self.skeleton.weights().filter(|_| !self.shapes.is_empty()) else {

@@ -288,6 +288,9 @@ fn normals(mesh: &Mesh, points: usize) -> Result<Option<Normals>, Error> {
     Ok((values.len() == point.len()).then_some(Normals { values, point, scope }))
 }
 
+/// Numbers of joints and weights, as many of each.
+type JointsAndWeights = (Vec<i32>, Vec<f64>);
+
 /// Influences per point; joints of the skeleton and weights, as many for each.
 type Influences = (usize, Arc<[u16]>, Arc<[f32]>);
 
@@ -496,7 +499,7 @@ impl Reader<'_> {
     }
 
     /// Joints and weights of a mesh as it has them; none where it has not both.
-    fn bound(&mut self, prim: &Prim) -> Result<Option<(Vec<i32>, Vec<f64>)>, Error> {
+    fn bound(&mut self, prim: &Prim) -> Result<Option<JointsAndWeights>, Error> {
         let joint = self.stage.attribute(prim, "primvars:skel:jointIndices")?;
         let weight = self.stage.attribute(prim, "primvars:skel:jointWeights")?;
         let (Some(joint), Some(weight)) = (joint, weight) else {

@@ -361,8 +361,8 @@ pub fn sampled(spline: &Spline, span: &Span) -> Option<(Vec<f64>, Vec<Option<f64
         (begin, end) = (begin.min(from), end.max(to));
     }
     let (first, last) = (begin.floor(), end.ceil());
-    // NaN fails as well.
-    if !(last - first < MAX_SAMPLES) {
+    let length = last - first;
+    if length.is_nan() || length >= MAX_SAMPLES {
         return None;
     }
     // Times of the scene, and of the spline with the side that is meant there.
@@ -473,7 +473,9 @@ fn knot(cursor: &mut Cursor<'_>) -> Option<Knot> {
     loop {
         match cursor.peek()? {
             b',' | b'}' => return Some(Knot { time, value, before, is_dual, pre, post, next }),
-            b'{' => drop(cursor.skip().ok()?),
+            b'{' => {
+                cursor.skip().ok()?;
+            }
             _ => match cursor.name() {
                 "pre" => pre = tangent(cursor)?,
                 "post" => {
