@@ -654,7 +654,7 @@ def main():
     write("set.usda", whole, [0, 24, 30, 36, 48])
     write("tube.usdc", tube, [0, 5, 12, 24])
     write("figure.usdc", figure, [0, 4, 12, 20, 24])
-    write("mask.usdc", mask, [0, 2, 5, 8, 10, 11, 14, 16, 20, 24])
+    write("mask.usdc", mask, [0, 2, 6, 8, 10, 12, 14, 16, 20, 24])
     write("tint.usda", tint, None)
     write("eased.usda", eased, [-6, -3, 0, 1, 3, 5, 6, 7, 9, 11, 12, 14, 17, 18, 19, 22, 24, 25, 27, 31, 36, 40])
     with open("primvars.json", "w") as out:

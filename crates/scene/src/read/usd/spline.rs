@@ -236,7 +236,8 @@ impl Spline {
         if after == 0 || after == self.knots.len() {
             let (end, mode) = if after == 0 { (first, self.pre) } else { (last, self.post) };
             return match mode {
-                _ if after == self.knots.len() && time == end.time => Some(end.value),
+                // At the last knot a loop begins anew.
+                Extrapolation::Nothing if after > 0 && time == end.time => Some(end.value),
                 Extrapolation::Nothing => None,
                 Extrapolation::Held => Some(if after == 0 { end.before } else { end.value }),
                 Extrapolation::Linear => Some(self.line(after == 0, self.slope(after == 0), time)),
