@@ -7,8 +7,8 @@
 use super::bytes::Bytes;
 use super::layer::{Layer, LayerSamples};
 use super::specs::{SpecId, ValueRef};
+use super::turn::turn_between;
 use super::value::{Numbers, Scalar, Value};
-use super::xform::turn_between;
 use crate::read::positioned::PositionedFile;
 use crate::{Error, Identity};
 use glam::DQuat;

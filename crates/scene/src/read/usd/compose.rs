@@ -5,9 +5,9 @@ use super::assets::Assets;
 use super::attribute::{Attribute, Timed, Values};
 use super::clip_sets::{ClipSets, Placed, Source};
 use super::clips::ClipSet;
+use super::eased::{Span, sampled};
 use super::layer::Layer;
 use super::specs::{PropertySpec, SpecId};
-use super::spline::{self, Span};
 use super::stack::{Stack, Stacks, layer_field, shown};
 use super::value::{ListEdit, Reference, Retime, Value};
 use crate::model::BEFORE_STEP;
@@ -674,7 +674,7 @@ impl FoundAttribute {
             && let Value::Spline(spline) = layer.value(spline)?
             && !spline.is_empty()
         {
-            let Some((times, numbers)) = spline::sampled(&spline, &Span { retime, ..span }) else {
+            let Some((times, numbers)) = sampled(&spline, &Span { retime, ..span }) else {
                 let what = "time codes of a spline; bake it";
                 return Err(Error::limit(&layer.name, what, u64::from(u32::MAX), 1 << 20));
             };

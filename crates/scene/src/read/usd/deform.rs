@@ -1,7 +1,7 @@
 //! Meshes as joints and blend shapes move them: points, normals, and the joints' matrices.
 
 use super::instancer::at;
-use super::skel::{Skeleton, Way};
+use super::skeleton::{Skeleton, Way};
 use super::xform;
 use crate::read::share::share;
 use crate::{Channel, Driven, Error, Identity, Scope, Source, TimeSampling, trs};

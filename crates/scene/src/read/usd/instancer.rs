@@ -2,7 +2,7 @@
 
 use super::compose::{Prim, Stage};
 use super::samples::{Timeline, f64s, floats, i32s, i64s, lengths};
-use super::xform::turn_between;
+use super::turn::turn_between;
 use crate::{Channel, Error, Identity, Source, TimeSampling, Transform};
 use glam::{DMat4, DQuat, DVec3};
 use std::collections::HashSet;

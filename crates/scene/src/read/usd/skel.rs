@@ -6,9 +6,8 @@
 
 use super::compose::{Prim, Stage};
 use super::deform::{Deformed, Key, Normals, NormalsOf, Pose, Shape};
-use super::instancer::at;
-use super::instancer::turns_at;
 use super::samples::{Timeline, f64s, floats, i32s, texts};
+use super::skeleton::{Animation, Skeleton, Way};
 use super::stack::shown;
 use super::xform;
 use crate::grid::Grid;
@@ -16,7 +15,7 @@ use crate::{
     Attribute, Channel, Clip, Driven, Error, Joint, Mesh, Qvv, Scope, Skin, TimeSampling, Topology, Track,
     trs,
 };
-use glam::{DMat4, DQuat, DVec3};
+use glam::DMat4;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -30,30 +29,6 @@ const MAX_OFFSETS: usize = 1 << 27;
 const MAX_BETWEEN: usize = 256;
 /// Most blend shapes of a mesh.
 const MAX_SHAPES: usize = 1 << 12;
-
-/// What an animation says of joints and blend shapes, over time.
-#[derive(Default)]
-struct Animation {
-    /// Number of each joint's values by its name.
-    joints: HashMap<Arc<str>, usize>,
-    translations: Option<Channel<[f32; 3]>>,
-    rotations: Option<Channel<f64>>,
-    scales: Option<Channel<[f32; 3]>>,
-    shapes: HashMap<Arc<str>, usize>,
-    weights: Option<Channel<f64>>,
-}
-
-/// A skeleton and what moves it.
-pub struct Skeleton {
-    joints: Vec<Arc<str>>,
-    parents: Vec<Option<usize>>,
-    rest: Vec<DMat4>,
-    pub inverse_bind: Vec<DMat4>,
-    animation: Animation,
-}
-
-/// Transforms of prims below each other, the outermost first.
-pub type Way = Vec<Channel<DMat4>>;
 
 /// Paths of a skeleton, and of what animates it.
 type Bound = (Arc<str>, Option<Arc<str>>);
@@ -335,15 +310,6 @@ fn influences(
     Some((influences, joint.into(), weight.into()))
 }
 
-impl Animation {
-    fn drop_empty(&mut self) {
-        self.translations = self.translations.take().filter(|c| !c.is_empty());
-        self.rotations = self.rotations.take().filter(|c| !c.is_empty());
-        self.scales = self.scales.take().filter(|c| !c.is_empty());
-        self.weights = self.weights.take().filter(|c| !c.is_empty());
-    }
-}
-
 /// All times at which something changes.
 fn sampling<'a>(
     animation: &Animation,
@@ -588,44 +554,4 @@ impl Reader<'_> {
 
 fn parts(path: &str) -> Vec<&str> {
     path.split('/').filter(|name| !name.is_empty()).collect()
-}
-
-impl Skeleton {
-    /// Weights of blend shapes over time.
-    pub fn weights(&self) -> Option<&Channel<f64>> {
-        self.animation.weights.as_ref()
-    }
-
-    /// Joints' transforms, each relative to its parent.
-    fn locals_at(&self, time: f64) -> Result<Vec<DMat4>, Error> {
-        let own = &self.animation;
-        let wide = |v: &[f32; 3]| DVec3::from_array(v.map(f64::from));
-        let mix = |a: DVec3, b: DVec3, f: f64| a + (b - a) * f;
-        let vectors = |channel: &Option<Channel<[f32; 3]>>| -> Result<Vec<DVec3>, Error> {
-            channel.as_ref().map_or(Ok(Vec::new()), |channel| at(channel, time, wide, mix))
-        };
-        let (translations, scales) = (vectors(&own.translations)?, vectors(&own.scales)?);
-        let turns = own.rotations.as_ref().map_or(Ok(Vec::new()), |turns| turns_at(turns, time))?;
-        let local = |(number, name): (usize, &Arc<str>)| {
-            let values = own.joints.get(name).and_then(|i| Some((translations.get(*i)?, turns.get(*i)?, i)));
-            let Some((translation, turn, i)) = values else {
-                return self.rest[number];
-            };
-            let scale = scales.get(*i).copied().unwrap_or(DVec3::ONE);
-            let turn = if turn.length_squared() > 0.0 { turn.normalize() } else { DQuat::IDENTITY };
-            DMat4::from_scale_rotation_translation(scale, turn, *translation)
-        };
-        Ok(self.joints.iter().enumerate().map(|(number, name)| local((number, name))).collect())
-    }
-
-    /// Joints' transforms in the skeleton's space.
-    pub fn joints_at(&self, time: f64) -> Result<Vec<DMat4>, Error> {
-        let mut out = self.locals_at(time)?;
-        for number in 0..out.len() {
-            if let Some(parent) = self.parents[number] {
-                out[number] = out[parent] * out[number];
-            }
-        }
-        Ok(out)
-    }
 }

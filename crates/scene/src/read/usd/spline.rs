@@ -1,20 +1,16 @@
 //! Splines: knots with tangents, of which values at any time are worked out: as the library does, those that would
 //! go back in time are shortened until they do not.
 
-use super::text::Cursor;
-use super::value::Retime;
 use crate::read::number::half;
 
 /// Most knots that loops may make.
 const MAX_KNOTS: usize = 1 << 16;
-/// Most time codes that a spline is sampled at.
-const MAX_SAMPLES: f64 = 1_048_576.0;
 /// Halvings by which a time is sought on a curve: all that a float has digits for.
 const HALVINGS: usize = 60;
 
 /// How values go on from a knot to the next one.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Interpolation {
+pub enum Interpolation {
     Nothing,
     Held,
     Linear,
@@ -34,35 +30,35 @@ pub enum Extrapolation {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Knot {
-    time: f64,
-    value: f64,
+pub struct Knot {
+    pub time: f64,
+    pub value: f64,
     /// What the value is right before it.
-    before: f64,
-    is_dual: bool,
+    pub before: f64,
+    pub is_dual: bool,
     /// Width and slope of the tangents.
-    pre: [f64; 2],
-    post: [f64; 2],
-    next: Interpolation,
+    pub pre: [f64; 2],
+    pub post: [f64; 2],
+    pub next: Interpolation,
 }
 
 /// Knots that repeat.
 #[derive(Clone, Copy, Debug)]
-struct Loops {
-    start: f64,
-    end: f64,
-    before: i32,
-    after: i32,
-    offset: f64,
+pub struct Loops {
+    pub start: f64,
+    pub end: f64,
+    pub before: i32,
+    pub after: i32,
+    pub offset: f64,
 }
 
 /// A function of time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spline {
-    is_hermite: bool,
+    pub is_hermite: bool,
     pub pre: Extrapolation,
     pub post: Extrapolation,
-    knots: Vec<Knot>,
+    pub knots: Vec<Knot>,
 }
 
 /// Which side of a time is meant, where there is a jump.
@@ -124,51 +120,8 @@ impl Spline {
         Spline { is_hermite, pre, post, knots }.finish(loops)
     }
 
-    /// From text, with the curly brackets; none where it is none.
-    pub fn of_text(text: &[u8]) -> Option<Spline> {
-        let mut cursor = Cursor { text, at: 0 };
-        let mut own = Spline {
-            is_hermite: false,
-            pre: Extrapolation::Held,
-            post: Extrapolation::Held,
-            knots: Vec::new(),
-        };
-        let mut loops = None;
-        if !cursor.take(b'{') {
-            return None;
-        }
-        while !cursor.take(b'}') {
-            match cursor.peek()? {
-                b',' => cursor.at += 1,
-                b if b.is_ascii_digit() || matches!(b, b'-' | b'+' | b'.') => {
-                    own.knots.push(knot(&mut cursor)?)
-                }
-                _ => match cursor.name() {
-                    "bezier" => {}
-                    "hermite" => own.is_hermite = true,
-                    "pre" => own.pre = extrapolation(&mut cursor)?,
-                    "post" => own.post = extrapolation(&mut cursor)?,
-                    "loop" => {
-                        cursor.take(b':');
-                        let [start, end, before, after, offset] = numbers(&mut cursor)?[..] else {
-                            return None;
-                        };
-                        let (before, after) = (before as i32, after as i32);
-                        loops = Some(Loops { start, end, before, after, offset });
-                    }
-                    _ => return None,
-                },
-            }
-        }
-        if own.is_hermite {
-            // One number is the slope.
-            own.knots.iter_mut().flat_map(|knot| [&mut knot.pre, &mut knot.post]).for_each(|t| t.swap(0, 1));
-        }
-        own.finish(loops)
-    }
-
     /// Knots in order, and those that repeat as often as they do.
-    fn finish(mut self, loops: Option<Loops>) -> Option<Spline> {
+    pub fn finish(mut self, loops: Option<Loops>) -> Option<Spline> {
         let finite = |knot: &Knot| {
             let [a, b, c, d] = [knot.pre[0], knot.pre[1], knot.post[0], knot.post[1]];
             [knot.time, knot.value, knot.before, a, b, c, d].iter().all(|v| v.is_finite())
@@ -342,47 +295,6 @@ impl Spline {
     }
 }
 
-/// Where a spline is sampled: `step` is how long before a jump, `shown` what is shown of the scene, all in time codes of
-/// the scene.
-#[derive(Clone, Copy)]
-pub struct Span {
-    pub retime: Retime,
-    pub step: f64,
-    pub shown: Option<(f64, f64)>,
-}
-
-/// Times of the scene, and values: at every time code and knot, and right before jumps. None where these are too many.
-pub fn sampled(spline: &Spline, span: &Span) -> Option<(Vec<f64>, Vec<Option<f64>>)> {
-    let retime = span.retime;
-    let back = |code: f64| (code - retime.offset) / retime.scale;
-    let knots: Vec<f64> = spline.times().map(|time| retime.time(time)).collect();
-    let (mut begin, mut end) = knots.iter().fold((f64::MAX, f64::MIN), |(a, b), t| (a.min(*t), b.max(*t)));
-    let goes_on = |mode: Extrapolation| !matches!(mode, Extrapolation::Held);
-    if let Some((from, to)) = span.shown.filter(|_| goes_on(spline.pre) || goes_on(spline.post)) {
-        (begin, end) = (begin.min(from), end.max(to));
-    }
-    let (first, last) = (begin.floor(), end.ceil());
-    let length = last - first;
-    if length.is_nan() || length >= MAX_SAMPLES {
-        return None;
-    }
-    // Times of the scene, and of the spline with the side that is meant there.
-    let (early, late) = if retime.scale < 0.0 { (Side::At, Side::Before) } else { (Side::Before, Side::At) };
-    let mut out: Vec<(f64, f64, Side)> = (0..=(last - first) as usize)
-        .map(|i| first + i as f64)
-        .map(|code| (code, back(code), Side::At))
-        .collect();
-    out.extend(spline.times().map(|time| (retime.time(time), time, Side::At)));
-    for time in spline.jumps() {
-        let code = retime.time(time);
-        out.retain(|(own, ..)| (own - code).abs() > span.step);
-        out.extend([(code - span.step, time, early), (code, time, late)]);
-    }
-    out.sort_by(|a, b| a.0.total_cmp(&b.0));
-    out.dedup_by(|b, a| b.0 - a.0 <= 1e-9 * a.0.abs().max(1.0));
-    Some(out.into_iter().map(|(code, time, side)| (code, spline.at(time, side))).unzip())
-}
-
 /// The curve of four points at a place from 0 to 1.
 fn cubic([a, b, c, d]: [f64; 4], t: f64) -> f64 {
     let s = 1.0 - t;
@@ -420,82 +332,6 @@ impl Reader<'_> {
     }
 }
 
-/// `(1, 2, word)`: the numbers; words are left out.
-fn numbers(cursor: &mut Cursor<'_>) -> Option<Vec<f64>> {
-    let mut out = Vec::new();
-    if !cursor.take(b'(') {
-        return Some(out);
-    }
-    while !cursor.take(b')') {
-        let before = cursor.at;
-        match cursor.number() {
-            Some(number) => out.push(number),
-            None if cursor.name().is_empty() && !cursor.take(b',') => return None,
-            None => {}
-        }
-        if cursor.at == before {
-            return None;
-        }
-    }
-    Some(out)
-}
-
-fn extrapolation(cursor: &mut Cursor<'_>) -> Option<Extrapolation> {
-    cursor.take(b':');
-    Some(match cursor.name() {
-        "none" => Extrapolation::Nothing,
-        "held" => Extrapolation::Held,
-        "linear" => Extrapolation::Linear,
-        "sloped" => Extrapolation::Sloped(*numbers(cursor)?.first()?),
-        "loop" => match cursor.name() {
-            "repeat" => Extrapolation::Repeat,
-            "reset" => Extrapolation::Reset,
-            "oscillate" => Extrapolation::Oscillate,
-            _ => return None,
-        },
-        _ => return None,
-    })
-}
-
-/// `time: [value before &] value; pre (width, slope); post curve (width, slope)`.
-fn knot(cursor: &mut Cursor<'_>) -> Option<Knot> {
-    let time = cursor.number()?;
-    if !cursor.take(b':') {
-        return None;
-    }
-    let before = cursor.number()?;
-    let is_dual = cursor.take(b'&');
-    let value = if is_dual { cursor.number()? } else { before };
-    let (mut pre, mut post, mut next) = ([0.0; 2], [0.0; 2], Interpolation::Held);
-    let tangent = |cursor: &mut Cursor<'_>| {
-        let list = numbers(cursor)?;
-        Some(std::array::from_fn(|i| list.get(i).copied().unwrap_or(0.0)))
-    };
-    loop {
-        match cursor.peek()? {
-            b',' | b'}' => return Some(Knot { time, value, before, is_dual, pre, post, next }),
-            b'{' => {
-                cursor.skip().ok()?;
-            }
-            _ => match cursor.name() {
-                "pre" => pre = tangent(cursor)?,
-                "post" => {
-                    let at = cursor.at;
-                    match cursor.name() {
-                        "none" => next = Interpolation::Nothing,
-                        "held" => next = Interpolation::Held,
-                        "linear" => next = Interpolation::Linear,
-                        "curve" => next = Interpolation::Curve,
-                        _ => cursor.at = at,
-                    }
-                    post = tangent(cursor)?;
-                }
-                _ => return None,
-            },
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -507,27 +343,5 @@ mod tests {
             let x = |t: f64| cubic([0.0, a, 1.0 - b, 1.0], t);
             assert!((0..1000).all(|i| x(f64::from(i + 1) / 1000.0) >= x(f64::from(i) / 1000.0) - 1e-12));
         }
-    }
-
-    #[test]
-    fn what_is_no_spline_is_none() {
-        for text in [
-            "",
-            "{",
-            "{ 1 }",
-            "{ 1: }",
-            "{ 1: 2 pre ( }",
-            "{ 1: 2; post x, }",
-            "{ x: 1 }",
-            "{ loop: (1), 1: 2 }",
-        ] {
-            assert!(Spline::of_text(text.as_bytes()).is_none(), "{text}");
-        }
-        for text in ["{}", "{ bezier, pre: none }"] {
-            assert!(Spline::of_text(text.as_bytes()).is_some_and(|own| own.is_empty()), "{text}");
-        }
-        let own = Spline::of_text(b"{ 1: 2, 3: 4 }").map(|own| own.at(2.0, Side::At));
-        assert_eq!(own, Some(Some(2.0)));
-        assert!(Spline::of_bytes(&[0x11, 9, 1, 0, 0, 0, 0]).is_none());
     }
 }

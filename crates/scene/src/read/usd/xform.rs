@@ -2,6 +2,7 @@
 
 use super::compose::{Prim, Stage};
 use super::samples::{Timeline, f64s};
+use super::turn::turn_between;
 use crate::{Channel, Error, Identity, SAME_TIME, Source, TimeSampling, Transform};
 use glam::{DMat3, DMat4, DQuat, DVec3};
 use std::sync::Arc;
@@ -86,16 +87,6 @@ impl Kind {
             _ => DMat4::IDENTITY,
         }
     }
-}
-
-/// A rotation between two, the short way round. Quaternions are taken as they are, as the format has it: those
-/// of 16 bits are not quite of unit length.
-pub fn turn_between(from: DQuat, to: DQuat, fraction: f64) -> DQuat {
-    let unit = |q: DQuat, length: f64| {
-        if length > 0.0 && length.is_finite() { q / length } else { DQuat::IDENTITY }
-    };
-    let (a, b) = (from.length(), to.length());
-    unit(from, a).slerp(unit(to, b), fraction) * (a + (b - a) * fraction)
 }
 
 struct Op {

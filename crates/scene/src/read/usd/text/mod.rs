@@ -3,9 +3,9 @@
 mod cursor;
 mod metadata;
 mod parse;
+mod splines;
 mod values;
 
-pub use cursor::Cursor;
 pub use parse::open;
 pub use values::Text;
 

@@ -1,10 +1,10 @@
 //! Values of a text layer, read from the text when asked for.
 
 use super::cursor::{Cursor, Span};
+use super::splines::spline;
 use crate::read::number::float;
 use crate::read::usd::bytes::Bytes;
 use crate::read::usd::specs::ValueRef;
-use crate::read::usd::spline::Spline;
 use crate::read::usd::value::{Numbers, Scalar, Value};
 use crate::{Error, Identity};
 use std::collections::HashMap;
@@ -150,7 +150,7 @@ impl Text {
             };
         }
         if name == "spline" {
-            return Spline::of_text(text).map(Value::Spline).ok_or_else(wrong);
+            return spline(text).map(Value::Spline).ok_or_else(wrong);
         }
         let Some((scalar, width)) = layout(element) else {
             return Ok(Value::Other);
