@@ -266,8 +266,8 @@ options! {
         /// Frames per second of inputs that carry no rate [default: 30]
         source_fps: Option<Rate> = "source-fps" "F"
             => Option<f64> = None, stored 18 changed as Perhaps<Number>;
-        /// Which animation of a glTF file moves its meshes, or all: one after the other on one timeline, as named
-        /// ranges. Those of skeletons are all kept as clips in any case [default: the first that moves something]
+        /// Which animation of a glTF or FBX file moves its meshes, or all: one after the other on one timeline, as
+        /// named ranges. Those of skeletons are all kept as clips in any case [default: the first that moves something]
         animation: Option<String> = "animation" "NAME|N|all"
             => Option<String> = None, stored 19 changed as Text;
         /// Rigs of skinned meshes: bake (a mesh is what frames show), keep (beside that its bind pose, weights

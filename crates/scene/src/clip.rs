@@ -158,6 +158,20 @@ impl Track {
         }
     }
 
+    /// A track of one transform per sample; of none, one that does not move.
+    pub(crate) fn of(values: &[Qvv]) -> Track {
+        let first = values.first().copied().unwrap_or_default();
+        let vector = |of: fn(&Qvv) -> DVec3| {
+            SubTrack::new(values.iter().map(of).collect()).unwrap_or(SubTrack::constant(of(&first)))
+        };
+        let rotation = SubTrack::new(values.iter().map(|value| value.rotation).collect());
+        Track {
+            rotation: rotation.unwrap_or(SubTrack::constant(first.rotation)),
+            translation: vector(|value| value.translation),
+            scale: vector(|value| value.scale),
+        }
+    }
+
     /// The local transform of sample `i`.
     pub fn at(&self, i: usize) -> Qvv {
         Qvv { rotation: self.rotation.at(i), translation: self.translation.at(i), scale: self.scale.at(i) }

@@ -1,5 +1,6 @@
 //! The uniform times that keys lie on.
 
+use crate::clip::{Clip, Track};
 use crate::sample::MAX_FRAMES;
 use crate::{Error, SAME_TIME, TimeSampling};
 use std::path::Path;
@@ -37,6 +38,13 @@ const HIGHEST: f64 = 1000.0;
 const NEARLY: f64 = 0.01;
 
 impl Grid {
+    /// A clip at these times, of the scene's first skeleton.
+    pub fn clip(&self, name: String, tracks: Vec<Track>) -> Clip {
+        let (scalars, markers) = Default::default();
+        let Grid { start, fps, samples } = *self;
+        Clip { name, skeleton: 0, start, fps, samples, tracks, scalars, markers }
+    }
+
     pub fn time(&self, i: usize) -> f64 {
         self.start + i as f64 / self.fps
     }

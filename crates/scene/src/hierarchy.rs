@@ -1,7 +1,7 @@
 //! Transforms of a scene's nodes as a skeleton and a clip: fracture pieces, rigs that were baked, moving
 //! props.
 
-use crate::clip::{Clip, Joint, MAX_JOINTS, Qvv, Skeleton, SubTrack, Track};
+use crate::clip::{Clip, Joint, MAX_JOINTS, Qvv, Skeleton, Track};
 use crate::grid::Grid;
 use crate::model::BEFORE_STEP;
 use crate::sample::{World, transform_at};
@@ -83,7 +83,7 @@ fn of_transforms(
             rest: values[0],
             ..Joint::default()
         });
-        tracks.push(track(&values));
+        tracks.push(Track::of(&values));
     }
     remarks.dedup();
     let has_visibility = |place: &Placed| {
@@ -94,16 +94,7 @@ fn of_transforms(
         remarks.push(Remark::new("/", "a clip has no visibility; it was left out"));
     }
     let skeleton = Skeleton { name: "transforms".into(), joints: list };
-    let clip = Clip {
-        name: "transforms".into(),
-        skeleton: 0,
-        start: grid.start,
-        fps: grid.fps,
-        samples: grid.samples,
-        tracks,
-        scalars: Vec::new(),
-        markers: Vec::new(),
-    };
+    let clip = grid.clip("transforms".into(), tracks);
     Ok((skeleton, clip))
 }
 
@@ -187,19 +178,6 @@ fn local_samples(
 fn node_name(place: &Placed) -> String {
     let name = place.path.rsplit('/').next();
     name.unwrap_or_default().to_owned()
-}
-
-fn track(values: &[Qvv]) -> Track {
-    let first = values[0];
-    let vector = |f: fn(&Qvv) -> glam::DVec3| {
-        SubTrack::new(values.iter().map(f).collect()).unwrap_or(SubTrack::constant(f(&first)))
-    };
-    Track {
-        rotation: SubTrack::new(values.iter().map(|q| q.rotation).collect())
-            .unwrap_or(SubTrack::constant(first.rotation)),
-        translation: vector(|q| q.translation),
-        scale: vector(|q| q.scale),
-    }
 }
 
 fn collect<T: Clone + Send + Sync + 'static>(channel: &Channel<T>, keys: &mut Vec<f64>) {

@@ -27,6 +27,14 @@ pub(crate) fn plain(m: &DMat4) -> Option<Qvv> {
     (error <= TOLERANCE * size).then_some(Qvv { translation, rotation, scale })
 }
 
+/// The matrix that normals are multiplied with: the inverse transpose times the size of the determinant,
+/// which exists for every matrix.
+pub(crate) fn cofactors(m: &DMat3) -> DMat3 {
+    let (x, y, z) = (m.x_axis, m.y_axis, m.z_axis);
+    let sign = if m.determinant() < 0.0 { -1.0 } else { 1.0 };
+    DMat3::from_cols(y.cross(z), z.cross(x), x.cross(y)) * sign
+}
+
 /// A transform near a matrix that is more: its first axis and the plane of the first two keep their
 /// directions, and all axes their lengths.
 pub(crate) fn nearest_plain(m: &DMat4) -> Qvv {

@@ -17,4 +17,5 @@ mod manifest;
 mod support;
 mod takes;
 mod usd;
+mod usd_clips;
 mod write;

@@ -115,6 +115,157 @@ fn vertices_are_where_the_library_has_them() {
     }
 }
 
+/// Points of all meshes of a node, in its own space, as the library reads their caches.
+fn cached(path: &Path, time: f64) -> BTreeMap<String, Vec<DVec3>> {
+    let options = ufbx::LoadOpts {
+        load_external_files: true,
+        ignore_missing_external_files: true,
+        target_axes: ufbx::axes_right_handed_y_up(),
+        space_conversion: ufbx::SpaceConversion::AdjustTransforms,
+        ..Default::default()
+    };
+    let scene = ufbx::load_file(path.to_str().unwrap(), options).unwrap();
+    let options = ufbx::EvaluateOpts {
+        load_external_files: true,
+        evaluate_skinning: true,
+        evaluate_caches: true,
+        ..Default::default()
+    };
+    let moment = ufbx::evaluate_scene(&scene, &scene.anim, time, options).unwrap();
+    let point = |p: &ufbx::Vec3| DVec3::new(p.x, p.y, p.z);
+    let meshes = moment.nodes.into_iter().filter_map(|node| Some((node, node.mesh.as_ref()?)));
+    meshes
+        .map(|(node, mesh)| {
+            let points = mesh.skinned_position.values.iter().map(point).collect();
+            (node.element.name.to_string(), points)
+        })
+        .collect()
+}
+
+#[test]
+fn geometry_caches_move_points() {
+    let path = folder().join("cached.fbx");
+    let (scene, remarks) = open(&path);
+    let mesh_of = |name: &str| {
+        let node = scene.nodes.iter().find(|node| node.path.starts_with(&format!("/{name}/"))).unwrap();
+        &scene.meshes[node.mesh.unwrap()]
+    };
+    let mut points = Vec::new();
+    for tenth in -3..90 {
+        let time = f64::from(tenth) / 240.0;
+        let truth = cached(&path, time);
+        for (name, amount) in [("Sheet", 0.5), ("Left", 1.0), ("Right", 2.0), ("Apart", 3.0)] {
+            positions_at(mesh_of(name), time, &mut points).unwrap();
+            assert_eq!(points.len(), 12);
+            // What wrote the caches made them so, at whole frames.
+            let frame = (time * 24.0).clamp(0.0, 7.0);
+            let wave = |frame: f64, x: f64, y: f64| amount * (x + 0.7 * frame).sin() + 0.1 * y * frame;
+            for (number, own) in points.iter().enumerate() {
+                let own = DVec3::from_array(own.map(f64::from));
+                let (x, y) = ((number % 4) as f64, (number / 4) as f64);
+                let (low, part) = (frame.floor(), frame.fract());
+                let z = wave(low, x, y) * (1.0 - part) + wave(low + 1.0, x, y) * part;
+                assert!(own.distance(DVec3::new(x, y, z)) < 1e-5, "{name} at {time}: {own} {z}");
+                // The library looks for caches nowhere else.
+                if name != "Apart" {
+                    let truth = truth[name][number];
+                    assert!(own.distance(truth) < 1e-5, "{name} at {time}: {own} {truth}");
+                }
+            }
+        }
+    }
+    assert_eq!(mesh_of("Left").positions.len(), 8);
+    for name in ["Lost", "Outside"] {
+        assert!(mesh_of(name).positions.is_constant());
+        let about = |r: &Remark| r.node.starts_with(&format!("/{name}/")) && r.what.contains("put it there");
+        assert!(remarks.iter().any(about), "{remarks:?}");
+    }
+    let files: Vec<_> = scene.files.iter().map(|file| file.file_name().unwrap().to_str().unwrap()).collect();
+    for file in ["sheet.pc2", "both.xml", "both.mc", "apart.xml", "apartFrame7.mc"] {
+        assert!(files.contains(&file), "{file}: {files:?}");
+    }
+}
+
+#[test]
+fn damaged_caches_are_left_out_or_errors() {
+    let place = tempfile::tempdir().unwrap();
+    std::fs::create_dir(place.path().join("caches")).unwrap();
+    let names = ["cached.fbx", "caches/sheet.pc2", "caches/both.xml", "caches/both.mc"];
+    let whole = names.map(|name| std::fs::read(folder().join(name)).unwrap());
+    let restore = || {
+        names.iter().zip(&whole).for_each(|(name, own)| std::fs::write(place.path().join(name), own).unwrap())
+    };
+    for (name, bytes) in names.iter().zip(&whole).skip(1) {
+        restore();
+        for cut in (0..bytes.len()).step_by(37) {
+            std::fs::write(place.path().join(name), &bytes[..cut]).unwrap();
+            let (scene, _) = open(&place.path().join("cached.fbx"));
+            walk(&scene).unwrap();
+            let mut other = bytes.clone();
+            other[cut] ^= 1 << (cut % 8);
+            std::fs::write(place.path().join(name), &other).unwrap();
+            let (scene, _) = open(&place.path().join("cached.fbx"));
+            walk(&scene).unwrap();
+        }
+    }
+    // One that is cut short behind our back is told.
+    restore();
+    let (scene, _) = open(&place.path().join("cached.fbx"));
+    std::fs::write(place.path().join("caches/sheet.pc2"), &whole[1][..100]).unwrap();
+    let error = walk(&scene).unwrap_err();
+    assert!(error.to_string().contains("sheet.pc2"), "{error}");
+}
+
+#[test]
+fn animations_are_played_as_they_are_asked_for() {
+    let path = folder().join("takes.fbx");
+    let text = std::fs::read_to_string(folder().join("takes.json")).unwrap();
+    let expected: Value = serde_json::from_str(&text).unwrap();
+    let played = |animation: Option<&str>| {
+        let options = ReadOptions { animation: animation.map(str::to_owned), ..ReadOptions::default() };
+        read::open(&path, &options)
+    };
+    let name_of = |name: &str| format!("Prop|{name}");
+    let (first, remarks) = played(None).unwrap();
+    assert!(remarks.iter().any(|r| r.what.contains("--animation")), "{remarks:?}");
+    let check = |scene: &Scene, name: &str, start: f64| {
+        let frames = expected[name].as_array().unwrap();
+        let placed = scene.expand().unwrap();
+        let mut world = World::new(scene, &placed).unwrap();
+        for (frame, truth) in frames.iter().enumerate() {
+            let time = start + frame as f64 / 24.0;
+            world.evaluate(time).unwrap();
+            let at = placed.iter().position(|place| scene.nodes[place.node].mesh.is_some()).unwrap();
+            let mut points = Vec::new();
+            positions_at(&scene.meshes[0], time, &mut points).unwrap();
+            for (own, truth) in points.iter().zip(truth.as_array().unwrap()) {
+                let own = 0.01 * world.matrix[at].transform_point3(DVec3::from_array(own.map(f64::from)));
+                let truth = DVec3::from_array(std::array::from_fn(|i| truth[i].as_f64().unwrap()));
+                assert!(own.distance(truth) < 2e-5, "{name}, frame {frame}: {own} {truth}");
+            }
+        }
+    };
+    let start_of = |scene: &Scene| {
+        scene.nodes.iter().filter_map(|n| Some(n.transform.as_ref()?.matrix.time(0))).fold(0.0, f64::max)
+    };
+    for (name, number) in [("Lift", "0"), ("Slide", "1")] {
+        for wanted in [&*name_of(name), number] {
+            let (scene, remarks) = played(Some(wanted)).unwrap();
+            assert!(scene.ranges.is_empty() && !remarks.iter().any(|r| r.what.contains("--animation")));
+            check(&scene, name, start_of(&scene));
+        }
+    }
+    check(&first, "Lift", start_of(&first));
+    let (all, _) = played(Some("all")).unwrap();
+    let frame = |time: f64| (time * 24.0).round() as i32;
+    let ranges = all.ranges.iter().map(|range| (&*range.name, frame(range.start), frame(range.end)));
+    assert_eq!(ranges.collect::<Vec<_>>(), [("Prop|Lift", 0, 5), ("Prop|Slide", 6, 14)]);
+    check(&all, "Lift", 0.0);
+    check(&all, "Slide", 0.25);
+    let error = played(Some("Jump")).err().unwrap();
+    assert!(matches!(error, Error::Misuse { .. }) && error.to_string().contains("'Prop|Slide'"), "{error}");
+}
+
 #[test]
 fn attributes_materials_and_skins() {
     let (scene, remarks) = open(&folder().join("shapes.fbx"));

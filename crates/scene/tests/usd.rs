@@ -25,6 +25,8 @@ struct Seen {
     last: DVec3,
     corners: usize,
     shown: bool,
+    /// Of points, in the mesh's own space.
+    normals: Vec<f64>,
 }
 
 /// All meshes of a scene at a time, by path.
@@ -46,10 +48,21 @@ fn seen(scene: &Scene, time: f64) -> BTreeMap<String, Seen> {
             last: points.last().map_or(DVec3::ZERO, at),
             corners: faces.indices.len(),
             shown: world.visible[i],
+            normals: normals_at(&scene.meshes[mesh], time),
         };
         out.insert(place.path.clone(), seen);
     }
     out
+}
+
+fn normals_at(mesh: &meshreel_scene::Mesh, time: f64) -> Vec<f64> {
+    let Some(own) = mesh.normals.as_ref().filter(|own| own.scope == Scope::Vertex && own.values.bends())
+    else {
+        return Vec::new();
+    };
+    let mut normals = Vec::new();
+    own.values.between(time, &mut normals).unwrap();
+    normals.iter().flatten().map(|v| f64::from(*v)).collect()
 }
 
 fn vector(value: &Value) -> DVec3 {
@@ -60,11 +73,13 @@ fn vector(value: &Value) -> DVec3 {
 fn meshes_and_transforms_are_the_librarys() {
     let text = std::fs::read_to_string(folder().join("expected.json")).unwrap();
     let expected: Value = serde_json::from_str(&text).unwrap();
-    let mut compared = 0;
+    let (mut compared, mut normals_compared) = (0, 0);
     for (name, moments) in expected.as_object().unwrap() {
         // The same in another form or version.
         let moments = moments.as_str().map_or(moments, |same| &expected[same]);
         let (scene, _) = open(&folder().join(name));
+        // Where a curve is upright the library's own roots of its equation are that far off.
+        let close = if name.starts_with("eased") { 5e-4 } else { 1e-5 };
         for moment in moments.as_array().unwrap() {
             let time = moment["time"].as_f64().unwrap();
             let (ours, theirs) = (seen(&scene, time), moment["meshes"].as_object().unwrap());
@@ -75,14 +90,21 @@ fn meshes_and_transforms_are_the_librarys() {
                 assert_eq!(ours.points as u64, theirs["points"].as_u64().unwrap(), "{what}");
                 assert_eq!(ours.corners as u64, theirs["corners"].as_u64().unwrap(), "{what}");
                 assert_eq!(ours.shown, theirs["shown"].as_bool().unwrap(), "{what}");
-                let near = 1e-5 * ours.points.max(1) as f64;
+                let near = close * ours.points.max(1) as f64;
                 assert!(ours.sum.distance(vector(&theirs["sum"])) < near, "{what}");
-                assert!(ours.last.distance(vector(&theirs["last"])) < 1e-5, "{what}");
+                assert!(ours.last.distance(vector(&theirs["last"])) < close, "{what}");
+                if let Some(normals) = theirs.get("normals").and_then(Value::as_array) {
+                    assert_eq!(ours.normals.len(), normals.len(), "{what}");
+                    for (own, theirs) in ours.normals.iter().zip(normals) {
+                        assert!((own - theirs.as_f64().unwrap()).abs() < 2e-5, "{what}");
+                    }
+                    normals_compared += 1;
+                }
                 compared += 1;
             }
         }
     }
-    assert!(compared > 300, "{compared}");
+    assert!(compared > 1500 && normals_compared == 40, "{compared}, {normals_compared}");
 }
 
 #[test]
@@ -247,7 +269,7 @@ fn text_says_more_than_the_library_writes() {
             point3f[] points = None
             point3f[] points.timeSamples = { 2: [(0,0,0), (1e0,0,0), (0,1,0)], 1: None, }
             rel material:binding = </Looks/Red> ( bindMaterialAs = "strongerThanDescendants" )
-            float3 xformOp:translate.spline = { bezier, 1: 2; pre (1) }
+            float xformOp:rotateX.spline = { bezier, 1: 2; pre (1) }
             reorder properties = ["points"]
             asset file = @@@a@b.png@@@
             color3f[] primvars:displayColor = [(1, 0, 0)] ( interpolation = "constant" )
@@ -264,9 +286,7 @@ fn text_says_more_than_the_library_writes() {
     assert_eq!((mesh.face_sets[0].name.as_str(), mesh.colours.len()), ("Red", 1));
     assert_eq!(scene.nodes[0].user_properties, [("mass".to_string(), "double".to_string())]);
     assert_eq!(scene.unit, None);
-    assert!(
-        remarks.iter().any(|r| r.what.contains("0.5 m")) && remarks.iter().any(|r| r.what.contains("spline"))
-    );
+    assert!(remarks.iter().any(|r| r.what.contains("0.5 m")));
 }
 
 /// Opens bytes and reads all; errors are of the classes that a file can cause.
@@ -275,7 +295,17 @@ fn read_all(path: &Path, bytes: &[u8]) {
     let walked = read::open(path, &ReadOptions::default()).and_then(|(scene, _)| walk(&scene));
     match walked {
         Ok(()) => {}
-        Err(Error::Malformed { .. } | Error::Unsupported { .. } | Error::Limit { .. }) => {}
+        // What, where, and what to do.
+        Err(Error::Malformed { path: named, what, at }) => {
+            assert!(
+                named.starts_with(path) || named.display().to_string().contains(".usd"),
+                "{named:?}: {what}"
+            );
+            assert!(what.contains("; ") && !at.is_empty(), "{what}, at {at}");
+        }
+        Err(Error::Unsupported { what, .. } | Error::Limit { what, .. }) => {
+            assert!(what.contains("; "), "{what}");
+        }
         Err(error) => panic!("{error}"),
     }
 }
@@ -351,4 +381,71 @@ fn a_rig_in_one_space_is_a_clip() {
     let (scene, _) = open(&folder().join("figure.usda"));
     assert_eq!((scene.skeletons.len(), scene.clips.len()), (1, 1));
     assert!(scene.meshes.iter().all(|mesh| mesh.skin.as_ref().is_some_and(|skin| skin.skeleton.is_none())));
+}
+
+#[test]
+fn primvars_of_prims_above_are_inherited() {
+    let text = std::fs::read_to_string(folder().join("primvars.json")).unwrap();
+    let expected: Value = serde_json::from_str(&text).unwrap();
+    let (scene, remarks) = open(&folder().join("tint.usda"));
+    let placed = scene.expand().unwrap();
+    for (path, theirs) in expected.as_object().unwrap() {
+        let place = placed.iter().find(|place| place.path == *path).unwrap();
+        let mesh = &scene.meshes[scene.nodes[place.node].mesh.unwrap()];
+        let mut ours = BTreeMap::new();
+        for (sample, time) in [0.0, 5.0, 10.0].into_iter().enumerate() {
+            for own in &mesh.colours {
+                put(&mut ours, own, sample, time, |v| {
+                    v[..3].iter().map(|v| Value::from(f64::from(*v))).collect()
+                });
+            }
+            for own in &mesh.integers {
+                put(&mut ours, own, sample, time, |v| Value::from(*v));
+            }
+            for own in &mesh.names {
+                put(&mut ours, own, sample, time, |v| Value::from(&**v));
+            }
+            for own in &mesh.custom_attributes {
+                put(&mut ours, &own.attribute, sample, time, |v| Value::from(f64::from(v[0])));
+            }
+        }
+        let theirs: BTreeMap<String, Value> =
+            theirs.as_object().unwrap().iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+        assert_eq!(ours, theirs, "{path}: {remarks:?}");
+    }
+    // Two copies inherit the same list only where it says the same.
+    let shared = |path: &str| scene.nodes.iter().any(|n| n.path == path && n.instance_of.is_some());
+    assert!(!shared("/Copies2/Copy/Part"));
+}
+
+/// A primvar at a time, linear between samples, as the list has it.
+fn put<T: Clone + Send + Sync + 'static>(
+    out: &mut BTreeMap<String, Value>,
+    own: &meshreel_scene::Attribute<T>,
+    sample: usize,
+    time: f64,
+    value: impl Fn(&T) -> Value,
+) {
+    let (at, fraction) = own.values.locate(time / 24.0);
+    let read = |at: usize| {
+        let (mut values, mut indices) = (Vec::new(), Vec::new());
+        own.values.read(at, &mut values).unwrap();
+        if let Some(own) = &own.indices {
+            own.read(0, &mut indices).unwrap();
+            values = indices.iter().map(|i| values[*i as usize].clone()).collect();
+        }
+        values.iter().map(&value).collect::<Vec<_>>()
+    };
+    let mut values = read(at);
+    if fraction > 0.0 {
+        let next = read(at + 1);
+        let mix = |(a, b): (&Value, &Value)| {
+            let (a, b) = (a.as_f64().unwrap(), b.as_f64().unwrap());
+            Value::from(a + (b - a) * fraction)
+        };
+        values = values.iter().zip(&next).map(mix).collect();
+    }
+    let scope = format!("{:?}", own.scope).to_lowercase();
+    let entry = out.entry(own.name.clone()).or_insert_with(|| serde_json::json!([scope, [null, null, null]]));
+    entry[1][sample] = Value::from(values);
 }

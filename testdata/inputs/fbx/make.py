@@ -117,34 +117,72 @@ def moves():
     return "moves"
 
 
+def takes():
+    """Two animations of one object, of different lengths."""
+    clear()
+    item = add("Prop", *tube(3, 4))
+    for name, frames, move in (("Lift", 6, (0.0, 0.0, 0.2)), ("Slide", 9, (-0.1, 0.0, 0.0))):
+        item.animation_data_create()
+        item.animation_data.action = bpy.data.actions.new(name)
+        for frame in range(1, frames + 1):
+            key(item, "location", frame, tuple(v * frame for v in move))
+    return "takes"
+
+
+def of_actions():
+    """World positions by the name of the action, and frame."""
+    out = {}
+    item = bpy.data.objects["Prop"]
+    for action in bpy.data.actions:
+        item.animation_data.action = action
+        first, last = (int(v) for v in action.frame_range)
+        frames = []
+        for frame in range(first, last + 1):
+            bpy.context.scene.frame_set(frame)
+            frames.append(positions_now()["Prop"])
+        out[action.name] = frames
+    return out
+
+
 def positions():
     """World positions of all vertices, up being y, in metres, by name and frame."""
     out = {}
     for frame in range(1, FRAMES + 1):
         bpy.context.scene.frame_set(frame)
-        graph = bpy.context.evaluated_depsgraph_get()
-        for item in bpy.data.objects:
-            if item.type != "MESH":
-                continue
-            own = item.evaluated_get(graph)
-            mesh = own.to_mesh()
-            points = [own.matrix_world @ vertex.co for vertex in mesh.vertices]
-            rounded = [[round(v, 6) for v in (p.x, p.z, -p.y)] for p in points]
-            out.setdefault(item.name, []).append(rounded)
-            own.to_mesh_clear()
+        for name, points in positions_now().items():
+            out.setdefault(name, []).append(points)
+    return out
+
+
+def positions_now():
+    out = {}
+    graph = bpy.context.evaluated_depsgraph_get()
+    for item in bpy.data.objects:
+        if item.type != "MESH":
+            continue
+        own = item.evaluated_get(graph)
+        mesh = own.to_mesh()
+        points = [own.matrix_world @ vertex.co for vertex in mesh.vertices]
+        out[item.name] = [[round(v, 6) for v in (p.x, p.z, -p.y)] for p in points]
+        own.to_mesh_clear()
     return out
 
 
 def main():
     expected = {}
-    for make in (skinned, shapes, moves):
+    for make in (skinned, shapes, moves, takes):
         name = make()
-        expected[name] = positions()
+        if make is takes:
+            with open("takes.json", "w", encoding="ascii") as out:
+                json.dump(of_actions(), out, separators=(",", ":"))
+                out.write("\n")
+        else:
+            expected[name] = positions()
         bpy.ops.export_scene.fbx(
             filepath=os.path.abspath(f"{name}.fbx"),
             add_leaf_bones=False,
             bake_anim_use_nla_strips=False,
-            bake_anim_use_all_actions=False,
+            bake_anim_use_all_actions=make is takes,
             bake_anim_simplify_factor=0.0,
             mesh_smooth_type="OFF",
         )

@@ -12,7 +12,7 @@ import os
 import subprocess
 import sys
 
-from pxr import Gf, Sdf, Usd, UsdGeom, UsdShade, UsdSkel, UsdUtils, Vt
+from pxr import Gf, Sdf, Ts, Usd, UsdGeom, UsdShade, UsdSkel, UsdUtils, Vt
 
 RATE = 24.0
 
@@ -249,6 +249,137 @@ def tube(stage):
     binding.CreateJointWeightsPrimvar(False, 2).Set(weights)
 
 
+def mask(stage):
+    """Blend shapes with shapes in between, normals that joints and shapes move, and a mesh that shapes alone move."""
+    UsdSkel.Root.Define(stage, "/Mask")
+    skeleton = UsdSkel.Skeleton.Define(stage, "/Mask/Rig")
+    skeleton.CreateJointsAttr(["jaw", "jaw/chin"])
+    skeleton.CreateBindTransformsAttr([Gf.Matrix4d(1), Gf.Matrix4d().SetTranslate(Gf.Vec3d(0, 0.5, 0))])
+    skeleton.CreateRestTransformsAttr([Gf.Matrix4d(1), Gf.Matrix4d().SetTranslate(Gf.Vec3d(0, 0.5, 0))])
+    talk = UsdSkel.Animation.Define(stage, "/Mask/Rig/Talk")
+    talk.CreateJointsAttr(["jaw", "jaw/chin"])
+    talk.CreateBlendShapesAttr(["smile", "frown"])
+    for code in range(0, 25, 2):
+        talk.CreateTranslationsAttr().Set([Gf.Vec3f(0), Gf.Vec3f(0, 0.5, code / 48)], code)
+        turn = Gf.Rotation(Gf.Vec3d(1, 0, 0), 4.0 * code).GetQuat()
+        talk.CreateRotationsAttr().Set([Gf.Quatf(1), Gf.Quatf(turn)], code)
+        talk.CreateScalesAttr().Set([Gf.Vec3h(1, 1, 1 + code / 16), Gf.Vec3h(1, 2, 1)], code)
+        talk.CreateBlendShapeWeightsAttr().Set([code / 8 - 1, 1 - code / 12], code)
+    UsdSkel.BindingAPI.Apply(skeleton.GetPrim()).CreateAnimationSourceRel().SetTargets([talk.GetPath()])
+
+    def shape(path, numbers, between):
+        own = UsdSkel.BlendShape.Define(stage, path)
+        count = len(numbers) or 16
+        own.CreateOffsetsAttr([Gf.Vec3f(0, 0, 0.1 * i) for i in range(count)])
+        own.CreateNormalOffsetsAttr([Gf.Vec3f(0.05 * i, 0, 0) for i in range(count)])
+        if numbers:
+            own.CreatePointIndicesAttr(numbers)
+        for name, weight in between:
+            inner = own.CreateInbetween(name)
+            inner.SetWeight(weight)
+            inner.SetOffsets([Gf.Vec3f(0, 0.3 * weight * i, 0) for i in range(count)])
+            inner.CreateNormalOffsetsAttr([Gf.Vec3f(0, 0.1 * i, weight) for i in range(count)])
+        return own.GetPath()
+
+    for name, skinned in (("Skin", True), ("Alone", False)):
+        mesh = define(stage, f"/Mask/{name}", 3)
+        normals = [Gf.Vec3f(0.1 * i, 0.2, 1).GetNormalized() for i in range(16)]
+        mesh.CreateNormalsAttr(normals)
+        mesh.SetNormalsInterpolation("vertex")
+        binding = UsdSkel.BindingAPI.Apply(mesh.GetPrim())
+        binding.CreateSkeletonRel().SetTargets([skeleton.GetPath()])
+        if skinned:
+            binding.CreateJointIndicesPrimvar(False, 1).Set([i // 8 for i in range(16)])
+            binding.CreateJointWeightsPrimvar(False, 1).Set([1.0] * 16)
+        smile = shape(f"/Mask/{name}/Smile", [], [("half", 0.5), ("back", -0.5), ("more", 1.5)])
+        frown = shape(f"/Mask/{name}/Frown", [2, 9], [("third", 1 / 3)])
+        binding.CreateBlendShapesAttr(["smile", "frown"])
+        binding.CreateBlendShapeTargetsRel().SetTargets([smile, frown])
+
+
+def tint(stage):
+    """Primvars that prims leave to all below: hidden by others, changing, with indices, through instances."""
+
+    def primvar(path, name, kind, value, interpolation="constant", indices=None):
+        own = UsdGeom.PrimvarsAPI(stage.GetPrimAtPath(path)).CreatePrimvar(name, kind, interpolation)
+        own.Set(value)
+        if indices:
+            own.SetIndices(Vt.IntArray(indices))
+        return own
+
+    kinds = Sdf.ValueTypeNames
+    for path in ("/Tint", "/Tint/Group"):
+        UsdGeom.Xform.Define(stage, path)
+    stage.DefinePrim("/Tint/Group/Plain")
+    for path in ("/Tint/High", "/Tint/Group/Low", "/Tint/Group/Own", "/Tint/Group/Plain/Deep"):
+        define(stage, path, 1)
+    primvar("/Tint", "displayColor", kinds.Color3fArray, [Gf.Vec3f(1, 0, 0)])
+    primvar("/Tint", "weight", kinds.Float, 0.5)
+    primvar("/Tint", "piece", kinds.IntArray, [7])
+    heat = primvar("/Tint", "heat", kinds.FloatArray, [0.0])
+    for code in (0, 10):
+        heat.Set([1.0 + code], code)
+    primvar("/Tint", "named", kinds.StringArray, ["red", "green"], indices=[1])
+    primvar("/Tint/Group", "displayColor", kinds.Color3fArray, [Gf.Vec3f(0, 1, 0), Gf.Vec3f(0, 0, 1)], indices=[1])
+    # Of this there is nothing to inherit, and it hides the one above.
+    primvar("/Tint/Group", "weight", kinds.FloatArray, [1.0, 2.0], "vertex")
+    primvar("/Tint/Group/Own", "displayColor", kinds.Color3fArray, [Gf.Vec3f(0.1 * i) for i in range(4)], "vertex")
+    primvar("/Tint/Group/Own", "piece", kinds.IntArray, [9])
+    kind = stage.CreateClassPrim("/_Kind")
+    define(stage, "/_Kind/Part", 1)
+    for number in range(3):
+        path = f"/Copies{number}"
+        UsdGeom.Xform.Define(stage, path)
+        primvar(path, "piece", kinds.IntArray, [number // 2])
+        prim = stage.DefinePrim(f"{path}/Copy", "Xform")
+        prim.GetInherits().AddInherit("/_Kind")
+        prim.SetInstanceable(True)
+
+
+def eased(stage):
+    """Splines: curves of both kinds, steps, lines, jumps, tangents that would go back in time, and how they go on."""
+    stage.SetStartTimeCode(-6)
+    stage.SetEndTimeCode(40)
+
+    def spline(attribute, knots, kind=Ts.CurveTypeBezier, pre=Ts.ExtrapHeld, post=Ts.ExtrapHeld, slope=0.0):
+        name = {"float": "float", "double": "double", "half": "half"}[str(attribute.GetTypeName())]
+        own = Ts.Spline(name)
+        own.SetCurveType(kind)
+        for time, value, before, interpolation, (width, angle) in knots:
+            knot = Ts.Knot(name)
+            knot.SetTime(time)
+            knot.SetValue(value)
+            if before is not None:
+                knot.SetPreValue(before)
+            knot.SetNextInterpolation(interpolation)
+            if kind == Ts.CurveTypeBezier:
+                knot.SetPreTanWidth(width)
+                knot.SetPostTanWidth(width)
+            knot.SetPreTanSlope(angle)
+            knot.SetPostTanSlope(-angle)
+            own.SetKnot(knot)
+        for mode, put in ((pre, own.SetPreExtrapolation), (post, own.SetPostExtrapolation)):
+            how = Ts.Extrapolation(mode)
+            if mode == Ts.ExtrapSloped:
+                how.slope = slope
+            put(how)
+        attribute.SetSpline(own)
+
+    curve, line, held = Ts.InterpCurve, Ts.InterpLinear, Ts.InterpHeld
+    wave = [(0, 10, None, curve, (2, 3)), (6, 40, None, line, (1, 0)), (12, -20, None, held, (1, 1)), (18, 5, -30, curve, (4, 8)), (25, 90, None, curve, (1, 2))]
+    back = [(0, 0, None, curve, (30, 2)), (10, 50, None, curve, (8, -4)), (20, 0, None, curve, (0, 0))]
+    modes = [Ts.ExtrapHeld, Ts.ExtrapLinear, Ts.ExtrapSloped, Ts.ExtrapLoopRepeat, Ts.ExtrapLoopReset, Ts.ExtrapLoopOscillate]
+    for number, mode in enumerate(modes):
+        top = UsdGeom.Xform.Define(stage, f"/Way{number}")
+        spline(top.AddRotateXOp().GetAttr(), wave, pre=mode, post=mode, slope=1.5)
+        inner = UsdGeom.Xform.Define(stage, f"/Way{number}/Inner")
+        spline(inner.AddXformOp(UsdGeom.XformOp.TypeTranslateY).GetAttr(), back, pre=mode, post=mode, slope=-0.5)
+        part = define(stage, f"/Way{number}/Inner/Part", 1)
+        spline(part.AddRotateZOp().GetAttr(), back, Ts.CurveTypeHermite, mode, mode)
+    camera = UsdGeom.Camera.Define(stage, "/View")
+    spline(camera.CreateFocalLengthAttr(), wave)
+
+
 def below(stage):
     """What the set lies over."""
     UsdGeom.Xform.Define(stage, "/Set").AddTranslateOp().Set(Gf.Vec3d(0, 10, 0))
@@ -293,6 +424,110 @@ def whole(stage):
     stage.DefinePrim("/Set/Lost", "Xform").GetReferences().AddReference("./parts/none.usda")
 
 
+def wave(path, frames, amount, forms):
+    """A clip of a cape: points at its own times; `forms`: whether it says its faces too."""
+    stage = new(path)
+    mesh = UsdGeom.Mesh.Define(stage, "/Take/Cape")
+    for frame in frames:
+        points, counts, corners = grid(3, lambda x, y: amount * math.sin(3 * x + frame))
+        mesh.GetPointsAttr().Set(points, frame)
+        if forms:
+            mesh.GetFaceVertexCountsAttr().Set(counts, frame)
+            mesh.GetFaceVertexIndicesAttr().Set(corners, frame)
+    pole = UsdGeom.Xform.Define(stage, "/Take/Pole")
+    turn = pole.AddOrientOp()
+    for frame in frames[:: len(frames) - 1]:
+        rotation = Gf.Rotation(Gf.Vec3d(0, 1, 0), 20.0 * frame).GetQuat()
+        turn.Set(Gf.Quatf(rotation), frame)
+    if amount > 0.3:
+        pole.AddTranslateOp().Set(Gf.Vec3d(frames[0], 0, 0), frames[0])
+    stage.Save()
+
+
+def clips(stage):
+    """Value clips: jumps, loops, another speed; a template; values that clips do not have; what is stronger than clips."""
+    wave("clips/walk.usdc", [0, 2, 4, 6, 8], 0.2, False)
+    wave("clips/run.usdc", [1, 2, 3, 5], 0.5, False)
+    for frame in (1, 2, 4):
+        wave(f"clips/part.{frame:03}.usda", [frame, frame + 0.5], 0.1 * frame, True)
+    manifest = new("clips/manifest.usda")
+    mesh = UsdGeom.Mesh.Define(manifest, "/Take/Cape")
+    mesh.CreatePointsAttr()
+    pole = UsdGeom.Xform.Define(manifest, "/Take/Pole")
+    pole.AddOrientOp()
+    pole.AddTranslateOp().Set(Gf.Vec3d(0, 2, 0))
+    manifest.Save()
+    model = new("clips/model.usda")
+    root = UsdGeom.Xform.Define(model, "/Model")
+    model.SetDefaultPrim(root.GetPrim())
+    cape = define(model, "/Model/Cape", 3)
+    cape.GetPointsAttr().Set(grid(3, lambda x, y: 9.0)[0], 0)
+    post = UsdGeom.Xform.Define(model, "/Model/Pole")
+    post.AddTranslateOp().Set(Gf.Vec3d(7, 7, 7))
+    post.AddOrientOp().Set(Gf.Quatf(1))
+    define(model, "/Model/Pole/Knob", 1)
+    model.Save()
+
+    def take(path, name="default", offset=Sdf.LayerOffset()):
+        prim = stage.DefinePrim(path, "Xform")
+        prim.GetReferences().AddReference("./clips/model.usda", offset)
+        api = Usd.ClipsAPI(prim)
+        api.SetClipPrimPath("/Take", name)
+        return api
+
+    def files(api, active, times=None, manifest="./clips/manifest.usda", name="default"):
+        api.SetClipAssetPaths([Sdf.AssetPath("./clips/walk.usdc"), Sdf.AssetPath("./clips/run.usdc")], name)
+        api.SetClipActive([Gf.Vec2d(*pair) for pair in active], name)
+        if times:
+            api.SetClipTimes([Gf.Vec2d(*pair) for pair in times], name)
+        if manifest:
+            api.SetClipManifestAssetPath(manifest, name)
+
+    files(take("/Plain"), [(0, 0), (10, 1)])
+    files(take("/Loop"), [(0, 0), (8, 0), (16, 1)], [(0, 0), (8, 8), (8, 0), (16, 8), (16, 1), (24, 5)])
+    files(take("/Slow"), [(0, 1), (12, 0)], [(0, 1), (12, 5), (24, -1)], manifest=None)
+    gap = take("/Gap")
+    files(gap, [(0, 1), (6, 0), (14, 1)], manifest=None)
+    gap.SetInterpolateMissingClipValues(True)
+    parts = take("/Parts")
+    parts.SetClipTemplateAssetPath("./clips/part.###.usda")
+    parts.SetClipTemplateStride(1)
+    parts.SetClipTemplateStartTime(1)
+    parts.SetClipTemplateEndTime(5)
+    early = take("/Early")
+    early.SetClipTemplateAssetPath("./clips/part.###.usda")
+    early.SetClipTemplateStride(1)
+    early.SetClipTemplateStartTime(1)
+    early.SetClipTemplateEndTime(5)
+    early.SetClipTemplateActiveOffset(-0.25)
+    over = take("/Over")
+    files(over, [(0, 0)])
+    own = UsdGeom.Mesh(stage.OverridePrim("/Over/Cape"))
+    own.GetPointsAttr().Set(grid(3, lambda x, y: 0.5)[0])
+    two = take("/Two", "b")
+    files(two, [(0, 0)], name="b")
+    two.SetClipPrimPath("/Take", "a")
+    files(two, [(0, 1)], name="a")
+    stage.GetPrimAtPath("/Two").SetMetadata("clipSets", Sdf.StringListOp.Create(prependedItems=["b"]))
+    lost = take("/Lost")
+    lost.SetClipAssetPaths([Sdf.AssetPath("./clips/none.usdc"), Sdf.AssetPath("../outside.usdc")])
+    lost.SetClipActive([Gf.Vec2d(0, 0), Gf.Vec2d(12, 1)])
+    lost.SetClipManifestAssetPath("./clips/manifest.usda")
+    below = new("clips/shown.usda", rate=48)
+    prim = below.DefinePrim("/Shown", "Xform")
+    below.SetDefaultPrim(prim)
+    prim.GetReferences().AddReference("./model.usda")
+    api = Usd.ClipsAPI(prim)
+    api.SetClipPrimPath("/Take")
+    api.SetClipAssetPaths([Sdf.AssetPath("./walk.usdc")])
+    api.SetClipActive([Gf.Vec2d(0, 0)])
+    api.SetClipTimes([Gf.Vec2d(0, 0), Gf.Vec2d(16, 8)])
+    below.Save()
+    for number in range(2):
+        prim = stage.DefinePrim(f"/Shown{number}", "Xform")
+        prim.GetReferences().AddReference("./clips/shown.usda", layerOffset=Sdf.LayerOffset(2 * number, 1 + number))
+
+
 def seen(mesh, world, time):
     points = [world.Transform(Gf.Vec3d(p)) for p in mesh.GetPointsAttr().Get(time) or []]
     return {
@@ -301,7 +536,31 @@ def seen(mesh, world, time):
         "last": [round(v, 6) for v in (points[-1] if points else Gf.Vec3d(0))],
         "corners": len(mesh.GetFaceVertexIndicesAttr().Get(time) or []),
         "shown": mesh.ComputeVisibility(time) != "invisible",
-    }
+    } | normals_of(mesh, time)
+
+
+def normals_of(mesh, time):
+    """The normals of points, where the mesh has some."""
+    normals = mesh.GetNormalsAttr().Get(time)
+    return {"normals": [round(v, 5) for n in normals for v in n.GetNormalized()]} if normals else {}
+
+
+def primvars(path, times):
+    """By mesh all primvars with those that it inherits: interpolation, and values at the times."""
+    stage = Usd.Stage.Open(path)
+    out = {}
+    for prim in stage.Traverse(Usd.TraverseInstanceProxies()):
+        if prim.IsA(UsdGeom.Mesh):
+            own = UsdGeom.PrimvarsAPI(prim).FindPrimvarsWithInheritance()
+            value = lambda one, time: [str(v) if isinstance(v, str) else (list(v) if hasattr(v, "__len__") else v) for v in listed(one.ComputeFlattened(time))]
+            out[str(prim.GetPath())] = {
+                one.GetPrimvarName(): [one.GetInterpolation(), [value(one, time) for time in times]] for one in own if one.HasAuthoredValue()
+            }
+    return out
+
+
+def listed(value):
+    return list(value) if hasattr(value, "__len__") and not isinstance(value, str) else [value]
 
 
 def instances(instancer, time):
@@ -372,6 +631,7 @@ def main():
     expected = {}
     os.makedirs("parts", exist_ok=True)
     os.makedirs("versions", exist_ok=True)
+    os.makedirs("clips", exist_ok=True)
 
     def write(name, fill, times, **options):
         stage = new(name, **options)
@@ -394,9 +654,20 @@ def main():
     write("set.usda", whole, [0, 24, 30, 36, 48])
     write("tube.usdc", tube, [0, 5, 12, 24])
     write("figure.usdc", figure, [0, 4, 12, 20, 24])
-    for name in ("cloth", "moves", "changing", "figure"):
+    write("mask.usdc", mask, [0, 2, 6, 8, 10, 12, 14, 16, 20, 24])
+    write("tint.usda", tint, None)
+    write("eased.usda", eased, [-6, -3, 0, 1, 3, 5, 6, 7, 9, 11, 12, 14, 17, 18, 19, 22, 24, 25, 27, 31, 36, 40])
+    with open("primvars.json", "w") as out:
+        json.dump(primvars("tint.usda", [0, 5, 10]), out)
+        out.write("\n")
+    write("clips.usda", clips, [-1, 0, 1, 1.25, 1.75, 2, 3.5, 4, 5, 7, 7.9, 8, 9, 10, 11, 12, 13, 14, 15.5, 16, 17, 20, 24])
+    for name in ("cloth", "moves", "changing", "figure", "mask"):
         again(name + ".usdc", name + ".usda")
     again("set.usda", "set.usd")
+    again("eased.usda", "eased.usdc")
+    again("clips.usda", "clips.usdc")
+    UsdUtils.CreateNewUsdzPackage("clips.usda", "clips.usdz")
+    expected["clips.usdz"] = "clips.usda"
     UsdUtils.CreateNewUsdzPackage("set.usda", "set.usdz")
     expected["set.usdz"] = "set.usda"
     for version in VERSIONS:

@@ -249,8 +249,8 @@ pub struct InfoArgs {
     /// Frames per second of inputs that carry no rate [default: 30]
     #[arg(long, value_name = "F")]
     pub source_fps: Option<Rate>,
-    /// Which animation of a glTF file moves its meshes, or all, one after the other [default: the first that
-    /// moves something]
+    /// Which animation of a glTF or FBX file moves its meshes, or all, one after the other [default: the first
+    /// that moves something]
     #[arg(long, value_name = "NAME|N|all")]
     pub animation: Option<String>,
     /// The whole tree, with user properties

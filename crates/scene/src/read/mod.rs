@@ -19,6 +19,7 @@ pub mod points;
 pub mod positioned;
 pub mod sequence;
 mod shape;
+mod share;
 pub mod usd;
 
 pub use open::open;

@@ -30,9 +30,10 @@ fn open_file(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>),
             path.display()
         )));
     }
-    if let (Some(animation), true) = (&options.animation, format != Some(Format::Gltf)) {
+    let has_several = matches!(format, Some(Format::Gltf | Format::Fbx));
+    if let (Some(animation), true) = (&options.animation, !has_several) {
         return Err(Error::misuse(format!(
-            "{}: --animation {animation} chooses among the animations of a glTF file, which this is not",
+            "{}: --animation {animation} chooses among the animations of a glTF or FBX file, which this is not",
             path.display()
         )));
     }
@@ -50,7 +51,7 @@ fn open_file(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>),
         Some(Format::Gltf) => gltf::open(path, options),
         Some(Format::Usd) => usd::open(path),
         #[cfg(feature = "fbx")]
-        Some(Format::Fbx) => fbx::open(path),
+        Some(Format::Fbx) => fbx::open(path, options),
         #[cfg(not(feature = "fbx"))]
         Some(Format::Fbx) => Err(Error::unsupported(
             path,

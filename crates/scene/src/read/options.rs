@@ -9,8 +9,8 @@ pub struct ReadOptions {
     pub points: Option<PathBuf>,
     /// Frames per second of inputs that carry no rate.
     pub source_fps: f64,
-    /// Name or number (from 0) of the animation that moves the meshes of a glTF file. None: the first that
-    /// moves something, and what that leaves alone follows the first that moves it.
+    /// Name or number (from 0) of the animation that moves the meshes of a glTF or FBX file. None: of FBX the
+    /// first; of glTF the first that moves something, and what that leaves alone follows the first that moves it.
     /// [`ReadOptions::ALL_ANIMATIONS`]: one after the other, as ranges.
     pub animation: Option<String>,
 }

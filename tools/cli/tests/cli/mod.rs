@@ -3,6 +3,8 @@
 
 pub mod common;
 mod demo;
+#[cfg(feature = "fbx")]
+mod fbx;
 mod files;
 mod info;
 mod play;

@@ -1,6 +1,8 @@
 //! Points that blend shapes and bones move, a frame at a time: shapes first, then linear blend skinning.
 
+use super::times::Times;
 use super::tree::{Tree, matrix};
+use crate::read::share::share;
 use crate::{Channel, Error, Identity, Remark, Skin, Source, TimeSampling};
 use glam::{DMat4, DVec3};
 use std::sync::Arc;
@@ -36,7 +38,7 @@ struct Bound {
 impl Deformed {
     /// None where nothing deforms it.
     pub fn read(
-        parsed: &ufbx::Scene,
+        times: &Times<'_>,
         tree: &Arc<Tree>,
         node: usize,
         mesh: &ufbx::Mesh,
@@ -52,7 +54,7 @@ impl Deformed {
                     let what = "weights of blend shapes of an FBX file";
                     return Err(Error::limit(std::path::Path::new(path), what, asked, MOST_WEIGHTS));
                 }
-                shapes.extend(of_channel(parsed, tree, channel, points.len()));
+                shapes.extend(of_channel(times, tree, channel, points.len()));
             }
         }
         let bound = match mesh.skin_deformers.into_iter().next() {
@@ -146,11 +148,10 @@ impl Deformed {
 }
 
 /// Shapes of a channel: a shape for each of its keys, whose weight goes up to its own key and down to the next.
-fn of_channel(parsed: &ufbx::Scene, tree: &Tree, channel: &ufbx::BlendChannel, points: usize) -> Vec<Shape> {
-    let (start, rate) = (parsed.anim.time_begin, parsed.settings.frames_per_second);
+fn of_channel(times: &Times<'_>, tree: &Tree, channel: &ufbx::BlendChannel, points: usize) -> Vec<Shape> {
     let weight = |frame: usize| {
-        let time = start + frame as f64 / if rate > 0.0 { rate } else { 24.0 };
-        ufbx::evaluate_blend_weight(&parsed.anim, channel, time)
+        let (anim, time) = times.at(frame);
+        ufbx::evaluate_blend_weight(anim, channel, time)
     };
     let all: Vec<f64> = match tree.frames {
         0 | 1 => vec![channel.weight],
@@ -161,33 +162,13 @@ fn of_channel(parsed: &ufbx::Scene, tree: &Tree, channel: &ufbx::BlendChannel, p
         let offsets = key.shape.offset_vertices.iter().zip(&key.shape.position_offsets);
         let within = offsets.filter(|(vertex, _)| (**vertex as usize) < points);
         let offsets = within.map(|(vertex, o)| (*vertex, DVec3::new(o.x, o.y, o.z))).collect();
-        let mut weights: Vec<f64> = all.iter().map(|w| effective(&targets, k, *w)).collect();
+        let mut weights: Vec<f64> = all.iter().map(|w| share(&targets, k, *w)).collect();
         if weights.iter().all(|w| *w == weights[0]) {
             weights.truncate(1);
         }
         Shape { offsets, weights }
     });
     shapes.filter(|shape| shape.weights != [0.0]).collect()
-}
-
-/// How much of key `k` there is at a weight of its channel. `targets` ascend; at 0 there is nothing of any.
-fn effective(targets: &[f64], k: usize, weight: f64) -> f64 {
-    // The keys on both sides, 0 among them; beyond the last it goes on as it came.
-    let mut keys: Vec<(f64, Option<usize>)> =
-        targets.iter().enumerate().map(|(i, t)| (*t, Some(i))).collect();
-    keys.push((0.0, None));
-    keys.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let above = keys.partition_point(|(target, _)| *target <= weight).clamp(1, keys.len() - 1);
-    let ((low, before), (high, after)) = (keys[above - 1], keys[above]);
-    if high <= low {
-        return 0.0;
-    }
-    let share = (weight - low) / (high - low);
-    match Some(k) {
-        own if own == after => share,
-        own if own == before => 1.0 - share,
-        _ => 0.0,
-    }
 }
 
 impl Bound {
@@ -278,23 +259,5 @@ impl Source<DMat4> for Poses {
             *out = self.0.pose(bound, i);
         }
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::effective;
-
-    #[test]
-    fn weights_go_from_key_to_key() {
-        for (weight, expected) in
-            [(0.0, [0.0, 0.0]), (0.25, [0.5, 0.0]), (0.5, [1.0, 0.0]), (0.75, [0.5, 0.5]), (1.0, [0.0, 1.0])]
-        {
-            for (k, expected) in expected.into_iter().enumerate() {
-                assert_eq!(effective(&[0.5, 1.0], k, weight), expected, "key {k} at {weight}");
-            }
-        }
-        assert_eq!(effective(&[1.0], 0, 1.5), 1.5);
-        assert_eq!(effective(&[1.0], 0, -0.5), -0.5);
     }
 }

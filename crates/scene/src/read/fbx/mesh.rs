@@ -1,22 +1,28 @@
 //! Meshes: points, faces, attributes, materials.
 
+use super::cache::Caches;
 use super::deform::Deformed;
+use super::times::Times;
 use super::tree::Tree;
 use crate::{Attribute, Channel, Error, FaceSet, Mesh, MeshId, Remark, Scene, Scope, TimeSampling};
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::Arc;
 
 /// Meshes that are there already.
-pub(super) struct Meshes {
+pub(super) struct Meshes<'a> {
     tree: Arc<Tree>,
+    times: &'a Times<'a>,
     sampling: Arc<TimeSampling>,
+    pub caches: Caches,
     /// By number in the file: those that nothing deforms are shared.
     still: HashMap<u32, MeshId>,
 }
 
-impl Meshes {
-    pub fn new(tree: Arc<Tree>, sampling: Arc<TimeSampling>) -> Meshes {
-        Meshes { tree, sampling, still: HashMap::new() }
+impl<'a> Meshes<'a> {
+    pub fn new(path: &Path, tree: Arc<Tree>, times: &'a Times<'a>) -> Meshes<'a> {
+        let (sampling, caches) = (times.sampling(), Caches::new(path));
+        Meshes { tree, times, sampling, caches, still: HashMap::new() }
     }
 
     /// The mesh of node `n`, which becomes one of the scene's.
@@ -34,15 +40,30 @@ impl Meshes {
         }
         let (mut out, corners) = faces(mesh, path);
         out.is_subd = mesh.subdivision_display_mode == ufbx::SubdivisionDisplayMode::Smooth;
-        let deformed = Deformed::read(parsed, &self.tree, n, mesh, path, remarks)?;
+        let has_normals = mesh.vertex_normal.exists && !mesh.generated_normals;
+        // A cache has all that bones and shapes do to the mesh.
+        let cached = self.caches.points(parsed, mesh, path, remarks);
+        let deformed = match cached {
+            Some(_) => None,
+            None => Deformed::read(self.times, &self.tree, n, mesh, path, remarks)?,
+        };
         match deformed {
+            None if cached.is_some() => {
+                if has_normals {
+                    let what = "its normals are those before the geometry cache moves it; they were left out";
+                    remarks.push(Remark::new(path, what));
+                }
+                out.positions = cached.unwrap_or(out.positions);
+                self.still.insert(mesh.element.typed_id, scene.meshes.len());
+                out = Mesh { topology: topology(&out), ..out };
+            }
             None => {
                 out.normals = normals(mesh, &corners);
                 self.still.insert(mesh.element.typed_id, scene.meshes.len());
             }
             Some(deformed) => {
                 let deformed = Arc::new(deformed);
-                if mesh.vertex_normal.exists && !mesh.generated_normals {
+                if has_normals {
                     let what = "its normals are those before bones and shapes move it; they were left out";
                     remarks.push(Remark::new(path, what));
                 }

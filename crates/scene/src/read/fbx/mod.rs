@@ -3,12 +3,14 @@
 //!
 //! Frames are at the file's own rate. Axes are turned so that y is up; lengths stay in the file's unit.
 
+mod cache;
 mod deform;
 mod mesh;
 mod times;
 mod tree;
 
 use super::positioned::PositionedFile;
+use crate::read::ReadOptions;
 use crate::{Error, NodeKind, Remark, Scene, Unit};
 use mesh::Meshes;
 use std::collections::HashMap;
@@ -25,8 +27,8 @@ const LEAST_MEMORY: usize = 256 << 20;
 /// Nodes below each other.
 const MOST_DEPTH: u32 = 512;
 
-/// Reads a file. Textures, geometry caches and other files that it names are not opened.
-pub fn open(path: &Path) -> Result<(Scene, Vec<Remark>), Error> {
+/// Reads a file, and the geometry caches in its folder that it names. Textures and other files are not opened.
+pub fn open(path: &Path, asked: &ReadOptions) -> Result<(Scene, Vec<Remark>), Error> {
     let file = PositionedFile::open(path)?;
     if file.length() > MOST_BYTES {
         return Err(Error::limit(path, "bytes of an FBX file", file.length(), MOST_BYTES));
@@ -36,9 +38,18 @@ pub fn open(path: &Path) -> Result<(Scene, Vec<Remark>), Error> {
     let parsed = ufbx::load_memory(&bytes, options(bytes.len())).map_err(|e| refused(path, &e))?;
     drop(bytes);
     let mut remarks = Vec::new();
-    let times = Times::of(&parsed);
+    let times = Times::of(path, &parsed, asked.animation.as_deref())?;
     let tree = Arc::new(Tree::read(path, &parsed, &times)?);
     let scene = build(path, &parsed, &times, &tree, &mut remarks)?;
+    if parsed.anim_stacks.len() > 1 && asked.animation.is_none() {
+        let names: Vec<String> = parsed.anim_stacks.into_iter().map(|s| s.element.name.to_string()).collect();
+        let what = format!(
+            "{} animations: {}; the first is played, --animation NAME plays another one, --animation all all of them",
+            names.len(),
+            names.join(", ")
+        );
+        remarks.push(Remark::new(path.display().to_string(), what));
+    }
     remark_left_out(&parsed, &path.display().to_string(), &mut remarks);
     Ok((scene, remarks))
 }
@@ -90,7 +101,7 @@ fn refused(path: &Path, error: &ufbx::Error) -> Error {
 fn build(
     path: &Path,
     parsed: &ufbx::Scene,
-    times: &Times,
+    times: &Times<'_>,
     tree: &Arc<Tree>,
     remarks: &mut Vec<Remark>,
 ) -> Result<Scene, Error> {
@@ -103,7 +114,7 @@ fn build(
     let creator = parsed.metadata.creator.to_string();
     scene.metadata.push(("generator".into(), creator));
     let sampling = times.sampling();
-    let mut meshes = Meshes::new(tree.clone(), sampling.clone());
+    let mut meshes = Meshes::new(path, tree.clone(), times);
     let mut own: Vec<Option<usize>> = vec![None; tree.parents.len()];
     let mut taken: HashMap<(Option<usize>, String), usize> = HashMap::new();
     for (n, node) in parsed.nodes.into_iter().enumerate().skip(1) {
@@ -129,15 +140,8 @@ fn build(
             scene.nodes.push(below);
         }
     }
-    if parsed.anim_stacks.len() > 1 {
-        let names: Vec<String> = parsed.anim_stacks.into_iter().map(|s| s.element.name.to_string()).collect();
-        let what = format!(
-            "{} animations: {}; the first is played, the others are left out",
-            names.len(),
-            names.join(", ")
-        );
-        remarks.push(Remark::new(path.display().to_string(), what));
-    }
+    scene.files = meshes.caches.files;
+    scene.ranges = times.ranges();
     scene.counts = scene.count()?;
     (scene.counts.cameras, scene.counts.lights) = (parsed.cameras.len(), parsed.lights.len());
     Ok(scene)
@@ -184,10 +188,6 @@ fn remark_left_out(parsed: &ufbx::Scene, file: &str, remarks: &mut Vec<Remark>) 
         (surfaces, "NURBS and procedural surfaces: left out"),
         (parsed.constraints.len(), "constraints: left out; bake them into keys"),
         (parsed.lod_groups.len(), "groups of levels of detail: all levels are shown"),
-        (
-            parsed.cache_files.len(),
-            "geometry caches: left out; give the cache as .abc, or as .pc2 beside an .obj",
-        ),
     ];
     for (count, what) in left.iter().filter(|(count, _)| *count > 0) {
         remarks.push(Remark::new(file, format!("{count} {what}")));

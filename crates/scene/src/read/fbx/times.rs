@@ -1,31 +1,114 @@
-//! When frames are: at the file's own rate, from the first key to the last.
+//! When frames are: at the file's own rate, from the first key of an animation to the last; of one, or of all of them
+//! one after the other.
 
-use crate::TimeSampling;
+use crate::read::ReadOptions;
+use crate::sample::MAX_FRAMES;
+use crate::{Error, NamedRange, TimeSampling};
+use std::path::Path;
 use std::sync::Arc;
 
+/// An animation that is played.
+struct Take<'a> {
+    anim: &'a ufbx::Anim,
+    name: String,
+    start: f64,
+    /// Number of its first frame, and frames.
+    first: usize,
+    count: usize,
+}
+
 /// When frames are.
-pub(super) struct Times {
+pub(super) struct Times<'a> {
+    takes: Vec<Take<'a>>,
     pub start: f64,
     pub step: f64,
     pub count: usize,
 }
 
-impl Times {
-    pub fn of(parsed: &ufbx::Scene) -> Times {
-        let (start, end) = (parsed.anim.time_begin, parsed.anim.time_end);
+impl<'a> Times<'a> {
+    /// Those of the animation that is asked for: by name, by number from 0, or all; the file's first where nothing is.
+    ///
+    /// # Errors
+    /// `Misuse` where there is no such animation, `Limit` beyond [`MAX_FRAMES`].
+    pub fn of(path: &Path, parsed: &'a ufbx::Scene, wanted: Option<&str>) -> Result<Times<'a>, Error> {
         let rate = parsed.settings.frames_per_second;
         let rate = if rate.is_finite() && rate > 0.0 { rate } else { 24.0 };
-        let frames = ((end - start) * rate).round();
-        let moves = start.is_finite() && frames.is_finite() && frames >= 1.0;
-        let count = if moves { (frames as usize).saturating_add(1) } else { 1 };
-        Times { start: if start.is_finite() { start } else { 0.0 }, step: 1.0 / rate, count }
+        let mut out = Times { takes: Vec::new(), start: 0.0, step: 1.0 / rate, count: 0 };
+        let stacks = || parsed.anim_stacks.into_iter();
+        let name = |stack: &ufbx::AnimStack| stack.element.name.to_string();
+        let Some(wanted) = wanted else {
+            let own = stacks().next().map(name).unwrap_or_default();
+            out.add(path, &parsed.anim, own)?;
+            out.start = out.takes[0].start;
+            return Ok(out);
+        };
+        if wanted == ReadOptions::ALL_ANIMATIONS {
+            for stack in stacks() {
+                out.add(path, &stack.anim, name(stack))?;
+            }
+            if out.takes.is_empty() {
+                out.add(path, &parsed.anim, String::new())?;
+            }
+            if let [only] = &out.takes[..] {
+                out.start = only.start;
+            }
+            return Ok(out);
+        }
+        let named = stacks().find(|stack| *stack.element.name == *wanted);
+        let number = || wanted.parse().ok().and_then(|number: usize| stacks().nth(number));
+        let Some(stack) = named.or_else(number) else {
+            let names: Vec<String> = stacks().take(24).map(|stack| format!("'{}'", name(stack))).collect();
+            let there = match &names[..] {
+                [] => "it has none".into(),
+                names => format!("there are {}", names.join(", ")),
+            };
+            let path = path.display();
+            return Err(Error::misuse(format!("{path}: no animation is called '{wanted}': {there}")));
+        };
+        out.add(path, &stack.anim, name(stack))?;
+        out.start = out.takes[0].start;
+        Ok(out)
     }
 
-    pub fn at(&self, frame: usize) -> f64 {
-        self.start + frame as f64 * self.step
+    fn add(&mut self, path: &Path, anim: &'a ufbx::Anim, name: String) -> Result<(), Error> {
+        let (start, end) = (anim.time_begin, anim.time_end);
+        let frames = ((end - start) / self.step).round();
+        let moves = start.is_finite() && frames.is_finite() && frames >= 1.0;
+        let count = if moves { (frames as usize).saturating_add(1) } else { 1 };
+        let start = if start.is_finite() { start } else { 0.0 };
+        self.takes.push(Take { anim, name, start, first: self.count, count });
+        self.count = self.count.saturating_add(count);
+        if self.takes.len() > 1 && self.count > MAX_FRAMES {
+            let what = "frames of all animations of an FBX file; name one by --animation";
+            return Err(Error::limit(path, what, self.count as u64, MAX_FRAMES as u64));
+        }
+        Ok(())
+    }
+
+    /// The animation that is played in a frame, and the time within it.
+    pub fn at(&self, frame: usize) -> (&'a ufbx::Anim, f64) {
+        let take = self.takes.partition_point(|take| take.first <= frame).saturating_sub(1);
+        let take = &self.takes[take];
+        (take.anim, take.start + (frame - take.first) as f64 * self.step)
+    }
+
+    /// All animations that are played.
+    pub fn anims(&self) -> impl Iterator<Item = &'a ufbx::Anim> {
+        self.takes.iter().map(|take| take.anim)
     }
 
     pub fn sampling(&self) -> Arc<TimeSampling> {
         Arc::new(TimeSampling::Uniform { start: self.start, step: self.step })
+    }
+
+    /// Names of the parts, if there are several.
+    pub fn ranges(&self) -> Vec<NamedRange> {
+        let time = |frame: usize| self.start + frame as f64 * self.step;
+        let range = |take: &Take<'_>| NamedRange {
+            name: take.name.clone(),
+            start: time(take.first),
+            end: time(take.first + take.count - 1),
+        };
+        if self.takes.len() > 1 { self.takes.iter().map(range).collect() } else { Vec::new() }
     }
 }

@@ -30,14 +30,13 @@ pub(super) fn matrix(m: &ufbx::Matrix) -> DMat4 {
 }
 
 impl Tree {
-    pub fn read(path: &Path, parsed: &ufbx::Scene, times: &Times) -> Result<Tree, Error> {
+    pub fn read(path: &Path, parsed: &ufbx::Scene, times: &Times<'_>) -> Result<Tree, Error> {
         let nodes = parsed.nodes.len();
         let asked = (nodes as u64).saturating_mul(times.count as u64);
         if asked > MOST_MATRICES {
             let what = "transforms of all nodes and frames of an FBX file";
             return Err(Error::limit(path, what, asked, MOST_MATRICES));
         }
-        let anim = &parsed.anim;
         let mut tree =
             Tree { parents: Vec::new(), local: Vec::new(), shown: Vec::new(), frames: times.count };
         for (n, node) in parsed.nodes.into_iter().enumerate() {
@@ -47,7 +46,8 @@ impl Tree {
             }
             tree.parents.push(parent);
             let at = |frame: usize| {
-                let transform = ufbx::evaluate_transform(anim, node, times.at(frame));
+                let (anim, time) = times.at(frame);
+                let transform = ufbx::evaluate_transform(anim, node, time);
                 matrix(&ufbx::transform_to_matrix(&transform))
             };
             let first = if times.count > 1 { at(0) } else { matrix(&node.node_to_parent) };
@@ -64,7 +64,7 @@ impl Tree {
                 local.truncate(1);
             }
             tree.local.push(local);
-            tree.shown.push(shown(anim, node, times));
+            tree.shown.push(shown(node, times));
         }
         Ok(tree)
     }
@@ -127,14 +127,16 @@ impl Tree {
 }
 
 /// 1 where a node is shown, 0 where not: once, or in each frame.
-fn shown(anim: &ufbx::Anim, node: &ufbx::Node, times: &Times) -> Vec<u8> {
+fn shown(node: &ufbx::Node, times: &Times<'_>) -> Vec<u8> {
     let element = &node.element;
-    let animated = anim.layers.into_iter().any(|l| ufbx::find_anim_prop(l, element, "Visibility").is_some());
+    let by = |layer: &ufbx::AnimLayer| ufbx::find_anim_prop(layer, element, "Visibility").is_some();
+    let animated = times.anims().any(|anim| anim.layers.into_iter().any(by));
     if !animated {
         return vec![u8::from(node.visible)];
     }
     let at = |frame| {
-        let value = ufbx::evaluate_prop_flags(anim, element, "Visibility", times.at(frame), 0);
+        let (anim, time) = times.at(frame);
+        let value = ufbx::evaluate_prop_flags(anim, element, "Visibility", time, 0);
         u8::from(value.value_vec4.x > 0.5)
     };
     let all: Vec<u8> = (0..times.count).map(at).collect();

@@ -5,7 +5,7 @@ use super::animation::{Curve, Curves};
 use super::primitives::Shape;
 use super::rig::{Rig, identity_of};
 use super::tree::Posing;
-use crate::{Channel, Driven, Error, Identity, Skin, Source, TimeSampling};
+use crate::{Channel, Driven, Error, Identity, Skin, Source, TimeSampling, trs};
 use glam::{DAffine3, DMat3, DMat4, DVec3};
 use std::sync::Arc;
 
@@ -255,7 +255,7 @@ impl Deformation {
                 if any {
                     *value = match what {
                         What::Positions => sum.transform_point3(*value),
-                        What::Normals => cofactors(&sum.matrix3) * *value,
+                        What::Normals => trs::cofactors(&sum.matrix3) * *value,
                     };
                 }
             }
@@ -269,14 +269,6 @@ impl Deformation {
         }
         Ok(())
     }
-}
-
-/// The matrix that normals are multiplied with: the inverse transpose times the size of the determinant,
-/// which exists for every matrix.
-fn cofactors(m: &DMat3) -> DMat3 {
-    let (x, y, z) = (m.x_axis, m.y_axis, m.z_axis);
-    let sign = if m.determinant() < 0.0 { -1.0 } else { 1.0 };
-    DMat3::from_cols(y.cross(z), z.cross(x), x.cross(y)) * sign
 }
 
 #[derive(Clone, Copy)]

@@ -149,16 +149,8 @@ impl Skeletons {
                     1 => animation.name.clone(),
                     _ => format!("{} ({})", animation.name, self.list[s].name),
                 };
-                let mut clip = Clip {
-                    name,
-                    skeleton: s,
-                    start: grid.start,
-                    fps: grid.fps,
-                    samples: grid.samples,
-                    tracks: nodes.iter().map(|&node| track(tree, node, animation, &grid)).collect(),
-                    scalars: Vec::new(),
-                    markers: Vec::new(),
-                };
+                let tracks = nodes.iter().map(|&node| track(tree, node, animation, &grid)).collect();
+                let mut clip = Clip { skeleton: s, ..grid.clip(name, tracks) };
                 let extras = &document.root.animations[a].extras;
                 self.weights(document, s, animation, &grid, &mut clip, remarks);
                 scalars(extras, &mut clip, remarks);

@@ -4,6 +4,7 @@
 //! `sets/wall.usda`, `prop.usdz[geo.usdc]`.
 
 use super::bytes::Bytes;
+use super::clips::ClipFile;
 use super::layer::Layer;
 use super::package::{Package, is_package};
 use crate::Error;
@@ -39,6 +40,9 @@ impl Assets {
         let leads_out = "lies outside of the folder of the file that was opened; put it there";
         let near = Path::new(entry.unwrap_or(file)).parent().unwrap_or(Path::new(""));
         let path = inside(&near.join(asset)).filter(|_| !Path::new(asset).is_absolute()).ok_or(leads_out)?;
+        if path.as_os_str().is_empty() {
+            return Err("is no name of a file");
+        }
         let path = path.to_str().ok_or(leads_out)?.replace('\\', "/");
         match entry {
             None => Ok(path),
@@ -70,6 +74,22 @@ impl Assets {
             (Some(package), None) => format!("{file}[{}]", package.first),
             _ => name.into(),
         }))
+    }
+
+    /// Where the layer of a name that [`Assets::entry`] gave is; none where there is no such file.
+    pub fn clip(&mut self, name: &str) -> Result<Option<ClipFile>, Error> {
+        let Some(name) = self.entry(name)? else {
+            return Ok(None);
+        };
+        let (file, entry) = split(&name);
+        let package = self.packages.get(file).and_then(Option::as_ref);
+        let path = self.folder.join(file);
+        Ok(match (package, entry) {
+            (Some(package), Some(entry)) => {
+                package.entry(entry)?.map(|bytes| ClipFile { name: bytes.name().into(), bytes: Some(bytes) })
+            }
+            _ => Some(ClipFile { name: path, bytes: None }),
+        })
     }
 
     /// Opens the layer of a name that [`Assets::entry`] gave; none where there is no such file.

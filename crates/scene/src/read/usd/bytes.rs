@@ -41,11 +41,14 @@ impl Bytes {
         self.length
     }
 
+    /// What is damaged, and where. Nobody mends bytes by hand: the file is to be had anew.
     pub fn malformed(&self, what: impl Into<String>, at: u64) -> Error {
+        let what = format!("{}; copy or export it anew", what.into());
         Error::malformed(&self.name, what, format!("byte {at}"))
     }
 
     pub fn limit(&self, what: &str, asked: u64, allowed: u64) -> Error {
+        let what = format!("{what}; export it anew if it is damaged, or else in parts");
         Error::limit(&self.name, what, asked, allowed)
     }
 

@@ -2,20 +2,28 @@
 //! references, payloads and specializes, each with all that they bring along.
 
 use super::assets::Assets;
-use super::layer::{Layer, LayerSamples};
-use super::specs::{PropertySpec, SpecId, ValueRef};
+use super::attribute::{Attribute, Timed, Values};
+use super::clip_sets::{ClipSets, Placed, Source};
+use super::clips::ClipSet;
+use super::eased::{Span, sampled};
+use super::layer::Layer;
+use super::specs::{PropertySpec, SpecId};
 use super::stack::{Stack, Stacks, layer_field, shown};
 use super::value::{ListEdit, Reference, Retime, Value};
+use crate::model::BEFORE_STEP;
 use crate::{Error, Remark};
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Most arcs (references and the like) after each other that lead to one opinion.
 const MAX_ARCS: usize = 64;
 /// Most variant sets of a prim, and most properties.
 const MAX_SETS: usize = 256;
 const MAX_PROPERTIES: usize = 1 << 13;
+/// Most samples of all splines.
+const MAX_SAMPLES: usize = 1 << 23;
 /// Most places with opinions, all prims together.
 const MAX_PLACES: usize = 1 << 21;
 
@@ -36,6 +44,8 @@ pub struct Place {
     retime: Retime,
     /// The arc that leads there; none in the file that was opened.
     arc: Option<Arc<ArcStep>>,
+    /// Value clips that were said there or above, those of the prim itself first.
+    clips: Arc<[Arc<ClipSet>]>,
 }
 
 /// An arc to another place.
@@ -66,51 +76,35 @@ pub enum Specifier {
     Class,
 }
 
-/// An attribute with a value.
-#[derive(Clone)]
-pub struct Attribute {
-    pub layer: Arc<Layer>,
-    /// Path of the prim, and the attribute's name.
-    pub path: Arc<str>,
-    pub name: Arc<str>,
-    /// As "color3f[]".
-    pub type_name: Arc<str>,
-    pub interpolation: Option<Arc<str>>,
-    /// From time codes of the layer to those of the scene.
-    pub retime: Retime,
-    pub value: AttributeValue,
-}
-
-#[derive(Clone)]
-pub enum AttributeValue {
-    Default(ValueRef),
-    Samples(LayerSamples),
-}
-
-impl Attribute {
-    /// Its value, or the first one.
-    pub fn first(&self) -> Option<ValueRef> {
-        match &self.value {
-            AttributeValue::Default(value) => Some(*value),
-            AttributeValue::Samples(samples) => samples.values.first().copied(),
-        }
-    }
-
-    /// Elements of its first value.
-    pub fn length(&self) -> Result<usize, Error> {
-        self.first().map_or(Ok(0), |value| self.layer.length(value))
-    }
-}
-
 /// The composed scene.
 pub struct Stage {
     stacks: Stacks,
     places: usize,
+    /// What splines need to know, and samples that were made of them.
+    span: Span,
+    samples: AtomicUsize,
+    clip_sets: ClipSets,
+    /// Sets that were made already, by all that says something of them.
+    known_sets: HashMap<ClipKey, Vec<Placed>>,
 }
+
+/// Number of the place, stack, layer, spec; and the bits of the retime.
+type ClipKey = Vec<([usize; 3], SpecId, [u64; 2])>;
 
 impl Stage {
     pub fn open(path: &Path) -> Result<Stage, Error> {
-        Ok(Stage { stacks: Stacks::open(path)?, places: 0 })
+        let (clip_sets, known_sets) = Default::default();
+        let stacks = Stacks::open(path)?;
+        let root = &stacks.stacks[0];
+        let code = |name: &str| -> Result<Option<f64>, Error> {
+            Ok(layer_field(root.root(), name)?
+                .and_then(|value| value.number())
+                .filter(|code| code.is_finite()))
+        };
+        let shown = code("startTimeCode")?.zip(code("endTimeCode")?).filter(|(from, to)| from <= to);
+        let span = Span { retime: Retime::NONE, step: BEFORE_STEP * root.rate()?, shown };
+        let samples = AtomicUsize::new(0);
+        Ok(Stage { stacks, places: 0, span, samples, clip_sets, known_sets })
     }
 
     pub fn root(&self) -> &Stack {
@@ -129,7 +123,8 @@ impl Stage {
     /// The prim above all.
     pub fn pseudo_root(&self) -> Prim {
         let specs = (0..self.root().layers.len()).map(|layer| (layer, 0)).collect();
-        let place = Place { stack: 0, specs, path: "".into(), retime: Retime::NONE, arc: None };
+        let clips = Arc::new([]);
+        let place = Place { stack: 0, specs, path: "".into(), retime: Retime::NONE, arc: None, clips };
         Prim { path: String::new(), name: "".into(), places: vec![place] }
     }
 
@@ -169,19 +164,70 @@ impl Stage {
                 }
             }
         }
+        // Clips have values where their own layers say nothing, too.
+        let with_clips = (0..).zip(&prim.places).filter(|(_, place)| !place.clips.is_empty());
+        let with_clips: Vec<usize> = with_clips.map(|(number, _)| number).collect();
         let mut out = Vec::with_capacity(names.len());
         for name in names {
             let path = format!("{}/{name}", prim.path);
             let mut places = Vec::new();
-            for (above, specs) in found.remove(&name).unwrap_or_default() {
+            let mut list = found.remove(&name).unwrap_or_default();
+            for number in &with_clips {
+                if let Err(at) = list.binary_search_by_key(number, |(place, _)| *place) {
+                    list.insert(at, (*number, Vec::new()));
+                }
+            }
+            for (above, specs) in list {
                 let above = &prim.places[above];
                 let own = format!("{}/{name}", above.path).into();
                 let (stack, retime, arc) = (above.stack, above.retime, above.arc.clone());
-                self.expand(Place { stack, specs, path: own, retime, arc }, &path, &mut places)?;
+                let clips = above.clips.clone();
+                self.expand(Place { stack, specs, path: own, retime, arc, clips }, &path, &mut places)?;
             }
+            self.add_clips(&path, &mut places)?;
             out.push(Prim { path, name, places });
         }
         Ok(out)
+    }
+
+    /// Gives places the value clips that the prim itself says.
+    fn add_clips(&mut self, at: &str, places: &mut [Place]) -> Result<(), Error> {
+        let (mut sources, mut key) = (Vec::new(), ClipKey::new());
+        for (number, place) in places.iter().enumerate() {
+            for (layer, spec) in &place.specs {
+                let own = &self.stacks.stacks[place.stack].layers[*layer];
+                let fields = own.layer.specs.prim(*spec).fields;
+                let value = |name: &str| own.layer.specs.field(fields, name);
+                let (clips, order) = (value("clips"), value("clipSets"));
+                if clips.is_none() && order.is_none() {
+                    continue;
+                }
+                let read = |value: Option<_>| value.map(|value| own.layer.small(value)).transpose();
+                let retime = place.retime.after(own.retime);
+                let bits = [retime.offset.to_bits(), retime.scale.to_bits()];
+                key.push(([number, place.stack, *layer], *spec, bits));
+                let (clips, order, layer_of) = (read(clips)?, read(order)?, own.layer.clone());
+                let (place, number) = (number, *layer);
+                sources.push(Source { place, number, layer: layer_of, retime, clips, order });
+            }
+        }
+        if sources.is_empty() {
+            return Ok(());
+        }
+        if !self.known_sets.contains_key(&key) {
+            let paths: Vec<_> = places.iter().map(|place| (place.stack, place.path.clone())).collect();
+            let made = self.clip_sets.compose(&mut self.stacks, at, &sources, &paths, self.span.step)?;
+            self.known_sets.insert(key.clone(), made);
+        }
+        for (number, place) in places.iter_mut().enumerate() {
+            let made = self.known_sets[&key].iter().filter(|(own, _)| *own == number);
+            let mut own: Vec<_> = made.map(|(_, set)| set.clone()).collect();
+            if !own.is_empty() {
+                own.extend_from_slice(&place.clips);
+                place.clips = own.into();
+            }
+        }
+        Ok(())
     }
 
     /// The prim at a path of the scene.
@@ -202,7 +248,12 @@ impl Stage {
         if self.places > MAX_PLACES {
             let (asked, allowed) = (self.places as u64, MAX_PLACES as u64);
             let name = &self.root().root().name;
-            return Err(Error::limit(name, "places with opinions on prims", asked, allowed));
+            return Err(Error::limit(
+                name,
+                "places with opinions on prims; flatten it with `usdcat --flatten`, or export it in parts",
+                asked,
+                allowed,
+            ));
         }
         out.push(place.clone());
         for path in self.paths(&place, "inheritPaths")? {
@@ -321,8 +372,8 @@ impl Stage {
         let Some(arc) = self.step(place, place.stack, path, at) else {
             return Ok(());
         };
-        let (stack, path, retime) = (place.stack, path.clone(), place.retime);
-        self.expand(Place { stack, specs, path, retime, arc: Some(arc) }, at, out)
+        let (stack, path, retime, clips) = (place.stack, path.clone(), place.retime, Arc::new([]));
+        self.expand(Place { stack, specs, path, retime, arc: Some(arc), clips }, at, out)
     }
 
     fn follow_variants(&mut self, place: &Place, at: &str, out: &mut Vec<Place>) -> Result<(), Error> {
@@ -355,7 +406,8 @@ impl Stage {
             }
             let (from, to) = (place.path.clone(), at.into());
             let arc = ArcStep { stack: place.stack, from, to, above, depth, is_variant: true };
-            self.expand(Place { specs, arc: Some(Arc::new(arc)), ..place.clone() }, at, out)?;
+            let clips = Arc::new([]);
+            self.expand(Place { specs, arc: Some(Arc::new(arc)), clips, ..place.clone() }, at, out)?;
         }
         Ok(())
     }
@@ -416,7 +468,8 @@ impl Stage {
         let stacks = &self.stacks.stacks;
         let codes = Retime { offset: 0.0, scale: stacks[place.stack].rate()? / stacks[stack].rate()? };
         let retime = place.retime.after(reference.retime).after(codes);
-        self.expand(Place { stack, specs, path, retime, arc: Some(arc) }, at, out)
+        let clips = Arc::new([]);
+        self.expand(Place { stack, specs, path, retime, arc: Some(arc), clips }, at, out)
     }
 
     /// The strongest value of a prim's own field.
@@ -475,7 +528,7 @@ impl Stage {
                         let (asked, allowed) = (specs.properties.len() as u64, MAX_PROPERTIES as u64);
                         return Err(Error::limit(
                             Path::new(&prim.path),
-                            "properties of a prim",
+                            "properties of a prim; export it without those that nobody needs",
                             asked,
                             allowed,
                         ));
@@ -502,42 +555,36 @@ impl Stage {
 
     /// An attribute that has a value.
     pub fn attribute(&self, prim: &Prim, name: &str) -> Result<Option<Attribute>, Error> {
-        let (mut type_name, mut interpolation) = (None, None);
-        let mut value = None;
-        for (place, number, property) in self.opinions(prim, name) {
-            let own = &self.stacks.stacks[place.stack].layers[number];
-            let layer = &own.layer;
-            let field = |name: &str| layer.specs.field(property.fields, name);
-            let text = |name: &str| -> Result<Option<Arc<str>>, Error> {
-                let value = field(name).map(|value| layer.small(value)).transpose()?;
-                Ok(value.and_then(|value| value.text().cloned()))
-            };
-            if type_name.is_none() {
-                type_name = text("typeName")?.filter(|name| !name.is_empty());
+        let mut found = FoundAttribute::default();
+        for place in &prim.places {
+            let stack = &self.stacks.stacks[place.stack];
+            // Clips are weaker than the layer that they were said in.
+            let mut clips = place.clips.iter().peekable();
+            for (number, spec) in &place.specs {
+                found.clips(&mut clips, *number, place, name)?;
+                let own = &stack.layers[*number];
+                if let Some(property) = own.layer.specs.property(*spec, name) {
+                    let retime = place.retime.after(own.retime);
+                    found.opinion(&own.layer, property, Span { retime, ..self.span })?;
+                }
             }
-            if interpolation.is_none() {
-                interpolation = text("interpolation")?;
-            }
-            if value.is_some() {
-                continue;
-            }
-            let samples = field("timeSamples").map(|value| layer.samples(value)).transpose()?.flatten();
-            let found = match (samples.filter(|samples| !samples.values.is_empty()), field("default")) {
-                (Some(samples), _) => Some(AttributeValue::Samples(samples)),
-                (None, Some(value)) if layer.is_block(value) => return Ok(None),
-                (None, Some(value)) => Some(AttributeValue::Default(value)),
-                (None, None) => None,
-            };
-            value = found.map(|found| (found, layer.clone(), place.retime.after(own.retime)));
+            found.clips(&mut clips, usize::MAX, place, name)?;
         }
-        Ok(value.map(|(value, layer, retime)| Attribute {
-            layer,
+        let FoundAttribute { type_name, interpolation, weight, samples, value } = found;
+        let all = self.samples.fetch_add(samples, Ordering::Relaxed) + samples;
+        if all > MAX_SAMPLES {
+            let (what, name) = ("time codes of all splines; bake them", &self.root().root().name);
+            return Err(Error::limit(name, what, all as u64, MAX_SAMPLES as u64));
+        }
+        Ok(value.flatten().map(|(retime, (times, values))| Attribute {
             path: prim.path.as_str().into(),
             name: name.into(),
             type_name: type_name.unwrap_or_default(),
             interpolation,
+            weight,
             retime,
-            value,
+            times,
+            values,
         }))
     }
 
@@ -546,11 +593,7 @@ impl Stage {
         let Some(attribute) = self.attribute(prim, name)? else {
             return Ok(None);
         };
-        let first = attribute.first();
-        Ok(first
-            .map(|value| attribute.layer.small(value))
-            .transpose()?
-            .and_then(|value| value.text().cloned()))
+        Ok(attribute.first_small()?.and_then(|value| value.text().cloned()))
     }
 
     /// The targets of a relationship, as paths of the scene where they are there.
@@ -580,8 +623,93 @@ impl Stage {
     pub fn shared_key(&self, prim: &Prim) -> Option<Vec<(usize, usize, SpecId)>> {
         let arcs = prim.places.iter().filter(|place| place.arc.is_some());
         let own = arcs.flat_map(|place| place.specs.iter().map(|(layer, spec)| (place.stack, *layer, *spec)));
-        let own: Vec<_> = own.collect();
-        (!own.is_empty()).then_some(own)
+        let mut own: Vec<_> = own.collect();
+        if own.is_empty() {
+            return None;
+        }
+        let clips = prim.places.iter().flat_map(|place| &*place.clips);
+        own.extend(clips.map(|set| (usize::MAX, set.id, 0)));
+        Some(own)
+    }
+}
+
+/// What is found of an attribute, from the strongest opinion on.
+#[derive(Default)]
+struct FoundAttribute {
+    type_name: Option<Arc<str>>,
+    interpolation: Option<Arc<str>>,
+    weight: Option<f64>,
+    /// Of splines.
+    samples: usize,
+    /// None inside: blocked, whatever is weaker.
+    value: Option<Option<(Retime, Timed)>>,
+}
+
+impl FoundAttribute {
+    /// What a layer says.
+    fn opinion(&mut self, layer: &Arc<Layer>, property: &PropertySpec, span: Span) -> Result<(), Error> {
+        let retime = span.retime;
+        let field = |name: &str| layer.specs.field(property.fields, name);
+        let text = |name: &str| -> Result<Option<Arc<str>>, Error> {
+            let value = field(name).map(|value| layer.small(value)).transpose()?;
+            Ok(value.and_then(|value| value.text().cloned()))
+        };
+        if self.type_name.is_none() {
+            self.type_name = text("typeName")?.filter(|name| !name.is_empty());
+        }
+        if self.interpolation.is_none() {
+            self.interpolation = text("interpolation")?;
+        }
+        if self.weight.is_none() {
+            let weight = field("weight").map(|value| layer.small(value)).transpose()?;
+            self.weight = weight.and_then(|value| value.number());
+        }
+        if self.value.is_some() {
+            return Ok(());
+        }
+        let samples = field("timeSamples").map(|value| layer.samples(value)).transpose()?.flatten();
+        let samples = samples.filter(|samples| !samples.values.is_empty());
+        if samples.is_none()
+            && let Some(spline) = field("spline")
+            && let Value::Spline(spline) = layer.value(spline)?
+            && !spline.is_empty()
+        {
+            let Some((times, numbers)) = sampled(&spline, &Span { retime, ..span }) else {
+                let what = "time codes of a spline; bake it";
+                return Err(Error::limit(&layer.name, what, u64::from(u32::MAX), 1 << 20));
+            };
+            self.samples += times.len();
+            let values = Values::Spline(layer.clone(), numbers.into());
+            self.value = Some(Some((Retime::NONE, (Some(times.into()), values))));
+            return Ok(());
+        }
+        self.value = match (samples, field("default")) {
+            (Some(samples), _) => Some(Some((retime, Values::sampled(layer.clone(), samples)))),
+            (None, Some(value)) if layer.is_block(value) => Some(None),
+            (None, Some(value)) => Some(Some((retime, Values::constant(layer.clone(), value)))),
+            (None, None) => None,
+        };
+        Ok(())
+    }
+
+    /// What value clips say whose layer is stronger than the one of this number.
+    fn clips<'a>(
+        &mut self,
+        clips: &mut std::iter::Peekable<impl Iterator<Item = &'a Arc<ClipSet>>>,
+        below: usize,
+        place: &Place,
+        name: &str,
+    ) -> Result<(), Error> {
+        while let Some(set) = clips.next_if(|set| set.layer < below) {
+            if self.value.is_some() {
+                continue;
+            }
+            if let Some((type_name, times, samples)) = set.samples(&place.path, name)? {
+                self.type_name = self.type_name.take().or(type_name);
+                self.value = Some(Some((Retime::NONE, (Some(times), Values::Clips(Arc::new(samples))))));
+            }
+        }
+        Ok(())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::compose::{Prim, Stage};
 use super::samples::{Timeline, f64s, floats, i32s, i64s, lengths};
-use super::xform::turn_between;
+use super::turn::turn_between;
 use crate::{Channel, Error, Identity, Source, TimeSampling, Transform};
 use glam::{DMat4, DQuat, DVec3};
 use std::collections::HashSet;
@@ -52,7 +52,12 @@ impl Instancer {
         kinds.read(0, &mut list)?;
         if list.len() > MAX_INSTANCES {
             let (asked, allowed) = (list.len() as u64, MAX_INSTANCES as u64);
-            return Err(Error::limit(&stage.root().root().name, "instances of an instancer", asked, allowed));
+            return Err(Error::limit(
+                &stage.root().root().name,
+                "instances of an instancer; export it in parts",
+                asked,
+                allowed,
+            ));
         }
         let hidden = hidden(stage, prim, timeline, list.len())?;
         let known = |kind: &i32| usize::try_from(*kind).ok().filter(|kind| *kind < prototypes.len());
@@ -99,7 +104,7 @@ impl Instances {
         stage: &Stage,
         prim: &Prim,
         timeline: &mut Timeline,
-        positions: &super::compose::Attribute,
+        positions: &super::attribute::Attribute,
     ) -> Result<Instances, Error> {
         let positions = timeline.channel(positions, floats::<3>(0.0));
         let turns = match stage.attribute(prim, "orientationsf")? {

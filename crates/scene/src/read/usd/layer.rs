@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 /// Most elements of a value that is read for every prim.
-const MAX_SMALL: usize = 1 << 12;
+pub const MAX_SMALL: usize = 1 << 12;
 
 /// An open layer.
 pub struct Layer {
@@ -49,7 +49,7 @@ impl Layer {
             return Ok(Layer { name, specs, values: Values::Text(text.into()), times });
         }
         if !sections::is_binary(&start) {
-            return Err(bytes.malformed("begins neither as a text nor as a binary layer", 0));
+            return Err(bytes.malformed("begins neither as a text nor as a binary layer of USD", 0));
         }
         let mut tables = sections::read(&bytes)?;
         let mut specs = binary::specs::tree(&tables);
@@ -71,6 +71,18 @@ impl Layer {
         match self.length(value)? > MAX_SMALL {
             true => Ok(Value::Other),
             false => self.value(value),
+        }
+    }
+
+    pub fn is_text(&self) -> bool {
+        matches!(self.values, Values::Text(_))
+    }
+
+    /// Whether a value is an array of whole numbers.
+    pub fn is_whole_array(&self, value: ValueRef) -> bool {
+        match &self.values {
+            Values::Binary(binary) => binary.is_whole_array(value.0),
+            Values::Text(_) => false,
         }
     }
 
@@ -122,7 +134,8 @@ impl Layer {
     fn keep(&self, key: u64, times: Vec<f64>) -> Result<Arc<[f64]>, Error> {
         let ascend = times.iter().all(|t| t.is_finite()) && times.windows(2).all(|pair| pair[0] < pair[1]);
         if !ascend {
-            return Err(Error::malformed(&self.name, "times of samples do not ascend", "time samples"));
+            let what = "times of samples do not ascend; copy or export it anew";
+            return Err(Error::malformed(&self.name, what, format!("time samples, value {key:#x}")));
         }
         let times: Arc<[f64]> = times.into();
         if let Ok(mut known) = self.times.lock() {

@@ -1,6 +1,8 @@
 //! Meshes: points, faces, normals and primvars.
 
-use super::compose::{Attribute, Prim, Stage};
+use super::attribute::Attribute;
+use super::compose::{Prim, Stage};
+use super::inherited::InheritedPrimvar;
 use super::samples::{Decode, Lengths, Timeline, floats, i32s, i64s, lengths, texts, u32s};
 use super::stack::shown;
 use crate::{self as scene, Channel, CustomAttribute, Error, Mesh, Scope, Topology, Winding};
@@ -10,7 +12,12 @@ use std::sync::Arc;
 const FIRST_UVS: [&str; 2] = ["st", "UVMap"];
 
 /// Reads a mesh without its sets of faces.
-pub fn read(stage: &mut Stage, prim: &Prim, timeline: &mut Timeline) -> Result<Mesh, Error> {
+pub fn read(
+    stage: &mut Stage,
+    prim: &Prim,
+    timeline: &mut Timeline,
+    inherited: &[InheritedPrimvar],
+) -> Result<Mesh, Error> {
     let attribute = |stage: &Stage, name: &str| stage.attribute(prim, name);
     let points = attribute(stage, "points")?;
     let counts = attribute(stage, "faceVertexCounts")?;
@@ -46,7 +53,7 @@ pub fn read(stage: &mut Stage, prim: &Prim, timeline: &mut Timeline) -> Result<M
     subdivision(stage, prim, &mut mesh)?;
     let mut reader = Reader { stage, prim, timeline, sizes, mesh: &mut mesh };
     reader.normals()?;
-    reader.primvars()?;
+    reader.primvars(inherited)?;
     reader.velocities()?;
     let first = |name: &str| FIRST_UVS.iter().position(|first| *first == name).unwrap_or(FIRST_UVS.len());
     mesh.uvs.sort_by_key(|uv| first(&uv.name));
@@ -227,8 +234,8 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// All that are not read by name.
-    pub fn primvars(&mut self) -> Result<(), Error> {
+    /// All that are not read by name; of those that are inherited the ones that the prim has none of.
+    pub fn primvars(&mut self, inherited: &[InheritedPrimvar]) -> Result<(), Error> {
         let names = self.stage.property_names(self.prim)?;
         let has = |name: &str| names.iter().any(|own| **own == *name);
         for name in &names {
@@ -245,6 +252,16 @@ impl Reader<'_> {
             if let Some(primvar) = self.primvar(name, Scope::Constant)? {
                 self.place(primvar)?;
             }
+        }
+        for own in
+            inherited.iter().filter(|own| !matches!(&*own.name, "primvars:normals" | "primvars:widths"))
+        {
+            if self.stage.attribute(self.prim, &own.name)?.is_some() {
+                continue;
+            }
+            let name = own.name.strip_prefix("primvars:").unwrap_or(&own.name).to_owned();
+            let (values, indices) = (own.values.clone(), own.indices.clone());
+            self.place(Primvar { name, scope: Scope::Constant, values, indices })?;
         }
         Ok(())
     }

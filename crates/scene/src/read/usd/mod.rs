@@ -2,10 +2,16 @@
 //! read one sample at a time, whatever the size of the file.
 
 mod assets;
+mod attribute;
 mod binary;
 mod bytes;
 mod camera;
+mod clip_sets;
+mod clips;
 mod compose;
+mod deform;
+mod eased;
+mod inherited;
 mod instancer;
 mod layer;
 mod mesh;
@@ -14,9 +20,12 @@ mod particles;
 mod samples;
 mod scene;
 mod skel;
+mod skeleton;
 mod specs;
+mod spline;
 mod stack;
 mod text;
+mod turn;
 mod value;
 mod xform;
 

@@ -1,6 +1,7 @@
 //! Points and curves: points without faces, and what hangs on them.
 
 use super::compose::{Prim, Stage};
+use super::inherited::InheritedPrimvar;
 use super::mesh::{Reader, Sizes};
 use super::samples::{Decode, Lengths, Timeline, floats, i32s, i64s, lengths};
 use super::value::Value;
@@ -17,6 +18,7 @@ pub fn read(
     prim: &Prim,
     type_name: &str,
     timeline: &mut Timeline,
+    inherited: &[InheritedPrimvar],
 ) -> Result<Option<Mesh>, Error> {
     let Some(points) = stage.attribute(prim, "points")? else {
         stage.remark(&prim.path, "has no points; left out");
@@ -49,7 +51,7 @@ pub fn read(
         }
     }
     reader.normals()?;
-    reader.primvars()?;
+    reader.primvars(inherited)?;
     reader.velocities()?;
     if let Some(particles) = &mut mesh.particles {
         particles.widths = widths;

@@ -1,8 +1,6 @@
 //! Attributes as channels: one value is read at a time.
 
-use super::compose::{Attribute, AttributeValue};
-use super::layer::Layer;
-use super::specs::ValueRef;
+use super::attribute::{Attribute, Values};
 use super::value::{Retime, Value};
 use crate::{Channel, Error, Identity, Source, TimeSampling};
 use std::collections::HashMap;
@@ -50,18 +48,14 @@ impl Timeline {
         attribute: &Attribute,
         decode: Decode<T>,
     ) -> Channel<T> {
-        let (sampling, mut values) = match &attribute.value {
-            AttributeValue::Default(value) => (None, vec![*value]),
-            AttributeValue::Samples(samples) => {
-                (Some(self.sampling(&samples.times, attribute.retime)), samples.values.clone())
-            }
-        };
+        let sampling = attribute.times.as_ref().map(|times| self.sampling(times, attribute.retime));
+        let mut values = attribute.values.clone();
         if attribute.retime.scale < 0.0 {
             values.reverse();
         }
         let sampling = sampling.unwrap_or_else(|| Arc::new(TimeSampling::Uniform { start: 0.0, step: 1.0 }));
-        let (layer, path, name) = (attribute.layer.clone(), attribute.path.clone(), attribute.name.clone());
-        Channel::new(sampling, Arc::new(Stored { layer, path, name, values, decode }))
+        let (path, name) = (attribute.path.clone(), attribute.name.clone());
+        Channel::new(sampling, Arc::new(Stored { path, name, values, decode }))
     }
 }
 
@@ -78,11 +72,10 @@ fn sampling(times: Vec<f64>) -> TimeSampling {
 }
 
 struct Stored<T> {
-    layer: Arc<Layer>,
     /// Of the prim.
     path: Arc<str>,
     name: Arc<str>,
-    values: Vec<ValueRef>,
+    values: Values,
     decode: Decode<T>,
 }
 
@@ -92,16 +85,16 @@ impl<T: Send + Sync> Source<T> for Stored<T> {
     }
 
     fn identity(&self, i: usize) -> Identity {
-        self.values.get(i).map_or(0, |value| self.layer.identity(*value))
+        self.values.identity(i)
     }
 
     fn read(&self, i: usize, out: &mut Vec<T>) -> Result<(), Error> {
         out.clear();
-        let Some(value) = self.values.get(i) else {
+        if i >= self.values.len() {
             return Ok(());
-        };
+        }
         let place = || format!("{}.{}, sample {i}", self.path, self.name);
-        let value = self.layer.value(*value).map_err(|error| match error {
+        let value = self.values.value(i).map_err(|error| match error {
             Error::Malformed { path, what, at } => {
                 Error::Malformed { path, what, at: format!("{}, {at}", place()) }
             }
@@ -110,7 +103,11 @@ impl<T: Send + Sync> Source<T> for Stored<T> {
         if value == Value::Block || (self.decode)(value, out) {
             return Ok(());
         }
-        Err(Error::malformed(&self.layer.name, "a value is of another type than the attribute", place()))
+        Err(Error::malformed(
+            self.values.name(i),
+            "a value is of another type than the attribute; write it as the type that is declared",
+            place(),
+        ))
     }
 }
 
@@ -123,25 +120,16 @@ pub struct Lengths {
 
 /// Looks at each value that differs from the one before.
 pub fn lengths(attribute: Option<&Attribute>) -> Result<Lengths, Error> {
-    let values = match attribute.map(|attribute| &attribute.value) {
-        None => return Ok(Lengths { first: 0, last: 0, vary: false }),
-        Some(AttributeValue::Default(value)) => std::slice::from_ref(value),
-        Some(AttributeValue::Samples(samples)) => &samples.values,
-    };
-    let layer = attribute.map(|attribute| &attribute.layer);
     let mut out = Lengths { first: 0, last: 0, vary: false };
-    let mut before: Option<ValueRef> = None;
-    for value in values {
-        if before != Some(*value)
-            && let Some(layer) = layer
-        {
-            out.last = layer.length(*value)?;
-            if before.is_none() {
-                out.first = out.last;
-            }
-            out.vary |= out.last != out.first;
+    let Some(values) = attribute.map(|attribute| &attribute.values) else {
+        return Ok(out);
+    };
+    for i in (0..values.len()).filter(|i| !values.repeats(*i)) {
+        out.last = values.length(i)?;
+        if i == 0 {
+            out.first = out.last;
         }
-        before = Some(*value);
+        out.vary |= out.last != out.first;
     }
     Ok(out)
 }

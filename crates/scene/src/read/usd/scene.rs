@@ -2,6 +2,7 @@
 //! scene becomes a remark.
 
 use super::compose::{Prim, Specifier, Stage, is_within};
+use super::inherited::InheritedPrimvars;
 use super::instancer::Instancer;
 use super::mesh::{self, Rest};
 use super::samples::Timeline;
@@ -32,6 +33,7 @@ pub fn open(path: &Path) -> Result<(Scene, Vec<Remark>), Error> {
         z_up: false,
         path_bytes: 0,
         rigs: Rigs::default(),
+        primvars: InheritedPrimvars::default(),
         shared: HashMap::new(),
     };
     walk.head(rate)?;
@@ -57,6 +59,8 @@ struct Inherited {
     /// Paths of the skeleton and of the animation that are bound.
     skeleton: Option<Arc<str>>,
     animation: Option<Arc<str>>,
+    /// Number of the list of primvars.
+    primvars: usize,
 }
 
 /// A prim that is still to be read.
@@ -85,11 +89,20 @@ enum Pending {
     Instance(PendingInstance),
 }
 
-/// What nodes share: specs of a prim, or the path of a prototype; and the material from above.
+/// What nodes share: specs of a prim, or the path of a prototype; and material and primvars from above.
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum Key {
-    Specs(Vec<(usize, usize, u32)>, Option<Arc<str>>),
-    Prototype(Arc<str>, Option<Arc<str>>),
+    Specs(Vec<(usize, usize, u32)>, FromAbove),
+    Prototype(Arc<str>, FromAbove),
+}
+
+/// Material, and number of the list of primvars.
+type FromAbove = (Option<Arc<str>>, usize);
+
+impl Inherited {
+    fn shared(&self) -> FromAbove {
+        (self.material.clone(), self.primvars)
+    }
 }
 
 struct Walk {
@@ -99,6 +112,7 @@ struct Walk {
     z_up: bool,
     path_bytes: usize,
     rigs: Rigs,
+    primvars: InheritedPrimvars,
     /// The first node of what several share, and its children once they are asked for.
     shared: HashMap<Key, (NodeId, Option<Vec<NodeId>>)>,
 }
@@ -147,7 +161,7 @@ impl Walk {
 
     fn run(&mut self) -> Result<(), Error> {
         let root = self.stage.pseudo_root();
-        let inherited = Inherited { material: None, skeleton: None, animation: None };
+        let inherited = Inherited { material: None, skeleton: None, animation: None, primvars: 0 };
         let mut stack = Vec::new();
         let children = self.stage.children(&root)?;
         push(&mut stack, children, (None, ""), 1, &inherited);
@@ -166,11 +180,11 @@ impl Walk {
         let name = &self.stage.root().root().name;
         if self.path_bytes > MAX_PATH_BYTES {
             let (asked, allowed) = (self.path_bytes as u64, MAX_PATH_BYTES as u64);
-            return Err(Error::limit(name, "bytes of paths", asked, allowed));
+            return Err(Error::limit(name, "bytes of paths; export it in parts", asked, allowed));
         }
         if id >= MAX_NODES {
             let (asked, allowed) = (id as u64 + 1, MAX_NODES as u64);
-            return Err(Error::limit(name, "nodes", asked, allowed));
+            return Err(Error::limit(name, "nodes; export it in parts", asked, allowed));
         }
         self.scene.nodes.push(node);
         Ok(id)
@@ -194,18 +208,11 @@ impl Walk {
         let mut node = Node { parent, transform, ..Node::new(path.as_str(), kind) };
         node.visibility = self.visibility(&prim)?;
         node.user_properties = self.user_properties(&prim)?;
-        if matches!(&*type_name, "" | "Xform" | "Scope" | "SkelRoot") {
-            let names = self.stage.property_names(&prim)?;
-            if names.iter().any(|name| name.starts_with("primvars:") && !name.starts_with("primvars:skel:")) {
-                let what = "has primvars for the meshes below; they are left out, say them on the meshes";
-                self.stage.remark(&prim.path, what);
-            }
-        }
         let specs = match self.stage.flag(&prim, "instanceable")? {
             Some(true) => self.stage.shared_key(&prim),
             _ => None,
         };
-        let own = specs.map(|specs| Key::Specs(specs, inherited.material.clone()));
+        let own = specs.map(|specs| Key::Specs(specs, inherited.shared()));
         let first = own.as_ref().and_then(|own| self.first_of(own, parent));
         let children = match first {
             None => self.stage.children(&prim)?,
@@ -217,6 +224,9 @@ impl Walk {
             self.rigs.clip(&mut self.stage, bound, &mut self.timeline, fps)?;
         }
         self.content(&prim, &type_name, (&children, &inherited), &mut node)?;
+        if !children.is_empty() || &*type_name == "PointInstancer" {
+            inherited.primvars = self.primvars.below(&mut self.stage, &prim, inherited.primvars)?;
+        }
         if let Some(transform) = &node.transform {
             node.samples = node.samples.max(transform.matrix.len());
         }
@@ -266,7 +276,8 @@ impl Walk {
                 None
             }
             _ if particles::is_type(type_name) => {
-                particles::read(&mut self.stage, prim, type_name, &mut self.timeline)?
+                let primvars = self.primvars.list(inherited.primvars);
+                particles::read(&mut self.stage, prim, type_name, &mut self.timeline, primvars)?
             }
             _ => None,
         };
@@ -367,7 +378,7 @@ impl Walk {
         let samples = transform.matrix.len();
         let own = Node::new(path.as_str(), NodeKind::Xform);
         let id = self.node(Node { parent: Some(parent), transform: Some(transform), samples, ..own })?;
-        let key = Key::Prototype(prototype.clone(), inherited.material.clone());
+        let key = Key::Prototype(prototype.clone(), inherited.shared());
         if self.shared.contains_key(&key) {
             return match self.first_of(&key, Some(id)) {
                 Some(first) => self.stand_in(id, first),
@@ -400,11 +411,6 @@ impl Walk {
         }
         if self.stage.flag(prim, "active")? == Some(false) {
             return Ok(false);
-        }
-        if self.stage.field(prim, "clips")?.is_some() {
-            let what =
-                "has value clips, which are not read; flatten it with `usdcat --flatten` or `usdstitch`";
-            self.stage.remark(&prim.path, what);
         }
         let purpose = self.stage.attribute_text(prim, "purpose")?;
         if let Some(purpose) = purpose.filter(|purpose| matches!(&**purpose, "guide" | "proxy")) {
@@ -480,19 +486,16 @@ impl Walk {
     }
 
     fn mesh(&mut self, prim: &Prim, children: &[Prim], inherited: &Inherited) -> Result<crate::Mesh, Error> {
-        let mut mesh = mesh::read(&mut self.stage, prim, &mut self.timeline)?;
+        let primvars = self.primvars.list(inherited.primvars);
+        let mut mesh = mesh::read(&mut self.stage, prim, &mut self.timeline, primvars)?;
         if let Some(skeleton) = &inherited.skeleton {
             let bound = (skeleton, inherited.animation.as_ref());
-            let had_normals = mesh.normals.is_some();
             let fps = self.scene.fps.unwrap_or(24.0);
             let rig = self.rigs.clip(&mut self.stage, bound, &mut self.timeline, fps)?;
             let of = (&mut mesh, rig);
             let fault = skel::deform(&mut self.stage, prim, bound, &mut self.timeline, of)?;
             if let Some(what) = fault {
                 let what = format!("{what}: it is shown as it was bound");
-                self.stage.remark(&prim.path, what);
-            } else if had_normals {
-                let what = "its normals are those of the bind pose; left out, and made anew";
                 self.stage.remark(&prim.path, what);
             }
         }

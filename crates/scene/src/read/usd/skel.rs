@@ -5,16 +5,17 @@
 //! slerp, and what is not animated is at rest.
 
 use super::compose::{Prim, Stage};
-use super::instancer::at;
-use super::instancer::turns_at;
+use super::deform::{Deformed, Key, Normals, NormalsOf, Pose, Shape};
 use super::samples::{Timeline, f64s, floats, i32s, texts};
+use super::skeleton::{Animation, Skeleton, Way};
+use super::stack::shown;
 use super::xform;
 use crate::grid::Grid;
 use crate::{
-    Channel, Clip, Driven, Error, Identity, Joint, Mesh, Qvv, Skin, Source, SubTrack, TimeSampling, Topology,
-    Track, trs,
+    Attribute, Channel, Clip, Driven, Error, Joint, Mesh, Qvv, Scope, Skin, TimeSampling, Topology, Track,
+    trs,
 };
-use glam::{DMat4, DQuat, DVec3};
+use glam::DMat4;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -22,56 +23,12 @@ use std::sync::Arc;
 const MAX_JOINTS: usize = 1 << 14;
 /// Most values of a clip: joints times samples.
 const MAX_CLIP_VALUES: usize = 1 << 24;
+/// Most offsets of all blend shapes of a mesh.
+const MAX_OFFSETS: usize = 1 << 27;
+/// Most shapes of a blend shape: itself and those in between.
+const MAX_BETWEEN: usize = 256;
 /// Most blend shapes of a mesh.
 const MAX_SHAPES: usize = 1 << 12;
-
-/// What an animation says of joints and blend shapes, over time.
-#[derive(Default)]
-struct Animation {
-    /// Number of each joint's values by its name.
-    joints: HashMap<Arc<str>, usize>,
-    translations: Option<Channel<[f32; 3]>>,
-    rotations: Option<Channel<f64>>,
-    scales: Option<Channel<[f32; 3]>>,
-    shapes: HashMap<Arc<str>, usize>,
-    weights: Option<Channel<f64>>,
-}
-
-/// A skeleton and what moves it.
-struct Skeleton {
-    joints: Vec<Arc<str>>,
-    parents: Vec<Option<usize>>,
-    rest: Vec<DMat4>,
-    inverse_bind: Vec<DMat4>,
-    animation: Animation,
-}
-
-/// Blend shapes: their weights' numbers in the animation, and offsets of points.
-struct Shape {
-    weight: usize,
-    offsets: Vec<(u32, [f32; 3])>,
-}
-
-/// Transforms of prims below each other, the outermost first.
-type Way = Vec<Channel<DMat4>>;
-
-/// A mesh as its skeleton moves it.
-struct Deformed {
-    skeleton: Skeleton,
-    /// From the geometry's space to the skeleton's when it was bound.
-    bind: DMat4,
-    /// Transforms from the skeleton to the common ancestor, outermost first, and from the mesh.
-    to_skeleton: Way,
-    to_mesh: Way,
-    points: Arc<[[f32; 3]]>,
-    influences: usize,
-    /// Joints of the skeleton.
-    joint: Arc<[u16]>,
-    weight: Arc<[f32]>,
-    shapes: Vec<Shape>,
-    sampling: Arc<TimeSampling>,
-    count: usize,
-}
 
 /// Paths of a skeleton, and of what animates it.
 type Bound = (Arc<str>, Option<Arc<str>>);
@@ -138,7 +95,12 @@ impl Skeleton {
         if grid.samples.saturating_mul(self.joints.len()) > MAX_CLIP_VALUES {
             let (asked, allowed) = (grid.samples.saturating_mul(self.joints.len()), MAX_CLIP_VALUES);
             let name = &stage.root().root().name;
-            return Err(Error::limit(name, "joints times samples of a clip", asked as u64, allowed as u64));
+            return Err(Error::limit(
+                name,
+                "joints times samples of a clip; export it in parts",
+                asked as u64,
+                allowed as u64,
+            ));
         }
         if !exact {
             let what = format!("its samples are at no uniform rate; the clip has {} a second", grid.fps);
@@ -157,7 +119,7 @@ impl Skeleton {
                 if !local.is_finite() {
                     return Err(Error::malformed(
                         &stage.root().root().name,
-                        "a joint's transform is no finite numbers",
+                        "a joint's transform is no finite numbers; mend its animation, or export it anew",
                         path,
                     ));
                 }
@@ -170,36 +132,14 @@ impl Skeleton {
             let name = self.joints[number].rsplit('/').next().unwrap_or_default().to_owned();
             let rest = if self.rest[number].is_finite() { plain(&self.rest[number]) } else { Qvv::IDENTITY };
             joints.push(Joint { name, parent: self.parents[number], rest, ..Joint::default() });
-            tracks.push(track(&values));
+            tracks.push(Track::of(&values));
         }
         if sheared {
             stage.remark(path, "has joints that are sheared, which a clip cannot hold; that was left out");
         }
         let name: String = path.rsplit('/').next().unwrap_or_default().into();
-        let clip = Clip {
-            name: name.clone(),
-            skeleton: 0,
-            start: grid.start,
-            fps: grid.fps,
-            samples: grid.samples,
-            tracks,
-            scalars: Vec::new(),
-            markers: Vec::new(),
-        };
+        let clip = grid.clip(name.clone(), tracks);
         Ok(Some((crate::Skeleton { name, joints }, clip)))
-    }
-}
-
-fn track(values: &[Qvv]) -> Track {
-    let first = values.first().copied().unwrap_or_default();
-    let vector = |of: fn(&Qvv) -> DVec3| {
-        SubTrack::new(values.iter().map(of).collect()).unwrap_or(SubTrack::constant(of(&first)))
-    };
-    let rotation = SubTrack::new(values.iter().map(|value| value.rotation).collect());
-    Track {
-        rotation: rotation.unwrap_or(SubTrack::constant(first.rotation)),
-        translation: vector(|value| value.translation),
-        scale: vector(|value| value.scale),
     }
 }
 
@@ -213,17 +153,12 @@ pub fn deform(
     (mesh, rig): (&mut Mesh, Option<(usize, usize)>),
 ) -> Result<Option<String>, Error> {
     let mut reader = Reader { stage, timeline };
-    let (Some(joint), Some(weight)) = (
-        reader.stage.attribute(prim, "primvars:skel:jointIndices")?,
-        reader.stage.attribute(prim, "primvars:skel:jointWeights")?,
-    ) else {
+    let bound = reader.bound(prim)?;
+    if bound.is_none() && !reader.has_shapes(prim)? {
         return Ok(Some("has a skeleton but neither joints nor weights".into()));
-    };
+    }
     let Some(mut own) = reader.skeleton(skeleton, animation)? else {
-        return Ok(Some(format!(
-            "its skeleton '{}' is not there, or is none",
-            super::stack::shown(skeleton)
-        )));
+        return Ok(Some(format!("its skeleton '{}' is not there, or is none", shown(skeleton))));
     };
     if mesh.topology == Topology::Heterogeneous || !mesh.positions.is_constant() || mesh.positions.is_empty()
     {
@@ -231,15 +166,20 @@ pub fn deform(
     }
     let mut points = Vec::new();
     mesh.positions.read(0, &mut points)?;
-    let (mut joints, mut weights) = (Vec::new(), Vec::new());
-    reader.timeline.channel(&joint, i32s()).read(0, &mut joints)?;
-    reader.timeline.channel(&weight, f64s()).read(0, &mut weights)?;
+    let is_skinned = bound.is_some();
+    // Blend shapes alone: one for all points, of no weight.
+    let (joints, weights) = bound.unwrap_or_else(|| (vec![0], vec![0.0]));
     let subset = reader.names(prim, "skel:joints")?;
     let Some((influences, joint, weight)) = influences(&own, &subset, (&joints, &weights), points.len())
     else {
         return Ok(Some("its joints and weights do not fit its points".into()));
     };
     let shapes = reader.shapes(prim, &own.animation)?;
+    let normals = normals(mesh, points.len())?;
+    if mesh.normals.is_some() && normals.is_none() {
+        let what = "its normals are those of the bind pose, and neither of points nor of corners; left out";
+        reader.stage.remark(&prim.path, what);
+    }
     let bind = reader.matrices(prim, "primvars:skel:geomBindTransform")?.first().copied();
     let (to_skeleton, to_mesh) = reader.ways(skeleton, &prim.path)?;
     own.animation.drop_empty();
@@ -254,29 +194,77 @@ pub fn deform(
         joint,
         weight,
         shapes,
+        normals,
         sampling: sampling.clone(),
         count,
     });
     mesh.positions = Channel::new(sampling.clone(), deformed.clone());
     mesh.topology = if count > 1 { Topology::Homogeneous } else { Topology::Constant };
-    // Those of the bind pose would be wrong in all others.
-    mesh.normals = None;
+    let name = mesh.normals.take().map_or_else(String::new, |normals| normals.name);
+    mesh.normals = deformed.normals.as_ref().map(|own| Attribute {
+        name,
+        scope: own.scope,
+        values: Channel::new(sampling.clone(), Arc::new(NormalsOf(deformed.clone()))),
+        indices: None,
+    });
     mesh.velocities = None;
+    mesh.skin = is_skinned.then(|| Arc::new(skin(deformed, rig)));
+    Ok(None)
+}
+
+/// The joints and weights of a mesh that they move.
+fn skin(deformed: Arc<Deformed>, rig: Option<(usize, usize)>) -> Skin {
     // A clip has joints in the skeleton's space: that must be the mesh's.
     let rig = rig.filter(|_| deformed.to_skeleton.is_empty() && deformed.to_mesh.is_empty());
-    mesh.skin = Some(Arc::new(Skin {
+    Skin {
         skeleton: rig.map(|(skeleton, _)| skeleton),
         joints: (0..deformed.skeleton.joints.len()).collect(),
         inverse_bind: deformed.skeleton.inverse_bind.iter().map(|m| *m * deformed.bind).collect(),
         bind_positions: deformed.points.clone(),
-        influences,
+        influences: deformed.influences,
         joint: deformed.joint.clone(),
         weight: deformed.weight.clone(),
-        pose: Channel::new(sampling, Arc::new(Pose(deformed.clone()))),
+        pose: Channel::new(deformed.sampling.clone(), Arc::new(Pose(deformed.clone()))),
         driven: rig.map(|(_, clip)| (clip, deformed as Arc<dyn Driven>)).into_iter().collect(),
-    }));
-    Ok(None)
+    }
 }
+
+/// The normals of a mesh whose faces do not change, and whose points they are; none where there are none, or they
+/// are of faces.
+fn normals(mesh: &Mesh, points: usize) -> Result<Option<Normals>, Error> {
+    let Some(own) = &mesh.normals else {
+        return Ok(None);
+    };
+    let still = own.values.is_constant() && own.indices.as_ref().is_none_or(Channel::is_constant);
+    let scope = match own.scope {
+        Scope::Vertex | Scope::Varying => Scope::Vertex,
+        Scope::FaceVarying if mesh.face_indices.is_constant() => Scope::FaceVarying,
+        _ => return Ok(None),
+    };
+    if !still {
+        return Ok(None);
+    }
+    let point: Vec<u32> = match scope {
+        Scope::Vertex => (0..points as u32).collect(),
+        _ => {
+            let mut corners = Vec::new();
+            mesh.face_indices.read(0, &mut corners)?;
+            corners.into_iter().map(|point| u32::try_from(point).unwrap_or(u32::MAX)).collect()
+        }
+    };
+    let mut values = Vec::new();
+    own.values.read(0, &mut values)?;
+    if let Some(indices) = &own.indices {
+        let mut list = Vec::new();
+        indices.read(0, &mut list)?;
+        let value = |i: u32| values.get(i as usize).copied().unwrap_or_default();
+        values = list.into_iter().map(value).collect();
+    }
+    Ok((values.len() == point.len()).then_some(Normals { values, point, scope }))
+}
+
+/// Numbers of joints and weights, as many of each.
+type JointsAndWeights = (Vec<i32>, Vec<f64>);
 
 /// Influences per point; joints of the skeleton and weights, as many for each.
 type Influences = (usize, Arc<[u16]>, Arc<[f32]>);
@@ -320,15 +308,6 @@ fn influences(
         }
     }
     Some((influences, joint.into(), weight.into()))
-}
-
-impl Animation {
-    fn drop_empty(&mut self) {
-        self.translations = self.translations.take().filter(|c| !c.is_empty());
-        self.rotations = self.rotations.take().filter(|c| !c.is_empty());
-        self.scales = self.scales.take().filter(|c| !c.is_empty());
-        self.weights = self.weights.take().filter(|c| !c.is_empty());
-    }
 }
 
 /// All times at which something changes.
@@ -460,7 +439,7 @@ impl Reader<'_> {
     fn shapes(&mut self, prim: &Prim, animation: &Animation) -> Result<Vec<Shape>, Error> {
         let names = self.names(prim, "skel:blendShapes")?;
         let targets = self.stage.targets(prim, "skel:blendShapeTargets")?;
-        let mut out = Vec::new();
+        let (mut out, mut offsets) = (Vec::new(), 0);
         for (name, path) in names.iter().zip(&targets).take(MAX_SHAPES) {
             let Some(&weight) = animation.shapes.get(name) else {
                 continue;
@@ -469,25 +448,85 @@ impl Reader<'_> {
                 self.stage.remark(&prim.path, format!("its blend shape '{name}' is not there; left out"));
                 continue;
             };
-            if self.stage.property_names(&shape)?.iter().any(|name| name.starts_with("inbetweens:")) {
-                self.stage.remark(&shape.path, "has shapes in between, which are left out");
+            let shape = self.shape(&shape, weight)?;
+            offsets += shape.keys.iter().map(|key| key.points.len() + key.normals.len()).sum::<usize>();
+            if offsets > MAX_OFFSETS {
+                let name = &self.stage.root().root().name;
+                return Err(Error::limit(
+                    name,
+                    "offsets of blend shapes; export it with fewer",
+                    offsets as u64,
+                    MAX_OFFSETS as u64,
+                ));
             }
-            let (mut offsets, mut numbers) = (Vec::new(), Vec::new());
-            if let Some(own) = self.stage.attribute(&shape, "offsets")? {
+            out.push(shape);
+        }
+        Ok(out)
+    }
+
+    /// Joints and weights of a mesh as it has them; none where it has not both.
+    fn bound(&mut self, prim: &Prim) -> Result<Option<JointsAndWeights>, Error> {
+        let joint = self.stage.attribute(prim, "primvars:skel:jointIndices")?;
+        let weight = self.stage.attribute(prim, "primvars:skel:jointWeights")?;
+        let (Some(joint), Some(weight)) = (joint, weight) else {
+            return Ok(None);
+        };
+        let (mut joints, mut weights) = (Vec::new(), Vec::new());
+        self.timeline.channel(&joint, i32s()).read(0, &mut joints)?;
+        self.timeline.channel(&weight, f64s()).read(0, &mut weights)?;
+        Ok(Some((joints, weights)))
+    }
+
+    fn has_shapes(&mut self, prim: &Prim) -> Result<bool, Error> {
+        Ok(!self.stage.targets(prim, "skel:blendShapeTargets")?.is_empty())
+    }
+
+    /// A blend shape with those in between, each at its own weight.
+    fn shape(&mut self, prim: &Prim, weight: usize) -> Result<Shape, Error> {
+        let mut numbers = Vec::new();
+        if let Some(own) = self.stage.attribute(prim, "pointIndices")? {
+            self.timeline.channel(&own, i32s()).read(0, &mut numbers)?;
+        }
+        let key = self.key(prim, ("offsets", "normalOffsets"), &numbers)?;
+        let mut out = Shape { weight, targets: vec![1.0], keys: vec![key] };
+        for name in self.stage.property_names(prim)? {
+            let short = name.strip_prefix("inbetweens:");
+            if short.is_none_or(|short| short.contains(':')) {
+                continue;
+            }
+            let target = self.stage.attribute(prim, &name)?.and_then(|own| own.weight);
+            let target = target.filter(|target| target.is_finite());
+            let Some(target) = target.filter(|target| *target != 0.0 && !out.targets.contains(target)) else {
+                let what =
+                    format!("its shape in between '{}' has no weight of its own; left out", shown(&name));
+                self.stage.remark(&prim.path, what);
+                continue;
+            };
+            if out.keys.len() >= MAX_BETWEEN {
+                self.stage.remark(&prim.path, "has too many shapes in between; the last ones are left out");
+                break;
+            }
+            out.targets.push(target);
+            out.keys.push(self.key(prim, (&name, &format!("{name}:normalOffsets")), &numbers)?);
+        }
+        Ok(out)
+    }
+
+    /// Offsets by two attributes, of points that `numbers` lists, or of all.
+    fn key(&mut self, prim: &Prim, names: (&str, &str), numbers: &[i32]) -> Result<Key, Error> {
+        let mut read = |name: &str| -> Result<Vec<(u32, [f32; 3])>, Error> {
+            let mut offsets = Vec::new();
+            if let Some(own) = self.stage.attribute(prim, name)? {
                 self.timeline.channel(&own, floats::<3>(0.0)).read(0, &mut offsets)?;
-            }
-            if let Some(own) = self.stage.attribute(&shape, "pointIndices")? {
-                self.timeline.channel(&own, i32s()).read(0, &mut numbers)?;
             }
             let number = |i: usize| match numbers.is_empty() {
                 true => Some(i as u32),
                 false => u32::try_from(*numbers.get(i)?).ok(),
             };
             let offsets = offsets.into_iter().enumerate();
-            let offsets = offsets.filter_map(|(i, offset)| Some((number(i)?, offset))).collect();
-            out.push(Shape { weight, offsets });
-        }
-        Ok(out)
+            Ok(offsets.filter_map(|(i, offset)| Some((number(i)?, offset))).collect())
+        };
+        Ok(Key { points: read(names.0)?, normals: read(names.1)? })
     }
 
     /// Transforms of all prims from below the common ancestor to the skeleton, and to the mesh.
@@ -515,146 +554,4 @@ impl Reader<'_> {
 
 fn parts(path: &str) -> Vec<&str> {
     path.split('/').filter(|name| !name.is_empty()).collect()
-}
-
-impl Skeleton {
-    /// Joints' transforms, each relative to its parent.
-    fn locals_at(&self, time: f64) -> Result<Vec<DMat4>, Error> {
-        let own = &self.animation;
-        let wide = |v: &[f32; 3]| DVec3::from_array(v.map(f64::from));
-        let mix = |a: DVec3, b: DVec3, f: f64| a + (b - a) * f;
-        let vectors = |channel: &Option<Channel<[f32; 3]>>| -> Result<Vec<DVec3>, Error> {
-            channel.as_ref().map_or(Ok(Vec::new()), |channel| at(channel, time, wide, mix))
-        };
-        let (translations, scales) = (vectors(&own.translations)?, vectors(&own.scales)?);
-        let turns = own.rotations.as_ref().map_or(Ok(Vec::new()), |turns| turns_at(turns, time))?;
-        let local = |(number, name): (usize, &Arc<str>)| {
-            let values = own.joints.get(name).and_then(|i| Some((translations.get(*i)?, turns.get(*i)?, i)));
-            let Some((translation, turn, i)) = values else {
-                return self.rest[number];
-            };
-            let scale = scales.get(*i).copied().unwrap_or(DVec3::ONE);
-            let turn = if turn.length_squared() > 0.0 { turn.normalize() } else { DQuat::IDENTITY };
-            DMat4::from_scale_rotation_translation(scale, turn, *translation)
-        };
-        Ok(self.joints.iter().enumerate().map(|(number, name)| local((number, name))).collect())
-    }
-
-    /// Joints' transforms in the skeleton's space.
-    fn joints_at(&self, time: f64) -> Result<Vec<DMat4>, Error> {
-        let mut out = self.locals_at(time)?;
-        for number in 0..out.len() {
-            if let Some(parent) = self.parents[number] {
-                out[number] = out[parent] * out[number];
-            }
-        }
-        Ok(out)
-    }
-}
-
-impl Deformed {
-    /// The matrix of each joint, from the geometry as it was bound to the mesh's space.
-    fn matrices(&self, time: f64) -> Result<Vec<DMat4>, Error> {
-        let product = |way: &[Channel<DMat4>]| -> Result<DMat4, Error> {
-            let mut out = DMat4::IDENTITY;
-            for channel in way {
-                out *= xform::at(channel, time)?;
-            }
-            Ok(out)
-        };
-        let (skeleton, mesh) = (product(&self.to_skeleton)?, product(&self.to_mesh)?);
-        let into = if mesh.determinant() == 0.0 { skeleton } else { mesh.inverse() * skeleton };
-        let mut joints = self.skeleton.joints_at(time)?;
-        for (joint, inverse) in joints.iter_mut().zip(&self.skeleton.inverse_bind) {
-            *joint = into * *joint * *inverse * self.bind;
-        }
-        Ok(joints)
-    }
-
-    fn points(&self, time: f64, out: &mut Vec<[f32; 3]>) -> Result<(), Error> {
-        let matrices = self.matrices(time)?;
-        let mut points: Vec<DVec3> =
-            self.points.iter().map(|p| DVec3::from_array(p.map(f64::from))).collect();
-        if let Some(weights) = self.skeleton.animation.weights.as_ref().filter(|_| !self.shapes.is_empty()) {
-            let weights = at(weights, time, |w| *w, |a, b, f| a + (b - a) * f)?;
-            for shape in &self.shapes {
-                let weight = weights.get(shape.weight).copied().unwrap_or(0.0);
-                for (number, offset) in &shape.offsets {
-                    if let Some(point) = points.get_mut(*number as usize) {
-                        *point += DVec3::from_array(offset.map(f64::from)) * weight;
-                    }
-                }
-            }
-        }
-        out.clear();
-        let joints = self.joint.chunks_exact(self.influences);
-        let weights = self.weight.chunks_exact(self.influences);
-        out.extend(points.iter().zip(joints.zip(weights)).map(|(point, (joints, weights))| {
-            let mut sum = DVec3::ZERO;
-            let mut total = 0.0;
-            for (joint, weight) in joints.iter().zip(weights).filter(|(_, weight)| **weight > 0.0) {
-                let moved = matrices.get(usize::from(*joint)).map(|m| m.transform_point3(*point));
-                sum += moved.unwrap_or(*point) * f64::from(*weight);
-                total += f64::from(*weight);
-            }
-            let own = if total > 0.0 { sum } else { *point };
-            own.to_array().map(|v| v as f32)
-        }));
-        Ok(())
-    }
-}
-
-impl Source<[f32; 3]> for Deformed {
-    fn len(&self) -> usize {
-        self.count
-    }
-
-    fn identity(&self, i: usize) -> Identity {
-        i as Identity
-    }
-
-    fn read(&self, i: usize, out: &mut Vec<[f32; 3]>) -> Result<(), Error> {
-        self.points(self.sampling.time(i), out)
-    }
-
-    fn bends(&self) -> bool {
-        self.count > 1
-    }
-
-    fn between(&self, time: f64, out: &mut Vec<[f32; 3]>) -> Result<bool, Error> {
-        self.points(time, out).map(|()| true)
-    }
-}
-
-impl Driven for Deformed {
-    fn points(&self, time: f64, out: &mut Vec<[f32; 3]>) -> Result<(), Error> {
-        Deformed::points(self, time, out)
-    }
-}
-
-/// The joints of a mesh over time.
-struct Pose(Arc<Deformed>);
-
-impl Source<DMat4> for Pose {
-    fn len(&self) -> usize {
-        self.0.count
-    }
-
-    fn identity(&self, i: usize) -> Identity {
-        i as Identity
-    }
-
-    fn read(&self, i: usize, out: &mut Vec<DMat4>) -> Result<(), Error> {
-        *out = self.0.matrices(self.0.sampling.time(i))?;
-        Ok(())
-    }
-
-    fn bends(&self) -> bool {
-        self.0.count > 1
-    }
-
-    fn between(&self, time: f64, out: &mut Vec<DMat4>) -> Result<bool, Error> {
-        *out = self.0.matrices(time)?;
-        Ok(true)
-    }
 }

@@ -62,12 +62,6 @@ impl Specs {
         })
     }
 
-    /// Whether anything has a field of that name.
-    pub fn has_field(&self, name: &str) -> bool {
-        let is = |number: u32| self.names.get(number as usize).is_some_and(|own| &**own == name);
-        self.fields.iter().any(|(number, _)| is(*number))
-    }
-
     /// The child of that name.
     pub fn child(&self, parent: SpecId, name: &str) -> Option<SpecId> {
         let by_name = self.by_name.get_or_init(|| {

@@ -1,6 +1,7 @@
 //! Layer stacks: a layer with the sublayers that it lies over.
 
 use super::assets::Assets;
+use super::clips::ClipFile;
 use super::layer::Layer;
 use super::value::{Retime, Value};
 use crate::{Error, Remark};
@@ -127,18 +128,31 @@ impl Stacks {
         Ok(number)
     }
 
+    /// One file's layer, without sublayers; none where there is no such file.
+    pub fn single(&mut self, name: &str) -> Result<Option<Arc<Layer>>, Error> {
+        let name: Option<Arc<str>> = self.assets.entry(name)?.map(Arc::from);
+        Ok(name.map(|name| self.layer(&name)).transpose()?.flatten())
+    }
+
+    /// Where a file of a clip is; none where there is no such file.
+    pub fn clip(&mut self, name: &str) -> Result<Option<ClipFile>, Error> {
+        self.assets.clip(name)
+    }
+
     fn layer(&mut self, name: &Arc<str>) -> Result<Option<Arc<Layer>>, Error> {
         if let Some(known) = self.layers.get(name) {
             return Ok(known.clone());
         }
         if self.layers.len() >= MAX_LAYERS {
             let (asked, allowed) = (MAX_LAYERS as u64 + 1, MAX_LAYERS as u64);
-            return Err(Error::limit(Path::new(&**name), "layers of a scene", asked, allowed));
+            return Err(Error::limit(
+                Path::new(&**name),
+                "layers of a scene; flatten it with `usdcat --flatten`",
+                asked,
+                allowed,
+            ));
         }
         let layer = self.assets.open(name)?.map(Arc::new);
-        if layer.as_ref().is_some_and(|layer| layer.specs.has_field("spline")) {
-            self.remark(name, "has values on splines, which are not read; bake them");
-        }
         self.layers.insert(name.clone(), layer.clone());
         Ok(layer)
     }
@@ -154,7 +168,12 @@ impl Stacks {
         layers.push(own);
         if layers.len() > MAX_LAYERS {
             let (asked, allowed) = (layers.len() as u64, MAX_LAYERS as u64);
-            return Err(Error::limit(&layer.name, "sublayers", asked, allowed));
+            return Err(Error::limit(
+                &layer.name,
+                "sublayers; flatten it with `usdcat --flatten`",
+                asked,
+                allowed,
+            ));
         }
         let below = layer_field(&layer, "subLayers")?.map(Value::texts).unwrap_or_default();
         let retimes = match layer_field(&layer, "subLayerOffsets")? {

@@ -1,5 +1,7 @@
 //! Values as layers hold them, whichever way they are written: numbers, texts, lists that edit each other.
 
+use super::specs::ValueRef;
+use super::spline::Spline;
 use crate::read::number::half;
 use std::sync::Arc;
 
@@ -229,8 +231,11 @@ pub enum Value {
     List(ListEdit<Arc<str>>),
     References(ListEdit<Reference>),
     Retimes(Vec<Retime>),
+    /// Keys and values.
+    Dictionary(Vec<(Arc<str>, ValueRef)>),
     /// Variant sets and what is selected of each.
     Selections(Vec<(Arc<str>, Arc<str>)>),
+    Spline(Spline),
     /// No value, whatever weaker layers say.
     Block,
     /// Of a type that is not read.

@@ -2,6 +2,7 @@
 
 use super::compose::{Prim, Stage};
 use super::samples::{Timeline, f64s};
+use super::turn::turn_between;
 use crate::{Channel, Error, Identity, SAME_TIME, Source, TimeSampling, Transform};
 use glam::{DMat3, DMat4, DQuat, DVec3};
 use std::sync::Arc;
@@ -86,16 +87,6 @@ impl Kind {
             _ => DMat4::IDENTITY,
         }
     }
-}
-
-/// A rotation between two, the short way round. Quaternions are taken as they are, as the format has it: those
-/// of 16 bits are not quite of unit length.
-pub fn turn_between(from: DQuat, to: DQuat, fraction: f64) -> DQuat {
-    let unit = |q: DQuat, length: f64| {
-        if length > 0.0 && length.is_finite() { q / length } else { DQuat::IDENTITY }
-    };
-    let (a, b) = (from.length(), to.length());
-    unit(from, a).slerp(unit(to, b), fraction) * (a + (b - a) * fraction)
 }
 
 struct Op {
@@ -223,7 +214,12 @@ pub fn read(
             let count = order.length()?;
             if count > MAX_OPS {
                 let (asked, name) = (count as u64, &stage.root().root().name);
-                return Err(Error::limit(name, "operations of a transform", asked, MAX_OPS as u64));
+                return Err(Error::limit(
+                    name,
+                    "operations of a transform; bake it into a matrix",
+                    asked,
+                    MAX_OPS as u64,
+                ));
             }
             let mut names = Vec::new();
             timeline.channel(&order, super::samples::texts()).read(0, &mut names)?;
@@ -270,8 +266,13 @@ fn op(
         return Ok(Err(format!("its operation '{name}' is a list")));
     }
     let values = timeline.channel(&attribute, f64s());
+    // At times at which there is no value it does nothing.
+    let mut some = 0;
+    while some + 1 < values.len() && attribute.values.length(some)? == 0 {
+        some += 1;
+    }
     let mut first = Vec::new();
-    values.read(0, &mut first)?;
+    values.read(if attribute.retime.scale < 0.0 { values.len() - 1 - some } else { some }, &mut first)?;
     if first.len() != kind.width() {
         let what = format!("its operation '{name}' has {} numbers instead of {}", first.len(), kind.width());
         return Ok(Err(what));

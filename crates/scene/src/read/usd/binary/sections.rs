@@ -77,7 +77,7 @@ pub fn read(bytes: &Bytes) -> Result<Tables, Error> {
     let toc = u64::from_le_bytes(std::array::from_fn(|i| head[16 + i]));
     let count = bytes.u64(toc)?;
     if count > 64 {
-        return Err(bytes.malformed(format!("{count} sections"), toc));
+        return Err(bytes.malformed(format!("a table of {count} sections, where 64 are the most"), toc));
     }
     let table = bytes.read(toc + 8, 32 * count)?;
     let section = |name: &str| -> Result<Section<'_>, Error> {

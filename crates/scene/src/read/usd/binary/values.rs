@@ -5,6 +5,8 @@ use super::integers::{Damaged, Integer, MAX_VALUES, integers};
 use super::sections::{END, PathNode, Tables};
 use crate::Error;
 use crate::read::usd::bytes::Bytes;
+use crate::read::usd::specs::ValueRef;
+use crate::read::usd::spline::Spline;
 use crate::read::usd::value::{ListEdit, Numbers, Reference, Retime, Scalar, Value};
 use std::sync::Arc;
 
@@ -15,6 +17,8 @@ const MAX_PATH_DEPTH: usize = 2048;
 /// Most entries of a list, and of one that edits.
 const MAX_LIST: u64 = 1 << 16;
 const MAX_EDITED: u64 = 1 << 14;
+/// Most entries of a dictionary that is read.
+const MAX_DICTIONARY: u64 = 1 << 10;
 
 /// The 64 bits of a value.
 #[derive(Clone, Copy)]
@@ -47,7 +51,9 @@ mod kind {
     pub const STRING: u8 = 10;
     pub const TOKEN: u8 = 11;
     pub const ASSET: u8 = 12;
+    pub const DICTIONARY: u8 = 31;
     pub const TOKEN_LIST: u8 = 32;
+    pub const STRING_LIST: u8 = 33;
     pub const PATH_LIST: u8 = 34;
     pub const REFERENCE_LIST: u8 = 35;
     pub const PATH_VECTOR: u8 = 40;
@@ -63,6 +69,7 @@ mod kind {
     pub const BLOCK: u8 = 51;
     pub const PAYLOAD_LIST: u8 = 55;
     pub const TIME_CODE: u8 = 56;
+    pub const SPLINE: u8 = 59;
     pub const ANIMATION_BLOCK: u8 = 60;
 }
 
@@ -167,6 +174,8 @@ impl Binary {
             kind::STRING_VECTOR => self.vector(at, |number| self.string(number))?,
             kind::PATH_VECTOR => self.vector(at, |number| self.path(number))?,
             kind::TOKEN_LIST => Value::List(self.edits(at, |_, n| Ok(self.token(n)), 4)?),
+            kind::STRING_LIST => Value::List(self.edits(at, |_, n| Ok(self.string(n)), 4)?),
+            kind::DICTIONARY => Value::Dictionary(self.dictionary(rep)?),
             kind::PATH_LIST => Value::List(self.edits(at, |_, n| Ok(self.path(n)), 4)?),
             kind::REFERENCE_LIST => Value::References(self.references(at, false)?),
             kind::PAYLOAD_LIST => Value::References(self.references(at, true)?),
@@ -191,6 +200,16 @@ impl Binary {
                 Value::Retimes(pairs.map(|pair| retime(pair)).collect())
             }
             kind::BLOCK | kind::ANIMATION_BLOCK => Value::Block,
+            kind::SPLINE if rep.is_inlined() => Value::Other,
+            kind::SPLINE => {
+                let bytes = self.bytes.read(at + 8, self.count(at, 1)?)?;
+                if !Spline::is_known(&bytes) {
+                    let what = "splines of a newer version; bake them into samples";
+                    return Err(Error::unsupported(self.bytes.name(), what));
+                }
+                let own = Spline::of_bytes(&bytes);
+                Value::Spline(own.ok_or_else(|| self.bytes.malformed("a spline is cut short", at))?)
+            }
             _ => Value::Other,
         })
     }
@@ -203,6 +222,13 @@ impl Binary {
             _ if !rep.is_array() => Ok(1),
             _ => Ok(self.array_head(rep)?.0 as usize),
         }
+    }
+
+    pub fn is_whole_array(&self, value: u64) -> bool {
+        let rep = Rep(value);
+        let whole =
+            matches!(layout(rep.kind()), Some((Scalar::I32 | Scalar::U32 | Scalar::I64 | Scalar::U64, 1)));
+        whole && rep.is_array() && !rep.is_edit()
     }
 
     /// Whether it says that there is no value.
@@ -350,6 +376,9 @@ impl Binary {
         }
         let (count, at) = self.array_head(rep)?;
         let numbers = self.bytes.read(at, 4 * count)?;
+        // Names of assets are strings in arrays, and tokens alone.
+        let of_strings = rep.kind() != kind::TOKEN;
+        let one = |number: u32| if of_strings { self.string(number) } else { self.token(number) };
         let numbers = numbers.as_chunks::<4>().0.iter().map(|b| one(u32::from_le_bytes(*b)));
         let list = numbers.collect::<Option<Vec<_>>>().ok_or_else(|| self.missing(at))?;
         Ok(Value::Texts { array: true, list })
@@ -474,6 +503,30 @@ impl Binary {
             end = self.after_dictionary(end)?;
         }
         Ok((Reference { asset, prim, retime: own }, end))
+    }
+
+    /// Keys and values of a dictionary; the values are not read.
+    fn dictionary(&self, rep: Rep) -> Result<Vec<(Arc<str>, ValueRef)>, Error> {
+        let at = rep.payload();
+        if rep.is_inlined() || at == 0 {
+            return Ok(Vec::new());
+        }
+        let count = self.count(at, 12)?;
+        if count > MAX_DICTIONARY {
+            return Err(self.bytes.limit("entries of a dictionary", count, MAX_DICTIONARY));
+        }
+        let mut at = at + 8;
+        let mut out = Vec::with_capacity(count as usize);
+        for _ in 0..count {
+            let key = self.string(self.bytes.u32(at)?).ok_or_else(|| self.missing(at))?;
+            let value = self.beside(at + 4)?;
+            if value < at + 12 {
+                return Err(self.bytes.malformed("a dictionary leads back", at));
+            }
+            out.push((key, ValueRef(self.bytes.u64(value)?)));
+            at = value + 8;
+        }
+        Ok(out)
     }
 
     /// The end of a dictionary: each entry has the number of its key and the distance to its value, which lies

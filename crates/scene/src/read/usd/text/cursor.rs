@@ -73,6 +73,15 @@ impl<'a> Cursor<'a> {
         str::from_utf8(&rest[..length]).unwrap_or_default()
     }
 
+    /// Letters; empty where there are none.
+    pub fn name(&mut self) -> &'a str {
+        self.peek();
+        let rest = self.text.get(self.at..).unwrap_or_default();
+        let length = rest.iter().position(|b| !b.is_ascii_alphabetic()).unwrap_or(rest.len());
+        self.at += length;
+        str::from_utf8(&rest[..length]).unwrap_or_default()
+    }
+
     /// Takes a word if it is the next one.
     pub fn take_word(&mut self, word: &str) -> bool {
         let before = self.at;

@@ -3,6 +3,7 @@
 mod cursor;
 mod metadata;
 mod parse;
+mod splines;
 mod values;
 
 pub use parse::open;

@@ -16,12 +16,15 @@ const MAX_TEXT: u64 = 1 << 29;
 const MAX_DEPTH: usize = 256;
 /// Most fields of a prim or a property.
 const MAX_FIELDS: usize = 4096;
+/// Most dictionaries in each other.
+const MAX_DICTIONARIES: usize = 16;
 
 /// Reads all but values.
 pub fn open(bytes: Bytes) -> Result<(Specs, Text), Error> {
     let length = bytes.length();
     if length > MAX_TEXT {
-        return Err(bytes.limit("bytes of a text layer; write it as .usdc with `usdcat`", length, MAX_TEXT));
+        let what = "bytes of a text layer; write it as .usdc with `usdcat`";
+        return Err(Error::limit(bytes.name(), what, length, MAX_TEXT));
     }
     let content = bytes.read(0, length)?;
     let mut parser = Parser {
@@ -34,6 +37,7 @@ pub fn open(bytes: Bytes) -> Result<(Specs, Text), Error> {
         Ok(()) => {}
         Err(Wrong { what, at }) => {
             let line = 1 + content[..at.min(content.len())].iter().filter(|b| **b == b'\n').count();
+            let what = format!("{what}; mend it there, or export it anew");
             return Err(Error::malformed(bytes.name(), what, format!("line {line}")));
         }
     }
@@ -59,6 +63,7 @@ struct Open {
     payload: ListEdit<Reference>,
     inherits: ListEdit<Arc<str>>,
     specializes: ListEdit<Arc<str>>,
+    clip_sets: Option<ListEdit<Arc<str>>>,
     properties: Vec<Property>,
     by_name: HashMap<Arc<str>, usize>,
 }
@@ -254,6 +259,16 @@ impl<'a> Parser<'a> {
                     self.field(&mut open.fields, name, Value::Texts { array: true, list: names });
                     self.field(&mut open.fields, "subLayerOffsets", Value::Retimes(retimes));
                 }
+                "clips" => {
+                    let value = self.dictionary(1)?;
+                    self.field(&mut open.fields, name, value);
+                }
+                "clipSets" => {
+                    let mut names = open.clip_sets.take().unwrap_or_default();
+                    edit.put(list(cursor, |c| c.string())?, &mut names);
+                    self.field(&mut open.fields, name, Value::List(names.clone()));
+                    open.clip_sets = Some(names);
+                }
                 "doc" => {
                     let value = plain(cursor)?;
                     self.field(&mut open.fields, "documentation", value);
@@ -267,13 +282,51 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
+    /// `{ type name = value … }`: keys and values, which are read when asked for.
+    fn dictionary(&mut self, depth: usize) -> Result<Value, Wrong> {
+        self.cursor.expect(b'{')?;
+        let mut out = Vec::new();
+        while !self.cursor.take(b'}') {
+            if out.len() > MAX_FIELDS || depth > MAX_DICTIONARIES {
+                return self.cursor.wrong("a dictionary of too many entries, or too deep");
+            }
+            let mut type_name = self.cursor.word().to_owned();
+            if type_name.is_empty() {
+                return self.cursor.wrong("an entry of a dictionary has no type");
+            }
+            if self.cursor.take(b'[') {
+                self.cursor.expect(b']')?;
+                type_name.push_str("[]");
+            }
+            let is_string = self.cursor.is_string();
+            let key: Arc<str> = if is_string { self.cursor.string()? } else { self.cursor.word().into() };
+            self.cursor.expect(b'=')?;
+            let value = match type_name == "dictionary" {
+                true => {
+                    let value = self.dictionary(depth + 1)?;
+                    self.text.add(value)
+                }
+                false => {
+                    let span = self.cursor.skip()?;
+                    self.text.add_raw(self.cursor.text, &span, &type_name)
+                }
+            };
+            out.push((key, value));
+            self.cursor.take(b',');
+        }
+        Ok(Value::Dictionary(out))
+    }
+
     /// A statement on a property.
     fn property(&mut self, open: &mut Open) -> Result<(), Wrong> {
         let edit = Edit::take(&mut self.cursor);
         if edit == Edit::Reorder {
             return self.reorder();
         }
-        while ["custom", "uniform", "varying", "config"].into_iter().any(|word| self.cursor.take_word(word)) {
+        let mut is_uniform = false;
+        let words = ["custom", "uniform", "varying", "config"];
+        while let Some(word) = words.into_iter().find(|word| self.cursor.take_word(word)) {
+            is_uniform |= word == "uniform";
         }
         // The word can also stand behind.
         let edit = if edit == Edit::Explicit { Edit::take(&mut self.cursor) } else { edit };
@@ -303,31 +356,18 @@ impl<'a> Parser<'a> {
         if !is_relationship {
             self.text_field(&mut fields, "typeName", &type_name);
         }
+        if is_uniform {
+            let bytes = 1u32.to_le_bytes().to_vec();
+            let number = Numbers { scalar: Scalar::U32, width: 1, array: false, bytes };
+            self.field(&mut fields, "variability", Value::Numbers(number));
+        }
         let part = if self.cursor.take(b'.') { self.cursor.word() } else { "" };
         if self.cursor.take(b'=') {
-            match part {
-                "" | "default" if is_relationship => {
-                    let targets = open.properties[number].targets.get_or_insert_default();
-                    edit.put(list(&mut self.cursor, |c| c.path())?, targets);
-                }
-                "" | "default" => {
-                    let span = self.cursor.skip()?;
-                    let value = self.text.add_raw(self.cursor.text, &span, &type_name);
-                    let name = self.name("default");
-                    fields.retain(|(own, _)| *own != name);
-                    fields.push((name, value));
-                }
-                "timeSamples" => {
-                    let value = self.samples(&type_name)?;
-                    let name = self.name("timeSamples");
-                    fields.retain(|(own, _)| *own != name);
-                    fields.push((name, value));
-                }
-                // Connections are of materials; splines are named where an attribute has nothing else.
-                _ => {
-                    self.cursor.skip()?;
-                    self.field(&mut fields, if part == "spline" { part } else { "connect" }, Value::Other);
-                }
+            if is_relationship && matches!(part, "" | "default") {
+                let targets = open.properties[number].targets.get_or_insert_default();
+                edit.put(list(&mut self.cursor, |c| c.path())?, targets);
+            } else {
+                self.assigned(part, &type_name, &mut fields)?;
             }
         }
         if self.cursor.take(b'(') {
@@ -336,6 +376,30 @@ impl<'a> Parser<'a> {
             fields = own.fields;
         }
         open.properties[number].fields = fields;
+        Ok(())
+    }
+
+    /// What stands behind the `=` of an attribute, of which `part` is meant.
+    fn assigned(&mut self, part: &str, type_name: &str, fields: &mut Fields) -> Result<(), Wrong> {
+        let (name, value) = match part {
+            "" | "default" => {
+                let span = self.cursor.skip()?;
+                ("default", self.text.add_raw(self.cursor.text, &span, type_name))
+            }
+            "timeSamples" => (part, self.samples(type_name)?),
+            "spline" => {
+                let span = self.cursor.skip()?;
+                (part, self.text.add_raw(self.cursor.text, &span, part))
+            }
+            // Connections are of materials.
+            _ => {
+                self.cursor.skip()?;
+                ("connect", self.text.add(Value::Other))
+            }
+        };
+        let name = self.name(name);
+        fields.retain(|(own, _)| *own != name);
+        fields.push((name, value));
         Ok(())
     }
 

@@ -1,6 +1,7 @@
 //! Values of a text layer, read from the text when asked for.
 
 use super::cursor::{Cursor, Span};
+use super::splines::spline;
 use crate::read::number::float;
 use crate::read::usd::bytes::Bytes;
 use crate::read::usd::specs::ValueRef;
@@ -138,7 +139,7 @@ impl Text {
             None => (name, false),
         };
         let wrong = || {
-            let what = format!("a value is none of the type {name}");
+            let what = format!("a value is none of the type {name}; mend it there, or export it anew");
             Error::malformed(self.bytes.name(), what, format!("byte {}", raw.start))
         };
         if matches!(element, "token" | "string" | "asset" | "pathExpression") {
@@ -147,6 +148,9 @@ impl Text {
                 true => Ok(Value::Texts { array, list }),
                 false => Err(wrong()),
             };
+        }
+        if name == "spline" {
+            return spline(text).map(Value::Spline).ok_or_else(wrong);
         }
         let Some((scalar, width)) = layout(element) else {
             return Ok(Value::Other);

@@ -1,0 +1,278 @@
+//! Geometry caches beside a file (`.xml` with `.mc` or `.mcx`, and `.pc2`): where each frame's points are, found once by the
+//! package `ufbx`, and read when they are asked for. Only files in the folder of the FBX file are opened.
+
+use super::super::beside::inside;
+use super::super::positioned::PositionedFile;
+use crate::{Channel, Error, Identity, Remark, Source, TimeSampling};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+/// What parsing the list of frames may take.
+const MOST_MEMORY: usize = 1 << 30;
+/// Most files of a cache that are open at once.
+const MOST_OPEN: usize = 16;
+
+/// The caches of a file, each loaded once.
+pub(super) struct Caches {
+    folder: PathBuf,
+    known: HashMap<String, Option<ufbx::GeometryCacheRoot>>,
+    open: Arc<Files>,
+    /// All that were opened.
+    pub files: Vec<PathBuf>,
+}
+
+/// Files that are open, the last ones that were asked for.
+#[derive(Default)]
+struct Files(Mutex<Vec<Arc<PositionedFile>>>);
+
+impl Files {
+    fn get(&self, path: &Path) -> Result<Arc<PositionedFile>, Error> {
+        let mut open = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if let Some(at) = open.iter().position(|file| file.path() == path) {
+            let file = open.remove(at);
+            open.push(file.clone());
+            return Ok(file);
+        }
+        let file = Arc::new(PositionedFile::open(path)?);
+        if open.len() >= MOST_OPEN {
+            open.remove(0);
+        }
+        open.push(file.clone());
+        Ok(file)
+    }
+}
+
+/// Points of a mesh over time.
+struct Points {
+    files: Arc<Files>,
+    frames: Vec<Frame>,
+    scale: f64,
+}
+
+/// Where the points of one frame are.
+struct Frame {
+    path: Arc<Path>,
+    at: u64,
+    count: usize,
+    is_double: bool,
+    is_big: bool,
+}
+
+/// A file as the package reads it.
+struct Reading {
+    file: PositionedFile,
+    at: u64,
+}
+
+impl ufbx::StreamInterface for Reading {
+    fn read(&mut self, out: &mut [u8]) -> Option<usize> {
+        let left = self.file.length().saturating_sub(self.at);
+        let count = left.min(out.len() as u64) as usize;
+        self.file.read_exact(self.at, &mut out[..count]).ok()?;
+        self.at += count as u64;
+        Some(count)
+    }
+
+    fn skip(&mut self, bytes: usize) -> bool {
+        self.at = self.at.saturating_add(bytes as u64);
+        self.at <= self.file.length()
+    }
+}
+
+impl Caches {
+    pub fn new(path: &Path) -> Caches {
+        let folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
+        Caches { folder, known: HashMap::new(), open: Arc::default(), files: Vec::new() }
+    }
+
+    /// The points of a mesh of `vertices`, if a cache has them.
+    pub fn points(
+        &mut self,
+        parsed: &ufbx::Scene,
+        mesh: &ufbx::Mesh,
+        path: &str,
+        remarks: &mut Vec<Remark>,
+    ) -> Option<Channel<[f32; 3]>> {
+        for deformer in &mesh.cache_deformers {
+            let Some(file) = &deformer.file else { continue };
+            let Some(name) = self.name(file) else {
+                let what = format!(
+                    "its geometry cache '{}' is not in the folder of the file; put it there",
+                    shown(file)
+                );
+                remarks.push(Remark::new(path, what));
+                continue;
+            };
+            match self.of_channel(parsed, &name, deformer, mesh.vertices.len()) {
+                Ok(points) => return Some(points),
+                Err(what) => {
+                    remarks.push(Remark::new(path, format!("its geometry cache '{name}' {what}; left out")))
+                }
+            }
+        }
+        None
+    }
+
+    /// The name of a cache's file from the folder: as it was said, or else the last part of it.
+    fn name(&self, file: &ufbx::CacheFile) -> Option<String> {
+        let said = [&file.relative_filename, &file.filename, &file.absolute_filename];
+        let clean = said.iter().map(|name| name.replace('\\', "/"));
+        let whole = clean.clone().filter_map(|name| inside(Path::new(&name)));
+        let last = clean.filter_map(|name| name.rsplit('/').next().map(PathBuf::from));
+        let mut found = whole.chain(last).filter(|name| !name.as_os_str().is_empty());
+        let found = found.find(|name| meshreel_files::exists(&self.folder.join(name)))?;
+        found.to_str().map(str::to_owned)
+    }
+
+    fn of_channel(
+        &mut self,
+        parsed: &ufbx::Scene,
+        name: &str,
+        deformer: &ufbx::CacheDeformer,
+        vertices: usize,
+    ) -> Result<Channel<[f32; 3]>, String> {
+        if !self.known.contains_key(name) {
+            let loaded = self.load(parsed, name);
+            self.known.insert(name.to_owned(), loaded);
+        }
+        let Some(Some(cache)) = self.known.get(name) else {
+            return Err("cannot be read".into());
+        };
+        // A single one is meant whatever it is called.
+        let mut channels = cache.channels.into_iter();
+        let channel = match cache.channels.len() {
+            1 => channels.next(),
+            _ => channels.find(|channel| *channel.name == *deformer.channel),
+        };
+        let is_points = |channel: &&ufbx::CacheChannel| {
+            matches!(
+                channel.interpretation,
+                ufbx::CacheInterpretation::VertexPosition | ufbx::CacheInterpretation::Points
+            )
+        };
+        let Some(channel) = channel.filter(is_points) else {
+            return Err(format!("has no positions of the name '{}'", &*deformer.channel));
+        };
+        let mut frames = Vec::with_capacity(channel.frames.len());
+        let mut times: Vec<f64> = Vec::with_capacity(channel.frames.len());
+        let mut paths: HashMap<String, Arc<Path>> = HashMap::new();
+        for frame in &channel.frames {
+            let is_double = match frame.data_format {
+                ufbx::CacheDataFormat::Vec3Float => false,
+                ufbx::CacheDataFormat::Vec3Double => true,
+                _ => return Err("has positions that are no vectors".into()),
+            };
+            if frame.data_count as usize != vertices {
+                return Err(format!("has {} points of a mesh of {vertices}", frame.data_count));
+            }
+            if !frame.time.is_finite() || times.last().is_some_and(|last| *last >= frame.time) {
+                return Err("has frames that are not in order".into());
+            }
+            let Some(inner) = inside(Path::new(&*frame.filename)) else {
+                return Err("has frames outside of the folder".into());
+            };
+            let path = || Arc::from(self.folder.join(inner));
+            let path = paths.entry(frame.filename.to_string()).or_insert_with(path).clone();
+            times.push(frame.time);
+            let is_big = frame.data_encoding == ufbx::CacheDataEncoding::BigEndian;
+            frames.push(Frame { path, at: frame.data_offset, count: vertices, is_double, is_big });
+        }
+        if frames.is_empty() {
+            return Err("has no frames".into());
+        }
+        let files = self.open.clone();
+        let points = Points { files, frames, scale: channel.scale_factor };
+        Ok(Channel::new(Arc::new(sampling(times)), Arc::new(points)))
+    }
+
+    /// Finds all frames of a cache; names are relative to the folder, and so is what it opens.
+    fn load(&mut self, parsed: &ufbx::Scene, name: &str) -> Option<ufbx::GeometryCacheRoot> {
+        let mut opened = Vec::new();
+        let folder = self.folder.clone();
+        let mut open = |name: &str, _: &ufbx::OpenFileInfo| -> Option<ufbx::Stream> {
+            let path = folder.join(inside(Path::new(name))?);
+            if !meshreel_files::exists(&path) {
+                return None;
+            }
+            let file = PositionedFile::open(&path).ok()?;
+            opened.push(path);
+            Some(ufbx::Stream::Box(Box::new(Reading { file, at: 0 })))
+        };
+        let memory = || ufbx::AllocatorOpts { memory_limit: MOST_MEMORY, ..Default::default() };
+        let options = ufbx::GeometryCacheOpts {
+            temp_allocator: memory(),
+            result_allocator: memory(),
+            open_file_cb: ufbx::OpenFileCb::Mut(&mut open),
+            frames_per_second: parsed.settings.frames_per_second,
+            use_scale_factor: true,
+            scale_factor: parsed.metadata.geometry_scale,
+            ..Default::default()
+        };
+        let loaded = ufbx::load_geometry_cache(name, options).ok();
+        opened.sort();
+        opened.dedup();
+        self.files.extend(opened);
+        loaded
+    }
+}
+
+fn shown(file: &ufbx::CacheFile) -> String {
+    let name = [&file.relative_filename, &file.filename].into_iter().find(|name| !name.is_empty());
+    name.map(|name| name.chars().take(80).collect()).unwrap_or_default()
+}
+
+/// Even times where they are, in all but rounding.
+fn sampling(times: Vec<f64>) -> TimeSampling {
+    if let [start, .., end] = times[..] {
+        let step = (end - start) / (times.len() - 1) as f64;
+        let even = times.iter().enumerate().all(|(i, time)| (start + i as f64 * step - time).abs() < 1e-9);
+        if even && step > 0.0 {
+            return TimeSampling::Uniform { start, step };
+        }
+    }
+    TimeSampling::Acyclic { times }
+}
+
+impl Source<[f32; 3]> for Points {
+    fn len(&self) -> usize {
+        self.frames.len()
+    }
+
+    fn identity(&self, i: usize) -> Identity {
+        i as Identity
+    }
+
+    fn read(&self, i: usize, out: &mut Vec<[f32; 3]>) -> Result<(), Error> {
+        out.clear();
+        let Some(frame) = self.frames.get(i) else {
+            return Ok(());
+        };
+        let file = self.files.get(&frame.path)?;
+        let size = if frame.is_double { 8 } else { 4 };
+        let bytes = (frame.count * 3 * size) as u64;
+        if frame.at.checked_add(bytes).is_none_or(|end| end > file.length()) {
+            let what = "a frame of a geometry cache is cut short; copy or export it anew";
+            return Err(Error::malformed(&frame.path, what, format!("byte {}", frame.at)));
+        }
+        let mut data = vec![0; bytes as usize];
+        file.read_exact(frame.at, &mut data)?;
+        let number = |bytes: &[u8]| -> f64 {
+            let mut own = [0; 8];
+            own[..size].copy_from_slice(bytes);
+            if frame.is_big {
+                own[..size].reverse();
+            }
+            match frame.is_double {
+                true => f64::from_le_bytes(own),
+                false => f64::from(f32::from_le_bytes([own[0], own[1], own[2], own[3]])),
+            }
+        };
+        let point = |point: &[u8]| -> [f32; 3] {
+            let coordinate = |k: usize| (self.scale * number(&point[k * size..(k + 1) * size])) as f32;
+            std::array::from_fn(coordinate)
+        };
+        out.extend(data.chunks_exact(3 * size).map(point));
+        Ok(())
+    }
+}

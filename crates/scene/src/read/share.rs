@@ -1,0 +1,39 @@
+//! Blend shapes with shapes in between: how much of each there is.
+
+/// How much of key `k` there is at a weight of its channel. `targets` ascend; at 0 there is nothing of any.
+pub(crate) fn share(targets: &[f64], k: usize, weight: f64) -> f64 {
+    // The keys on both sides, 0 among them; beyond the last it goes on as it came.
+    let mut keys: Vec<(f64, Option<usize>)> =
+        targets.iter().enumerate().map(|(i, t)| (*t, Some(i))).collect();
+    keys.push((0.0, None));
+    keys.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let above = keys.partition_point(|(target, _)| *target <= weight).clamp(1, keys.len() - 1);
+    let ((low, before), (high, after)) = (keys[above - 1], keys[above]);
+    if high <= low {
+        return 0.0;
+    }
+    let share = (weight - low) / (high - low);
+    match Some(k) {
+        own if own == after => share,
+        own if own == before => 1.0 - share,
+        _ => 0.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::share;
+
+    #[test]
+    fn weights_go_from_key_to_key() {
+        for (weight, expected) in
+            [(0.0, [0.0, 0.0]), (0.25, [0.5, 0.0]), (0.5, [1.0, 0.0]), (0.75, [0.5, 0.5]), (1.0, [0.0, 1.0])]
+        {
+            for (k, expected) in expected.into_iter().enumerate() {
+                assert_eq!(share(&[0.5, 1.0], k, weight), expected, "key {k} at {weight}");
+            }
+        }
+        assert_eq!(share(&[1.0], 0, 1.5), 1.5);
+        assert_eq!(share(&[1.0], 0, -0.5), -0.5);
+    }
+}

@@ -1,0 +1,148 @@
+//! An attribute that has a value, and the list of all its values, wherever these lie.
+
+use super::clips::ClipSamples;
+use super::layer::{Layer, LayerSamples};
+use super::specs::ValueRef;
+use super::value::{Numbers, Retime, Scalar, Value};
+use crate::{Error, Identity};
+use std::path::Path;
+use std::sync::Arc;
+
+/// An attribute with a value.
+#[derive(Clone)]
+pub struct Attribute {
+    /// Path of the prim, and the attribute's name.
+    pub path: Arc<str>,
+    pub name: Arc<str>,
+    /// As "color3f[]".
+    pub type_name: Arc<str>,
+    pub interpolation: Option<Arc<str>>,
+    /// Of a shape in between: at which weight of its blend shape it is.
+    pub weight: Option<f64>,
+    /// From time codes of its values to those of the scene.
+    pub retime: Retime,
+    /// None of a default.
+    pub times: Option<Arc<[f64]>>,
+    pub values: Values,
+}
+
+/// Values by their numbers, one for each time; read when asked for.
+#[derive(Clone)]
+pub enum Values {
+    Layer(Arc<Layer>, Vec<ValueRef>),
+    Clips(Arc<ClipSamples>),
+    /// A number at each time, of a spline of that layer.
+    Spline(Arc<Layer>, Arc<[Option<f64>]>),
+}
+
+/// Values, and their times where they have some.
+pub type Timed = (Option<Arc<[f64]>>, Values);
+
+impl Attribute {
+    /// Its value, or the first one, where it is no large array.
+    pub fn first_small(&self) -> Result<Option<Value>, Error> {
+        if self.values.len() == 0 {
+            return Ok(None);
+        }
+        self.values.small(0).map(Some)
+    }
+
+    /// Elements of its first value.
+    pub fn length(&self) -> Result<usize, Error> {
+        if self.values.len() == 0 { Ok(0) } else { self.values.length(0) }
+    }
+}
+
+impl Values {
+    /// A value that does not change.
+    pub fn constant(layer: Arc<Layer>, value: ValueRef) -> Timed {
+        (None, Values::Layer(layer, vec![value]))
+    }
+
+    /// Samples of a layer.
+    pub fn sampled(layer: Arc<Layer>, samples: LayerSamples) -> Timed {
+        (Some(samples.times), Values::Layer(layer, samples.values))
+    }
+
+    pub fn len(&self) -> usize {
+        match self {
+            Values::Layer(_, values) => values.len(),
+            Values::Clips(samples) => samples.len(),
+            Values::Spline(_, numbers) => numbers.len(),
+        }
+    }
+
+    /// The layer that messages name.
+    pub fn name(&self, i: usize) -> &Path {
+        match self {
+            Values::Layer(layer, _) | Values::Spline(layer, _) => &layer.name,
+            Values::Clips(samples) => samples.name(i),
+        }
+    }
+
+    /// Last value first.
+    pub fn reverse(&mut self) {
+        // Those of clips and splines are in the scene's time codes already.
+        if let Values::Layer(_, values) = self {
+            values.reverse();
+        }
+    }
+
+    pub fn identity(&self, i: usize) -> Identity {
+        match self {
+            Values::Layer(layer, values) => values.get(i).map_or(0, |value| layer.identity(*value)),
+            Values::Clips(samples) => samples.identity(i),
+            Values::Spline(_, numbers) => match numbers.get(i) {
+                Some(Some(number)) => Identity::from(number.to_bits()) | 1 << 64,
+                _ => 0,
+            },
+        }
+    }
+
+    /// Whether a value is the very same as the one before.
+    pub fn repeats(&self, i: usize) -> bool {
+        match self {
+            Values::Layer(_, values) => i > 0 && values.get(i) == values.get(i - 1),
+            Values::Clips(_) | Values::Spline(..) => false,
+        }
+    }
+
+    /// Elements of an array; 1 of what is none, 0 of what holds no value.
+    pub fn length(&self, i: usize) -> Result<usize, Error> {
+        match self {
+            Values::Layer(layer, values) => values.get(i).map_or(Ok(0), |value| layer.length(*value)),
+            Values::Clips(samples) => samples.length(i),
+            Values::Spline(_, numbers) => Ok(usize::from(matches!(numbers.get(i), Some(Some(_))))),
+        }
+    }
+
+    pub fn value(&self, i: usize) -> Result<Value, Error> {
+        match self {
+            Values::Layer(layer, values) => {
+                values.get(i).map_or(Ok(Value::Block), |value| layer.value(*value))
+            }
+            Values::Clips(samples) => samples.value(i),
+            Values::Spline(_, numbers) => Ok(match numbers.get(i) {
+                Some(Some(number)) => {
+                    let bytes = number.to_le_bytes().to_vec();
+                    Value::Numbers(Numbers { scalar: Scalar::F64, width: 1, array: false, bytes })
+                }
+                _ => Value::Block,
+            }),
+        }
+    }
+
+    /// A value that is no large array; one that is counts as of another type.
+    fn small(&self, i: usize) -> Result<Value, Error> {
+        match self {
+            Values::Layer(layer, values) => {
+                values.get(i).map_or(Ok(Value::Block), |value| layer.small(*value))
+            }
+            Values::Clips(samples) => match samples.length(i)? > super::layer::MAX_SMALL {
+                true => Ok(Value::Other),
+                false => samples.value(i),
+            },
+            Values::Spline(..) => self.value(i),
+        }
+    }
+}

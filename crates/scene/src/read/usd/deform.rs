@@ -1,0 +1,244 @@
+//! Meshes as joints and blend shapes move them: points, normals, and the joints' matrices.
+
+use super::instancer::at;
+use super::skeleton::{Skeleton, Way};
+use super::xform;
+use crate::read::share::share;
+use crate::{Channel, Driven, Error, Identity, Scope, Source, TimeSampling, trs};
+use glam::{DMat3, DMat4, DVec3};
+use std::sync::Arc;
+
+/// A blend shape: its weight's number in the animation, and what moves at its weights.
+pub struct Shape {
+    pub weight: usize,
+    /// Weights at which keys are there in full; 0 is none of them.
+    pub targets: Vec<f64>,
+    pub keys: Vec<Key>,
+}
+
+/// An offset, and the number of the point that it is of.
+pub type Offset = (u32, [f32; 3]);
+
+/// Offsets of points and of their normals.
+#[derive(Default)]
+pub struct Key {
+    pub points: Vec<Offset>,
+    pub normals: Vec<Offset>,
+}
+
+/// Normals as they were bound, and the point that each belongs to.
+pub struct Normals {
+    pub scope: Scope,
+    pub values: Vec<[f32; 3]>,
+    pub point: Vec<u32>,
+}
+
+/// A mesh as its skeleton moves it.
+pub struct Deformed {
+    pub skeleton: Skeleton,
+    /// From the geometry's space to the skeleton's when it was bound.
+    pub bind: DMat4,
+    /// Transforms from the skeleton to the common ancestor, outermost first, and from the mesh.
+    pub to_skeleton: Way,
+    pub to_mesh: Way,
+    pub points: Arc<[[f32; 3]]>,
+    pub influences: usize,
+    /// Joints of the skeleton.
+    pub joint: Arc<[u16]>,
+    pub weight: Arc<[f32]>,
+    pub shapes: Vec<Shape>,
+    pub normals: Option<Normals>,
+    pub sampling: Arc<TimeSampling>,
+    pub count: usize,
+}
+
+impl Deformed {
+    /// The matrix of each joint, from the geometry as it was bound to the mesh's space.
+    fn matrices(&self, time: f64) -> Result<Vec<DMat4>, Error> {
+        let product = |way: &[Channel<DMat4>]| -> Result<DMat4, Error> {
+            let mut out = DMat4::IDENTITY;
+            for channel in way {
+                out *= xform::at(channel, time)?;
+            }
+            Ok(out)
+        };
+        let (skeleton, mesh) = (product(&self.to_skeleton)?, product(&self.to_mesh)?);
+        let into = if mesh.determinant() == 0.0 { skeleton } else { mesh.inverse() * skeleton };
+        let mut joints = self.skeleton.joints_at(time)?;
+        for (joint, inverse) in joints.iter_mut().zip(&self.skeleton.inverse_bind) {
+            *joint = into * *joint * *inverse * self.bind;
+        }
+        Ok(joints)
+    }
+
+    /// Adds what blend shapes do to points, or to normals: `point` says whose each value is.
+    fn shape(
+        &self,
+        time: f64,
+        of: fn(&Key) -> &[Offset],
+        add: &mut dyn FnMut(u32, DVec3),
+    ) -> Result<(), Error> {
+        let Some(weights) = self.skeleton.weights().filter(|_| !self.shapes.is_empty()) else {
+            return Ok(());
+        };
+        let weights = at(weights, time, |w| *w, |a, b, f| a + (b - a) * f)?;
+        for shape in &self.shapes {
+            let weight = weights.get(shape.weight).copied().unwrap_or(0.0);
+            for (number, key) in shape.keys.iter().enumerate() {
+                let share = share(&shape.targets, number, weight);
+                for (point, offset) in of(key).iter().filter(|_| share != 0.0) {
+                    add(*point, DVec3::from_array(offset.map(f64::from)) * share);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The influences of a point that count: joints and weights.
+    fn influences(&self, point: usize) -> impl Iterator<Item = (usize, f64)> {
+        let own = point * self.influences..(point + 1) * self.influences;
+        let joints = self.joint.get(own.clone()).unwrap_or_default();
+        let weights = self.weight.get(own).unwrap_or_default();
+        let all = joints.iter().zip(weights).filter(|(_, weight)| **weight > 0.0);
+        all.map(|(joint, weight)| (usize::from(*joint), f64::from(*weight)))
+    }
+
+    fn points(&self, time: f64, out: &mut Vec<[f32; 3]>) -> Result<(), Error> {
+        let matrices = self.matrices(time)?;
+        let mut points: Vec<DVec3> =
+            self.points.iter().map(|p| DVec3::from_array(p.map(f64::from))).collect();
+        self.shape(time, |key| &key.points, &mut |point, offset| {
+            if let Some(point) = points.get_mut(point as usize) {
+                *point += offset;
+            }
+        })?;
+        out.clear();
+        out.extend(points.iter().enumerate().map(|(number, point)| {
+            let mut sum = DVec3::ZERO;
+            let mut total = 0.0;
+            for (joint, weight) in self.influences(number) {
+                let moved = matrices.get(joint).map(|m| m.transform_point3(*point));
+                sum += moved.unwrap_or(*point) * weight;
+                total += weight;
+            }
+            let own = if total > 0.0 { sum } else { *point };
+            own.to_array().map(|v| v as f32)
+        }));
+        Ok(())
+    }
+
+    /// Normals, of unit length: by the inverse transpose of what moves their points.
+    fn normals(&self, time: f64, out: &mut Vec<[f32; 3]>) -> Result<(), Error> {
+        out.clear();
+        let Some(own) = &self.normals else {
+            return Ok(());
+        };
+        let matrices = self.matrices(time)?;
+        let mut offsets = vec![DVec3::ZERO; self.points.len()];
+        self.shape(time, |key| &key.normals, &mut |point, offset| {
+            if let Some(own) = offsets.get_mut(point as usize) {
+                *own += offset;
+            }
+        })?;
+        // One matrix for each point, which several normals may share.
+        let turns: Vec<Option<DMat3>> = (0..self.points.len())
+            .map(|point| {
+                let mut sum = DMat3::ZERO;
+                let mut any = false;
+                for (joint, weight) in self.influences(point) {
+                    sum += matrices.get(joint).map_or(DMat3::IDENTITY, |m| DMat3::from_mat4(*m)) * weight;
+                    any = true;
+                }
+                any.then(|| trs::cofactors(&sum))
+            })
+            .collect();
+        out.extend(own.values.iter().zip(&own.point).map(|(normal, point)| {
+            let point = *point as usize;
+            let offset = offsets.get(point).copied().unwrap_or(DVec3::ZERO);
+            let normal = DVec3::from_array(normal.map(f64::from)) + offset;
+            let turned = turns.get(point).copied().flatten().map_or(normal, |turn| turn * normal);
+            turned.normalize_or_zero().to_array().map(|v| v as f32)
+        }));
+        Ok(())
+    }
+}
+
+impl Source<[f32; 3]> for Deformed {
+    fn len(&self) -> usize {
+        self.count
+    }
+
+    fn identity(&self, i: usize) -> Identity {
+        i as Identity
+    }
+
+    fn read(&self, i: usize, out: &mut Vec<[f32; 3]>) -> Result<(), Error> {
+        self.points(self.sampling.time(i), out)
+    }
+
+    fn bends(&self) -> bool {
+        self.count > 1
+    }
+
+    fn between(&self, time: f64, out: &mut Vec<[f32; 3]>) -> Result<bool, Error> {
+        self.points(time, out).map(|()| true)
+    }
+}
+
+impl Driven for Deformed {
+    fn points(&self, time: f64, out: &mut Vec<[f32; 3]>) -> Result<(), Error> {
+        Deformed::points(self, time, out)
+    }
+}
+
+/// The joints of a mesh over time.
+pub struct Pose(pub Arc<Deformed>);
+
+impl Source<DMat4> for Pose {
+    fn len(&self) -> usize {
+        self.0.count
+    }
+
+    fn identity(&self, i: usize) -> Identity {
+        i as Identity
+    }
+
+    fn read(&self, i: usize, out: &mut Vec<DMat4>) -> Result<(), Error> {
+        *out = self.0.matrices(self.0.sampling.time(i))?;
+        Ok(())
+    }
+
+    fn bends(&self) -> bool {
+        self.0.count > 1
+    }
+
+    fn between(&self, time: f64, out: &mut Vec<DMat4>) -> Result<bool, Error> {
+        *out = self.0.matrices(time)?;
+        Ok(true)
+    }
+}
+
+/// The normals of a mesh over time.
+pub struct NormalsOf(pub Arc<Deformed>);
+
+impl Source<[f32; 3]> for NormalsOf {
+    fn len(&self) -> usize {
+        self.0.count
+    }
+
+    fn identity(&self, i: usize) -> Identity {
+        i as Identity
+    }
+
+    fn read(&self, i: usize, out: &mut Vec<[f32; 3]>) -> Result<(), Error> {
+        self.0.normals(self.0.sampling.time(i), out)
+    }
+
+    fn bends(&self) -> bool {
+        self.0.count > 1
+    }
+
+    fn between(&self, time: f64, out: &mut Vec<[f32; 3]>) -> Result<bool, Error> {
+        self.0.normals(time, out).map(|()| true)
+    }
+}

@@ -1,0 +1,48 @@
+//! Splines as samples.
+
+use super::spline::{Extrapolation, Side, Spline};
+use super::value::Retime;
+
+/// Most time codes that a spline is sampled at.
+const MAX_SAMPLES: f64 = 1_048_576.0;
+
+/// Where a spline is sampled: `step` is how long before a jump, `shown` what is shown of the scene, all in time codes of
+/// the scene.
+#[derive(Clone, Copy)]
+pub struct Span {
+    pub retime: Retime,
+    pub step: f64,
+    pub shown: Option<(f64, f64)>,
+}
+
+/// Times of the scene, and values: at every time code and knot, and right before jumps. None where these are too many.
+pub fn sampled(spline: &Spline, span: &Span) -> Option<(Vec<f64>, Vec<Option<f64>>)> {
+    let retime = span.retime;
+    let back = |code: f64| (code - retime.offset) / retime.scale;
+    let knots: Vec<f64> = spline.times().map(|time| retime.time(time)).collect();
+    let (mut begin, mut end) = knots.iter().fold((f64::MAX, f64::MIN), |(a, b), t| (a.min(*t), b.max(*t)));
+    let goes_on = |mode: Extrapolation| !matches!(mode, Extrapolation::Held);
+    if let Some((from, to)) = span.shown.filter(|_| goes_on(spline.pre) || goes_on(spline.post)) {
+        (begin, end) = (begin.min(from), end.max(to));
+    }
+    let (first, last) = (begin.floor(), end.ceil());
+    let length = last - first;
+    if length.is_nan() || length >= MAX_SAMPLES {
+        return None;
+    }
+    // Times of the scene, and of the spline with the side that is meant there.
+    let (early, late) = if retime.scale < 0.0 { (Side::At, Side::Before) } else { (Side::Before, Side::At) };
+    let mut out: Vec<(f64, f64, Side)> = (0..=(last - first) as usize)
+        .map(|i| first + i as f64)
+        .map(|code| (code, back(code), Side::At))
+        .collect();
+    out.extend(spline.times().map(|time| (retime.time(time), time, Side::At)));
+    for time in spline.jumps() {
+        let code = retime.time(time);
+        out.retain(|(own, ..)| (own - code).abs() > span.step);
+        out.extend([(code - span.step, time, early), (code, time, late)]);
+    }
+    out.sort_by(|a, b| a.0.total_cmp(&b.0));
+    out.dedup_by(|b, a| b.0 - a.0 <= 1e-9 * a.0.abs().max(1.0));
+    Some(out.into_iter().map(|(code, time, side)| (code, spline.at(time, side))).unzip())
+}

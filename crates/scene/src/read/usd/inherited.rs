@@ -1,0 +1,79 @@
+//! Primvars that prims leave to all below them: those of one value for the whole prim.
+
+use super::attribute::Attribute;
+use super::compose::{Prim, Stage};
+use crate::Error;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Most primvars that a prim inherits, and of all lists of a scene.
+const MAX_INHERITED: usize = 256;
+const MAX_ALL: usize = 1 << 22;
+
+/// A constant primvar of a prim above.
+#[derive(Clone)]
+pub struct InheritedPrimvar {
+    /// With `primvars:`.
+    pub name: Arc<str>,
+    pub values: Attribute,
+    pub indices: Option<Attribute>,
+}
+
+/// All lists of primvars that prims inherit, by number; the first one is empty.
+pub struct InheritedPrimvars {
+    lists: Vec<Vec<InheritedPrimvar>>,
+    count: usize,
+}
+
+impl Default for InheritedPrimvars {
+    fn default() -> Self {
+        InheritedPrimvars { lists: vec![Vec::new()], count: 0 }
+    }
+}
+
+impl InheritedPrimvars {
+    pub fn list(&self, number: usize) -> &[InheritedPrimvar] {
+        self.lists.get(number).map_or(&[], Vec::as_slice)
+    }
+
+    /// The number of what is below a prim that inherits list `above`: its own constant primvars hide those of the same
+    /// names, and so do others that are none for what is below.
+    pub fn below(&mut self, stage: &mut Stage, prim: &Prim, above: usize) -> Result<usize, Error> {
+        let mut own: Option<Vec<InheritedPrimvar>> = None;
+        for name in stage.property_names(prim)? {
+            if !is_primvar(&name) {
+                continue;
+            }
+            let Some(values) = stage.attribute(prim, &name)? else {
+                continue;
+            };
+            let list = own.get_or_insert_with(|| self.list(above).to_vec());
+            list.retain(|known| known.name != name);
+            if values.interpolation.as_deref().is_some_and(|interpolation| interpolation != "constant") {
+                continue;
+            }
+            if list.len() >= MAX_INHERITED {
+                stage.remark(&prim.path, "has too many primvars for the meshes below; some are left out");
+                break;
+            }
+            let indices = stage.attribute(prim, &format!("{name}:indices"))?;
+            list.push(InheritedPrimvar { name, values, indices });
+        }
+        let Some(list) = own else {
+            return Ok(above);
+        };
+        self.count += list.len();
+        if self.count > MAX_ALL {
+            let what = "primvars that prims inherit; say them on the meshes";
+            return Err(Error::limit(Path::new(&prim.path), what, self.count as u64, MAX_ALL as u64));
+        }
+        self.lists.push(list);
+        Ok(self.lists.len() - 1)
+    }
+}
+
+/// Whether a property is a primvar, and not the list of indices of one or the binding to a skeleton.
+fn is_primvar(name: &str) -> bool {
+    let short = name.strip_prefix("primvars:");
+    short.is_some_and(|short| !short.starts_with("skel:") && !short.ends_with(":indices"))
+}

@@ -1,0 +1,80 @@
+//! Skeletons, and what moves them.
+
+use super::instancer::{at, turns_at};
+use crate::{Channel, Error};
+use glam::{DMat4, DQuat, DVec3};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// What an animation says of joints and blend shapes, over time.
+#[derive(Default)]
+pub struct Animation {
+    /// Number of each joint's values by its name.
+    pub joints: HashMap<Arc<str>, usize>,
+    pub translations: Option<Channel<[f32; 3]>>,
+    pub rotations: Option<Channel<f64>>,
+    pub scales: Option<Channel<[f32; 3]>>,
+    pub shapes: HashMap<Arc<str>, usize>,
+    pub weights: Option<Channel<f64>>,
+}
+
+/// A skeleton and what moves it.
+pub struct Skeleton {
+    pub joints: Vec<Arc<str>>,
+    pub parents: Vec<Option<usize>>,
+    pub rest: Vec<DMat4>,
+    pub inverse_bind: Vec<DMat4>,
+    pub animation: Animation,
+}
+
+/// Transforms of prims below each other, the outermost first.
+pub type Way = Vec<Channel<DMat4>>;
+
+impl Animation {
+    pub fn drop_empty(&mut self) {
+        self.translations = self.translations.take().filter(|c| !c.is_empty());
+        self.rotations = self.rotations.take().filter(|c| !c.is_empty());
+        self.scales = self.scales.take().filter(|c| !c.is_empty());
+        self.weights = self.weights.take().filter(|c| !c.is_empty());
+    }
+}
+
+impl Skeleton {
+    /// Weights of blend shapes over time.
+    pub fn weights(&self) -> Option<&Channel<f64>> {
+        self.animation.weights.as_ref()
+    }
+
+    /// Joints' transforms, each relative to its parent.
+    pub fn locals_at(&self, time: f64) -> Result<Vec<DMat4>, Error> {
+        let own = &self.animation;
+        let wide = |v: &[f32; 3]| DVec3::from_array(v.map(f64::from));
+        let mix = |a: DVec3, b: DVec3, f: f64| a + (b - a) * f;
+        let vectors = |channel: &Option<Channel<[f32; 3]>>| -> Result<Vec<DVec3>, Error> {
+            channel.as_ref().map_or(Ok(Vec::new()), |channel| at(channel, time, wide, mix))
+        };
+        let (translations, scales) = (vectors(&own.translations)?, vectors(&own.scales)?);
+        let turns = own.rotations.as_ref().map_or(Ok(Vec::new()), |turns| turns_at(turns, time))?;
+        let local = |(number, name): (usize, &Arc<str>)| {
+            let values = own.joints.get(name).and_then(|i| Some((translations.get(*i)?, turns.get(*i)?, i)));
+            let Some((translation, turn, i)) = values else {
+                return self.rest[number];
+            };
+            let scale = scales.get(*i).copied().unwrap_or(DVec3::ONE);
+            let turn = if turn.length_squared() > 0.0 { turn.normalize() } else { DQuat::IDENTITY };
+            DMat4::from_scale_rotation_translation(scale, turn, *translation)
+        };
+        Ok(self.joints.iter().enumerate().map(|(number, name)| local((number, name))).collect())
+    }
+
+    /// Joints' transforms in the skeleton's space.
+    pub fn joints_at(&self, time: f64) -> Result<Vec<DMat4>, Error> {
+        let mut out = self.locals_at(time)?;
+        for number in 0..out.len() {
+            if let Some(parent) = self.parents[number] {
+                out[number] = out[parent] * out[number];
+            }
+        }
+        Ok(out)
+    }
+}
