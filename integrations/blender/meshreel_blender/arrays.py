@@ -58,6 +58,11 @@ def write(mesh: bpy.types.Mesh, data, speed: float, wanted: set[str], rebuild: b
         _put(mesh, VELOCITY, "FLOAT_VECTOR", "POINT", data.velocities * np.float32(speed))
     elif (stale := mesh.attributes.get(VELOCITY)) is not None:
         mesh.attributes.remove(stale)
+    # As Blender's own points have them; its ids are of 32 bits.
+    if data.ids is not None:
+        _put(mesh, "id", "INT", "POINT", data.ids.astype(np.uint32).view(np.int32))
+    if data.widths is not None:
+        _put(mesh, "radius", "FLOAT", "POINT", data.widths * np.float32(0.5))
     normals = data.normals if "normals" in wanted else None
     if normals is not None and FREE_NORMALS:
         _put(mesh, "custom_normal", "FLOAT_VECTOR", "POINT", normals)
@@ -75,11 +80,15 @@ def triangles(data) -> np.ndarray:
 
 
 def _build(mesh, data) -> None:
-    """Vertices without places, faces and their materials."""
+    """Vertices without places, faces and their materials; of curves edges."""
     corners = triangles(data)
     mesh[DROPPED] = len(data.triangles) - len(corners)
     mesh.clear_geometry()
     mesh.vertices.add(len(data.positions))
+    if data.curves is not None:
+        edges = edges_of(data.curves)
+        mesh.edges.add(len(edges))
+        mesh.edges.foreach_set("vertices", edges.ravel())
     if not len(corners):
         return
     mesh.loops.add(corners.size)
@@ -89,6 +98,13 @@ def _build(mesh, data) -> None:
     if len(data.materials) > 1:
         _put(mesh, "material_index", "INT", "FACE", material_of(data, corners))
     mesh.update(calc_edges=True)
+
+
+def edges_of(curves) -> np.ndarray:
+    """int32 (edges, 2): from each point of a curve to its next one."""
+    last = np.cumsum(curves, dtype=np.int64) - 1
+    first = np.setdiff1d(np.arange(int(curves.sum())), last).astype(np.int32)
+    return np.stack([first, first + 1], axis=1)
 
 
 def material_of(data, corners) -> np.ndarray:
@@ -116,7 +132,7 @@ def _write_sets(mesh, data, wanted) -> None:
             _put(mesh, name, "FLOAT_COLOR", "POINT", values)
 
 
-_FIELDS = {"FLOAT_VECTOR": "vector", "FLOAT2": "vector", "FLOAT_COLOR": "color", "INT": "value"}
+_FIELDS = {"FLOAT_VECTOR": "vector", "FLOAT2": "vector", "FLOAT_COLOR": "color", "INT": "value", "FLOAT": "value"}
 
 
 def _put(mesh, name: str, kind: str, domain: str, values: np.ndarray) -> None:

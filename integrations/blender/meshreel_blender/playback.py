@@ -97,8 +97,9 @@ def _meshes(cache, opened, found, done, rebuild) -> dict[int, list]:
 
 
 def _is_built(cache, info, meshes, rebuild) -> bool:
-    """Whether faces are made, not values alone."""
-    return rebuild or info.faces_change or not all(arrays.fits(mesh, info, cache.lod) for mesh in meshes)
+    """Whether vertices and faces are made, not values alone. Of particles there are others in each frame."""
+    changes = info.faces_change or info.kind != "mesh"
+    return rebuild or changes or not all(arrays.fits(mesh, info, cache.lod) for mesh in meshes)
 
 
 def _place(opened, frame, found) -> None:

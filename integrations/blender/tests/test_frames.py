@@ -38,6 +38,12 @@ def check_mesh(thing, data, normals):
         assert np.array_equal(values(layer.uv, "vector", 2), uv[corners.ravel()])
     for number, colour in enumerate(data.colours):
         assert np.array_equal(values(mesh.color_attributes[number].data, "color", 4), colour)
+    if data.ids is not None:
+        assert np.array_equal(values(mesh.attributes["id"].data, "value", 1, np.int32), data.ids.astype(np.int32))
+    if data.widths is not None:
+        assert np.array_equal(values(mesh.attributes["radius"].data, "value", 1), data.widths / 2)
+    if data.curves is not None:
+        assert len(mesh.edges) == np.sum(data.curves.astype(int) - 1)
     slots = np.zeros(len(data.triangles), np.int32)
     for slot, (name, first, count) in enumerate(data.materials):
         slots[first : first + count] = slot
@@ -82,6 +88,46 @@ def test_every_frame_is_the_decoders(made):
             for number in range(len(reel)):
                 go_to(bpy.context.scene, frame_of(root, reel.times, number))
                 check(root, reel, number)
+
+
+STAGE = """#usda 1.0
+(
+    startTimeCode = 0
+    endTimeCode = 2
+    timeCodesPerSecond = 24
+    upAxis = "Y"
+)
+def Points "drops" {
+    point3f[] points.timeSamples = {
+        0: [(1, 0, 0), (0, 0, 0)], 1: [(1, 1, 0), (0, 1, 0), (5, 5, 5)], 2: [(1, 2, 0)]
+    }
+    int64[] ids.timeSamples = { 0: [9, 4], 1: [9, 4, 12], 2: [9] }
+    float[] widths.timeSamples = { 0: [0.2, 0.4], 1: [0.2, 0.4, 0.1], 2: [0.2] } (interpolation = "vertex")
+}
+def BasisCurves "hair" {
+    uniform token type = "linear"
+    int[] curveVertexCounts = [2, 1, 3]
+    point3f[] points.timeSamples = {
+        0: [(0, 0, 0), (0, 1, 0), (2, 2, 2), (1, 0, 0), (1, 1, 0), (1, 2, 0)],
+        2: [(0, 0, 0), (0, 2, 0), (2, 2, 2), (1, 0, 0), (1, 1, 1), (1, 2, 2)],
+    }
+}
+"""
+
+
+def test_points_and_curves(tmp_path):
+    (tmp_path / "stage.usda").write_text(STAGE)
+    path = tmp_path / "stage.reel"
+    meshreel.compile(tmp_path / "stage.usda", path)
+    root = add(path)
+    with meshreel.open(path) as reel:
+        assert sorted(mesh.kind for mesh in reel.meshes) == ["curves", "particles"]
+        # Forwards and back: their number is another one each time.
+        for number in (0, 1, 2, 1, 0, 2):
+            go_to(bpy.context.scene, frame_of(root, reel.times, number))
+            check(root, reel, number)
+        edges = evaluated(nodes(root)["/hair"]).data.edges
+        assert values(edges, "vertices", 2, np.int32).tolist() == [[0, 1], [3, 4], [4, 5]]
 
 
 @pytest.mark.parametrize("name", GOLDENS)
