@@ -63,7 +63,7 @@ if [ "$all" = --all ]; then
     cargo test --locked -p meshreel --features tracing --test tracing
     cargo check --locked -p meshreel-bench --features gpu
     cargo test --locked -p meshreel-scene --features fbx --test all fbx
-    cargo check --locked -p meshreel-cli --features fbx
+    cargo test --locked -p meshreel-cli --features fbx --test all i22
 
     step fuzz targets
     cargo check --locked --manifest-path fuzz/Cargo.toml
