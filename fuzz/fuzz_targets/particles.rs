@@ -3,7 +3,7 @@
 #![no_main]
 use libfuzzer_sys::fuzz_target;
 use meshreel_codec::record::cameras;
-use meshreel_codec::values::particles::chain::{self, Chain, Kept, Stream, state_words};
+use meshreel_codec::values::particles::chain::{self, Chain, Layout, Stream, state_words};
 use meshreel_codec::values::particles::{Points, Reader, Room, Shape, Work};
 
 const POINTS: usize = 300;
@@ -23,20 +23,20 @@ struct Frame {
 fn links(bytes: &[u8], shape: Shape) {
     const STREAMS: [Stream; 3] =
         [Stream { components: 3, word: 2 }, Stream { components: 1, word: 1 }, Stream { components: 4, word: 4 }];
-    let kept = Kept {
+    let layout = Layout {
         shape,
         points: POINTS,
         curves: if shape.curves { CURVES } else { 0 },
         streams: &STREAMS,
     };
     let mut chain = Chain::default();
-    chain.reserve(kept);
+    chain.reserve(layout);
     for _ in 0..2 {
         let Ok(mut reader) = chain::Reader::new(bytes, &STREAMS, &mut chain) else {
             return;
         };
         for _ in 0..6 {
-            if reader.frame(kept, &mut chain).is_err() {
+            if reader.frame(layout, &mut chain).is_err() {
                 return;
             }
             let own = chain.points();

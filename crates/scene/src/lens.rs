@@ -25,6 +25,9 @@ pub struct Lens {
     pub orthographic: bool,
 }
 
+/// The farthest that a lens can see in a file; one that sees without end sees as far.
+pub const FARTHEST: f64 = f32::MAX as f64 / 4.0;
+
 impl Default for Lens {
     /// What Alembic's cameras are where nothing is said: 35 mm film in full.
     fn default() -> Lens {

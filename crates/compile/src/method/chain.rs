@@ -12,7 +12,7 @@ use crate::with_quantized;
 use meshreel_codec::quantize::code::Code;
 use meshreel_codec::record::Semantic;
 use meshreel_codec::schedule::{Schedule, Unit};
-use meshreel_codec::values::particles::chain::{self, Chain, Given, Kept, Reader, Stream, Values};
+use meshreel_codec::values::particles::chain::{self, Chain, Given, Layout, Reader, Stream, Values};
 use meshreel_codec::values::particles::{Points, Shape};
 use meshreel_codec::{Corrupt, put_sized};
 use std::collections::BTreeMap;
@@ -112,9 +112,9 @@ impl<'a> ChainCoder<'a> {
         Error::Promise { what, target: Default::default() }
     }
 
-    fn kept(&self) -> Kept<'_> {
+    fn layout(&self) -> Layout<'_> {
         let own = self.plan.prepared.particles.as_ref();
-        Kept {
+        Layout {
             shape: self.shape,
             points: self.plan.prepared.points,
             curves: own.and_then(|own| own.curves).unwrap_or(0),
@@ -128,7 +128,7 @@ impl<'a> ChainCoder<'a> {
             frames.iter().map(|&frame| self.source(frame)).collect::<Result<_, _>>()?;
         let mut given: Vec<Given<'_>> = sources.iter().map(|source| self.given(source.as_ref())).collect();
         let (mut bytes, mut own) = (Vec::new(), entry.clone());
-        let bits = chain::encode(&mut bytes, self.kept(), &mut own, &mut given);
+        let bits = chain::encode(&mut bytes, self.layout(), &mut own, &mut given);
         let bits = bits.map_err(|c| self.broken(frames, c))?;
         self.check(&bytes, entry, &given).map_err(|c| self.broken(frames, c))?;
         for ((&frame, source), given) in frames.iter().zip(&sources).zip(&given) {
@@ -203,7 +203,7 @@ impl<'a> ChainCoder<'a> {
         const OTHER: Corrupt = Corrupt("another frame");
         let mut reader = Reader::new(bytes, &self.streams, &mut chain)?;
         for given in frames {
-            if reader.frame(self.kept(), &mut chain)? == given.streams.is_empty() {
+            if reader.frame(self.layout(), &mut chain)? == given.streams.is_empty() {
                 return Err(OTHER);
             }
             if chain.points() != given.points {

@@ -223,8 +223,20 @@ impl Encoding<'_> {
         })
     }
 
+    /// What a task gives a mesh's part of.
+    fn units_of(&self, task: Task) -> Vec<Unit> {
+        match task {
+            Task::Segment(s) => self.schedule.segment(s).map(Unit::Key).collect(),
+            Task::Group(g) => vec![Unit::LowerLayers(g), Unit::TopLayer(g)],
+        }
+    }
+
     /// Runs tasks for all meshes side by side, and keeps what they give of the units of the range.
     fn code(&self, tasks: Vec<Task>, payloads: &mut BTreeMap<(u32, u8), Vec<Payload>>) -> Result<(), Error> {
+        // Without meshes there are units all the same.
+        for unit in tasks.iter().flat_map(|task| self.units_of(*task)).filter(|unit| self.range.has(*unit)) {
+            payloads.entry(number(unit)).or_default();
+        }
         let jobs: Vec<(Task, &MeshCoder<'_>)> =
             (tasks.iter()).flat_map(|&task| self.coders.iter().map(move |coder| (task, coder))).collect();
         let coded: Vec<Vec<Payload>> = self.pool.install(|| {
@@ -236,11 +248,8 @@ impl Encoding<'_> {
                 .collect::<Result<_, Error>>()
         })?;
         for ((task, _), mesh) in jobs.iter().zip(coded) {
-            let units: Vec<Unit> = match task {
-                Task::Segment(s) => self.schedule.segment(*s).map(Unit::Key).collect(),
-                Task::Group(g) => vec![Unit::LowerLayers(*g), Unit::TopLayer(*g)],
-            };
-            for (unit, payload) in units.into_iter().zip(mesh).filter(|(unit, _)| self.range.has(*unit)) {
+            let units = self.units_of(*task).into_iter();
+            for (unit, payload) in units.zip(mesh).filter(|(unit, _)| self.range.has(*unit)) {
                 payloads.entry(number(unit)).or_default().push(payload);
             }
         }

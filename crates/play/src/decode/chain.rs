@@ -12,7 +12,7 @@ use bytemuck::Pod;
 use meshreel_codec::quantize::code::Code;
 use meshreel_codec::record::MeshRecord;
 use meshreel_codec::schedule;
-use meshreel_codec::values::particles::chain::{Chain, Kept, Reader, state_words};
+use meshreel_codec::values::particles::chain::{Chain, Layout, Reader, state_words};
 use meshreel_codec::values::particles::{Points, Shape};
 use meshreel_codec::{Corrupt, take_sized};
 
@@ -34,7 +34,7 @@ struct Places<'a> {
     unit: Unit<'a>,
     particles: &'a ParticlesLayout,
     chain: &'a ChainLayout,
-    kept: Kept<'a>,
+    points: Layout<'a>,
 }
 
 impl Unit<'_> {
@@ -49,14 +49,14 @@ impl Unit<'_> {
     ) -> Result<usize, (usize, Corrupt)> {
         let (own, used) = take_sized(bytes).map_err(|c| (0, c))?;
         let places = self.places().map_err(|c| (0, c))?;
-        chain.reserve(places.kept);
+        chain.reserve(places.points);
         let Order::Layered { schedule, units, .. } = self.order else {
             return Err((0, NO_PLACE));
         };
         let unit = units[self.unit];
         match unit {
             schedule::Unit::Key(key) if !schedule.goes_on(key) => {
-                chain.clear(places.kept.streams.len());
+                chain.clear(places.points.streams.len());
                 let frame = schedule.key_frame(key);
                 places.links(own, frame..frame + 1, &[frame], out, chain)?;
             }
@@ -106,14 +106,14 @@ impl Unit<'_> {
         let layout = self.layout;
         let chain = layout.chain.as_ref().ok_or(NO_PLACE)?;
         let own = self.record.particles.unwrap_or_default();
-        let kept = Kept {
+        let points = Layout {
             shape: Shape { ids: own.ids, curves: own.curves.is_some() },
             points: self.record.vertices as usize,
             curves: own.curves.map_or(0, |curves| curves.most as usize),
             streams: &chain.streams,
         };
         let particles = layout.particles.as_ref().ok_or(NO_PLACE)?;
-        Ok(Places { unit: *self, particles, chain, kept })
+        Ok(Places { unit: *self, particles, chain, points })
     }
 }
 
@@ -128,10 +128,10 @@ impl Places<'_> {
         chain: &mut Chain,
     ) -> Result<(), (usize, Corrupt)> {
         let last = wanted.iter().max().copied().unwrap_or(0);
-        let mut reader = Reader::new(bytes, self.kept.streams, chain).map_err(|c| (0, c))?;
+        let mut reader = Reader::new(bytes, self.points.streams, chain).map_err(|c| (0, c))?;
         for frame in frames.clone().take_while(|&frame| frame <= last) {
             let at = wanted.iter().position(|&f| f == frame);
-            let shown = reader.frame(self.kept, chain).map_err(|c| (at.unwrap_or(0), c))?;
+            let shown = reader.frame(self.points, chain).map_err(|c| (at.unwrap_or(0), c))?;
             if let Some((at, out)) = at.and_then(|at| Some((at, out.get_mut(at)?))) {
                 self.put(chain, shown, out).map_err(|c| (at, c))?;
             }
@@ -174,7 +174,7 @@ impl Places<'_> {
         own: Points<'_>,
         out: &mut [u64],
     ) -> Result<(), Corrupt> {
-        let components = self.kept.streams[s].components;
+        let components = self.points.streams[s].components;
         let out = part_mut::<W>(out, place).get_mut(..components * own.count).ok_or(NO_PLACE)?;
         chain.values(s, components, out);
         Ok(())
@@ -183,12 +183,12 @@ impl Places<'_> {
     /// Goes on from a key.
     fn take_up(&self, words: &[u64], chain: &mut Chain) -> Result<(), Corrupt> {
         let own = points(words, self.particles);
-        let streams = self.kept.streams;
+        let streams = self.points.streams;
         chain.start(own, streams.len());
         let mut moves = part::<u32>(words, self.chain.moves);
         for (s, place) in self.unit.layout.streams.iter().enumerate() {
             let components = streams[s].components;
-            let size = state_words(components).saturating_mul(self.kept.points);
+            let size = state_words(components).saturating_mul(self.points.points);
             let (of_stream, rest) = moves.split_at_checked(size).ok_or(NO_PLACE)?;
             moves = rest;
             let place = place.ok_or(NO_PLACE)?;
@@ -208,8 +208,8 @@ impl Places<'_> {
     /// Keeps how the points of a key move.
     fn keep_moves(&self, chain: &Chain, out: &mut [u64]) {
         let mut moves = part_mut::<u32>(out, self.chain.moves);
-        for (s, stream) in self.kept.streams.iter().enumerate() {
-            let size = state_words(stream.components).saturating_mul(self.kept.points);
+        for (s, stream) in self.points.streams.iter().enumerate() {
+            let size = state_words(stream.components).saturating_mul(self.points.points);
             let Some((of_stream, rest)) = moves.split_at_mut_checked(size) else {
                 return;
             };

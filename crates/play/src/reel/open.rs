@@ -266,6 +266,11 @@ fn check_mesh(path: &Path, mesh: &MeshRecord, chunks: &[ChunkEntry], layered: bo
     if mesh.method.changes() {
         return Ok(());
     }
+    check_locations(mesh, chunks).or_else(wrong)
+}
+
+/// Checks that what is stored once lies in chunks that are there.
+fn check_locations(mesh: &MeshRecord, chunks: &[ChunkEntry]) -> Result<(), &'static str> {
     let locations = [
         (mesh.connectivity, kind::CONNECTIVITY),
         (mesh.values, kind::VALUES),
@@ -278,7 +283,7 @@ fn check_mesh(path: &Path, mesh: &MeshRecord, chunks: &[ChunkEntry], layered: bo
         let end = u64::from(location.offset) + u64::from(location.size);
         match chunks.get(location.chunk as usize) {
             Some(chunk) if chunk.kind == kind && end <= u64::from(chunk.raw_size) => {}
-            _ => return wrong("a location beyond its chunk"),
+            _ => return Err("a location beyond its chunk"),
         }
     }
     Ok(())

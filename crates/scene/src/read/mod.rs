@@ -6,6 +6,7 @@ pub mod bvh;
 #[cfg(feature = "fbx")]
 pub mod fbx;
 pub mod gltf;
+mod in_between;
 mod lines;
 mod mdd;
 mod number;
@@ -19,7 +20,6 @@ pub mod points;
 pub mod positioned;
 pub mod sequence;
 mod shape;
-mod share;
 pub mod usd;
 
 pub use open::open;

@@ -470,11 +470,8 @@ fn of_vertex(reel: &Reel, scene: Option<&Scene>, point: u64, mesh: Option<&str>)
             if particles.is_some() {
                 continue;
             }
-            let what = if map.is_some() { "source point" } else { "vertex" };
-            return Err(Failure::usage(format!(
-                "--vertex {point}: {} has no such {what} at {} s",
-                record.path, of.time
-            )));
+            let what = format!("--vertex {point}: {} has no such {what} at {} s", record.path, of.time);
+            return Err(Failure::usage(what));
         };
         floats.resize(3 * view.vertex_count(), 0.0f32);
         view.positions_into(&mut floats)?;

@@ -2,7 +2,7 @@
 
 use super::times::Times;
 use super::tree::{Tree, matrix};
-use crate::read::share::share;
+use crate::read::in_between::weight_of_key;
 use crate::{Channel, Error, Identity, Remark, Skin, Source, TimeSampling};
 use glam::{DMat4, DVec3};
 use std::sync::Arc;
@@ -162,7 +162,7 @@ fn of_channel(times: &Times<'_>, tree: &Tree, channel: &ufbx::BlendChannel, poin
         let offsets = key.shape.offset_vertices.iter().zip(&key.shape.position_offsets);
         let within = offsets.filter(|(vertex, _)| (**vertex as usize) < points);
         let offsets = within.map(|(vertex, o)| (*vertex, DVec3::new(o.x, o.y, o.z))).collect();
-        let mut weights: Vec<f64> = all.iter().map(|w| share(&targets, k, *w)).collect();
+        let mut weights: Vec<f64> = all.iter().map(|w| weight_of_key(&targets, k, *w)).collect();
         if weights.iter().all(|w| *w == weights[0]) {
             weights.truncate(1);
         }

@@ -2,6 +2,7 @@
 
 use super::document::CameraJson;
 use crate::Lens;
+use crate::lens::FARTHEST;
 
 /// Height of the film, millimetres, and its width where the file leaves that to the window.
 const FILM: [f64; 2] = [36.0, 24.0];
@@ -15,8 +16,7 @@ pub(super) fn lens(camera: &CameraJson) -> Option<Lens> {
     if let Some(view) = &camera.perspective {
         let aspect = view.aspect_ratio.unwrap_or(width / height);
         let focal_length = height / 2.0 / (view.yfov / 2.0).tan();
-        // Without end is as far as numbers of files go.
-        let far = view.zfar.unwrap_or(f32::MAX.into());
+        let far = view.zfar.unwrap_or(FARTHEST);
         let sound = [focal_length, aspect, view.znear, far].into_iter().all(is_length) && far > view.znear;
         let lens =
             Lens { focal_length, aperture: [height * aspect, height], clipping: [view.znear, far], ..sharp };
@@ -43,7 +43,7 @@ mod tests {
     fn i12_lenses_show_what_cameras_of_gltf_do() {
         let wide = read(r#"{ "perspective": { "yfov": 1.0, "aspectRatio": 2, "znear": 0.1 } }"#).unwrap();
         assert!((2.0 * (wide.aperture[1] / 2.0 / wide.focal_length).atan() - 1.0).abs() < 1e-12);
-        assert_eq!((wide.aperture, wide.clipping), ([48.0, 24.0], [0.1, f32::MAX.into()]));
+        assert_eq!((wide.aperture, wide.clipping), ([48.0, 24.0], [0.1, FARTHEST]));
         let flat = read(r#"{ "orthographic": { "xmag": 3, "ymag": 2, "znear": 0, "zfar": 9 } }"#).unwrap();
         assert_eq!((flat.aperture, flat.clipping, flat.orthographic), ([60.0, 40.0], [0.0, 9.0], true));
     }

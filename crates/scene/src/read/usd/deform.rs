@@ -3,7 +3,7 @@
 use super::instancer::at;
 use super::skeleton::{Skeleton, Way};
 use super::xform;
-use crate::read::share::share;
+use crate::read::in_between::weight_of_key;
 use crate::{Channel, Driven, Error, Identity, Scope, Source, TimeSampling, trs};
 use glam::{DMat3, DMat4, DVec3};
 use std::sync::Arc;
@@ -85,7 +85,7 @@ impl Deformed {
         for shape in &self.shapes {
             let weight = weights.get(shape.weight).copied().unwrap_or(0.0);
             for (number, key) in shape.keys.iter().enumerate() {
-                let share = share(&shape.targets, number, weight);
+                let share = weight_of_key(&shape.targets, number, weight);
                 for (point, offset) in of(key).iter().filter(|_| share != 0.0) {
                     add(*point, DVec3::from_array(offset.map(f64::from)) * share);
                 }

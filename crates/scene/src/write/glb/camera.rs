@@ -1,6 +1,7 @@
 //! Cameras: what of their lenses glTF has. It has no film, focus or shutter, and nothing of it moves.
 
 use super::tree::{Tree, metres};
+use crate::lens::FARTHEST;
 use crate::{Channel, Error, Lens, Remark, Unit};
 use gltf_json::camera::{Camera, Orthographic, Perspective, Type};
 use gltf_json::validation::Checked::Valid;
@@ -62,7 +63,7 @@ fn view(lens: &Lens, metres: f64) -> Option<Camera> {
     camera.perspective = Some(Perspective {
         aspect_ratio: Some((width / height) as f32),
         yfov: (2.0 * (height / 2.0 / lens.focal_length).atan()) as f32,
-        zfar: Some(zfar).filter(|far| *far < f32::MAX * 0.999),
+        zfar: (lens.clipping[1] < FARTHEST).then_some(zfar),
         znear,
         extensions: None,
         extras: Default::default(),

@@ -58,7 +58,7 @@ impl Stream {
 
 /// What points are, and how many there can be.
 #[derive(Clone, Copy, Debug)]
-pub struct Kept<'a> {
+pub struct Layout<'a> {
     /// Ids, curves.
     pub shape: Shape,
     /// Most points of a frame.
@@ -109,24 +109,24 @@ pub struct Chain {
 
 impl Chain {
     /// Makes room.
-    pub fn reserve(&mut self, kept: Kept<'_>) {
+    pub fn reserve(&mut self, layout: Layout<'_>) {
         fn room<T>(list: &mut Vec<T>, count: usize) {
             list.reserve(count.saturating_sub(list.len()));
         }
         for frame in [&mut self.now, &mut self.before] {
-            room(&mut frame.ids, if kept.shape.ids { kept.points } else { 0 });
-            room(&mut frame.curves, kept.curves);
-            if frame.streams.len() < kept.streams.len() {
-                frame.streams.resize_with(kept.streams.len(), Vec::new);
+            room(&mut frame.ids, if layout.shape.ids { layout.points } else { 0 });
+            room(&mut frame.curves, layout.curves);
+            if frame.streams.len() < layout.streams.len() {
+                frame.streams.resize_with(layout.streams.len(), Vec::new);
             }
-            for (list, stream) in frame.streams.iter_mut().zip(kept.streams) {
-                room(list, stride(stream.components).saturating_mul(kept.points));
+            for (list, stream) in frame.streams.iter_mut().zip(layout.streams) {
+                room(list, stride(stream.components).saturating_mul(layout.points));
             }
         }
-        room(&mut self.at, kept.points);
-        room(&mut self.starts, kept.points);
-        room(&mut self.laws, kept.streams.len());
-        room(&mut self.statistics, kept.streams.len());
+        room(&mut self.at, layout.points);
+        room(&mut self.starts, layout.points);
+        room(&mut self.laws, layout.streams.len());
+        room(&mut self.statistics, layout.streams.len());
     }
 
     /// Bytes of the room for so many points and curves.
@@ -351,22 +351,22 @@ impl<B: Bits<Context = Chance>, S: Plain> Both<B, S> {
     /// The points of the next frame; `given` are an encoder's. Whether it is shown.
     fn points(
         &mut self,
-        kept: Kept<'_>,
+        layout: Layout<'_>,
         chain: &mut Chain,
         kind: u32,
         given: Points<'_>,
     ) -> Result<bool, Corrupt> {
         let Chain { now, before, .. } = chain;
         std::mem::swap(now, before);
-        now.clear(kept.streams.len());
-        before.streams.resize_with(kept.streams.len(), Vec::new);
+        now.clear(layout.streams.len());
+        before.streams.resize_with(layout.streams.len(), Vec::new);
         match self.coder.contexts.kind.code(&mut self.coder.bits, kind) {
             0 => return Ok(false),
             1 => {
-                now.ids.resize(if kept.shape.ids { kept.points } else { 0 }, 0);
-                now.curves.resize(if kept.shape.curves { kept.curves } else { 0 }, 0);
-                let mut room = Room { ids: &mut now.ids, curves: &mut now.curves, count: kept.points };
-                let found = self.coder.points(kept.shape, &[before.points()], given, &mut room)?;
+                now.ids.resize(if layout.shape.ids { layout.points } else { 0 }, 0);
+                now.curves.resize(if layout.shape.curves { layout.curves } else { 0 }, 0);
+                let mut room = Room { ids: &mut now.ids, curves: &mut now.curves, count: layout.points };
+                let found = self.coder.points(layout.shape, &[before.points()], given, &mut room)?;
                 (now.count, now.run) = (found.count, found.run);
                 now.ids.truncate(found.count);
                 now.curves.truncate(found.curves);
@@ -527,14 +527,14 @@ impl<'a> Reader<'a> {
     }
 
     /// The next frame, from the one that `chain` has. Whether it is shown.
-    pub fn frame(&mut self, kept: Kept<'_>, chain: &mut Chain) -> Result<bool, Corrupt> {
-        if !self.both.points(kept, chain, 0, Points::default())? {
+    pub fn frame(&mut self, layout: Layout<'_>, chain: &mut Chain) -> Result<bool, Corrupt> {
+        if !self.both.points(layout, chain, 0, Points::default())? {
             return Ok(false);
         }
-        if chain.laws.len() != kept.streams.len() {
+        if chain.laws.len() != layout.streams.len() {
             return Err(Corrupt("particles: a chain of other streams"));
         }
-        for (s, &stream) in kept.streams.iter().enumerate() {
+        for (s, &stream) in layout.streams.iter().enumerate() {
             self.both.stream((s, stream), chain, &mut Told)?;
         }
         Ok(true)

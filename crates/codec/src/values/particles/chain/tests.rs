@@ -27,8 +27,8 @@ impl Plain {
 
 const STREAMS: [Stream; 1] = [Stream { components: 3, word: 2 }];
 
-fn kept(shape: Shape) -> Kept<'static> {
-    Kept { shape, points: 300, curves: if shape.curves { 60 } else { 0 }, streams: &STREAMS }
+fn layout(shape: Shape) -> Layout<'static> {
+    Layout { shape, points: 300, curves: if shape.curves { 60 } else { 0 }, streams: &STREAMS }
 }
 
 fn given(frame: &Plain, most_off: f32) -> Given<'_> {
@@ -42,7 +42,7 @@ fn given(frame: &Plain, most_off: f32) -> Given<'_> {
 fn coded(frames: &[Plain], shape: Shape, entry: &mut Chain, most_off: f32) -> (Vec<u8>, Vec<Plain>) {
     let mut all: Vec<Given<'_>> = frames.iter().map(|frame| given(frame, most_off)).collect();
     let mut bytes = Vec::new();
-    encode(&mut bytes, kept(shape), entry, &mut all).unwrap();
+    encode(&mut bytes, layout(shape), entry, &mut all).unwrap();
     let chosen =
         frames.iter().zip(all).map(|(f, g)| Plain { codes: g.streams[0].codes.clone(), ..f.clone() });
     (bytes, chosen.collect())
@@ -52,7 +52,7 @@ fn decoded(bytes: &[u8], count: usize, shape: Shape, chain: &mut Chain) -> Resul
     let mut reader = Reader::new(bytes, &STREAMS, chain)?;
     let mut out = Vec::new();
     for _ in 0..count {
-        reader.frame(kept(shape), chain)?;
+        reader.frame(layout(shape), chain)?;
         out.push(Plain::of(chain));
     }
     reader.finish()?;
@@ -122,7 +122,7 @@ fn a_chain_goes_on_from_what_is_kept_of_a_frame() {
     let mut words = vec![0; state_words(3) * last.ids.len()];
     chain.keep(0, 3, &mut words);
     let mut again = Chain::default();
-    again.reserve(kept(IDS));
+    again.reserve(layout(IDS));
     again.start(last.points(), 1);
     let values: Vec<u16> = last.codes.iter().map(|c| *c as u16).collect();
     again.take_up(0, 3, &values, &words).unwrap();
@@ -132,7 +132,7 @@ fn a_chain_goes_on_from_what_is_kept_of_a_frame() {
     let mut early = Chain::default();
     let mut reader = Reader::new(&first, &STREAMS, &mut early).unwrap();
     for frame in &chosen[..5] {
-        assert!(reader.frame(kept(IDS), &mut early).unwrap());
+        assert!(reader.frame(layout(IDS), &mut early).unwrap());
         assert_eq!(Plain::of(&early), *frame);
     }
 }
@@ -143,11 +143,11 @@ fn what_hides_comes_again_as_new() {
     let mut all: Vec<Given<'_>> = frames.iter().map(|frame| given(frame, 0.0)).collect();
     all[4] = Given::default();
     let (mut bytes, mut chain) = (Vec::new(), Chain::default());
-    encode(&mut bytes, kept(IDS), &mut chain, &mut all).unwrap();
+    encode(&mut bytes, layout(IDS), &mut chain, &mut all).unwrap();
     let mut chain = Chain::default();
     let mut reader = Reader::new(&bytes, &STREAMS, &mut chain).unwrap();
     for (f, frame) in frames.iter().enumerate() {
-        assert_eq!(reader.frame(kept(IDS), &mut chain).unwrap(), f != 4);
+        assert_eq!(reader.frame(layout(IDS), &mut chain).unwrap(), f != 4);
         assert_eq!(Plain::of(&chain), if f == 4 { Plain::default() } else { frame.clone() });
     }
     reader.finish().unwrap();

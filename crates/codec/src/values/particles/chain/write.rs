@@ -1,7 +1,7 @@
 //! Writes a chain: finds how its streams move, and decides what becomes of each point.
 
 use super::motion::{LONGEST, Law, MOST_LAW, Sizes, length, stride};
-use super::{Both, Chain, Choice, Fate, Kept, Plain};
+use super::{Both, Chain, Choice, Fate, Layout, Plain};
 use crate::Corrupt;
 use crate::bytes::put_varint;
 use crate::entropy::range;
@@ -41,12 +41,12 @@ const MEMORIES: [u32; 3] = [4, 3, 8];
 /// Returns what positions, the first stream, and all streams are expected to take, in 2⁻⁸ bits.
 pub fn encode(
     out: &mut Vec<u8>,
-    kept: Kept<'_>,
+    layout: Layout<'_>,
     chain: &mut Chain,
     frames: &mut [Given<'_>],
 ) -> Result<[u64; 2], Corrupt> {
     let mut laws: Vec<Law> = Vec::new();
-    for (s, stream) in kept.streams.iter().enumerate() {
+    for (s, stream) in layout.streams.iter().enumerate() {
         let grain = frames.iter().find_map(|f| f.streams.get(s)).map_or(1, |values| values.grain);
         let grain = grain.clamp(1, super::super::values::MOST_GRAIN + 1) as i32;
         let fitted = Law { grain, ..fit(s, stream.components, grain, frames) };
@@ -58,7 +58,7 @@ pub fn encode(
         laws.iter_mut().for_each(|law| law.memory = (*memory).clamp(3, LONGEST));
         let (mut own, mut chosen) = (chain.clone(), frames.to_vec());
         let mut bytes = Vec::new();
-        let taken = write(&mut bytes, kept, &laws, &mut own, &mut chosen)?;
+        let taken = write(&mut bytes, layout, &laws, &mut own, &mut chosen)?;
         if best.as_ref().is_none_or(|best| bytes.len() < best.0.len()) {
             best = Some((bytes, taken, own, chosen));
         }
@@ -74,18 +74,18 @@ pub fn encode(
 
 fn write(
     out: &mut Vec<u8>,
-    kept: Kept<'_>,
+    layout: Layout<'_>,
     laws: &[Law],
     chain: &mut Chain,
     frames: &mut [Given<'_>],
 ) -> Result<[u64; 2], Corrupt> {
     let mut first = Vec::new();
     let mut both = Both::new(range::Encoder::new(&mut first), symbols::Encoder::default());
-    both.laws(kept.streams, laws, chain)?;
+    both.laws(layout.streams, laws, chain)?;
     let mut taken = [0, 0];
     for frame in frames.iter_mut() {
         let before = chain.points();
-        let same = match kept.shape.ids {
+        let same = match layout.shape.ids {
             true => before.ids == frame.points.ids,
             false => before.run == frame.points.run && before.run > 0 && before.count == frame.points.count,
         };
@@ -93,10 +93,10 @@ fn write(
             true => 0,
             false => 1 + u32::from(same),
         };
-        if !both.points(kept, chain, kind, frame.points)? {
+        if !both.points(layout, chain, kind, frame.points)? {
             continue;
         }
-        for (s, &stream) in kept.streams.iter().enumerate() {
+        for (s, &stream) in layout.streams.iter().enumerate() {
             let values = &mut frame.streams[s];
             let count = frame.points.count;
             let mut chooser = Chooser { values, count, grain: laws[s].grain, bits: 0 };
@@ -161,14 +161,15 @@ impl Choice for Chooser<'_> {
         }
         let grain = self.grain;
         let nearest: [i32; N] = std::array::from_fn(|k| {
-            let off = target[k] - f64::from(expected[k] as u32);
+            // What is expected can be below all codes.
+            let off = target[k] - f64::from(expected[k]);
             (off / f64::from(grain)).round() as i32
         });
         let mut best = (nearest, f64::INFINITY, f64::INFINITY);
         let reach = if values.offset.is_empty() { 0 } else { 1 };
         let mut step = [-reach; N];
         loop {
-            let point: [i32; N] = std::array::from_fn(|k| nearest[k] + step[k]);
+            let point: [i32; N] = std::array::from_fn(|k| nearest[k].saturating_add(step[k]));
             let code = std::array::from_fn(|k| expected[k].wrapping_add(point[k].wrapping_mul(grain)));
             let (there, square) = inside(&code);
             if there {

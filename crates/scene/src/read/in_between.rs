@@ -1,7 +1,7 @@
 //! Blend shapes with shapes in between: how much of each there is.
 
 /// How much of key `k` there is at a weight of its channel. `targets` ascend; at 0 there is nothing of any.
-pub(crate) fn share(targets: &[f64], k: usize, weight: f64) -> f64 {
+pub(crate) fn weight_of_key(targets: &[f64], k: usize, weight: f64) -> f64 {
     // The keys on both sides, 0 among them; beyond the last it goes on as it came.
     let mut keys: Vec<(f64, Option<usize>)> =
         targets.iter().enumerate().map(|(i, t)| (*t, Some(i))).collect();
@@ -12,17 +12,17 @@ pub(crate) fn share(targets: &[f64], k: usize, weight: f64) -> f64 {
     if high <= low {
         return 0.0;
     }
-    let share = (weight - low) / (high - low);
+    let part = (weight - low) / (high - low);
     match Some(k) {
-        own if own == after => share,
-        own if own == before => 1.0 - share,
+        own if own == after => part,
+        own if own == before => 1.0 - part,
         _ => 0.0,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::share;
+    use super::weight_of_key;
 
     #[test]
     fn weights_go_from_key_to_key() {
@@ -30,10 +30,10 @@ mod tests {
             [(0.0, [0.0, 0.0]), (0.25, [0.5, 0.0]), (0.5, [1.0, 0.0]), (0.75, [0.5, 0.5]), (1.0, [0.0, 1.0])]
         {
             for (k, expected) in expected.into_iter().enumerate() {
-                assert_eq!(share(&[0.5, 1.0], k, weight), expected, "key {k} at {weight}");
+                assert_eq!(weight_of_key(&[0.5, 1.0], k, weight), expected, "key {k} at {weight}");
             }
         }
-        assert_eq!(share(&[1.0], 0, 1.5), 1.5);
-        assert_eq!(share(&[1.0], 0, -0.5), -0.5);
+        assert_eq!(weight_of_key(&[1.0], 0, 1.5), 1.5);
+        assert_eq!(weight_of_key(&[1.0], 0, -0.5), -0.5);
     }
 }
