@@ -39,7 +39,8 @@ pub fn verify(scene: &Scene, reel: &Reel, progress: &(dyn Fn(u64, u64) + Sync)) 
     let standing = (asked.rig == Rigs::Only).then(|| rigged::standing(scene));
     let scene = standing.as_ref().unwrap_or(scene);
     let clips = clip::verify(scene, reel, &asked, &mut failures);
-    if scene.meshes.is_empty() && reel.description().meshes.is_empty() {
+    let clips_alone = scene.meshes.is_empty() && !scene.clips.is_empty();
+    if clips_alone && reel.description().meshes.is_empty() {
         return Ok(finish(reel, Vec::new(), clips, failures));
     }
     let there: Vec<f64> = reel.frames().iter().map(|frame| frame.time).collect();

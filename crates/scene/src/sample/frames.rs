@@ -66,6 +66,14 @@ pub fn frame_times(
             collect(visibility, &mut times)?;
         }
     }
+    // A camera is kept where it or what is right above it is.
+    let stands = |i: usize| selected[i] || placed[i].parent.is_some_and(|parent| selected[parent]);
+    for (i, place) in placed.iter().enumerate() {
+        let camera = scene.nodes[place.node].camera.as_ref();
+        if let Some(camera) = camera.filter(|_| options.channels.attributes && stands(i)) {
+            collect(camera, &mut times)?;
+        }
+    }
     let mut fallback: Option<f64> = None;
     for (mesh, _) in scene.meshes.iter().zip(&meshes).filter(|(_, used)| **used) {
         if !mesh.positions.is_empty() {

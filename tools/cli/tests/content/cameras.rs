@@ -2,6 +2,7 @@
 
 use super::build::*;
 use crate::cli::common::run;
+use glam::DMat4;
 use meshreel::{FramePair, Reel};
 use meshreel_options::{Options, Preset};
 use meshreel_scene::read::{ReadOptions, open};
@@ -27,9 +28,9 @@ fn zoom(frame: usize) -> Lens {
     }
 }
 
-/// A camera that moves and zooms, beside `others`.
-fn shot(mut others: Tree) -> Scene {
-    let place = others.xform(None, "shot", frames(motion));
+/// A camera that zooms, and moves by `motion`, beside `others`.
+fn shot(mut others: Tree, motion: Vec<DMat4>) -> Scene {
+    let place = others.xform(None, "shot", motion);
     let lens = others.node(Some(place), "lens", NodeKind::Camera);
     others.0.nodes[lens].camera = Some(channel(frames(|f| vec![zoom(f)])));
     others.0
@@ -56,7 +57,9 @@ fn lens_in(reel: &Reel, frame: usize) -> meshreel::Lens {
 fn i12_cameras_come_back_beside_meshes_and_alone() {
     let mut body = Tree::default();
     body.mesh(None, "body", cube());
-    for source in [shot(body), shot(Tree::default())] {
+    let [moving, alone, still] = [frames(motion), frames(motion), vec![motion(3)]];
+    let all = [shot(body, moving), shot(Tree::default(), alone), shot(Tree::default(), still)];
+    for source in all {
         for preset in [Preset::Small, Preset::Fast, Preset::Classic] {
             let out = holds(&source, &Options { preset, ..Options::default() });
             assert_eq!(out.check.cameras.len(), 1);
@@ -81,7 +84,8 @@ fn i12_cameras_come_back_beside_meshes_and_alone() {
 fn i12_a_camera_of_an_archive_alone_through_the_commands() {
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str| folder.path().join(name).display().to_string();
-    write::alembic::write(Path::new(&file("a.abc")), &shot(Tree::default()), &mut |_, _| {}).unwrap();
+    write::alembic::write(Path::new(&file("a.abc")), &shot(Tree::default(), frames(motion)), &mut |_, _| {})
+        .unwrap();
     run(["compile".into(), file("a.abc"), "-o".into(), file("a.reel")]).expect(0);
     let said = run(["verify".into(), file("a.abc"), file("a.reel"), "--json".into()]).expect(0).json();
     assert_eq!(said["cameras"][0]["path"], PATH);
@@ -108,7 +112,7 @@ fn i12_a_camera_of_an_archive_alone_through_the_commands() {
         }
     }
     // A lens that changes is not the one that was promised.
-    let mut other = shot(Tree::default());
+    let mut other = shot(Tree::default(), frames(motion));
     let changed = |f: usize| vec![Lens { focus_distance: 7.2, ..zoom(f) }];
     other.nodes[1].camera = Some(channel(frames(changed)));
     write::alembic::write(Path::new(&file("b.abc")), &other, &mut |_, _| {}).unwrap();
