@@ -21,14 +21,13 @@ struct Frame {
 
 /// Links, then what they leave for others, and the same links again from there.
 fn links(bytes: &[u8], shape: Shape) {
-    const STREAMS: [Stream; 3] =
-        [Stream { components: 3, word: 2 }, Stream { components: 1, word: 1 }, Stream { components: 4, word: 4 }];
-    let layout = Layout {
-        shape,
-        points: POINTS,
-        curves: if shape.curves { CURVES } else { 0 },
-        streams: &STREAMS,
-    };
+    const STREAMS: [Stream; 3] = [
+        Stream { components: 3, word: 2 },
+        Stream { components: 1, word: 1 },
+        Stream { components: 4, word: 4 },
+    ];
+    let layout =
+        Layout { shape, points: POINTS, curves: if shape.curves { CURVES } else { 0 }, streams: &STREAMS };
     let mut chain = Chain::default();
     chain.reserve(layout);
     for _ in 0..2 {
