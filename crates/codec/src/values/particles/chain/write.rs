@@ -52,18 +52,24 @@ pub fn encode(
         let fitted = Law { grain, ..fit(s, stream.components, grain, frames) };
         laws.push(fitted);
     }
-    let mut best: Option<(Vec<u8>, [u64; 2], Chain, Vec<Given<'_>>)> = None;
+    struct Written<'a> {
+        bytes: Vec<u8>,
+        taken: [u64; 2],
+        chain: Chain,
+        frames: Vec<Given<'a>>,
+    }
+    let mut best: Option<Written<'_>> = None;
     let alone = frames.len() < 2;
     for memory in MEMORIES.iter().take(if alone { 1 } else { MEMORIES.len() }) {
         laws.iter_mut().for_each(|law| law.memory = (*memory).clamp(3, LONGEST));
         let (mut own, mut chosen) = (chain.clone(), frames.to_vec());
         let mut bytes = Vec::new();
         let taken = write(&mut bytes, layout, &laws, &mut own, &mut chosen)?;
-        if best.as_ref().is_none_or(|best| bytes.len() < best.0.len()) {
-            best = Some((bytes, taken, own, chosen));
+        if best.as_ref().is_none_or(|best| bytes.len() < best.bytes.len()) {
+            best = Some(Written { bytes, taken, chain: own, frames: chosen });
         }
     }
-    let Some((bytes, taken, own, chosen)) = best else {
+    let Some(Written { bytes, taken, chain: own, frames: chosen }) = best else {
         return Ok([0, 0]);
     };
     out.extend_from_slice(&bytes);
