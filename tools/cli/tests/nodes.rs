@@ -303,10 +303,13 @@ fn f05_no_geometry() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.reel");
     let wanted = options(Preset::Small, Tolerance::Absolute(0.01));
-    let failed = compile(&world.0, Vec::new(), &path, &wanted, &meshreel_check::reopen, &Silent);
+    let nothing = meshreel_scene::Scene::default();
+    let failed = compile(&nothing, Vec::new(), &path, &wanted, &meshreel_check::reopen, &Silent);
     assert!(failed.unwrap_err().to_string().contains("no mesh"));
     assert!(!path.exists());
-    // Its transforms are a clip, if that is asked for.
+    // Transforms alone are locators, or a clip, if that is asked for.
+    let report = compile(&world.0, Vec::new(), &path, &wanted, &meshreel_check::reopen, &Silent).unwrap();
+    assert!(report.meshes.is_empty() && report.clips.is_empty());
     let wanted = Options { clips_only: true, ..wanted };
     let report = compile(&world.0, Vec::new(), &path, &wanted, &meshreel_check::reopen, &Silent).unwrap();
     assert_eq!((report.clips.len(), report.clips[0].joints), (1, 2));
@@ -377,7 +380,7 @@ fn f05_with_and_without_attributes() {
 }
 
 #[test]
-fn transforms_alone_name_what_keeps_them() {
+fn transforms_alone_are_locators_or_a_clip() {
     let mut world = World::default();
     let way = (0..5).map(|i| DMat4::from_translation(DVec3::X * f64::from(i)));
     world.add(None, way.collect(), None);
@@ -387,8 +390,11 @@ fn transforms_alone_name_what_keeps_them() {
         let inspect = &meshreel_check::reopen;
         compile(&world.0, Vec::new(), &path, options, inspect, &Silent)
     };
-    let refused = of(&Options::default()).unwrap_err().to_string();
-    assert!(refused.contains("--clips-only keeps its 1 moving"), "{refused}");
+    let locators = of(&Options::default()).unwrap();
+    assert!(locators.meshes.is_empty());
+    let reel = meshreel::Reel::open(&path, &meshreel::Limits::default()).unwrap();
+    assert_eq!((reel.frame_count(), reel.description().nodes.len()), (5, 1));
+    assert!(meshreel_check::verify(&world.0, &reel, &|_, _| ()).unwrap().ok);
     let clips_only = true;
     let kept = of(&Options { clips_only, ..Options::default() }).unwrap();
     assert_eq!(kept.clips.len(), 1);

@@ -6,9 +6,9 @@ use meshreel_testkit::is_thorough;
 const SMALL: [&str; 5] = [
     "e_metaballs.abc",
     "g_scene_attributes.abc",
+    "j_visibility_particles.abc",
     "m_scale_shear.abc",
     "n_robot_bone_parented.abc",
-    "scale_gzip_hdf5.abc",
 ];
 
 #[test]
