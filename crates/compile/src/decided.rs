@@ -36,6 +36,8 @@ pub struct DecidedMesh {
     pub skin: Option<DecidedSkin>,
     /// By stream the static part of normals that are predicted.
     pub normals: Vec<Option<Vec<u8>>>,
+    /// Its particles are in chains.
+    pub chains: bool,
 }
 
 /// How a stream of fixed-point values is coded.

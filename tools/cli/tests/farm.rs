@@ -1,10 +1,11 @@
 //! One file on many machines: byte for byte that of one, and nothing but the parts of one plan makes it.
 
 use crate::cli::common::{Run, bundled, corpus, names, run};
+use crate::particles::{drops, rubble};
 use meshreel_compile::{Error, Silent, farm};
 use meshreel_options::{MethodChoice, Options};
 use meshreel_scene::sample::Range;
-use meshreel_scene::{Scene, read};
+use meshreel_scene::{Scene, read, write};
 use meshreel_testkit::corpus_if_thorough;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -89,6 +90,25 @@ fn soft_meshes_are_the_same_in_any_number_of_parts() {
         .unwrap();
     let options = ["--options", &farm.at("o.toml"), "--index-every", "16"];
     Farm::check(&[&flag], &options, &[2, 5]);
+}
+
+/// Chains of particles go from segment to segment; frames between frames refer to keys on both sides.
+#[test]
+fn particles_are_the_same_in_any_number_of_parts() {
+    let farm = Farm::new();
+    let path = farm.at("points.abc");
+    let path = Path::new(&path);
+    for (source, more) in [
+        (rubble(65), &[][..]),
+        (rubble(130), &[]),
+        (rubble(197), &[]),
+        (rubble(71), &["--index-every", "32"]),
+        (drops(40, true), &[]),
+        (drops(80, false), &[]),
+    ] {
+        write::alembic::write(path, &source, &mut |_, _| {}).unwrap();
+        Farm::check(&[path], more, &[1, 2, 3, 5]);
+    }
 }
 
 /// Parts of an animation that is longer than keys are kept of, of one that stands still at its ends, and of one

@@ -163,7 +163,7 @@ fn i10_particles_keep_what_they_promise() {
 }
 
 /// Pieces that wait, are thrown, bounce and come to rest.
-fn rubble(frames: usize) -> Scene {
+pub fn rubble(frames: usize) -> Scene {
     let mut points = Vec::new();
     let start = |n: usize| [1, 2, 3].map(|k| chance(7 * n + k));
     let mut pieces: Vec<([f32; 3], [f32; 3])> = (0..200)

@@ -46,7 +46,8 @@ pub fn part(
     let decided: Decided = from_bytes(planned.decisions, "what was decided")?;
     check(&decided)?;
     let schedule = Schedule::new(decided.times.len() as u32, options.restart());
-    let range = UnitRange::of_part(schedule, number, count);
+    let chains = decided.meshes.iter().any(|mesh| mesh.chains);
+    let range = UnitRange::of_part(schedule, chains, number, count);
     let Some(frames) = range.frames(schedule) else {
         let none = decided.meshes.iter().map(|_| MeshTail { ends: [None, None], changing: None });
         return to_bytes(&Tail { meshes: none.collect() });

@@ -7,6 +7,7 @@ use crate::mesh::plan::MeshPlan;
 use crate::method::coder::Coder;
 use crate::method::known::{KnownKey, KnownKeys};
 use crate::method::mesh_coder::{MeshCoder, Sources, coders};
+use crate::method::particles::ParticlesCoder;
 use crate::method::payload::Payload;
 use crate::method::points::{MeshPoints, PointFrames};
 use crate::method::predicted::NormalCoder;
@@ -41,9 +42,10 @@ impl<'a> Sources<'a> {
             .map(|(m, ((((plan, _), decided), points), frames))| {
                 let from = (points.as_ref(), &frames[..]);
                 let mut coder = MeshCoder::again(plan, from, schedule, ladder, decided)?;
-                match &mut coder.fluid {
-                    Some(fluid) => fluid.keep_to(stretch.frames),
-                    None => coder.known = Some(Box::new(move |segment| (stretch.keys)(m, segment))),
+                match (&mut coder.fluid, &mut coder.particles) {
+                    (Some(fluid), _) => fluid.keep_to(stretch.frames),
+                    (_, Some(particles)) => particles.go_on(decided.chains, stretch.frames),
+                    _ => coder.known = Some(Box::new(move |segment| (stretch.keys)(m, segment))),
                 }
                 Ok(coder)
             })
@@ -157,6 +159,7 @@ impl<'a> MeshCoder<'a> {
             streams: streams.collect(),
             normals: self.normals.iter().map(|n| n.as_ref().map(|n| n.static_bytes().to_vec())).collect(),
             skin,
+            chains: self.particles.as_ref().is_some_and(ParticlesCoder::has_chains),
         }
     }
 

@@ -52,6 +52,8 @@ pub struct ParticlesCoder<'a> {
     chain: ChainCoder<'a>,
     /// Whether chains are smaller.
     chains: OnceLock<bool>,
+    /// The first frame and the last one that are wanted, or needed for these.
+    stretch: [u32; 2],
 }
 
 /// Most segments from the first frame on in which chains are tried.
@@ -104,7 +106,18 @@ impl<'a> ParticlesCoder<'a> {
             curves: own.is_some_and(|own| own.curves.is_some()),
         };
         let chain = ChainCoder::new(plan, schedule, shape);
-        ParticlesCoder { plan, schedule, shape, keys: RwLock::default(), chain, chains: OnceLock::new() }
+        let (keys, chains) = (RwLock::default(), OnceLock::new());
+        ParticlesCoder { plan, schedule, shape, keys, chain, chains, stretch: [0, u32::MAX] }
+    }
+
+    /// Goes on from what was decided, for these frames alone: chains need no others but those of their segment
+    /// that are before them.
+    pub fn go_on(&mut self, chains: bool, [first, last]: [u32; 2]) {
+        self.chains = OnceLock::from(chains);
+        if chains {
+            let segment = self.schedule.restart().saturating_mul(INTERVAL).max(1);
+            self.stretch = [first.saturating_sub(1) / segment * segment, last];
+        }
     }
 
     /// Whether particles are coded in chains: where these are smaller than frames between frames, in the first
@@ -160,7 +173,10 @@ impl<'a> ParticlesCoder<'a> {
     /// Codes a unit. `done`: frames of units that are coded with it, to which its own are added.
     pub(crate) fn unit(&self, frames: &[u32], done: &mut DecodedFrames) -> Result<Payload, Error> {
         if self.has_chains() {
-            return self.chain.unit(frames);
+            return match frames.first() {
+                Some(frame) if !(self.stretch[0]..=self.stretch[1]).contains(frame) => Ok(Payload::default()),
+                _ => self.chain.unit(frames),
+            };
         }
         let mut payload = Payload::default();
         let mut bytes = Vec::new();
