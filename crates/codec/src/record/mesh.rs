@@ -6,7 +6,7 @@
 //! |---|---|---|---|
 //! | 0 | text | `path` | path of the source mesh |
 //! | … | 1 | `method` | 0 static · 1 soft · 2 rigid · 3 skinned · 4 fluid · 5 particles |
-//! | … | 1 | `codec` | 0 classic · 1 small · 2 fast |
+//! | … | 1 | `codec` | 0 classic · 1 small · 2 fast · 3 chains |
 //! | … | 1 | `flags` | bit 0 `has_table` · bit 1 `moves` and `ends` are there · bit 2 `remeshed`: its faces are not the source's · bit 3 `apart`: its animated attributes lie in chunks of their own · bit 4 `ids`: its points have ids · bit 5 its points are those of `curves` |
 //! | … | 1 … 5 or 0 | `blended` | only where `remeshed`: varint, so many frames at the end lead into the start |
 //! | … | 3 … 7 or 0 | `curves` | only with bit 5: basis (0 linear · 1 Bézier · 2 B-spline · 3 Catmull-Rom), ends (0 open · 1 closed · 2 pinned), and a varint, the most curves of any frame |
