@@ -5,12 +5,15 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::particles::rubble;
 use crate::sample::{rich, small};
+use meshreel::record::CODEC_CHAIN;
+use meshreel::{Limits, Reel};
 use meshreel_codec::entropy::block::Format;
 use meshreel_compile::{Silent, compile};
 use meshreel_options::{Options, Preset, Tolerance, TransformForm};
-use meshreel_scene::read;
 use meshreel_scene::sample::Range;
+use meshreel_scene::{Scene, read};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/golden/v0")
@@ -39,6 +42,9 @@ const PACKED: &str = "wall_packed.reel";
 /// The one with points of 32 bits.
 const WIDE: &str = "flag_wide.reel";
 
+/// The one with particles in chains, which no small real input has.
+const CHAINS: &str = "chains_small.reel";
+
 /// Files of the soft codec, of a piece of a real input; compiled only to be renewed.
 const LAYERED: [(&str, &str, Preset); 9] = [
     ("flag_small.reel", "a_flag_wind.abc", Preset::Small),
@@ -55,17 +61,27 @@ const LAYERED: [(&str, &str, Preset); 9] = [
 fn layered(name: &str, input: &str, preset: Preset) -> Vec<u8> {
     let input = folder().join("../../inputs").join(input);
     let scene = read::open(&input, &read::ReadOptions::default()).unwrap().0;
+    compiled(name, &scene, preset)
+}
+
+fn compiled(name: &str, scene: &Scene, preset: Preset) -> Vec<u8> {
+    let last = match name {
+        WIDE => 11,
+        // Into a second segment.
+        CHAINS => 69,
+        _ => 37,
+    };
     let options = Options {
         preset,
         attributes_apart: name == APART,
         transforms: if name == PACKED { TransformForm::Packed } else { TransformForm::default() },
         tolerance: Tolerance::Relative(if name == WIDE { 1e-6 } else { 1e-2 }),
-        range: Some(Range::Frames(0, if name == WIDE { 11 } else { 37 })),
+        range: Some(Range::Frames(0, last)),
         ..Options::default()
     };
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("file.reel");
-    compile(&scene, Vec::new(), &path, &options, &meshreel_check::reopen, &Silent).unwrap();
+    compile(scene, Vec::new(), &path, &options, &meshreel_check::reopen, &Silent).unwrap();
     fs::read(path).unwrap()
 }
 
@@ -81,6 +97,7 @@ fn v0_decodes_to_the_same_bits() {
         for (name, input, preset) in LAYERED {
             fs::write(folder().join(name), layered(name, input, preset)).unwrap();
         }
+        fs::write(folder().join(CHAINS), compiled(CHAINS, &rubble(70), Preset::Small)).unwrap();
     }
     for (name, bytes) in files() {
         let path = folder().join(name);
@@ -94,7 +111,7 @@ fn v0_decodes_to_the_same_bits() {
         }
         writeln!(digests, "{:016x}  {name}", digest(golden)).unwrap();
     }
-    for (name, ..) in LAYERED {
+    for name in LAYERED.iter().map(|(name, ..)| *name).chain([CHAINS]) {
         let golden = fs::read(folder().join(name)).unwrap();
         writeln!(digests, "{:016x}  {name}", digest(golden)).unwrap();
     }
@@ -103,6 +120,12 @@ fn v0_decodes_to_the_same_bits() {
         fs::write(&path, &digests).unwrap();
     }
     assert_eq!(fs::read_to_string(&path).unwrap(), digests);
+}
+
+#[test]
+fn chains_are_among_them() {
+    let reel = Reel::open(folder().join(CHAINS), &Limits::default()).unwrap();
+    assert_eq!(reel.description().meshes[0].codec, CODEC_CHAIN);
 }
 
 #[test]
