@@ -5,7 +5,6 @@ use crate::layout::VertexLayout;
 use crate::params::Params;
 use crate::shaders::{Pass, Variant};
 use crate::slot::Room;
-use meshreel::record::Method;
 use meshreel::{Error, MeshFrame, MeshView, Reel, VertexChannel};
 
 /// Words at whose multiples the vertices of a mesh begin: WebGPU's alignment of a binding, so that they can be one.
@@ -86,14 +85,11 @@ impl Moment {
             };
         }
         let [first, second] = mesh.frames();
-        // Points of two frames that are the same are not those of one number.
-        let held = mesh.record().method == Method::Particles;
-        let second = if held { first } else { second };
         Moment {
             slots: [slot(first), slot(second)],
             point_slots: [0; 2],
-            blend: if held { 0.0 } else { mesh.blend() },
-            per_second: if held { 0.0 } else { mesh.per_second() },
+            blend: mesh.blend(),
+            per_second: mesh.per_second(),
             vertices: mesh.is_fluid().then(|| mesh.vertex_count()),
             out,
         }

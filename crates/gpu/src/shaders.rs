@@ -111,6 +111,9 @@ pub struct Variant {
     pub moving_colours: bool,
     /// Points lie in the ring of points: the card decodes them ([`crate::units`]).
     pub coded: bool,
+    /// Particles with ids, which lie elsewhere in another frame; of those without any, frames that are blended have the
+    /// same ones, number for number.
+    pub ids: bool,
 }
 
 impl Variant {
@@ -152,6 +155,7 @@ impl Variant {
             ("POSITIONS", f64::from(positions)),
             ("HEIGHT_AXIS", axis as f64),
             ("CODED", f64::from(u8::from(self.coded))),
+            ("IDS", f64::from(u8::from(self.ids))),
             ("WIDE_POINTS", f64::from(u8::from(bones.wide))),
             ("ONE_BONE", f64::from(u8::from(bones.single))),
             ("RESIDUALS", f64::from(u8::from(bones.residuals))),

@@ -2,6 +2,7 @@
 //!
 //! | section | words |
 //! |---|---|
+//! | ids | of particles that have some: how many there are, and two words each, low and high, ascending |
 //! | positions | 16 bits: 2 a point, x y z and one that means nothing · 32 bits: 4 a point · codes: 3 planes, a word a vertex · bones: residuals, as points · none that the card decodes |
 //! | heights | 16 bits: two points in a word |
 //! | matrices | 12 floats a bone, four columns, in units of positions · packed: 7 words and 3 a part that moves, as in the file |
@@ -95,6 +96,7 @@ impl Fixed {
         let (vertices, groups) = (self.vertices, self.params.groups as usize);
         let variant = &self.variant;
         let p = &mut self.params;
+        take(if variant.ids { 1 + 2 * vertices } else { 0 });
         p.positions = take(match variant.positions {
             _ if variant.coded => 0,
             Positions::Narrow => 2 * self.points,
@@ -165,6 +167,10 @@ impl Fixed {
                 *out = word;
             }
         };
+        if self.variant.ids {
+            let ids = mesh.ids().iter().flat_map(|id| [*id as u32, (*id >> 32) as u32]);
+            put(0, &mut std::iter::once(mesh.ids().len() as u32).chain(ids));
+        }
         let points = match &bones {
             Some(bones) => bones.residuals(),
             None => positions.as_ref().and_then(|positions| positions.points),

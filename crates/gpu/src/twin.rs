@@ -254,9 +254,35 @@ impl Bound<'_> {
         }
     }
 
-    fn point(&self, i: u32) -> Two {
+    fn id_in(&self, slot: u32, v: u32) -> u64 {
+        let [low, high] = [1, 2].map(|k| u64::from(self.ring(slot + k + 2 * v)));
+        low | high << 32
+    }
+
+    /// The slot and the vertex there to which vertex `v` goes: those of the second frame, its own where that has none.
+    fn same_in_second(&self, v: u32) -> (u32, u32) {
         let p = self.params;
-        self.slots().map(|slot| match self.variant.positions {
+        if !self.variant.ids {
+            return (p.second, v);
+        }
+        let own = self.id_in(p.first, v);
+        let count = self.ring(p.second);
+        let (mut from, mut to) = (0, count);
+        while from < to {
+            let middle = (from + to) / 2;
+            if self.id_in(p.second, middle) < own { from = middle + 1 } else { to = middle }
+        }
+        let there = from < count && self.id_in(p.second, from) == own;
+        if there { (p.second, from) } else { (p.first, v) }
+    }
+
+    fn point(&self, i: u32) -> Two {
+        self.slots().map(|slot| self.point_in(slot, i))
+    }
+
+    fn point_in(&self, slot: u32, i: u32) -> [i32; 3] {
+        let p = self.params;
+        match self.variant.positions {
             Positions::Narrow | Positions::Wide if self.variant.coded => self.decoded_point(slot, i),
             Positions::Narrow => self.short_point(slot + p.positions + 2 * i),
             Positions::Wide => self.long_point(slot + p.positions + 4 * i),
@@ -277,8 +303,11 @@ impl Bound<'_> {
                 }
                 at
             }
-            Positions::Codes => [0, 1, 2].map(|k| self.ring(slot + p.positions + i + k * p.vertices) as i32),
-        })
+            Positions::Codes => {
+                let count = if self.variant.ids { self.ring(slot) } else { p.vertices };
+                [0, 1, 2].map(|k| self.ring(slot + p.positions + i + k * count) as i32)
+            }
+        }
     }
 
     /// A point of 32 bits in the moment, in parts of 64 of a unit, as the runtime rounds it.
@@ -514,7 +543,10 @@ impl Bound<'_> {
             let i =
                 if self.variant.positions == Positions::Codes { v } else { self.fixed(p.vertex_points + v) };
             let (unit, centre) = ([p.unit_x, p.unit_y, p.unit_z], [p.centre_x, p.centre_y, p.centre_z]);
-            let [a, b] = self.point(i).map(|cell| map(|k| cell[k] as f32 * unit[k] + centre[k]));
+            let (second, w) = self.same_in_second(v);
+            let other = if self.variant.ids { w } else { i };
+            let two = [self.point_in(p.first, i), self.point_in(second, other)];
+            let [a, b] = two.map(|cell| map(|k| cell[k] as f32 * unit[k] + centre[k]));
             if let Some((offset, format)) = find(VertexChannel::Position) {
                 let [x, y, z] = add(a, mul(sub(b, a), p.blend));
                 // Of those in 16 bits what they are made of.
@@ -537,32 +569,34 @@ impl Bound<'_> {
                 None => {}
             }
             if let Some((offset, 0)) = find(VertexChannel::Uv(0)) {
-                put(at + offset, &self.uv(v));
+                put(at + offset, &self.uv(v, (second, w)));
             }
             if let Some((offset, _)) = find(VertexChannel::Colour(0)) {
-                put(at + offset, &[f32::from_bits(self.colour(v))]);
+                put(at + offset, &[f32::from_bits(self.colour(v, (second, w)))]);
             }
         }
     }
 
-    fn uv(&self, v: u32) -> [f32; 2] {
+    fn uv(&self, v: u32, (second, w): (u32, u32)) -> [f32; 2] {
         let p = self.params;
         if !self.variant.moving_uvs {
             let there = self.variant.uvs;
             return if there { [0, 1].map(|k| self.fixed_f(p.uvs + 2 * v + k)) } else { [0.0; 2] };
         }
         [0, 1].map(|k| {
-            let [a, b] = self.slots().map(|slot| f32::from_bits(self.ring(slot + p.slot_uvs + 2 * v + k)));
+            let two = [(p.first, v), (second, w)];
+            let [a, b] = two.map(|(slot, v)| f32::from_bits(self.ring(slot + p.slot_uvs + 2 * v + k)));
             a + (b - a) * p.blend
         })
     }
 
-    fn colour(&self, v: u32) -> u32 {
+    fn colour(&self, v: u32, (second, w): (u32, u32)) -> u32 {
         let p = self.params;
         if !self.variant.moving_colours {
             return if self.variant.colours { self.fixed(p.colours + v) } else { u32::MAX };
         }
-        let [a, b] = self.slots().map(|slot| self.ring(slot + p.slot_colours + v).to_le_bytes());
+        let two = [(p.first, v), (second, w)];
+        let [a, b] = two.map(|(slot, v)| self.ring(slot + p.slot_colours + v).to_le_bytes());
         u32::from_le_bytes(std::array::from_fn(|k| {
             let [a, b] = [a[k], b[k]].map(|byte| f32::from(byte) / 255.0);
             ((a + (b - a) * p.blend) * 255.0 + 0.5) as u8

@@ -1,5 +1,6 @@
 //! The twin of the shader, from the words that go to a card, against what the runtime writes on the CPU.
 
+use meshreel::record::Semantic;
 use meshreel::{FrameDecoder, FrameView, Limits, Pace, Reel};
 use meshreel_gpu::twin::Bound;
 use meshreel_gpu::{Batches, Moment, ReelPlan, Room, VertexLayout, heuristics};
@@ -57,10 +58,6 @@ fn compare(path: &Path) -> Worst {
         for (node, record) in reel.description().nodes.iter().enumerate() {
             let (Some(number), Some(mesh)) = (record.mesh, view.mesh(node)) else { continue };
             let number = number as usize;
-            // A card shows particles as they are in the frame before.
-            if mesh.record().particles.is_some() && blend > 0.0 {
-                continue;
-            }
             let own = &plan.meshes[number];
             let count = mesh.vertex_count();
             let slot = |f: u32| if f as usize == frame { 0 } else { plan.slot_words };
@@ -86,7 +83,7 @@ fn compare(path: &Path) -> Worst {
             }
             mesh.velocities_into(&mut wanted).unwrap();
             // Those that the file keeps do not go to a card.
-            let made = mesh.record().particles.is_none();
+            let made = first.mesh(number).find(Semantic::Velocity, 0).is_none();
             for (got, want) in each(12, 3).zip(wanted.chunks_exact(3)).filter(|_| made) {
                 let off = got.iter().zip(want).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
                 worst.velocity = worst.velocity.max(off / extent);

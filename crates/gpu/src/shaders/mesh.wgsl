@@ -6,6 +6,7 @@
 override POSITIONS: u32 = 0u; // points of 16 bits, points of 32 bits, codes of vertices, bones, heights
 override HEIGHT_AXIS: u32 = 1u;
 override CODED: u32 = 0u;        // points are in the ring of points, not in that of frames
+override IDS: u32 = 0u;          // particles with ids: what is the same lies elsewhere in the second frame
 override WIDE_POINTS: u32 = 0u;  // of points that bones move: 32 bits, one bone each, residuals, put in place by a pass
 override ONE_BONE: u32 = 0u;
 override RESIDUALS: u32 = 0u;
@@ -131,6 +132,24 @@ fn height_point(slot: u32, i: u32) -> vec3i {
   return vec3i(a, b, height);
 }
 
+fn id_in(slot: u32, v: u32) -> vec2u { return vec2u(ring[slot + 1u + 2u * v], ring[slot + 2u + 2u * v]); }
+
+// The vertex of the second frame that is vertex v of the first; of particles that it does not have as many as it has.
+fn same_in_second(v: u32) -> u32 {
+  if (IDS == 0u) { return v; }
+  let own = id_in(p.first, v);
+  let count = ring[p.second];
+  var from = 0u;
+  var to = count;
+  while (from < to) {
+    let middle = (from + to) >> 1u;
+    let other = id_in(p.second, middle);
+    if (other.y < own.y || (other.y == own.y && other.x < own.x)) { from = middle + 1u; } else { to = middle; }
+  }
+  if (from < count && all(id_in(p.second, from) == own)) { return from; }
+  return count;
+}
+
 fn point_in(slot: u32, i: u32) -> vec3i {
   if (POSITIONS == 4u) { return height_point(slot, i); }
   if (POSITIONS == 3u) {
@@ -142,7 +161,9 @@ fn point_in(slot: u32, i: u32) -> vec3i {
   if (POSITIONS == 0u) { return short_point(slot + p.positions + 2u * i); }
   if (POSITIONS == 1u) { return long_point(slot + p.positions + 4u * i); }
   let at = slot + p.positions + i;
-  return vec3i(vec3u(ring[at], ring[at + p.vertices], ring[at + 2u * p.vertices]));
+  var count = p.vertices;
+  if (IDS == 1u) { count = ring[slot]; }
+  return vec3i(vec3u(ring[at], ring[at + count], ring[at + 2u * count]));
 }
 fn point(i: u32) -> Two { return Two(point_in(p.first, i), point_in(p.second, i)); }
 
@@ -324,8 +345,13 @@ fn vertex_of(v: u32) -> Vertex {
   if (POSITIONS != 2u) { i = fixed[p.vertex_points + v]; }
   let unit = vec3f(p.unit_x, p.unit_y, p.unit_z);
   let centre = vec3f(p.centre_x, p.centre_y, p.centre_z);
+  // What is gone in the second frame stays as it is.
+  let same = same_in_second(v);
+  let gone = IDS == 1u && same == ring[p.second];
+  let second = select(p.second, p.first, gone);
+  let w = select(same, v, gone);
   let a = vec3f(point_in(p.first, i)) * unit + centre;
-  let b = vec3f(point_in(p.second, i)) * unit + centre;
+  let b = vec3f(point_in(second, select(i, w, IDS == 1u))) * unit + centre;
   out.position = a + (b - a) * p.blend;
   out.velocity = (b - a) * p.per_second;
   let frame = frame_of(v);
@@ -336,7 +362,7 @@ fn vertex_of(v: u32) -> Vertex {
     out.uv = vec2f(fixed_f(p.uvs + 2u * v), fixed_f(p.uvs + 2u * v + 1u));
   } else if (UVS == 2u) {
     let c = p.first + p.slot_uvs + 2u * v;
-    let d = p.second + p.slot_uvs + 2u * v;
+    let d = second + p.slot_uvs + 2u * w;
     let start = vec2f(ring_f(c), ring_f(c + 1u));
     out.uv = start + (vec2f(ring_f(d), ring_f(d + 1u)) - start) * p.blend;
   }
@@ -345,7 +371,7 @@ fn vertex_of(v: u32) -> Vertex {
     out.colour = unpack4x8unorm(fixed[p.colours + v]);
   } else if (COLOURS == 2u) {
     let c = unpack4x8unorm(ring[p.first + p.slot_colours + v]);
-    out.colour = c + (unpack4x8unorm(ring[p.second + p.slot_colours + v]) - c) * p.blend;
+    out.colour = c + (unpack4x8unorm(ring[second + p.slot_colours + w]) - c) * p.blend;
   }
   return out;
 }
