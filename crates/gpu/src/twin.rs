@@ -267,13 +267,13 @@ impl Bound<'_> {
         }
         let own = self.id_in(p.first, v);
         let count = self.ring(p.second);
-        let (mut from, mut to) = (0, count);
-        while from < to {
-            let middle = (from + to) / 2;
-            if self.id_in(p.second, middle) < own { from = middle + 1 } else { to = middle }
+        let (mut start, mut end) = (0, count);
+        while start < end {
+            let middle = (start + end) / 2;
+            if self.id_in(p.second, middle) < own { start = middle + 1 } else { end = middle }
         }
-        let there = from < count && self.id_in(p.second, from) == own;
-        if there { (p.second, from) } else { (p.first, v) }
+        let there = start < count && self.id_in(p.second, start) == own;
+        if there { (p.second, start) } else { (p.first, v) }
     }
 
     fn point(&self, i: u32) -> Two {

@@ -139,14 +139,14 @@ fn same_in_second(v: u32) -> u32 {
   if (IDS == 0u) { return v; }
   let own = id_in(p.first, v);
   let count = ring[p.second];
-  var from = 0u;
-  var to = count;
-  while (from < to) {
-    let middle = (from + to) >> 1u;
+  var start = 0u;
+  var end = count;
+  while (start < end) {
+    let middle = (start + end) >> 1u;
     let other = id_in(p.second, middle);
-    if (other.y < own.y || (other.y == own.y && other.x < own.x)) { from = middle + 1u; } else { to = middle; }
+    if (other.y < own.y || (other.y == own.y && other.x < own.x)) { start = middle + 1u; } else { end = middle; }
   }
-  if (from < count && all(id_in(p.second, from) == own)) { return from; }
+  if (start < count && all(id_in(p.second, start) == own)) { return start; }
   return count;
 }
 
