@@ -232,7 +232,13 @@ def test_other_threads_run_while_it_compiles(inputs, tmp_path):
     assert len([t for t in ticks if begin <= t <= end]) > 3
 
 
-INTERRUPTED = """
+# A shell ignores the signal in what it runs in the background, and so do its children unless they say otherwise.
+LISTENS = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+"""
+
+INTERRUPTED = LISTENS + """
 import sys, meshreel
 def progress(phase, done, total):
     if phase == sys.argv[3]:
@@ -267,7 +273,7 @@ def test_ctrl_c_is_seen_without_a_callback(inputs, tmp_path):
     assert os.listdir(tmp_path) == []
 
 
-CHECKED = """
+CHECKED = LISTENS + """
 import sys, meshreel
 try:
     print("begins", flush=True)
