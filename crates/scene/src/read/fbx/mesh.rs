@@ -2,9 +2,12 @@
 
 use super::cache::Caches;
 use super::deform::Deformed;
+use super::form::{self, Bound, Form, Weights};
 use super::times::Times;
 use super::tree::Tree;
+use crate::read::shape::NORMALS;
 use crate::{Attribute, Channel, Error, FaceSet, Mesh, MeshId, Remark, Scene, Scope, TimeSampling};
+use glam::DVec3;
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -40,14 +43,14 @@ impl<'a> Meshes<'a> {
         }
         let (mut out, corners) = faces(mesh, path);
         out.is_subd = mesh.subdivision_display_mode == ufbx::SubdivisionDisplayMode::Smooth;
-        let has_normals = mesh.vertex_normal.exists && !mesh.generated_normals;
+        let has_normals = has_normals(mesh);
         // A cache has all that bones and shapes do to the mesh.
         let cached = self.caches.points(parsed, mesh, path, remarks);
-        let deformed = match cached {
+        let form = match cached {
             Some(_) => None,
-            None => Deformed::read(self.times, &self.tree, n, mesh, path, remarks)?,
+            None => self.form(n, mesh, path, &corners, remarks)?,
         };
-        match deformed {
+        match form {
             None if cached.is_some() => {
                 if has_normals {
                     let what = "its normals are those before the geometry cache moves it; they were left out";
@@ -61,13 +64,19 @@ impl<'a> Meshes<'a> {
                 out.normals = normals(mesh, &corners);
                 self.still.insert(mesh.element.typed_id, scene.meshes.len());
             }
-            Some(deformed) => {
-                let deformed = Arc::new(deformed);
-                if has_normals {
-                    let what = "its normals are those before bones and shapes move it; they were left out";
+            Some((form, weights, indices)) => {
+                if has_normals && form.normals.is_none() {
+                    let what = "its normals belong to no corners of its faces; they were left out";
                     remarks.push(Remark::new(path, what));
                 }
+                let deformed = Arc::new(Deformed::new(form, &self.tree, n, weights));
                 out.positions = deformed.positions(&self.sampling);
+                out.normals = indices.map(|indices| Attribute {
+                    name: NORMALS.into(),
+                    scope: Scope::FaceVarying,
+                    values: deformed.normals(&self.sampling),
+                    indices: Some(Channel::constant(indices)),
+                });
                 out.skin = deformed.skin(&self.sampling);
                 out = Mesh { topology: topology(&out), ..out };
             }
@@ -75,6 +84,41 @@ impl<'a> Meshes<'a> {
         scene.meshes.push(out);
         Ok(scene.meshes.len() - 1)
     }
+
+    /// The mesh as it was bound, weights of its shapes, and which of its normals each corner has; none where nothing
+    /// deforms it. `corners`: those of all faces.
+    fn form(
+        &self,
+        n: usize,
+        mesh: &ufbx::Mesh,
+        path: &str,
+        corners: &[usize],
+        remarks: &mut Vec<Remark>,
+    ) -> Result<Option<(Form, Weights, Option<Vec<u32>>)>, Error> {
+        let shapes = form::shapes(mesh);
+        let weights = form::weights(&shapes, mesh, self.times, path)?;
+        // Those that never show are not followed.
+        let (shapes, weights): (Vec<_>, Weights) =
+            shapes.into_iter().zip(weights).filter(|(_, own)| *own != [0.0]).unzip();
+        let bound = Bound::read(n, mesh, &self.tree, path, remarks)?;
+        if shapes.is_empty() && bound.is_none() {
+            return Ok(None);
+        }
+        let points = mesh.vertices.iter().map(|p| DVec3::new(p.x, p.y, p.z)).collect();
+        let normals = has_normals(mesh).then(|| form::bound_normals(mesh, corners)).flatten();
+        let (normals, indices) = normals.unzip();
+        let form = Form { points, normals, shapes, bound };
+        if form.normals.is_some() && !form.shapes.is_empty() && !form.shapes_turn() {
+            let what = "its blend shapes say nothing of normals, which stay as they are without them";
+            remarks.push(Remark::new(path, what));
+        }
+        Ok(Some((form, weights, indices)))
+    }
+}
+
+/// Whether the file has normals itself.
+fn has_normals(mesh: &ufbx::Mesh) -> bool {
+    mesh.vertex_normal.exists && !mesh.generated_normals && !mesh.vertex_normal.indices.is_empty()
 }
 
 fn topology(mesh: &Mesh) -> crate::Topology {
@@ -122,9 +166,9 @@ fn faces(mesh: &ufbx::Mesh, path: &str) -> (Mesh, Vec<usize>) {
 /// Normals that the file has itself.
 fn normals(mesh: &ufbx::Mesh, corners: &[usize]) -> Option<Attribute<[f32; 3]>> {
     let own = &mesh.vertex_normal;
-    (own.exists && !mesh.generated_normals && !own.indices.is_empty()).then(|| {
+    has_normals(mesh).then(|| {
         let values = own.values.iter().map(|v| [v.x as f32, v.y as f32, v.z as f32]).collect();
-        attribute("N", values, of_corners(&own.indices, corners))
+        attribute(NORMALS, values, of_corners(&own.indices, corners))
     })
 }
 

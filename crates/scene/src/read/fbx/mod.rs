@@ -5,6 +5,7 @@
 
 mod cache;
 mod deform;
+mod form;
 mod mesh;
 mod times;
 mod tree;

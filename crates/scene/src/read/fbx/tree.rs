@@ -50,7 +50,7 @@ impl Tree {
                 let transform = ufbx::evaluate_transform(anim, node, time);
                 matrix(&ufbx::transform_to_matrix(&transform))
             };
-            let first = if times.count > 1 { at(0) } else { matrix(&node.node_to_parent) };
+            let first = at(0);
             let mut local = vec![first];
             local.extend((1..times.count).map(at));
             if local.iter().any(|m| !m.is_finite()) {
