@@ -4,6 +4,7 @@
 //! Frames are at the file's own rate. Axes are turned so that y is up; lengths stay in the file's unit.
 
 mod cache;
+mod camera;
 mod deform;
 mod form;
 mod mesh;
@@ -12,7 +13,7 @@ mod tree;
 
 use super::positioned::PositionedFile;
 use crate::read::ReadOptions;
-use crate::{Error, NodeKind, Remark, Scene, Unit};
+use crate::{Channel, Error, NodeKind, Remark, Scene, Transform, Unit};
 use mesh::Meshes;
 use std::collections::HashMap;
 use std::path::Path;
@@ -123,7 +124,16 @@ fn build(
         let name = unique(&mut taken, parent, &node.element.name);
         let at = scene.nodes.len();
         own[n] = Some(at);
-        scene.nodes.push(tree.node(n, node, &name, parent, &scene, &sampling));
+        let mut out = tree.node(n, &name, parent, &scene, &sampling);
+        if let Some(camera) = &node.camera {
+            out.camera = camera::lens(camera, times);
+            out.samples = out.samples.max(out.camera.as_ref().map_or(1, Channel::len));
+            if out.camera.is_none() {
+                let what = "its camera shows nothing with the numbers it has; left out";
+                remarks.push(Remark::new(&out.path, what));
+            }
+        }
+        scene.nodes.push(out);
         if let Some(mesh) = &node.mesh {
             let name = if mesh.element.name.is_empty() { &node.element.name } else { &mesh.element.name };
             let name = unique(&mut taken, Some(at), name);
@@ -138,6 +148,9 @@ fn build(
             let mut below = crate::Node::new(format!("{}/{name}", scene.nodes[at].path), NodeKind::PolyMesh);
             (below.parent, below.mesh, below.name) = (Some(at), Some(id), name);
             below.samples = scene.meshes[id].positions.len();
+            below.transform = tree
+                .turned_back(n)
+                .map(|back| Transform { matrix: Channel::constant(vec![back]), inherits: None });
             scene.nodes.push(below);
         }
     }
@@ -180,7 +193,6 @@ fn remark_left_out(parsed: &ufbx::Scene, file: &str, remarks: &mut Vec<Remark>) 
     let curves = parsed.line_curves.len() + parsed.nurbs_curves.len();
     let surfaces = parsed.nurbs_surfaces.len() + parsed.procedural_geometries.len();
     let left = [
-        (parsed.cameras.len(), "cameras: their transforms are kept as nodes, lens values are left out"),
         (
             parsed.lights.len(),
             "lights: their transforms are kept as nodes, colours and intensities are left out",
