@@ -180,6 +180,50 @@ def of_cameras():
     return out
 
 
+def bones():
+    """Bones alone, with two animations of different lengths."""
+    clear()
+    armature = bpy.data.armatures.new("Bones")
+    rig = bpy.data.objects.new("Rig", armature)
+    bpy.context.collection.objects.link(rig)
+    bpy.context.view_layer.objects.active = rig
+    rig.location, rig.rotation_euler = (1.0, 0.5, 0.25), (0.1, 0.2, 0.3)
+    bpy.ops.object.mode_set(mode="EDIT")
+    above = None
+    for number, (head, tail) in enumerate([((0, 0, 1), (0, 0, 1.5)), ((0, 0, 1.5), (0.5, 0, 2)), ((0.5, 0, 2), (1, 0.2, 2))]):
+        bone = armature.edit_bones.new(f"bone{number}")
+        bone.head, bone.tail, bone.roll = head, tail, 0.3 * number
+        bone.parent, above = above, bone
+    bpy.ops.object.mode_set(mode="OBJECT")
+    rig.animation_data_create()
+    for name, frames, sign in (("Nod", 5, 1.0), ("Shake", 9, -1.0)):
+        rig.animation_data.action = bpy.data.actions.new(name)
+        for frame in range(1, frames + 1):
+            for number in range(3):
+                bone = rig.pose.bones[f"bone{number}"]
+                bone.rotation_mode = "XYZ"
+                key(bone, "rotation_euler", frame, (0.1 * frame * sign, 0.05 * frame * number, 0.2 * math.sin(frame)))
+            key(rig.pose.bones["bone0"], "location", frame, (0.01 * frame, 0.1 * frame, 0.02 * sign * frame))
+            key(rig.pose.bones["bone2"], "scale", frame, (1.0, 1.0 + 0.1 * frame, 1.0))
+    return "bones"
+
+
+def of_bones():
+    """World positions of the heads of all bones by the name of the action, and frame, up being y."""
+    out = {}
+    rig = bpy.data.objects["Rig"]
+    for action in bpy.data.actions:
+        rig.animation_data.action = action
+        first, last = (int(v) for v in action.frame_range)
+        frames = []
+        for frame in range(first, last + 1):
+            bpy.context.scene.frame_set(frame)
+            places = {bone.name: rig.matrix_world @ bone.head for bone in rig.pose.bones}
+            frames.append({name: [round(v, 6) for v in (p.x, p.z, -p.y)] for name, p in places.items()})
+        out[action.name] = frames
+    return out
+
+
 def of_actions():
     """World positions by the name of the action, and frame."""
     out = {}
@@ -221,11 +265,15 @@ def positions_now():
 
 def main():
     expected = {}
-    for make in (skinned, shapes, moves, takes, cameras):
+    for make in (skinned, shapes, moves, takes, cameras, bones):
         name = make()
         if make is takes:
             with open("takes.json", "w", encoding="ascii") as out:
                 json.dump(of_actions(), out, separators=(",", ":"))
+                out.write("\n")
+        elif make is bones:
+            with open("bones.json", "w", encoding="ascii") as out:
+                json.dump(of_bones(), out, separators=(",", ":"))
                 out.write("\n")
         elif make is cameras:
             with open("cameras.json", "w", encoding="ascii") as out:
@@ -237,9 +285,9 @@ def main():
             filepath=os.path.abspath(f"{name}.fbx"),
             add_leaf_bones=False,
             bake_anim_use_nla_strips=False,
-            bake_anim_use_all_actions=make is takes,
-            bake_anim_force_startend_keying=make is not cameras,
-            bake_anim_simplify_factor=1e-4 if make is cameras else 0.0,
+            bake_anim_use_all_actions=make in (takes, bones),
+            bake_anim_force_startend_keying=make not in (cameras, bones),
+            bake_anim_simplify_factor=1e-4 if make in (cameras, bones) else 0.0,
             mesh_smooth_type="OFF",
         )
     with open("expected.json", "w", encoding="ascii") as out:

@@ -1,26 +1,28 @@
-//! Points and normals that blend shapes and bones move, a frame at a time.
+//! Points and normals that blend shapes and bones move: a frame at a time of what is played, and at any time of a
+//! clip.
+//!
+//! What bones move stands in the world, as skins of glTF do, so that its bones are in the space of their skeleton.
 
 use super::form::{Form, Weights};
+use super::skeleton::Motion;
 use super::tree::Tree;
-use crate::{Channel, Error, Identity, Skin, Source, TimeSampling};
+use crate::{Channel, Driven, Error, Identity, Skin, Source, TimeSampling};
 use glam::DMat4;
 use std::sync::Arc;
 
-/// A mesh on node `node`, and what moves it in each frame.
+/// A mesh and what moves it in each frame.
 pub(super) struct Deformed {
-    form: Form,
+    form: Arc<Form>,
     tree: Arc<Tree>,
-    node: usize,
     weights: Weights,
     moves: bool,
 }
 
 impl Deformed {
-    pub fn new(form: Form, tree: &Arc<Tree>, node: usize, weights: Weights) -> Deformed {
+    pub fn new(form: Arc<Form>, tree: &Arc<Tree>, weights: Weights) -> Deformed {
         let bones = form.bound.iter().flat_map(|b| &b.bones).any(|(bone, _)| tree.moves(*bone));
-        let bones = bones || form.bound.is_some() && tree.moves(node);
         let moves = tree.frames > 1 && (bones || weights.iter().any(|own| own.len() > 1));
-        Deformed { form, tree: tree.clone(), node, weights, moves }
+        Deformed { form, tree: tree.clone(), weights, moves }
     }
 
     fn samples(&self) -> usize {
@@ -31,16 +33,13 @@ impl Deformed {
         move |shape| self.weights[shape][frame.min(self.weights[shape].len() - 1)]
     }
 
-    /// For each bone the matrix from the mesh as it was bound to where the bone puts it, in the node's own space.
+    /// For each bone the matrix from the mesh as it was bound to the world.
     fn pose(&self, frame: usize) -> Vec<DMat4> {
         let Some(bound) = &self.form.bound else {
             return Vec::new();
         };
         let world = self.tree.world(frame);
-        let own = world[self.node];
-        // A node of no size has its mesh in one point, wherever bones are.
-        let back = if own.determinant().abs() > 1e-30 { own.inverse() } else { DMat4::IDENTITY };
-        bound.bones.iter().map(|(bone, bind)| back * world[*bone] * *bind).collect()
+        bound.bones.iter().map(|(bone, bind)| world[*bone] * *bind).collect()
     }
 
     /// The points over time.
@@ -53,25 +52,34 @@ impl Deformed {
         Channel::new(sampling.clone(), Arc::new(Normals(self.clone())))
     }
 
-    /// The bones as the mesh's own, where nothing but they moves it.
-    pub fn skin(self: &Arc<Self>, sampling: &Arc<TimeSampling>) -> Option<Arc<Skin>> {
+    /// The bones as joints of a skeleton, and how its clips move the mesh. `skeleton`: its number, and the joint
+    /// of each bone; `clips`: numbers of its clips, what moves in them, and weights of all shapes.
+    pub fn skin(
+        self: &Arc<Self>,
+        (skeleton, joints): (usize, Vec<usize>),
+        clips: Vec<(usize, Arc<Motion>, Weights)>,
+        sampling: &Arc<TimeSampling>,
+    ) -> Option<Arc<Skin>> {
         let bound = self.form.bound.as_ref()?;
-        let moved = self.weights.iter().any(|own| own.len() > 1);
-        if moved || !self.moves {
-            return None;
-        }
-        let bind = self.form.shaped(self.weight(0));
+        // Shapes that move are not in the bind pose, which is one for all frames.
+        let stand = self.weights.iter().all(|own| own.len() == 1);
+        let bind = if stand { self.form.shaped(self.weight(0)) } else { self.form.points.clone() };
         let bind: Vec<[f32; 3]> = bind.iter().map(|p| p.as_vec3().to_array()).collect();
+        let driven = clips.into_iter().map(|(clip, motion, weights)| {
+            let own = Played { form: self.form.clone(), joints: joints.clone(), motion, weights };
+            (clip, Arc::new(own) as Arc<dyn Driven>)
+        });
+        let driven = driven.collect();
         Some(Arc::new(Skin {
-            skeleton: None,
-            joints: (0..bound.bones.len()).collect(),
+            skeleton: Some(skeleton),
+            joints,
             inverse_bind: bound.bones.iter().map(|(_, bind)| *bind).collect(),
             bind_positions: bind.into(),
             influences: bound.influences.per_point,
             joint: bound.influences.joint.clone(),
             weight: bound.influences.weight.clone(),
             pose: Channel::new(sampling.clone(), Arc::new(Poses(self.clone()))),
-            driven: Vec::new(),
+            driven,
         }))
     }
 }
@@ -127,6 +135,33 @@ impl Source<DMat4> for Poses {
     }
     fn read(&self, i: usize, out: &mut Vec<DMat4>) -> Result<(), Error> {
         *out = self.0.pose(i);
+        Ok(())
+    }
+}
+
+/// A mesh as a clip moves it.
+struct Played {
+    form: Arc<Form>,
+    /// Joint of each bone.
+    joints: Vec<usize>,
+    motion: Arc<Motion>,
+    weights: Weights,
+}
+
+impl Driven for Played {
+    fn points(&self, time: f64, out: &mut Vec<[f32; 3]>) -> Result<(), Error> {
+        let at = self.motion.at(time);
+        let object = self.motion.object(at);
+        let bones = self.form.bound.iter().flat_map(|bound| &bound.bones);
+        let pose: Vec<DMat4> =
+            bones.zip(&self.joints).map(|((_, bind), joint)| object[*joint] * *bind).collect();
+        let weight = |shape: usize| {
+            let own = &self.weights[shape];
+            let left = (at as usize).min(own.len() - 1);
+            let right = (left + 1).min(own.len() - 1);
+            own[left] + (own[right] - own[left]) * at.fract()
+        };
+        self.form.points(weight, &pose, out);
         Ok(())
     }
 }

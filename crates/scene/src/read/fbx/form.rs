@@ -9,8 +9,6 @@ use crate::{Error, Remark};
 use glam::{DMat4, DVec3};
 use std::path::Path;
 
-/// Most weights of blend shapes over all frames of a mesh.
-const MOST_WEIGHTS: u64 = 1 << 26;
 /// Most influences of a mesh: points times the bones of the point that has most.
 const MOST_INFLUENCES: u64 = 1 << 28;
 
@@ -118,17 +116,7 @@ pub(super) fn channels(mesh: &ufbx::Mesh) -> impl Iterator<Item = &ufbx::BlendCh
 }
 
 /// Weights of these shapes of a mesh over the frames of `times`.
-pub(super) fn weights(
-    shapes: &[Shape],
-    mesh: &ufbx::Mesh,
-    times: &Times<'_>,
-    path: &str,
-) -> Result<Weights, Error> {
-    let asked = (shapes.len() as u64 + 1).saturating_mul(times.count as u64);
-    if !shapes.is_empty() && asked > MOST_WEIGHTS {
-        let what = "weights of blend shapes of an FBX file";
-        return Err(Error::limit(Path::new(path), what, asked, MOST_WEIGHTS));
-    }
+pub(super) fn weights(shapes: &[Shape], mesh: &ufbx::Mesh, times: &Times<'_>) -> Weights {
     let mut out = vec![Vec::new(); shapes.len()];
     for (number, channel) in channels(mesh).enumerate() {
         let at = |frame: usize| {
@@ -145,7 +133,7 @@ pub(super) fn weights(
             }
         }
     }
-    Ok(out)
+    out
 }
 
 impl Bound {

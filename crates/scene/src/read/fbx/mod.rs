@@ -8,14 +8,18 @@ mod camera;
 mod deform;
 mod form;
 mod mesh;
+mod skeleton;
 mod times;
 mod tree;
 
 use super::positioned::PositionedFile;
 use crate::read::ReadOptions;
 use crate::{Channel, Error, NodeKind, Remark, Scene, Transform, Unit};
+use form::Bound;
+use glam::DMat4;
 use mesh::Meshes;
-use std::collections::HashMap;
+use skeleton::Rigs;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::Arc;
 use times::Times;
@@ -107,19 +111,19 @@ fn build(
     tree: &Arc<Tree>,
     remarks: &mut Vec<Remark>,
 ) -> Result<Scene, Error> {
-    let mut scene = Scene {
-        unit: unit(parsed, path, remarks),
-        fps: Some(1.0 / times.step),
-        format: "fbx",
-        ..Scene::default()
-    };
+    let mut scene =
+        Scene { unit: unit(parsed, path, remarks), fps: Some(times.rate), format: "fbx", ..Scene::default() };
     let creator = parsed.metadata.creator.to_string();
     scene.metadata.push(("generator".into(), creator));
     let sampling = times.sampling();
-    let mut meshes = Meshes::new(path, tree.clone(), times);
+    let mut bound = bound(parsed, tree, remarks)?;
+    let skins: Vec<(usize, Vec<usize>)> = bound.iter().map(|(n, own)| (*n, own.nodes())).collect();
+    let rigs = Rigs::read(path, parsed, tree, &skins, remarks)?;
+    let shown = rigs.shown(parsed, tree);
+    let mut meshes = Meshes::new(path, tree.clone(), times, &rigs);
     let mut own: Vec<Option<usize>> = vec![None; tree.parents.len()];
     let mut taken: HashMap<(Option<usize>, String), usize> = HashMap::new();
-    for (n, node) in parsed.nodes.into_iter().enumerate().skip(1) {
+    for (n, node) in parsed.nodes.into_iter().enumerate().skip(1).filter(|(n, _)| shown[*n]) {
         let parent = tree.parents[n].and_then(|p| own[p]);
         let name = unique(&mut taken, parent, &node.element.name);
         let at = scene.nodes.len();
@@ -139,8 +143,8 @@ fn build(
             let name = unique(&mut taken, Some(at), name);
             let id = meshes.place(
                 parsed,
-                n,
-                mesh,
+                (n, mesh),
+                bound.remove(&n),
                 &format!("{}/{name}", scene.nodes[at].path),
                 &mut scene,
                 remarks,
@@ -148,17 +152,38 @@ fn build(
             let mut below = crate::Node::new(format!("{}/{name}", scene.nodes[at].path), NodeKind::PolyMesh);
             (below.parent, below.mesh, below.name) = (Some(at), Some(id), name);
             below.samples = scene.meshes[id].positions.len();
-            below.transform = tree
-                .turned_back(n)
-                .map(|back| Transform { matrix: Channel::constant(vec![back]), inherits: None });
+            // What bones move stands in the world already.
+            let is_bound = scene.meshes[id].skin.is_some();
+            let back = if is_bound { Some(DMat4::IDENTITY) } else { tree.turned_back(n) };
+            below.transform = back.map(|back| Transform {
+                matrix: Channel::constant(vec![back]),
+                inherits: is_bound.then(|| Channel::constant(vec![false])),
+            });
             scene.nodes.push(below);
         }
     }
     scene.files = meshes.caches.files;
+    (scene.skeletons, scene.clips) = (rigs.skeletons, rigs.clips);
     scene.ranges = times.ranges();
     scene.counts = scene.count()?;
     (scene.counts.cameras, scene.counts.lights) = (parsed.cameras.len(), parsed.lights.len());
     Ok(scene)
+}
+
+/// Bones and influences of all meshes with a skin, by node.
+fn bound(
+    parsed: &ufbx::Scene,
+    tree: &Tree,
+    remarks: &mut Vec<Remark>,
+) -> Result<BTreeMap<usize, Bound>, Error> {
+    let mut out = BTreeMap::new();
+    for (n, node) in parsed.nodes.into_iter().enumerate() {
+        let Some(mesh) = &node.mesh else { continue };
+        if let Some(bound) = Bound::read(n, mesh, tree, &node.element.name, remarks)? {
+            out.insert(n, bound);
+        }
+    }
+    Ok(out)
 }
 
 /// A name that no other child of the same parent has, without slashes.

@@ -88,6 +88,11 @@ impl Tree {
         world
     }
 
+    /// Whether a node is never anything but where the one above it is.
+    pub fn is_identity(&self, node: usize) -> bool {
+        self.local[node] == [DMat4::IDENTITY]
+    }
+
     /// Whether a node, or one above it, moves.
     pub fn moves(&self, node: usize) -> bool {
         std::iter::successors(Some(node), |&n| self.parents[n]).any(|n| self.local[n].len() > 1)
