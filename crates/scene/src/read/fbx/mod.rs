@@ -1,7 +1,11 @@
-//! FBX, and the transforms, skins and blend shapes that animate it, by the package `ufbx`: its C library parses the file
-//! once, everything is copied out, and what moves is worked out from that, a frame at a time.
+//! FBX, and the transforms, skins, blend shapes and lenses that animate it, by the package `ufbx`: its C library parses
+//! the file once, everything is copied out, and what moves is worked out from that, a frame at a time.
 //!
 //! Frames are at the file's own rate. Axes are turned so that y is up; lengths stay in the file's unit.
+//!
+//! * Bones are joints of skeletons, and all animations clips of these. Nodes that are joints and carry nothing are in
+//!   skeletons only; a skinned mesh stands in the world, so that its joints are in the space of their skeleton.
+//! * Cameras and lights look along -z, as everywhere here; what hangs on them is taken back from that turn.
 
 mod cache;
 mod camera;

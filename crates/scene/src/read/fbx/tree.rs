@@ -44,7 +44,7 @@ impl Tree {
             parents: Vec::new(),
             local: Vec::new(),
             shown: Vec::new(),
-            turns: parsed.nodes.into_iter().map(|node| camera::turn(node)).collect(),
+            turns: parsed.nodes.into_iter().map(camera::turn).collect(),
             frames: times.count,
         };
         for (n, node) in parsed.nodes.into_iter().enumerate() {
