@@ -352,6 +352,18 @@ fn damaged_files_are_errors_or_other_scenes() {
             }
         }
     }
+    // Text is damaged more easily without being none: numbers of bones, of points, of keys.
+    let whole = skeletons::animated().into_bytes();
+    for at in 0..whole.len() {
+        for other in [b'9', b'-', whole[at] ^ 1] {
+            let mut bytes = whole.clone();
+            bytes[at] = other;
+            std::fs::write(&file, &bytes).unwrap();
+            if let Ok((scene, _)) = read::open(&file, &ReadOptions::default()) {
+                let _ = walk(&scene);
+            }
+        }
+    }
     std::fs::write(&file, b"Kaydara FBX Binary  \0\x1a\0").unwrap();
     assert!(matches!(read::open(&file, &ReadOptions::default()), Err(Error::Malformed { .. })));
 }

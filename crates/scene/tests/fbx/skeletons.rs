@@ -158,7 +158,7 @@ fn bones_alone_are_a_skeleton_with_all_animations_as_clips() {
 }
 
 /// The triangle with two animations: one turns the bone and brings the shape in, the other takes the shape away.
-fn animated() -> String {
+pub(super) fn animated() -> String {
     let curve = |number: u32, from: f64, to: f64, seconds: u64| {
         let end = seconds * 46_186_158_000;
         format!(
@@ -295,4 +295,72 @@ fn points_that_no_bone_has_go_with_the_node() {
     // It is in the world, and drawn there.
     let found = world(&scene, 0);
     assert!(found["Own"][2].distance(DVec3::new(0.0, 1.0, 41.0) * 0.01) < 1e-6, "{found:?}");
+}
+
+/// Points of the only mesh in the world, as the library moves them in an animation, in metres.
+fn moved(file: &ufbx::Scene, anim: &ufbx::Anim, time: f64) -> Vec<DVec3> {
+    let options = ufbx::EvaluateOpts { evaluate_skinning: true, ..Default::default() };
+    let moment = ufbx::evaluate_scene(file, anim, time, options).unwrap();
+    let points = moment.meshes[0].skinned_position.values.iter();
+    points.map(|p| DVec3::new(p.x, p.y, p.z)).collect()
+}
+
+#[test]
+fn bones_inherit_scale_in_clips_as_they_say() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("triangle.fbx");
+    let tip = |inherits: u32| {
+        format!(
+            r#"
+    Model: 9, "Model::Tip", "LimbNode" {{
+        Version: 232
+        Properties70: {{
+            P: "InheritType", "enum", "", "",{inherits}
+            P: "Lcl Translation", "Lcl Translation", "", "A", 0, 2, 0
+            P: "Lcl Rotation", "Lcl Rotation", "", "A", 10, 20, 40
+            P: "Lcl Scaling", "Lcl Scaling", "", "A", 1, 2, 1
+        }}
+    }}
+    Deformer: 10, "SubDeformer::Other", "Cluster" {{
+        Indexes: *1 {{ a: 1 }}
+        Weights: *1 {{ a: 1 }}
+        Transform: *16 {{ a: 1,0,0,0,0,1,0,0,0,0,1,0,0,0,0,1 }}
+        TransformLink: *16 {{ a: 1,0,0,0,0,1,0,0,0,0,1,0,0,0,0,1 }}
+    }}
+}}
+Connections:  {{
+    C: "OO", 9, 4
+    C: "OO", 10, 7
+    C: "OO", 9, 10"#
+        )
+    };
+    let mut seen = Vec::new();
+    for inherits in 0..3 {
+        let text = animated().replace(
+            "Indexes: *3 { a: 0,1,2 }\n        Weights: *3 { a: 1,1,1 }",
+            "Indexes: *2 { a: 0,2 }\n        Weights: *2 { a: 1,1 }",
+        );
+        std::fs::write(&file, text.replace("\n}\nConnections:  {", &tip(inherits))).unwrap();
+        let (scene, _) = open(&file);
+        let truth = ufbx::load_memory(&std::fs::read(&file).unwrap(), target()).unwrap();
+        let skin = scene.meshes[0].skin.as_ref().unwrap();
+        assert_eq!((scene.skeletons.len(), skin.driven.len(), skin.joints.len()), (1, 2, 2));
+        let mut points = Vec::new();
+        for (number, driven) in &skin.driven {
+            let clip = &scene.clips[*number];
+            let stack =
+                truth.anim_stacks.into_iter().find(|stack| *stack.element.name == *clip.name).unwrap();
+            for sample in 0..clip.samples {
+                let time = clip.start + sample as f64 / clip.fps;
+                driven.points(time, &mut points).unwrap();
+                for (own, truth) in points.iter().zip(moved(&truth, &stack.anim, time)) {
+                    let own = DVec3::from_array(own.map(f64::from));
+                    assert!(own.distance(truth) < 1e-4, "{inherits}, {}, {sample}: {own} {truth}", clip.name);
+                }
+            }
+        }
+        seen.push(points[1]);
+    }
+    // Each way is another.
+    assert!(seen[0] != seen[1] && seen[1] != seen[2] && seen[0] != seen[2], "{seen:?}");
 }
