@@ -3,8 +3,9 @@
 use super::normals::{points_of, triangle};
 use super::{folder, open, target, world};
 use glam::{DMat4, DQuat, DVec3};
+use meshreel_scene::clip::MAX_JOINTS;
 use meshreel_scene::read::{self, ReadOptions};
-use meshreel_scene::{Clip, Scene};
+use meshreel_scene::{Clip, Error, Scene};
 use serde_json::Value;
 use std::path::Path;
 
@@ -157,12 +158,11 @@ fn bones_alone_are_a_skeleton_with_all_animations_as_clips() {
     }
 }
 
-/// The triangle with two animations: one turns the bone and brings the shape in, the other takes the shape away.
-pub(super) fn animated() -> String {
-    let curve = |number: u32, from: f64, to: f64, seconds: u64| {
-        let end = seconds * 46_186_158_000;
-        format!(
-            r#"
+/// In text: a curve from one number to another, in so many seconds.
+fn curve(number: u32, from: f64, to: f64, seconds: u64) -> String {
+    let end = seconds * 46_186_158_000;
+    format!(
+        r#"
     AnimationCurve: {number}, "AnimCurve::", "" {{
         KeyVer: 4008
         KeyTime: *2 {{ a: 0,{end} }}
@@ -171,11 +171,13 @@ pub(super) fn animated() -> String {
         KeyAttrDataFloat: *4 {{ a: 0,0,0,0 }}
         KeyAttrRefCount: *1 {{ a: 2 }}
     }}"#
-        )
-    };
-    let stack = |number: u32, name: &str, times: &str| {
-        format!(
-            r#"
+    )
+}
+
+/// In text: an animation, and its layer, which has the next number.
+fn stack(number: u32, name: &str, times: &str) -> String {
+    format!(
+        r#"
     AnimationStack: {number}, "AnimStack::{name}", "" {{
         Properties70: {{
             {times}
@@ -183,19 +185,27 @@ pub(super) fn animated() -> String {
     }}
     AnimationLayer: {}, "AnimLayer::Base", "" {{
     }}"#,
-            number + 1
-        )
-    };
+        number + 1
+    )
+}
+
+/// In text: what curves of a property hang on.
+fn node(number: u32) -> String {
+    format!(
+        r#"
+    AnimationCurveNode: {number}, "AnimCurveNode::Own", "" {{
+    }}"#
+    )
+}
+
+/// Where objects end and connections begin.
+const BETWEEN: &str = "\n}\nConnections:  {";
+
+/// The triangle with two animations: one turns the bone and brings the shape in, the other takes the shape away.
+pub(super) fn animated() -> String {
     // One says when it is, of the other keys do.
     let times = r#"P: "LocalStart", "KTime", "Time", "",0
             P: "LocalStop", "KTime", "Time", "",46186158000"#;
-    let node = |number: u32| {
-        format!(
-            r#"
-    AnimationCurveNode: {number}, "AnimCurveNode::Own", "" {{
-    }}"#
-        )
-    };
     let objects = [
         stack(20, "Wave", times),
         node(22),
@@ -219,8 +229,7 @@ pub(super) fn animated() -> String {
     C: "OP", 32, 6, "DeformPercent"
     C: "OP", 33, 32, "d|DeformPercent""#;
     let still = triangle("Normals: *6 { a: 1,0,0,0,2,0 }", "*9 { a: 0,0,1,0,0,1,0,0,1 }");
-    let text =
-        still.replace("\n}\nConnections:  {", &format!("{}\n}}\nConnections:  {{{links}", objects.concat()));
+    let text = still.replace(BETWEEN, &format!("{}{BETWEEN}{links}", objects.concat()));
     assert!(text.len() > still.len() + 1000);
     text
 }
@@ -340,7 +349,7 @@ Connections:  {{
             "Indexes: *3 { a: 0,1,2 }\n        Weights: *3 { a: 1,1,1 }",
             "Indexes: *2 { a: 0,2 }\n        Weights: *2 { a: 1,1 }",
         );
-        std::fs::write(&file, text.replace("\n}\nConnections:  {", &tip(inherits))).unwrap();
+        std::fs::write(&file, text.replace(BETWEEN, &tip(inherits))).unwrap();
         let (scene, _) = open(&file);
         let truth = ufbx::load_memory(&std::fs::read(&file).unwrap(), target()).unwrap();
         let skin = scene.meshes[0].skin.as_ref().unwrap();
@@ -363,4 +372,84 @@ Connections:  {{
     }
     // Each way is another.
     assert!(seen[0] != seen[1] && seen[1] != seen[2] && seen[0] != seen[2], "{seen:?}");
+}
+
+/// Two triangles, each with a bone of its own, both of which one animation turns, and a third bone that has neither.
+fn twins() -> String {
+    let one = triangle("", "*0 { a: }");
+    let (head, rest) = one.split_once("Objects:  {\n").unwrap();
+    let (objects, links) = rest.split_once(BETWEEN).unwrap();
+    let links = links.strip_suffix("}\n").unwrap();
+    let mut twin = objects.replace("::Bone\"", "::Other\"").replace("Model::Own", "Model::Twin");
+    for number in 1..=8 {
+        twin = twin.replace(&format!(": {number}, \""), &format!(": 10{number}, \""));
+    }
+    let linked = |line: &str| {
+        let [kind, from, to] = line.split(", ").collect::<Vec<_>>().try_into().unwrap();
+        let to = if to == "0" { "0".into() } else { format!("10{to}") };
+        format!("{kind}, 10{from}, {to}\n")
+    };
+    let other: String = links.lines().filter(|line| line.contains("OO")).map(linked).collect();
+    let alone = r#"
+    Model: 200, "Model::Alone", "LimbNode" {
+        Version: 232
+    }"#;
+    let moves = [stack(20, "Turn", ""), node(22), curve(23, 0.0, 90.0, 1), node(24), curve(25, 0.0, 45.0, 1)];
+    let played = r#"    C: "OO", 200, 0
+    C: "OO", 21, 20
+    C: "OO", 22, 21
+    C: "OP", 22, 4, "Lcl Rotation"
+    C: "OP", 23, 22, "d|Z"
+    C: "OO", 24, 21
+    C: "OP", 24, 104, "Lcl Rotation"
+    C: "OP", 25, 24, "d|Z"
+}
+"#;
+    let moves = moves.concat();
+    format!("{head}Objects:  {{\n{objects}\n{twin}{alone}{moves}{BETWEEN}{links}{other}{played}")
+}
+
+#[test]
+fn skins_that_share_no_bone_have_skeletons_of_their_own() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("twins.fbx");
+    std::fs::write(&file, twins()).unwrap();
+    let (scene, _) = open(&file);
+    let names: Vec<&str> = scene.skeletons.iter().map(|skeleton| &skeleton.name[..]).collect();
+    assert_eq!(names, ["Bone", "Other"]);
+    let clips: Vec<(&str, usize)> = scene.clips.iter().map(|clip| (&clip.name[..], clip.skeleton)).collect();
+    assert_eq!(clips, [("Turn (Bone)", 0), ("Turn (Other)", 1)]);
+    let mut nodes: Vec<&str> = scene.nodes.iter().map(|node| &node.path[..]).collect();
+    nodes.sort_unstable();
+    assert_eq!(nodes, ["/Alone", "/Own", "/Own/Own", "/Twin", "/Twin/Own"]);
+    for (number, mesh) in scene.meshes.iter().enumerate() {
+        let skin = mesh.skin.as_ref().unwrap();
+        let [(clip, driven)] = &skin.driven[..] else { panic!("{} clips", skin.driven.len()) };
+        assert_eq!((skin.skeleton, *clip), (Some(number), number));
+        let mut points = Vec::new();
+        driven.points(1.0, &mut points).unwrap();
+        assert!(points_of(mesh, 24)[1].distance(DVec3::from_array(points[1].map(f64::from))) < 1e-6);
+        let turned = DQuat::from_rotation_z([90f64, 45.0][number].to_radians()) * DVec3::new(3.0, 0.0, 0.5);
+        let at = DVec3::from_array(points[1].map(f64::from));
+        assert!(at.distance(turned + DVec3::new(5.0, 6.0, 7.0)) < 1e-5, "{number}: {at}");
+    }
+}
+
+#[test]
+fn more_joints_than_a_skeleton_may_have_are_a_limit() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("many.fbx");
+    let bones = |count: usize| {
+        let numbers = || 1000..1000 + count;
+        let bone = |n: usize| format!("\n    Model: {n}, \"Model::B{n}\", \"LimbNode\" {{\n    }}");
+        let objects: String = numbers().map(bone).collect();
+        let links: String = numbers().map(|n| format!("\n    C: \"OO\", {n}, 4")).collect();
+        std::fs::write(&file, animated().replace(BETWEEN, &format!("{objects}{BETWEEN}{links}"))).unwrap();
+        read::open(&file, &ReadOptions::default())
+    };
+    // What hangs below a joint and shows nothing is one.
+    let (scene, _) = bones(300).unwrap();
+    assert_eq!(scene.skeletons[0].joints.len(), 301);
+    let error = bones(MAX_JOINTS).err().unwrap();
+    assert!(matches!(error, Error::Limit { .. }) && error.to_string().contains("joints"), "{error}");
 }
