@@ -46,6 +46,7 @@ pub fn walk(scene: &Scene) {
             transform.inherits.as_ref().map(channel);
         }
         node.visibility.as_ref().map(channel);
+        node.camera.as_ref().map(channel);
     }
     for mesh in scene.meshes.iter().take(200) {
         channel(&mesh.positions);
@@ -56,6 +57,13 @@ pub fn walk(scene: &Scene) {
         mesh.colours.iter().for_each(attribute);
         mesh.velocities.as_ref().map(channel);
         mesh.face_sets.iter().for_each(|set| channel(&set.faces));
+        if let Some(skin) = &mesh.skin {
+            channel(&skin.pose);
+            let mut points = Vec::new();
+            for (_, driven) in skin.driven.iter().take(4) {
+                let _ = driven.points(0.1, &mut points);
+            }
+        }
     }
 }
 

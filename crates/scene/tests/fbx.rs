@@ -1,6 +1,10 @@
 //! FBX read: the small files of `testdata/inputs/fbx` against where Blender has their vertices, and against what the
 //! library makes of them itself; damaged ones.
 
+mod cameras;
+mod normals;
+mod skeletons;
+
 use crate::maker::walk;
 use glam::DVec3;
 use meshreel_scene::read::{self, ReadOptions};
@@ -66,15 +70,19 @@ fn vertices_are_where_blender_has_them() {
     }
 }
 
-/// Points of a mesh in the world, as the library evaluates the whole file.
-fn evaluated(path: &Path, time: f64) -> BTreeMap<String, Vec<DVec3>> {
-    let bytes = std::fs::read(path).unwrap();
-    let options = ufbx::LoadOpts {
+/// How the library turns what it reads to the axes that we have.
+fn target() -> ufbx::LoadOpts<'static> {
+    ufbx::LoadOpts {
         target_axes: ufbx::axes_right_handed_y_up(),
         space_conversion: ufbx::SpaceConversion::AdjustTransforms,
         ..Default::default()
-    };
-    let scene = ufbx::load_memory(&bytes, options).unwrap();
+    }
+}
+
+/// Points of a mesh in the world, as the library evaluates the whole file.
+fn evaluated(path: &Path, time: f64) -> BTreeMap<String, Vec<DVec3>> {
+    let bytes = std::fs::read(path).unwrap();
+    let scene = ufbx::load_memory(&bytes, target()).unwrap();
     let options = ufbx::EvaluateOpts { evaluate_skinning: true, ..Default::default() };
     let moment = ufbx::evaluate_scene(&scene, &scene.anim, time, options).unwrap();
     let metres = scene.settings.unit_meters;
@@ -96,7 +104,7 @@ fn evaluated(path: &Path, time: f64) -> BTreeMap<String, Vec<DVec3>> {
 
 #[test]
 fn vertices_are_where_the_library_has_them() {
-    for name in ["skinned", "shapes", "moves"] {
+    for name in ["skinned", "shapes", "moves", "cameras"] {
         let path = folder().join(format!("{name}.fbx"));
         let (scene, _) = open(&path);
         for frame in 0..12 {
@@ -117,13 +125,8 @@ fn vertices_are_where_the_library_has_them() {
 
 /// Points of all meshes of a node, in its own space, as the library reads their caches.
 fn cached(path: &Path, time: f64) -> BTreeMap<String, Vec<DVec3>> {
-    let options = ufbx::LoadOpts {
-        load_external_files: true,
-        ignore_missing_external_files: true,
-        target_axes: ufbx::axes_right_handed_y_up(),
-        space_conversion: ufbx::SpaceConversion::AdjustTransforms,
-        ..Default::default()
-    };
+    let options =
+        ufbx::LoadOpts { load_external_files: true, ignore_missing_external_files: true, ..target() };
     let scene = ufbx::load_file(path.to_str().unwrap(), options).unwrap();
     let options = ufbx::EvaluateOpts {
         load_external_files: true,
@@ -292,7 +295,7 @@ fn attributes_materials_and_skins() {
     let (scene, _) = open(&folder().join("skinned.fbx"));
     let mesh = &scene.meshes[0];
     let skin = mesh.skin.as_ref().unwrap();
-    assert_eq!((skin.skeleton, skin.joints.len(), skin.pose.len()), (None, 3, 12));
+    assert_eq!((skin.skeleton, skin.joints.len(), skin.pose.len()), (Some(0), 3, 12));
     let (mut points, mut pose) = (Vec::new(), Vec::new());
     for frame in 0..12 {
         let time = mesh.positions.time(frame);
@@ -317,7 +320,14 @@ fn attributes_materials_and_skins() {
 fn damaged_files_are_errors_or_other_scenes() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("a.fbx");
-    for name in ["skinned", "shapes", "moves"] {
+    // All that there is to read, and where clips have joints.
+    let walk = |scene: &Scene| -> Result<(), Error> {
+        for clip in &scene.clips {
+            assert!(skeletons::object(scene, clip, clip.samples - 1).iter().all(|m| !m.is_nan()));
+        }
+        walk(scene)
+    };
+    for name in ["skinned", "shapes", "moves", "cameras", "bones"] {
         let whole = std::fs::read(folder().join(format!("{name}.fbx"))).unwrap();
         for cut in (0..whole.len()).step_by(331) {
             std::fs::write(&file, &whole[..cut]).unwrap();
@@ -333,6 +343,16 @@ fn damaged_files_are_errors_or_other_scenes() {
             if let Ok((scene, _)) = read::open(&file, &ReadOptions::default()) {
                 let _ = walk(&scene);
             }
+        }
+    }
+    // Text is damaged more easily without being none: numbers of bones, of points, of keys.
+    let whole = skeletons::animated().into_bytes();
+    for at in (0..whole.len()).step_by(2) {
+        let mut bytes = whole.clone();
+        bytes[at] = [b'9', b'-', whole[at] ^ 1][at / 2 % 3];
+        std::fs::write(&file, &bytes).unwrap();
+        if let Ok((scene, _)) = read::open(&file, &ReadOptions::default()) {
+            let _ = walk(&scene);
         }
     }
     std::fs::write(&file, b"Kaydara FBX Binary  \0\x1a\0").unwrap();

@@ -129,6 +129,101 @@ def takes():
     return "takes"
 
 
+def cameras():
+    """One that moves, turns and zooms, with a box on it; one that sees without perspective; a lamp.
+
+    The exporter turns cameras to the format's axes, but not what hangs on them back: where the box is, readers say.
+    """
+    clear()
+    scene = bpy.context.scene
+    scene.render.resolution_x, scene.render.resolution_y = 1920, 1080
+    made = {}
+    for name in ("Zoom", "Flat"):
+        camera = bpy.data.cameras.new(name)
+        made[name] = bpy.data.objects.new(name, camera)
+        bpy.context.collection.objects.link(made[name])
+    zoom, flat = made["Zoom"].data, made["Flat"].data
+    scene.camera = made["Zoom"]
+    zoom.sensor_width, zoom.clip_start, zoom.clip_end = 32.0, 0.25, 400.0
+    zoom.shift_x, zoom.shift_y = 0.125, -0.0625
+    zoom.dof.use_dof, zoom.dof.focus_distance = True, 3.25
+    flat.type, flat.ortho_scale, flat.clip_start, flat.clip_end = "ORTHO", 6.0, 0.5, 50.0
+    made["Flat"].location, made["Flat"].rotation_euler = (1.0, 2.0, 8.0), (0.2, -0.1, 0.4)
+    lamp = bpy.data.objects.new("Lamp", bpy.data.lights.new("Lamp", "SUN"))
+    bpy.context.collection.objects.link(lamp)
+    lamp.location, lamp.rotation_euler = (0.0, 1.0, 4.0), (0.3, 0.5, 0.0)
+    box = [(x, y, z) for x in (-0.1, 0.1) for y in (-0.1, 0.1) for z in (-0.1, 0.3)]
+    sides = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
+    carried = add("Carried", box, sides, parent=made["Zoom"])
+    carried.location, carried.rotation_euler = (0.3, 0.2, -1.0), (0.1, 0.2, 0.3)
+    for frame in range(1, FRAMES + 1):
+        key(made["Zoom"], "location", frame, (0.5 * frame, -6.0 + math.sin(frame), 1.5))
+        key(made["Zoom"], "rotation_euler", frame, (1.2 + 0.02 * frame, 0.01 * frame, 0.1 * frame))
+        key(zoom, "lens", frame, 24.0 + 3.0 * frame)
+    return "cameras"
+
+
+def of_cameras():
+    """Of what looks somewhere: place, and where it looks and where its top is, up being y; focal lengths."""
+    out = {}
+    turned = lambda v: [round(c, 6) for c in (v.x, v.z, -v.y)]
+    for frame in range(1, FRAMES + 1):
+        bpy.context.scene.frame_set(frame)
+        graph = bpy.context.evaluated_depsgraph_get()
+        for name in ("Zoom", "Flat", "Lamp"):
+            item = bpy.data.objects[name].evaluated_get(graph)
+            axes = item.matrix_world.to_3x3()
+            own = {"place": turned(item.matrix_world.translation), "along": turned(-axes.col[2]), "up": turned(axes.col[1])}
+            if item.type == "CAMERA":
+                own["focal_length"] = round(item.data.lens, 6)
+            out.setdefault(name, []).append(own)
+    return out
+
+
+def bones():
+    """Bones alone, with two animations of different lengths."""
+    clear()
+    armature = bpy.data.armatures.new("Bones")
+    rig = bpy.data.objects.new("Rig", armature)
+    bpy.context.collection.objects.link(rig)
+    bpy.context.view_layer.objects.active = rig
+    rig.location, rig.rotation_euler = (1.0, 0.5, 0.25), (0.1, 0.2, 0.3)
+    bpy.ops.object.mode_set(mode="EDIT")
+    above = None
+    for number, (head, tail) in enumerate([((0, 0, 1), (0, 0, 1.5)), ((0, 0, 1.5), (0.5, 0, 2)), ((0.5, 0, 2), (1, 0.2, 2))]):
+        bone = armature.edit_bones.new(f"bone{number}")
+        bone.head, bone.tail, bone.roll = head, tail, 0.3 * number
+        bone.parent, above = above, bone
+    bpy.ops.object.mode_set(mode="OBJECT")
+    rig.animation_data_create()
+    for name, frames, sign in (("Nod", 5, 1.0), ("Shake", 9, -1.0)):
+        rig.animation_data.action = bpy.data.actions.new(name)
+        for frame in range(1, frames + 1):
+            for number in range(3):
+                bone = rig.pose.bones[f"bone{number}"]
+                bone.rotation_mode = "XYZ"
+                key(bone, "rotation_euler", frame, (0.1 * frame * sign, 0.05 * frame * number, 0.2 * math.sin(frame)))
+            key(rig.pose.bones["bone0"], "location", frame, (0.01 * frame, 0.1 * frame, 0.02 * sign * frame))
+            key(rig.pose.bones["bone2"], "scale", frame, (1.0, 1.0 + 0.1 * frame, 1.0))
+    return "bones"
+
+
+def of_bones():
+    """World positions of the heads of all bones by the name of the action, and frame, up being y."""
+    out = {}
+    rig = bpy.data.objects["Rig"]
+    for action in bpy.data.actions:
+        rig.animation_data.action = action
+        first, last = (int(v) for v in action.frame_range)
+        frames = []
+        for frame in range(first, last + 1):
+            bpy.context.scene.frame_set(frame)
+            places = {bone.name: rig.matrix_world @ bone.head for bone in rig.pose.bones}
+            frames.append({name: [round(v, 6) for v in (p.x, p.z, -p.y)] for name, p in places.items()})
+        out[action.name] = frames
+    return out
+
+
 def of_actions():
     """World positions by the name of the action, and frame."""
     out = {}
@@ -170,11 +265,19 @@ def positions_now():
 
 def main():
     expected = {}
-    for make in (skinned, shapes, moves, takes):
+    for make in (skinned, shapes, moves, takes, cameras, bones):
         name = make()
         if make is takes:
             with open("takes.json", "w", encoding="ascii") as out:
                 json.dump(of_actions(), out, separators=(",", ":"))
+                out.write("\n")
+        elif make is bones:
+            with open("bones.json", "w", encoding="ascii") as out:
+                json.dump(of_bones(), out, separators=(",", ":"))
+                out.write("\n")
+        elif make is cameras:
+            with open("cameras.json", "w", encoding="ascii") as out:
+                json.dump(of_cameras(), out, separators=(",", ":"))
                 out.write("\n")
         else:
             expected[name] = positions()
@@ -182,8 +285,9 @@ def main():
             filepath=os.path.abspath(f"{name}.fbx"),
             add_leaf_bones=False,
             bake_anim_use_nla_strips=False,
-            bake_anim_use_all_actions=make is takes,
-            bake_anim_simplify_factor=0.0,
+            bake_anim_use_all_actions=make in (takes, bones),
+            bake_anim_force_startend_keying=make not in (cameras, bones),
+            bake_anim_simplify_factor=1e-4 if make in (cameras, bones) else 0.0,
             mesh_smooth_type="OFF",
         )
     with open("expected.json", "w", encoding="ascii") as out:

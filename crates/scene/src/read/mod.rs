@@ -7,6 +7,8 @@ pub mod bvh;
 pub mod fbx;
 pub mod gltf;
 mod in_between;
+mod joints;
+mod linear_blend;
 mod lines;
 mod mdd;
 mod number;

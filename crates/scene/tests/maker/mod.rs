@@ -180,6 +180,7 @@ pub fn walk(scene: &Scene) -> Result<(), Error> {
     }
     for node in &scene.nodes {
         node.transform.iter().try_for_each(|t| channel(&t.matrix))?;
+        node.camera.iter().try_for_each(channel)?;
     }
     for mesh in &scene.meshes {
         channel(&mesh.positions)?;
@@ -189,6 +190,11 @@ pub fn walk(scene: &Scene) -> Result<(), Error> {
         mesh.uvs.iter().try_for_each(|a| channel(&a.values))?;
         mesh.colours.iter().try_for_each(|a| channel(&a.values))?;
         mesh.face_sets.iter().try_for_each(|s| channel(&s.faces))?;
+        for skin in mesh.skin.iter() {
+            channel(&skin.pose)?;
+            let mut points = Vec::new();
+            skin.driven.iter().try_for_each(|(_, driven)| driven.points(0.1, &mut points))?;
+        }
     }
     Ok(())
 }

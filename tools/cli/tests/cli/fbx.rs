@@ -18,6 +18,7 @@ fn i22_fbx_is_compiled_holds_and_is_extracted() {
         ("takes.fbx", 1, 6, ""),
         ("takes.fbx", 1, 9, " --animation 1"),
         ("takes.fbx", 1, 15, " --animation all"),
+        ("cameras.fbx", 1, 12, " --channels attributes"),
     ] {
         let (input, out) = (input(name), directory.path().join("out.reel"));
         let back = directory.path().join("back.abc");
@@ -41,6 +42,49 @@ fn i22_fbx_is_compiled_holds_and_is_extracted() {
         for file in [&out, &back] {
             std::fs::remove_file(file).unwrap();
         }
+    }
+}
+
+#[test]
+fn i22_bones_are_a_rig_and_clips() {
+    let directory = tempfile::tempdir().unwrap();
+    let (input, out) = (input("skinned.fbx"), directory.path().join("tube.reel"));
+    let paths = [("$IN", &*input), ("$OUT", &*out)];
+    let run = run_line("compile $IN -o $OUT --rig keep --effort 1 --json", &paths).expect(0);
+    assert!(!run.stderr.contains("rig is left out"), "{}", run.stderr);
+    assert_eq!(run.json()["rigs"].as_array().map(Vec::len), Some(1), "{}", run.stdout);
+    let report = run_line("verify $IN $OUT --json", &paths).expect(0).json();
+    assert_eq!((&report["ok"], &report["rigs"][0]["ok"]), (&true.into(), &true.into()), "{report}");
+    let info = run_line("info $OUT --json", &paths).expect(0).json();
+    assert_eq!(info["clips"].as_array().map(Vec::len), Some(1), "{info}");
+}
+
+#[test]
+fn i22_animations_of_bones_alone_are_clips() {
+    let directory = tempfile::tempdir().unwrap();
+    let out = directory.path().join("out.reel");
+    // Bones alone, and without the mesh that they move; joints of the skeleton, and samples of each clip.
+    for (name, joints, samples) in [("bones.fbx", 4, &[5, 9][..]), ("skinned.fbx", 4, &[12])] {
+        let input = input(name);
+        let paths = [("$IN", &*input), ("$OUT", &*out)];
+        let done =
+            run_line("compile $IN -o $OUT --clips-only --tolerance 0.001 --json", &paths).expect(0).json();
+        let clips = done["clips"].as_array().unwrap();
+        assert_eq!(
+            (clips.len(), done["meshes"].as_array().map(Vec::len)),
+            (samples.len(), Some(0)),
+            "{done}"
+        );
+        for (clip, samples) in clips.iter().zip(samples) {
+            assert_eq!(
+                (&clip["joints"], &clip["samples"]),
+                (&joints.into(), &(*samples).into()),
+                "{name}: {done}"
+            );
+        }
+        let report = run_line("verify $IN $OUT --json", &paths).expect(0).json();
+        assert_eq!(report["ok"], true, "{name}: {report}");
+        std::fs::remove_file(&out).unwrap();
     }
 }
 

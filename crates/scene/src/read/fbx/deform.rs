@@ -1,123 +1,45 @@
-//! Points that blend shapes and bones move, a frame at a time: shapes first, then linear blend skinning.
+//! Points and normals that blend shapes and bones move: a frame at a time of what is played, and at any time of a
+//! clip.
+//!
+//! What bones move stands in the world, as skins of glTF do, so that its bones are in the space of their skeleton.
 
-use super::times::Times;
-use super::tree::{Tree, matrix};
-use crate::read::in_between::weight_of_key;
-use crate::{Channel, Error, Identity, Remark, Skin, Source, TimeSampling};
-use glam::{DMat4, DVec3};
+use super::form::{Form, Weights};
+use super::skeleton::Motion;
+use super::tree::Tree;
+use crate::{Channel, Driven, Error, Identity, Skin, Source, TimeSampling};
+use glam::DMat4;
 use std::sync::Arc;
 
-/// Most weights of blend shapes over all frames of a mesh.
-const MOST_WEIGHTS: u64 = 1 << 26;
-
-/// A mesh on node `node`, as it was bound, and what moves it.
+/// A mesh and what moves it in each frame.
 pub(super) struct Deformed {
+    form: Arc<Form>,
     tree: Arc<Tree>,
-    node: usize,
-    points: Vec<DVec3>,
-    shapes: Vec<Shape>,
-    bound: Option<Bound>,
+    weights: Weights,
     moves: bool,
 }
 
-/// A blend shape: how far it moves which points, by its weight in each frame (or the one that it always has).
-struct Shape {
-    offsets: Vec<(u32, DVec3)>,
-    weights: Vec<f64>,
-}
-
-/// Bones, and the influences of all points.
-struct Bound {
-    /// Node of each, and the matrix from the mesh as it was bound to that node.
-    bones: Vec<(usize, DMat4)>,
-    influences: usize,
-    joint: Arc<[u16]>,
-    weight: Arc<[f32]>,
-}
-
 impl Deformed {
-    /// None where nothing deforms it.
-    pub fn read(
-        times: &Times<'_>,
-        tree: &Arc<Tree>,
-        node: usize,
-        mesh: &ufbx::Mesh,
-        path: &str,
-        remarks: &mut Vec<Remark>,
-    ) -> Result<Option<Deformed>, Error> {
-        let points: Vec<DVec3> = mesh.vertices.iter().map(|p| DVec3::new(p.x, p.y, p.z)).collect();
-        let mut shapes = Vec::new();
-        for blend in &mesh.blend_deformers {
-            for channel in &blend.channels {
-                let asked = (channel.keyframes.len() as u64 + 1).saturating_mul(tree.frames as u64);
-                if asked > MOST_WEIGHTS {
-                    let what = "weights of blend shapes of an FBX file";
-                    return Err(Error::limit(std::path::Path::new(path), what, asked, MOST_WEIGHTS));
-                }
-                shapes.extend(of_channel(times, tree, channel, points.len()));
-            }
-        }
-        let bound = match mesh.skin_deformers.into_iter().next() {
-            Some(skin) => Bound::read(skin, points.len(), tree, path, remarks)?,
-            None => None,
-        };
-        if mesh.skin_deformers.len() > 1 {
-            remarks.push(Remark::new(path, "it has several skins; the first was taken"));
-        }
-        if shapes.is_empty() && bound.is_none() {
-            return Ok(None);
-        }
-        let bones = bound.iter().flat_map(|b| &b.bones).any(|(bone, _)| tree.moves(*bone));
-        let moves = tree.frames > 1
-            && (bones || bound.is_some() && tree.moves(node) || shapes.iter().any(|s| s.weights.len() > 1));
-        Ok(Some(Deformed { tree: tree.clone(), node, points, shapes, bound, moves }))
+    pub fn new(form: Arc<Form>, tree: &Arc<Tree>, weights: Weights) -> Deformed {
+        let bones = form.bound.iter().flat_map(|b| &b.bones).any(|(bone, _)| tree.moves(*bone));
+        let moves = tree.frames > 1 && (bones || weights.iter().any(|own| own.len() > 1));
+        Deformed { form, tree: tree.clone(), weights, moves }
     }
 
     fn samples(&self) -> usize {
         if self.moves { self.tree.frames } else { 1 }
     }
 
-    /// Points as shapes move them.
-    fn shaped(&self, frame: usize) -> Vec<DVec3> {
-        let mut points = self.points.clone();
-        for shape in &self.shapes {
-            let weight = shape.weights[frame.min(shape.weights.len() - 1)];
-            for (point, offset) in shape.offsets.iter().filter(|_| weight != 0.0) {
-                points[*point as usize] += weight * *offset;
-            }
-        }
-        points
+    fn weight(&self, frame: usize) -> impl Fn(usize) -> f64 {
+        move |shape| self.weights[shape][frame.min(self.weights[shape].len() - 1)]
     }
 
-    /// For each bone the matrix from the mesh as it was bound to where the bone puts it, in the node's own space.
-    fn pose(&self, bound: &Bound, frame: usize) -> Vec<DMat4> {
+    /// For each bone the matrix from the mesh as it was bound to the world.
+    fn pose(&self, frame: usize) -> Vec<DMat4> {
+        let Some(bound) = &self.form.bound else {
+            return Vec::new();
+        };
         let world = self.tree.world(frame);
-        let own = world[self.node];
-        // A node of no size has its mesh in one point, wherever bones are.
-        let back = if own.determinant().abs() > 1e-30 { own.inverse() } else { DMat4::IDENTITY };
-        bound.bones.iter().map(|(bone, bind)| back * world[*bone] * *bind).collect()
-    }
-
-    fn at(&self, frame: usize) -> Vec<[f32; 3]> {
-        let mut points = self.shaped(frame);
-        if let Some(bound) = &self.bound {
-            let pose = self.pose(bound, frame);
-            for (i, point) in points.iter_mut().enumerate() {
-                let own = i * bound.influences..(i + 1) * bound.influences;
-                let influences = bound.joint[own.clone()].iter().zip(&bound.weight[own]);
-                let mut sum = DVec3::ZERO;
-                let mut total = 0.0;
-                for (joint, weight) in influences.filter(|(_, w)| **w > 0.0) {
-                    let weight = f64::from(*weight);
-                    sum += weight * pose[usize::from(*joint)].transform_point3(*point);
-                    total += weight;
-                }
-                if total > 0.0 {
-                    *point = sum / total;
-                }
-            }
-        }
-        points.iter().map(|p| p.as_vec3().to_array()).collect()
+        bound.bones.iter().map(|(bone, bind)| world[*bone] * *bind).collect()
     }
 
     /// The points over time.
@@ -125,105 +47,40 @@ impl Deformed {
         Channel::new(sampling.clone(), Arc::new(Points(self.clone())))
     }
 
-    /// The bones as the mesh's own, where nothing but they moves it.
-    pub fn skin(self: &Arc<Self>, sampling: &Arc<TimeSampling>) -> Option<Arc<Skin>> {
-        let bound = self.bound.as_ref()?;
-        let moved = self.shapes.iter().any(|s| s.weights.len() > 1);
-        if moved || !self.moves {
-            return None;
-        }
-        let bind: Vec<[f32; 3]> = self.shaped(0).iter().map(|p| p.as_vec3().to_array()).collect();
+    /// The normals over time.
+    pub fn normals(self: &Arc<Self>, sampling: &Arc<TimeSampling>) -> Channel<[f32; 3]> {
+        Channel::new(sampling.clone(), Arc::new(Normals(self.clone())))
+    }
+
+    /// The bones as joints of a skeleton, and how its clips move the mesh. `skeleton`: its number, and the joint
+    /// of each bone; `clips`: numbers of its clips, what moves in them, and weights of all shapes.
+    pub fn skin(
+        self: &Arc<Self>,
+        (skeleton, joints): (usize, Vec<usize>),
+        clips: Vec<(usize, Arc<Motion>, Weights)>,
+        sampling: &Arc<TimeSampling>,
+    ) -> Option<Arc<Skin>> {
+        let bound = self.form.bound.as_ref()?;
+        // Shapes that move are not in the bind pose, which is one for all frames.
+        let stand = self.weights.iter().all(|own| own.len() == 1);
+        let bind = if stand { self.form.shaped(self.weight(0)) } else { self.form.points.clone() };
+        let bind: Vec<[f32; 3]> = bind.iter().map(|p| p.as_vec3().to_array()).collect();
+        let driven = clips.into_iter().map(|(clip, motion, weights)| {
+            let own = Played { form: self.form.clone(), joints: joints.clone(), motion, weights };
+            (clip, Arc::new(own) as Arc<dyn Driven>)
+        });
+        let driven = driven.collect();
         Some(Arc::new(Skin {
-            skeleton: None,
-            joints: (0..bound.bones.len()).collect(),
+            skeleton: Some(skeleton),
+            joints,
             inverse_bind: bound.bones.iter().map(|(_, bind)| *bind).collect(),
             bind_positions: bind.into(),
-            influences: bound.influences,
-            joint: bound.joint.clone(),
-            weight: bound.weight.clone(),
+            influences: bound.influences.per_point,
+            joint: bound.influences.joint.clone(),
+            weight: bound.influences.weight.clone(),
             pose: Channel::new(sampling.clone(), Arc::new(Poses(self.clone()))),
-            driven: Vec::new(),
+            driven,
         }))
-    }
-}
-
-/// Shapes of a channel: a shape for each of its keys, whose weight goes up to its own key and down to the next.
-fn of_channel(times: &Times<'_>, tree: &Tree, channel: &ufbx::BlendChannel, points: usize) -> Vec<Shape> {
-    let weight = |frame: usize| {
-        let (anim, time) = times.at(frame);
-        ufbx::evaluate_blend_weight(anim, channel, time)
-    };
-    let all: Vec<f64> = match tree.frames {
-        0 | 1 => vec![channel.weight],
-        frames => (0..frames).map(weight).collect(),
-    };
-    let targets: Vec<f64> = channel.keyframes.iter().map(|key| key.target_weight).collect();
-    let shapes = channel.keyframes.iter().enumerate().map(|(k, key)| {
-        let offsets = key.shape.offset_vertices.iter().zip(&key.shape.position_offsets);
-        let within = offsets.filter(|(vertex, _)| (**vertex as usize) < points);
-        let offsets = within.map(|(vertex, o)| (*vertex, DVec3::new(o.x, o.y, o.z))).collect();
-        let mut weights: Vec<f64> = all.iter().map(|w| weight_of_key(&targets, k, *w)).collect();
-        if weights.iter().all(|w| *w == weights[0]) {
-            weights.truncate(1);
-        }
-        Shape { offsets, weights }
-    });
-    shapes.filter(|shape| shape.weights != [0.0]).collect()
-}
-
-impl Bound {
-    fn read(
-        skin: &ufbx::SkinDeformer,
-        points: usize,
-        tree: &Tree,
-        path: &str,
-        remarks: &mut Vec<Remark>,
-    ) -> Result<Option<Bound>, Error> {
-        if matches!(
-            skin.skinning_method,
-            ufbx::SkinningMethod::DualQuaternion | ufbx::SkinningMethod::BlendedDqLinear
-        ) {
-            remarks.push(Remark::new(path, "its skin blends dual quaternions, which is done linearly here"));
-        }
-        if skin.clusters.len() > usize::from(u16::MAX) {
-            let allowed = u64::from(u16::MAX);
-            let what = "bones of a mesh";
-            return Err(Error::limit(std::path::Path::new(path), what, skin.clusters.len() as u64, allowed));
-        }
-        let mut bones = Vec::new();
-        let mut places = Vec::new();
-        for cluster in &skin.clusters {
-            let node = cluster.bone_node.as_ref().map(|node| node.element.typed_id as usize);
-            let node = node.filter(|n| *n < tree.parents.len());
-            places.push(node.map(|_| bones.len() as u16));
-            if let Some(node) = node {
-                bones.push((node, matrix(&cluster.geometry_to_bone)));
-            }
-        }
-        if bones.is_empty() {
-            return Ok(None);
-        }
-        let weights_of = |i: usize| {
-            let own = skin.vertices.get(i).map_or(0..0, |v| {
-                v.weight_begin as usize..(v.weight_begin as usize).saturating_add(v.num_weights as usize)
-            });
-            skin.weights.get(own).unwrap_or_default()
-        };
-        let most = (0..points).map(|i| weights_of(i).len()).max().unwrap_or(0).max(1);
-        let (mut joint, mut weight) = (vec![0u16; points * most], vec![0f32; points * most]);
-        for i in 0..points {
-            let own = weights_of(i).iter().filter_map(|w| {
-                let place = places.get(w.cluster_index as usize).copied().flatten()?;
-                (w.weight.is_finite() && w.weight > 0.0).then_some((place, w.weight))
-            });
-            let own: Vec<(u16, f64)> = own.collect();
-            let total: f64 = own.iter().map(|(_, w)| w).sum();
-            for (k, (place, w)) in own.into_iter().enumerate() {
-                joint[i * most + k] = place;
-                weight[i * most + k] = (w / total) as f32;
-            }
-        }
-        Ok(Some(Bound { bones, influences: most, joint: joint.into(), weight: weight.into() }))
     }
 }
 
@@ -238,7 +95,30 @@ impl Source<[f32; 3]> for Points {
         i as Identity
     }
     fn read(&self, i: usize, out: &mut Vec<[f32; 3]>) -> Result<(), Error> {
-        *out = self.0.at(i);
+        self.0.form.points(self.0.weight(i), &self.0.pose(i), out);
+        Ok(())
+    }
+}
+
+/// Normals over time.
+struct Normals(Arc<Deformed>);
+
+impl Normals {
+    /// Of shapes that leave normals alone nothing is seen.
+    fn moves(&self) -> bool {
+        self.0.form.bound.is_some() || self.0.form.shapes_turn()
+    }
+}
+
+impl Source<[f32; 3]> for Normals {
+    fn len(&self) -> usize {
+        if self.moves() { self.0.samples() } else { 1 }
+    }
+    fn identity(&self, i: usize) -> Identity {
+        i as Identity
+    }
+    fn read(&self, i: usize, out: &mut Vec<[f32; 3]>) -> Result<(), Error> {
+        self.0.form.normals(self.0.weight(i), &self.0.pose(i), out);
         Ok(())
     }
 }
@@ -254,10 +134,34 @@ impl Source<DMat4> for Poses {
         i as Identity
     }
     fn read(&self, i: usize, out: &mut Vec<DMat4>) -> Result<(), Error> {
-        out.clear();
-        if let Some(bound) = &self.0.bound {
-            *out = self.0.pose(bound, i);
-        }
+        *out = self.0.pose(i);
+        Ok(())
+    }
+}
+
+/// A mesh as a clip moves it.
+struct Played {
+    form: Arc<Form>,
+    /// Joint of each bone.
+    joints: Vec<usize>,
+    motion: Arc<Motion>,
+    weights: Weights,
+}
+
+impl Driven for Played {
+    fn points(&self, time: f64, out: &mut Vec<[f32; 3]>) -> Result<(), Error> {
+        let at = self.motion.at(time);
+        let object = self.motion.object(at);
+        let bones = self.form.bound.iter().flat_map(|bound| &bound.bones);
+        let pose: Vec<DMat4> =
+            bones.zip(&self.joints).map(|((_, bind), joint)| object[*joint] * *bind).collect();
+        let weight = |shape: usize| {
+            let own = &self.weights[shape];
+            let left = (at as usize).min(own.len() - 1);
+            let right = (left + 1).min(own.len() - 1);
+            own[left] + (own[right] - own[left]) * at.fract()
+        };
+        self.form.points(weight, &pose, out);
         Ok(())
     }
 }

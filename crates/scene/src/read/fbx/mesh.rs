@@ -2,35 +2,45 @@
 
 use super::cache::Caches;
 use super::deform::Deformed;
+use super::form::{self, Bound, Form, Weights};
+use super::skeleton::Rigs;
 use super::times::Times;
 use super::tree::Tree;
-use crate::{Attribute, Channel, Error, FaceSet, Mesh, MeshId, Remark, Scene, Scope, TimeSampling};
+use crate::read::shape::NORMALS;
+use crate::{Attribute, Channel, Error, FaceSet, Mesh, MeshId, Remark, Scene, Scope, Skin, TimeSampling};
+use glam::DVec3;
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
+
+/// Most weights of blend shapes of all meshes, over all frames and clips.
+const MOST_WEIGHTS: u64 = 1 << 26;
 
 /// Meshes that are there already.
 pub(super) struct Meshes<'a> {
     tree: Arc<Tree>,
     times: &'a Times<'a>,
+    rigs: &'a Rigs<'a>,
     sampling: Arc<TimeSampling>,
     pub caches: Caches,
     /// By number in the file: those that nothing deforms are shared.
     still: HashMap<u32, MeshId>,
+    /// Weights of blend shapes so far.
+    weights: u64,
 }
 
 impl<'a> Meshes<'a> {
-    pub fn new(path: &Path, tree: Arc<Tree>, times: &'a Times<'a>) -> Meshes<'a> {
+    pub fn new(path: &Path, tree: Arc<Tree>, times: &'a Times<'a>, rigs: &'a Rigs<'a>) -> Meshes<'a> {
         let (sampling, caches) = (times.sampling(), Caches::new(path));
-        Meshes { tree, times, sampling, caches, still: HashMap::new() }
+        Meshes { tree, times, rigs, sampling, caches, still: HashMap::new(), weights: 0 }
     }
 
-    /// The mesh of node `n`, which becomes one of the scene's.
+    /// The mesh of node `n`, which becomes one of the scene's. `bound`: its bones, if it has any.
     pub fn place(
         &mut self,
         parsed: &ufbx::Scene,
-        n: usize,
-        mesh: &ufbx::Mesh,
+        (n, mesh): (usize, &ufbx::Mesh),
+        bound: Option<Bound>,
         path: &str,
         scene: &mut Scene,
         remarks: &mut Vec<Remark>,
@@ -40,12 +50,12 @@ impl<'a> Meshes<'a> {
         }
         let (mut out, corners) = faces(mesh, path);
         out.is_subd = mesh.subdivision_display_mode == ufbx::SubdivisionDisplayMode::Smooth;
-        let has_normals = mesh.vertex_normal.exists && !mesh.generated_normals;
+        let has_normals = has_normals(mesh);
         // A cache has all that bones and shapes do to the mesh.
         let cached = self.caches.points(parsed, mesh, path, remarks);
         let deformed = match cached {
             Some(_) => None,
-            None => Deformed::read(self.times, &self.tree, n, mesh, path, remarks)?,
+            None => self.deformed(n, mesh, bound, path, &corners, remarks)?,
         };
         match deformed {
             None if cached.is_some() => {
@@ -61,20 +71,86 @@ impl<'a> Meshes<'a> {
                 out.normals = normals(mesh, &corners);
                 self.still.insert(mesh.element.typed_id, scene.meshes.len());
             }
-            Some(deformed) => {
-                let deformed = Arc::new(deformed);
-                if has_normals {
-                    let what = "its normals are those before bones and shapes move it; they were left out";
+            Some((deformed, skin, indices)) => {
+                if has_normals && indices.is_none() {
+                    let what = "its normals belong to no corners of its faces; they were left out";
                     remarks.push(Remark::new(path, what));
                 }
                 out.positions = deformed.positions(&self.sampling);
-                out.skin = deformed.skin(&self.sampling);
+                out.normals = indices.map(|indices| Attribute {
+                    name: NORMALS.into(),
+                    scope: Scope::FaceVarying,
+                    values: deformed.normals(&self.sampling),
+                    indices: Some(Channel::constant(indices)),
+                });
+                out.skin = skin;
                 out = Mesh { topology: topology(&out), ..out };
             }
         }
         scene.meshes.push(out);
         Ok(scene.meshes.len() - 1)
     }
+
+    /// The mesh as shapes and bones move it, its skin, and which of its normals each corner has; none where nothing
+    /// deforms it. `corners`: those of all faces.
+    fn deformed(
+        &mut self,
+        n: usize,
+        mesh: &ufbx::Mesh,
+        bound: Option<Bound>,
+        path: &str,
+        corners: &[usize],
+        remarks: &mut Vec<Remark>,
+    ) -> Result<Option<Parts>, Error> {
+        let bones = bound.as_ref().map(Bound::nodes);
+        let rig = bones.and_then(|bones| self.rigs.of_skin(n, &bones));
+        let clips: Vec<_> = rig.iter().flat_map(|(skeleton, _)| self.rigs.of_skeleton(*skeleton)).collect();
+        let shapes = form::shapes(mesh);
+        let frames =
+            clips.iter().fold(self.times.count, |sum, (_, times, _)| sum.saturating_add(times.count));
+        self.weights = self.weights.saturating_add((shapes.len() as u64).saturating_mul(frames as u64));
+        if self.weights > MOST_WEIGHTS {
+            let what = "weights of blend shapes of an FBX file, over all frames";
+            return Err(Error::limit(Path::new(path), what, self.weights, MOST_WEIGHTS));
+        }
+        let mut weights = form::weights(&shapes, mesh, self.times);
+        let mut of_clips: Vec<Weights> =
+            clips.iter().map(|(_, times, _)| form::weights(&shapes, mesh, times)).collect();
+        // Shapes that never show are not followed.
+        let seen: Vec<bool> = (0..shapes.len())
+            .map(|shape| [&weights].into_iter().chain(&of_clips).any(|all| all[shape] != [0.0]))
+            .collect();
+        let shapes: Vec<_> =
+            shapes.into_iter().zip(&seen).filter(|(_, seen)| **seen).map(|(own, _)| own).collect();
+        for all in [&mut weights].into_iter().chain(&mut of_clips) {
+            let mut seen = seen.iter();
+            all.retain(|_| seen.next() == Some(&true));
+        }
+        if shapes.is_empty() && bound.is_none() {
+            return Ok(None);
+        }
+        let points = mesh.vertices.iter().map(|p| DVec3::new(p.x, p.y, p.z)).collect();
+        let normals = has_normals(mesh).then(|| form::bound_normals(mesh, corners)).flatten();
+        let (normals, indices) = normals.unzip();
+        let form = Form { points, normals, shapes, bound };
+        if form.normals.is_some() && !form.shapes.is_empty() && !form.shapes_turn() {
+            let what = "its blend shapes say nothing of normals, which stay as they are without them";
+            remarks.push(Remark::new(path, what));
+        }
+        let deformed = Arc::new(Deformed::new(Arc::new(form), &self.tree, weights));
+        let clips = clips.into_iter().zip(of_clips);
+        let clips = clips.map(|((clip, _, motion), weights)| (clip, motion.clone(), weights)).collect();
+        let skin = rig.and_then(|rig| deformed.skin(rig, clips, &self.sampling));
+        Ok(Some((deformed, skin, indices)))
+    }
+}
+
+/// A mesh that moves, its skin, and which of its normals each corner has.
+type Parts = (Arc<Deformed>, Option<Arc<Skin>>, Option<Vec<u32>>);
+
+/// Whether the file has normals itself.
+fn has_normals(mesh: &ufbx::Mesh) -> bool {
+    mesh.vertex_normal.exists && !mesh.generated_normals && !mesh.vertex_normal.indices.is_empty()
 }
 
 fn topology(mesh: &Mesh) -> crate::Topology {
@@ -122,9 +198,9 @@ fn faces(mesh: &ufbx::Mesh, path: &str) -> (Mesh, Vec<usize>) {
 /// Normals that the file has itself.
 fn normals(mesh: &ufbx::Mesh, corners: &[usize]) -> Option<Attribute<[f32; 3]>> {
     let own = &mesh.vertex_normal;
-    (own.exists && !mesh.generated_normals && !own.indices.is_empty()).then(|| {
+    has_normals(mesh).then(|| {
         let values = own.values.iter().map(|v| [v.x as f32, v.y as f32, v.z as f32]).collect();
-        attribute("N", values, of_corners(&own.indices, corners))
+        attribute(NORMALS, values, of_corners(&own.indices, corners))
     })
 }
 

@@ -1,19 +1,29 @@
-//! FBX, and the transforms, skins and blend shapes that animate it, by the package `ufbx`: its C library parses the file
-//! once, everything is copied out, and what moves is worked out from that, a frame at a time.
+//! FBX, and the transforms, skins, blend shapes and lenses that animate it, by the package `ufbx`: its C library parses
+//! the file once, everything is copied out, and what moves is worked out from that, a frame at a time.
 //!
 //! Frames are at the file's own rate. Axes are turned so that y is up; lengths stay in the file's unit.
+//!
+//! * Bones are joints of skeletons, and all animations clips of these. Nodes that are joints and carry nothing are in
+//!   skeletons only; a skinned mesh stands in the world, so that its joints are in the space of their skeleton.
+//! * Cameras and lights look along -z, as everywhere here; what hangs on them is taken back from that turn.
 
 mod cache;
+mod camera;
 mod deform;
+mod form;
 mod mesh;
+mod skeleton;
 mod times;
 mod tree;
 
 use super::positioned::PositionedFile;
 use crate::read::ReadOptions;
-use crate::{Error, NodeKind, Remark, Scene, Unit};
+use crate::{Channel, Error, NodeKind, Remark, Scene, Transform, Unit};
+use form::Bound;
+use glam::DMat4;
 use mesh::Meshes;
-use std::collections::HashMap;
+use skeleton::Rigs;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::Arc;
 use times::Times;
@@ -105,31 +115,40 @@ fn build(
     tree: &Arc<Tree>,
     remarks: &mut Vec<Remark>,
 ) -> Result<Scene, Error> {
-    let mut scene = Scene {
-        unit: unit(parsed, path, remarks),
-        fps: Some(1.0 / times.step),
-        format: "fbx",
-        ..Scene::default()
-    };
+    let mut scene =
+        Scene { unit: unit(parsed, path, remarks), fps: Some(times.rate), format: "fbx", ..Scene::default() };
     let creator = parsed.metadata.creator.to_string();
     scene.metadata.push(("generator".into(), creator));
     let sampling = times.sampling();
-    let mut meshes = Meshes::new(path, tree.clone(), times);
+    let mut bound = bound(parsed, tree, remarks)?;
+    let skins: Vec<(usize, Vec<usize>)> = bound.iter().map(|(n, own)| (*n, own.nodes())).collect();
+    let rigs = Rigs::read(path, parsed, tree, &skins, remarks)?;
+    let shown = rigs.shown(parsed, tree);
+    let mut meshes = Meshes::new(path, tree.clone(), times, &rigs);
     let mut own: Vec<Option<usize>> = vec![None; tree.parents.len()];
     let mut taken: HashMap<(Option<usize>, String), usize> = HashMap::new();
-    for (n, node) in parsed.nodes.into_iter().enumerate().skip(1) {
+    for (n, node) in parsed.nodes.into_iter().enumerate().skip(1).filter(|(n, _)| shown[*n]) {
         let parent = tree.parents[n].and_then(|p| own[p]);
         let name = unique(&mut taken, parent, &node.element.name);
         let at = scene.nodes.len();
         own[n] = Some(at);
-        scene.nodes.push(tree.node(n, node, &name, parent, &scene, &sampling));
+        let mut out = tree.node(n, &name, parent, &scene, &sampling);
+        if let Some(camera) = &node.camera {
+            out.camera = camera::lens(camera, times);
+            out.samples = out.samples.max(out.camera.as_ref().map_or(1, Channel::len));
+            if out.camera.is_none() {
+                let what = "its camera shows nothing with the numbers it has; left out";
+                remarks.push(Remark::new(&out.path, what));
+            }
+        }
+        scene.nodes.push(out);
         if let Some(mesh) = &node.mesh {
             let name = if mesh.element.name.is_empty() { &node.element.name } else { &mesh.element.name };
             let name = unique(&mut taken, Some(at), name);
             let id = meshes.place(
                 parsed,
-                n,
-                mesh,
+                (n, mesh),
+                bound.remove(&n),
                 &format!("{}/{name}", scene.nodes[at].path),
                 &mut scene,
                 remarks,
@@ -137,14 +156,38 @@ fn build(
             let mut below = crate::Node::new(format!("{}/{name}", scene.nodes[at].path), NodeKind::PolyMesh);
             (below.parent, below.mesh, below.name) = (Some(at), Some(id), name);
             below.samples = scene.meshes[id].positions.len();
+            // What bones move stands in the world already.
+            let is_bound = scene.meshes[id].skin.is_some();
+            let back = if is_bound { Some(DMat4::IDENTITY) } else { tree.turned_back(n) };
+            below.transform = back.map(|back| Transform {
+                matrix: Channel::constant(vec![back]),
+                inherits: is_bound.then(|| Channel::constant(vec![false])),
+            });
             scene.nodes.push(below);
         }
     }
     scene.files = meshes.caches.files;
+    (scene.skeletons, scene.clips) = (rigs.skeletons, rigs.clips);
     scene.ranges = times.ranges();
     scene.counts = scene.count()?;
     (scene.counts.cameras, scene.counts.lights) = (parsed.cameras.len(), parsed.lights.len());
     Ok(scene)
+}
+
+/// Bones and influences of all meshes with a skin, by node.
+fn bound(
+    parsed: &ufbx::Scene,
+    tree: &Tree,
+    remarks: &mut Vec<Remark>,
+) -> Result<BTreeMap<usize, Bound>, Error> {
+    let mut out = BTreeMap::new();
+    for (n, node) in parsed.nodes.into_iter().enumerate() {
+        let Some(mesh) = &node.mesh else { continue };
+        if let Some(bound) = Bound::read(n, mesh, tree, &node.element.name, remarks)? {
+            out.insert(n, bound);
+        }
+    }
+    Ok(out)
 }
 
 /// A name that no other child of the same parent has, without slashes.
@@ -179,7 +222,6 @@ fn remark_left_out(parsed: &ufbx::Scene, file: &str, remarks: &mut Vec<Remark>) 
     let curves = parsed.line_curves.len() + parsed.nurbs_curves.len();
     let surfaces = parsed.nurbs_surfaces.len() + parsed.procedural_geometries.len();
     let left = [
-        (parsed.cameras.len(), "cameras: their transforms are kept as nodes, lens values are left out"),
         (
             parsed.lights.len(),
             "lights: their transforms are kept as nodes, colours and intensities are left out",

@@ -22,6 +22,8 @@ pub(super) struct Times<'a> {
     takes: Vec<Take<'a>>,
     pub start: f64,
     pub step: f64,
+    /// Frames per second.
+    pub rate: f64,
     pub count: usize,
 }
 
@@ -31,9 +33,7 @@ impl<'a> Times<'a> {
     /// # Errors
     /// `Misuse` where there is no such animation, `Limit` beyond [`MAX_FRAMES`].
     pub fn of(path: &Path, parsed: &'a ufbx::Scene, wanted: Option<&str>) -> Result<Times<'a>, Error> {
-        let rate = parsed.settings.frames_per_second;
-        let rate = if rate.is_finite() && rate > 0.0 { rate } else { 24.0 };
-        let mut out = Times { takes: Vec::new(), start: 0.0, step: 1.0 / rate, count: 0 };
+        let mut out = Times::none(parsed);
         let stacks = || parsed.anim_stacks.into_iter();
         let name = |stack: &ufbx::AnimStack| stack.element.name.to_string();
         let Some(wanted) = wanted else {
@@ -70,8 +70,28 @@ impl<'a> Times<'a> {
         Ok(out)
     }
 
+    /// Those of one animation alone.
+    ///
+    /// # Errors
+    /// As of [`Times::of`].
+    pub fn alone(path: &Path, parsed: &ufbx::Scene, stack: &'a ufbx::AnimStack) -> Result<Times<'a>, Error> {
+        let mut out = Times::none(parsed);
+        out.add(path, &stack.anim, stack.element.name.to_string())?;
+        out.start = out.takes[0].start;
+        Ok(out)
+    }
+
+    fn none(parsed: &ufbx::Scene) -> Times<'a> {
+        let rate = parsed.settings.frames_per_second;
+        let rate = if rate.is_finite() && rate > 0.0 { rate } else { 24.0 };
+        Times { takes: Vec::new(), start: 0.0, step: 1.0 / rate, rate, count: 0 }
+    }
+
     fn add(&mut self, path: &Path, anim: &'a ufbx::Anim, name: String) -> Result<(), Error> {
-        let (start, end) = (anim.time_begin, anim.time_end);
+        let (start, end) = match anim.time_end > anim.time_begin {
+            true => (anim.time_begin, anim.time_end),
+            false => keys(anim).unwrap_or((anim.time_begin, anim.time_end)),
+        };
         let frames = ((end - start) / self.step).round();
         let moves = start.is_finite() && frames.is_finite() && frames >= 1.0;
         let count = if moves { (frames as usize).saturating_add(1) } else { 1 };
@@ -111,4 +131,13 @@ impl<'a> Times<'a> {
         };
         if self.takes.len() > 1 { self.takes.iter().map(range).collect() } else { Vec::new() }
     }
+}
+
+/// The first and the last key of an animation that says nothing of when it is.
+fn keys(anim: &ufbx::Anim) -> Option<(f64, f64)> {
+    let values = anim.layers.into_iter().flat_map(|layer| &layer.anim_values);
+    let curves = values.flat_map(|value| value.curves.iter().flatten());
+    let times =
+        curves.filter(|curve| !curve.keyframes.is_empty()).map(|curve| (curve.min_time, curve.max_time));
+    times.reduce(|(start, end), (first, last)| (start.min(first), end.max(last)))
 }

@@ -1,5 +1,6 @@
 //! Nodes: where each of them is in every frame, and when it is shown.
 
+use super::camera;
 use super::times::Times;
 use crate::{Channel, Error, Node, NodeKind, Scene, TimeSampling, Transform};
 use glam::DMat4;
@@ -16,6 +17,8 @@ pub(super) struct Tree {
     local: Vec<Vec<DMat4>>,
     /// Whether it is shown: once, or in each frame.
     shown: Vec<Vec<u8>>,
+    /// The turn of cameras and lights, which look another way in the format.
+    turns: Vec<Option<DMat4>>,
     pub frames: usize,
 }
 
@@ -37,8 +40,13 @@ impl Tree {
             let what = "transforms of all nodes and frames of an FBX file";
             return Err(Error::limit(path, what, asked, MOST_MATRICES));
         }
-        let mut tree =
-            Tree { parents: Vec::new(), local: Vec::new(), shown: Vec::new(), frames: times.count };
+        let mut tree = Tree {
+            parents: Vec::new(),
+            local: Vec::new(),
+            shown: Vec::new(),
+            turns: parsed.nodes.into_iter().map(camera::turn).collect(),
+            frames: times.count,
+        };
         for (n, node) in parsed.nodes.into_iter().enumerate() {
             let parent = node.parent.as_ref().map(|p| p.element.typed_id as usize);
             if parent.is_some_and(|p| p >= n) {
@@ -50,7 +58,7 @@ impl Tree {
                 let transform = ufbx::evaluate_transform(anim, node, time);
                 matrix(&ufbx::transform_to_matrix(&transform))
             };
-            let first = if times.count > 1 { at(0) } else { matrix(&node.node_to_parent) };
+            let first = at(0);
             let mut local = vec![first];
             local.extend((1..times.count).map(at));
             if local.iter().any(|m| !m.is_finite()) {
@@ -80,16 +88,25 @@ impl Tree {
         world
     }
 
+    /// Whether a node is never anything but where the one above it is.
+    pub fn is_identity(&self, node: usize) -> bool {
+        self.local[node] == [DMat4::IDENTITY]
+    }
+
     /// Whether a node, or one above it, moves.
     pub fn moves(&self, node: usize) -> bool {
         std::iter::successors(Some(node), |&n| self.parents[n]).any(|n| self.local[n].len() > 1)
+    }
+
+    /// What takes whatever hangs on a node back from its turn.
+    pub fn turned_back(&self, node: usize) -> Option<DMat4> {
+        self.turns[node].map(|turn| turn.transpose())
     }
 
     /// The node as the scene has it; what hangs on the root has the root's own transform as well.
     pub fn node(
         &self,
         n: usize,
-        node: &ufbx::Node,
         name: &str,
         parent: Option<usize>,
         scene: &Scene,
@@ -98,22 +115,18 @@ impl Tree {
         let above = parent.map_or("", |p| &scene.nodes[p].path);
         let mut out = Node::new(format!("{above}/{name}"), NodeKind::Xform);
         (out.name, out.parent) = (name.into(), parent);
-        let root = match parent {
-            None => self.local[0][0],
-            Some(_) => DMat4::IDENTITY,
+        let above = match (parent, self.parents[n]) {
+            (Some(_), Some(parent)) => self.turned_back(parent).unwrap_or(DMat4::IDENTITY),
+            _ => self.local[0][0],
         };
-        let local: Vec<Vec<DMat4>> = self.local[n].iter().map(|m| vec![root * *m]).collect();
+        let turn = self.turns[n].unwrap_or(DMat4::IDENTITY);
+        let local: Vec<Vec<DMat4>> = self.local[n].iter().map(|m| vec![above * *m * turn]).collect();
         out.samples = local.len();
         let matrix = match &local[..] {
             [only] => Channel::constant(only.clone()),
             _ => Channel::in_memory((**sampling).clone(), local),
         };
         out.transform = Some(Transform { matrix, inherits: None });
-        out.kind = match (&node.camera, &node.light) {
-            (Some(_), _) => NodeKind::Camera,
-            (_, Some(_)) => NodeKind::Light,
-            _ => NodeKind::Xform,
-        };
         let shown = &self.shown[n];
         if shown.len() > 1 {
             // What is shown is hidden all the same below what is hidden.

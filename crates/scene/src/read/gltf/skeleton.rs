@@ -5,6 +5,7 @@ use super::document::{Document, SkinJson};
 use super::tree::Tree;
 use crate::clip::{Clip, Joint, MAX_JOINTS, Marker, ScalarTrack, Skeleton, SubTrack, Track};
 use crate::grid::Grid;
+use crate::read::joints::{Groups, Nodes};
 use crate::{Error, Remark};
 use glam::DVec4;
 use serde_json::Value;
@@ -38,7 +39,7 @@ impl Skeletons {
     ) -> Result<Skeletons, Error> {
         let skins = &document.root.skins;
         let n = tree.parents.len();
-        let Groups { has_skin, of_skin, firsts } = Groups::new(document, n)?;
+        let Groups { has_skin, of_skin, firsts } = grouped(document, n)?;
         let mut out = Skeletons { nodes: Vec::new(), of_skin, of_node: vec![None; n], list: Vec::new() };
         let mut groups: Vec<(Option<String>, Vec<usize>)> =
             firsts.iter().map(|&s| (skins[s].name.clone(), Vec::new())).collect();
@@ -48,16 +49,18 @@ impl Skeletons {
         if groups.is_empty() && all {
             groups.push((None, tree.order.clone()));
         }
-        let carries = carries(document, tree, &has_skin);
-        let mut marks = vec![Mark::None; n];
+        let file = Nodes { parents: &tree.parents, order: &tree.order };
+        // Whether it or something below it shows a mesh or is a joint of a skin.
+        let shown =
+            document.root.nodes.iter().zip(&has_skin).map(|(node, joint)| node.mesh.is_some() || *joint);
+        let carries = file.with_below(shown.collect());
+        let moves = |node: usize| animations.iter().any(|a| a.nodes.get(&node).is_some_and(|c| c.moves()));
         for (g, (name, joints)) in groups.into_iter().enumerate() {
-            mark_joints(tree, &joints, &mut marks);
             // What hangs below joints and shows nothing (the socket of a weapon, the end of a finger) goes
             // where they go; without a clip of theirs it is a node as any other.
-            if out.has_clips(document, g, &joints, animations) {
-                mark_below(tree, &carries, &mut marks);
-            }
-            let (nodes, place) = marked_nodes(tree, animations, &marks);
+            let below = out.has_clips(document, g, &joints, animations).then_some(&carries[..]);
+            let idle = |node: usize| tree.is_identity(node) && !moves(node);
+            let (nodes, place) = file.of_skeleton(&joints, below, idle);
             if nodes.len() > MAX_JOINTS {
                 return Err(Error::limit(&document.path, "joints", nodes.len() as u64, MAX_JOINTS as u64));
             }
@@ -220,106 +223,19 @@ fn weight(curve: &Curve, i: usize, grid: &Grid) -> SubTrack<DVec4> {
     SubTrack::new([first].into_iter().chain(rest).collect()).unwrap_or(SubTrack::constant(first))
 }
 
-/// Skins that share joints, together.
-struct Groups {
-    /// For each node whether a skin has it as a joint.
-    has_skin: Vec<bool>,
-    /// The group of each skin.
-    of_skin: Vec<usize>,
-    /// The first skin of each group.
-    firsts: Vec<usize>,
-}
-
-impl Groups {
-    fn new(document: &Document, nodes: usize) -> Result<Groups, Error> {
-        let skins = &document.root.skins;
-        // The first skin that has a node, and through it all skins that meet there.
-        let mut owner: Vec<Option<usize>> = vec![None; nodes];
-        let mut group: Vec<usize> = (0..skins.len()).collect();
-        for (s, skin) in skins.iter().enumerate() {
-            if skin.joints.is_empty() {
-                return Err(document.wrong("has no joints", format!("skin {s}")));
-            }
-            for &joint in &skin.joints {
-                if joint >= nodes {
-                    let what = format!("joint {joint} is not there");
-                    return Err(document.wrong(what, format!("skin {s}")));
-                }
-                match owner[joint] {
-                    None => owner[joint] = Some(s),
-                    Some(other) => {
-                        let (a, b) = (root_of(&mut group, s), root_of(&mut group, other));
-                        group[a.max(b)] = a.min(b);
-                    }
-                }
-            }
+/// Skins that share joints, together; all their joints are there.
+fn grouped(document: &Document, nodes: usize) -> Result<Groups, Error> {
+    for (s, skin) in document.root.skins.iter().enumerate() {
+        if skin.joints.is_empty() {
+            return Err(document.wrong("has no joints", format!("skin {s}")));
         }
-        let mut number = vec![usize::MAX; skins.len()];
-        let mut of_skin = Vec::with_capacity(skins.len());
-        let mut firsts = Vec::new();
-        for s in 0..skins.len() {
-            let root = root_of(&mut group, s);
-            if number[root] == usize::MAX {
-                number[root] = firsts.len();
-                firsts.push(s);
-            }
-            of_skin.push(number[root]);
-        }
-        Ok(Groups { has_skin: owner.iter().map(Option::is_some).collect(), of_skin, firsts })
-    }
-}
-
-/// The relation of a node to the joints of a skeleton.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Mark {
-    None,
-    /// One of them is below it.
-    Above,
-    Joint,
-    /// The node hangs below a joint and shows nothing.
-    Below,
-}
-
-/// Marks joints and what is above them.
-fn mark_joints(tree: &Tree, joints: &[usize], marks: &mut [Mark]) {
-    marks.fill(Mark::None);
-    for &joint in joints {
-        marks[joint] = Mark::Joint;
-        let mut at = tree.parents[joint];
-        while let Some(node) = at.filter(|&node| marks[node] == Mark::None) {
-            marks[node] = Mark::Above;
-            at = tree.parents[node];
+        if let Some(joint) = skin.joints.iter().find(|&&joint| joint >= nodes) {
+            let what = format!("joint {joint} is not there");
+            return Err(document.wrong(what, format!("skin {s}")));
         }
     }
-}
-
-/// Marks what hangs below joints and shows nothing. `carries`: for each node whether something there is
-/// shown.
-fn mark_below(tree: &Tree, carries: &[bool], marks: &mut [Mark]) {
-    for &node in &tree.order {
-        let above = tree.parents[node].map_or(Mark::None, |p| marks[p]);
-        let hangs = matches!(above, Mark::Joint | Mark::Below);
-        if marks[node] == Mark::None && hangs && !carries[node] {
-            marks[node] = Mark::Below;
-        }
-    }
-}
-
-/// The nodes of a skeleton, parents first, and for each node of the file its place among them. Those above
-/// all joints that are nothing but a name are left out.
-fn marked_nodes(tree: &Tree, animations: &[Animation], marks: &[Mark]) -> (Vec<usize>, Vec<Option<usize>>) {
-    let moves = |node: usize| (animations.iter()).any(|a| a.nodes.get(&node).is_some_and(|c| c.moves()));
-    let mut nodes = Vec::new();
-    let mut place = vec![None; marks.len()];
-    for &node in tree.order.iter().filter(|&&node| marks[node] != Mark::None) {
-        let parent = tree.parents[node].and_then(|p| place[p]);
-        let idle = marks[node] == Mark::Above && tree.is_identity(node) && !moves(node);
-        if parent.is_some() || !idle {
-            place[node] = Some(nodes.len());
-            nodes.push(node);
-        }
-    }
-    (nodes, place)
+    let joints: Vec<&[usize]> = document.root.skins.iter().map(|skin| &skin.joints[..]).collect();
+    Ok(Groups::new(&joints, nodes))
 }
 
 fn joint(document: &Document, tree: &Tree, node: usize, parent: Option<usize>) -> Joint {
@@ -336,27 +252,6 @@ fn joint(document: &Document, tree: &Tree, node: usize, parent: Option<usize>) -
         layer: extra("layer").and_then(Value::as_str).map(str::to_owned),
         bias: number("bias"),
     }
-}
-
-/// For each node whether it or something below it shows a mesh or is a joint of a skin.
-fn carries(document: &Document, tree: &Tree, has_skin: &[bool]) -> Vec<bool> {
-    let nodes = document.root.nodes.iter().zip(has_skin);
-    let mut carries: Vec<bool> = nodes.map(|(node, has_skin)| node.mesh.is_some() || *has_skin).collect();
-    for &node in tree.order.iter().rev() {
-        if let (true, Some(parent)) = (carries[node], tree.parents[node]) {
-            carries[parent] = true;
-        }
-    }
-    carries
-}
-
-/// The representative of a group.
-fn root_of(group: &mut [usize], mut s: usize) -> usize {
-    while group[s] != s {
-        group[s] = group[group[s]];
-        s = group[s];
-    }
-    s
 }
 
 fn track(tree: &Tree, node: usize, animation: &Animation, grid: &Grid) -> Track {

@@ -4,8 +4,9 @@ use super::instancer::at;
 use super::skeleton::{Skeleton, Way};
 use super::xform;
 use crate::read::in_between::weight_of_key;
-use crate::{Channel, Driven, Error, Identity, Scope, Source, TimeSampling, trs};
-use glam::{DMat3, DMat4, DVec3};
+use crate::read::linear_blend::{Influences, Normals};
+use crate::{Channel, Driven, Error, Identity, Scope, Source, TimeSampling};
+use glam::{DMat4, DVec3};
 use std::sync::Arc;
 
 /// A blend shape: its weight's number in the animation, and what moves at its weights.
@@ -26,13 +27,6 @@ pub struct Key {
     pub normals: Vec<Offset>,
 }
 
-/// Normals as they were bound, and the point that each belongs to.
-pub struct Normals {
-    pub scope: Scope,
-    pub values: Vec<[f32; 3]>,
-    pub point: Vec<u32>,
-}
-
 /// A mesh as its skeleton moves it.
 pub struct Deformed {
     pub skeleton: Skeleton,
@@ -42,12 +36,10 @@ pub struct Deformed {
     pub to_skeleton: Way,
     pub to_mesh: Way,
     pub points: Arc<[[f32; 3]]>,
-    pub influences: usize,
-    /// Joints of the skeleton.
-    pub joint: Arc<[u16]>,
-    pub weight: Arc<[f32]>,
+    /// By joints of the skeleton.
+    pub influences: Influences,
     pub shapes: Vec<Shape>,
-    pub normals: Option<Normals>,
+    pub normals: Option<(Scope, Normals)>,
     pub sampling: Arc<TimeSampling>,
     pub count: usize,
 }
@@ -94,15 +86,6 @@ impl Deformed {
         Ok(())
     }
 
-    /// The influences of a point that count: joints and weights.
-    fn influences(&self, point: usize) -> impl Iterator<Item = (usize, f64)> {
-        let own = point * self.influences..(point + 1) * self.influences;
-        let joints = self.joint.get(own.clone()).unwrap_or_default();
-        let weights = self.weight.get(own).unwrap_or_default();
-        let all = joints.iter().zip(weights).filter(|(_, weight)| **weight > 0.0);
-        all.map(|(joint, weight)| (usize::from(*joint), f64::from(*weight)))
-    }
-
     fn points(&self, time: f64, out: &mut Vec<[f32; 3]>) -> Result<(), Error> {
         let matrices = self.matrices(time)?;
         let mut points: Vec<DVec3> =
@@ -113,24 +96,17 @@ impl Deformed {
             }
         })?;
         out.clear();
-        out.extend(points.iter().enumerate().map(|(number, point)| {
-            let mut sum = DVec3::ZERO;
-            let mut total = 0.0;
-            for (joint, weight) in self.influences(number) {
-                let moved = matrices.get(joint).map(|m| m.transform_point3(*point));
-                sum += moved.unwrap_or(*point) * weight;
-                total += weight;
-            }
-            let own = if total > 0.0 { sum } else { *point };
-            own.to_array().map(|v| v as f32)
-        }));
+        let moved = |(number, point): (usize, &DVec3)| {
+            self.influences.moved(number, *point, &matrices).as_vec3().to_array()
+        };
+        out.extend(points.iter().enumerate().map(moved));
         Ok(())
     }
 
     /// Normals, of unit length: by the inverse transpose of what moves their points.
     fn normals(&self, time: f64, out: &mut Vec<[f32; 3]>) -> Result<(), Error> {
         out.clear();
-        let Some(own) = &self.normals else {
+        let Some((_, own)) = &self.normals else {
             return Ok(());
         };
         let matrices = self.matrices(time)?;
@@ -140,25 +116,7 @@ impl Deformed {
                 *own += offset;
             }
         })?;
-        // One matrix for each point, which several normals may share.
-        let turns: Vec<Option<DMat3>> = (0..self.points.len())
-            .map(|point| {
-                let mut sum = DMat3::ZERO;
-                let mut any = false;
-                for (joint, weight) in self.influences(point) {
-                    sum += matrices.get(joint).map_or(DMat3::IDENTITY, |m| DMat3::from_mat4(*m)) * weight;
-                    any = true;
-                }
-                any.then(|| trs::cofactors(&sum))
-            })
-            .collect();
-        out.extend(own.values.iter().zip(&own.point).map(|(normal, point)| {
-            let point = *point as usize;
-            let offset = offsets.get(point).copied().unwrap_or(DVec3::ZERO);
-            let normal = DVec3::from_array(normal.map(f64::from)) + offset;
-            let turned = turns.get(point).copied().flatten().map_or(normal, |turn| turn * normal);
-            turned.normalize_or_zero().to_array().map(|v| v as f32)
-        }));
+        own.moved(&offsets, Some(&self.influences), &matrices, out);
         Ok(())
     }
 }

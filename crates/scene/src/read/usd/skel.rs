@@ -5,12 +5,13 @@
 //! slerp, and what is not animated is at rest.
 
 use super::compose::{Prim, Stage};
-use super::deform::{Deformed, Key, Normals, NormalsOf, Pose, Shape};
+use super::deform::{Deformed, Key, NormalsOf, Pose, Shape};
 use super::samples::{Timeline, f64s, floats, i32s, texts};
 use super::skeleton::{Animation, Skeleton, Way};
 use super::stack::shown;
 use super::xform;
 use crate::grid::Grid;
+use crate::read::linear_blend::{Influences, Normals};
 use crate::{
     Attribute, Channel, Clip, Driven, Error, Joint, Mesh, Qvv, Scope, Skin, TimeSampling, Topology, Track,
     trs,
@@ -170,8 +171,7 @@ pub fn deform(
     // Blend shapes alone: one for all points, of no weight.
     let (joints, weights) = bound.unwrap_or_else(|| (vec![0], vec![0.0]));
     let subset = reader.names(prim, "skel:joints")?;
-    let Some((influences, joint, weight)) = influences(&own, &subset, (&joints, &weights), points.len())
-    else {
+    let Some(influences) = influences(&own, &subset, (&joints, &weights), points.len()) else {
         return Ok(Some("its joints and weights do not fit its points".into()));
     };
     let shapes = reader.shapes(prim, &own.animation)?;
@@ -191,8 +191,6 @@ pub fn deform(
         to_mesh,
         points: points.into(),
         influences,
-        joint,
-        weight,
         shapes,
         normals,
         sampling: sampling.clone(),
@@ -201,9 +199,9 @@ pub fn deform(
     mesh.positions = Channel::new(sampling.clone(), deformed.clone());
     mesh.topology = if count > 1 { Topology::Homogeneous } else { Topology::Constant };
     let name = mesh.normals.take().map_or_else(String::new, |normals| normals.name);
-    mesh.normals = deformed.normals.as_ref().map(|own| Attribute {
+    mesh.normals = deformed.normals.as_ref().map(|(scope, _)| Attribute {
         name,
-        scope: own.scope,
+        scope: *scope,
         values: Channel::new(sampling.clone(), Arc::new(NormalsOf(deformed.clone()))),
         indices: None,
     });
@@ -221,9 +219,9 @@ fn skin(deformed: Arc<Deformed>, rig: Option<(usize, usize)>) -> Skin {
         joints: (0..deformed.skeleton.joints.len()).collect(),
         inverse_bind: deformed.skeleton.inverse_bind.iter().map(|m| *m * deformed.bind).collect(),
         bind_positions: deformed.points.clone(),
-        influences: deformed.influences,
-        joint: deformed.joint.clone(),
-        weight: deformed.weight.clone(),
+        influences: deformed.influences.per_point,
+        joint: deformed.influences.joint.clone(),
+        weight: deformed.influences.weight.clone(),
         pose: Channel::new(deformed.sampling.clone(), Arc::new(Pose(deformed.clone()))),
         driven: rig.map(|(_, clip)| (clip, deformed as Arc<dyn Driven>)).into_iter().collect(),
     }
@@ -231,7 +229,7 @@ fn skin(deformed: Arc<Deformed>, rig: Option<(usize, usize)>) -> Skin {
 
 /// The normals of a mesh whose faces do not change, and whose points they are; none where there are none, or they
 /// are of faces.
-fn normals(mesh: &Mesh, points: usize) -> Result<Option<Normals>, Error> {
+fn normals(mesh: &Mesh, points: usize) -> Result<Option<(Scope, Normals)>, Error> {
     let Some(own) = &mesh.normals else {
         return Ok(None);
     };
@@ -260,14 +258,11 @@ fn normals(mesh: &Mesh, points: usize) -> Result<Option<Normals>, Error> {
         let value = |i: u32| values.get(i as usize).copied().unwrap_or_default();
         values = list.into_iter().map(value).collect();
     }
-    Ok((values.len() == point.len()).then_some(Normals { values, point, scope }))
+    Ok((values.len() == point.len()).then_some((scope, Normals { values, point })))
 }
 
 /// Numbers of joints and weights, as many of each.
 type JointsAndWeights = (Vec<i32>, Vec<f64>);
-
-/// Influences per point; joints of the skeleton and weights, as many for each.
-type Influences = (usize, Arc<[u16]>, Arc<[f32]>);
 
 /// Joints of the skeleton, and weights that sum up to 1.
 fn influences(
@@ -307,7 +302,7 @@ fn influences(
             weight.push(w as f32);
         }
     }
-    Some((influences, joint.into(), weight.into()))
+    Some(Influences { per_point: influences, joint: joint.into(), weight: weight.into() })
 }
 
 /// All times at which something changes.

@@ -1,0 +1,245 @@
+//! Meshes as they were bound: points and normals, blend shapes, bones and their influences; and where these put
+//! them, shapes first, then linear blend skinning.
+
+use super::times::Times;
+use super::tree::{Tree, matrix};
+use crate::read::in_between::weight_of_key;
+use crate::read::linear_blend::{Influences, Normals};
+use crate::{Error, Remark};
+use glam::{DMat4, DVec3};
+use std::path::Path;
+
+/// Most influences of a mesh: points times the bones of the point that has most.
+const MOST_INFLUENCES: u64 = 1 << 28;
+
+/// A mesh as it was bound.
+pub(super) struct Form {
+    pub points: Vec<DVec3>,
+    pub normals: Option<Normals>,
+    pub shapes: Vec<Shape>,
+    pub bound: Option<Bound>,
+}
+
+/// A blend shape: how far it moves which points and their normals, and the key of its channel that it is.
+pub(super) struct Shape {
+    points: Vec<Offset>,
+    normals: Vec<Offset>,
+    channel: usize,
+    key: usize,
+}
+
+type Offset = (u32, DVec3);
+
+/// Weights of all shapes: of each one for all frames, or one for each.
+pub(super) type Weights = Vec<Vec<f64>>;
+
+/// Bones, and the influences of all points.
+pub(super) struct Bound {
+    /// Node of each, and the matrix from the mesh as it was bound to that node.
+    pub bones: Vec<(usize, DMat4)>,
+    pub influences: Influences,
+}
+
+/// Adds offsets by their weights.
+fn add(to: &mut [DVec3], offsets: &[Offset], weight: f64) {
+    for (point, offset) in offsets.iter().filter(|_| weight != 0.0) {
+        if let Some(to) = to.get_mut(*point as usize) {
+            *to += weight * *offset;
+        }
+    }
+}
+
+impl Form {
+    /// Points as shapes of these weights move them.
+    pub fn shaped(&self, weight: impl Fn(usize) -> f64) -> Vec<DVec3> {
+        let mut points = self.points.clone();
+        for (number, shape) in self.shapes.iter().enumerate() {
+            add(&mut points, &shape.points, weight(number));
+        }
+        points
+    }
+
+    /// Points as shapes of these weights and bones of these matrices move them.
+    pub fn points(&self, weight: impl Fn(usize) -> f64, pose: &[DMat4], out: &mut Vec<[f32; 3]>) {
+        let points = self.shaped(weight);
+        let moved = |(number, at): (usize, &DVec3)| {
+            let own = self.bound.as_ref().map(|bound| bound.influences.moved(number, *at, pose));
+            own.unwrap_or(*at).as_vec3().to_array()
+        };
+        out.clear();
+        out.extend(points.iter().enumerate().map(moved));
+    }
+
+    /// Normals as shapes of these weights and bones of these matrices move them.
+    pub fn normals(&self, weight: impl Fn(usize) -> f64, pose: &[DMat4], out: &mut Vec<[f32; 3]>) {
+        out.clear();
+        let Some(normals) = &self.normals else { return };
+        let mut offsets = Vec::new();
+        if self.shapes.iter().any(|shape| !shape.normals.is_empty()) {
+            offsets = vec![DVec3::ZERO; self.points.len()];
+            for (number, shape) in self.shapes.iter().enumerate() {
+                add(&mut offsets, &shape.normals, weight(number));
+            }
+        }
+        let influences = self.bound.as_ref().map(|bound| &bound.influences);
+        normals.moved(&offsets, influences, pose, out);
+    }
+
+    /// Whether shapes move normals as well as points.
+    pub fn shapes_turn(&self) -> bool {
+        self.shapes.iter().any(|shape| !shape.normals.is_empty())
+    }
+}
+
+/// All shapes of a mesh: one for each key of each channel.
+pub(super) fn shapes(mesh: &ufbx::Mesh) -> Vec<Shape> {
+    let points = mesh.vertices.len();
+    let mut out = Vec::new();
+    for (channel, own) in channels(mesh).enumerate() {
+        for (key, shape) in own.keyframes.iter().map(|key| &key.shape).enumerate() {
+            let list = |offsets: &[ufbx::Vec3]| -> Vec<Offset> {
+                let all = shape.offset_vertices.iter().zip(offsets);
+                let within = all.filter(|(vertex, _)| (**vertex as usize) < points);
+                let wide = within.map(|(vertex, o)| (*vertex, DVec3::new(o.x, o.y, o.z)));
+                wide.filter(|(_, offset)| *offset != DVec3::ZERO).collect()
+            };
+            let (points, normals) = (list(&shape.position_offsets), list(&shape.normal_offsets));
+            out.push(Shape { points, normals, channel, key });
+        }
+    }
+    out
+}
+
+/// The channels of all blend shapes of a mesh.
+pub(super) fn channels(mesh: &ufbx::Mesh) -> impl Iterator<Item = &ufbx::BlendChannel> {
+    mesh.blend_deformers.into_iter().flat_map(|blend| &blend.channels)
+}
+
+/// Weights of these shapes of a mesh over the frames of `times`.
+pub(super) fn weights(shapes: &[Shape], mesh: &ufbx::Mesh, times: &Times<'_>) -> Weights {
+    let mut out = vec![Vec::new(); shapes.len()];
+    for (number, channel) in channels(mesh).enumerate() {
+        let at = |frame: usize| {
+            let (anim, time) = times.at(frame);
+            ufbx::evaluate_blend_weight(anim, channel, time)
+        };
+        let all: Vec<f64> = (0..times.count).map(at).collect();
+        let targets: Vec<f64> = channel.keyframes.iter().map(|key| key.target_weight).collect();
+        let own = shapes.iter().zip(&mut out).filter(|(shape, _)| shape.channel == number);
+        for (shape, out) in own {
+            *out = all.iter().map(|w| weight_of_key(&targets, shape.key, *w)).collect();
+            if out.iter().all(|w| *w == out[0]) {
+                out.truncate(1);
+            }
+        }
+    }
+    out
+}
+
+impl Bound {
+    /// The bones of the first skin of the mesh on node `n`; none where it has none.
+    pub fn read(
+        n: usize,
+        mesh: &ufbx::Mesh,
+        tree: &Tree,
+        path: &str,
+        remarks: &mut Vec<Remark>,
+    ) -> Result<Option<Bound>, Error> {
+        let Some(skin) = mesh.skin_deformers.into_iter().next() else {
+            return Ok(None);
+        };
+        if mesh.skin_deformers.len() > 1 {
+            remarks.push(Remark::new(path, "it has several skins; the first was taken"));
+        }
+        if matches!(
+            skin.skinning_method,
+            ufbx::SkinningMethod::DualQuaternion | ufbx::SkinningMethod::BlendedDqLinear
+        ) {
+            remarks.push(Remark::new(path, "its skin blends dual quaternions, which is done linearly here"));
+        }
+        let file = Path::new(path);
+        if skin.clusters.len() >= usize::from(u16::MAX) {
+            let (asked, allowed) = (skin.clusters.len() as u64, u64::from(u16::MAX) - 1);
+            return Err(Error::limit(file, "bones of a mesh", asked, allowed));
+        }
+        let mut bones = Vec::new();
+        let mut places = Vec::new();
+        for cluster in &skin.clusters {
+            let node = cluster.bone_node.as_ref().map(|node| node.element.typed_id as usize);
+            let node = node.filter(|n| *n < tree.parents.len());
+            places.push(node.map(|_| bones.len() as u16));
+            if let Some(node) = node {
+                let bind = matrix(&cluster.geometry_to_bone);
+                if !bind.is_finite() {
+                    return Err(Error::malformed(file, "a bind matrix that is no finite numbers", "skin"));
+                }
+                bones.push((node, bind));
+            }
+        }
+        if bones.is_empty() {
+            return Ok(None);
+        }
+        let points = mesh.vertices.len();
+        let own_of = |i: usize| {
+            let own = skin.vertices.get(i).map_or(0..0, |v| {
+                v.weight_begin as usize..(v.weight_begin as usize).saturating_add(v.num_weights as usize)
+            });
+            let own = skin.weights.get(own).unwrap_or_default().iter();
+            own.filter_map(|w| {
+                let place = places.get(w.cluster_index as usize).copied().flatten()?;
+                (w.weight.is_finite() && w.weight > 0.0).then_some((place, w.weight))
+            })
+        };
+        let most = (0..points).map(|i| own_of(i).count()).max().unwrap_or(0).max(1);
+        let asked = (points as u64).saturating_mul(most as u64);
+        if asked > MOST_INFLUENCES {
+            let what = "points of a skin times the bones of the point that has most";
+            return Err(Error::limit(file, what, asked, MOST_INFLUENCES));
+        }
+        let (mut joint, mut weight) = (vec![0u16; points * most], vec![0f32; points * most]);
+        let node = bones.len() as u16;
+        for i in 0..points {
+            let total: f64 = own_of(i).map(|(_, w)| w).sum();
+            for (k, (place, w)) in own_of(i).enumerate() {
+                joint[i * most + k] = place;
+                weight[i * most + k] = (w / total) as f32;
+            }
+            if own_of(i).next().is_none() {
+                // What no bone has goes with the node.
+                (joint[i * most], weight[i * most]) = (node, 1.0);
+            }
+        }
+        if joint.contains(&node) {
+            bones.push((n, DMat4::IDENTITY));
+        }
+        let influences = Influences { per_point: most, joint: joint.into(), weight: weight.into() };
+        Ok(Some(Bound { bones, influences }))
+    }
+
+    /// Nodes of the bones.
+    pub fn nodes(&self) -> Vec<usize> {
+        self.bones.iter().map(|(node, _)| *node).collect()
+    }
+}
+
+/// Normals as they were bound, one for each pair of a normal of the file and a point that has it, and which of them
+/// each corner has. None where the file has none, or such as fit no corners. `corners`: those of all faces.
+pub(super) fn bound_normals(mesh: &ufbx::Mesh, corners: &[usize]) -> Option<(Normals, Vec<u32>)> {
+    let own = &mesh.vertex_normal;
+    let mut known = std::collections::HashMap::new();
+    let mut out = Normals { values: Vec::new(), point: Vec::new() };
+    let mut indices = Vec::with_capacity(corners.len());
+    for &corner in corners {
+        let (value, point) = (*own.indices.get(corner)?, *mesh.vertex_indices.get(corner)?);
+        let normal = own.values.get(value as usize)?;
+        mesh.vertices.get(point as usize)?;
+        let next = out.values.len() as u32;
+        let number = *known.entry((value, point)).or_insert(next);
+        if number == next {
+            out.values.push([normal.x as f32, normal.y as f32, normal.z as f32]);
+            out.point.push(point);
+        }
+        indices.push(number);
+    }
+    (!out.values.is_empty()).then_some((out, indices))
+}

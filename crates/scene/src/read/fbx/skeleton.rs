@@ -1,0 +1,343 @@
+//! Bones as skeletons, and all animations of the file as clips of them.
+//!
+//! Transforms of nodes are translation, rotation and scale in the format, so that clips have all of them.
+
+use super::form::channels;
+use super::times::Times;
+use super::tree::{Tree, matrix};
+use crate::clip::{Clip, Joint, MAX_JOINTS, Qvv, ScalarTrack, Skeleton, SubTrack, Track};
+use crate::grid::Grid;
+use crate::read::joints::{Groups, Nodes};
+use crate::read::shape::stem;
+use crate::sample::MAX_FRAMES;
+use crate::{Error, Remark, trs};
+use glam::{DMat4, DQuat, DVec3, DVec4};
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Most animated values of all clips together: sub-tracks times samples.
+const MAX_VALUES: usize = 1 << 25;
+/// Most scalar tracks of a clip.
+const MAX_SCALARS: usize = 1024;
+/// Properties that move a node.
+const TRANSFORM: [&str; 3] = ["Lcl Translation", "Lcl Rotation", "Lcl Scaling"];
+
+/// Skeletons of a file, and the clips that move them.
+pub(super) struct Rigs<'a> {
+    pub skeletons: Vec<Skeleton>,
+    pub clips: Vec<Clip>,
+    /// What is played in each clip, and how it moves its skeleton.
+    played: Vec<(Times<'a>, Arc<Motion>)>,
+    /// By skeleton the joint of each node that is one.
+    places: Vec<HashMap<usize, usize>>,
+    /// The skeleton of each node with a skin.
+    of_skin: HashMap<usize, usize>,
+    /// For each node whether it is a joint.
+    is_joint: Vec<bool>,
+}
+
+/// A clip and the skeleton that it moves.
+pub(super) struct Motion {
+    parents: Vec<Option<usize>>,
+    clip: Clip,
+}
+
+impl Motion {
+    /// How many samples after the first a time is, from 0 to the last.
+    pub fn at(&self, time: f64) -> f64 {
+        ((time - self.clip.start) * self.clip.fps).clamp(0.0, (self.clip.samples - 1) as f64)
+    }
+
+    /// Joints' transforms in the world, so many samples after the first.
+    pub fn object(&self, at: f64) -> Vec<DMat4> {
+        let mut out: Vec<DMat4> = Vec::with_capacity(self.parents.len());
+        for (joint, parent) in self.parents.iter().enumerate() {
+            let local = DMat4::from(self.clip.between(joint, at).matrix());
+            out.push(parent.map_or(local, |parent| out[parent] * local));
+        }
+        out
+    }
+}
+
+/// What skeletons are made of.
+struct Reader<'a> {
+    path: &'a Path,
+    parsed: &'a ufbx::Scene,
+    tree: &'a Tree,
+    /// Whether joints move with what is beside them, by nodes of the library that stand for scales.
+    has_helpers: bool,
+}
+
+impl<'a> Rigs<'a> {
+    /// One skeleton for the bones of skins that share some: `skins` has nodes with a skin and the nodes of its
+    /// bones. What is between and above these are joints too, and what hangs below them and shows nothing, where
+    /// an animation moves them. In a file without meshes all bones are one skeleton, if an animation moves it.
+    pub fn read(
+        path: &'a Path,
+        parsed: &'a ufbx::Scene,
+        tree: &'a Tree,
+        skins: &[(usize, Vec<usize>)],
+        remarks: &mut Vec<Remark>,
+    ) -> Result<Rigs<'a>, Error> {
+        let has_helpers = parsed.nodes.into_iter().any(|node| node.is_scale_helper);
+        let reader = Reader { path, parsed, tree, has_helpers };
+        let lists: Vec<&[usize]> = skins.iter().map(|(_, bones)| &bones[..]).collect();
+        let groups = Groups::new(&lists, tree.parents.len());
+        let mut joints: Vec<Vec<usize>> = vec![Vec::new(); groups.firsts.len()];
+        for (bones, group) in lists.iter().zip(&groups.of_skin) {
+            joints[*group].extend(*bones);
+        }
+        if joints.is_empty() && parsed.meshes.is_empty() {
+            let bones = parsed.nodes.into_iter().enumerate().filter(|(_, node)| node.bone.is_some());
+            let bones: Vec<usize> = bones.map(|(n, _)| n).collect();
+            if reader.moved(&bones) {
+                joints.push(bones);
+            }
+        }
+        let of_skin = skins.iter().zip(&groups.of_skin).map(|((node, _), group)| (*node, *group)).collect();
+        let (skeletons, clips, played, places) = Default::default();
+        let is_joint = vec![false; tree.parents.len()];
+        let mut out = Rigs { skeletons, clips, played, places, of_skin, is_joint };
+        let order: Vec<usize> = (0..tree.parents.len()).collect();
+        let nodes = Nodes { parents: &tree.parents, order: &order };
+        let carries = nodes.with_below(reader.carries(&groups.has_skin));
+        let mut all = Vec::new();
+        for joints in &joints {
+            let below = reader.moved(joints).then_some(&carries[..]);
+            let (own, place) = nodes.of_skeleton(joints, below, |node| reader.is_idle(node));
+            if own.len() > MAX_JOINTS {
+                return Err(Error::limit(path, "joints", own.len() as u64, MAX_JOINTS as u64));
+            }
+            own.iter().for_each(|node| out.is_joint[*node] = true);
+            out.skeletons.push(reader.skeleton(&own, &place));
+            out.places.push(own.iter().enumerate().map(|(joint, node)| (*node, joint)).collect());
+            all.push(own);
+        }
+        if let [only] = &mut out.skeletons[..] {
+            only.name = stem(path);
+        }
+        out.play(&reader, &all, skins, remarks)?;
+        Ok(out)
+    }
+
+    /// Makes the clips. `nodes`: those of each skeleton.
+    fn play(
+        &mut self,
+        reader: &Reader<'a>,
+        nodes: &[Vec<usize>],
+        skins: &[(usize, Vec<usize>)],
+        remarks: &mut Vec<Remark>,
+    ) -> Result<(), Error> {
+        let mut left = MAX_VALUES;
+        for stack in reader.parsed.anim_stacks.into_iter() {
+            for (skeleton, nodes) in nodes.iter().enumerate() {
+                let own = skins.iter().filter(|(node, _)| self.of_skin[node] == skeleton);
+                let weighed = reader.weighed(&stack.anim, own.map(|(node, _)| *node));
+                let moves = nodes.iter().any(|node| reader.moves(&stack.anim, *node));
+                if !moves && weighed.is_empty() {
+                    continue;
+                }
+                let times = Times::alone(reader.path, reader.parsed, stack)?;
+                let scalars = if weighed.len() > MAX_SCALARS { &[] } else { &weighed[..] };
+                reader.spend(&times, nodes, scalars.len(), &mut left)?;
+                let tracks = reader.tracks(&times, nodes)?;
+                let name = stack.element.name.to_string();
+                let name = match self.skeletons.len() {
+                    1 => name,
+                    _ => format!("{name} ({})", self.skeletons[skeleton].name),
+                };
+                let grid = Grid { start: times.start, fps: times.rate, samples: times.count };
+                let mut clip = Clip { skeleton, ..grid.clip(name, tracks) };
+                if weighed.len() > MAX_SCALARS {
+                    let what = format!("more than {MAX_SCALARS} weights; they are no scalar tracks");
+                    remarks.push(Remark::new(&clip.name, what));
+                }
+                clip.scalars = scalars.iter().map(|channel| weight(channel, &times)).collect();
+                let parents = self.skeletons[skeleton].joints.iter().map(|joint| joint.parent).collect();
+                self.played.push((times, Arc::new(Motion { parents, clip: clip.clone() })));
+                self.clips.push(clip);
+            }
+        }
+        Ok(())
+    }
+
+    /// The skeleton of the node with a skin, and the joints there of the nodes of its bones.
+    pub fn of_skin(&self, node: usize, bones: &[usize]) -> Option<(usize, Vec<usize>)> {
+        let skeleton = *self.of_skin.get(&node)?;
+        let joints: Option<Vec<usize>> =
+            bones.iter().map(|node| self.places[skeleton].get(node).copied()).collect();
+        Some((skeleton, joints?))
+    }
+
+    /// The clips of a skeleton: numbers, what is played, and how it moves.
+    pub fn of_skeleton(&self, skeleton: usize) -> impl Iterator<Item = (usize, &Times<'a>, &Arc<Motion>)> {
+        let own = self.clips.iter().zip(&self.played).enumerate();
+        let own = own.filter(move |(_, (clip, _))| clip.skeleton == skeleton);
+        own.map(|(number, (_, (times, motion)))| (number, times, motion))
+    }
+
+    /// For each node whether the scene has it: joints that carry nothing are in skeletons only.
+    pub fn shown(&self, parsed: &ufbx::Scene, tree: &Tree) -> Vec<bool> {
+        let order: Vec<usize> = (0..tree.parents.len()).collect();
+        let own =
+            self.is_joint.iter().zip(&parsed.nodes).map(|(joint, node)| !joint || shows(node)).collect();
+        Nodes { parents: &tree.parents, order: &order }.with_below(own)
+    }
+}
+
+/// Whether something hangs on the node that is no joint.
+fn shows(node: &ufbx::Node) -> bool {
+    node.mesh.is_some() || node.camera.is_some() || node.light.is_some()
+}
+
+/// Weight of a blend shape over a clip.
+fn weight(channel: &ufbx::BlendChannel, times: &Times<'_>) -> ScalarTrack {
+    let at = |frame: usize| {
+        let (anim, time) = times.at(frame);
+        DVec4::new(ufbx::evaluate_blend_weight(anim, channel, time), 0.0, 0.0, 0.0)
+    };
+    let values = SubTrack::new((0..times.count).map(at).collect());
+    ScalarTrack {
+        name: channel.element.name.to_string(),
+        components: 1,
+        values: values.unwrap_or(SubTrack::constant(DVec4::ZERO)),
+    }
+}
+
+impl<'a> Reader<'a> {
+    /// Whether an animation has keys of the node's transform.
+    fn moves(&self, anim: &ufbx::Anim, node: usize) -> bool {
+        let element = &self.parsed.nodes[node].element;
+        let by = |layer: &ufbx::AnimLayer| {
+            TRANSFORM.iter().any(|name| ufbx::find_anim_prop(layer, element, name).is_some())
+        };
+        anim.layers.into_iter().any(by)
+    }
+
+    /// Whether any animation moves one of these.
+    fn moved(&self, nodes: &[usize]) -> bool {
+        let by = |stack: &ufbx::AnimStack| nodes.iter().any(|node| self.moves(&stack.anim, *node));
+        self.parsed.anim_stacks.into_iter().any(by)
+    }
+
+    /// Channels of blend shapes of meshes on these nodes that an animation moves.
+    fn weighed(&self, anim: &ufbx::Anim, nodes: impl Iterator<Item = usize>) -> Vec<&'a ufbx::BlendChannel> {
+        let mut known = HashSet::new();
+        let meshes = nodes.filter_map(|node| self.parsed.nodes[node].mesh.as_ref());
+        let moves = |channel: &&ufbx::BlendChannel| {
+            let by = |layer: &ufbx::AnimLayer| {
+                ufbx::find_anim_prop(layer, &channel.element, "DeformPercent").is_some()
+            };
+            anim.layers.into_iter().any(by)
+        };
+        let own = meshes.flat_map(|mesh| channels(mesh)).filter(moves);
+        own.filter(|channel| known.insert(channel.element.typed_id)).collect()
+    }
+
+    /// For each node whether it shows something or is a bone of a skin.
+    fn carries(&self, has_skin: &[bool]) -> Vec<bool> {
+        self.parsed.nodes.into_iter().zip(has_skin).map(|(node, bone)| *bone || shows(node)).collect()
+    }
+
+    /// Whether a node is nothing but a name.
+    fn is_idle(&self, node: usize) -> bool {
+        self.tree.is_identity(node) && !self.moved(&[node])
+    }
+
+    /// Joints of these nodes, as they were bound; `place`: the joint of each node of the file.
+    fn skeleton(&self, nodes: &[usize], place: &[Option<usize>]) -> Skeleton {
+        let bind = self.bind();
+        let mut world: Vec<DMat4> = Vec::with_capacity(nodes.len());
+        let mut joints = Vec::with_capacity(nodes.len());
+        for &n in nodes {
+            let node = &self.parsed.nodes[n];
+            let parent = self.tree.parents[n].and_then(|parent| place[parent]);
+            let above = parent.map_or(DMat4::IDENTITY, |parent| world[parent]);
+            let own = matrix(&node.node_to_parent);
+            world.push(bind.get(&n).copied().unwrap_or(above * own));
+            let rest = above.inverse() * world[joints.len()];
+            let rest = if rest.is_finite() { rest } else { own };
+            let plain = trs::plain(&rest).unwrap_or_else(|| trs::nearest_plain(&rest));
+            let name = node.element.name.to_string();
+            let name = if name.is_empty() { format!("node {n}") } else { name };
+            joints.push(Joint { name, parent, rest: plain, ..Joint::default() });
+        }
+        let name = joints.first().map_or(String::new(), |joint| joint.name.clone());
+        Skeleton { name, joints }
+    }
+
+    /// Where nodes were in the world when skins were bound to them, or else in the bind pose of the file.
+    fn bind(&self) -> HashMap<usize, DMat4> {
+        let poses = self.parsed.poses.into_iter().filter(|pose| pose.is_bind_pose);
+        let posed = poses.flat_map(|pose| &pose.bone_poses);
+        let posed = posed.map(|bone| (bone.bone_node.element.typed_id, &bone.bone_to_world));
+        let clusters = self.parsed.skin_clusters.into_iter();
+        let bound =
+            clusters.filter_map(|own| Some((own.bone_node.as_ref()?.element.typed_id, &own.bind_to_world)));
+        let mut out = HashMap::new();
+        for (node, to_world) in bound.chain(posed) {
+            let to_world = matrix(to_world);
+            let size = to_world.determinant();
+            if to_world.is_finite() && size.is_finite() && size != 0.0 {
+                out.entry(node as usize).or_insert(to_world);
+            }
+        }
+        out
+    }
+
+    /// Whether a node's transform may change in a clip.
+    fn may_move(&self, times: &Times<'_>, node: usize) -> bool {
+        self.has_helpers || self.moves(times.at(0).0, node)
+    }
+
+    /// Takes what a clip of these nodes and so many scalar tracks needs from the values that are left.
+    fn spend(
+        &self,
+        times: &Times<'_>,
+        nodes: &[usize],
+        scalars: usize,
+        left: &mut usize,
+    ) -> Result<(), Error> {
+        if times.count > MAX_FRAMES {
+            let what = "frames of an animation of an FBX file";
+            return Err(Error::limit(self.path, what, times.count as u64, MAX_FRAMES as u64));
+        }
+        let moving = nodes.iter().filter(|node| self.may_move(times, **node)).count();
+        let needed = (3 * moving + scalars).saturating_mul(times.count).saturating_add(3 * nodes.len());
+        *left = left.checked_sub(needed).ok_or_else(|| {
+            let what = "animated values of clips";
+            Error::limit(self.path, what, needed as u64, MAX_VALUES as u64)
+        })?;
+        Ok(())
+    }
+
+    /// A track for each of these nodes.
+    fn tracks(&self, times: &Times<'_>, nodes: &[usize]) -> Result<Vec<Track>, Error> {
+        let mut out = Vec::with_capacity(nodes.len());
+        for n in nodes {
+            let node = &self.parsed.nodes[*n];
+            let samples = if self.may_move(times, *n) { times.count } else { 1 };
+            let mut values = Vec::with_capacity(samples);
+            for frame in 0..samples {
+                let (anim, time) = times.at(frame);
+                let value = local(&ufbx::evaluate_transform(anim, node, time));
+                values.push(value.ok_or_else(|| {
+                    let what = "a transform that is no finite numbers";
+                    Error::malformed(self.path, what, node.element.name.to_string())
+                })?);
+            }
+            out.push(Track::of(&values));
+        }
+        Ok(out)
+    }
+}
+
+/// None where it is no finite numbers.
+fn local(own: &ufbx::Transform) -> Option<Qvv> {
+    let (t, r, s) = (&own.translation, &own.rotation, &own.scale);
+    let rotation = DQuat::from_xyzw(r.x, r.y, r.z, r.w).normalize();
+    let (translation, scale) = (DVec3::new(t.x, t.y, t.z), DVec3::new(s.x, s.y, s.z));
+    let sound = rotation.is_finite() && translation.is_finite() && scale.is_finite();
+    sound.then_some(Qvv { rotation, translation, scale })
+}

@@ -1,0 +1,162 @@
+//! Which nodes of a tree are joints of which skeleton, where skins name some of them.
+
+/// Skins that share joints, together.
+pub(crate) struct Groups {
+    /// For each node whether a skin has it as a joint.
+    pub has_skin: Vec<bool>,
+    /// The group of each skin.
+    pub of_skin: Vec<usize>,
+    /// The first skin of each group.
+    pub firsts: Vec<usize>,
+}
+
+impl Groups {
+    /// `skins`: nodes of the joints of each, numbers below `nodes`.
+    pub fn new(skins: &[&[usize]], nodes: usize) -> Groups {
+        // The first skin that has a node, and through it all skins that meet there.
+        let mut owner: Vec<Option<usize>> = vec![None; nodes];
+        let mut group: Vec<usize> = (0..skins.len()).collect();
+        for (s, joints) in skins.iter().enumerate() {
+            for &joint in *joints {
+                match owner[joint] {
+                    None => owner[joint] = Some(s),
+                    Some(other) => {
+                        let (a, b) = (root_of(&mut group, s), root_of(&mut group, other));
+                        group[a.max(b)] = a.min(b);
+                    }
+                }
+            }
+        }
+        let mut number = vec![usize::MAX; skins.len()];
+        let mut of_skin = Vec::with_capacity(skins.len());
+        let mut firsts = Vec::new();
+        for s in 0..skins.len() {
+            let root = root_of(&mut group, s);
+            if number[root] == usize::MAX {
+                number[root] = firsts.len();
+                firsts.push(s);
+            }
+            of_skin.push(number[root]);
+        }
+        Groups { has_skin: owner.iter().map(Option::is_some).collect(), of_skin, firsts }
+    }
+}
+
+/// The representative of a group.
+fn root_of(group: &mut [usize], mut s: usize) -> usize {
+    while group[s] != s {
+        group[s] = group[group[s]];
+        s = group[s];
+    }
+    s
+}
+
+/// The relation of a node to the joints of a skeleton.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mark {
+    None,
+    /// One of them is below it.
+    Above,
+    Joint,
+    /// The node hangs below a joint and shows nothing.
+    Below,
+}
+
+/// The nodes of a file.
+#[derive(Clone, Copy)]
+pub(crate) struct Nodes<'a> {
+    pub parents: &'a [Option<usize>],
+    /// All of them, parents before children.
+    pub order: &'a [usize],
+}
+
+/// The nodes of a skeleton, parents first, and for each node of the file its place among them.
+pub(crate) type Places = (Vec<usize>, Vec<Option<usize>>);
+
+impl Nodes<'_> {
+    /// Those of the skeleton that has `joints`: these, what is between and above them, and what hangs below them
+    /// and carries nothing (`carries`; none where that is left alone). Those above all joints that are nothing but
+    /// a name (`is_idle`) are left out.
+    pub fn of_skeleton(
+        &self,
+        joints: &[usize],
+        carries: Option<&[bool]>,
+        is_idle: impl Fn(usize) -> bool,
+    ) -> Places {
+        let mut marks = self.above(joints);
+        if let Some(carries) = carries {
+            self.mark_below(carries, &mut marks);
+        }
+        let (mut nodes, mut place) = (Vec::new(), vec![None; marks.len()]);
+        for &node in self.order.iter().filter(|&&node| marks[node] != Mark::None) {
+            let parent = self.parents[node].and_then(|p| place[p]);
+            let idle = marks[node] == Mark::Above && is_idle(node);
+            if parent.is_some() || !idle {
+                place[node] = Some(nodes.len());
+                nodes.push(node);
+            }
+        }
+        (nodes, place)
+    }
+
+    /// Marks joints and what is above them.
+    fn above(&self, joints: &[usize]) -> Vec<Mark> {
+        let mut marks = vec![Mark::None; self.parents.len()];
+        for &joint in joints {
+            marks[joint] = Mark::Joint;
+            let mut at = self.parents[joint];
+            while let Some(node) = at.filter(|&node| marks[node] == Mark::None) {
+                marks[node] = Mark::Above;
+                at = self.parents[node];
+            }
+        }
+        marks
+    }
+
+    /// Marks what hangs below joints and carries nothing.
+    fn mark_below(&self, carries: &[bool], marks: &mut [Mark]) {
+        for &node in self.order {
+            let above = self.parents[node].map_or(Mark::None, |p| marks[p]);
+            let hangs = matches!(above, Mark::Joint | Mark::Below);
+            if marks[node] == Mark::None && hangs && !carries[node] {
+                marks[node] = Mark::Below;
+            }
+        }
+    }
+
+    /// For each node whether it or something below it is one of `own`.
+    pub fn with_below(&self, mut own: Vec<bool>) -> Vec<bool> {
+        for &node in self.order.iter().rev() {
+            if let (true, Some(parent)) = (own[node], self.parents[node]) {
+                own[parent] = true;
+            }
+        }
+        own
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // 0 ─ 1 ─ 2 ─ 3        4 hangs below 2 and shows something, 5 below 3 and shows nothing
+    const PARENTS: [Option<usize>; 6] = [None, Some(0), Some(1), Some(2), Some(2), Some(3)];
+    const NODES: Nodes<'_> = Nodes { parents: &PARENTS, order: &[0, 1, 2, 3, 4, 5] };
+
+    #[test]
+    fn skins_that_share_a_joint_are_one_group() {
+        let groups = Groups::new(&[&[1], &[3, 4], &[5], &[4, 1]], 6);
+        assert_eq!((groups.of_skin, groups.firsts), (vec![0, 0, 1, 0], vec![0, 2]));
+        assert_eq!(groups.has_skin, [false, true, false, true, true, true]);
+    }
+
+    #[test]
+    fn what_is_above_between_and_below_belongs_to_a_skeleton() {
+        let carries = NODES.with_below(vec![false, false, false, false, true, false]);
+        assert_eq!(carries, [true, true, true, false, true, false]);
+        let (nodes, place) = NODES.of_skeleton(&[1, 3], Some(&carries), |node| node == 0);
+        assert_eq!(nodes, [1, 2, 3, 5]);
+        assert_eq!(place, [None, Some(0), Some(1), Some(2), None, Some(3)]);
+        assert_eq!(NODES.of_skeleton(&[3], None, |node| node == 1).0, [0, 1, 2, 3]);
+    }
+}
