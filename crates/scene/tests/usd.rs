@@ -418,6 +418,32 @@ fn primvars_of_prims_above_are_inherited() {
     assert!(!shared("/Copies2/Copy/Part"));
 }
 
+/// Copies that are shown at other times of their file are no copies of each other.
+#[test]
+fn instances_go_by_the_times_of_their_references() {
+    let place = tempfile::tempdir().unwrap();
+    let mesh = "int[] faceVertexCounts = [3] int[] faceVertexIndices = [0, 1, 2]";
+    let points = "point3f[] points.timeSamples = { 0: [(0,0,0), (1,0,0), (0,1,0)], 10: [(5,0,0), (6,0,0), (5,1,0)] }";
+    let wave = format!("#usda 1.0\ndef Xform \"Wave\" {{ def Mesh \"Sheet\" {{ {mesh} {points} }} }}\n");
+    std::fs::write(place.path().join("wave.usda"), wave).unwrap();
+    let copies = [("A", ""), ("B", ""), ("Late", " (offset = 10)"), ("Slow", " (scale = 2)")];
+    let copy = |(name, times): &(&str, &str)| {
+        format!("def \"{name}\" (instanceable = true references = @wave.usda@</Wave>{times}) {{ }}\n")
+    };
+    let text: String = copies.iter().map(copy).collect();
+    let path = place.path().join("copies.usda");
+    std::fs::write(&path, format!("#usda 1.0\n{text}")).unwrap();
+    let (scene, remarks) = open(&path);
+    for (code, places) in [(0.0, [0.0, 0.0, 0.0, 0.0]), (10.0, [5.0, 5.0, 0.0, 2.5]), (20.0, [5.0; 4])] {
+        let found = seen(&scene, code / 24.0);
+        for ((name, _), x) in copies.iter().zip(places) {
+            let at = found[&format!("/{name}/Sheet")].last.x;
+            assert!((at - x).abs() < 1e-5, "{name} at {code}: {at}, not {x}: {remarks:?}");
+        }
+    }
+    assert_eq!(scene.meshes.len(), 3);
+}
+
 /// A primvar at a time, linear between samples, as the list has it.
 fn put<T: Clone + Send + Sync + 'static>(
     out: &mut BTreeMap<String, Value>,

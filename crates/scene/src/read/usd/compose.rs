@@ -88,6 +88,9 @@ pub struct Stage {
     known_sets: HashMap<ClipKey, Vec<Placed>>,
 }
 
+/// Stack, layer and spec; and the bits of the retime: what content follows from.
+pub type InstanceKey = Vec<([usize; 2], SpecId, [u64; 2])>;
+
 /// Number of the place, stack, layer, spec; and the bits of the retime.
 type ClipKey = Vec<([usize; 3], SpecId, [u64; 2])>;
 
@@ -204,8 +207,7 @@ impl Stage {
                 }
                 let read = |value: Option<_>| value.map(|value| own.layer.small(value)).transpose();
                 let retime = place.retime.after(own.retime);
-                let bits = [retime.offset.to_bits(), retime.scale.to_bits()];
-                key.push(([number, place.stack, *layer], *spec, bits));
+                key.push(([number, place.stack, *layer], *spec, retime.bits()));
                 let (clips, order, layer_of) = (read(clips)?, read(order)?, own.layer.clone());
                 let (place, number) = (number, *layer);
                 sources.push(Source { place, number, layer: layer_of, retime, clips, order });
@@ -619,16 +621,20 @@ impl Stage {
         Ok(list)
     }
 
-    /// What an instance shares with all others of the same references: their specs. None where it has none.
-    pub fn shared_key(&self, prim: &Prim) -> Option<Vec<(usize, usize, SpecId)>> {
+    /// What an instance shares with all others of the same references at the same times: their specs. None where it has
+    /// none.
+    pub fn shared_key(&self, prim: &Prim) -> Option<InstanceKey> {
         let arcs = prim.places.iter().filter(|place| place.arc.is_some());
-        let own = arcs.flat_map(|place| place.specs.iter().map(|(layer, spec)| (place.stack, *layer, *spec)));
+        let own = arcs.flat_map(|place| {
+            let bits = place.retime.bits();
+            place.specs.iter().map(move |(layer, spec)| ([place.stack, *layer], *spec, bits))
+        });
         let mut own: Vec<_> = own.collect();
         if own.is_empty() {
             return None;
         }
         let clips = prim.places.iter().flat_map(|place| &*place.clips);
-        own.extend(clips.map(|set| (usize::MAX, set.id, 0)));
+        own.extend(clips.map(|set| ([usize::MAX, set.id], 0, Retime::NONE.bits())));
         Some(own)
     }
 }

@@ -17,7 +17,7 @@ pub struct Timeline {
     /// Time codes per second.
     rate: f64,
     /// Samplings that were made already, by the list of their times.
-    known: HashMap<(usize, u64, u64), Arc<TimeSampling>>,
+    known: HashMap<(usize, [u64; 2]), Arc<TimeSampling>>,
     /// Keeps the lists, whose places are the keys.
     lists: Vec<Arc<[f64]>>,
 }
@@ -28,7 +28,7 @@ impl Timeline {
     }
 
     fn sampling(&mut self, times: &Arc<[f64]>, retime: Retime) -> Arc<TimeSampling> {
-        let key = (times.as_ptr() as usize, retime.offset.to_bits(), retime.scale.to_bits());
+        let key = (times.as_ptr() as usize, retime.bits());
         if let Some(known) = self.known.get(&key) {
             return known.clone();
         }

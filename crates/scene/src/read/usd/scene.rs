@@ -1,7 +1,7 @@
 //! From a composed stage to a [`Scene`]: walks the prims and reads each by its type. What has no place in a
 //! scene becomes a remark.
 
-use super::compose::{Prim, Specifier, Stage, is_within};
+use super::compose::{InstanceKey, Prim, Specifier, Stage, is_within};
 use super::inherited::InheritedPrimvars;
 use super::instancer::Instancer;
 use super::mesh::{self, Rest};
@@ -92,7 +92,7 @@ enum Pending {
 /// What nodes share: specs of a prim, or the path of a prototype; and material and primvars from above.
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum Key {
-    Specs(Vec<(usize, usize, u32)>, FromAbove),
+    Specs(InstanceKey, FromAbove),
     Prototype(Arc<str>, FromAbove),
 }
 

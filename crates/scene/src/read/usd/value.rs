@@ -202,6 +202,11 @@ impl Retime {
         self.scale * code + self.offset
     }
 
+    /// What stands for it in keys.
+    pub fn bits(self) -> [u64; 2] {
+        [self.offset.to_bits(), self.scale.to_bits()]
+    }
+
     /// First `inner`, then this.
     pub fn after(self, inner: Retime) -> Retime {
         Retime { offset: self.time(inner.offset), scale: self.scale * inner.scale }
