@@ -4,9 +4,10 @@ use crate::maker::walk;
 use glam::DVec3;
 use meshreel_scene::read::{self, ReadOptions};
 use meshreel_scene::sample::{Faces, World, faces_at, positions_at};
-use meshreel_scene::{Error, NodeKind, Remark, Scene, Scope, Topology, Unit, Winding};
+use meshreel_scene::{Error, Mesh, NodeKind, Remark, Scene, Scope, Topology, Unit, Winding};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::f64::consts::PI;
 use std::path::{Path, PathBuf};
 
 fn folder() -> PathBuf {
@@ -418,12 +419,114 @@ fn primvars_of_prims_above_are_inherited() {
     assert!(!shared("/Copies2/Copy/Part"));
 }
 
+/// A shape, what is said of it, its extent, and its volume.
+type Case = (&'static str, &'static str, [f64; 3], Option<f64>);
+
+/// Spheres and the like are closed, look outwards, have the size and the axis that they say, and follow sizes that change.
+#[test]
+fn shapes_without_points_are_meshes() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("shapes.usda");
+    let shapes = [
+        ("Cube", "double size = 3", [3.0, 3.0, 3.0], Some(27.0)),
+        ("Sphere", "double radius = 2", [4.0, 4.0, 4.0], Some(4.0 / 3.0 * PI * 8.0)),
+        ("Sphere", "", [2.0, 2.0, 2.0], Some(4.0 / 3.0 * PI)),
+        ("Cylinder", "double height = 5 token axis = \"X\"", [5.0, 2.0, 2.0], Some(5.0 * PI)),
+        (
+            "Cylinder_1",
+            "double radiusBottom = 2 double radiusTop = 1",
+            [4.0, 4.0, 2.0],
+            Some(14.0 / 3.0 * PI),
+        ),
+        ("Cone", "double height = 3 token axis = \"Y\"", [2.0, 3.0, 2.0], Some(PI)),
+        ("Capsule", "double height = 2 double radius = 1", [2.0, 2.0, 4.0], Some(10.0 / 3.0 * PI)),
+        ("Capsule_1", "double radiusTop = 0.25 token axis = \"X\"", [1.75, 1.0, 1.0], None),
+        ("Plane", "double width = 3 double length = 5", [3.0, 5.0, 0.0], None),
+        ("Plane", "double width = 3 double length = 5 token axis = \"X\"", [0.0, 5.0, 3.0], None),
+        ("Plane", "double width = 3 double length = 5 token axis = \"Y\"", [3.0, 0.0, 5.0], None),
+        ("Sphere", "double radius.timeSamples = { 0: 1, 24: 3 }", [2.0, 2.0, 2.0], Some(4.0 / 3.0 * PI)),
+    ];
+    let prim = |(i, (kind, what, ..)): (usize, &Case)| {
+        format!("def {kind} \"S{i}\" {{ {what} color3f[] primvars:displayColor = [(1, 0, 0)] }}\n")
+    };
+    let text: String = shapes.iter().enumerate().map(prim).collect();
+    std::fs::write(&path, format!("#usda 1.0\n{text}")).unwrap();
+    let (scene, remarks) = open(&path);
+    assert_eq!(scene.meshes.len(), shapes.len());
+    assert_eq!(remarks.iter().filter(|r| r.what.contains("taken as a mesh of")).count(), 8, "{remarks:?}");
+    for (mesh, (kind, what, size, volume)) in scene.meshes.iter().zip(shapes) {
+        let (mut points, mut counts, mut corners, mut normals) = (vec![], vec![], vec![], vec![]);
+        mesh.positions.read(0, &mut points).unwrap();
+        mesh.face_counts.read(0, &mut counts).unwrap();
+        mesh.face_indices.read(0, &mut corners).unwrap();
+        mesh.normals.as_ref().unwrap().values.read(0, &mut normals).unwrap();
+        assert_eq!((normals.len(), mesh.colours.len()), (corners.len(), 1), "{kind}");
+        let at = |i: usize| DVec3::from_array(points[corners[i] as usize].map(f64::from));
+        let all = || points.iter().map(|p| DVec3::from_array(p.map(f64::from)));
+        let extent = all().reduce(DVec3::max).unwrap() - all().reduce(DVec3::min).unwrap();
+        assert!(extent.distance(DVec3::from_array(size)) < 1e-5, "{kind} {what}: {extent}");
+        let (mut found, mut first, mut sides) = (0.0, 0, std::collections::HashMap::new());
+        for count in counts.iter().map(|count| *count as usize) {
+            let area = (1..count - 1)
+                .map(|k| (at(first + k) - at(first)).cross(at(first + k + 1) - at(first)))
+                .sum::<DVec3>();
+            found += at(first).dot(area) / 6.0;
+            for k in 0..count {
+                let normal = DVec3::from_array(normals[first + k].map(f64::from));
+                assert!((normal.length() - 1.0).abs() < 1e-6);
+                assert!(area.normalize().dot(normal) > 0.95, "{kind} {what}: {normal} of {area}");
+                let (a, b) = (corners[first + k], corners[first + (k + 1) % count]);
+                *sides.entry((a.min(b), a.max(b))).or_insert(0) += if a < b { 1 } else { -1 };
+            }
+            first += count;
+        }
+        if let Some(volume) = volume {
+            assert!((found / volume - 1.0).abs() < 0.02, "{kind} {what}: {found}, not {volume}");
+        }
+        // Each edge is one of two faces, once in each direction.
+        assert!(kind == "Plane" || sides.values().all(|both| *both == 0), "{kind} is not closed");
+    }
+    let grown = seen(&scene, 0.5);
+    assert!((grown["/S11"].sum.length()) < 1e-3);
+    let last = scene.meshes.last().unwrap();
+    let mut points = Vec::new();
+    positions_at(last, 0.5, &mut points).unwrap();
+    assert!(points.iter().all(|p| (DVec3::from_array(p.map(f64::from)).length() - 2.0).abs() < 1e-5));
+    assert_eq!(last.topology, Topology::Homogeneous);
+}
+
+/// What is wrong in one mesh leaves the others alone.
+#[test]
+fn points_that_are_no_vectors_are_left_out() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("types.usda");
+    let faces = "int[] faceVertexCounts = [3] int[] faceVertexIndices = [0, 1, 2]";
+    let three = "[(0,0,0), (1,0,0), (0,1,0)]";
+    let text = format!(
+        "#usda 1.0\ndef Mesh \"A\" {{ {faces} color3d[] points = {three} }}\n\
+         def Mesh \"B\" {{ {faces} int[] points = [1, 2, 3] }}\ndef Points \"C\" {{ float2[] points = [(1, 2)] }}\n"
+    );
+    std::fs::write(&path, text).unwrap();
+    let (scene, remarks) = open(&path);
+    let length = |mesh: &Mesh| {
+        let mut points = Vec::new();
+        mesh.positions.read(0, &mut points).unwrap();
+        points.len()
+    };
+    let lengths: Vec<usize> = scene.meshes.iter().map(length).collect();
+    assert_eq!(lengths, [3, 0], "{remarks:?}");
+    for (node, named) in [("/B", "int[]"), ("/C", "float2[]")] {
+        assert!(remarks.iter().any(|r| r.node == node && r.what.contains(named)), "{remarks:?}");
+    }
+}
+
 /// Copies that are shown at other times of their file are no copies of each other.
 #[test]
 fn instances_go_by_the_times_of_their_references() {
     let place = tempfile::tempdir().unwrap();
     let mesh = "int[] faceVertexCounts = [3] int[] faceVertexIndices = [0, 1, 2]";
-    let points = "point3f[] points.timeSamples = { 0: [(0,0,0), (1,0,0), (0,1,0)], 10: [(5,0,0), (6,0,0), (5,1,0)] }";
+    let points =
+        "point3f[] points.timeSamples = { 0: [(0,0,0), (1,0,0), (0,1,0)], 10: [(5,0,0), (6,0,0), (5,1,0)] }";
     let wave = format!("#usda 1.0\ndef Xform \"Wave\" {{ def Mesh \"Sheet\" {{ {mesh} {points} }} }}\n");
     std::fs::write(place.path().join("wave.usda"), wave).unwrap();
     let copies = [("A", ""), ("B", ""), ("Late", " (offset = 10)"), ("Slow", " (scale = 2)")];

@@ -19,7 +19,7 @@ pub fn read(
     inherited: &[InheritedPrimvar],
 ) -> Result<Mesh, Error> {
     let attribute = |stage: &Stage, name: &str| stage.attribute(prim, name);
-    let points = attribute(stage, "points")?;
+    let points = points_of(stage, prim)?;
     let counts = attribute(stage, "faceVertexCounts")?;
     let indices = attribute(stage, "faceVertexIndices")?;
     let missing = match (&points, &counts, &indices) {
@@ -58,6 +58,21 @@ pub fn read(
     let first = |name: &str| FIRST_UVS.iter().position(|first| *first == name).unwrap_or(FIRST_UVS.len());
     mesh.uvs.sort_by_key(|uv| first(&uv.name));
     Ok(mesh)
+}
+
+/// Points of a mesh, of particles or of curves. Those that are no vectors are left out, with a remark.
+pub fn points_of(stage: &mut Stage, prim: &Prim) -> Result<Option<Attribute>, Error> {
+    let Some(points) = stage.attribute(prim, "points")? else {
+        return Ok(None);
+    };
+    let element = points.type_name.trim_end_matches("[]");
+    let vectors = ["3f", "3d", "3h", "float3", "double3", "half3"];
+    if element.is_empty() || vectors.iter().any(|vector| element.ends_with(vector)) {
+        return Ok(Some(points));
+    }
+    let what = format!("its points are {}, not vectors of three numbers; left out", shown(&points.type_name));
+    stage.remark(&prim.path, what);
+    Ok(None)
 }
 
 /// Whether it is a cage, which is what a mesh is that says nothing.

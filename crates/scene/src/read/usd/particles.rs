@@ -2,7 +2,7 @@
 
 use super::compose::{Prim, Stage};
 use super::inherited::InheritedPrimvar;
-use super::mesh::{Reader, Sizes};
+use super::mesh::{Reader, Sizes, points_of};
 use super::samples::{Decode, Lengths, Timeline, floats, i32s, i64s, lengths};
 use super::value::Value;
 use crate::{CurveBasis, CurveEnds, Curves, Error, Mesh, Particles, Scope};
@@ -20,7 +20,7 @@ pub fn read(
     timeline: &mut Timeline,
     inherited: &[InheritedPrimvar],
 ) -> Result<Option<Mesh>, Error> {
-    let Some(points) = stage.attribute(prim, "points")? else {
+    let Some(points) = points_of(stage, prim)? else {
         stage.remark(&prim.path, "has no points; left out");
         return Ok(None);
     };

@@ -9,7 +9,7 @@ use super::samples::Timeline;
 use super::skel::{self, Rigs};
 use super::stack::{layer_field, shown};
 use super::value::Value;
-use super::{camera, particles, xform};
+use super::{camera, particles, primitives, xform};
 use crate::{Channel, Error, FaceSet, Node, NodeId, NodeKind, Remark, Scene, Unit};
 use std::collections::HashMap;
 use std::path::Path;
@@ -279,7 +279,11 @@ impl Walk {
                 let primvars = self.primvars.list(inherited.primvars);
                 particles::read(&mut self.stage, prim, type_name, &mut self.timeline, primvars)?
             }
-            _ => None,
+            _ => {
+                let primvars = self.primvars.list(inherited.primvars);
+                let shape = primitives::read(&mut self.stage, prim, type_name, &mut self.timeline, primvars)?;
+                shape.map(|mesh| of_material(mesh, inherited))
+            }
         };
         if let Some(mut mesh) = mesh {
             mesh.path.clone_from(&node.path);
@@ -428,15 +432,13 @@ impl Walk {
             // A name, and no more, as of glTF.
             "Material" => return Some(NodeKind::Material),
             "" | "Scope" | "Mesh" | "Skeleton" => return Some(NodeKind::Other),
+            shape if primitives::is_type(shape) => return Some(NodeKind::PolyMesh),
             // Read with the mesh that they belong to.
             "GeomSubset" | "SkelAnimation" | "BlendShape" => return None,
             "BasisCurves" | "HermiteCurves" | "NurbsCurves" => return Some(NodeKind::Curves),
             "Points" => return Some(NodeKind::Points),
             "Camera" => return Some(NodeKind::Camera),
             "NurbsPatch" => (NodeKind::NuPatch, "NURBS are not supported; left out"),
-            "Sphere" | "Cube" | "Cylinder" | "Cone" | "Capsule" | "Plane" | "Cylinder_1" | "Capsule_1" => {
-                (NodeKind::Other, "shapes without points are not supported; left out: make it a mesh")
-            }
             light if light.ends_with("Light") || light.ends_with("Light_1") => {
                 (NodeKind::Light, "light: its transform is kept as a node, colour and intensity are left out")
             }
@@ -505,12 +507,7 @@ impl Walk {
                 self.subset(child, &mut mesh)?;
             }
         }
-        if let Some(material) = &inherited.material {
-            let taken = mesh.face_sets.iter().map(|set| set.faces.clone()).collect();
-            let faces = Rest { counts: mesh.face_counts.clone(), taken }.channel();
-            mesh.face_sets.push(FaceSet { name: material.to_string(), faces });
-        }
-        Ok(mesh)
+        Ok(of_material(mesh, inherited))
     }
 
     /// A set of faces of a mesh, where it is one of materials.
@@ -535,6 +532,16 @@ impl Walk {
         mesh.face_sets.push(FaceSet { name, faces });
         Ok(())
     }
+}
+
+/// The mesh with its material on all faces that have none.
+fn of_material(mut mesh: crate::Mesh, inherited: &Inherited) -> crate::Mesh {
+    if let Some(material) = &inherited.material {
+        let taken = mesh.face_sets.iter().map(|set| set.faces.clone()).collect();
+        let faces = Rest { counts: mesh.face_counts.clone(), taken }.channel();
+        mesh.face_sets.push(FaceSet { name: material.to_string(), faces });
+    }
+    mesh
 }
 
 /// Children onto the stack, so that the first is taken first. `above`: their parent and its path.

@@ -1,0 +1,330 @@
+//! Spheres, cubes, cylinders, cones, capsules and planes: shapes that have sizes and no points. They become meshes; what
+//! is round is made of facets.
+
+use super::compose::{Prim, Stage};
+use super::inherited::InheritedPrimvar;
+use super::mesh::{Reader, Sizes};
+use super::parameters::Parameters;
+use super::samples::{Lengths, Timeline};
+use crate::{Attribute, Channel, Error, Identity, Mesh, Scope, Source, Topology};
+use std::f64::consts::{FRAC_PI_2, PI, TAU};
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+
+/// Facets around an axis, and from one pole of a sphere to the other.
+const AROUND: usize = 32;
+const ALONG: usize = 16;
+
+/// A shape, by the names of its sizes, which it has unless something else is said.
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Cube,
+    Plane,
+    Sphere,
+    /// With both radii.
+    Cylinder,
+    Cone,
+    Capsule,
+}
+
+/// Sizes of a shape: names and what they are where nothing is said.
+type Names = &'static [(&'static str, f64)];
+
+fn kind_of(type_name: &str) -> Option<(Kind, Names)> {
+    Some(match type_name {
+        "Cube" => (Kind::Cube, &[("size", 2.0)]),
+        "Plane" => (Kind::Plane, &[("width", 2.0), ("length", 2.0)]),
+        "Sphere" => (Kind::Sphere, &[("radius", 1.0)]),
+        "Cylinder" => (Kind::Cylinder, &[("height", 2.0), ("radius", 1.0)]),
+        "Cylinder_1" => (Kind::Cylinder, &[("height", 2.0), ("radiusBottom", 1.0), ("radiusTop", 1.0)]),
+        "Cone" => (Kind::Cone, &[("height", 2.0), ("radius", 1.0)]),
+        "Capsule" => (Kind::Capsule, &[("height", 1.0), ("radius", 0.5)]),
+        "Capsule_1" => (Kind::Capsule, &[("height", 1.0), ("radiusBottom", 0.5), ("radiusTop", 0.5)]),
+        _ => return None,
+    })
+}
+
+/// Whether prims of a type are such shapes.
+pub fn is_type(type_name: &str) -> bool {
+    kind_of(type_name).is_some()
+}
+
+/// Reads one; none of other types.
+pub fn read(
+    stage: &mut Stage,
+    prim: &Prim,
+    type_name: &str,
+    timeline: &mut Timeline,
+    inherited: &[InheritedPrimvar],
+) -> Result<Option<Mesh>, Error> {
+    let Some((kind, sizes)) = kind_of(type_name) else {
+        return Ok(None);
+    };
+    let parameters = Parameters::read(stage, prim, timeline, sizes.iter().map(|(name, _)| *name))?;
+    let axis = match stage.attribute_text(prim, "axis")?.as_deref() {
+        Some("X") => 0,
+        Some("Y") => 1,
+        _ => 2,
+    };
+    let shape = Arc::new(Shape { kind, sizes, axis, parameters });
+    let faces = shape.faces();
+    if !matches!(kind, Kind::Cube | Kind::Plane) {
+        let what = format!("a {type_name}, which has no points: taken as a mesh of {} faces", faces.len());
+        stage.remark(&prim.path, what);
+    }
+    let counts: Vec<i32> = faces.iter().map(|face| face.len() as i32).collect();
+    let corners: Vec<i32> = faces.iter().flatten().map(|point| *point as i32).collect();
+    let all = |count: usize| Lengths { first: count, last: count, vary: false };
+    let sizes = Sizes { points: all(shape.points()), faces: all(counts.len()), corners: all(corners.len()) };
+    let sampling = shape.parameters.sampling();
+    let positions = Channel::new(sampling.clone(), Arc::new(Positions(shape.clone())));
+    let mut mesh =
+        Mesh::new(prim.path.as_str(), positions, Channel::constant(counts), Channel::constant(corners));
+    mesh.normals = Some(Attribute {
+        name: "normals".into(),
+        scope: Scope::FaceVarying,
+        values: Channel::new(sampling, Arc::new(Normals(shape))),
+        indices: None,
+    });
+    if !mesh.positions.is_constant() {
+        mesh.topology = Topology::Homogeneous;
+    }
+    Reader { stage, prim, timeline, sizes, mesh: &mut mesh }.primvars(inherited)?;
+    Ok(Some(mesh))
+}
+
+/// A shape and its sizes over time.
+struct Shape {
+    kind: Kind,
+    sizes: Names,
+    /// Along which it stands.
+    axis: usize,
+    parameters: Parameters,
+}
+
+/// A ring around the axis: how far from it, where on it, and the normal there, as far out and along; all of its points
+/// are one where it is a pole.
+struct Ring {
+    out: f64,
+    along: f64,
+    normal: [f64; 2],
+    is_pole: bool,
+}
+
+impl Shape {
+    /// Its sizes at a sample, the last one twice where there is only one radius.
+    fn sizes(&self, sample: usize) -> Result<[f64; 3], Error> {
+        let mut out = [0.0; 3];
+        for (number, (_, otherwise)) in self.sizes.iter().enumerate() {
+            out[number] = self.parameters.at(number, sample)?.map_or(*otherwise, |[size]| size);
+        }
+        if self.sizes.len() == 2 {
+            out[2] = out[1];
+        }
+        Ok(out)
+    }
+
+    /// Rings of what is round, from below. A sphere's radius comes first.
+    fn rings(&self, [height, bottom, top]: [f64; 3]) -> Vec<Ring> {
+        let half = height / 2.0;
+        let arc = |steps: RangeInclusive<usize>, radius: f64, middle: f64| {
+            steps.map(move |step| {
+                let is_pole = step == 0 || step == ALONG;
+                let (along, out) = (PI * step as f64 / ALONG as f64 - FRAC_PI_2).sin_cos();
+                let out = if is_pole { 0.0 } else { out };
+                Ring { out: radius * out, along: middle + radius * along, normal: [out, along], is_pole }
+            })
+        };
+        match self.kind {
+            Kind::Cube | Kind::Plane => Vec::new(),
+            Kind::Sphere => arc(0..=ALONG, height, 0.0).collect(),
+            Kind::Capsule => {
+                let below = arc(0..=ALONG / 2, bottom, -half);
+                below.chain(arc(ALONG / 2..=ALONG, top, half)).collect()
+            }
+            Kind::Cylinder | Kind::Cone => {
+                let is_cone = self.kind == Kind::Cone;
+                let top = if is_cone { 0.0 } else { top };
+                let (out, along) = (height, bottom - top);
+                let length = out.hypot(along);
+                let normal = if length > 0.0 { [out / length, along / length] } else { [1.0, 0.0] };
+                let ring = |radius, along, is_pole| Ring { out: radius, along, normal, is_pole };
+                vec![ring(bottom, -half, false), ring(top, half, is_cone)]
+            }
+        }
+    }
+
+    /// From across, across and along the axis to x, y and z.
+    fn placed(&self, [a, b, along]: [f64; 3]) -> [f32; 3] {
+        let at = match self.axis {
+            0 => [along, a, b],
+            1 => [b, along, a],
+            _ => [a, b, along],
+        };
+        at.map(|v| v as f32)
+    }
+
+    /// Number of points.
+    fn points(&self) -> usize {
+        match self.kind {
+            Kind::Cube => 8,
+            Kind::Plane => 4,
+            _ => self.rings([1.0; 3]).iter().map(|ring| if ring.is_pole { 1 } else { AROUND }).sum(),
+        }
+    }
+
+    fn positions(&self, sample: usize, out: &mut Vec<[f32; 3]>) -> Result<(), Error> {
+        let sizes = self.sizes(sample)?;
+        match self.kind {
+            Kind::Cube => {
+                let half = (sizes[0] / 2.0) as f32;
+                let side = |i: usize, bit: usize| if i >> bit & 1 == 0 { -half } else { half };
+                out.extend((0..8).map(|i| [0, 1, 2].map(|bit| side(i, bit))));
+            }
+            Kind::Plane => {
+                // Its width goes along x, but along z where that is free; its length along y, or along z.
+                let [a, b] = [sizes[0] / 2.0, sizes[1] / 2.0];
+                let corners = [[-a, -b], [a, -b], [a, b], [-a, b]];
+                out.extend(corners.map(|[wide, long]| match self.axis {
+                    2 => self.placed([wide, long, 0.0]),
+                    _ => self.placed([long, wide, 0.0]),
+                }));
+            }
+            _ => {
+                for ring in self.rings(sizes) {
+                    let count = if ring.is_pole { 1 } else { AROUND };
+                    let place = |i: usize| {
+                        let (sin, cos) = (TAU * i as f64 / AROUND as f64).sin_cos();
+                        self.placed([ring.out * cos, ring.out * sin, ring.along])
+                    };
+                    out.extend((0..count).map(place));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Points of each face, counter-clockwise from outside.
+    fn faces(&self) -> Vec<Vec<usize>> {
+        match self.kind {
+            Kind::Cube => {
+                let sides =
+                    [[0, 4, 6, 2], [1, 3, 7, 5], [0, 1, 5, 4], [2, 6, 7, 3], [0, 2, 3, 1], [4, 5, 7, 6]];
+                sides.map(|side| side.to_vec()).to_vec()
+            }
+            // Of those two axes width and length turn the other way.
+            Kind::Plane if self.axis == 2 => vec![vec![0, 1, 2, 3]],
+            Kind::Plane => vec![vec![0, 3, 2, 1]],
+            _ => self.round().into_iter().map(|(points, _)| points).collect(),
+        }
+    }
+
+    /// Faces of what is round, and for each corner its ring and how many facets around it is; of a cap no ring, and the
+    /// direction along the axis.
+    fn round(&self) -> Vec<(Vec<usize>, Corners)> {
+        let rings = self.rings([1.0; 3]);
+        let mut out = Vec::new();
+        let mut first = 0;
+        let at = |first: usize, i: usize| first + i % AROUND;
+        if rings.first().is_some_and(|ring| !ring.is_pole) {
+            out.push(((0..AROUND).rev().collect(), Corners::Cap(-1.0)));
+        }
+        for (lower, two) in rings.windows(2).enumerate() {
+            let count = if two[0].is_pole { 1 } else { AROUND };
+            let next = first + count;
+            for i in 0..AROUND {
+                let (a, b, middle) = (i as f64, i as f64 + 1.0, i as f64 + 0.5);
+                let upper = lower + 1;
+                out.push(match (two[0].is_pole, two[1].is_pole) {
+                    (true, _) => {
+                        let points = vec![first, at(next, i + 1), at(next, i)];
+                        (points, Corners::Side(vec![(lower, middle), (upper, b), (upper, a)]))
+                    }
+                    (_, true) => {
+                        let points = vec![at(first, i), at(first, i + 1), next];
+                        (points, Corners::Side(vec![(lower, a), (lower, b), (upper, middle)]))
+                    }
+                    _ => {
+                        let points = vec![at(first, i), at(first, i + 1), at(next, i + 1), at(next, i)];
+                        (points, Corners::Side(vec![(lower, a), (lower, b), (upper, b), (upper, a)]))
+                    }
+                });
+            }
+            first = next;
+        }
+        if rings.last().is_some_and(|ring| !ring.is_pole) {
+            out.push(((first..first + AROUND).collect(), Corners::Cap(1.0)));
+        }
+        out
+    }
+
+    /// Normals of all corners.
+    fn normals(&self, sample: usize, out: &mut Vec<[f32; 3]>) -> Result<(), Error> {
+        match self.kind {
+            Kind::Cube => {
+                for side in 0..6 {
+                    let mut normal = [0.0; 3];
+                    normal[side / 2] = if side % 2 == 0 { -1.0 } else { 1.0 };
+                    out.extend([normal; 4]);
+                }
+            }
+            Kind::Plane => out.extend([self.placed([0.0, 0.0, 1.0]); 4]),
+            _ => {
+                let rings = self.rings(self.sizes(sample)?);
+                for (points, corners) in self.round() {
+                    match corners {
+                        Corners::Cap(along) => {
+                            out.extend(points.iter().map(|_| self.placed([0.0, 0.0, along])));
+                        }
+                        Corners::Side(corners) => out.extend(corners.iter().map(|(ring, around)| {
+                            let [far, along] = rings[*ring].normal;
+                            let (sin, cos) = (TAU * around / AROUND as f64).sin_cos();
+                            self.placed([far * cos, far * sin, along])
+                        })),
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Where the corners of a face are.
+enum Corners {
+    /// A cap, which looks along the axis or against it.
+    Cap(f64),
+    /// Ring of each, and how many facets around.
+    Side(Vec<(usize, f64)>),
+}
+
+/// Points over time.
+struct Positions(Arc<Shape>);
+
+impl Source<[f32; 3]> for Positions {
+    fn len(&self) -> usize {
+        self.0.parameters.samples()
+    }
+    fn identity(&self, i: usize) -> Identity {
+        self.0.parameters.identity(i)
+    }
+    fn read(&self, i: usize, out: &mut Vec<[f32; 3]>) -> Result<(), Error> {
+        out.clear();
+        self.0.positions(i, out)
+    }
+}
+
+/// Normals over time.
+struct Normals(Arc<Shape>);
+
+impl Source<[f32; 3]> for Normals {
+    fn len(&self) -> usize {
+        self.0.parameters.samples()
+    }
+    fn identity(&self, i: usize) -> Identity {
+        self.0.parameters.identity(i)
+    }
+    fn read(&self, i: usize, out: &mut Vec<[f32; 3]>) -> Result<(), Error> {
+        out.clear();
+        self.0.normals(i, out)
+    }
+}
