@@ -4,7 +4,7 @@
 
 use super::form::channels;
 use super::times::Times;
-use super::tree::{Tree, matrix};
+use super::tree::{Movers, Tree, matrix};
 use crate::clip::{Clip, Joint, MAX_JOINTS, Qvv, ScalarTrack, Skeleton, SubTrack, Track};
 use crate::grid::Grid;
 use crate::read::joints::{Groups, Nodes};
@@ -65,8 +65,7 @@ struct Reader<'a> {
     path: &'a Path,
     parsed: &'a ufbx::Scene,
     tree: &'a Tree,
-    /// Whether joints move with what is beside them, by nodes of the library that stand for scales.
-    has_helpers: bool,
+    movers: Movers,
 }
 
 impl<'a> Rigs<'a> {
@@ -80,8 +79,7 @@ impl<'a> Rigs<'a> {
         skins: &[(usize, Vec<usize>)],
         remarks: &mut Vec<Remark>,
     ) -> Result<Rigs<'a>, Error> {
-        let has_helpers = parsed.nodes.into_iter().any(|node| node.is_scale_helper);
-        let reader = Reader { path, parsed, tree, has_helpers };
+        let reader = Reader { path, parsed, tree, movers: Movers::of(parsed) };
         let lists: Vec<&[usize]> = skins.iter().map(|(_, bones)| &bones[..]).collect();
         let groups = Groups::new(&lists, tree.parents.len());
         let mut joints: Vec<Vec<usize>> = vec![Vec::new(); groups.firsts.len()];
@@ -288,7 +286,7 @@ impl<'a> Reader<'a> {
 
     /// Whether a node's transform may change in a clip.
     fn may_move(&self, times: &Times<'_>, node: usize) -> bool {
-        self.has_helpers || self.moves(times.at(0).0, node)
+        self.movers.may_move(times.at(0).0, &self.parsed.nodes[node])
     }
 
     /// Takes what a clip of these nodes and so many scalar tracks needs from the values that are left.

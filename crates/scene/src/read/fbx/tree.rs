@@ -7,7 +7,7 @@ use glam::DMat4;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Most matrices of all nodes and frames.
+/// Most matrices of nodes that move, over all frames.
 const MOST_MATRICES: u64 = 1 << 24;
 
 /// The transforms of all nodes, the root first, parents before their children.
@@ -32,12 +32,33 @@ pub(super) fn matrix(m: &ufbx::Matrix) -> DMat4 {
     ])
 }
 
+/// Which nodes an animation may move.
+#[derive(Clone, Copy)]
+pub(super) struct Movers {
+    /// There are nodes of the library's own that stand for scales, and move with what is beside them: then all may.
+    any: bool,
+}
+
+impl Movers {
+    pub fn of(parsed: &ufbx::Scene) -> Movers {
+        Movers { any: parsed.nodes.into_iter().any(|node| node.is_scale_helper) }
+    }
+
+    pub fn may_move(self, anim: &ufbx::Anim, node: &ufbx::Node) -> bool {
+        let by = |layer: &ufbx::AnimLayer| !ufbx::find_anim_props(layer, &node.element).is_empty();
+        self.any || anim.layers.into_iter().any(by)
+    }
+}
+
 impl Tree {
     pub fn read(path: &Path, parsed: &ufbx::Scene, times: &Times<'_>) -> Result<Tree, Error> {
-        let nodes = parsed.nodes.len();
-        let asked = (nodes as u64).saturating_mul(times.count as u64);
+        let movers = Movers::of(parsed);
+        let moves = |node: &ufbx::Node| times.anims().any(|anim| movers.may_move(anim, node));
+        let moving = parsed.nodes.into_iter().filter(|node| moves(node)).count();
+        // Frames are never more, whatever moves in them.
+        let asked = (moving.max(1) as u64).saturating_mul(times.count as u64);
         if asked > MOST_MATRICES {
-            let what = "transforms of all nodes and frames of an FBX file";
+            let what = "transforms of nodes that move, over all frames of an FBX file; export it in parts";
             return Err(Error::limit(path, what, asked, MOST_MATRICES));
         }
         let mut tree = Tree {
@@ -60,7 +81,9 @@ impl Tree {
             };
             let first = at(0);
             let mut local = vec![first];
-            local.extend((1..times.count).map(at));
+            if moves(node) {
+                local.extend((1..times.count).map(at));
+            }
             if local.iter().any(|m| !m.is_finite()) {
                 return Err(Error::malformed(
                     path,
