@@ -435,6 +435,24 @@ fn skins_that_share_no_bone_have_skeletons_of_their_own() {
     }
 }
 
+/// What no animation moves costs nothing for its frames: long ones of large scenes are no limit.
+#[test]
+fn nodes_that_stand_still_are_worked_out_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("long.fbx");
+    const STOP: u64 = 46_186_158_000;
+    let still: String =
+        (1000..1100).map(|n| format!("\n    Model: {n}, \"Model::B{n}\", \"Null\" {{\n    }}")).collect();
+    let links: String = (1000..1100).map(|n| format!("\n    C: \"OO\", {n}, 0")).collect();
+    let long = animated().replace(BETWEEN, &format!("{still}{BETWEEN}{links}"));
+    let long = long.replace(&format!(",{STOP}\n        }}"), &format!(",{}\n        }}", 10_000 * STOP));
+    std::fs::write(&file, long).unwrap();
+    let (scene, _) = read::open(&file, &ReadOptions::default()).unwrap();
+    assert_eq!(scene.meshes[0].positions.len(), 240_001);
+    let transforms = scene.nodes.iter().filter_map(|node| node.transform.as_ref());
+    assert!(transforms.clone().count() > 100 && transforms.clone().all(|t| t.matrix.len() == 1));
+}
+
 #[test]
 fn more_joints_than_a_skeleton_may_have_are_a_limit() {
     let directory = tempfile::tempdir().unwrap();
