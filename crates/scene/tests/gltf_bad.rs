@@ -17,8 +17,12 @@ fn error_of(change: impl Fn(&mut Maker)) -> String {
 #[test]
 fn damage_is_named() {
     type Change = fn(&mut Maker);
-    let cases: [(&str, Change); 23] = [
-        ("version", |m| m.json["asset"]["version"] = json!("1.0")),
+    let cases: [(&str, Change); 24] = [
+        ("version '0.9'", |m| m.json["asset"]["version"] = json!("0.9")),
+        ("version '1.0'", |m| {
+            m.json["asset"]["version"] = json!("1.0");
+            m.json["meshes"] = json!({ "mesh": {} });
+        }),
         ("KHR_draco", |m| m.json["extensionsRequired"] = json!(["KHR_draco_mesh_compression"])),
         ("compressed buffer view 0", |m| {
             let view =

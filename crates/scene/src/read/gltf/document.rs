@@ -45,6 +45,22 @@ pub(super) struct Asset {
     pub copyright: Option<String>,
 }
 
+impl Asset {
+    fn check(&self, path: &Path) -> Result<(), Error> {
+        if self.version.starts_with("2.") {
+            return Ok(());
+        }
+        let version = self.version.escape_debug();
+        Err(Error::unsupported(path, format!("glTF version '{version}'; only 2 is read, export it anew")))
+    }
+}
+
+/// What files of all versions have.
+#[derive(Deserialize)]
+struct Versioned {
+    asset: Asset,
+}
+
 #[derive(Deserialize, Default)]
 #[serde(default)]
 pub(super) struct Named {
@@ -306,14 +322,14 @@ impl Document {
             let what = "objects in the JSON of a glTF file";
             return Err(Error::limit(path, what, objects as u64, MAX_OBJECTS as u64));
         }
-        let root: Root = serde_json::from_slice(&json)
-            .map_err(|e| Error::malformed(path, format!("its JSON: {e}"), "the JSON"))?;
+        let root: Root = serde_json::from_slice(&json).map_err(|error| {
+            // Version 1 has maps where this one has lists.
+            let own = serde_json::from_slice(&json).map(|Versioned { asset }| asset.check(path));
+            let malformed = || Error::malformed(path, format!("its JSON: {error}"), "the JSON");
+            own.ok().and_then(Result::err).unwrap_or_else(malformed)
+        })?;
         drop(json);
-        if !root.asset.version.starts_with("2.") {
-            let version = root.asset.version.escape_debug();
-            let what = format!("glTF version '{version}'; only 2 is read");
-            return Err(Error::unsupported(path, what));
-        }
+        root.asset.check(path)?;
         if let Some(extension) = root.extensions_required.iter().find(|e| !is_known(e)) {
             let what = format!(
                 "the file needs the extension {}; export it without compression and such extensions",
