@@ -65,6 +65,13 @@ impl Failure {
         }
         self
     }
+    /// The same failure, with what the reader of the input remarked where nothing was found in it: that may be why.
+    pub fn after(mut self, remarks: Vec<meshreel_scene::Remark>) -> Failure {
+        if self.class == Class::Unsupported && self.remarks.is_empty() {
+            self.remarks = remarks;
+        }
+        self
+    }
     /// One line for people.
     pub fn line(&self) -> String {
         match &self.at {

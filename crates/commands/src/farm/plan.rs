@@ -126,8 +126,8 @@ pub fn plan(mut wanted: Wanted, target: &Path, progress: &dyn Progress) -> Resul
     }
     check_name(&std::path::absolute(target).unwrap_or_default(), &wanted.inputs, "a plan")?;
     let Opened { scene, remarks, options, sources } = wanted.open(None)?;
-    let made = farm::plan(&scene, remarks, &options, progress)
-        .map_err(|error| Failure::from(error).or_at(&wanted.inputs[0]))?;
+    let made = farm::plan(&scene, remarks.clone(), &options, progress)
+        .map_err(|error| Failure::from(error).after(remarks).or_at(&wanted.inputs[0]))?;
     let farm::Planned { decisions, nodes, keys, assembly, frames, remarks } = made;
     if options.strict && !remarks.is_empty() {
         let error = meshreel_compile::Error::Strict { remarks };

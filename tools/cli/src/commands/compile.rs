@@ -168,10 +168,11 @@ impl Job {
             meshreel_files::create_folder(folder).map_err(|e| Failure::io(folder, &e))?;
         }
         progress.wait("analyse");
+        let read = remarks.clone();
         let report =
             meshreel_compile::compile(&scene, remarks, target, &options, &meshreel_check::reopen, &progress)
                 .map_err(|error| {
-                    let failure = Failure::from(error);
+                    let failure = Failure::from(error).after(read);
                     self.output.remarks(&failure.remarks);
                     failure.or_at(&inputs[0])
                 })?;
