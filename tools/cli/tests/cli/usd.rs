@@ -72,15 +72,15 @@ fn i02_what_was_left_out_is_said_where_nothing_remains() {
     let directory = tempfile::tempdir().unwrap();
     let input = directory.path().join("shot.usda");
     std::fs::write(&input, "#usda 1.0\n( subLayers = [@../elsewhere.usda@] )\n").unwrap();
-    let out = directory.path().join("out.reel");
-    let paths = [("$IN", &*input), ("$OUT", &*out)];
-    for line in ["compile $IN -o $OUT", "plan $IN -o $OUT"] {
+    let [out, plan] = ["out.reel", "out.plan"].map(|name| directory.path().join(name));
+    let paths = [("$IN", &*input), ("$OUT", &*out), ("$PLAN", &*plan)];
+    for line in ["compile $IN -o $OUT", "plan $IN -o $PLAN"] {
         let run = run_line(line, &paths).expect(1);
         let [remark, error] = run.stderr.lines().collect::<Vec<_>>()[..] else { panic!("{}", run.stderr) };
         assert!(remark.contains("'../elsewhere.usda' lies outside of the folder"), "{remark}");
         assert!(error.starts_with("error: ") && error.contains("nothing to compile"), "{error}");
         let run = run_line(&format!("{line} --json"), &paths).expect(1);
         assert_eq!(run.json()["error"]["remarks"].as_array().map(Vec::len), Some(1), "{}", run.stdout);
-        assert!(!out.exists());
+        assert!(!out.exists() && !plan.exists());
     }
 }
