@@ -6,15 +6,19 @@
 //! process is told to stop ([`remove_unfinished`]), and, where the process could do nothing any more, with
 //! the next one for the same target.
 //!
+//! What a file names is opened by a [`Folder`] alone, which keeps to the folder of that file.
+//!
 //! Names such as `s3://bucket/name` are files of a [`store`], where a program has connected one: they are read and
 //! written like others.
 
+mod named;
 mod ordinary;
 mod read_at;
 mod source;
 pub mod store;
 mod temporary;
 
+pub use named::{Folder, inside};
 pub use ordinary::{create_folder, exists, length, names, open};
 pub use read_at::ReadAt;
 pub use source::FileSource;

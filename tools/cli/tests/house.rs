@@ -104,6 +104,23 @@ const UNSAFE_FILES: &[&str] = &[
 const UNSAFE_FOLDERS: &[&str] = &["bindings/c/", "bindings/web/wasm/"];
 const INSTRUCTION_SETS: &[&str] = &["sse2", "ssse3", "sse41", "avx2", "avx512", "neon", "wasm128"];
 
+/// Where readers open or look for files by a path, and how often: what a caller named. What a file names is opened by
+/// `Folder` of `meshreel-files` alone.
+const OPENED: &[(&str, usize)] = &[
+    ("open.rs", 2),
+    ("sequence/pattern.rs", 1),
+    ("sequence/files.rs", 1),
+    ("alembic/hdf5/container.rs", 1),
+    ("bvh.rs", 1),
+    ("fbx/mod.rs", 1),
+    ("gltf/document.rs", 1),
+    ("obj.rs", 1),
+    ("ply.rs", 1),
+    ("points.rs", 1),
+    ("positioned.rs", 1),
+    ("usd/assets.rs", 1),
+];
+
 const LONGEST_FILE: usize = 800;
 const LONGEST_FUNCTION: usize = 80;
 const MOST_ARGUMENTS: usize = 7;
@@ -507,6 +524,28 @@ fn words_of_names() {
     assert!(names::instead("crates/codec/src/clip/mod.rs", "Words").is_some());
     assert!(names::instead("crates/codec/src/lib.rs", "levels").is_some());
     assert!(names::instead("crates/codec/src/lib.rs", "HierarchyLevels").is_none());
+}
+
+#[test]
+fn what_files_name_is_opened_by_one_function() {
+    let calls = ["File::open(", "FileSource::open(", "meshreel_files::", "fs::"];
+    let mut found = Vec::new();
+    for (path, text) in sources() {
+        let Some(own) = path.strip_prefix("crates/scene/src/read/").filter(|own| !own.ends_with("tests.rs"))
+        else {
+            continue;
+        };
+        let code = code_of(&text);
+        let code = code.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
+        let lines = code.lines().filter(|line| !line.starts_with("use "));
+        let count: usize =
+            lines.map(|line| calls.iter().map(|call| line.matches(call).count()).sum::<usize>()).sum();
+        let allowed = OPENED.iter().find(|(file, _)| *file == own).map_or(0, |(_, count)| *count);
+        if count != allowed {
+            found.push(format!("{path}: {count} files opened by a path, {allowed} allowed"));
+        }
+    }
+    assert_none(found, "files that readers open by other means than `Folder`");
 }
 
 #[test]

@@ -1,7 +1,6 @@
 //! Readers: one file or folder per format. [`open`](open()) tells the format from content and name.
 
 pub mod alembic;
-mod beside;
 pub mod bvh;
 #[cfg(feature = "fbx")]
 pub mod fbx;

@@ -6,7 +6,7 @@
 //! position: any thread may read.
 
 use crate::Error;
-use meshreel_files::{FileSource, ReadAt};
+use meshreel_files::{FileSource, Folder, ReadAt};
 use std::path::{Path, PathBuf};
 
 /// An open file of known length.
@@ -20,6 +20,13 @@ impl PositionedFile {
     pub fn open(path: &Path) -> Result<PositionedFile, Error> {
         let file = FileSource::open(path).map_err(|source| Error::io(path, source))?;
         Ok(PositionedFile { file, path: path.into() })
+    }
+
+    /// Opens a file that another one names, in the folder of that one.
+    pub fn named(folder: &Folder, name: &str) -> Result<PositionedFile, Error> {
+        let path = folder.path(name).unwrap_or_else(|_| name.into());
+        let file = folder.open(name).map_err(|source| Error::io(&path, source))?;
+        Ok(PositionedFile { file, path })
     }
 
     /// The path it was opened by.

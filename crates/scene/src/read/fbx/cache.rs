@@ -1,9 +1,9 @@
 //! Geometry caches beside a file (`.xml` with `.mc` or `.mcx`, and `.pc2`): where each frame's points are, found once by the
 //! package `ufbx`, and read when they are asked for. Only files in the folder of the FBX file are opened.
 
-use super::super::beside::inside;
 use super::super::positioned::PositionedFile;
 use crate::{Channel, Error, Identity, Remark, Source, TimeSampling};
+use meshreel_files::{Folder, inside};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -15,30 +15,32 @@ const MOST_OPEN: usize = 16;
 
 /// The caches of a file, each loaded once.
 pub(super) struct Caches {
-    folder: PathBuf,
+    folder: Folder,
     known: HashMap<String, Option<ufbx::GeometryCacheRoot>>,
     open: Arc<Files>,
     /// All that were opened.
     pub files: Vec<PathBuf>,
 }
 
-/// Files that are open, the last ones that were asked for.
-#[derive(Default)]
-struct Files(Mutex<Vec<Arc<PositionedFile>>>);
+/// Files that are open by their names in the folder, the last ones that were asked for.
+struct Files {
+    folder: Folder,
+    open: Mutex<Vec<(Arc<str>, Arc<PositionedFile>)>>,
+}
 
 impl Files {
-    fn get(&self, path: &Path) -> Result<Arc<PositionedFile>, Error> {
-        let mut open = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if let Some(at) = open.iter().position(|file| file.path() == path) {
-            let file = open.remove(at);
-            open.push(file.clone());
-            return Ok(file);
+    fn get(&self, name: &Arc<str>) -> Result<Arc<PositionedFile>, Error> {
+        let mut open = self.open.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if let Some(at) = open.iter().position(|(own, _)| own == name) {
+            let own = open.remove(at);
+            open.push(own.clone());
+            return Ok(own.1);
         }
-        let file = Arc::new(PositionedFile::open(path)?);
+        let file = Arc::new(PositionedFile::named(&self.folder, name)?);
         if open.len() >= MOST_OPEN {
             open.remove(0);
         }
-        open.push(file.clone());
+        open.push((name.clone(), file.clone()));
         Ok(file)
     }
 }
@@ -52,7 +54,7 @@ struct Points {
 
 /// Where the points of one frame are.
 struct Frame {
-    path: Arc<Path>,
+    name: Arc<str>,
     at: u64,
     count: usize,
     is_double: bool,
@@ -82,8 +84,9 @@ impl ufbx::StreamInterface for Reading {
 
 impl Caches {
     pub fn new(path: &Path) -> Caches {
-        let folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
-        Caches { folder, known: HashMap::new(), open: Arc::default(), files: Vec::new() }
+        let folder = Folder::of(path);
+        let open = Arc::new(Files { folder: folder.clone(), open: Mutex::default() });
+        Caches { folder, known: HashMap::new(), open, files: Vec::new() }
     }
 
     /// The points of a mesh of `vertices`, if a cache has them.
@@ -117,12 +120,9 @@ impl Caches {
     /// The name of a cache's file from the folder: as it was said, or else the last part of it.
     fn name(&self, file: &ufbx::CacheFile) -> Option<String> {
         let said = [&file.relative_filename, &file.filename, &file.absolute_filename];
-        let clean = said.iter().map(|name| name.replace('\\', "/"));
-        let whole = clean.clone().filter_map(|name| inside(Path::new(&name)));
-        let last = clean.filter_map(|name| name.rsplit('/').next().map(PathBuf::from));
-        let mut found = whole.chain(last).filter(|name| !name.as_os_str().is_empty());
-        let found = found.find(|name| meshreel_files::exists(&self.folder.join(name)))?;
-        found.to_str().map(str::to_owned)
+        let last = said.iter().filter_map(|name| name.rsplit(['/', '\\']).next());
+        let all = said.iter().map(|name| &***name).chain(last);
+        all.filter_map(|name| inside("", name).ok()).find(|name| self.folder.exists(name))
     }
 
     fn of_channel(
@@ -156,7 +156,7 @@ impl Caches {
         };
         let mut frames = Vec::with_capacity(channel.frames.len());
         let mut times: Vec<f64> = Vec::with_capacity(channel.frames.len());
-        let mut paths: HashMap<String, Arc<Path>> = HashMap::new();
+        let mut names: HashMap<String, Arc<str>> = HashMap::new();
         for frame in &channel.frames {
             let is_double = match frame.data_format {
                 ufbx::CacheDataFormat::Vec3Float => false,
@@ -169,14 +169,13 @@ impl Caches {
             if !frame.time.is_finite() || times.last().is_some_and(|last| *last >= frame.time) {
                 return Err("has frames that are not in order".into());
             }
-            let Some(inner) = inside(Path::new(&*frame.filename)) else {
+            let Ok(inner) = inside("", &frame.filename) else {
                 return Err("has frames outside of the folder".into());
             };
-            let path = || Arc::from(self.folder.join(inner));
-            let path = paths.entry(frame.filename.to_string()).or_insert_with(path).clone();
+            let name = names.entry(frame.filename.to_string()).or_insert_with(|| inner.into()).clone();
             times.push(frame.time);
             let is_big = frame.data_encoding == ufbx::CacheDataEncoding::BigEndian;
-            frames.push(Frame { path, at: frame.data_offset, count: vertices, is_double, is_big });
+            frames.push(Frame { name, at: frame.data_offset, count: vertices, is_double, is_big });
         }
         if frames.is_empty() {
             return Err("has no frames".into());
@@ -191,12 +190,11 @@ impl Caches {
         let mut opened = Vec::new();
         let folder = self.folder.clone();
         let mut open = |name: &str, _: &ufbx::OpenFileInfo| -> Option<ufbx::Stream> {
-            let path = folder.join(inside(Path::new(name))?);
-            if !meshreel_files::exists(&path) {
+            if !folder.exists(name) {
                 return None;
             }
-            let file = PositionedFile::open(&path).ok()?;
-            opened.push(path);
+            let file = PositionedFile::named(&folder, name).ok()?;
+            opened.push(file.path().to_path_buf());
             Some(ufbx::Stream::Box(Box::new(Reading { file, at: 0 })))
         };
         let memory = || ufbx::AllocatorOpts { memory_limit: MOST_MEMORY, ..Default::default() };
@@ -248,12 +246,12 @@ impl Source<[f32; 3]> for Points {
         let Some(frame) = self.frames.get(i) else {
             return Ok(());
         };
-        let file = self.files.get(&frame.path)?;
+        let file = self.files.get(&frame.name)?;
         let size = if frame.is_double { 8 } else { 4 };
         let bytes = (frame.count * 3 * size) as u64;
         if frame.at.checked_add(bytes).is_none_or(|end| end > file.length()) {
             let what = "a frame of a geometry cache is cut short; copy or export it anew";
-            return Err(Error::malformed(&frame.path, what, format!("byte {}", frame.at)));
+            return Err(Error::malformed(file.path(), what, format!("byte {}", frame.at)));
         }
         let mut data = vec![0; bytes as usize];
         file.read_exact(frame.at, &mut data)?;

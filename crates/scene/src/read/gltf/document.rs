@@ -2,8 +2,8 @@
 
 use super::meshopt::Compressed;
 use crate::Error;
-use crate::read::beside::inside;
 use crate::read::positioned::PositionedFile;
+use meshreel_files::Folder;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use std::fmt;
@@ -503,19 +503,15 @@ fn resource(path: &Path, uri: &str, buffer: usize) -> Result<(Buffer, u64), Erro
     let Some(name) = unescape(uri) else {
         return Err(Error::malformed(path, "a URI that is none", at));
     };
-    let scheme = name
-        .split_once(':')
-        .is_some_and(|(scheme, _)| scheme.len() > 1 && scheme.bytes().all(|b| b.is_ascii_alphanumeric()));
-    let inside = (!scheme).then(|| inside(Path::new(&name))).flatten();
-    let Some(inside) = inside else {
+    let folder = Folder::of(path);
+    if folder.path(&name).is_err() {
         let what = format!(
             "{at} is '{}'; only files beside the .gltf or in folders there are read: put it there, or pack all into a .glb",
             shown(&name)
         );
         return Err(Error::unsupported(path, what));
-    };
-    let place = path.parent().unwrap_or(Path::new("")).join(inside);
-    let file = Arc::new(PositionedFile::open(&place)?);
+    }
+    let file = Arc::new(PositionedFile::named(&folder, &name)?);
     let length = file.length();
     Ok((Buffer::File { file, start: 0 }, length))
 }

@@ -4,21 +4,25 @@
 //! `sets/wall.usda`, `prop.usdz[geo.usdc]`.
 
 use super::bytes::Bytes;
-use super::clips::ClipFile;
+use super::clips::{ClipFile, ClipPlace};
 use super::layer::Layer;
 use super::package::{Package, is_package};
 use crate::Error;
-use crate::read::beside::inside;
 use crate::read::positioned::PositionedFile;
+use meshreel_files::{Folder, inside};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The folder of the file that was opened.
 pub struct Assets {
-    folder: PathBuf,
+    folder: Folder,
+    /// The file that was opened: its name in the folder, and how it was said.
+    first: (String, PathBuf),
     /// Files that were looked at; none where they are no packages.
     packages: HashMap<String, Option<Package>>,
+    /// Bytes of all layers that were opened.
+    pub bytes: usize,
     /// All files that were opened, for whoever watches them.
     pub files: Vec<PathBuf>,
 }
@@ -26,30 +30,32 @@ pub struct Assets {
 impl Assets {
     /// The folder of `path`, and the name of that file there.
     pub fn new(path: &Path) -> (Assets, String) {
-        let folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        (Assets { folder, packages: HashMap::new(), files: Vec::new() }, name)
+        let (folder, first) = (Folder::of(path), (name.clone(), path.to_path_buf()));
+        (Assets { folder, first, packages: HashMap::new(), bytes: 0, files: Vec::new() }, name)
     }
 
     /// The file that `asset` names in the file `from`, or why it is not read.
     pub fn find(from: &str, asset: &str) -> Result<String, &'static str> {
         let (file, entry) = split(from);
-        if has_scheme(asset) {
-            return Err("is no file beside the others");
+        let base = entry.unwrap_or(file).rsplit_once('/').map_or("", |(base, _)| base);
+        match (entry, split(asset)) {
+            (None, (asset, None)) => inside(base, asset),
+            (None, (asset, Some(within))) => Ok(format!("{}[{}]", inside(base, asset)?, inside("", within)?)),
+            (Some(_), (_, Some(_))) => Err("is a package in a package; unpack it"),
+            (Some(_), (asset, None)) => match inside(base, asset)? {
+                name if name.ends_with(".usdz") => Err("is a package in a package; unpack it"),
+                name => Ok(format!("{file}[{name}]")),
+            },
         }
-        let leads_out = "lies outside of the folder of the file that was opened; put it there";
-        let near = Path::new(entry.unwrap_or(file)).parent().unwrap_or(Path::new(""));
-        let path = inside(&near.join(asset)).filter(|_| !Path::new(asset).is_absolute()).ok_or(leads_out)?;
-        if path.as_os_str().is_empty() {
-            return Err("is no name of a file");
-        }
-        let path = path.to_str().ok_or(leads_out)?.replace('\\', "/");
-        match entry {
-            None => Ok(path),
-            Some(_) if path.contains('[') || path.ends_with(".usdz") => {
-                Err("is a package in a package; unpack it")
-            }
-            Some(_) => Ok(format!("{file}[{path}]")),
+    }
+
+    /// A file by its name in the folder; none where there is no such file.
+    fn file(&self, name: &str) -> Result<Option<PositionedFile>, Error> {
+        match *name == self.first.0 {
+            true => PositionedFile::open(&self.first.1).map(Some),
+            false if self.folder.exists(name) => PositionedFile::named(&self.folder, name).map(Some),
+            false => Ok(None),
         }
     }
 
@@ -57,17 +63,16 @@ impl Assets {
     pub fn entry(&mut self, name: &str) -> Result<Option<String>, Error> {
         let (file, entry) = split(name);
         if !self.packages.contains_key(file) {
-            let path = self.folder.join(file);
-            if !meshreel_files::exists(&path) {
+            let Some(opened) = self.file(file)? else {
                 return Ok(None);
-            }
-            let bytes = Bytes::of_file(Arc::new(PositionedFile::open(&path)?));
+            };
+            self.files.push(opened.path().into());
+            let bytes = Bytes::of_file(Arc::new(opened));
             let mut start = [0; 4];
             let length = bytes.length().min(4) as usize;
             bytes.read_into(0, &mut start[..length])?;
             let package = is_package(&start).then(|| Package::open(bytes)).transpose()?;
             self.packages.insert(file.into(), package);
-            self.files.push(path);
         }
         let package = self.packages.get(file).and_then(Option::as_ref);
         Ok(Some(match (package, entry) {
@@ -83,12 +88,17 @@ impl Assets {
         };
         let (file, entry) = split(&name);
         let package = self.packages.get(file).and_then(Option::as_ref);
-        let path = self.folder.join(file);
         Ok(match (package, entry) {
             (Some(package), Some(entry)) => {
-                package.entry(entry)?.map(|bytes| ClipFile { name: bytes.name().into(), bytes: Some(bytes) })
+                let bytes = package.entry(entry)?;
+                bytes.map(|own| ClipFile { name: own.name().into(), place: ClipPlace::Entry(own) })
             }
-            _ => Some(ClipFile { name: path, bytes: None }),
+            (_, Some(_)) => None,
+            (_, None) => self
+                .folder
+                .path(file)
+                .ok()
+                .map(|name| ClipFile { name, place: ClipPlace::File(self.folder.clone(), file.into()) }),
         })
     }
 
@@ -98,8 +108,10 @@ impl Assets {
         let package = self.packages.get(file).and_then(Option::as_ref);
         let bytes = match (package, entry) {
             (Some(package), Some(entry)) => package.entry(entry)?,
-            _ => Some(Bytes::of_file(Arc::new(PositionedFile::open(&self.folder.join(file))?))),
+            (_, Some(_)) => None,
+            (_, None) => self.file(file)?.map(|file| Bytes::of_file(Arc::new(file))),
         };
+        self.bytes += bytes.as_ref().map_or(0, |bytes| bytes.length() as usize);
         bytes.map(Layer::open).transpose()
     }
 }
@@ -110,9 +122,4 @@ fn split(name: &str) -> (&str, Option<&str>) {
         Some((file, entry)) => (file, Some(entry)),
         None => (name, None),
     }
-}
-
-fn has_scheme(asset: &str) -> bool {
-    let scheme = asset.split_once(':').map_or("", |(scheme, _)| scheme);
-    scheme.len() > 1 && scheme.bytes().all(|b| b.is_ascii_alphanumeric())
 }

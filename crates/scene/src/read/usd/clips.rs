@@ -12,6 +12,7 @@ use super::value::{Numbers, Scalar, Value};
 use crate::read::positioned::PositionedFile;
 use crate::{Error, Identity};
 use glam::DQuat;
+use meshreel_files::Folder;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -35,8 +36,13 @@ const ROUNDING: f64 = 1e-9;
 pub struct ClipFile {
     /// As messages name it.
     pub name: PathBuf,
-    /// Of an entry of a package; a file is opened when it is needed.
-    pub bytes: Option<Bytes>,
+    pub place: ClipPlace,
+}
+
+/// A file is opened when it is needed; of a package, the bytes of the entry are known.
+pub enum ClipPlace {
+    File(Folder, Arc<str>),
+    Entry(Bytes),
 }
 
 /// The layers of clips that are open, the last ones that were asked for.
@@ -57,9 +63,9 @@ impl Pool {
             open.push(own);
             return Ok(layer);
         }
-        let bytes = match &file.bytes {
-            Some(bytes) => bytes.clone(),
-            None => Bytes::of_file(Arc::new(PositionedFile::open(&file.name)?)),
+        let bytes = match &file.place {
+            ClipPlace::Entry(bytes) => bytes.clone(),
+            ClipPlace::File(folder, name) => Bytes::of_file(Arc::new(PositionedFile::named(folder, name)?)),
         };
         let layer = Arc::new(Layer::open(bytes)?);
         if open.len() >= MAX_OPEN {
@@ -326,7 +332,7 @@ fn declared(manifest: &Arc<Layer>, prim: &str, key: &str) -> Result<Option<Decla
     }
     let type_name = specs.field(own.fields, "typeName").map(|value| manifest.small(value)).transpose()?;
     let fallback = specs.field(own.fields, "default").filter(|value| !manifest.is_block(*value));
-    let type_name = type_name.and_then(|value| value.text().cloned());
+    let type_name = type_name.and_then(|value| value.text().cloned()).map(super::value::type_name);
     Ok(Some((type_name, fallback.map(|value| (manifest.clone(), value)))))
 }
 
@@ -354,7 +360,8 @@ impl Index {
                     let key = format!("{path}.{}", property.name);
                     let type_name = layer.specs.field(property.fields, "typeName");
                     let type_name = type_name.map(|value| layer.small(value)).transpose()?;
-                    let type_name = type_name.and_then(|value| value.text().cloned());
+                    let type_name =
+                        type_name.and_then(|value| value.text().cloned()).map(super::value::type_name);
                     self.put((file, layer), (key.into(), type_name), samples)?;
                 }
             }

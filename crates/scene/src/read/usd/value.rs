@@ -31,6 +31,50 @@ impl Scalar {
     }
 }
 
+/// Names that types had once, and have now.
+const OLD_TYPES: [(&str, &str); 31] = [
+    ("Vec2i", "int2"),
+    ("Vec3i", "int3"),
+    ("Vec4i", "int4"),
+    ("Vec2h", "half2"),
+    ("Vec3h", "half3"),
+    ("Vec4h", "half4"),
+    ("Vec2f", "float2"),
+    ("Vec3f", "float3"),
+    ("Vec4f", "float4"),
+    ("Vec2d", "double2"),
+    ("Vec3d", "double3"),
+    ("Vec4d", "double4"),
+    ("Point", "point3d"),
+    ("PointFloat", "point3f"),
+    ("Vector", "vector3d"),
+    ("VectorFloat", "vector3f"),
+    ("Normal", "normal3d"),
+    ("NormalFloat", "normal3f"),
+    ("Color", "color3d"),
+    ("ColorFloat", "color3f"),
+    ("Quath", "quath"),
+    ("Quatf", "quatf"),
+    ("Quatd", "quatd"),
+    ("Matrix2d", "matrix2d"),
+    ("Matrix3d", "matrix3d"),
+    ("Matrix4d", "matrix4d"),
+    ("Frame", "frame4d"),
+    ("Transform", "matrix4d"),
+    ("PointIndex", "int"),
+    ("EdgeIndex", "int"),
+    ("FaceIndex", "int"),
+];
+
+/// The name that a type has now, with `[]` behind that of an array.
+pub fn type_name(said: Arc<str>) -> Arc<str> {
+    let (element, array) = said.strip_suffix("[]").map_or((&*said, ""), |element| (element, "[]"));
+    match OLD_TYPES.iter().find(|(old, _)| *old == element) {
+        Some((_, name)) => format!("{name}{array}").into(),
+        None => said,
+    }
+}
+
 /// Numbers, little-endian, `width` to an element: 3 of a vector, 16 of a matrix (rows of a matrix that acts
 /// on row vectors), 4 of a quaternion (x, y, z, w).
 #[derive(Clone, Debug, PartialEq)]
@@ -200,6 +244,11 @@ impl Retime {
 
     pub fn time(self, code: f64) -> f64 {
         self.scale * code + self.offset
+    }
+
+    /// Whether it is one that layers may say: time goes forwards in it.
+    pub fn is_usable(self) -> bool {
+        self.offset.is_finite() && self.scale.is_finite() && self.scale > 0.0
     }
 
     /// What stands for it in keys.
