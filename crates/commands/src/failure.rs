@@ -75,15 +75,15 @@ impl Failure {
     /// One line for people.
     pub fn line(&self) -> String {
         match &self.at {
-            Some(at) => one_line(&format!("{at}: {}", self.what)),
-            None => one_line(&self.what),
+            Some(at) => format!("{}: {}", short_line(at), short_line(&self.what)),
+            None => short_line(&self.what),
         }
     }
     /// The value under the key `error`.
     pub fn json(&self) -> FailureJson {
         FailureJson {
             class: self.class,
-            what: one_line(&self.what),
+            what: short_line(&self.what),
             at: self.at.clone(),
             remarks: remarks_json(&self.remarks),
         }
@@ -229,9 +229,36 @@ pub fn one_line(text: &str) -> String {
     out
 }
 
+/// Most characters of a text that says what is wrong: names in files can be of any length.
+const LONGEST_TEXT: usize = 400;
+
+/// The same without the middle where it is too long to be read: the end says what to do.
+pub fn short_line(text: &str) -> String {
+    let line = one_line(text);
+    let count = line.chars().count();
+    if count <= LONGEST_TEXT {
+        return line;
+    }
+    let kept = LONGEST_TEXT / 2 - 2;
+    let (start, end): (String, String) =
+        (line.chars().take(kept).collect(), line.chars().skip(count - kept).collect());
+    format!("{start}...{end}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_are_cut_in_the_middle() {
+        let long = format!("a{}: mend it", "\u{e9}".repeat(10_000));
+        let failure = Failure::new(Class::Malformed, long.as_str(), Some(long.clone()));
+        let line = failure.line();
+        assert!(line.chars().count() <= 2 * LONGEST_TEXT + 2, "{line}");
+        assert!(line.starts_with('a') && line.ends_with(": mend it") && line.contains("..."), "{line}");
+        assert!(failure.json().what.len() < 1000);
+        assert_eq!(short_line("as it is"), "as it is");
+    }
 
     #[test]
     fn control_characters_do_not_reach_the_terminal() {

@@ -4,11 +4,14 @@ use crate::cli::{Cli, OutputFlags};
 use clap::CommandFactory;
 use meshreel_compile::advice::Advice;
 use serde::Serialize;
+use std::collections::HashMap;
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
-pub use meshreel_commands::failure::{Class, Failure, FailureJson, RemarkJson, one_line, remarks_json};
+pub use meshreel_commands::failure::{
+    Class, Failure, FailureJson, RemarkJson, one_line, remarks_json, short_line,
+};
 
 /// What `--json` prints where a verb did not do its work.
 #[derive(Debug, Serialize)]
@@ -74,13 +77,15 @@ impl Output {
         }
         if self.flags.verbose {
             for remark in remarks {
-                say(&format!("remark: {}", one_line(&remark.to_string())));
+                say(&format!("remark: {}", short_line(&remark.to_string())));
             }
             return;
         }
         let mut groups: Vec<(&meshreel_scene::Remark, usize)> = Vec::new();
+        let mut known: HashMap<&str, usize> = HashMap::new();
         for remark in remarks {
-            match groups.iter_mut().find(|(first, _)| first.what == remark.what) {
+            let at = *known.entry(&remark.what).or_insert(groups.len());
+            match groups.get_mut(at) {
                 Some((_, count)) => *count += 1,
                 None => groups.push((remark, 1)),
             }
@@ -90,7 +95,7 @@ impl Output {
                 1 => String::new(),
                 n => format!(" (and {} more nodes)", n - 1),
             };
-            say(&format!("remark: {}{more}", one_line(&remark.to_string())));
+            say(&format!("remark: {}{more}", short_line(&remark.to_string())));
         }
         if groups.len() > SHOWN_REMARKS {
             say(&format!(
