@@ -605,47 +605,41 @@ pub struct Placed {
 impl Scene {
     /// Largest number of objects that [`Scene::expand`] produces.
     pub const MAX_PLACED: usize = 4_000_000;
-    /// Most bytes of paths that [`Scene::expand`] produces.
-    pub const MAX_PLACED_PATHS: usize = 1 << 30;
+    /// Most bytes of what [`Scene::expand`] produces.
+    pub const MAX_PLACED_BYTES: usize = 256 << 20;
 
     /// The tree with every instance replaced by what it stands for, in depth-first pre-order. Fails with a
-    /// limit error where nested instances multiply beyond [`Scene::MAX_PLACED`].
+    /// limit error where nested instances multiply beyond [`Scene::MAX_PLACED`] or [`Scene::MAX_PLACED_BYTES`].
     pub fn expand(&self) -> Result<Vec<Placed>, Error> {
         let mut children: Vec<Vec<NodeId>> = vec![Vec::new(); self.nodes.len()];
         let mut stack = Vec::new();
         for (id, node) in self.nodes.iter().enumerate() {
             match node.parent {
                 Some(parent) => children[parent].push(id),
-                None => stack.push((id, None, String::new())),
+                None => stack.push((id, None)),
             }
         }
         stack.reverse();
         let mut placed: Vec<Placed> = Vec::new();
-        let mut path_bytes = 0;
-        while let Some((id, parent, parent_path)) = stack.pop() {
-            if placed.len() >= Self::MAX_PLACED {
-                return Err(Error::Limit {
-                    path: parent_path.into(),
-                    what: "objects after expanding instances".into(),
-                    asked: placed.len() as u64 + 1,
-                    allowed: Self::MAX_PLACED as u64,
-                });
-            }
-            let path = format!("{parent_path}/{}", self.nodes[id].name);
-            path_bytes += path.len();
-            if path_bytes > Self::MAX_PLACED_PATHS {
-                return Err(Error::Limit {
-                    path: parent_path.into(),
-                    what: "bytes of paths after expanding instances".into(),
-                    asked: path_bytes as u64,
-                    allowed: Self::MAX_PLACED_PATHS as u64,
-                });
+        let mut bytes = 0;
+        while let Some((id, parent)) = stack.pop() {
+            let above = parent.map_or("", |parent: usize| placed[parent].path.as_str());
+            // Not one byte more than it takes: there are many.
+            let path = [above, &self.nodes[id].name].join("/");
+            bytes += size_of::<Placed>() + path.len();
+            let objects = placed.len() + 1;
+            for (what, asked, allowed) in [
+                ("objects after expanding instances", objects, Self::MAX_PLACED),
+                ("bytes of objects after expanding instances", bytes, Self::MAX_PLACED_BYTES),
+            ] {
+                if asked > allowed {
+                    let (path, what) = (above.into(), format!("{what}; export it in parts"));
+                    return Err(Error::Limit { path, what, asked: asked as u64, allowed: allowed as u64 });
+                }
             }
             let target = self.stands_for(id);
             let own = placed.len();
-            for &child in children[target].iter().rev() {
-                stack.push((child, Some(own), path.clone()));
-            }
+            stack.extend(children[target].iter().rev().map(|child| (*child, Some(own))));
             placed.push(Placed { path, parent, node: target });
         }
         Ok(placed)

@@ -18,4 +18,5 @@ mod support;
 mod takes;
 mod usd;
 mod usd_clips;
+mod usd_paths;
 mod write;

@@ -20,10 +20,10 @@ fn open(path: &Path) -> (Scene, Vec<Remark>) {
 
 /// What a mesh is at a time.
 #[derive(Debug)]
-struct Seen {
+pub struct Seen {
     points: usize,
     sum: DVec3,
-    last: DVec3,
+    pub last: DVec3,
     corners: usize,
     shown: bool,
     /// Of points, in the mesh's own space.
@@ -31,7 +31,7 @@ struct Seen {
 }
 
 /// All meshes of a scene at a time, by path.
-fn seen(scene: &Scene, time: f64) -> BTreeMap<String, Seen> {
+pub fn seen(scene: &Scene, time: f64) -> BTreeMap<String, Seen> {
     let placed = scene.expand().unwrap();
     let mut world = World::new(scene, &placed).unwrap();
     world.evaluate(time).unwrap();
@@ -202,7 +202,7 @@ fn layers_are_composed() {
 }
 
 /// A text layer on its own.
-fn scene_of(text: &str) -> (Scene, Vec<Remark>) {
+pub fn scene_of(text: &str) -> (Scene, Vec<Remark>) {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("a.usda");
     std::fs::write(&path, format!("#usda 1.0\n{text}")).unwrap();

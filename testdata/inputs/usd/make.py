@@ -620,7 +620,9 @@ def sums(path, times):
     return out
 
 
-VERSIONS = ["0.4.0", "0.5.0", "0.6.0", "0.7.0", "0.8.0", "0.9.0", "0.10.0", "0.11.0", "0.12.0", "0.13.0"]
+# The library still writes the oldest ones, but refuses to read them then. Version 0.3 was never in use.
+OLDEST = ["0.0.1", "0.1.0", "0.2.0"]
+VERSIONS = OLDEST + [f"0.{minor}.0" for minor in range(4, 14)]
 
 
 def main():
@@ -673,7 +675,7 @@ def main():
     for version in VERSIONS:
         other = f"versions/{version}.usdc"
         environment = dict(os.environ, USD_WRITE_NEW_USDC_FILES_AS_VERSION=version)
-        subprocess.run([sys.executable, __file__, "moves.usdc", other], env=environment, check=True)
+        subprocess.run([sys.executable, __file__, "moves.usdc", other], env=environment, check=version not in OLDEST)
         expected[other] = "moves.usdc"
     with open("expected.json", "w") as out:
         json.dump(expected, out)

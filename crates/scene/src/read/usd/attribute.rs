@@ -1,9 +1,10 @@
 //! An attribute that has a value, and the list of all its values, wherever these lie.
 
-use super::clips::ClipSamples;
+use super::clips::{ClipSamples, ClipSet};
+use super::eased::{Span, sampled};
 use super::layer::{Layer, LayerSamples};
-use super::specs::ValueRef;
-use super::value::{Numbers, Retime, Scalar, Value};
+use super::specs::{PropertySpec, ValueRef};
+use super::value::{Numbers, Retime, Scalar, Value, type_name};
 use crate::{Error, Identity};
 use std::path::Path;
 use std::sync::Arc;
@@ -144,5 +145,85 @@ impl Values {
             },
             Values::Spline(..) => self.value(i),
         }
+    }
+}
+
+/// What is found of an attribute, from the strongest opinion on.
+#[derive(Default)]
+pub struct FoundAttribute {
+    pub type_name: Option<Arc<str>>,
+    pub interpolation: Option<Arc<str>>,
+    pub weight: Option<f64>,
+    /// Of splines.
+    pub samples: usize,
+    /// None inside: blocked, whatever is weaker.
+    pub value: Option<Option<(Retime, Timed)>>,
+}
+
+impl FoundAttribute {
+    /// What a layer says.
+    pub fn opinion(&mut self, layer: &Arc<Layer>, property: &PropertySpec, span: Span) -> Result<(), Error> {
+        let retime = span.retime;
+        let field = |name: &str| layer.specs.field(property.fields, name);
+        let text = |name: &str| -> Result<Option<Arc<str>>, Error> {
+            let value = field(name).map(|value| layer.small(value)).transpose()?;
+            Ok(value.and_then(|value| value.text().cloned()))
+        };
+        if self.type_name.is_none() {
+            self.type_name = text("typeName")?.filter(|name| !name.is_empty()).map(type_name);
+        }
+        if self.interpolation.is_none() {
+            self.interpolation = text("interpolation")?;
+        }
+        if self.weight.is_none() {
+            let weight = field("weight").map(|value| layer.small(value)).transpose()?;
+            self.weight = weight.and_then(|value| value.number());
+        }
+        if self.value.is_some() {
+            return Ok(());
+        }
+        let samples = field("timeSamples").map(|value| layer.samples(value)).transpose()?.flatten();
+        let samples = samples.filter(|samples| !samples.values.is_empty());
+        if samples.is_none()
+            && let Some(spline) = field("spline")
+            && let Value::Spline(spline) = layer.value(spline)?
+            && !spline.is_empty()
+        {
+            let Some((times, numbers)) = sampled(&spline, &Span { retime, ..span }) else {
+                let what = "time codes of a spline; bake it";
+                return Err(Error::limit(&layer.name, what, u64::from(u32::MAX), 1 << 20));
+            };
+            self.samples += times.len();
+            let values = Values::Spline(layer.clone(), numbers.into());
+            self.value = Some(Some((Retime::NONE, (Some(times.into()), values))));
+            return Ok(());
+        }
+        self.value = match (samples, field("default")) {
+            (Some(samples), _) => Some(Some((retime, Values::sampled(layer.clone(), samples)))),
+            (None, Some(value)) if layer.is_block(value) => Some(None),
+            (None, Some(value)) => Some(Some((retime, Values::constant(layer.clone(), value)))),
+            (None, None) => None,
+        };
+        Ok(())
+    }
+
+    /// What value clips say whose layer is stronger than the one of this number.
+    pub fn clips<'a>(
+        &mut self,
+        clips: &mut std::iter::Peekable<impl Iterator<Item = &'a Arc<ClipSet>>>,
+        below: usize,
+        path: &str,
+        name: &str,
+    ) -> Result<(), Error> {
+        while let Some(set) = clips.next_if(|set| set.layer < below) {
+            if self.value.is_some() {
+                continue;
+            }
+            if let Some((type_name, times, samples)) = set.samples(path, name)? {
+                self.type_name = self.type_name.take().or(type_name);
+                self.value = Some(Some((Retime::NONE, (Some(times), Values::Clips(Arc::new(samples))))));
+            }
+        }
+        Ok(())
     }
 }

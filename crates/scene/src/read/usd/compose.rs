@@ -2,17 +2,17 @@
 //! references, payloads and specializes, each with all that they bring along.
 
 use super::assets::Assets;
-use super::attribute::{Attribute, Timed, Values};
+use super::attribute::{Attribute, FoundAttribute};
 use super::clip_sets::{ClipSets, Placed, Source};
 use super::clips::ClipSet;
-use super::eased::{Span, sampled};
+use super::eased::Span;
 use super::layer::Layer;
 use super::specs::{PropertySpec, SpecId};
 use super::stack::{Stack, Stacks, layer_field, shown};
 use super::value::{ListEdit, Reference, Retime, Value};
 use crate::model::BEFORE_STEP;
 use crate::{Error, Remark};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -26,6 +26,9 @@ const MAX_PROPERTIES: usize = 1 << 13;
 const MAX_SAMPLES: usize = 1 << 23;
 /// Most places with opinions, all prims together.
 const MAX_PLACES: usize = 1 << 21;
+/// Most bytes of memory that what is composed may take: so many for any scene, or else for each byte of its layers.
+const MAX_BYTES: usize = 256 << 20;
+const BYTES_PER_BYTE: usize = 32;
 
 /// Layers of a stack, by number, and their specs.
 type LayerSpecs = Vec<(usize, SpecId)>;
@@ -66,6 +69,8 @@ pub struct Prim {
     pub name: Arc<str>,
     /// The strongest first.
     places: Vec<Place>,
+    /// Memory that it was counted with.
+    bytes: usize,
 }
 
 /// What a prim is.
@@ -80,12 +85,18 @@ pub enum Specifier {
 pub struct Stage {
     stacks: Stacks,
     places: usize,
+    /// Memory that is taken.
+    bytes: usize,
     /// What splines need to know, and samples that were made of them.
     span: Span,
     samples: AtomicUsize,
     clip_sets: ClipSets,
     /// Sets that were made already, by all that says something of them.
     known_sets: HashMap<ClipKey, Vec<Placed>>,
+    /// Whether there is a prim at a path that was asked for.
+    known_prims: HashMap<Arc<str>, bool>,
+    /// Prims, and targets of theirs that lead nowhere.
+    lost: HashSet<(Arc<str>, Arc<str>)>,
 }
 
 /// Stack, layer and spec; and the bits of the retime: what content follows from.
@@ -96,7 +107,7 @@ type ClipKey = Vec<([usize; 3], SpecId, [u64; 2])>;
 
 impl Stage {
     pub fn open(path: &Path) -> Result<Stage, Error> {
-        let (clip_sets, known_sets) = Default::default();
+        let (clip_sets, known_sets, known_prims, lost) = Default::default();
         let stacks = Stacks::open(path)?;
         let root = &stacks.stacks[0];
         let code = |name: &str| -> Result<Option<f64>, Error> {
@@ -107,7 +118,7 @@ impl Stage {
         let shown = code("startTimeCode")?.zip(code("endTimeCode")?).filter(|(from, to)| from <= to);
         let span = Span { retime: Retime::NONE, step: BEFORE_STEP * root.rate()?, shown };
         let samples = AtomicUsize::new(0);
-        Ok(Stage { stacks, places: 0, span, samples, clip_sets, known_sets })
+        Ok(Stage { stacks, places: 0, bytes: 0, span, samples, clip_sets, known_sets, known_prims, lost })
     }
 
     pub fn root(&self) -> &Stack {
@@ -115,8 +126,27 @@ impl Stage {
     }
 
     /// All remarks so far, and the files that were opened.
-    pub fn finish(self) -> (Vec<Remark>, Vec<std::path::PathBuf>) {
+    pub fn finish(mut self) -> (Vec<Remark>, Vec<std::path::PathBuf>) {
         (self.stacks.remarks(), self.stacks.assets.files)
+    }
+
+    /// Counts bytes of memory that the scene takes, before there are too many: a few references can say a tree that
+    /// no memory holds.
+    pub fn spend(&mut self, bytes: usize) -> Result<(), Error> {
+        self.bytes = self.bytes.saturating_add(bytes);
+        let allowed = MAX_BYTES.max(self.stacks.assets.bytes.saturating_mul(BYTES_PER_BYTE));
+        if self.bytes <= allowed {
+            return Ok(());
+        }
+        let (asked, allowed) = (self.bytes as u64, allowed as u64);
+        let what =
+            "bytes of memory for what its references, inherits and instances make of it; export it in parts";
+        Err(Error::limit(&self.root().root().name, what, asked, allowed))
+    }
+
+    /// Gives back what was counted for a prim, which goes.
+    pub fn release(&mut self, prim: &Prim) {
+        self.bytes = self.bytes.saturating_sub(prim.bytes);
     }
 
     pub fn remark(&mut self, node: &str, what: impl Into<String>) {
@@ -126,9 +156,9 @@ impl Stage {
     /// The prim above all.
     pub fn pseudo_root(&self) -> Prim {
         let specs = (0..self.root().layers.len()).map(|layer| (layer, 0)).collect();
-        let clips = Arc::new([]);
+        let clips = Arc::default();
         let place = Place { stack: 0, specs, path: "".into(), retime: Retime::NONE, arc: None, clips };
-        Prim { path: String::new(), name: "".into(), places: vec![place] }
+        Prim { path: String::new(), name: "".into(), places: vec![place], bytes: 0 }
     }
 
     /// The children of a prim, composed.
@@ -144,9 +174,9 @@ impl Stage {
         for place in prim.places.iter().rev() {
             for (layer, spec) in place.specs.iter().rev() {
                 let specs = &self.stacks.stacks[place.stack].layers[*layer].layer.specs;
-                for child in &specs.prim(*spec).children {
+                for child in specs.children(*spec, only).iter() {
                     let name = &specs.prim(*child).name;
-                    if !found.contains_key(name) && only.is_none_or(|only| *only == **name) {
+                    if !found.contains_key(name) {
                         names.push(name.clone());
                         found.insert(name.clone(), Vec::new());
                     }
@@ -156,7 +186,7 @@ impl Stage {
         for (number, place) in prim.places.iter().enumerate() {
             for (layer, spec) in &place.specs {
                 let specs = &self.stacks.stacks[place.stack].layers[*layer].layer.specs;
-                for child in &specs.prim(*spec).children {
+                for child in specs.children(*spec, only).iter() {
                     let Some(list) = found.get_mut(&specs.prim(*child).name) else {
                         continue;
                     };
@@ -172,8 +202,9 @@ impl Stage {
         let with_clips: Vec<usize> = with_clips.map(|(number, _)| number).collect();
         let mut out = Vec::with_capacity(names.len());
         for name in names {
-            let path = format!("{}/{name}", prim.path);
+            let path = [&*prim.path, &*name].join("/");
             let mut places = Vec::new();
+            let before = self.bytes;
             let mut list = found.remove(&name).unwrap_or_default();
             for number in &with_clips {
                 if let Err(at) = list.binary_search_by_key(number, |(place, _)| *place) {
@@ -188,7 +219,8 @@ impl Stage {
                 self.expand(Place { stack, specs, path: own, retime, arc, clips }, &path, &mut places)?;
             }
             self.add_clips(&path, &mut places)?;
-            out.push(Prim { path, name, places });
+            self.spend(size_of::<Prim>() + path.len())?;
+            out.push(Prim { path, name, places, bytes: self.bytes - before });
         }
         Ok(out)
     }
@@ -237,7 +269,10 @@ impl Stage {
         let mut prim = self.pseudo_root();
         for name in path.split('/').filter(|name| !name.is_empty()) {
             match self.children_of(&prim, Some(name))?.pop() {
-                Some(child) => prim = child,
+                Some(child) => {
+                    self.release(&prim);
+                    prim = child;
+                }
                 None => return Ok(None),
             }
         }
@@ -257,9 +292,12 @@ impl Stage {
                 allowed,
             ));
         }
+        let arc = place.arc.as_ref().map_or(0, |_| size_of::<ArcStep>() + at.len());
+        let own = size_of::<Place>() + place.specs.len() * size_of::<(usize, SpecId)>() + place.path.len();
+        self.spend(own + arc)?;
         out.push(place.clone());
         for path in self.paths(&place, "inheritPaths")? {
-            self.follow_path(&place, &path, at, out)?;
+            self.follow_path(&place, ("inherits", &path), at, out)?;
         }
         self.follow_variants(&place, at, out)?;
         for field in ["references", "payload"] {
@@ -268,7 +306,7 @@ impl Stage {
             }
         }
         for path in self.paths(&place, "specializes")? {
-            self.follow_path(&place, &path, at, out)?;
+            self.follow_path(&place, ("specializes", &path), at, out)?;
         }
         Ok(())
     }
@@ -323,7 +361,9 @@ impl Stage {
                             }
                         }
                     }
-                    reference.retime = own.retime.after(reference.retime);
+                    let named = if reference.asset.is_empty() { &reference.prim } else { &reference.asset };
+                    let retime = self.stacks.usable(reference.retime, at, named);
+                    reference.retime = own.retime.after(retime);
                     // What names no file means the stack that it stands in.
                     out.push((own.name.clone(), reference));
                 }
@@ -359,22 +399,23 @@ impl Stage {
         Some(Arc::new(ArcStep { stack, from: path.clone(), to: at.into(), above, depth, is_variant: false }))
     }
 
-    /// A prim of the same stack.
+    /// A prim of the same stack, which is inherited or specialized.
     fn follow_path(
         &mut self,
         place: &Place,
-        path: &Arc<str>,
+        (verb, path): (&str, &Arc<str>),
         at: &str,
         out: &mut Vec<Place>,
     ) -> Result<(), Error> {
         let specs = specs_at(&self.stacks.stacks[place.stack], path);
         if specs.is_empty() {
+            self.remark(at, format!("{verb} '{}', which is not there; left out", shown(path)));
             return Ok(());
         }
         let Some(arc) = self.step(place, place.stack, path, at) else {
             return Ok(());
         };
-        let (stack, path, retime, clips) = (place.stack, path.clone(), place.retime, Arc::new([]));
+        let (stack, path, retime, clips) = (place.stack, path.clone(), place.retime, Arc::default());
         self.expand(Place { stack, specs, path, retime, arc: Some(arc), clips }, at, out)
     }
 
@@ -408,7 +449,7 @@ impl Stage {
             }
             let (from, to) = (place.path.clone(), at.into());
             let arc = ArcStep { stack: place.stack, from, to, above, depth, is_variant: true };
-            let clips = Arc::new([]);
+            let clips = Arc::default();
             self.expand(Place { specs, arc: Some(Arc::new(arc)), clips, ..place.clone() }, at, out)?;
         }
         Ok(())
@@ -470,7 +511,7 @@ impl Stage {
         let stacks = &self.stacks.stacks;
         let codes = Retime { offset: 0.0, scale: stacks[place.stack].rate()? / stacks[stack].rate()? };
         let retime = place.retime.after(reference.retime).after(codes);
-        let clips = Arc::new([]);
+        let clips = Arc::default();
         self.expand(Place { stack, specs, path, retime, arc: Some(arc), clips }, at, out)
     }
 
@@ -563,14 +604,14 @@ impl Stage {
             // Clips are weaker than the layer that they were said in.
             let mut clips = place.clips.iter().peekable();
             for (number, spec) in &place.specs {
-                found.clips(&mut clips, *number, place, name)?;
+                found.clips(&mut clips, *number, &place.path, name)?;
                 let own = &stack.layers[*number];
                 if let Some(property) = own.layer.specs.property(*spec, name) {
                     let retime = place.retime.after(own.retime);
                     found.opinion(&own.layer, property, Span { retime, ..self.span })?;
                 }
             }
-            found.clips(&mut clips, usize::MAX, place, name)?;
+            found.clips(&mut clips, usize::MAX, &place.path, name)?;
         }
         let FoundAttribute { type_name, interpolation, weight, samples, value } = found;
         let all = self.samples.fetch_add(samples, Ordering::Relaxed) + samples;
@@ -598,8 +639,33 @@ impl Stage {
         Ok(attribute.first_small()?.and_then(|value| value.text().cloned()))
     }
 
-    /// The targets of a relationship, as paths of the scene where they are there.
-    pub fn targets(&self, prim: &Prim, name: &str) -> Result<Vec<Arc<str>>, Error> {
+    /// The targets of a relationship, as paths of the scene. One that leads nowhere is among them, and a remark.
+    pub fn targets(&mut self, prim: &Prim, name: &str) -> Result<Vec<Arc<str>>, Error> {
+        let list = self.target_paths(prim, name)?;
+        for path in &list {
+            if !self.is_prim(path)? && self.lost.insert((prim.path.as_str().into(), path.clone())) {
+                let what =
+                    format!("its relationship '{name}' leads to '{}', which is not there", shown(path));
+                self.remark(&prim.path, what);
+            }
+        }
+        Ok(list)
+    }
+
+    /// Whether there is a prim, or a property of a prim, at a path of the scene.
+    fn is_prim(&mut self, path: &Arc<str>) -> Result<bool, Error> {
+        if let Some(known) = self.known_prims.get(path) {
+            return Ok(*known);
+        }
+        let prim = path.split('.').next().unwrap_or_default();
+        let found = if prim.starts_with('/') { self.prim_at(prim)? } else { None };
+        found.iter().for_each(|prim| self.release(prim));
+        let is = found.is_some();
+        self.known_prims.insert(path.clone(), is);
+        Ok(is)
+    }
+
+    fn target_paths(&self, prim: &Prim, name: &str) -> Result<Vec<Arc<str>>, Error> {
         let mut list = Vec::new();
         for (place, number, property) in self.opinions(prim, name).into_iter().rev() {
             let layer = &self.stacks.stacks[place.stack].layers[number].layer;
@@ -636,86 +702,6 @@ impl Stage {
         let clips = prim.places.iter().flat_map(|place| &*place.clips);
         own.extend(clips.map(|set| ([usize::MAX, set.id], 0, Retime::NONE.bits())));
         Some(own)
-    }
-}
-
-/// What is found of an attribute, from the strongest opinion on.
-#[derive(Default)]
-struct FoundAttribute {
-    type_name: Option<Arc<str>>,
-    interpolation: Option<Arc<str>>,
-    weight: Option<f64>,
-    /// Of splines.
-    samples: usize,
-    /// None inside: blocked, whatever is weaker.
-    value: Option<Option<(Retime, Timed)>>,
-}
-
-impl FoundAttribute {
-    /// What a layer says.
-    fn opinion(&mut self, layer: &Arc<Layer>, property: &PropertySpec, span: Span) -> Result<(), Error> {
-        let retime = span.retime;
-        let field = |name: &str| layer.specs.field(property.fields, name);
-        let text = |name: &str| -> Result<Option<Arc<str>>, Error> {
-            let value = field(name).map(|value| layer.small(value)).transpose()?;
-            Ok(value.and_then(|value| value.text().cloned()))
-        };
-        if self.type_name.is_none() {
-            self.type_name = text("typeName")?.filter(|name| !name.is_empty());
-        }
-        if self.interpolation.is_none() {
-            self.interpolation = text("interpolation")?;
-        }
-        if self.weight.is_none() {
-            let weight = field("weight").map(|value| layer.small(value)).transpose()?;
-            self.weight = weight.and_then(|value| value.number());
-        }
-        if self.value.is_some() {
-            return Ok(());
-        }
-        let samples = field("timeSamples").map(|value| layer.samples(value)).transpose()?.flatten();
-        let samples = samples.filter(|samples| !samples.values.is_empty());
-        if samples.is_none()
-            && let Some(spline) = field("spline")
-            && let Value::Spline(spline) = layer.value(spline)?
-            && !spline.is_empty()
-        {
-            let Some((times, numbers)) = sampled(&spline, &Span { retime, ..span }) else {
-                let what = "time codes of a spline; bake it";
-                return Err(Error::limit(&layer.name, what, u64::from(u32::MAX), 1 << 20));
-            };
-            self.samples += times.len();
-            let values = Values::Spline(layer.clone(), numbers.into());
-            self.value = Some(Some((Retime::NONE, (Some(times.into()), values))));
-            return Ok(());
-        }
-        self.value = match (samples, field("default")) {
-            (Some(samples), _) => Some(Some((retime, Values::sampled(layer.clone(), samples)))),
-            (None, Some(value)) if layer.is_block(value) => Some(None),
-            (None, Some(value)) => Some(Some((retime, Values::constant(layer.clone(), value)))),
-            (None, None) => None,
-        };
-        Ok(())
-    }
-
-    /// What value clips say whose layer is stronger than the one of this number.
-    fn clips<'a>(
-        &mut self,
-        clips: &mut std::iter::Peekable<impl Iterator<Item = &'a Arc<ClipSet>>>,
-        below: usize,
-        place: &Place,
-        name: &str,
-    ) -> Result<(), Error> {
-        while let Some(set) = clips.next_if(|set| set.layer < below) {
-            if self.value.is_some() {
-                continue;
-            }
-            if let Some((type_name, times, samples)) = set.samples(&place.path, name)? {
-                self.type_name = self.type_name.take().or(type_name);
-                self.value = Some(Some((Retime::NONE, (Some(times), Values::Clips(Arc::new(samples))))));
-            }
-        }
-        Ok(())
     }
 }
 

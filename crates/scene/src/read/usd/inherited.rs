@@ -63,6 +63,8 @@ impl InheritedPrimvars {
             return Ok(above);
         };
         self.count += list.len();
+        // With the path and the numbers of values, which each has for itself.
+        stage.spend(list.len() * (size_of::<InheritedPrimvar>() + prim.path.len() + 96))?;
         if self.count > MAX_ALL {
             let what = "primvars that prims inherit; say them on the meshes";
             return Err(Error::limit(Path::new(&prim.path), what, self.count as u64, MAX_ALL as u64));

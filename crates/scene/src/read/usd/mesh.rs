@@ -286,6 +286,9 @@ impl Reader<'_> {
         let element = primvar.element().to_owned();
         let components = components(&element);
         let per_element = !matches!(primvar.scope, Scope::Constant | Scope::Uniform);
+        if primvar.name == "displayOpacity" && primvar.scope != Scope::Constant {
+            self.remark(&primvar.name, "opacity is not taken over into colours; it is a number of its own");
+        }
         if components == Some(2) && per_element {
             let uvs = self.take(&primvar, floats::<2>(0.0))?;
             self.mesh.uvs.extend(uvs);

@@ -21,6 +21,8 @@ const MAX_DEPTH: usize = 512;
 const MAX_PATH_BYTES: usize = 256 << 20;
 /// Most nodes.
 const MAX_NODES: usize = 1 << 22;
+/// About the bytes of memory that a channel takes, without what all channels of the same times share.
+const CHANNEL_BYTES: usize = 256;
 
 /// Opens a USD file of any form.
 pub fn open(path: &Path) -> Result<(Scene, Vec<Remark>), Error> {
@@ -177,6 +179,7 @@ impl Walk {
     fn node(&mut self, node: Node) -> Result<NodeId, Error> {
         let id = self.scene.nodes.len();
         self.path_bytes += node.path.len();
+        self.stage.spend(bytes_of_node(&node))?;
         let name = &self.stage.root().root().name;
         if self.path_bytes > MAX_PATH_BYTES {
             let (asked, allowed) = (self.path_bytes as u64, MAX_PATH_BYTES as u64);
@@ -192,6 +195,7 @@ impl Walk {
 
     fn prim(&mut self, pending: PendingPrim, stack: &mut Vec<Pending>) -> Result<(), Error> {
         let PendingPrim { prim, path, parent, depth, mut inherited, key } = pending;
+        self.stage.release(&prim);
         if !self.is_shown(&prim)? {
             return Ok(());
         }
@@ -212,6 +216,9 @@ impl Walk {
             Some(true) => self.stage.shared_key(&prim),
             _ => None,
         };
+        if let Some(specs) = &specs {
+            self.stage.spend(size_of_val(&**specs))?;
+        }
         let own = specs.map(|specs| Key::Specs(specs, inherited.shared()));
         let first = own.as_ref().and_then(|own| self.first_of(own, parent));
         let children = match first {
@@ -233,6 +240,9 @@ impl Walk {
         let id = self.node(node)?;
         for key in [key, own.clone()].into_iter().flatten() {
             self.shared.entry(key).or_insert((id, None));
+        }
+        if kind == NodeKind::Material || depth >= MAX_DEPTH {
+            children.iter().for_each(|child| self.stage.release(child));
         }
         if kind == NodeKind::Material {
             return Ok(());
@@ -287,6 +297,7 @@ impl Walk {
         };
         if let Some(mut mesh) = mesh {
             mesh.path.clone_from(&node.path);
+            self.stage.spend(bytes_of_mesh(&mesh))?;
             node.samples = mesh.positions.len().max(mesh.face_indices.len());
             node.mesh = Some(self.scene.meshes.len());
             self.scene.meshes.push(mesh);
@@ -544,6 +555,31 @@ fn of_material(mut mesh: crate::Mesh, inherited: &Inherited) -> crate::Mesh {
     mesh
 }
 
+/// About the memory that a node takes.
+fn bytes_of_node(node: &Node) -> usize {
+    let channels = [node.transform.is_some(), node.visibility.is_some(), node.camera.is_some()];
+    let channels = channels.into_iter().filter(|is| *is).count();
+    let texts = node
+        .user_properties
+        .iter()
+        .map(|(name, kind)| size_of::<(String, String)>() + name.len() + kind.len());
+    size_of::<Node>()
+        + node.name.len()
+        + 2 * node.path.len()
+        + channels * CHANNEL_BYTES
+        + texts.sum::<usize>()
+}
+
+/// About the memory that a mesh takes, without its values, which are read when they are asked for.
+fn bytes_of_mesh(mesh: &crate::Mesh) -> usize {
+    let attributes = mesh.uvs.len() + mesh.colours.len() + mesh.integers.len() + mesh.names.len();
+    let channels = 4 + mesh.face_sets.len() + 2 * attributes + mesh.custom_attributes.len();
+    let texts = mesh.other_attributes.iter();
+    let texts = texts.map(|(name, what)| size_of::<(String, String)>() + name.len() + what.len());
+    let channel = CHANNEL_BYTES + mesh.path.len();
+    size_of::<crate::Mesh>() + mesh.path.len() + channels * channel + texts.sum::<usize>()
+}
+
 /// Children onto the stack, so that the first is taken first. `above`: their parent and its path.
 fn push(
     stack: &mut Vec<Pending>,
@@ -554,7 +590,7 @@ fn push(
 ) {
     let (parent, path) = above;
     let pending = |prim: Prim| {
-        let (path, inherited) = (format!("{path}/{}", prim.name), inherited.clone());
+        let (path, inherited) = ([path, &*prim.name].join("/"), inherited.clone());
         Pending::Prim(PendingPrim { prim, path, parent, depth, inherited, key: None }.into())
     };
     stack.extend(children.into_iter().rev().map(pending));

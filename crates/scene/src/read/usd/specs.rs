@@ -1,6 +1,7 @@
 //! What a layer says, as a tree: prims with fields, properties, and variants, which are prims of their own.
 //! Values stay where they are, and are read when asked for.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
@@ -71,6 +72,14 @@ impl Specs {
                 .collect()
         });
         by_name.get(&(parent, Arc::from(name))).copied()
+    }
+
+    /// The children of a prim, or the one of that name.
+    pub fn children(&self, of: SpecId, only: Option<&str>) -> Cow<'_, [SpecId]> {
+        match only {
+            None => Cow::Borrowed(&*self.prim(of).children),
+            Some(name) => Cow::Owned(self.child(of, name).into_iter().collect()),
+        }
     }
 
     /// The prim at an absolute path without variants.

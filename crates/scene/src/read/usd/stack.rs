@@ -11,8 +11,9 @@ use std::sync::Arc;
 
 /// Most layers of a scene.
 const MAX_LAYERS: usize = 1 << 14;
-/// Most remarks that are kept.
+/// Most remarks that are kept, and bytes of them.
 const MAX_REMARKS: usize = 1 << 17;
+const MAX_REMARK_BYTES: usize = 16 << 20;
 /// Most sublayers below each other.
 const MAX_DEPTH: usize = 64;
 /// Time codes per second where a layer does not say.
@@ -70,6 +71,7 @@ pub struct Stacks {
     by_name: HashMap<Arc<str>, Option<usize>>,
     layers: HashMap<Arc<str>, Option<Arc<Layer>>>,
     remarks: Vec<Remark>,
+    remark_bytes: usize,
     /// Remarks that were too many.
     more: usize,
 }
@@ -79,7 +81,15 @@ impl Stacks {
     pub fn open(path: &Path) -> Result<Stacks, Error> {
         let (assets, name) = Assets::new(path);
         let (by_name, layers) = Default::default();
-        let mut stacks = Stacks { assets, stacks: Vec::new(), by_name, layers, remarks: Vec::new(), more: 0 };
+        let mut stacks = Stacks {
+            assets,
+            stacks: Vec::new(),
+            by_name,
+            layers,
+            remarks: Vec::new(),
+            remark_bytes: 0,
+            more: 0,
+        };
         match stacks.stack(&name)? {
             Some(_) => Ok(stacks),
             None => Err(Error::io(path, std::io::ErrorKind::NotFound.into())),
@@ -87,14 +97,16 @@ impl Stacks {
     }
 
     pub fn remark(&mut self, node: &str, what: impl Into<String>) {
-        match self.remarks.len() < MAX_REMARKS {
-            true => self.remarks.push(Remark::new(node, what)),
+        let remark = Remark::new(node, what);
+        self.remark_bytes += remark.node.len() + remark.what.len();
+        match self.remarks.len() < MAX_REMARKS && self.remark_bytes <= MAX_REMARK_BYTES {
+            true => self.remarks.push(remark),
             false => self.more += 1,
         }
     }
 
-    pub fn remarks(&self) -> Vec<Remark> {
-        let mut out = self.remarks.clone();
+    pub fn remarks(&mut self) -> Vec<Remark> {
+        let mut out = std::mem::take(&mut self.remarks);
         if self.more > 0 {
             out.push(Remark::new("/", format!("{} more remarks are not listed", self.more)));
         }
@@ -187,11 +199,26 @@ impl Stacks {
             };
             let codes = Retime { offset: 0.0, scale: rate(&layer)? / rate(&sublayer)? };
             let own = retimes.get(i).copied().unwrap_or(Retime::NONE);
+            let own = self.usable(own, &name, asset);
             let retime = retime.after(own).after(codes);
             self.push(StackLayer { layer: sublayer, name: below, retime }, layers, above)?;
         }
         above.pop();
         Ok(())
+    }
+
+    /// A layer offset of what `node` refers to; none, and a remark, where time would not go forwards in it.
+    pub fn usable(&mut self, retime: Retime, node: &str, asset: &str) -> Retime {
+        if retime.is_usable() {
+            return retime;
+        }
+        let Retime { offset, scale } = retime;
+        let what = format!(
+            "the layer offset (offset {offset}, scale {scale}) of '{}' is not one in which time goes forwards; read without it",
+            shown(asset)
+        );
+        self.remark(node, what);
+        Retime::NONE
     }
 
     /// Opens a sublayer; why it is not there is remarked upon.

@@ -7,8 +7,10 @@ use std::sync::Arc;
 
 /// Newest version that is read.
 const NEWEST: [u8; 2] = [0, 13];
-/// Oldest; what was before 0.4 no program has written for long.
-const OLDEST: [u8; 2] = [0, 4];
+/// From here on tables are compressed; before, their rows are as they lie in memory.
+const COMPRESSED: [u8; 2] = [0, 4];
+/// From here on rows of specs and paths do not begin with four bytes that mean nothing.
+const UNPADDED: [u8; 2] = [0, 1];
 /// Most bytes of all tokens.
 const MAX_TOKEN_BYTES: u64 = 1 << 28;
 /// Most entries of a table.
@@ -67,9 +69,9 @@ pub fn read(bytes: &Bytes) -> Result<Tables, Error> {
         return Err(bytes.malformed("does not begin as a binary layer does", 0));
     }
     let version = [head[8], head[9]];
-    if version < OLDEST || version > NEWEST {
+    if version > NEWEST {
         let what = format!(
-            "version {}.{} of the binary form (0.4 to 0.13 are read); write it anew with `usdcat`",
+            "version {}.{} of the binary form (0.0 to 0.13 are read); write it anew with `usdcat`",
             version[0], version[1]
         );
         return Err(Error::unsupported(bytes.name(), what));
@@ -94,30 +96,28 @@ pub fn read(bytes: &Bytes) -> Result<Tables, Error> {
         if start.checked_add(size).is_none_or(|end| end > bytes.length()) {
             return Err(bytes.malformed(format!("the section {name} is cut short"), start));
         }
-        Ok(Section { bytes, at: start, end: start + size })
+        Ok(Section { bytes, version, at: start, end: start + size })
     };
     let tokens = read_tokens(section("TOKENS")?)?;
     let strings = read_strings(section("STRINGS")?)?;
     let fields = read_fields(section("FIELDS")?)?;
     let mut lists = section("FIELDSETS")?;
     let count = lists.count()?;
-    let mut lists = lists.numbers::<u32>(count)?;
+    let mut lists = match lists.is_compressed() {
+        true => lists.numbers::<u32>(count)?,
+        false => lists.rows::<1>(count, 0)?.into_iter().map(|[field]| field).collect(),
+    };
     // The last list ends even where the file forgot it.
     lists.push(END);
     let (paths, root) = read_paths(section("PATHS")?)?;
-    let mut specs = section("SPECS")?;
-    let count = specs.count()?;
-    let path = specs.numbers::<u32>(count)?;
-    let list = specs.numbers::<u32>(count)?;
-    let kind = specs.numbers::<u32>(count)?;
-    let rows = path.into_iter().zip(list).zip(kind);
-    let specs = rows.map(|((path, fields), kind)| SpecRow { path, fields, kind }).collect();
+    let specs = read_specs(section("SPECS")?)?;
     Ok(Tables { version, tokens, strings, fields, lists, paths, root, specs })
 }
 
 /// Reads a section from its start to its end.
 struct Section<'a> {
     bytes: &'a Bytes,
+    version: [u8; 2],
     at: u64,
     end: u64,
 }
@@ -150,6 +150,26 @@ impl Section<'_> {
         }
     }
 
+    fn is_compressed(&self) -> bool {
+        self.version >= COMPRESSED
+    }
+
+    /// Numbers of 4 bytes, `N` to a row, behind `padding` bytes that mean nothing.
+    fn rows<const N: usize>(&mut self, count: u64, padding: usize) -> Result<Vec<[u32; N]>, Error> {
+        let width = padding + 4 * N;
+        let bytes = self.take(count * width as u64)?;
+        let number = |row: &[u8], i: usize| {
+            let at = padding + 4 * i;
+            u32::from_le_bytes(std::array::from_fn(|k| row[at + k]))
+        };
+        Ok(bytes.chunks_exact(width).map(|row| std::array::from_fn(|i| number(row, i))).collect())
+    }
+
+    /// The padding of rows of specs and paths.
+    fn padding(&self) -> usize {
+        if self.version < UNPADDED { 4 } else { 0 }
+    }
+
     /// Compressed numbers, their size first.
     fn numbers<T: Integer>(&mut self, count: u64) -> Result<Vec<T>, Error> {
         let size = self.u64()?;
@@ -160,12 +180,16 @@ impl Section<'_> {
 
 fn read_tokens(mut section: Section<'_>) -> Result<Vec<Arc<str>>, Error> {
     let count = section.count()?;
-    let (size, packed) = (section.u64()?, section.u64()?);
+    let size = section.u64()?;
     if size > MAX_TOKEN_BYTES {
         return Err(section.bytes.limit("bytes of tokens", size, MAX_TOKEN_BYTES));
     }
+    let packed = if section.is_compressed() { section.u64()? } else { size };
     let block = section.take(packed)?;
-    let text = if size == 0 { Vec::new() } else { unpack(&block, size).map_err(|e| section.damaged(e))? };
+    let text = match section.is_compressed() && size > 0 {
+        true => unpack(&block, size).map_err(|e| section.damaged(e))?,
+        false => block,
+    };
     let text = text.strip_suffix(&[0]).unwrap_or(&text);
     // An empty table and one of an empty token look alike.
     let tokens: Vec<Arc<str>> = match count {
@@ -188,6 +212,11 @@ fn read_strings(mut section: Section<'_>) -> Result<Vec<u32>, Error> {
 
 fn read_fields(mut section: Section<'_>) -> Result<Vec<Field>, Error> {
     let count = section.count()?;
+    if !section.is_compressed() {
+        let field =
+            |[_, name, low, high]: [u32; 4]| Field { name, value: u64::from(low) | u64::from(high) << 32 };
+        return Ok(section.rows::<4>(count, 0)?.into_iter().map(field).collect());
+    }
     let names = section.numbers::<u32>(count)?;
     let size = section.u64()?;
     let block = section.take(size)?;
@@ -200,10 +229,83 @@ fn read_fields(mut section: Section<'_>) -> Result<Vec<Field>, Error> {
     Ok(names.into_iter().zip(values).map(|(name, value)| Field { name, value }).collect())
 }
 
-/// The tree of paths, and the number of its root. Paths are listed depth-first; a jump says what follows:
-/// −2 nothing, −1 a child, 0 a sibling, above 0 a child, and the sibling that many entries on.
+fn read_specs(mut section: Section<'_>) -> Result<Vec<SpecRow>, Error> {
+    let count = section.count()?;
+    if !section.is_compressed() {
+        let rows = section.rows::<3>(count, section.padding())?;
+        return Ok(rows.into_iter().map(|[path, fields, kind]| SpecRow { path, fields, kind }).collect());
+    }
+    let path = section.numbers::<u32>(count)?;
+    let list = section.numbers::<u32>(count)?;
+    let kind = section.numbers::<u32>(count)?;
+    let rows = path.into_iter().zip(list).zip(kind);
+    Ok(rows.map(|((path, fields), kind)| SpecRow { path, fields, kind }).collect())
+}
+
+/// The tree of paths, and the number of its root.
 fn read_paths(mut section: Section<'_>) -> Result<(Vec<PathNode>, u32), Error> {
     let total = section.count()?;
+    match section.is_compressed() {
+        true => read_compressed_paths(section, total),
+        false => read_plain_paths(section, total),
+    }
+}
+
+/// Each path says by bits whether a child (1) and a sibling (2) follow, and whether it is a property (4). Of both, the
+/// child is the next one, and where in the file the sibling is stands in between.
+fn read_plain_paths(mut section: Section<'_>, total: u64) -> Result<(Vec<PathNode>, u32), Error> {
+    let (start, padding) = (section.at, section.padding());
+    let content = section.take(section.end - start)?;
+    let wrong = |what: &str| section.bytes.malformed(what, start);
+    if total > (content.len() / (padding + 12)) as u64 {
+        return Err(wrong("a section ends before what it should hold"));
+    }
+    let number = |at: usize| {
+        let bytes = content.get(at..at.saturating_add(4))?;
+        Some(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
+    };
+    let none = PathNode { parent: END, token: END, is_property: false };
+    let (mut paths, mut root, mut count) = (vec![none; total as usize], END, 0);
+    let mut open: Vec<(usize, u32)> = if total > 0 { vec![(0, END)] } else { Vec::new() };
+    while let Some((mut at, mut parent)) = open.pop() {
+        loop {
+            let own = at + padding;
+            let (Some(index), Some(token), Some(bits)) = (number(own), number(own + 4), number(own + 8))
+            else {
+                return Err(wrong("a path refers to one that is not there"));
+            };
+            let Some(path) = paths.get_mut(index as usize).filter(|_| count < total) else {
+                return Err(wrong("a path has a number beyond all, or comes twice"));
+            };
+            count += 1;
+            match root {
+                END => root = index,
+                _ => *path = PathNode { parent, token, is_property: bits & 4 != 0 },
+            }
+            at = own + 12;
+            if bits & 3 == 3 {
+                let sibling = number(at).zip(number(at + 4));
+                let sibling = sibling.map(|(low, high)| u64::from(low) | u64::from(high) << 32);
+                let sibling = sibling.and_then(|sibling| sibling.checked_sub(start));
+                let Some(sibling) = sibling.filter(|sibling| *sibling < content.len() as u64) else {
+                    return Err(wrong("a path refers to one that is not there"));
+                };
+                open.push((sibling as usize, parent));
+                at += 8;
+            }
+            match bits & 3 {
+                0 => break,
+                2 => {}
+                _ => parent = index,
+            }
+        }
+    }
+    Ok((paths, root))
+}
+
+/// Paths are listed depth-first; a jump says what follows:
+/// −2 nothing, −1 a child, 0 a sibling, above 0 a child, and the sibling that many entries on.
+fn read_compressed_paths(mut section: Section<'_>, total: u64) -> Result<(Vec<PathNode>, u32), Error> {
     let count = section.count()?;
     let numbers = section.numbers::<u32>(count)?;
     let elements = section.numbers::<u32>(count)?;

@@ -547,11 +547,7 @@ impl Binary {
 
 fn retime(bytes: &[u8]) -> Retime {
     let number = |at: usize| f64::from_le_bytes(std::array::from_fn(|i| bytes[at + i]));
-    let (offset, scale) = (number(0), number(8));
-    match offset.is_finite() && scale.is_finite() && scale != 0.0 {
-        true => Retime { offset, scale },
-        false => Retime::NONE,
-    }
+    Retime { offset: number(0), scale: number(8) }
 }
 
 fn flat<T, const S: usize>(numbers: Vec<T>, bytes: impl Fn(T) -> [u8; S]) -> Vec<u8> {

@@ -66,10 +66,47 @@ pub fn list<T>(
     Ok(out)
 }
 
-/// A reference or payload: a file, a path, or both, and its layer offset.
-pub fn reference(cursor: &mut Cursor<'_>) -> Result<Reference, Wrong> {
+/// A path, which starts at the prim `at` where it is relative.
+pub fn path(cursor: &mut Cursor<'_>, at: &str) -> Result<Arc<str>, Wrong> {
+    Ok(absolute(at, &cursor.path()?))
+}
+
+/// The part of a path that is a variant, which `..` leaves like a prim.
+pub const VARIANT: &str = "/{}";
+
+/// A path that starts at the prim `at` as one that starts at the root, without variants. What is said in a variant
+/// itself starts at its prim. One that leads above the root stays as it is, and leads nowhere.
+fn absolute(at: &str, path: &str) -> Arc<str> {
+    let (mut above, mut rest) = (at.trim_end_matches(VARIANT), path);
+    while !rest.is_empty() {
+        let (first, next) = rest.split_once('/').unwrap_or((rest, ""));
+        match first {
+            "." => {}
+            ".." if !above.is_empty() => above = above.rsplit_once('/').map_or("", |(above, _)| above),
+            // Absolute, or above the root.
+            "" | ".." => return path.into(),
+            _ => break,
+        }
+        rest = next;
+    }
+    let above = above.replace(VARIANT, "");
+    match rest {
+        "" if path.is_empty() || above.is_empty() => path.into(),
+        "" => above.into(),
+        _ if rest.starts_with('.') => (above + rest).into(),
+        _ => [&*above, rest].join("/").into(),
+    }
+}
+
+/// A reference or payload of the prim `at`: a file, a path, or both, and its layer offset.
+pub fn reference(cursor: &mut Cursor<'_>, at: &str) -> Result<Reference, Wrong> {
     let asset = if cursor.peek() == Some(b'@') { cursor.asset()? } else { "".into() };
-    let prim = if cursor.peek() == Some(b'<') { cursor.path()? } else { "".into() };
+    let prim = match cursor.peek() {
+        // One in a file is of that file's.
+        Some(b'<') if asset.is_empty() => path(cursor, at)?,
+        Some(b'<') => cursor.path()?,
+        _ => "".into(),
+    };
     if asset.is_empty() && prim.is_empty() {
         // An empty path is the default prim of the same layer; anything else is no reference.
         if !cursor.text[..cursor.at].ends_with(b">") && !cursor.text[..cursor.at].ends_with(b"@") {
@@ -95,8 +132,8 @@ fn retime(cursor: &mut Cursor<'_>) -> Result<Retime, Wrong> {
         cursor.expect(b'=')?;
         let before = cursor.at;
         match (name, cursor.number()) {
-            ("offset", Some(offset)) if offset.is_finite() => out.offset = offset,
-            ("scale", Some(scale)) if scale.is_finite() && scale != 0.0 => out.scale = scale,
+            ("offset", Some(offset)) => out.offset = offset,
+            ("scale", Some(scale)) => out.scale = scale,
             _ => {
                 cursor.at = before;
                 cursor.skip()?;
@@ -148,4 +185,39 @@ pub fn plain(cursor: &mut Cursor<'_>) -> Result<Value, Wrong> {
     }
     cursor.skip()?;
     Ok(Value::Other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::absolute;
+
+    #[test]
+    fn relative_paths_start_at_their_prim() {
+        for (at, path, whole) in [
+            ("/A/B", "C", "/A/B/C"),
+            ("/A/B", "../C/D", "/A/C/D"),
+            ("/A/B", "../../C", "/C"),
+            ("/A/B", "..", "/A"),
+            ("/A/B", ".", "/A/B"),
+            ("/A/B", "./C", "/A/B/C"),
+            ("/A/B", ".attr", "/A/B.attr"),
+            ("/A/B", "../C.attr", "/A/C.attr"),
+            ("/A/B", "../.attr", "/A.attr"),
+            ("/A/B", "/C", "/C"),
+            ("/A/B", "", ""),
+            ("", "C", "/C"),
+            ("/A", "../../C", "../../C"),
+            ("/A", "../..", "../.."),
+            // As the library counts: a variant is a step of its own from the prims in it.
+            ("/A/{}", "../C", "/C"),
+            ("/A/{}", "C", "/A/C"),
+            ("/A/{}/B", "C", "/A/B/C"),
+            ("/A/{}/B", "../C", "/A/C"),
+            ("/A/{}/B", "../../C", "/A/C"),
+            ("/A/{}/B", "../../../C", "/C"),
+            ("/A/{}/{}", "../C", "/C"),
+        ] {
+            assert_eq!(&*absolute(at, path), whole, "{at} {path}");
+        }
+    }
 }

@@ -1,12 +1,12 @@
 //! The grammar of the text form: prims in each other, their metadata, properties and variants.
 
 use super::cursor::{Cursor, Wrong};
-use super::metadata::{Edit, list, plain, reference, selections, sublayer};
+use super::metadata::{Edit, VARIANT, list, path, plain, reference, selections, sublayer};
 use super::values::Text;
 use crate::Error;
 use crate::read::usd::bytes::Bytes;
 use crate::read::usd::specs::{END, PrimSpec, PropertySpec, SpecId, Specs, ValueRef};
-use crate::read::usd::value::{ListEdit, Numbers, Reference, Scalar, Value};
+use crate::read::usd::value::{ListEdit, Numbers, Reference, Scalar, Value, type_name as current};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -32,6 +32,7 @@ pub fn open(bytes: Bytes) -> Result<(Specs, Text), Error> {
         specs: Specs { prims: vec![PrimSpec::default()], ..Specs::default() },
         text: Text::new(bytes.clone()),
         names: HashMap::new(),
+        path: String::new(),
     };
     match parser.layer() {
         Ok(()) => {}
@@ -73,6 +74,8 @@ struct Parser<'a> {
     specs: Specs,
     text: Text,
     names: HashMap<Arc<str>, u32>,
+    /// Of the prim that is read, with [`VARIANT`] for each variant: paths in it start there.
+    path: String,
 }
 
 impl<'a> Parser<'a> {
@@ -178,12 +181,16 @@ impl<'a> Parser<'a> {
         }
         let name = self.cursor.string()?;
         let id = self.specs.prims.len() as SpecId;
+        let above = self.path.len();
+        self.path.push('/');
+        self.path.push_str(&name);
         self.specs.prims.push(PrimSpec { name, ..PrimSpec::default() });
         self.specs.prims[parent as usize].children.push(id);
         if self.cursor.take(b'(') {
             self.metadata(&mut open)?;
         }
         self.body(id, &mut open, depth)?;
+        self.path.truncate(above);
         self.close(id, open);
         Ok(true)
     }
@@ -218,10 +225,13 @@ impl<'a> Parser<'a> {
             self.specs.prims.push(PrimSpec::default());
             self.specs.prims[id as usize].variants.push((set.clone(), name, variant));
             let mut open = Open::default();
+            let above = self.path.len();
+            self.path.push_str(VARIANT);
             if self.cursor.take(b'(') {
                 self.metadata(&mut open)?;
             }
             self.body(variant, &mut open, depth)?;
+            self.path.truncate(above);
             self.close(variant, open);
         }
         Ok(())
@@ -244,12 +254,12 @@ impl<'a> Parser<'a> {
                 return self.cursor.wrong(format!("more than {MAX_FIELDS} fields of metadata"));
             }
             self.cursor.expect(b'=')?;
-            let cursor = &mut self.cursor;
+            let (cursor, at) = (&mut self.cursor, &*self.path);
             match name {
-                "references" => edit.put(list(cursor, reference)?, &mut open.references),
-                "payload" => edit.put(list(cursor, reference)?, &mut open.payload),
-                "inherits" => edit.put(list(cursor, |c| c.path())?, &mut open.inherits),
-                "specializes" => edit.put(list(cursor, |c| c.path())?, &mut open.specializes),
+                "references" => edit.put(list(cursor, |c| reference(c, at))?, &mut open.references),
+                "payload" => edit.put(list(cursor, |c| reference(c, at))?, &mut open.payload),
+                "inherits" => edit.put(list(cursor, |c| path(c, at))?, &mut open.inherits),
+                "specializes" => edit.put(list(cursor, |c| path(c, at))?, &mut open.specializes),
                 "variants" => {
                     let value = selections(cursor)?;
                     self.field(&mut open.fields, "variantSelection", value);
@@ -308,7 +318,7 @@ impl<'a> Parser<'a> {
                 }
                 false => {
                     let span = self.cursor.skip()?;
-                    self.text.add_raw(self.cursor.text, &span, &type_name)
+                    self.text.add_raw(self.cursor.text, &span, &current(type_name.into()))
                 }
             };
             out.push((key, value));
@@ -338,6 +348,7 @@ impl<'a> Parser<'a> {
             self.cursor.expect(b']')?;
             type_name.push_str("[]");
         }
+        let type_name = current(type_name.into());
         let name = self.cursor.word();
         if name.is_empty() {
             return self.cursor.wrong("the name of a property is missing");
@@ -352,7 +363,7 @@ impl<'a> Parser<'a> {
             }
         };
         let mut fields = std::mem::take(&mut open.properties[number].fields);
-        let is_relationship = type_name == "rel";
+        let is_relationship = &*type_name == "rel";
         if !is_relationship {
             self.text_field(&mut fields, "typeName", &type_name);
         }
@@ -365,7 +376,7 @@ impl<'a> Parser<'a> {
         if self.cursor.take(b'=') {
             if is_relationship && matches!(part, "" | "default") {
                 let targets = open.properties[number].targets.get_or_insert_default();
-                edit.put(list(&mut self.cursor, |c| c.path())?, targets);
+                edit.put(list(&mut self.cursor, |c| path(c, &self.path))?, targets);
             } else {
                 self.assigned(part, &type_name, &mut fields)?;
             }
