@@ -8,7 +8,6 @@ pub mod fbx;
 pub mod gltf;
 mod in_between;
 mod joints;
-mod linear_blend;
 mod lines;
 mod mdd;
 mod number;
@@ -22,6 +21,7 @@ pub mod points;
 pub mod positioned;
 pub mod sequence;
 mod shape;
+mod skinning;
 pub mod usd;
 
 pub use open::open;
