@@ -63,6 +63,12 @@ static void rig(const mr_clips *clips, uint32_t number) {
         CHECK(fabs(weights[v] - 1.0) < 1e-4);
     }
 
+    OK(mr_rig_dual_parts(clips, number, placed, info.vertices, &count));
+    CHECK(count == info.vertices);
+    for (uint32_t v = 0; v < info.vertices; v++) {
+        CHECK(placed[v] >= 0.0f && placed[v] <= (float)info.dual);
+    }
+
     OK(mr_pose_object_space(parents, rest, object, joints_of_skeleton));
     OK(mr_rig_matrices(clips, number, object, joints_of_skeleton, matrices, info.joints));
     OK(mr_rig_positions(clips, number, matrices, info.joints, placed, info.vertices));

@@ -1296,6 +1296,10 @@ typedef struct mr_rig_info {
     uint32_t joints;
     /* Vertices: those of the mesh. */
     uint32_t vertices;
+    /* 1 where dual quaternions blend what joints do to vertices, all of it or a part (`mr_rig_dual_parts`); else 0. */
+    uint32_t dual;
+    /* 0. */
+    uint32_t reserved;
 } mr_rig_info;
 
 /* A joint that moves a vertex. */
@@ -2322,6 +2326,15 @@ mr_status mr_rig_joints(const struct mr_clips *clips,
 mr_status mr_rig_influences(const struct mr_clips *clips,
                             uint32_t rig,
                             struct mr_influence *out,
+                            size_t capacity,
+                            size_t *count);
+
+/* Of each vertex the part, 0 to 1, of how joints move it that dual quaternions blend, the rest being linear.
+
+   Must hold: As of `mr_rig_joints`. */
+mr_status mr_rig_dual_parts(const struct mr_clips *clips,
+                            uint32_t rig,
+                            float *out,
                             size_t capacity,
                             size_t *count);
 

@@ -24,6 +24,10 @@ pub struct mr_rig_info {
     pub joints: u32,
     /// Vertices: those of the mesh.
     pub vertices: u32,
+    /// 1 where dual quaternions blend what joints do to vertices, all of it or a part (`mr_rig_dual_parts`); else 0.
+    pub dual: u32,
+    /// 0.
+    pub reserved: u32,
 }
 
 // SAFETY: `repr(C)`, a size first, numbers only.
@@ -55,6 +59,8 @@ pub unsafe extern "C" fn mr_clips_rig(clips: *const mr_clips, rig: u32, out: *mu
             skeleton: rig.skeleton() as u32,
             joints: rig.joints().len() as u32,
             vertices: rig.vertices() as u32,
+            dual: u32::from(rig.is_dual()),
+            reserved: 0,
         };
         // SAFETY: as above.
         unsafe { prefixed::write(out, info, "the information") }
@@ -110,6 +116,27 @@ pub unsafe extern "C" fn mr_rig_influences(
             rig.influences(vertex).map(influence)
         };
         let all: Vec<mr_influence> = (0..rig.vertices()).flat_map(of).collect();
+        // SAFETY: as above.
+        unsafe { fill(&all, out, capacity, count) }
+    })
+}
+
+/// Of each vertex the part, 0 to 1, of how joints move it that dual quaternions blend, the rest being linear.
+///
+/// # Safety
+/// As of `mr_rig_joints`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mr_rig_dual_parts(
+    clips: *const mr_clips,
+    rig: u32,
+    out: *mut f32,
+    capacity: usize,
+    count: *mut usize,
+) -> mr_status {
+    guard(|| {
+        // SAFETY: the caller's promise.
+        let rig = unsafe { rig_of(clips, rig) }?;
+        let all: Vec<f32> = (0..rig.vertices()).map(|vertex| rig.dual_part(vertex)).collect();
         // SAFETY: as above.
         unsafe { fill(&all, out, capacity, count) }
     })

@@ -93,6 +93,14 @@ impl Rig {
         self.per_influence(py, |(_, weight)| weight)
     }
 
+    /// float32 (vertices,): the part, 0 to 1, of how joints move each vertex that dual quaternions blend, the rest being
+    /// linear.
+    #[getter]
+    fn dual(&self, py: Python<'_>) -> PyResult<Array<f32>> {
+        let count = self.rig.vertices();
+        array(py, (0..count).map(|vertex| self.rig.dual_part(vertex)).collect(), &[count])
+    }
+
     /// Promised: the largest distance of any vertex from where the source's rig puts it, in the file's length unit.
     #[getter]
     fn tolerance(&self) -> f64 {

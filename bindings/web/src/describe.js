@@ -91,6 +91,8 @@ export function describeClips(bytes) {
         const inverseBind = joints.map(() => r.floats(12))
         // Vertices hang on more joints than these four in the file.
         const cut = r.u32() !== 0
+        // Dual quaternions blend what joints do.
+        const dual = r.u32() !== 0
         const vertices = r.u32()
         const positions = r.floats(3 * vertices)
         const influences = new Uint16Array(4 * vertices)
@@ -99,7 +101,7 @@ export function describeClips(bytes) {
             influences.set(r.words(4), 4 * v)
             weights.set(r.floats(4), 4 * v)
         }
-        return { mesh, skeleton, joints, inverseBind, cut, positions, influences, weights }
+        return { mesh, skeleton, joints, inverseBind, cut, dual, positions, influences, weights }
     })
     return { skeletons, clips, rigs }
 }

@@ -190,6 +190,8 @@ export interface Clips {
         inverseBind: Float32Array[]
         /** Vertices hang on more than four joints in the file. */
         cut: boolean
+        /** Dual quaternions blend what joints do to vertices, all of it or a part; weights are of linear skinning. */
+        dual: boolean
         positions: Float32Array
         influences: Uint16Array
         weights: Float32Array

@@ -315,7 +315,7 @@ export class ReelGroup extends Group {
         for (const rig of rigs) {
             const part = this.parts[rig.mesh]
             const still = part.record.streams.every(stream => !stream.animated)
-            if (!part.geometry || rig.cut || (which === 'auto' && !still)) continue
+            if (!part.geometry || rig.cut || rig.dual || (which === 'auto' && !still)) continue
             const skin = skinOf(rig, this.skeletons[rig.skeleton], part, (g, m) => new SkinnedMesh(g, m))
             part.objects.forEach(object => this.remove(object))
             part.skin = skin

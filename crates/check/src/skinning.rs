@@ -1,10 +1,7 @@
 //! What skins and rigs do to points, for comparing (`verify`) and for writing (`extract`).
 
-use crate::double::vector;
-use glam::{DMat4, DVec3};
 use meshreel::clip::{SkeletonRecord, object_space};
 use meshreel::{BoneMatrix, BonesView, MeshRig, PartAttribute, Transform};
-use meshreel_scene::Skin;
 
 /// The matrices of a rig's joints, from bind pose to object space, in a pose of its skeleton.
 pub(crate) fn rig_matrices(rig: &MeshRig, skeleton: &SkeletonRecord, pose: &[Transform]) -> Vec<BoneMatrix> {
@@ -13,21 +10,6 @@ pub(crate) fn rig_matrices(rig: &MeshRig, skeleton: &SkeletonRecord, pose: &[Tra
     let mut matrices = vec![BoneMatrix::default(); rig.joints().len()];
     rig.matrices(&object, &mut matrices);
     matrices
-}
-
-/// The position of a point that a skin moves: the weighted mean of what its joints' matrices make of the bind
-/// position. A point without weights stays there.
-pub(crate) fn skinned_point(skin: &Skin, matrices: &[DMat4], point: usize) -> DVec3 {
-    let bind = vector(skin.bind_positions[point]);
-    let own = point * skin.influences..(point + 1) * skin.influences;
-    let pairs = skin.joint[own.clone()].iter().zip(&skin.weight[own]);
-    let mut sum = DVec3::ZERO;
-    let mut any = false;
-    for (&joint, &weight) in pairs.filter(|(_, weight)| **weight > 0.0) {
-        sum += matrices[usize::from(joint)].transform_point3(bind) * f64::from(weight);
-        any = true;
-    }
-    if any { sum } else { bind }
 }
 
 /// Joints and weights of points in the form of [`Skin`]: as many for each point as the one with the most has.

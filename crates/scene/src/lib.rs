@@ -5,6 +5,7 @@
 //! vectors (`world = parent_world * local`). This crate knows nothing of compression or of a runtime.
 
 pub mod clip;
+pub mod dual;
 pub mod error;
 mod grid;
 pub mod hierarchy;

@@ -2,9 +2,10 @@
 //! of any size compiles in bounded memory. Terms are Alembic's (topology classes, attribute scopes, time
 //! samplings).
 
+use crate::dual::{self, DualJoint};
 use crate::lens::Lens;
 use crate::{Clip, Error, Skeleton};
-use glam::DMat4;
+use glam::{DMat4, DVec3};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -352,8 +353,8 @@ pub enum CurveEnds {
     Pinned,
 }
 
-/// Linear blend skinning, as the file has it: point = Σ weight · joint's object transform · inverse bind ·
-/// bind position.
+/// A skin, as the file has it. Linear blend: point = Σ weight · joint's object transform · inverse bind · bind
+/// position. Points can be blended by dual quaternions instead, or by both ([`Skin::dual`]).
 #[derive(Clone)]
 pub struct Skin {
     /// Index into [`Scene::skeletons`]; none: the joints are the mesh's own and in its space, and all that is
@@ -371,11 +372,54 @@ pub struct Skin {
     pub joint: Arc<[u16]>,
     /// `influences` per point, not negative, summing up to 1 (or all 0: such points do not move).
     pub weight: Arc<[f32]>,
+    /// Of each point the part, 0 to 1, that dual quaternions blend ([`crate::dual`]), the rest being linear; none
+    /// where all is linear.
+    pub dual: Arc<[f32]>,
     /// The matrices that take `bind_positions` to [`Mesh::positions`]: at each sample of those one for each
     /// of `joints`.
     pub pose: Channel<DMat4>,
     /// How each clip of the skeleton moves the points: number of the clip, and the mesh as it moves it.
     pub driven: Vec<(usize, Arc<dyn Driven>)>,
+}
+
+/// Where matrices of the joints of a skin, from its bind pose, put points.
+pub struct Posed<'a> {
+    skin: &'a Skin,
+    matrices: &'a [DMat4],
+    joints: Vec<DualJoint>,
+}
+
+impl Skin {
+    /// What these matrices, one for each joint, make of the skin's points.
+    pub fn posed<'a>(&'a self, matrices: &'a [DMat4]) -> Posed<'a> {
+        let joints = matrices.iter().filter(|_| !self.dual.is_empty()).map(DualJoint::of).collect();
+        Posed { skin: self, matrices, joints }
+    }
+}
+
+impl Posed<'_> {
+    /// Where a point is: where it was bound, if no joint moves it.
+    pub fn point(&self, point: usize) -> DVec3 {
+        let skin = self.skin;
+        let bind = DVec3::from_array(skin.bind_positions[point].map(f64::from));
+        let own = point * skin.influences..(point + 1) * skin.influences;
+        let pairs =
+            skin.joint[own.clone()].iter().zip(&skin.weight[own]).filter(|(_, weight)| **weight > 0.0);
+        let pairs = pairs.map(|(joint, weight)| (usize::from(*joint), f64::from(*weight)));
+        let (mut linear, mut any) = (DVec3::ZERO, false);
+        for (joint, weight) in pairs.clone() {
+            if let Some(matrix) = self.matrices.get(joint) {
+                linear += matrix.transform_point3(bind) * weight;
+                any = true;
+            }
+        }
+        let linear = if any { linear } else { bind };
+        let part = skin.dual.get(point).copied().unwrap_or(0.0);
+        match dual::blended(&self.joints, pairs).filter(|_| part > 0.0) {
+            Some(moved) => linear.lerp(moved.transform_point3(bind), f64::from(part)),
+            None => linear,
+        }
+    }
 }
 
 /// A mesh as one of its skeleton's clips moves it, at any time of the clip.

@@ -123,6 +123,29 @@ fn vertices_are_where_the_library_has_them() {
     }
 }
 
+#[test]
+fn dual_quaternions_blend_all_of_a_point_or_a_part() {
+    let path = folder().join("dual.fbx");
+    let (scene, remarks) = open(&path);
+    assert!(remarks.is_empty(), "{remarks:?}");
+    for frame in 0..49 {
+        let found = world(&scene, frame);
+        let truth = evaluated(&path, frame as f64 / 24.0);
+        assert_eq!(found.keys().collect::<Vec<_>>(), ["Some", "Whole"]);
+        for (mesh, points) in &found {
+            let off = points.iter().zip(&truth[mesh]).map(|(a, b)| a.distance(*b));
+            let most = off.fold(0.0, f64::max);
+            assert!(most < 1e-6, "{mesh}, frame {frame}: {most}");
+        }
+    }
+    let parts = |path: &str| {
+        let mesh = scene.meshes.iter().find(|mesh| mesh.path.starts_with(path)).unwrap();
+        mesh.skin.as_ref().unwrap().dual.clone()
+    };
+    assert!(parts("/Whole").iter().all(|part| *part == 1.0));
+    assert_eq!((parts("/Some")[0], parts("/Some")[27]), (0.0, 1.0));
+}
+
 /// Points of all meshes of a node, in its own space, as the library reads their caches.
 fn cached(path: &Path, time: f64) -> BTreeMap<String, Vec<DVec3>> {
     let options =

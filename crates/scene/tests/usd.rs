@@ -108,6 +108,94 @@ fn meshes_and_transforms_are_the_librarys() {
     assert!(compared > 1500 && normals_compared == 40, "{compared}, {normals_compared}");
 }
 
+/// Points in the world of all meshes that are visible at a time.
+fn visible(scene: &Scene, time: f64) -> Vec<Vec<DVec3>> {
+    let placed = scene.expand().unwrap();
+    let mut world = World::new(scene, &placed).unwrap();
+    world.evaluate(time).unwrap();
+    let (mut points, mut out) = (Vec::new(), Vec::new());
+    for (i, place) in placed.iter().enumerate().filter(|(i, _)| world.visible[*i]) {
+        if let Some(mesh) = scene.nodes[place.node].mesh {
+            positions_at(&scene.meshes[mesh], time, &mut points).unwrap();
+            let at = |p: &[f32; 3]| world.matrix[i].transform_point3(DVec3::from_array(p.map(f64::from)));
+            out.push(points.iter().map(at).collect());
+        }
+    }
+    out
+}
+
+/// What a remark is on, and what it says.
+type Said<'a> = (&'a str, &'a str);
+
+/// Compares what is visible of a file in both forms at all times with what the library sees.
+fn compare_visible(name: &str, said: &[Said<'_>]) {
+    let text = std::fs::read_to_string(folder().join("visible.json")).unwrap();
+    let expected: Value = serde_json::from_str(&text).unwrap();
+    for extension in ["usda", "usdc"] {
+        let (scene, remarks) = open(&folder().join(name).with_extension(extension));
+        for moment in expected[name].as_array().unwrap() {
+            let time = moment["time"].as_f64().unwrap();
+            let (mut ours, theirs) = (visible(&scene, time), moment["meshes"].as_array().unwrap());
+            let what = format!("{name} as {extension} at time code {}", time * 24.0);
+            for theirs in theirs {
+                let theirs: Vec<DVec3> = theirs.as_array().unwrap().iter().map(vector).collect();
+                let near = |own: &Vec<DVec3>| {
+                    own.len() == theirs.len() && own.iter().zip(&theirs).all(|(a, b)| a.distance(*b) < 5e-5)
+                };
+                let found = ours.iter().position(near);
+                let found = found.unwrap_or_else(|| panic!("{what}: {theirs:?} is not there: {ours:?}"));
+                ours.swap_remove(found);
+            }
+            assert!(ours.is_empty(), "{what}: {ours:?} is there as well");
+        }
+        let own = remarks.iter().map(|own| (&*own.node, &*own.what));
+        let own: Vec<Said<'_>> = own.filter(|(_, what)| !what.starts_with("subdivision")).collect();
+        assert_eq!(own, said, "{name}");
+    }
+}
+
+#[test]
+fn instances_come_go_hide_and_change_as_the_library_has_them() {
+    let never = "has instances that are invisible at all times; left out";
+    let unequal = "has not as many positions as protoIndices at some times; then it shows nothing";
+    compare_visible("crowds.usda", &[("/Unequal", unequal), ("/Invisible", never)]);
+}
+
+#[test]
+fn skins_are_where_the_library_bakes_them() {
+    let no_root = "it is not below a SkelRoot: it is shown as it was bound";
+    let method = "its skinning method 'fancy' is not known: it is shown as it was bound";
+    compare_visible("skins.usda", &[("/NoRoot/Skin", no_root), ("/Unknown/Skin", method)]);
+}
+
+#[test]
+fn figures_that_move_alike_share_their_meshes() {
+    let (scene, _) = open(&folder().join("skins.usda"));
+    let of = |path: &str| {
+        let node = scene.nodes.iter().find(|node| node.path == path).unwrap();
+        scene.nodes[node.instance_of.unwrap_or(0)].path.clone()
+    };
+    assert_eq!(of("/Crowd/C/Skin"), "/Crowd/A/Skin");
+    for own in ["/Crowd/A/Skin", "/Crowd/B/Skin", "/Crowd/D/Skin", "/Dressed/Two/Shirt"] {
+        assert!(scene.nodes.iter().any(|node| node.path == own && node.mesh.is_some()), "{own}");
+    }
+}
+
+#[test]
+fn an_instance_is_a_node_by_its_id() {
+    let (scene, _) = open(&folder().join("crowds.usda"));
+    let of = |above: &str| -> Vec<&str> {
+        let above = scene.nodes.iter().position(|node| node.path == above);
+        let below = scene.nodes.iter().filter(|node| node.parent == above && above.is_some());
+        below.map(|node| node.name.as_str()).collect()
+    };
+    // One becomes another prototype.
+    assert_eq!(of("/Sparks"), ["10", "11", "12", "13", "13_2"]);
+    assert_eq!(of("/Masked"), ["100", "200", "300"]);
+    assert_eq!(of("/Numbers"), ["0", "1", "2", "1_2", "0_2"]);
+    assert_eq!(of("/Empty"), [""; 0]);
+}
+
 #[test]
 fn attributes_and_materials() {
     for name in ["cloth.usdc", "cloth.usda"] {

@@ -304,6 +304,8 @@ def _hang(shown, rig, thing) -> None:
     shown.matrix_basis = Matrix.Identity(4)
     modifier = shown.modifiers.new("Armature", "ARMATURE")
     modifier.object = thing
+    # Blender's name for what dual quaternions blend.
+    modifier.use_deform_preserve_volume = bool((rig.dual > 0).any())
 
 
 def _settings_changed(scene, root, rebuild):

@@ -620,6 +620,60 @@ def sums(path, times):
     return out
 
 
+def crowd(root, time, above, out):
+    """All meshes that are seen below a prim, or are it, and of instances there: their points in the world."""
+    prims = iter(Usd.PrimRange(root, Usd.TraverseInstanceProxies(Usd.PrimAllPrimsPredicate)))
+    parent = UsdGeom.Xformable(root).ComputeParentToWorldTransform(time).GetInverse()
+    for prim in prims:
+        if not root.IsPseudoRoot() and UsdGeom.Imageable(prim).GetVisibilityAttr().Get(time) == "invisible":
+            prims.PruneChildren()
+            continue
+        world = UsdGeom.Xformable(prim).ComputeLocalToWorldTransform(time) * parent * above
+        if prim.IsA(UsdGeom.PointInstancer):
+            prims.PruneChildren()
+            instancer = UsdGeom.PointInstancer(prim)
+            matrices = instancer.ComputeInstanceTransformsAtTime(
+                time, time, UsdGeom.PointInstancer.ExcludeProtoXform, UsdGeom.PointInstancer.ApplyMask
+            )
+            kinds = instancer.GetProtoIndicesAttr().Get(time) or []
+            mask = instancer.ComputeMaskAtTime(time)
+            kinds = [kind for number, kind in enumerate(kinds) if not mask or mask[number]]
+            for kind, matrix in zip(kinds, matrices):
+                path = instancer.GetPrototypesRel().GetTargets()[kind]
+                crowd(root.GetStage().GetPrimAtPath(path), time, matrix * world, out)
+        elif prim.IsA(UsdGeom.Mesh):
+            points = [world.Transform(p) for p in UsdGeom.Mesh(prim).GetPointsAttr().Get(time)]
+            out.append([[round(v, 5) for v in p] for p in points])
+
+
+def visible(name, codes):
+    """What is seen of a file that was written by hand at several times; and the file again in the binary form."""
+    Sdf.Layer.FindOrOpen(name).Export(os.path.splitext(name)[0] + ".usdc")
+    stage = Usd.Stage.Open(Usd.Stage.Open(name).Flatten())
+    while instances := [prim for prim in stage.Traverse() if prim.IsInstance()]:
+        for prim in instances:
+            prim.SetInstanceable(False)
+    for prim in stage.Traverse():
+        if prim.IsA(UsdSkel.Root):
+            assert UsdSkel.BakeSkinning(UsdSkel.Root(prim), Gf.Interval(codes[0], codes[-1]))
+    expected = []
+    for code in codes:
+        seen = []
+        for prim in stage.GetPseudoRoot().GetChildren():
+            if prim.IsDefined() and not prim.IsAbstract():
+                crowd(prim, code, Gf.Matrix4d(1), seen)
+        expected.append({"time": code / stage.GetTimeCodesPerSecond(), "meshes": seen})
+    return expected
+
+
+def by_hand():
+    """Of crowds, times between samples too; skins are baked at samples."""
+    files = {"crowds.usda": (1, 2, 3, 4, 5, 6), "skins.usda": (1, 5)}
+    with open("visible.json", "w") as out:
+        json.dump({name: visible(name, codes) for name, codes in files.items()}, out)
+        out.write("\n")
+
+
 # The library still writes the oldest ones, but refuses to read them then. Version 0.3 was never in use.
 OLDEST = ["0.0.1", "0.1.0", "0.2.0"]
 VERSIONS = OLDEST + [f"0.{minor}.0" for minor in range(4, 14)]
@@ -630,6 +684,7 @@ def main():
         # For one of the versions, which is fixed for as long as the library is loaded.
         Sdf.Layer.FindOrOpen(sys.argv[1]).Export(sys.argv[2])
         return
+    by_hand()
     expected = {}
     os.makedirs("parts", exist_ok=True)
     os.makedirs("versions", exist_ok=True)

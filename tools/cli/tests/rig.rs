@@ -297,3 +297,50 @@ fn f17_a_rig_is_not_believed() {
     let renamed = |content: &mut Vec<u8>| content[2] = b'X';
     refused(kind::RANGES, &renamed, "named ranges");
 }
+
+/// The first root of the skins that were written by hand, which dual quaternions blend.
+fn dual(folder: &Path) {
+    let all = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/inputs/usd/skins.usda");
+    let text = std::fs::read_to_string(all).unwrap();
+    let end = text.match_indices("def SkelRoot").nth(1).unwrap().0;
+    std::fs::write(folder.join("dual.usda"), &text[..end]).unwrap();
+}
+
+#[test]
+fn f17_dual_quaternions_are_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    dual(at);
+    for rig in ["keep", "only"] {
+        let done = object(
+            &["compile", "dual.usda", "-o", "a.reel", "--rig", rig, "--tolerance", "0.001", "--json"],
+            at,
+        );
+        assert_eq!(done["rigs"].as_array().map(Vec::len), Some(1), "{done}");
+        let checked = object(&["verify", "dual.usda", "a.reel", "--json"], at);
+        assert_eq!(checked["ok"], true, "{checked}");
+        let reel = Reel::open(at.join("a.reel"), &Limits::default()).unwrap();
+        let (rigs, clips) = (reel.rigs().unwrap(), reel.clips().unwrap());
+        let rig = &rigs[0];
+        assert!(rig.is_dual() && (0..rig.vertices()).all(|v| rig.dual_part(v) == 1.0));
+        // The runtime beside the source, at the end, where linear blending is far away.
+        let scene = open(&at.join("dual.usda"), None);
+        let (skin, mut wanted) = (scene.meshes[0].skin.as_deref().unwrap(), Vec::new());
+        skin.driven[0].1.points(5.0 / 24.0, &mut wanted).unwrap();
+        let mut pose = vec![Transform::IDENTITY; clips[0].joints()];
+        let last = clips[0].samples() - 1;
+        clips[0].sample_at(&mut ClipCursor::new(&clips[0]), last, &mut pose).unwrap();
+        let map = reel.source_map(0).unwrap().unwrap().vertex_point;
+        let driver = Driver { reel: &reel, rig };
+        assert!(farthest(&driver.positions(&pose), |v| wanted[map[v] as usize]) <= 0.001);
+        // Linear blending puts one of them there.
+        let linear = [1.0, 1.75, 2.567];
+        let off = (0..4).map(|p| vector(wanted[p]).distance(vector(linear)));
+        assert!(off.fold(f64::INFINITY, f64::min) > 0.3);
+    }
+    // Skins of glTF are linear.
+    let output = run(&["extract", "a.reel", "-o", "a.glb"], at);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && said.contains("blends dual quaternions"), "{said}");
+    assert_eq!(structure(&at.join("a.glb"))["skins"].as_array().map(Vec::len), None);
+}

@@ -62,6 +62,7 @@ fn put_rig(out: &mut Writer, rig: &MeshRig) {
     // Whether some hang on more joints than are put out.
     let more = (0..vertices).any(|vertex| rig.influences(vertex).count() > INFLUENCES);
     out.u32(usize::from(more));
+    out.u32(usize::from(rig.is_dual()));
     out.u32(vertices);
     (0..vertices).for_each(|vertex| out.floats(&rig.bind_position(vertex)));
     let mut weights: Vec<(usize, f32)> = Vec::new();

@@ -55,6 +55,7 @@ pub(super) fn skin(shared: &Shared, mesh: usize, points: &[usize]) -> Option<Arc
         influences: influences.count,
         joint: influences.joint.into(),
         weight: influences.weight.into(),
+        dual: if rig.is_dual() { points.iter().map(|&v| rig.dual_part(v)).collect() } else { Arc::new([]) },
         pose: match &rigged.first {
             Some(first) => Channel::constant(first.clone()),
             None => Channel::in_memory((*shared.constant).clone(), Vec::new()),

@@ -3,7 +3,7 @@
 use super::frames::Frames;
 use super::shared::{As, Shared};
 use crate::double;
-use crate::skinning::{Influences, skinned_point};
+use crate::skinning::Influences;
 use glam::DMat4;
 use meshreel_scene::{Error, Identity, Scene, Skin, Source, sample};
 use serde::Serialize;
@@ -42,6 +42,7 @@ pub(super) fn skin(shared: &Shared, mesh: usize, order: Option<&[u32]>) -> Optio
             influences: influences.count,
             joint: influences.joint.into(),
             weight: influences.weight.into(),
+            dual: Arc::new([]),
             driven: Vec::new(),
             pose: shared.channel(samples > 1, Pose { frames: shared.frames.clone(), mesh, samples }),
         };
@@ -94,8 +95,9 @@ pub fn skin_errors(scene: &Scene) -> Result<Vec<SkinError>, Error> {
             let time = mesh.positions.time(i);
             sample::positions_at(mesh, time, &mut points)?;
             sample::pose_at(mesh, time, &mut pose)?;
+            let posed = skin.posed(&pose);
             for (p, point) in points.iter().enumerate() {
-                most = most.max((skinned_point(skin, &pose, p) - double::vector(*point)).length());
+                most = most.max((posed.point(p) - double::vector(*point)).length());
             }
         }
         out.push(SkinError { path: mesh.path.clone(), joints: skin.joints.len(), most });

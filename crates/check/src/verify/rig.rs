@@ -7,7 +7,7 @@ use super::report::{Failures, RigReport, beyond};
 use crate::asked::{Asked, Rigs};
 use crate::double;
 use crate::error::error;
-use crate::skinning::{rig_matrices, skinned_point};
+use crate::skinning::rig_matrices;
 use crate::verify::plan::Plan;
 use glam::{DMat4, DQuat};
 use meshreel::clip::{Clip, ClipCursor, PoseSource, SkeletonRecord, blend};
@@ -218,7 +218,8 @@ impl<'a> Pair<'a> {
         let joints = self.skin.joints.iter().zip(&self.skin.inverse_bind);
         let matrices: Vec<DMat4> =
             joints.map(|(&joint, inverse)| DMat4::from(object[joint]) * *inverse).collect();
-        let point = |p| skinned_point(self.skin, &matrices, p).to_array().map(|v| v as f32);
+        let posed = self.skin.posed(&matrices);
+        let point = |p| posed.point(p).to_array().map(|v| v as f32);
         (0..self.skin.bind_positions.len()).map(point).collect()
     }
 }

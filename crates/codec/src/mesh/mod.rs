@@ -23,6 +23,7 @@ mod blocks;
 mod contexts;
 pub mod decode;
 pub mod defaults;
+mod dual;
 #[cfg(feature = "encode")]
 pub mod encode;
 pub mod height;

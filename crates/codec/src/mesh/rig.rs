@@ -1,9 +1,11 @@
 //! The rig of a mesh: where its vertices are when nothing moves them (the bind pose), which joints of a
 //! skeleton move them, and how much. Any pose of the skeleton, of a clip or blended, moves the mesh by linear
-//! blend skinning:
+//! blend skinning, by dual quaternions, or by a part of both:
 //!
 //! ```text
-//! vertex = Σ weight · object(joint) · inverse(joint) · bind       vertices of no joint: bind
+//! linear = Σ weight · object(joint) · inverse(joint)                 vertices of no joint: the identity
+//! dual   = the dual quaternions of object(joint) · inverse(joint), blended by their weights
+//! vertex = ((1 − part) · linear + part · dual) · bind
 //! ```
 //!
 //! A chunk holds, for each mesh that has one, in order: a varint number of the mesh, a varint size, and so
@@ -17,8 +19,9 @@
 //! | … | 1 … 5 | `points` | varint: vertices of one place and of the same joints and weights share a point |
 //! | … | … | `point` | of each vertex, as [`crate::topology::weld`] has it |
 //! | … | 1 … 5, … | `bind` | varint size and so many bytes: one frame of the soft codec, in the order of the points' hierarchy |
-//! | … | 1 | `depth` | weights are whole numbers whose sum is 2 to this |
+//! | … | 1 | `depth` | bits 0 … 4: weights are whole numbers whose sum is 2 to this. Bit 5: `part` is 1, not 0, bit 6: `part` is in `parts` |
 //! | … | 1 … 5, … | `weights` | varint size and so many bytes: the bones of each point |
+//! | … | 2 per point or 0 | `parts` | only with bit 6 of `depth`: `part` of each point, in 1/65535 |
 //! | … | 1 … 5 | `clip` | varint: 0 none, else number of the clip + 1 of which a sample is what the mesh shows in the first frame |
 //! | … | 1 … 5 or 0 | `sample` | only with a clip: varint, which |
 //! | … | 8 | `tolerance` | f64: promised, the largest distance of a vertex from where the source's rig puts it, at any sample of any clip of the skeleton |
@@ -33,12 +36,17 @@ use crate::clip::MAX_JOINTS;
 pub use crate::clip::space::Rows;
 use crate::clip::space::times;
 use crate::entropy::range;
+use crate::mesh::dual::{self, IDENTITY};
 use crate::mesh::skin::weights::{self, Weights};
 use crate::mesh::{decode, hierarchy};
 use crate::quantize::code::Code;
 use crate::topology::weld;
 
-const IDENTITY: Rows = [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]];
+/// Bits of `depth`: all is blended by dual quaternions; or a part of each point.
+const DUAL: u8 = 1 << 5;
+const PARTS: u8 = 1 << 6;
+/// A part that is all of it.
+const WHOLE: u16 = u16::MAX;
 
 /// The parts of a rig that an encoder writes.
 #[cfg(feature = "encode")]
@@ -57,6 +65,8 @@ pub struct Parts<'a> {
     pub depth: u32,
     /// As [`weights::code`] writes them.
     pub weights: &'a [u8],
+    /// Of each point the part that dual quaternions blend, in 1/65535; none where all is linear.
+    pub dual: &'a [u16],
     /// Clip and sample of the first frame.
     pub first: Option<(u32, u32)>,
     /// Promised.
@@ -81,8 +91,16 @@ pub fn encode(parts: &Parts<'_>, out: &mut Vec<u8>) {
     put_varint(points, out);
     weld::encode(parts.point_of, out);
     put_sized(parts.bind, out);
-    out.push(parts.depth as u8);
+    let dual = match parts.dual {
+        [] => 0,
+        dual if dual.iter().all(|part| *part == WHOLE) => DUAL,
+        _ => PARTS,
+    };
+    out.push(parts.depth as u8 | dual);
     put_sized(parts.weights, out);
+    if dual == PARTS {
+        out.extend(parts.dual.iter().flat_map(|part| part.to_le_bytes()));
+    }
     match parts.first {
         None => put_varint(0, out),
         Some((clip, sample)) => {
@@ -129,6 +147,8 @@ pub struct Rig {
     /// Pulls of point p are from `starts[p]` to `starts[p + 1]`.
     starts: Vec<u32>,
     pulls: Vec<Pull>,
+    /// Of each point the part that dual quaternions blend; none where all is linear.
+    dual: Vec<u16>,
 }
 
 /// Reads all of `bytes`, of a mesh of so many vertices and with these triangles.
@@ -172,12 +192,20 @@ pub fn decode(bytes: &[u8], vertices: u32, indices: &[u32]) -> Result<Rig, Corru
     if bind.len() != points as usize || !bind.as_flattened().iter().all(|v| v.is_finite()) {
         return Err(Corrupt("rig: a bind pose that is none"));
     }
-    let depth = u32::from(c.u8()?);
+    let depth = c.u8()?;
+    let dual = depth & (DUAL | PARTS);
+    let depth = u32::from(depth & !(DUAL | PARTS));
     let size = c.varint()? as usize;
     let decoder = range::Decoder::new(c.take(size)?);
     let (weights, decoder) = weights::code(decoder, &levels, joints as u32, depth, None)?;
     decoder.finish()?;
     rig.place(&levels.order, &bind, &weights);
+    rig.dual = match dual {
+        0 => Vec::new(),
+        DUAL => vec![WHOLE; points as usize],
+        PARTS => c.take(2 * points as usize)?.as_chunks().0.iter().map(|b| u16::from_le_bytes(*b)).collect(),
+        _ => return Err(Corrupt("rig: parts of what is blended as a whole")),
+    };
     rig.first = match c.varint()? {
         0 => None,
         clip => Some((clip - 1, c.varint()?)),
@@ -223,6 +251,17 @@ impl Rig {
         pulls.map(|pull| (pull.joint as usize, pull.weight))
     }
 
+    /// The part, 0 to 1, of how joints move a vertex that dual quaternions blend, the rest being linear. Panics
+    /// where there is no such vertex.
+    pub fn dual_part(&self, vertex: usize) -> f32 {
+        self.dual.get(self.point_of[vertex] as usize).map_or(0.0, |part| f32::from(*part) / f32::from(WHOLE))
+    }
+
+    /// Whether dual quaternions blend any part of any vertex.
+    pub fn is_dual(&self) -> bool {
+        self.dual.iter().any(|part| *part > 0)
+    }
+
     /// The matrices that take the bind pose to a pose, by joint of the rig: `object` are object-space
     /// matrices of the skeleton's joints; those that it does not have are the identity.
     pub fn matrices(&self, object: &[Rows], out: &mut [Rows]) {
@@ -234,9 +273,10 @@ impl Rig {
 
     /// Where these matrices put all vertices, as far as there is room in `out`.
     pub fn positions(&self, matrices: &[Rows], out: &mut [[f32; 3]]) {
+        let mut joints = dual::Joints::new(matrices);
         for (vertex, out) in (0..self.point_of.len()).zip(out) {
             let [x, y, z] = self.bind[self.point_of[vertex] as usize];
-            let m = self.blend(vertex, matrices);
+            let m = self.blend(vertex, matrices, &mut joints);
             *out = m.map(|row| row[0] * x + row[1] * y + row[2] * z + row[3]);
         }
     }
@@ -244,15 +284,17 @@ impl Rig {
     /// Turns normals of the bind pose as these matrices do, as far as there is room in `out`: by cofactors,
     /// so that scale and shear leave them upright. Of length 1.
     pub fn normals(&self, matrices: &[Rows], bind: &[[f32; 3]], out: &mut [[f32; 3]]) {
+        let mut joints = dual::Joints::new(matrices);
         for ((vertex, normal), out) in (0..self.point_of.len()).zip(bind).zip(out) {
-            *out = unit(apply(&cofactors(&self.blend(vertex, matrices)), *normal));
+            *out = unit(apply(&cofactors(&self.blend(vertex, matrices, &mut joints)), *normal));
         }
     }
 
     /// The way back: normals of a pose as those of the bind pose.
     pub fn unbound_normals(&self, matrices: &[Rows], posed: &[[f32; 3]], out: &mut [[f32; 3]]) {
+        let mut joints = dual::Joints::new(matrices);
         for ((vertex, normal), out) in (0..self.point_of.len()).zip(posed).zip(out) {
-            let m = self.blend(vertex, matrices);
+            let m = self.blend(vertex, matrices, &mut joints);
             // The transpose undoes the inverse transpose.
             let columns = [0, 1, 2].map(|c| [m[0][c], m[1][c], m[2][c], 0.0]);
             *out = unit(apply(&columns, *normal));
@@ -261,7 +303,26 @@ impl Rig {
 
     /// The matrix of a vertex.
     #[inline]
-    fn blend(&self, vertex: usize, matrices: &[Rows]) -> Rows {
+    fn blend(&self, vertex: usize, matrices: &[Rows], joints: &mut dual::Joints<'_>) -> Rows {
+        let part = self.dual_part(vertex);
+        let pulls = self.pulls_of(vertex);
+        if part == 0.0 || pulls.len() < 2 {
+            return self.blend_linear(vertex, matrices);
+        }
+        let dual = joints.blended(pulls.iter().map(|pull| (pull.joint, pull.weight)));
+        if part == 1.0 {
+            return dual;
+        }
+        let mut out = self.blend_linear(vertex, matrices);
+        for (to, dual) in out.as_flattened_mut().iter_mut().zip(dual.as_flattened()) {
+            *to += (dual - *to) * part;
+        }
+        out
+    }
+
+    /// The same where all is linear.
+    #[inline]
+    fn blend_linear(&self, vertex: usize, matrices: &[Rows]) -> Rows {
         let of = |pull: &Pull| matrices.get(pull.joint as usize).unwrap_or(&IDENTITY);
         match self.pulls_of(vertex) {
             [] => IDENTITY,
@@ -329,6 +390,11 @@ mod tests {
     }
 
     fn bytes() -> Vec<u8> {
+        blended(&[])
+    }
+
+    /// `dual`: parts of points.
+    fn blended(dual: &[u16]) -> Vec<u8> {
         let point_of = [0, 1, 2, 3, 4, 2, 5, 6, 7, 8, 9, 10];
         let points = 11;
         let bind: Vec<[f32; 3]> = (0..points).map(|p| [p as f32 * 0.25, (p % 2) as f32, 0.5]).collect();
@@ -361,6 +427,7 @@ mod tests {
             bind: made.static_bytes(),
             depth: 4,
             weights: &coded,
+            dual,
             first: Some((1, 30)),
             tolerance: 0.25,
             error: 0.125,
@@ -406,8 +473,44 @@ mod tests {
     }
 
     #[test]
+    fn f17_vertices_are_blended_linearly_by_dual_quaternions_or_by_both() {
+        // Joint 2 turns half-way round about z: halves of vertices at its centre become thin by lines.
+        let mut object = [IDENTITY; 8];
+        object[2] = [[-1.0, 0.0, 0.0, 1.0], [0.0, -1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]];
+        let posed = |dual: &[u16]| {
+            let rig = decode(&blended(dual), VERTICES, &indices()).unwrap();
+            let (mut matrices, mut out) = ([Rows::default(); 2], [[0.0; 3]; VERTICES as usize]);
+            rig.matrices(&object, &mut matrices);
+            rig.positions(&matrices, &mut out);
+            let parts: Vec<f32> = (0..VERTICES as usize).map(|v| rig.dual_part(v)).collect();
+            (out, parts, rig.is_dual())
+        };
+        let (linear, no_parts, none) = posed(&[]);
+        let (dual, whole, all) = posed(&[u16::MAX; 11]);
+        let mut halves = [u16::MAX; 11];
+        halves[4..].fill(u16::MAX / 2 + 1);
+        let (both, parts, some) = posed(&halves);
+        assert_eq!((none, all, some, no_parts[7], whole[7]), (false, true, true, 0.0, 1.0));
+        let long = |v: [f32; 3]| (v[0] * v[0] + v[1] * v[1]).sqrt();
+        for v in 0..VERTICES as usize {
+            let middle: [f32; 3] =
+                std::array::from_fn(|i| linear[v][i] + (dual[v][i] - linear[v][i]) * parts[v]);
+            assert!((0..3).all(|i| (both[v][i] - middle[i]).abs() < 1e-5), "{v}");
+            match v {
+                0..4 | 5 | 11 => assert_eq!(linear[v], dual[v]),
+                _ => assert!(long(dual[v]) > long(linear[v]), "{v}: {:?} {:?}", dual[v], linear[v]),
+            }
+        }
+    }
+
+    #[test]
     fn damage_is_refused_or_moves_something() {
-        let bytes = bytes();
+        for bytes in [bytes(), blended(&[u16::MAX; 11]), blended(&[1000; 11])] {
+            damage(&bytes);
+        }
+    }
+
+    fn damage(bytes: &[u8]) {
         for end in 0..bytes.len() {
             assert!(decode(&bytes[..end], VERTICES, &indices()).is_err());
         }
@@ -416,7 +519,7 @@ mod tests {
         }
         let mut out = [[0.0; 3]; VERTICES as usize];
         for bit in 0..8 * bytes.len() {
-            let mut bytes = bytes.clone();
+            let mut bytes = bytes.to_vec();
             bytes[bit / 8] ^= 1 << (bit % 8);
             if let Ok(rig) = decode(&bytes, VERTICES, &indices()) {
                 let mut matrices = vec![Rows::default(); rig.joints.len()];

@@ -133,7 +133,8 @@ pub fn rig_candidates<'a>(
                 break;
             };
             let next = points.len() as u32;
-            let key = (at.map(f32::to_bits), influences(p));
+            let dual = skin.dual.get(p).map(|part| part.to_bits());
+            let key = (at.map(f32::to_bits), influences(p), dual);
             let point = *known.entry(key).or_insert(next);
             if point == next {
                 points.push(p);
@@ -236,19 +237,12 @@ impl Candidate<'_> {
                 let joints = self.skin.joints.iter().zip(&self.skin.inverse_bind);
                 let matrix = |(joint, inverse): (&usize, &DMat4)| {
                     let at = object.get(*joint).copied().unwrap_or(DAffine3::IDENTITY);
-                    at * DAffine3::from_mat4(*inverse)
+                    DMat4::from(at * DAffine3::from_mat4(*inverse))
                 };
-                let matrices: Vec<DAffine3> = joints.map(matrix).collect();
+                let matrices: Vec<DMat4> = joints.map(matrix).collect();
+                let posed = self.skin.posed(&matrices);
                 for &p in &self.points {
-                    let bind = vector(self.skin.bind_positions[p]);
-                    let (mut at, mut any) = (DVec3::ZERO, false);
-                    for (joint, weight) in self.influences(p) {
-                        if let Some(m) = matrices.get(joint) {
-                            at += m.transform_point3(bind) * f64::from(weight);
-                            any = true;
-                        }
-                    }
-                    let at = if any { at } else { bind };
+                    let at = posed.point(p);
                     let off = match wanted.get(p) {
                         Some(want) => at.distance(vector(*want)),
                         None => f64::INFINITY,
@@ -332,6 +326,12 @@ impl Candidate<'_> {
             bind: bind_bytes,
             depth: weights.depth,
             weights: coded_weights(&weights, &levels, joints as u32)?,
+            dual: self
+                .points
+                .iter()
+                .filter_map(|p| self.skin.dual.get(*p))
+                .map(|part| in_steps(*part))
+                .collect(),
             rig: Rig::default(),
         };
         let bytes = built.bytes(None, 0.0, 0.0);
@@ -370,6 +370,8 @@ pub struct Built<'a> {
     bind: Vec<u8>,
     depth: u32,
     weights: Vec<u8>,
+    /// Of each point the part that dual quaternions blend, as coded.
+    dual: Vec<u16>,
     /// The rig as decoded.
     rig: Rig,
 }
@@ -389,6 +391,7 @@ impl<'a> Built<'a> {
             bind: &self.bind,
             depth: self.depth,
             weights: &self.weights,
+            dual: &self.dual,
             first,
             tolerance,
             error,
@@ -511,6 +514,11 @@ fn world(skeleton: &Skeleton, pose: &[Qvv], out: &mut Vec<DAffine3>) {
 fn rows(m: &DMat4) -> Rows {
     let rows = m.transpose().to_cols_array_2d();
     [0, 1, 2].map(|r| rows[r].map(|v| v as f32))
+}
+
+/// A part from 0 to 1 as a whole number.
+fn in_steps(part: f32) -> u16 {
+    (part.clamp(0.0, 1.0) * f32::from(u16::MAX)).round() as u16
 }
 
 fn vector(p: [f32; 3]) -> DVec3 {

@@ -84,6 +84,17 @@ impl MeshRig {
         self.rig.influences(vertex)
     }
 
+    /// Whether dual quaternions blend what joints do to vertices, all of it or a part.
+    pub fn is_dual(&self) -> bool {
+        self.rig.is_dual()
+    }
+
+    /// The part, 0 to 1, of how joints move a vertex that dual quaternions blend, the rest being linear. Panics
+    /// where there is no such vertex.
+    pub fn dual_part(&self, vertex: usize) -> f32 {
+        self.rig.dual_part(vertex)
+    }
+
     /// The clip and its sample that the mesh shows in the first frame of the file, where there is one: with
     /// its pose normals of that frame become those of the bind pose.
     pub fn first_frame(&self) -> Option<(usize, usize)> {

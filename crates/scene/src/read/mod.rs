@@ -7,7 +7,6 @@ pub mod fbx;
 pub mod gltf;
 mod in_between;
 mod joints;
-mod linear_blend;
 mod lines;
 mod mdd;
 mod number;
@@ -21,6 +20,7 @@ pub mod points;
 pub mod positioned;
 pub mod sequence;
 mod shape;
+mod skinning;
 pub mod usd;
 
 pub use open::open;

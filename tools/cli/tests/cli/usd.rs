@@ -19,6 +19,8 @@ fn i01_usd_is_compiled_and_holds() {
         ("tube.usdc", 1, 25),
         ("set.usda", 7, 5),
         ("set.usdz", 7, 5),
+        ("crowds.usdc", 10, 6),
+        ("skins.usda", 20, 2),
     ] {
         let (input, out) = (input(name), directory.path().join(name).with_extension("reel"));
         let paths = [("$IN", &*input), ("$OUT", &*out)];

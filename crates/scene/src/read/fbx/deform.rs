@@ -78,6 +78,7 @@ impl Deformed {
             influences: bound.influences.per_point,
             joint: bound.influences.joint.clone(),
             weight: bound.influences.weight.clone(),
+            dual: bound.influences.dual.clone(),
             pose: Channel::new(sampling.clone(), Arc::new(Poses(self.clone()))),
             driven,
         }))

@@ -1,10 +1,10 @@
 //! Meshes as they were bound: points and normals, blend shapes, bones and their influences; and where these put
-//! them, shapes first, then linear blend skinning.
+//! them, shapes first, then bones.
 
 use super::times::Times;
 use super::tree::{Tree, matrix};
 use crate::read::in_between::weight_of_key;
-use crate::read::linear_blend::{Influences, Normals};
+use crate::read::skinning::{Influences, Normals, Pose};
 use crate::{Error, Remark};
 use glam::{DMat4, DVec3};
 use std::path::Path;
@@ -62,8 +62,9 @@ impl Form {
     /// Points as shapes of these weights and bones of these matrices move them.
     pub fn points(&self, weight: impl Fn(usize) -> f64, pose: &[DMat4], out: &mut Vec<[f32; 3]>) {
         let points = self.shaped(weight);
+        let skin = self.skin(pose);
         let moved = |(number, at): (usize, &DVec3)| {
-            let own = self.bound.as_ref().map(|bound| bound.influences.moved(number, *at, pose));
+            let own = skin.as_ref().map(|(influences, pose)| influences.moved(number, *at, pose));
             own.unwrap_or(*at).as_vec3().to_array()
         };
         out.clear();
@@ -81,8 +82,14 @@ impl Form {
                 add(&mut offsets, &shape.normals, weight(number));
             }
         }
-        let influences = self.bound.as_ref().map(|bound| &bound.influences);
-        normals.moved(&offsets, influences, pose, out);
+        let skin = self.skin(pose);
+        normals.moved(&offsets, skin.as_ref().map(|(influences, pose)| (*influences, pose)), out);
+    }
+
+    /// The influences, and what bones of these matrices do.
+    fn skin(&self, pose: &[DMat4]) -> Option<(&Influences, Pose)> {
+        let influences = &self.bound.as_ref()?.influences;
+        Some((influences, Pose::new(pose.to_vec(), influences)))
     }
 
     /// Whether shapes move normals as well as points.
@@ -151,12 +158,6 @@ impl Bound {
         if mesh.skin_deformers.len() > 1 {
             remarks.push(Remark::new(path, "it has several skins; the first was taken"));
         }
-        if matches!(
-            skin.skinning_method,
-            ufbx::SkinningMethod::DualQuaternion | ufbx::SkinningMethod::BlendedDqLinear
-        ) {
-            remarks.push(Remark::new(path, "its skin blends dual quaternions, which is done linearly here"));
-        }
         let file = Path::new(path);
         if skin.clusters.len() >= usize::from(u16::MAX) {
             let (asked, allowed) = (skin.clusters.len() as u64, u64::from(u16::MAX) - 1);
@@ -212,7 +213,8 @@ impl Bound {
         if joint.contains(&node) {
             bones.push((n, DMat4::IDENTITY));
         }
-        let influences = Influences { per_point: most, joint: joint.into(), weight: weight.into() };
+        let dual = dual_parts(skin, points).into();
+        let influences = Influences { per_point: most, joint: joint.into(), weight: weight.into(), dual };
         Ok(Some(Bound { bones, influences }))
     }
 
@@ -220,6 +222,21 @@ impl Bound {
     pub fn nodes(&self) -> Vec<usize> {
         self.bones.iter().map(|(node, _)| *node).collect()
     }
+}
+
+/// Of each point the part that dual quaternions blend; none where all is linear.
+fn dual_parts(skin: &ufbx::SkinDeformer, points: usize) -> Vec<f32> {
+    let all = match skin.skinning_method {
+        ufbx::SkinningMethod::DualQuaternion => Some(1.0),
+        ufbx::SkinningMethod::BlendedDqLinear => None,
+        _ => return Vec::new(),
+    };
+    let part = |point: usize| {
+        let own = skin.vertices.get(point).map_or(0.0, |vertex| vertex.dq_weight as f32);
+        all.unwrap_or(if own.is_finite() { own.clamp(0.0, 1.0) } else { 0.0 })
+    };
+    let parts: Vec<f32> = (0..points).map(part).collect();
+    if parts.iter().all(|part| *part == 0.0) { Vec::new() } else { parts }
 }
 
 /// Normals as they were bound, one for each pair of a normal of the file and a point that has it, and which of them

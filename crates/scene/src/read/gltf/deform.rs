@@ -180,6 +180,7 @@ impl Deformation {
                     influences: shape.influences,
                     joint,
                     weight,
+                    dual: Arc::new([]),
                     pose: Channel::new(times, Arc::new(pose)),
                     driven,
                 }))

@@ -541,6 +541,19 @@ impl Stage {
         Ok(self.field(prim, name)?.and_then(|value| value.number()).map(|number| number != 0.0))
     }
 
+    /// The whole numbers of a prim's own field that all opinions edit.
+    pub fn integers(&self, prim: &Prim, name: &str) -> Result<Vec<i64>, Error> {
+        let mut list = Vec::new();
+        for place in prim.places.iter().rev() {
+            for (_, value) in self.values(place, name)?.into_iter().rev() {
+                if let Value::Integers(edit) = value {
+                    edit.apply(&mut list);
+                }
+            }
+        }
+        Ok(list)
+    }
+
     /// Whether a prim is there, or only changes one that is not, or is there to be inherited.
     pub fn specifier(&self, prim: &Prim) -> Result<Specifier, Error> {
         for place in &prim.places {

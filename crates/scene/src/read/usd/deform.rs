@@ -1,10 +1,10 @@
 //! Meshes as joints and blend shapes move them: points, normals, and the joints' matrices.
 
-use super::instancer::at;
+use super::samples::at;
 use super::skeleton::{Skeleton, Way};
 use super::xform;
 use crate::read::in_between::weight_of_key;
-use crate::read::linear_blend::{Influences, Normals};
+use crate::read::skinning::{self, Influences, Normals};
 use crate::{Channel, Driven, Error, Identity, Scope, Source, TimeSampling};
 use glam::{DMat4, DVec3};
 use std::sync::Arc;
@@ -45,8 +45,18 @@ pub struct Deformed {
 }
 
 impl Deformed {
-    /// The matrix of each joint, from the geometry as it was bound to the mesh's space.
+    /// The matrix of each joint, from the skin's bind positions to the mesh's space.
     fn matrices(&self, time: f64) -> Result<Vec<DMat4>, Error> {
+        let out_of = self.out_of_skeleton(time)?;
+        let mut joints = self.skeleton.joints_at(time)?;
+        for (joint, inverse) in joints.iter_mut().zip(&self.skeleton.inverse_bind) {
+            *joint = out_of * *joint * *inverse * self.skin_bind();
+        }
+        Ok(joints)
+    }
+
+    /// From the skeleton's space to the mesh's.
+    fn out_of_skeleton(&self, time: f64) -> Result<DMat4, Error> {
         let product = |way: &[Channel<DMat4>]| -> Result<DMat4, Error> {
             let mut out = DMat4::IDENTITY;
             for channel in way {
@@ -55,12 +65,24 @@ impl Deformed {
             Ok(out)
         };
         let (skeleton, mesh) = (product(&self.to_skeleton)?, product(&self.to_mesh)?);
-        let into = if mesh.determinant() == 0.0 { skeleton } else { mesh.inverse() * skeleton };
+        Ok(if mesh.determinant() == 0.0 { skeleton } else { mesh.inverse() * skeleton })
+    }
+
+    /// From the skin's bind positions to where the skeleton was bound. Joints whose rotations are blended are taken
+    /// apart in the space of the skeleton, so that bind positions are there.
+    pub fn skin_bind(&self) -> DMat4 {
+        if self.influences.dual.is_empty() { self.bind } else { DMat4::IDENTITY }
+    }
+
+    fn pose(&self, time: f64) -> Result<skinning::Pose, Error> {
+        if self.influences.dual.is_empty() {
+            return Ok(skinning::Pose::new(self.matrices(time)?, &self.influences));
+        }
         let mut joints = self.skeleton.joints_at(time)?;
         for (joint, inverse) in joints.iter_mut().zip(&self.skeleton.inverse_bind) {
-            *joint = into * *joint * *inverse * self.bind;
+            *joint *= *inverse;
         }
-        Ok(joints)
+        Ok(skinning::Pose::dual(self.bind, &joints, self.out_of_skeleton(time)?))
     }
 
     /// Adds what blend shapes do to points, or to normals: `point` says whose each value is.
@@ -87,7 +109,7 @@ impl Deformed {
     }
 
     fn points(&self, time: f64, out: &mut Vec<[f32; 3]>) -> Result<(), Error> {
-        let matrices = self.matrices(time)?;
+        let pose = self.pose(time)?;
         let mut points: Vec<DVec3> =
             self.points.iter().map(|p| DVec3::from_array(p.map(f64::from))).collect();
         self.shape(time, |key| &key.points, &mut |point, offset| {
@@ -97,7 +119,7 @@ impl Deformed {
         })?;
         out.clear();
         let moved = |(number, point): (usize, &DVec3)| {
-            self.influences.moved(number, *point, &matrices).as_vec3().to_array()
+            self.influences.moved(number, *point, &pose).as_vec3().to_array()
         };
         out.extend(points.iter().enumerate().map(moved));
         Ok(())
@@ -109,14 +131,14 @@ impl Deformed {
         let Some((_, own)) = &self.normals else {
             return Ok(());
         };
-        let matrices = self.matrices(time)?;
+        let pose = self.pose(time)?;
         let mut offsets = vec![DVec3::ZERO; self.points.len()];
         self.shape(time, |key| &key.normals, &mut |point, offset| {
             if let Some(own) = offsets.get_mut(point as usize) {
                 *own += offset;
             }
         })?;
-        own.moved(&offsets, Some(&self.influences), &matrices, out);
+        own.moved(&offsets, Some((&self.influences, &pose)), out);
         Ok(())
     }
 }

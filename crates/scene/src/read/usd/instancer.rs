@@ -1,36 +1,34 @@
-//! Point instancers: prototypes that are shown many times, each at a point of its own.
+//! Point instancers: prototypes that are shown many times, each at a point of its own, as long as its id is there.
 
+use super::attribute::Attribute;
 use super::compose::{Prim, Stage};
-use super::samples::{Timeline, f64s, floats, i32s, i64s, lengths};
-use super::turn::turn_between;
-use crate::{Channel, Error, Identity, Source, TimeSampling, Transform};
-use glam::{DMat4, DQuat, DVec3};
-use std::collections::HashSet;
-use std::sync::{Arc, Mutex};
+use super::instances::{Id, Instances, OneOf, Places, Span, listed};
+use super::samples::{Changes, Timeline, floats, i32s, i64s};
+use crate::{Channel, Error, Identity, SAME_TIME, TimeSampling, Transform};
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+use std::sync::Arc;
 
-/// Most instances of one instancer.
+/// Most instances of one instancer, whenever they are there.
 const MAX_INSTANCES: usize = 1 << 20;
-/// Samples whose matrices are kept, for all instances that are asked for them.
-const KEPT: usize = 8;
-
-/// Where all instances of an instancer are.
-pub struct Instances {
-    positions: Channel<[f32; 3]>,
-    /// Four numbers each.
-    orientations: Option<Channel<f64>>,
-    scales: Option<Channel<[f32; 3]>>,
-    sampling: Arc<TimeSampling>,
-    count: usize,
-    kept: Mutex<Vec<(usize, Arc<Vec<DMat4>>)>>,
-}
+/// Most entries of all lists of instances that differ, and most spans of time of all instances.
+const MAX_LISTED: usize = 1 << 27;
+const MAX_SPANS: usize = 1 << 22;
 
 /// One instancer.
 pub struct Instancer {
     /// Path of each prototype.
     pub prototypes: Vec<Arc<str>>,
-    /// Prototype of each instance; none where it is not shown.
-    pub shown: Vec<Option<usize>>,
-    places: Arc<Instances>,
+    pub instances: Vec<Instance>,
+    all: Arc<Instances>,
+}
+
+/// What an instancer shows of one prototype at one of its points.
+pub struct Instance {
+    pub name: String,
+    pub prototype: usize,
+    id: Id,
+    spans: Vec<Span>,
 }
 
 impl Instancer {
@@ -44,197 +42,261 @@ impl Instancer {
             return Ok(None);
         };
         let kinds = timeline.channel(&indices, i32s());
-        if !kinds.is_constant() || lengths(Some(&positions))?.vary {
-            let what = "its instances change in number or kind; those of the first sample are kept";
-            stage.remark(&prim.path, what);
-        }
-        let mut list = Vec::new();
-        kinds.read(0, &mut list)?;
-        if list.len() > MAX_INSTANCES {
-            let (asked, allowed) = (list.len() as u64, MAX_INSTANCES as u64);
-            return Err(Error::limit(
-                &stage.root().root().name,
-                "instances of an instancer; export it in parts",
-                asked,
-                allowed,
-            ));
-        }
-        let hidden = hidden(stage, prim, timeline, list.len())?;
-        let known = |kind: &i32| usize::try_from(*kind).ok().filter(|kind| *kind < prototypes.len());
-        if list.iter().any(|kind| known(kind).is_none()) {
-            stage.remark(&prim.path, "has instances of prototypes that are not there; left out");
-        }
-        let shown = list.iter().zip(hidden).map(|(kind, hidden)| known(kind).filter(|_| !hidden)).collect();
-        let places = Arc::new(Instances::read(stage, prim, timeline, &positions)?);
-        Ok(Some(Instancer { prototypes, shown, places }))
+        let counts = counts(&positions)?;
+        let positions = timeline.channel(&positions, floats::<3>(0.0));
+        let places = Places::read(stage, prim, timeline, positions)?;
+        let invisible = stage.attribute(prim, "invisibleIds")?.map(|own| timeline.channel(&own, i64s()));
+        let inactive = stage.integers(prim, "inactiveIds")?.into_iter().collect();
+        let lists = Lists { kinds, counts, places, invisible };
+        let mut lives = Lives::new(prototypes.len(), inactive);
+        let name = stage.root().root().name.clone();
+        let (sampling, steady) = lists.read(&mut lives, timeline, &name)?;
+        lives.remarks(stage, prim);
+        let instances = lives.instances;
+        let all = Arc::new(Instances::new(lists.places, sampling, steady));
+        Ok(Some(Instancer { prototypes, instances, all }))
     }
 
     /// The transform of an instance.
     pub fn transform(&self, instance: usize) -> Transform {
-        let one = OneOf { places: self.places.clone(), instance };
-        Transform { matrix: Channel::new(self.places.sampling.clone(), Arc::new(one)), inherits: None }
+        let Instance { id, spans, .. } = &self.instances[instance];
+        let one = OneOf { all: self.all.clone(), id: *id, spans: spans.clone() };
+        Transform { matrix: one.channel(), inherits: None }
     }
-}
 
-/// Which instances are invisible, by their ids.
-fn hidden(stage: &mut Stage, prim: &Prim, timeline: &mut Timeline, count: usize) -> Result<Vec<bool>, Error> {
-    let mut ids = Vec::new();
-    if let Some(own) = stage.attribute(prim, "ids")? {
-        timeline.channel(&own, i64s()).read(0, &mut ids)?;
-    }
-    let mut invisible = Vec::new();
-    if let Some(own) = stage.attribute(prim, "invisibleIds")? {
-        let own = timeline.channel(&own, i64s());
-        if !own.is_constant() {
-            stage
-                .remark(&prim.path, "which of its instances are invisible changes; the first sample is kept");
+    /// When an instance is there and visible; none where that is always so.
+    pub fn visibility(&self, instance: usize) -> Option<Channel<i8>> {
+        let mut changes: Vec<(usize, i8)> = vec![(0, 0)];
+        for span in &self.instances[instance].spans {
+            let there = if span.shown { -1 } else { 0 };
+            changes.retain(|(sample, _)| *sample != span.first);
+            changes.extend([(span.first, there), (span.end, 0)]);
         }
-        own.read(0, &mut invisible)?;
+        changes.retain(|(sample, _)| *sample < self.all.samples());
+        changes.dedup_by_key(|(_, there)| *there);
+        if let [(_, -1)] = changes[..] {
+            return None;
+        }
+        let times = changes.iter().map(|(sample, _)| self.all.sampling.time(*sample)).collect();
+        let values = changes.into_iter().map(|(_, there)| vec![there]).collect();
+        Some(Channel::in_memory(TimeSampling::Acyclic { times }, values))
     }
-    if stage.field(prim, "inactiveIds")?.is_some() {
-        stage.remark(&prim.path, "has instances that are not active; they are shown");
-    }
-    let invisible: HashSet<i64> = invisible.into_iter().collect();
-    let id = |instance: usize| ids.get(instance).copied().unwrap_or(instance as i64);
-    Ok((0..count).map(|instance| invisible.contains(&id(instance))).collect())
 }
 
-impl Instances {
+/// Elements of each value, as a channel has them.
+fn counts(attribute: &Attribute) -> Result<Vec<usize>, Error> {
+    let values = &attribute.values;
+    let mut out: Vec<usize> = Vec::with_capacity(values.len());
+    for i in 0..values.len() {
+        let same = out.last().copied().filter(|_| values.repeats(i));
+        out.push(same.map_or_else(|| values.length(i), Ok)?);
+    }
+    if attribute.retime.scale < 0.0 {
+        out.reverse();
+    }
+    Ok(out)
+}
+
+/// What says which instances there are.
+struct Lists {
+    kinds: Channel<i32>,
+    /// Of positions, by their samples.
+    counts: Vec<usize>,
+    places: Places,
+    invisible: Option<Channel<i64>>,
+}
+
+/// What an instancer lists at a time; equal ones are the same.
+#[derive(Clone, Copy, PartialEq)]
+struct State {
+    kinds: Identity,
+    ids: Identity,
+    invisible: Identity,
+    positions: usize,
+}
+
+impl Lists {
+    fn state(&self, time: f64) -> State {
+        let of = |own: &Channel<i64>| own.identity(own.locate(time).0);
+        let positions = self.counts.get(self.places.positions.locate(time).0).copied().unwrap_or(0);
+        State {
+            kinds: self.kinds.identity(self.kinds.locate(time).0),
+            ids: self.places.ids_identity(time),
+            invisible: self.invisible.as_ref().map_or(0, of),
+            positions,
+        }
+    }
+
+    /// Finds out which instances there are when. The samples, and for each of them whether the one behind it has the
+    /// same instances at its points.
     fn read(
-        stage: &Stage,
-        prim: &Prim,
-        timeline: &mut Timeline,
-        positions: &super::attribute::Attribute,
-    ) -> Result<Instances, Error> {
-        let positions = timeline.channel(positions, floats::<3>(0.0));
-        let turns = match stage.attribute(prim, "orientationsf")? {
-            Some(turns) => Some(turns),
-            None => stage.attribute(prim, "orientations")?,
+        &self,
+        lives: &mut Lives,
+        timeline: &Timeline,
+        name: &Path,
+    ) -> Result<(Arc<TimeSampling>, Vec<bool>), Error> {
+        let mut changes = Changes::default();
+        changes.add(&self.kinds);
+        self.places.changes(&mut changes);
+        self.invisible.iter().for_each(|own| changes.add(own));
+        let (sampling, count) = changes.sampling();
+        let (mut times, mut steady, mut starts) = (Vec::new(), Vec::new(), Vec::new());
+        let mut last: Option<(State, f64)> = None;
+        for time in (0..count).map(|i| sampling.time(i)) {
+            let state = self.state(time);
+            if let Some((before, previous)) = last {
+                let same = before.ids == state.ids && before.positions == state.positions;
+                // Up to where its list changes, an instance goes by its place in the list.
+                let held = timeline.whole_code_before(time);
+                if !same && held > previous + SAME_TIME {
+                    times.push(held);
+                    steady.push(true);
+                }
+                steady.push(same);
+            }
+            if last.is_none_or(|(before, _)| before != state) {
+                self.list(lives, starts.len(), time, name)?;
+                starts.push(times.len());
+            }
+            times.push(time);
+            last = Some((state, time));
+        }
+        steady.push(true);
+        starts.push(times.len());
+        lives.finish(&starts);
+        let sampling =
+            if times.len() == count { sampling } else { Arc::new(TimeSampling::Acyclic { times }) };
+        Ok((sampling, steady))
+    }
+
+    /// Adds the instances of a time.
+    fn list(&self, lives: &mut Lives, state: usize, time: f64, name: &Path) -> Result<(), Error> {
+        let mut kinds = Vec::new();
+        self.kinds.read(self.kinds.locate(time).0, &mut kinds)?;
+        let read = |own: &Option<Channel<i64>>| -> Result<Option<Vec<i64>>, Error> {
+            let mut list = Vec::new();
+            own.as_ref().map(|own| own.read(own.locate(time).0, &mut list)).transpose()?;
+            Ok(own.is_some().then_some(list))
         };
-        let orientations = turns.map(|turns| timeline.channel(&turns, f64s()));
-        let scales =
-            stage.attribute(prim, "scales")?.map(|scales| timeline.channel(&scales, floats::<3>(1.0)));
-        let mut longest = (positions.len(), positions.sampling().clone());
-        for (count, sampling) in [
-            orientations.as_ref().map(|c| (c.len(), c.sampling())),
-            scales.as_ref().map(|c| (c.len(), c.sampling())),
-        ]
-        .into_iter()
-        .flatten()
-        {
-            if count > longest.0 {
-                longest = (count, sampling.clone());
+        let positions = self.counts.get(self.places.positions.locate(time).0).copied().unwrap_or(0);
+        if positions != kinds.len() {
+            lives.unequal |= !kinds.is_empty();
+            return Ok(());
+        }
+        let invisible: HashSet<i64> = read(&self.invisible)?.into_iter().flatten().collect();
+        let ids = read(&self.places.ids)?;
+        lives.add(state, &kinds, ids.as_deref(), &invisible);
+        for (asked, allowed, what) in [
+            (lives.instances.len(), MAX_INSTANCES, "instances of an instancer; export it in parts"),
+            (lives.listed, MAX_LISTED, "instances of an instancer times samples; export it in parts"),
+            (lives.spans, MAX_SPANS, "instances that come and go; export it in parts"),
+        ] {
+            if asked > allowed {
+                return Err(Error::limit(name, what, asked as u64, allowed as u64));
             }
         }
-        let (count, sampling) = longest;
-        Ok(Instances { positions, orientations, scales, sampling, count, kept: Mutex::default() })
-    }
-
-    /// The matrices of all instances at a sample.
-    fn matrices(&self, sample: usize) -> Result<Arc<Vec<DMat4>>, Error> {
-        let known = |kept: &Vec<(usize, Arc<Vec<DMat4>>)>| {
-            kept.iter().find(|(own, _)| *own == sample).map(|(_, matrices)| matrices.clone())
-        };
-        if let Some(matrices) = self.kept.lock().ok().and_then(|kept| known(&kept)) {
-            return Ok(matrices);
-        }
-        let time = self.sampling.time(sample);
-        let mix = |a: DVec3, b: DVec3, f: f64| a + (b - a) * f;
-        let wide = |v: [f32; 3]| DVec3::from_array(v.map(f64::from));
-        let positions = at(&self.positions, time, |v| wide(*v), mix)?;
-        let scales = self.scales.as_ref().map(|scales| at(scales, time, |v| wide(*v), mix)).transpose()?;
-        let turns = self.orientations.as_ref().map(|turns| turns_at(turns, time)).transpose()?;
-        let matrix = |(i, position): (usize, &DVec3)| {
-            let scale = scales.as_ref().and_then(|scales| scales.get(i).copied()).unwrap_or(DVec3::ONE);
-            let turn = turns.as_ref().and_then(|turns| turns.get(i).copied()).unwrap_or(DQuat::IDENTITY);
-            DMat4::from_scale_rotation_translation(scale, turn, *position)
-        };
-        let matrices = Arc::new(positions.iter().enumerate().map(matrix).collect::<Vec<_>>());
-        if let Ok(mut kept) = self.kept.lock() {
-            if kept.len() >= KEPT {
-                kept.remove(0);
-            }
-            kept.push((sample, matrices.clone()));
-        }
-        Ok(matrices)
-    }
-}
-
-/// Values at a time, linear between samples of equal length.
-pub fn at<T: Clone + Send + Sync + 'static, V: Copy>(
-    channel: &Channel<T>,
-    time: f64,
-    value: impl Fn(&T) -> V,
-    mix: impl Fn(V, V, f64) -> V,
-) -> Result<Vec<V>, Error> {
-    let (sample, fraction) = channel.locate(time);
-    let mut values = Vec::new();
-    channel.read(sample, &mut values)?;
-    let mut out: Vec<V> = values.iter().map(&value).collect();
-    if fraction > 0.0 {
-        channel.read(sample + 1, &mut values)?;
-        if values.len() == out.len() {
-            out.iter_mut().zip(&values).for_each(|(own, next)| *own = mix(*own, value(next), fraction));
-        }
-    }
-    Ok(out)
-}
-
-/// Rotations at a time, the short way round between samples.
-pub fn turns_at(channel: &Channel<f64>, time: f64) -> Result<Vec<DQuat>, Error> {
-    let (sample, fraction) = channel.locate(time);
-    let read = |sample: usize| -> Result<Vec<DQuat>, Error> {
-        let mut numbers = Vec::new();
-        channel.read(sample, &mut numbers)?;
-        Ok(numbers.as_chunks::<4>().0.iter().map(|q| DQuat::from_array(*q)).collect())
-    };
-    let mut out = read(sample)?;
-    if fraction > 0.0 {
-        let next = read(sample + 1)?;
-        if next.len() == out.len() {
-            out.iter_mut().zip(next).for_each(|(own, next)| *own = turn_between(*own, next, fraction));
-        }
-    }
-    Ok(out)
-}
-
-/// The transform of one instance.
-struct OneOf {
-    places: Arc<Instances>,
-    instance: usize,
-}
-
-impl Source<DMat4> for OneOf {
-    fn len(&self) -> usize {
-        self.places.count
-    }
-
-    fn identity(&self, i: usize) -> Identity {
-        let time = self.places.sampling.time(i);
-        let mut hash = xxhash_rust::xxh3::Xxh3::new();
-        fn add<T: Clone + Send + Sync + 'static>(
-            channel: &Channel<T>,
-            time: f64,
-            hash: &mut xxhash_rust::xxh3::Xxh3,
-        ) {
-            let (sample, fraction) = channel.locate(time);
-            hash.update(&channel.identity(sample).to_le_bytes());
-            if fraction > 0.0 && channel.identity(sample) != channel.identity(sample + 1) {
-                hash.update(&channel.identity(sample + 1).to_le_bytes());
-                hash.update(&fraction.to_le_bytes());
-            }
-        }
-        add(&self.places.positions, time, &mut hash);
-        self.places.orientations.iter().for_each(|turns| add(turns, time, &mut hash));
-        self.places.scales.iter().for_each(|scales| add(scales, time, &mut hash));
-        hash.digest128()
-    }
-
-    fn read(&self, i: usize, out: &mut Vec<DMat4>) -> Result<(), Error> {
-        out.clear();
-        // An instance that is gone stays where it cannot be seen.
-        let matrices = self.places.matrices(i)?;
-        out.push(matrices.get(self.instance).copied().unwrap_or(DMat4::from_scale(DVec3::ZERO)));
         Ok(())
+    }
+}
+
+/// All instances that there ever are, as lists of them come in.
+struct Lives {
+    prototypes: usize,
+    /// Ids that are left out.
+    inactive: HashSet<i64>,
+    instances: Vec<Instance>,
+    /// Number of each by its id and prototype.
+    known: HashMap<(Id, usize), usize>,
+    /// Instances so far of the same name.
+    names: HashMap<String, usize>,
+    listed: usize,
+    spans: usize,
+    /// Whether there are instances of prototypes that are not there, and lists that do not fit each other.
+    lost: bool,
+    unequal: bool,
+}
+
+impl Lives {
+    fn new(prototypes: usize, inactive: HashSet<i64>) -> Lives {
+        Lives {
+            prototypes,
+            inactive,
+            instances: Vec::new(),
+            known: HashMap::new(),
+            names: HashMap::new(),
+            listed: 0,
+            spans: 0,
+            lost: false,
+            unequal: false,
+        }
+    }
+
+    /// Adds a list; until [`Lives::finish`], spans count lists.
+    fn add(&mut self, list: usize, kinds: &[i32], ids: Option<&[i64]>, invisible: &HashSet<i64>) {
+        self.listed += kinds.len();
+        for (id, kind) in listed(ids, kinds.len()).into_iter().zip(kinds) {
+            // What has no id, where others have one, has none that masks it.
+            let masked = match id {
+                Id::Given(id, _) => Some(id),
+                Id::Number(number) => ids.is_none().then_some(i64::from(number)),
+            };
+            if masked.is_some_and(|id| self.inactive.contains(&id)) {
+                continue;
+            }
+            let Some(prototype) = usize::try_from(*kind).ok().filter(|kind| *kind < self.prototypes) else {
+                self.lost = true;
+                continue;
+            };
+            let shown = !masked.is_some_and(|id| invisible.contains(&id));
+            let own = self.instance(id, prototype);
+            let spans = &mut self.instances[own].spans;
+            match spans.last_mut() {
+                Some(span) if span.end == list && span.shown == shown => span.end = list + 1,
+                _ => {
+                    spans.push(Span { first: list, end: list + 1, shown });
+                    self.spans += 1;
+                }
+            }
+        }
+    }
+
+    /// The number of an instance.
+    fn instance(&mut self, id: Id, prototype: usize) -> usize {
+        let (instances, names) = (&mut self.instances, &mut self.names);
+        *self.known.entry((id, prototype)).or_insert_with(|| {
+            let mut name = match id {
+                Id::Given(id, _) => id.to_string(),
+                Id::Number(number) => number.to_string(),
+            };
+            let same = names.entry(name.clone()).or_default();
+            *same += 1;
+            if *same > 1 {
+                name = format!("{name}_{same}");
+            }
+            instances.push(Instance { name, prototype, id, spans: Vec::new() });
+            instances.len() - 1
+        })
+    }
+
+    /// Makes spans of samples of those of lists, `starts` being the first sample of each list, and leaves out what is
+    /// never seen.
+    fn finish(&mut self, starts: &[usize]) {
+        self.instances.retain(|own| own.spans.iter().any(|span| span.shown));
+        for span in self.instances.iter_mut().flat_map(|own| &mut own.spans) {
+            (span.first, span.end) = (starts[span.first], starts[span.end]);
+        }
+    }
+
+    fn remarks(&self, stage: &mut Stage, prim: &Prim) {
+        if self.lost {
+            stage.remark(&prim.path, "has instances of prototypes that are not there; left out");
+        }
+        if self.unequal {
+            let what = "has not as many positions as protoIndices at some times; then it shows nothing";
+            stage.remark(&prim.path, what);
+        }
+        if self.instances.is_empty() && !self.known.is_empty() {
+            stage.remark(&prim.path, "has instances that are invisible at all times; left out");
+        }
     }
 }

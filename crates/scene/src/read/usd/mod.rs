@@ -4,6 +4,7 @@
 mod assets;
 mod attribute;
 mod binary;
+mod binding;
 mod bytes;
 mod camera;
 mod clip_sets;
@@ -13,6 +14,7 @@ mod deform;
 mod eased;
 mod inherited;
 mod instancer;
+mod instances;
 mod layer;
 mod mesh;
 mod package;

@@ -1,8 +1,10 @@
 //! Attributes as channels: one value is read at a time.
 
 use super::attribute::{Attribute, Values};
+use super::turn::turn_between;
 use super::value::{Retime, Value};
 use crate::{Channel, Error, Identity, Source, TimeSampling};
+use glam::DQuat;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -40,6 +42,11 @@ impl Timeline {
         self.known.insert(key, sampling.clone());
         self.lists.push(times.clone());
         sampling
+    }
+
+    /// The last whole time code before a time.
+    pub fn whole_code_before(&self, time: f64) -> f64 {
+        ((time * self.rate - 1e-6).ceil() - 1.0) / self.rate
     }
 
     /// The channel of an attribute.
@@ -108,6 +115,74 @@ impl<T: Send + Sync> Source<T> for Stored<T> {
             "a value is of another type than the attribute; write it as the type that is declared",
             place(),
         ))
+    }
+}
+
+/// Values at a time, linear between samples of equal length.
+pub fn at<T: Clone + Send + Sync + 'static, V: Copy>(
+    channel: &Channel<T>,
+    time: f64,
+    value: impl Fn(&T) -> V,
+    mix: impl Fn(V, V, f64) -> V,
+) -> Result<Vec<V>, Error> {
+    let (sample, fraction) = channel.locate(time);
+    let mut values = Vec::new();
+    channel.read(sample, &mut values)?;
+    let mut out: Vec<V> = values.iter().map(&value).collect();
+    if fraction > 0.0 {
+        channel.read(sample + 1, &mut values)?;
+        if values.len() == out.len() {
+            out.iter_mut().zip(&values).for_each(|(own, next)| *own = mix(*own, value(next), fraction));
+        }
+    }
+    Ok(out)
+}
+
+/// Rotations at a time, the short way round between samples.
+pub fn turns_at(channel: &Channel<f64>, time: f64) -> Result<Vec<DQuat>, Error> {
+    let (sample, fraction) = channel.locate(time);
+    let read = |sample: usize| -> Result<Vec<DQuat>, Error> {
+        let mut numbers = Vec::new();
+        channel.read(sample, &mut numbers)?;
+        Ok(numbers.as_chunks::<4>().0.iter().map(|q| DQuat::from_array(*q)).collect())
+    };
+    let mut out = read(sample)?;
+    if fraction > 0.0 {
+        let next = read(sample + 1)?;
+        if next.len() == out.len() {
+            out.iter_mut().zip(next).for_each(|(own, next)| *own = turn_between(*own, next, fraction));
+        }
+    }
+    Ok(out)
+}
+
+/// The samplings of channels that change, each once.
+#[derive(Default)]
+pub struct Changes(Vec<(Arc<TimeSampling>, usize)>);
+
+impl Changes {
+    pub fn add<T: Clone + Send + Sync + 'static>(&mut self, channel: &Channel<T>) {
+        if !channel.is_constant() && !self.0.iter().any(|(own, _)| own == channel.sampling()) {
+            self.0.push((channel.sampling().clone(), channel.len()));
+        }
+    }
+
+    /// All times at which something changes; one where nothing does.
+    pub fn sampling(self) -> (Arc<TimeSampling>, usize) {
+        match &self.0[..] {
+            [] => (Arc::new(TimeSampling::Uniform { start: 0.0, step: 1.0 }), 1),
+            [(sampling, count)] => (sampling.clone(), *count),
+            several => {
+                let times = |(sampling, count): &(Arc<TimeSampling>, usize)| -> Vec<f64> {
+                    (0..*count).map(|i| sampling.time(i)).collect()
+                };
+                let mut times: Vec<f64> = several.iter().flat_map(times).collect();
+                times.sort_by(f64::total_cmp);
+                times.dedup_by(|b, a| *b - *a < crate::SAME_TIME);
+                let count = times.len();
+                (Arc::new(TimeSampling::Acyclic { times }), count)
+            }
+        }
     }
 }
 

@@ -1,12 +1,13 @@
 //! From a composed stage to a [`Scene`]: walks the prims and reads each by its type. What has no place in a
 //! scene becomes a remark.
 
+use super::binding::{Binding, Bindings};
 use super::compose::{InstanceKey, Prim, Specifier, Stage, is_within};
 use super::inherited::InheritedPrimvars;
 use super::instancer::Instancer;
 use super::mesh::{self, Rest};
 use super::samples::Timeline;
-use super::skel::{self, Rigs};
+use super::skel::{self, Bound, Rigs};
 use super::stack::{layer_field, shown};
 use super::value::Value;
 use super::{camera, particles, primitives, xform};
@@ -35,6 +36,7 @@ pub fn open(path: &Path) -> Result<(Scene, Vec<Remark>), Error> {
         z_up: false,
         path_bytes: 0,
         rigs: Rigs::default(),
+        bindings: Bindings::default(),
         primvars: InheritedPrimvars::default(),
         shared: HashMap::new(),
     };
@@ -58,9 +60,8 @@ pub fn open(path: &Path) -> Result<(Scene, Vec<Remark>), Error> {
 struct Inherited {
     /// The name of the material, by the last part of its path.
     material: Option<Arc<str>>,
-    /// Paths of the skeleton and of the animation that are bound.
-    skeleton: Option<Arc<str>>,
-    animation: Option<Arc<str>>,
+    /// The skin that is bound.
+    binding: Arc<Binding>,
     /// Number of the list of primvars.
     primvars: usize,
 }
@@ -91,19 +92,23 @@ enum Pending {
     Instance(PendingInstance),
 }
 
-/// What nodes share: specs of a prim, or the path of a prototype; and material and primvars from above.
+/// What nodes share: specs of a prim, or the path of a prototype; and what they have from above.
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum Key {
     Specs(InstanceKey, FromAbove),
     Prototype(Arc<str>, FromAbove),
 }
 
-/// Material, and number of the list of primvars.
-type FromAbove = (Option<Arc<str>>, usize);
+/// Material, number of the list of primvars, and number of the skin that is bound.
+type FromAbove = (Option<Arc<str>>, [usize; 2], Option<Arc<str>>);
 
 impl Inherited {
-    fn shared(&self) -> FromAbove {
-        (self.material.clone(), self.primvars)
+    /// What is the same for prims that share what is below them. Where a skeleton that is not below the prim at
+    /// `path` moves what is, it depends on where that is.
+    fn shared(&self, path: &str) -> FromAbove {
+        let outside = |skeleton: &&Arc<str>| !is_within(skeleton, path);
+        let place = self.binding.skeleton.as_ref().filter(outside).map(|_| path.into());
+        (self.material.clone(), [self.primvars, self.binding.number], place)
     }
 }
 
@@ -114,6 +119,7 @@ struct Walk {
     z_up: bool,
     path_bytes: usize,
     rigs: Rigs,
+    bindings: Bindings,
     primvars: InheritedPrimvars,
     /// The first node of what several share, and its children once they are asked for.
     shared: HashMap<Key, (NodeId, Option<Vec<NodeId>>)>,
@@ -163,7 +169,7 @@ impl Walk {
 
     fn run(&mut self) -> Result<(), Error> {
         let root = self.stage.pseudo_root();
-        let inherited = Inherited { material: None, skeleton: None, animation: None, primvars: 0 };
+        let inherited = Inherited { material: None, binding: Arc::default(), primvars: 0 };
         let mut stack = Vec::new();
         let children = self.stage.children(&root)?;
         push(&mut stack, children, (None, ""), 1, &inherited);
@@ -196,14 +202,15 @@ impl Walk {
     fn prim(&mut self, pending: PendingPrim, stack: &mut Vec<Pending>) -> Result<(), Error> {
         let PendingPrim { prim, path, parent, depth, mut inherited, key } = pending;
         self.stage.release(&prim);
-        if !self.is_shown(&prim)? {
+        let is_prototype = matches!(key, Some(Key::Prototype(..)));
+        if !self.is_shown(&prim, is_prototype)? {
             return Ok(());
         }
         let type_name = self.stage.text(&prim, "typeName")?.unwrap_or_default();
         let Some(kind) = self.kind(&prim, &type_name) else {
             return Ok(());
         };
-        self.inherit(&prim, &mut inherited)?;
+        self.inherit(&prim, &type_name, &mut inherited)?;
         let turn = self.z_up.then_some(xform::Y_UP);
         let transform = match kind {
             NodeKind::Material => None,
@@ -219,16 +226,15 @@ impl Walk {
         if let Some(specs) = &specs {
             self.stage.spend(size_of_val(&**specs))?;
         }
-        let own = specs.map(|specs| Key::Specs(specs, inherited.shared()));
+        let own = specs.map(|specs| Key::Specs(specs, inherited.shared(&prim.path)));
         let first = own.as_ref().and_then(|own| self.first_of(own, parent));
         let children = match first {
             None => self.stage.children(&prim)?,
             Some(_) => Vec::new(),
         };
         if &*type_name == "Skeleton" {
-            let (bound, fps) = (prim.path.as_str().into(), self.scene.fps.unwrap_or(24.0));
-            let bound = (&bound, inherited.animation.as_ref());
-            self.rigs.clip(&mut self.stage, bound, &mut self.timeline, fps)?;
+            let (skeleton, fps) = (prim.path.as_str().into(), self.scene.fps.unwrap_or(24.0));
+            self.rigs.clip(&mut self.stage, &skeleton, &mut self.timeline, fps)?;
         }
         self.content(&prim, &type_name, (&children, &inherited), &mut node)?;
         if !children.is_empty() || &*type_name == "PointInstancer" {
@@ -306,16 +312,11 @@ impl Walk {
     }
 
     /// What a prim says for itself and all below.
-    fn inherit(&mut self, prim: &Prim, inherited: &mut Inherited) -> Result<(), Error> {
+    fn inherit(&mut self, prim: &Prim, type_name: &str, inherited: &mut Inherited) -> Result<(), Error> {
         if let Some(material) = self.material(prim)? {
             inherited.material = Some(material);
         }
-        if let Some(skeleton) = self.stage.targets(prim, "skel:skeleton")?.into_iter().next() {
-            inherited.skeleton = Some(skeleton);
-        }
-        if let Some(animation) = self.stage.targets(prim, "skel:animationSource")?.into_iter().next() {
-            inherited.animation = Some(animation);
-        }
+        inherited.binding = self.bindings.below(&self.stage, (prim, type_name), &inherited.binding)?;
         Ok(())
     }
 
@@ -376,8 +377,7 @@ impl Walk {
             let (of, inherited) = (of.clone(), inherited.clone());
             Pending::Instance(PendingInstance { of, instance, parent: id, depth: depth + 1, inherited })
         };
-        let shown = (0..of.shown.len()).filter(|instance| of.shown[*instance].is_some());
-        stack.extend(shown.rev().map(pending));
+        stack.extend((0..of.instances.len()).rev().map(pending));
         Ok(())
     }
 
@@ -385,15 +385,16 @@ impl Walk {
     /// it once it is there.
     fn instance(&mut self, pending: PendingInstance, stack: &mut Vec<Pending>) -> Result<(), Error> {
         let PendingInstance { of, instance, parent, depth, inherited } = pending;
-        let Some(prototype) = of.shown[instance].map(|kind| of.prototypes[kind].clone()) else {
-            return Ok(());
-        };
-        let path = format!("{}/{instance}", self.scene.nodes[parent].path);
+        let own = &of.instances[instance];
+        let prototype = of.prototypes[own.prototype].clone();
+        let path = format!("{}/{}", self.scene.nodes[parent].path, own.name);
+        let mut node = Node { parent: Some(parent), ..Node::new(path.as_str(), NodeKind::Xform) };
         let transform = of.transform(instance);
-        let samples = transform.matrix.len();
-        let own = Node::new(path.as_str(), NodeKind::Xform);
-        let id = self.node(Node { parent: Some(parent), transform: Some(transform), samples, ..own })?;
-        let key = Key::Prototype(prototype.clone(), inherited.shared());
+        node.samples = transform.matrix.len();
+        node.transform = Some(transform);
+        node.visibility = of.visibility(instance);
+        let id = self.node(node)?;
+        let key = Key::Prototype(prototype.clone(), inherited.shared(&prototype));
         if self.shared.contains_key(&key) {
             return match self.first_of(&key, Some(id)) {
                 Some(first) => self.stand_in(id, first),
@@ -414,9 +415,11 @@ impl Walk {
         Ok(())
     }
 
-    /// Whether a prim belongs to what is drawn at all.
-    fn is_shown(&mut self, prim: &Prim) -> Result<bool, Error> {
+    /// Whether a prim belongs to what is drawn at all. A prototype of an instancer may be a class, or no more than a
+    /// change, so that it is not drawn where it stands.
+    fn is_shown(&mut self, prim: &Prim, is_prototype: bool) -> Result<bool, Error> {
         match self.stage.specifier(prim)? {
+            _ if is_prototype => {}
             Specifier::Def => {}
             Specifier::Class => return Ok(false),
             Specifier::Over => {
@@ -501,12 +504,11 @@ impl Walk {
     fn mesh(&mut self, prim: &Prim, children: &[Prim], inherited: &Inherited) -> Result<crate::Mesh, Error> {
         let primvars = self.primvars.list(inherited.primvars);
         let mut mesh = mesh::read(&mut self.stage, prim, &mut self.timeline, primvars)?;
-        if let Some(skeleton) = &inherited.skeleton {
-            let bound = (skeleton, inherited.animation.as_ref());
-            let fps = self.scene.fps.unwrap_or(24.0);
-            let rig = self.rigs.clip(&mut self.stage, bound, &mut self.timeline, fps)?;
-            let of = (&mut mesh, rig);
-            let fault = skel::deform(&mut self.stage, prim, bound, &mut self.timeline, of)?;
+        if inherited.binding.skeleton.is_some() {
+            let fault = match inherited.binding.in_root {
+                true => self.skin(prim, &inherited.binding, &mut mesh)?,
+                false => Some("it is not below a SkelRoot".into()),
+            };
             if let Some(what) = fault {
                 let what = format!("{what}: it is shown as it was bound");
                 self.stage.remark(&prim.path, what);
@@ -519,6 +521,23 @@ impl Walk {
             }
         }
         Ok(of_material(mesh, inherited))
+    }
+
+    /// Takes the skin of a mesh into its points. A sentence says why it is not followed.
+    fn skin(
+        &mut self,
+        prim: &Prim,
+        binding: &Binding,
+        mesh: &mut crate::Mesh,
+    ) -> Result<Option<String>, Error> {
+        let Some(skeleton) = &binding.skeleton else {
+            return Ok(None);
+        };
+        let fps = self.scene.fps.unwrap_or(24.0);
+        let rig = self.rigs.clip(&mut self.stage, skeleton, &mut self.timeline, fps)?;
+        let animation = self.rigs.animation(&mut self.stage, skeleton)?;
+        let bound = Bound { binding, skeleton, animation: animation.as_ref() };
+        skel::deform(&mut self.stage, prim, bound, &mut self.timeline, (mesh, rig))
     }
 
     /// A set of faces of a mesh, where it is one of materials.

@@ -4,19 +4,20 @@
 //! skeleton's space; from there into that of the mesh. Joints are linear between samples, their rotations
 //! slerp, and what is not animated is at rest.
 
+use super::binding::{Binding, Property};
 use super::compose::{Prim, Stage};
 use super::deform::{Deformed, Key, NormalsOf, Pose, Shape};
-use super::samples::{Timeline, f64s, floats, i32s, texts};
+use super::samples::{Changes, Decode, Timeline, f64s, floats, i32s, texts};
 use super::skeleton::{Animation, Skeleton, Way};
 use super::stack::shown;
 use super::xform;
 use crate::grid::Grid;
-use crate::read::linear_blend::{Influences, Normals};
+use crate::read::skinning::{Influences, Normals};
 use crate::{
     Attribute, Channel, Clip, Driven, Error, Joint, Mesh, Qvv, Scope, Skin, TimeSampling, Topology, Track,
     trs,
 };
-use glam::DMat4;
+use glam::{DMat4, DVec3};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -31,38 +32,58 @@ const MAX_BETWEEN: usize = 256;
 /// Most blend shapes of a mesh.
 const MAX_SHAPES: usize = 1 << 12;
 
-/// Paths of a skeleton, and of what animates it.
-type Bound = (Arc<str>, Option<Arc<str>>);
+/// What is bound to a mesh.
+pub struct Bound<'a> {
+    pub binding: &'a Binding,
+    /// Paths of the skeleton, and of what animates it.
+    pub skeleton: &'a Arc<str>,
+    pub animation: Option<&'a Arc<str>>,
+}
 
 /// Skeletons and clips of a scene, made when they are first asked for.
 #[derive(Default)]
 pub struct Rigs {
     pub skeletons: Vec<crate::Skeleton>,
     pub clips: Vec<Clip>,
-    /// Numbers of skeleton and clip, by the paths of skeleton and animation; none where nothing moves.
-    known: HashMap<Bound, Option<(usize, usize)>>,
+    /// Numbers of skeleton and clip, by the skeleton's path; none where nothing moves.
+    known: HashMap<Arc<str>, Option<(usize, usize)>>,
+    /// Path of the animation of each skeleton.
+    animations: HashMap<Arc<str>, Option<Arc<str>>>,
 }
 
 impl Rigs {
+    /// The path of what animates the skeleton at a path: what is bound to it, or to the nearest prim above.
+    pub fn animation(&mut self, stage: &mut Stage, path: &Arc<str>) -> Result<Option<Arc<str>>, Error> {
+        if let Some(known) = self.animations.get(path) {
+            return Ok(known.clone());
+        }
+        let (names, mut found) = (parts(path), None);
+        for end in (1..=names.len()).rev() {
+            if let Some(prim) = stage.prim_at(&format!("/{}", names[..end].join("/")))? {
+                found = stage.targets(&prim, "skel:animationSource")?.into_iter().next();
+            }
+            if found.is_some() {
+                break;
+            }
+        }
+        self.animations.insert(path.clone(), found.clone());
+        Ok(found)
+    }
+
     /// Makes the skeleton and the clip of the prim at a path, if an animation moves it.
     pub fn clip(
         &mut self,
         stage: &mut Stage,
-        (path, animation): (&Arc<str>, Option<&Arc<str>>),
+        path: &Arc<str>,
         timeline: &mut Timeline,
         fps: f64,
     ) -> Result<Option<(usize, usize)>, Error> {
-        let own = match stage.prim_at(path)? {
-            Some(prim) => stage.targets(&prim, "skel:animationSource")?.into_iter().next(),
-            None => None,
-        };
-        let animation = own.as_ref().or(animation);
-        let key = (path.clone(), animation.cloned());
-        if let Some(known) = self.known.get(&key) {
+        if let Some(known) = self.known.get(path) {
             return Ok(*known);
         }
+        let animation = self.animation(stage, path)?;
         let mut own = None;
-        if let Some(mut skeleton) = (Reader { stage, timeline }).skeleton(path, animation)? {
+        if let Some(mut skeleton) = (Reader { stage, timeline }).skeleton(path, animation.as_ref())? {
             skeleton.animation.drop_empty();
             if let Some((joints, mut clip)) = skeleton.clip(stage, path, fps)? {
                 clip.skeleton = self.skeletons.len();
@@ -71,7 +92,7 @@ impl Rigs {
                 self.clips.push(clip);
             }
         }
-        self.known.insert(key, own);
+        self.known.insert(path.clone(), own);
         Ok(own)
     }
 }
@@ -116,7 +137,7 @@ impl Skeleton {
         };
         let mut values: Vec<Vec<Qvv>> = vec![Vec::with_capacity(grid.samples); self.joints.len()];
         for sample in 0..grid.samples {
-            for (values, local) in values.iter_mut().zip(self.locals_at(grid.time(sample))?) {
+            for (values, local) in values.iter_mut().zip(self.locals_at(grid.time(sample), true)?) {
                 if !local.is_finite() {
                     return Err(Error::malformed(
                         &stage.root().root().name,
@@ -144,21 +165,21 @@ impl Skeleton {
     }
 }
 
-/// Takes the skin of a mesh, if it has one, into its points. `skeleton` and `animation`: paths that were said
-/// above. A sentence says why it is not followed.
+/// Takes the skin of a mesh, if it has one, into its points. A sentence says why it is not followed.
 pub fn deform(
     stage: &mut Stage,
     prim: &Prim,
-    (skeleton, animation): (&Arc<str>, Option<&Arc<str>>),
+    of: Bound<'_>,
     timeline: &mut Timeline,
     (mesh, rig): (&mut Mesh, Option<(usize, usize)>),
 ) -> Result<Option<String>, Error> {
     let mut reader = Reader { stage, timeline };
-    let bound = reader.bound(prim)?;
+    let bound = reader.bound(of.binding)?;
     if bound.is_none() && !reader.has_shapes(prim)? {
         return Ok(Some("has a skeleton but neither joints nor weights".into()));
     }
-    let Some(mut own) = reader.skeleton(skeleton, animation)? else {
+    let skeleton = of.skeleton;
+    let Some(mut own) = reader.skeleton(skeleton, of.animation)? else {
         return Ok(Some(format!("its skeleton '{}' is not there, or is none", shown(skeleton))));
     };
     if mesh.topology == Topology::Heterogeneous || !mesh.positions.is_constant() || mesh.positions.is_empty()
@@ -167,11 +188,19 @@ pub fn deform(
     }
     let mut points = Vec::new();
     mesh.positions.read(0, &mut points)?;
+    let method = of.binding.property(Property::SkinningMethod).map(|own| own.first_small()).transpose()?;
+    let method = method.flatten().and_then(|value| value.text().cloned());
+    let is_dual = match method.as_deref() {
+        None | Some("classicLinear") => false,
+        Some("dualQuaternion") => bound.is_some(),
+        Some(other) => return Ok(Some(format!("its skinning method '{}' is not known", shown(other)))),
+    };
     let is_skinned = bound.is_some();
     // Blend shapes alone: one for all points, of no weight.
     let (joints, weights) = bound.unwrap_or_else(|| (vec![0], vec![0.0]));
-    let subset = reader.names(prim, "skel:joints")?;
-    let Some(influences) = influences(&own, &subset, (&joints, &weights), points.len()) else {
+    let subset = reader.read(of.binding.property(Property::Joints), texts())?;
+    let all = (points.len(), is_dual);
+    let Some(influences) = influences(&own, &subset, (&joints, &weights), all) else {
         return Ok(Some("its joints and weights do not fit its points".into()));
     };
     let shapes = reader.shapes(prim, &own.animation)?;
@@ -180,7 +209,8 @@ pub fn deform(
         let what = "its normals are those of the bind pose, and neither of points nor of corners; left out";
         reader.stage.remark(&prim.path, what);
     }
-    let bind = reader.matrices(prim, "primvars:skel:geomBindTransform")?.first().copied();
+    let bind = reader.read(of.binding.property(Property::GeomBindTransform), f64s())?;
+    let bind = bind.first_chunk().map(DMat4::from_cols_array);
     let (to_skeleton, to_mesh) = reader.ways(skeleton, &prim.path)?;
     own.animation.drop_empty();
     let (sampling, count) = sampling(&own.animation, to_skeleton.iter().chain(&to_mesh));
@@ -214,14 +244,22 @@ pub fn deform(
 fn skin(deformed: Arc<Deformed>, rig: Option<(usize, usize)>) -> Skin {
     // A clip has joints in the skeleton's space: that must be the mesh's.
     let rig = rig.filter(|_| deformed.to_skeleton.is_empty() && deformed.to_mesh.is_empty());
+    let bind_positions = match deformed.influences.dual.is_empty() {
+        true => deformed.points.clone(),
+        false => {
+            let at = |p: &[f32; 3]| deformed.bind.transform_point3(DVec3::from_array(p.map(f64::from)));
+            deformed.points.iter().map(|p| at(p).as_vec3().to_array()).collect()
+        }
+    };
     Skin {
         skeleton: rig.map(|(skeleton, _)| skeleton),
         joints: (0..deformed.skeleton.joints.len()).collect(),
-        inverse_bind: deformed.skeleton.inverse_bind.iter().map(|m| *m * deformed.bind).collect(),
-        bind_positions: deformed.points.clone(),
+        inverse_bind: deformed.skeleton.inverse_bind.iter().map(|m| *m * deformed.skin_bind()).collect(),
+        bind_positions,
         influences: deformed.influences.per_point,
         joint: deformed.influences.joint.clone(),
         weight: deformed.influences.weight.clone(),
+        dual: deformed.influences.dual.clone(),
         pose: Channel::new(deformed.sampling.clone(), Arc::new(Pose(deformed.clone()))),
         driven: rig.map(|(_, clip)| (clip, deformed as Arc<dyn Driven>)).into_iter().collect(),
     }
@@ -269,7 +307,7 @@ fn influences(
     skeleton: &Skeleton,
     subset: &[Arc<str>],
     (joints, weights): (&[i32], &[f64]),
-    points: usize,
+    (points, is_dual): (usize, bool),
 ) -> Option<Influences> {
     let count = joints.len();
     if points == 0 || count == 0 || count != weights.len() {
@@ -302,7 +340,8 @@ fn influences(
             weight.push(w as f32);
         }
     }
-    Some(Influences { per_point: influences, joint: joint.into(), weight: weight.into() })
+    let dual = vec![1.0; if is_dual { points } else { 0 }].into();
+    Some(Influences { per_point: influences, joint: joint.into(), weight: weight.into(), dual })
 }
 
 /// All times at which something changes.
@@ -310,41 +349,13 @@ fn sampling<'a>(
     animation: &Animation,
     ways: impl Iterator<Item = &'a Channel<DMat4>>,
 ) -> (Arc<TimeSampling>, usize) {
-    let mut found: Vec<(Arc<TimeSampling>, usize)> = Vec::new();
-    let mut add = |sampling: &Arc<TimeSampling>, count: usize, constant: bool| {
-        if !constant && !found.iter().any(|(own, _)| own == sampling) {
-            found.push((sampling.clone(), count));
-        }
-    };
-    if let Some(c) = &animation.translations {
-        add(c.sampling(), c.len(), c.is_constant());
-    }
-    if let Some(c) = &animation.rotations {
-        add(c.sampling(), c.len(), c.is_constant());
-    }
-    if let Some(c) = &animation.scales {
-        add(c.sampling(), c.len(), c.is_constant());
-    }
-    if let Some(c) = &animation.weights {
-        add(c.sampling(), c.len(), c.is_constant());
-    }
-    for c in ways {
-        add(c.sampling(), c.len(), c.is_constant());
-    }
-    match &found[..] {
-        [] => (Arc::new(TimeSampling::Uniform { start: 0.0, step: 1.0 }), 1),
-        [(sampling, count)] => (sampling.clone(), *count),
-        several => {
-            let times = |(sampling, count): &(Arc<TimeSampling>, usize)| -> Vec<f64> {
-                (0..*count).map(|i| sampling.time(i)).collect()
-            };
-            let mut times: Vec<f64> = several.iter().flat_map(times).collect();
-            times.sort_by(f64::total_cmp);
-            times.dedup_by(|b, a| *b - *a < crate::SAME_TIME);
-            let count = times.len();
-            (Arc::new(TimeSampling::Acyclic { times }), count)
-        }
-    }
+    let mut changes = Changes::default();
+    animation.translations.iter().for_each(|own| changes.add(own));
+    animation.rotations.iter().for_each(|own| changes.add(own));
+    animation.scales.iter().for_each(|own| changes.add(own));
+    animation.weights.iter().for_each(|own| changes.add(own));
+    ways.for_each(|own| changes.add(own));
+    changes.sampling()
 }
 
 struct Reader<'a> {
@@ -354,18 +365,13 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn names(&mut self, prim: &Prim, name: &str) -> Result<Vec<Arc<str>>, Error> {
-        let mut out = Vec::new();
-        if let Some(own) = self.stage.attribute(prim, name)? {
-            self.timeline.channel(&own, texts()).read(0, &mut out)?;
-        }
-        Ok(out)
+        let own = self.stage.attribute(prim, name)?;
+        self.read(own.as_ref(), texts())
     }
 
     fn matrices(&mut self, prim: &Prim, name: &str) -> Result<Vec<DMat4>, Error> {
-        let mut numbers = Vec::new();
-        if let Some(own) = self.stage.attribute(prim, name)? {
-            self.timeline.channel(&own, f64s()).read(0, &mut numbers)?;
-        }
+        let own = self.stage.attribute(prim, name)?;
+        let numbers = self.read(own.as_ref(), f64s())?;
         Ok(numbers.as_chunks::<16>().0.iter().map(DMat4::from_cols_array).collect())
     }
 
@@ -403,8 +409,7 @@ impl Reader<'_> {
             let local = |(i, own): (usize, &DMat4)| parents[i].map_or(*own, |p| inverse_bind[p] * *own);
             rest = bind.iter().enumerate().map(local).collect();
         }
-        let own = self.stage.targets(&prim, "skel:animationSource")?.into_iter().next();
-        let animation = match own.as_ref().or(animation) {
+        let animation = match animation {
             Some(path) => self.animation(path)?,
             None => Animation::default(),
         };
@@ -459,17 +464,27 @@ impl Reader<'_> {
         Ok(out)
     }
 
+    /// The first value of an attribute that may be there.
+    fn read<T: Clone + Send + Sync + 'static>(
+        &mut self,
+        own: Option<&super::attribute::Attribute>,
+        decode: Decode<T>,
+    ) -> Result<Vec<T>, Error> {
+        let mut out = Vec::new();
+        if let Some(own) = own {
+            self.timeline.channel(own, decode).read(0, &mut out)?;
+        }
+        Ok(out)
+    }
+
     /// Joints and weights of a mesh as it has them; none where it has not both.
-    fn bound(&mut self, prim: &Prim) -> Result<Option<JointsAndWeights>, Error> {
-        let joint = self.stage.attribute(prim, "primvars:skel:jointIndices")?;
-        let weight = self.stage.attribute(prim, "primvars:skel:jointWeights")?;
-        let (Some(joint), Some(weight)) = (joint, weight) else {
+    fn bound(&mut self, binding: &Binding) -> Result<Option<JointsAndWeights>, Error> {
+        let (joints, weights) =
+            (binding.property(Property::JointIndices), binding.property(Property::JointWeights));
+        if joints.is_none() || weights.is_none() {
             return Ok(None);
-        };
-        let (mut joints, mut weights) = (Vec::new(), Vec::new());
-        self.timeline.channel(&joint, i32s()).read(0, &mut joints)?;
-        self.timeline.channel(&weight, f64s()).read(0, &mut weights)?;
-        Ok(Some((joints, weights)))
+        }
+        Ok(Some((self.read(joints, i32s())?, self.read(weights, f64s())?)))
     }
 
     fn has_shapes(&mut self, prim: &Prim) -> Result<bool, Error> {
@@ -524,15 +539,21 @@ impl Reader<'_> {
         Ok(Key { points: read(names.0)?, normals: read(names.1)? })
     }
 
-    /// Transforms of all prims from below the common ancestor to the skeleton, and to the mesh.
+    /// Transforms of all prims from below the common ancestor to the skeleton, and to the mesh; from the world, where
+    /// one of them stands there.
     fn ways(&mut self, skeleton: &str, mesh: &str) -> Result<(Way, Way), Error> {
         let (a, b) = (parts(skeleton), parts(mesh));
         let common = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
-        Ok((self.way(&a, common)?, self.way(&b, common)?))
+        let ((to_skeleton, one), (to_mesh, other)) = (self.way(&a, common)?, self.way(&b, common)?);
+        if one || other {
+            return Ok((self.way(&a, 0)?.0, self.way(&b, 0)?.0));
+        }
+        Ok((to_skeleton, to_mesh))
     }
 
-    fn way(&mut self, names: &[&str], common: usize) -> Result<Way, Error> {
-        let mut out = Vec::new();
+    /// The transforms, and whether those above them are left out of one.
+    fn way(&mut self, names: &[&str], common: usize) -> Result<(Way, bool), Error> {
+        let (mut out, mut in_world) = (Vec::new(), false);
         for end in common + 1..=names.len() {
             let path = format!("/{}", names[..end].join("/"));
             let Some(prim) = self.stage.prim_at(&path)? else {
@@ -540,10 +561,14 @@ impl Reader<'_> {
             };
             let transform = xform::read(self.stage, &prim, self.timeline, None, end == 1)?;
             if let Some(transform) = transform {
+                if transform.inherits.is_some() {
+                    out.clear();
+                    in_world = true;
+                }
                 out.push(transform.matrix);
             }
         }
-        Ok(out)
+        Ok((out, in_world))
     }
 }
 

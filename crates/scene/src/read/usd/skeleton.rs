@@ -1,6 +1,6 @@
 //! Skeletons, and what moves them.
 
-use super::instancer::{at, turns_at};
+use super::samples::{at, turns_at};
 use crate::{Channel, Error};
 use glam::{DMat4, DQuat, DVec3};
 use std::collections::HashMap;
@@ -45,8 +45,9 @@ impl Skeleton {
         self.animation.weights.as_ref()
     }
 
-    /// Joints' transforms, each relative to its parent.
-    pub fn locals_at(&self, time: f64) -> Result<Vec<DMat4>, Error> {
+    /// Joints' transforms, each relative to its parent. Quaternions are taken as they are, as the format has it, or made
+    /// of length 1 (`unit`).
+    pub fn locals_at(&self, time: f64, unit: bool) -> Result<Vec<DMat4>, Error> {
         let own = &self.animation;
         let wide = |v: &[f32; 3]| DVec3::from_array(v.map(f64::from));
         let mix = |a: DVec3, b: DVec3, f: f64| a + (b - a) * f;
@@ -61,7 +62,11 @@ impl Skeleton {
                 return self.rest[number];
             };
             let scale = scales.get(*i).copied().unwrap_or(DVec3::ONE);
-            let turn = if turn.length_squared() > 0.0 { turn.normalize() } else { DQuat::IDENTITY };
+            let turn = match unit {
+                true if turn.length_squared() > 0.0 => turn.normalize(),
+                true => DQuat::IDENTITY,
+                false => *turn,
+            };
             DMat4::from_scale_rotation_translation(scale, turn, *translation)
         };
         Ok(self.joints.iter().enumerate().map(|(number, name)| local((number, name))).collect())
@@ -69,7 +74,7 @@ impl Skeleton {
 
     /// Joints' transforms in the skeleton's space.
     pub fn joints_at(&self, time: f64) -> Result<Vec<DMat4>, Error> {
-        let mut out = self.locals_at(time)?;
+        let mut out = self.locals_at(time, false)?;
         for number in 0..out.len() {
             if let Some(parent) = self.parents[number] {
                 out[number] = out[parent] * out[number];

@@ -283,6 +283,7 @@ pub enum Value {
     },
     /// Tokens or paths.
     List(ListEdit<Arc<str>>),
+    Integers(ListEdit<i64>),
     References(ListEdit<Reference>),
     Retimes(Vec<Retime>),
     /// Keys and values.

@@ -457,8 +457,15 @@ impl<'a> Meshes<'a> {
     }
 
     /// The skin that moves all of a mesh of so many points: of joints of its own, or on a skeleton.
-    fn own_skin(&self, mesh: &Mesh, points: usize) -> Option<Arc<Skin>> {
+    fn own_skin(&mut self, mesh: &Mesh, points: usize) -> Option<Arc<Skin>> {
         let skin = mesh.skin.as_ref()?;
+        if !skin.dual.is_empty() {
+            self.remark(
+                mesh,
+                "its skin blends dual quaternions, which those of glTF do not; it comes as points",
+            );
+            return None;
+        }
         let moved = skin.skeleton.is_none() && skin.pose.len() == mesh.positions.len();
         let own = (moved || is_rig(skin))
             && mesh.topology != Topology::Heterogeneous

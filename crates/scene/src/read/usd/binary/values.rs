@@ -14,9 +14,10 @@ use std::sync::Arc;
 const LEAST_COMPRESSED: u64 = 16;
 /// Most elements of a path.
 const MAX_PATH_DEPTH: usize = 2048;
-/// Most entries of a list, and of one that edits.
+/// Most entries of a list, of one that edits, and of one of numbers that edits.
 const MAX_LIST: u64 = 1 << 16;
 const MAX_EDITED: u64 = 1 << 14;
+const MAX_INTEGERS: u64 = 1 << 20;
 /// Most entries of a dictionary that is read.
 const MAX_DICTIONARY: u64 = 1 << 10;
 
@@ -56,6 +57,7 @@ mod kind {
     pub const STRING_LIST: u8 = 33;
     pub const PATH_LIST: u8 = 34;
     pub const REFERENCE_LIST: u8 = 35;
+    pub const INTEGER_LIST: u8 = 37;
     pub const PATH_VECTOR: u8 = 40;
     pub const TOKEN_VECTOR: u8 = 41;
     pub const SPECIFIER: u8 = 42;
@@ -177,6 +179,7 @@ impl Binary {
             kind::STRING_LIST => Value::List(self.edits(at, |_, n| Ok(self.string(n)), 4)?),
             kind::DICTIONARY => Value::Dictionary(self.dictionary(rep)?),
             kind::PATH_LIST => Value::List(self.edits(at, |_, n| Ok(self.path(n)), 4)?),
+            kind::INTEGER_LIST => Value::Integers(self.edited_integers(at)?),
             kind::REFERENCE_LIST => Value::References(self.references(at, false)?),
             kind::PAYLOAD_LIST => Value::References(self.references(at, true)?),
             kind::PAYLOAD => {
@@ -434,19 +437,24 @@ impl Binary {
         one: impl Fn(u64, u32) -> Result<Option<T>, Error>,
         size: u64,
     ) -> Result<ListEdit<T>, Error> {
-        self.edits_of(at, |at| {
+        self.edits_of(at, MAX_EDITED, |at| {
             let item = one(at, self.bytes.u32(at)?)?;
             Ok((item.ok_or_else(|| self.missing(at))?, at + size))
         })
     }
 
     fn references(&self, at: u64, payload: bool) -> Result<ListEdit<Reference>, Error> {
-        self.edits_of(at, |at| self.reference(at, payload))
+        self.edits_of(at, MAX_EDITED, |at| self.reference(at, payload))
+    }
+
+    fn edited_integers(&self, at: u64) -> Result<ListEdit<i64>, Error> {
+        self.edits_of(at, MAX_INTEGERS, |at| Ok((self.bytes.u64(at)? as i64, at + 8)))
     }
 
     fn edits_of<T>(
         &self,
         mut at: u64,
+        most: u64,
         mut one: impl FnMut(u64) -> Result<(T, u64), Error>,
     ) -> Result<ListEdit<T>, Error> {
         let mut head = [0];
@@ -462,8 +470,8 @@ impl Binary {
                 continue;
             }
             let count = self.count(at, 4)?;
-            if count > MAX_EDITED {
-                return Err(self.bytes.limit("entries of a list", count, MAX_EDITED));
+            if count > most {
+                return Err(self.bytes.limit("entries of a list", count, most));
             }
             at += 8;
             let mut list = Vec::new();

@@ -94,6 +94,11 @@ impl<'a> Cursor<'a> {
 
     /// A number.
     pub fn number(&mut self) -> Option<f64> {
+        self.parsed()
+    }
+
+    /// A number of any type.
+    pub fn parsed<T: std::str::FromStr>(&mut self) -> Option<T> {
         self.peek();
         let rest = self.text.get(self.at..)?;
         let is = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.');

@@ -144,6 +144,14 @@ fn retime(cursor: &mut Cursor<'_>) -> Result<Retime, Wrong> {
     Ok(out)
 }
 
+/// A whole number.
+pub fn integer(cursor: &mut Cursor<'_>) -> Result<i64, Wrong> {
+    match cursor.parsed() {
+        Some(number) => Ok(number),
+        None => cursor.wrong("a whole number is missing"),
+    }
+}
+
 /// `{ string set = "variant" }`.
 pub fn selections(cursor: &mut Cursor<'_>) -> Result<Value, Wrong> {
     cursor.expect(b'{')?;

@@ -1,7 +1,7 @@
 //! The grammar of the text form: prims in each other, their metadata, properties and variants.
 
 use super::cursor::{Cursor, Wrong};
-use super::metadata::{Edit, VARIANT, list, path, plain, reference, selections, sublayer};
+use super::metadata::{Edit, VARIANT, integer, list, path, plain, reference, selections, sublayer};
 use super::values::Text;
 use crate::Error;
 use crate::read::usd::bytes::Bytes;
@@ -65,6 +65,7 @@ struct Open {
     inherits: ListEdit<Arc<str>>,
     specializes: ListEdit<Arc<str>>,
     clip_sets: Option<ListEdit<Arc<str>>>,
+    inactive_ids: Option<ListEdit<i64>>,
     properties: Vec<Property>,
     by_name: HashMap<Arc<str>, usize>,
 }
@@ -278,6 +279,12 @@ impl<'a> Parser<'a> {
                     edit.put(list(cursor, |c| c.string())?, &mut names);
                     self.field(&mut open.fields, name, Value::List(names.clone()));
                     open.clip_sets = Some(names);
+                }
+                "inactiveIds" => {
+                    let mut ids = open.inactive_ids.take().unwrap_or_default();
+                    edit.put(list(cursor, integer)?, &mut ids);
+                    self.field(&mut open.fields, name, Value::Integers(ids.clone()));
+                    open.inactive_ids = Some(ids);
                 }
                 "doc" => {
                     let value = plain(cursor)?;

@@ -1,0 +1,234 @@
+//! Dual quaternions of a rig's joints: what several do to a vertex, blended as rotations and translations, behind what
+//! they stretch, blended linearly.
+//!
+//! ```text
+//! M = T · R · S            S symmetric, R a rotation: the polar decomposition; a mirroring M has a mirroring S; one whose
+//!                          determinant is 0 has R = 1
+//! q = Σ ± weight · (R, ½ · T · R)        the sign that is nearer to R of the joint that weighs most, the first of several
+//! vertex = q/|q| of (Σ weight · S · bind)
+//! ```
+//!
+//! Credit: Ladislav Kavan, Steven Collins, Jiří Žára and Carol O'Sullivan, "Skinning with dual quaternions", 2007;
+//! Nicholas Higham, "Computing the polar decomposition — with applications", 1986.
+
+use crate::clip::space::Rows;
+
+/// Matrices that are kept apart, by joints: those of vertices next to each other are the same.
+const KEPT: usize = 32;
+/// Most steps towards the rotation of a matrix; nearly all need 4 to 7.
+const STEPS: usize = 24;
+
+pub(super) const IDENTITY: Rows = [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]];
+
+type Matrix = [[f64; 3]; 3];
+/// x, y, z, w.
+type Quaternion = [f32; 4];
+
+/// A matrix, taken apart.
+#[derive(Clone, Copy, Default)]
+struct Joint {
+    real: Quaternion,
+    dual: Quaternion,
+    stretch: [[f32; 3]; 3],
+}
+
+/// Matrices of joints, taken apart when they are first asked for.
+pub(super) struct Joints<'a> {
+    matrices: &'a [Rows],
+    kept: [(u32, Joint); KEPT],
+}
+
+impl<'a> Joints<'a> {
+    pub fn new(matrices: &'a [Rows]) -> Joints<'a> {
+        Joints { matrices, kept: [(u32::MAX, Joint::default()); KEPT] }
+    }
+
+    fn of(&mut self, number: u32) -> &Joint {
+        let place = &mut self.kept[number as usize % KEPT];
+        if place.0 != number {
+            *place = (number, apart(self.matrices.get(number as usize).unwrap_or(&IDENTITY)));
+        }
+        &place.1
+    }
+
+    /// What moves a vertex of these joints and weights.
+    pub fn blended(&mut self, own: impl Iterator<Item = (u32, f32)> + Clone) -> Rows {
+        let Some((heaviest, _)) = own.clone().reduce(|a, b| if b.1 > a.1 { b } else { a }) else {
+            return IDENTITY;
+        };
+        let pivot = self.of(heaviest).real;
+        let (mut real, mut dual, mut stretch) = ([0.0f32; 4], [0.0f32; 4], [[0.0f32; 3]; 3]);
+        for (number, weight) in own {
+            let joint = self.of(number);
+            let signed = if dot(&joint.real, &pivot) < 0.0 { -weight } else { weight };
+            for i in 0..4 {
+                real[i] += joint.real[i] * signed;
+                dual[i] += joint.dual[i] * signed;
+            }
+            for (to, from) in stretch.as_flattened_mut().iter_mut().zip(joint.stretch.as_flattened()) {
+                *to += from * weight;
+            }
+        }
+        let length = dot(&real, &real).sqrt();
+        if !length.is_normal() {
+            return IDENTITY;
+        }
+        let (real, [a, b, c, d]) = (real.map(|v| v / length), dual.map(|v| v / length));
+        let [x, y, z, w] = real;
+        let turn = turn(&real);
+        // Twice the vector of dual · conjugate(real).
+        let place = [
+            2.0 * (a * w - d * x - b * z + c * y),
+            2.0 * (b * w - d * y - c * x + a * z),
+            2.0 * (c * w - d * z - a * y + b * x),
+        ];
+        std::array::from_fn(|r| {
+            let of = |k: usize| (0..3).map(|i| turn[r][i] * stretch[i][k]).sum();
+            [of(0), of(1), of(2), place[r]]
+        })
+    }
+}
+
+fn dot(a: &Quaternion, b: &Quaternion) -> f32 {
+    a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3]
+}
+
+/// The matrix of a rotation.
+fn turn([x, y, z, w]: &Quaternion) -> [[f32; 3]; 3] {
+    [
+        [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)],
+        [2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x)],
+        [2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)],
+    ]
+}
+
+fn apart(rows: &Rows) -> Joint {
+    let linear: Matrix = rows.map(|row| [row[0], row[1], row[2]].map(f64::from));
+    let rotation = rotation(&linear);
+    let [x, y, z, w] = quaternion(&rotation);
+    // S = Rᵀ · M
+    let entry = |r: usize, k: usize| (0..3).map(|i| rotation[i][r] * linear[i][k]).sum::<f64>();
+    let stretch = std::array::from_fn(|r| std::array::from_fn(|k| entry(r, k) as f32));
+    let [a, b, c] = rows.map(|row| 0.5 * f64::from(row[3]));
+    // (T, 0) · R
+    let dual = [a * w + b * z - c * y, b * w + c * x - a * z, c * w + a * y - b * x, -a * x - b * y - c * z];
+    Joint { real: [x, y, z, w].map(|v| v as f32), dual: dual.map(|v| v as f32), stretch }
+}
+
+/// The inverse transpose times the determinant, and the determinant.
+fn adjugate(m: &Matrix) -> (Matrix, f64) {
+    let cross = |a: &[f64; 3], b: &[f64; 3]| {
+        [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+    };
+    let rows = [cross(&m[1], &m[2]), cross(&m[2], &m[0]), cross(&m[0], &m[1])];
+    let determinant = m[0][0] * rows[0][0] + m[0][1] * rows[0][1] + m[0][2] * rows[0][2];
+    (rows, determinant)
+}
+
+/// The rotation that is nearest to a matrix, or to its mirror image; none for one whose determinant is 0.
+fn rotation(m: &Matrix) -> Matrix {
+    const NONE: Matrix = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+    let size = m.as_flattened().iter().fold(0.0, |most: f64, v| most.max(v.abs()));
+    if !size.is_normal() {
+        return NONE;
+    }
+    let mut at = m.map(|row| row.map(|v| v / size));
+    if adjugate(&at).1 < 0.0 {
+        at = at.map(|row| row.map(|v| -v));
+    }
+    for _ in 0..STEPS {
+        let (rows, determinant) = adjugate(&at);
+        if determinant < 1e-30 || !determinant.is_finite() {
+            return NONE;
+        }
+        let square = |m: &Matrix| m.as_flattened().iter().map(|v| v * v).sum::<f64>();
+        // A factor that brings large and small stretches together: |M⁻¹| over |M|, to the power of one half.
+        let factor = (square(&rows) / square(&at)).sqrt() / determinant;
+        let factor = factor.sqrt();
+        let mut moved = 0.0f64;
+        for (at, inverse) in at.as_flattened_mut().iter_mut().zip(rows.as_flattened()) {
+            let next = 0.5 * (factor * *at + inverse / (determinant * factor));
+            moved = moved.max((next - *at).abs());
+            *at = next;
+        }
+        if moved < 1e-14 {
+            break;
+        }
+    }
+    at
+}
+
+/// The quaternion of a rotation's matrix, by its largest component.
+fn quaternion(m: &Matrix) -> [f64; 4] {
+    let squares = [
+        1.0 + m[0][0] - m[1][1] - m[2][2],
+        1.0 - m[0][0] + m[1][1] - m[2][2],
+        1.0 - m[0][0] - m[1][1] + m[2][2],
+        1.0 + m[0][0] + m[1][1] + m[2][2],
+    ];
+    let largest = (1..4).fold(0, |most, i| if squares[i] > squares[most] { i } else { most });
+    let twice = squares[largest].max(0.0).sqrt();
+    let (own, f) = (0.5 * twice, 0.5 / twice);
+    match largest {
+        0 => [own, f * (m[1][0] + m[0][1]), f * (m[2][0] + m[0][2]), f * (m[2][1] - m[1][2])],
+        1 => [f * (m[1][0] + m[0][1]), own, f * (m[2][1] + m[1][2]), f * (m[0][2] - m[2][0])],
+        2 => [f * (m[2][0] + m[0][2]), f * (m[2][1] + m[1][2]), own, f * (m[1][0] - m[0][1])],
+        _ => [f * (m[2][1] - m[1][2]), f * (m[0][2] - m[2][0]), f * (m[1][0] - m[0][1]), own],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn near(a: &Rows, b: &Rows, far: f32) -> bool {
+        a.as_flattened().iter().zip(b.as_flattened()).all(|(a, b)| (a - b).abs() <= far)
+    }
+
+    /// The rows of a rotation about an axis of length 1, behind a stretch, at a place.
+    fn rows(axis: [f32; 3], angle: f32, stretch: [[f32; 3]; 3], place: [f32; 3]) -> Rows {
+        let (s, c) = (0.5 * angle).sin_cos();
+        let turn = turn(&[axis[0] * s, axis[1] * s, axis[2] * s, c]);
+        std::array::from_fn(|r| {
+            let of = |k: usize| (0..3).map(|i| turn[r][i] * stretch[i][k]).sum();
+            [of(0), of(1), of(2), place[r]]
+        })
+    }
+
+    #[test]
+    fn f17_one_joint_moves_a_vertex_as_its_matrix_does() {
+        let stretches = [
+            [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
+            [[2.0, 0.5, 0.0], [0.5, 1.0, 0.25], [0.0, 0.25, 0.1]],
+            [[-1.0, 0.0, 0.0], [0.0, 3.0, 0.0], [0.0, 0.0, 1.0]],
+            [[1e-6, 0.0, 0.0], [0.0, 100.0, 0.0], [0.0, 0.0, 1.0]],
+            [[0.0; 3]; 3],
+        ];
+        for stretch in stretches {
+            for step in 0..40 {
+                let axis = [[0.6, 0.0, 0.8], [0.0, 1.0, 0.0], [-0.48, 0.6, 0.64]][step % 3];
+                let own = rows(axis, step as f32 * 0.16, stretch, [1.0, -20.0, 3.0]);
+                let made = Joints::new(&[own]).blended([(0, 1.0)].into_iter());
+                let size = stretch.as_flattened().iter().fold(1.0f32, |a, b| a.max(b.abs()));
+                assert!(near(&made, &own, 4e-6 * size.max(5.0)), "{made:?} {own:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn f17_half_way_between_two_joints_nothing_gets_thinner() {
+        let none = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+        let triple = none.map(|row| row.map(|v| 3.0 * v));
+        let x = [1.0, 0.0, 0.0];
+        let matrices = [rows(x, 3.0, none, [0.0; 3]), rows(x, -3.0, triple, [0.0; 3])];
+        let made = Joints::new(&matrices).blended([(0, 0.5), (1, 0.5)].into_iter());
+        assert!(
+            near(&made, &[[2.0, 0.0, 0.0, 0.0], [0.0, -2.0, 0.0, 0.0], [0.0, 0.0, -2.0, 0.0]], 1e-5),
+            "{made:?}"
+        );
+        // Numbers of joints that are not there stand, and nothing that is not finite panics.
+        Joints::new(&[]).blended([(7, 1.0)].into_iter());
+        let bad = [[[f32::NAN, 1.0, f32::INFINITY, 0.0]; 3]];
+        Joints::new(&bad).blended([(0, 1.0)].into_iter());
+    }
+}

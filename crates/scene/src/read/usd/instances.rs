@@ -1,0 +1,269 @@
+//! Where the instances of a point instancer are: matrices at a time, and one instance's over time.
+
+use super::compose::{Prim, Stage};
+use super::samples::{Changes, Timeline, at, f64s, floats, i64s, turns_at};
+use crate::{Channel, Error, Identity, Source, TimeSampling};
+use glam::{DMat4, DQuat, DVec3};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+use xxhash_rust::xxh3::Xxh3;
+
+/// Times whose matrices are kept, for all instances that are asked for them.
+const KEPT: usize = 8;
+
+/// What makes an instance the same at several times.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Id {
+    /// The id that the instancer gives, and how many instances before have the same.
+    Given(i64, u32),
+    /// Its number, where there is no id.
+    Number(u32),
+}
+
+/// The ids of `count` instances.
+pub fn listed(given: Option<&[i64]>, count: usize) -> Vec<Id> {
+    let mut same: HashMap<i64, u32> = HashMap::new();
+    let id = |number: usize| match given.and_then(|given| given.get(number)) {
+        Some(id) => {
+            let before = same.entry(*id).or_default();
+            *before += 1;
+            Id::Given(*id, *before - 1)
+        }
+        None => Id::Number(number as u32),
+    };
+    (0..count).map(id).collect()
+}
+
+/// The properties of an instancer that place its instances.
+pub struct Places {
+    pub positions: Channel<[f32; 3]>,
+    /// Four numbers each.
+    orientations: Option<Channel<f64>>,
+    scales: Option<Channel<[f32; 3]>>,
+    pub ids: Option<Channel<i64>>,
+}
+
+impl Places {
+    pub fn read(
+        stage: &Stage,
+        prim: &Prim,
+        timeline: &mut Timeline,
+        positions: Channel<[f32; 3]>,
+    ) -> Result<Places, Error> {
+        let turns = match stage.attribute(prim, "orientationsf")? {
+            Some(turns) => Some(turns),
+            None => stage.attribute(prim, "orientations")?,
+        };
+        let orientations = turns.map(|turns| timeline.channel(&turns, f64s()));
+        let scales = stage.attribute(prim, "scales")?.map(|own| timeline.channel(&own, floats::<3>(1.0)));
+        let ids = stage.attribute(prim, "ids")?.map(|own| timeline.channel(&own, i64s()));
+        Ok(Places { positions, orientations, scales, ids })
+    }
+
+    /// Adds the times at which something changes.
+    pub fn changes(&self, changes: &mut Changes) {
+        changes.add(&self.positions);
+        self.orientations.iter().for_each(|own| changes.add(own));
+        self.scales.iter().for_each(|own| changes.add(own));
+        self.ids.iter().for_each(|own| changes.add(own));
+    }
+
+    /// Which ids there are at a time: equal ones are the same.
+    pub fn ids_identity(&self, time: f64) -> Identity {
+        self.ids.as_ref().map_or(0, |own| own.identity(own.locate(time).0))
+    }
+
+    fn identity(&self, time: f64) -> Identity {
+        fn add<T: Clone + Send + Sync + 'static>(channel: &Channel<T>, time: f64, hash: &mut Xxh3) {
+            let (sample, fraction) = channel.locate(time);
+            hash.update(&channel.identity(sample).to_le_bytes());
+            if fraction > 0.0 && channel.identity(sample) != channel.identity(sample + 1) {
+                hash.update(&channel.identity(sample + 1).to_le_bytes());
+                hash.update(&fraction.to_le_bytes());
+            }
+        }
+        let mut hash = Xxh3::new();
+        add(&self.positions, time, &mut hash);
+        self.orientations.iter().for_each(|turns| add(turns, time, &mut hash));
+        self.scales.iter().for_each(|scales| add(scales, time, &mut hash));
+        hash.update(&self.ids_identity(time).to_le_bytes());
+        hash.digest128()
+    }
+
+    fn matrices(&self, time: f64) -> Result<Vec<DMat4>, Error> {
+        let mix = |a: DVec3, b: DVec3, f: f64| a + (b - a) * f;
+        let wide = |v: &[f32; 3]| DVec3::from_array(v.map(f64::from));
+        let positions = at(&self.positions, time, wide, mix)?;
+        let scales = self.scales.as_ref().map(|scales| at(scales, time, wide, mix)).transpose()?;
+        let turns = self.orientations.as_ref().map(|turns| turns_at(turns, time)).transpose()?;
+        let matrix = |(i, position): (usize, &DVec3)| {
+            let scale = scales.as_ref().and_then(|scales| scales.get(i).copied()).unwrap_or(DVec3::ONE);
+            let turn = turns.as_ref().and_then(|turns| turns.get(i).copied()).unwrap_or(DQuat::IDENTITY);
+            DMat4::from_scale_rotation_translation(scale, turn, *position)
+        };
+        Ok(positions.iter().enumerate().map(matrix).collect())
+    }
+
+    fn numbers(&self, time: f64, count: usize) -> Result<Option<HashMap<Id, usize>>, Error> {
+        let Some(ids) = &self.ids else {
+            return Ok(None);
+        };
+        let mut given = Vec::new();
+        ids.read(ids.locate(time).0, &mut given)?;
+        Ok(Some(listed(Some(&given), count).into_iter().zip(0..).collect()))
+    }
+}
+
+/// All instances at a time.
+struct Moment {
+    matrices: Vec<DMat4>,
+    /// Number of each id among them; none where they go by their numbers.
+    numbers: Option<Arc<HashMap<Id, usize>>>,
+    ids: Identity,
+}
+
+impl Moment {
+    fn of(&self, id: Id) -> Option<DMat4> {
+        let number = match (&self.numbers, id) {
+            (Some(numbers), id) => *numbers.get(&id)?,
+            (None, Id::Number(number)) => number as usize,
+            (None, Id::Given(..)) => return None,
+        };
+        self.matrices.get(number).copied()
+    }
+}
+
+/// Where all instances of an instancer are.
+pub struct Instances {
+    places: Places,
+    pub sampling: Arc<TimeSampling>,
+    /// Of each sample what its matrices follow from.
+    identities: Vec<Identity>,
+    /// Whether a sample has the same instances as the one behind it.
+    steady: Vec<bool>,
+    kept: Mutex<Vec<(u64, Arc<Moment>)>>,
+}
+
+impl Instances {
+    /// `steady`: one for each sample.
+    pub fn new(places: Places, sampling: Arc<TimeSampling>, steady: Vec<bool>) -> Instances {
+        let identities = (0..steady.len()).map(|i| places.identity(sampling.time(i))).collect();
+        Instances { places, sampling, identities, steady, kept: Mutex::default() }
+    }
+
+    pub fn samples(&self) -> usize {
+        self.steady.len()
+    }
+
+    fn moment(&self, time: f64) -> Result<Arc<Moment>, Error> {
+        let (bits, ids) = (time.to_bits(), self.places.ids_identity(time));
+        let mut known = None;
+        if let Ok(kept) = self.kept.lock() {
+            if let Some((_, moment)) = kept.iter().find(|(own, _)| *own == bits) {
+                return Ok(moment.clone());
+            }
+            known = kept.iter().map(|(_, moment)| moment).find(|own| own.ids == ids).cloned();
+        }
+        let matrices = self.places.matrices(time)?;
+        let same = known.filter(|known| known.matrices.len() == matrices.len());
+        let numbers = match same {
+            Some(same) => same.numbers.clone(),
+            None => self.places.numbers(time, matrices.len())?.map(Arc::new),
+        };
+        let moment = Arc::new(Moment { matrices, numbers, ids });
+        if let Ok(mut kept) = self.kept.lock() {
+            if kept.len() >= KEPT {
+                kept.remove(0);
+            }
+            kept.push((bits, moment.clone()));
+        }
+        Ok(moment)
+    }
+}
+
+/// Samples, one behind the other, in which an instance is there.
+#[derive(Clone, Copy)]
+pub struct Span {
+    pub first: usize,
+    pub end: usize,
+    pub shown: bool,
+}
+
+/// The transform of one instance, from its first sample to the one behind its last.
+pub struct OneOf {
+    pub all: Arc<Instances>,
+    pub id: Id,
+    /// Ascending, at least one.
+    pub spans: Vec<Span>,
+}
+
+impl OneOf {
+    pub fn channel(self) -> Channel<DMat4> {
+        let (first, len) = (self.spans[0].first, self.len());
+        let sampling = match &*self.all.sampling {
+            _ if first == 0 && len == self.all.samples() => self.all.sampling.clone(),
+            TimeSampling::Uniform { start, step } => {
+                let start = start + first as f64 * step;
+                Arc::new(TimeSampling::Uniform { start, step: *step })
+            }
+            whole => {
+                let times = (first..first + len).map(|i| whole.time(i)).collect();
+                Arc::new(TimeSampling::Acyclic { times })
+            }
+        };
+        Channel::new(sampling, Arc::new(self))
+    }
+
+    /// The last sample, up to this one, in which the instance is there.
+    fn last_there(&self, sample: usize) -> usize {
+        let next = self.spans.partition_point(|span| span.first <= sample);
+        let span = self.spans[next.saturating_sub(1)];
+        sample.clamp(span.first, span.end - 1)
+    }
+}
+
+impl Source<DMat4> for OneOf {
+    fn len(&self) -> usize {
+        let last = self.spans[self.spans.len() - 1].end.min(self.all.samples() - 1);
+        last + 1 - self.spans[0].first
+    }
+
+    fn identity(&self, i: usize) -> Identity {
+        let sample = self.spans[0].first + i;
+        let there = self.last_there(sample);
+        let own = self.all.identities[sample];
+        if there == sample {
+            return own;
+        }
+        let mut hash = Xxh3::new();
+        hash.update(&own.to_le_bytes());
+        hash.update(&self.all.identities[there].to_le_bytes());
+        hash.digest128()
+    }
+
+    fn read(&self, i: usize, out: &mut Vec<DMat4>) -> Result<(), Error> {
+        out.clear();
+        let sample = self.spans[0].first + i;
+        let at = |sample: usize| self.all.moment(self.all.sampling.time(sample));
+        // An instance that is gone stays where it was.
+        let own = match at(sample)?.of(self.id) {
+            Some(own) => own,
+            None => at(self.last_there(sample))?.of(self.id).unwrap_or(DMat4::IDENTITY),
+        };
+        out.push(own);
+        Ok(())
+    }
+
+    fn between(&self, time: f64, out: &mut Vec<DMat4>) -> Result<bool, Error> {
+        let times = &self.all.sampling;
+        let (mut low, mut high) = (0, self.all.samples());
+        while high - low > 1 {
+            let middle = low + (high - low) / 2;
+            if times.time(middle) <= time { low = middle } else { high = middle }
+        }
+        let own = if self.all.steady[low] { self.all.moment(time)?.of(self.id) } else { None };
+        out.clear();
+        out.extend(own);
+        Ok(own.is_some())
+    }
+}
