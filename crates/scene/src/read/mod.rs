@@ -22,6 +22,7 @@ pub mod points;
 pub mod positioned;
 pub mod sequence;
 mod shape;
+mod sparse;
 pub mod usd;
 
 pub use open::open;

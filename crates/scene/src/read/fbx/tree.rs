@@ -16,7 +16,7 @@ pub(super) struct Tree {
     /// Local ones: one, or one per frame.
     local: Vec<Vec<DMat4>>,
     /// Whether it is shown: once, or in each frame.
-    shown: Vec<Vec<u8>>,
+    shown: Vec<Vec<i8>>,
     /// The turn of cameras and lights, which look another way in the format.
     turns: Vec<Option<DMat4>>,
     pub frames: usize,
@@ -46,8 +46,19 @@ impl Movers {
 
     pub fn may_move(self, anim: &ufbx::Anim, node: &ufbx::Node) -> bool {
         let by = |layer: &ufbx::AnimLayer| !ufbx::find_anim_props(layer, &node.element).is_empty();
-        self.any || anim.layers.into_iter().any(by)
+        self.any || anim.layers.into_iter().any(by) || node.element.props.props.iter().any(is_connected)
     }
+}
+
+/// Whether a property is what another one is, which may move.
+fn is_connected(property: &ufbx::Prop) -> bool {
+    property.flags.has_any(ufbx::PropFlags::CONNECTED)
+}
+
+/// Whether a property of an element may change in an animation.
+pub(super) fn may_change(anim: &ufbx::Anim, element: &ufbx::Element, name: &str) -> bool {
+    let by = |layer: &ufbx::AnimLayer| ufbx::find_anim_prop(layer, element, name).is_some();
+    anim.layers.into_iter().any(by) || ufbx::find_prop(&element.props, name).is_some_and(is_connected)
 }
 
 impl Tree {
@@ -147,34 +158,49 @@ impl Tree {
         out.samples = local.len();
         let matrix = match &local[..] {
             [only] => Channel::constant(only.clone()),
-            _ => Channel::in_memory((**sampling).clone(), local),
+            _ => each_frame(sampling, local),
         };
         out.transform = Some(Transform { matrix, inherits: None });
-        let shown = &self.shown[n];
-        if shown.len() > 1 {
-            // What is shown is hidden all the same below what is hidden.
-            let samples = shown.iter().map(|s| vec![if *s == 0 { 0 } else { -1 }]).collect();
-            out.visibility = Some(Channel::in_memory((**sampling).clone(), samples));
-        } else if shown[0] == 0 {
-            out.visibility = Some(Channel::constant(vec![0]));
-        }
+        out.visibility = match &self.shown[n][..] {
+            [-1] => None,
+            [only] => Some(Channel::constant(vec![*only])),
+            all => Some(each_frame(sampling, all.iter().map(|own| vec![*own]).collect())),
+        };
         out
     }
 }
 
-/// 1 where a node is shown, 0 where not: once, or in each frame.
-fn shown(node: &ufbx::Node, times: &Times<'_>) -> Vec<u8> {
+/// A value for each frame.
+pub(super) fn each_frame<T: Clone + Send + Sync + 'static>(
+    sampling: &Arc<TimeSampling>,
+    samples: Vec<Vec<T>>,
+) -> Channel<T> {
+    let own = TimeSampling::Uniform { start: 0.0, step: 1.0 };
+    Channel::in_memory(own, samples).with_sampling(sampling.clone())
+}
+
+/// The property that says whether a node is shown.
+pub(super) const VISIBILITY: &str = "Visibility";
+
+/// Whether a node is shown, apart from what is above it. The number that was read with the node is none of what
+/// animations say, not even of one that never changes.
+pub(super) fn is_shown(anim: &ufbx::Anim, node: &ufbx::Node, time: f64) -> bool {
     let element = &node.element;
-    let by = |layer: &ufbx::AnimLayer| ufbx::find_anim_prop(layer, element, "Visibility").is_some();
-    let animated = times.anims().any(|anim| anim.layers.into_iter().any(by));
-    if !animated {
-        return vec![u8::from(node.visible)];
-    }
+    let known = ufbx::find_prop(&element.props, VISIBILITY).is_some();
+    !known || ufbx::evaluate_prop_flags(anim, element, VISIBILITY, time, 0).value_int != 0
+}
+
+/// What a node says of itself and of all below it, once or in each frame: hidden (0), shown where what is above it is
+/// (-1), or shown in any case (1).
+fn shown(node: &ufbx::Node, times: &Times<'_>) -> Vec<i8> {
+    let element = &node.element;
+    let inherits = ufbx::find_prop(&element.props, "Visibility Inheritance");
+    let shown = if inherits.is_some_and(|inherits| inherits.value_int == 0) { 1 } else { -1 };
     let at = |frame| {
         let (anim, time) = times.at(frame);
-        let value = ufbx::evaluate_prop_flags(anim, element, "Visibility", time, 0);
-        u8::from(value.value_vec4.x > 0.5)
+        if is_shown(anim, node, time) { shown } else { 0 }
     };
-    let all: Vec<u8> = (0..times.count).map(at).collect();
+    let moves = times.anims().any(|anim| may_change(anim, element, VISIBILITY));
+    let all: Vec<i8> = (0..if moves { times.count } else { 1 }).map(at).collect();
     if all.iter().all(|s| *s == all[0]) { vec![all[0]] } else { all }
 }
