@@ -427,4 +427,30 @@ mod tests {
         let rate = FrameOptions { fps: Some(8.0), ..FrameOptions::default() };
         assert_eq!(times(&mesh_only, &rate).len(), 9);
     }
+
+    #[test]
+    fn long_stretches_without_a_change_bring_no_frames() {
+        /// Points that are somewhere else after each of these samples.
+        struct Steps(Vec<usize>);
+        impl crate::Source<[f32; 3]> for Steps {
+            fn len(&self) -> usize {
+                20_000
+            }
+            fn identity(&self, i: usize) -> u128 {
+                self.0.partition_point(|after| *after < i) as u128
+            }
+            fn read(&self, i: usize, out: &mut Vec<[f32; 3]>) -> Result<(), Error> {
+                *out = vec![[self.identity(i) as f32, 0.0, 0.0]; 3];
+                Ok(())
+            }
+        }
+        let found = |after: Vec<usize>| {
+            let sampling = TimeSampling::Uniform { start: 0.0, step: 1.0 };
+            let points = Channel::new(sampling.into(), std::sync::Arc::new(Steps(after)));
+            times(&scene(points, Channel::constant(vec![DMat4::IDENTITY])), &FrameOptions::default())
+        };
+        assert_eq!(found(vec![99, 5000]), [0.0, 99.0, 100.0, 5000.0, 5001.0, 19_999.0]);
+        // All frames stay where most of them are needed.
+        assert_eq!(found((0..6000).collect()).len(), 20_000);
+    }
 }

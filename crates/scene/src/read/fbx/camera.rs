@@ -1,7 +1,7 @@
 //! Cameras and lights: which way they look, and what lenses say, as the file's properties have it.
 
-use super::times::Times;
-use super::tree::{each_frame, may_change};
+use super::moving::may_change;
+use super::times::{Times, each_frame};
 use crate::{Channel, Lens};
 use glam::{DMat4, DVec3, DVec4};
 

@@ -1,8 +1,9 @@
 //! Meshes as they were bound: points and normals, blend shapes, bones and their influences; and where these put
 //! them, shapes first, then linear blend skinning.
 
+use super::moving::{is_weighed, matrix};
 use super::times::Times;
-use super::tree::{Tree, matrix, may_change};
+use super::tree::Tree;
 use crate::read::in_between::weight_of_key;
 use crate::read::linear_blend::{Influences, Normals};
 use crate::{Error, Remark};
@@ -142,11 +143,6 @@ pub(super) fn shapes(mesh: &ufbx::Mesh) -> Vec<Shape> {
 /// The channels of all blend shapes of a mesh.
 pub(super) fn channels(mesh: &ufbx::Mesh) -> impl Iterator<Item = &ufbx::BlendChannel> {
     mesh.blend_deformers.into_iter().flat_map(|blend| &blend.channels)
-}
-
-/// Whether an animation moves the weight of a channel.
-pub(super) fn is_weighed(anim: &ufbx::Anim, channel: &ufbx::BlendChannel) -> bool {
-    may_change(anim, &channel.element, "DeformPercent")
 }
 
 /// Weights of these shapes of a mesh over the frames of `times`.

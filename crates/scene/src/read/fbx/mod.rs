@@ -12,6 +12,7 @@ mod camera;
 mod deform;
 mod form;
 mod mesh;
+mod moving;
 mod needed;
 mod skeleton;
 mod times;

@@ -1,7 +1,6 @@
 //! Which frames of a long animation are needed.
 
-use super::form::is_weighed;
-use super::tree::{Movers, VISIBILITY, is_shown, matrix, may_change};
+use super::moving::{Movers, VISIBILITY, is_shown, is_weighed, matrix, may_change};
 use crate::read::sparse;
 use crate::sample::{LONG, WORTH};
 

@@ -2,10 +2,11 @@
 //!
 //! Transforms of nodes are translation, rotation and scale in the format, so that clips have all of them.
 
-use super::form::{channels, is_weighed};
+use super::form::channels;
+use super::moving::{Movers, is_weighed, matrix};
 use super::needed::needed;
 use super::times::Times;
-use super::tree::{Movers, Tree, matrix};
+use super::tree::Tree;
 use crate::clip::{Clip, Joint, MAX_JOINTS, Qvv, ScalarTrack, Skeleton, SubTrack, Track};
 use crate::grid::Grid;
 use crate::read::joints::{Groups, Nodes};

@@ -4,7 +4,7 @@
 use super::needed::needed;
 use crate::read::ReadOptions;
 use crate::sample::MAX_FRAMES;
-use crate::{Error, NamedRange, TimeSampling};
+use crate::{Channel, Error, NamedRange, TimeSampling};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -170,6 +170,15 @@ impl<'a> Times<'a> {
         };
         if self.takes.len() > 1 { self.takes.iter().map(range).collect() } else { Vec::new() }
     }
+}
+
+/// A value for each frame.
+pub(super) fn each_frame<T: Clone + Send + Sync + 'static>(
+    sampling: &Arc<TimeSampling>,
+    samples: Vec<Vec<T>>,
+) -> Channel<T> {
+    let own = TimeSampling::Uniform { start: 0.0, step: 1.0 };
+    Channel::in_memory(own, samples).with_sampling(sampling.clone())
 }
 
 /// The first and the last key of an animation that says nothing of when it is.
