@@ -2,6 +2,7 @@
 //! library makes of them itself; damaged ones.
 
 mod cameras;
+mod meant;
 mod normals;
 mod skeletons;
 

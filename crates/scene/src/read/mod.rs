@@ -21,6 +21,7 @@ pub mod positioned;
 pub mod sequence;
 mod shape;
 mod skinning;
+mod sparse;
 pub mod usd;
 
 pub use open::open;

@@ -43,6 +43,19 @@ pub struct FrameOptions {
 /// Largest number of frames.
 pub const MAX_FRAMES: usize = 1 << 24;
 
+/// More frames than these are left out where nothing changes, if that leaves no more than one of so many.
+pub const LONG: usize = 1 << 13;
+/// See [`LONG`].
+pub const WORTH: usize = 4;
+
+/// Which samples of a channel become frames.
+#[derive(Clone, Copy)]
+enum Which {
+    All,
+    /// Those that differ from the one before or behind, and the first and the last.
+    Changing,
+}
+
 /// Time of every output frame, in seconds, ascending: the superset of the sample times of everything that is
 /// compiled and really changes, times closer than [`SAME_TIME`] merged; then range, then rate. A scene in which
 /// nothing changes has one frame. PROMISE.md §4. `selected[i]` says whether `placed[i]`'s mesh is compiled.
@@ -52,18 +65,43 @@ pub fn frame_times(
     selected: &[bool],
     options: &FrameOptions,
 ) -> Result<Vec<f64>, Error> {
+    let mut times = sample_times(scene, placed, selected, options, Which::All)?;
+    if times.len() > LONG {
+        // Samples that are equal on both sides bring nothing but time.
+        let changing = sample_times(scene, placed, selected, options, Which::Changing)?;
+        if changing.len() <= times.len() / WORTH {
+            times = changing;
+        }
+    }
+    if let Some(fps) = options.fps {
+        times = resample_ranges(&times, &scene.ranges, fps)?;
+    }
+    if let Some(range) = options.range {
+        cut(&mut times, range)?;
+    }
+    Ok(times)
+}
+
+/// Times of the samples of everything that is compiled and really changes, ascending, and at least one.
+fn sample_times(
+    scene: &Scene,
+    placed: &[Placed],
+    selected: &[bool],
+    options: &FrameOptions,
+    which: Which,
+) -> Result<Vec<f64>, Error> {
     let Needed { placed: needed, meshes } = Needed::find(scene, placed, selected);
     let mut times = Vec::new();
     for (place, _) in placed.iter().zip(&needed).filter(|(_, needed)| **needed) {
         let node = &scene.nodes[place.node];
         if let Some(transform) = &node.transform {
-            collect(&transform.matrix, &mut times)?;
+            collect(&transform.matrix, which, &mut times)?;
             if let Some(inherits) = &transform.inherits {
-                collect(inherits, &mut times)?;
+                collect(inherits, which, &mut times)?;
             }
         }
         if let Some(visibility) = &node.visibility {
-            collect(visibility, &mut times)?;
+            collect(visibility, which, &mut times)?;
         }
     }
     // A camera is kept where it or what is right above it is.
@@ -71,7 +109,7 @@ pub fn frame_times(
     for (i, place) in placed.iter().enumerate() {
         let camera = scene.nodes[place.node].camera.as_ref();
         if let Some(camera) = camera.filter(|_| options.channels.attributes && stands(i)) {
-            collect(camera, &mut times)?;
+            collect(camera, which, &mut times)?;
         }
     }
     let mut fallback: Option<f64> = None;
@@ -80,19 +118,13 @@ pub fn frame_times(
             let first = mesh.positions.time(0);
             fallback = Some(fallback.map_or(first, |t: f64| t.min(first)));
         }
-        collect_mesh(mesh, &options.channels, &mut times)?;
+        collect_mesh(mesh, &options.channels, which, &mut times)?;
     }
     times.retain(|t| t.is_finite());
     times.sort_by(f64::total_cmp);
     times.dedup_by(|b, a| *b - *a < SAME_TIME);
     if times.is_empty() {
         times.push(fallback.filter(|t| t.is_finite()).unwrap_or(0.0));
-    }
-    if let Some(fps) = options.fps {
-        times = resample_ranges(&times, &scene.ranges, fps)?;
-    }
-    if let Some(range) = options.range {
-        cut(&mut times, range)?;
     }
     Ok(times)
 }
@@ -124,12 +156,12 @@ impl Needed {
 }
 
 /// Adds the times at which a mesh changes in what is compiled of it.
-fn collect_mesh(mesh: &Mesh, channels: &Channels, times: &mut Vec<f64>) -> Result<(), Error> {
-    collect(&mesh.positions, times)?;
-    collect(&follow(&mesh.face_counts, mesh), times)?;
-    collect(&follow(&mesh.face_indices, mesh), times)?;
+fn collect_mesh(mesh: &Mesh, channels: &Channels, which: Which, times: &mut Vec<f64>) -> Result<(), Error> {
+    collect(&mesh.positions, which, times)?;
+    collect(&follow(&mesh.face_counts, mesh), which, times)?;
+    collect(&follow(&mesh.face_indices, mesh), which, times)?;
     for set in &mesh.face_sets {
-        collect(&follow(&set.faces, mesh), times)?;
+        collect(&follow(&set.faces, mesh), which, times)?;
     }
     if let (true, Some(attribute)) = (channels.normals, &mesh.normals) {
         collect_attribute(attribute, mesh, times)?;
@@ -218,14 +250,22 @@ fn resample(times: &[f64], fps: f64) -> Result<Vec<f64>, Error> {
     Ok((0..count as usize).map(|i| times[0] + i as f64 / fps).collect())
 }
 
-/// Adds the times of all samples of a channel that changes.
+/// Adds the times of samples of a channel that changes.
 fn collect<T: Clone + Send + Sync + 'static>(
     channel: &Channel<T>,
+    which: Which,
     times: &mut Vec<f64>,
 ) -> Result<(), Error> {
-    match channel.len() > 1 && !channel.is_constant() {
-        true => add(channel, 0..channel.len(), times),
-        false => Ok(()),
+    if channel.len() <= 1 || channel.is_constant() {
+        return Ok(());
+    }
+    match which {
+        // It lasts as long as it did. Between equal samples curves may bend.
+        Which::Changing if !channel.bends() => {
+            add(channel, [0, channel.len() - 1].into_iter(), times)?;
+            collect_changes(channel, times)
+        }
+        _ => add(channel, 0..channel.len(), times),
     }
 }
 
@@ -386,5 +426,31 @@ mod tests {
         assert_eq!(times(&mesh_only, &range), [0.25, 0.5, 0.75]);
         let rate = FrameOptions { fps: Some(8.0), ..FrameOptions::default() };
         assert_eq!(times(&mesh_only, &rate).len(), 9);
+    }
+
+    #[test]
+    fn long_stretches_without_a_change_bring_no_frames() {
+        /// Points that are somewhere else after each of these samples.
+        struct Steps(Vec<usize>);
+        impl crate::Source<[f32; 3]> for Steps {
+            fn len(&self) -> usize {
+                20_000
+            }
+            fn identity(&self, i: usize) -> u128 {
+                self.0.partition_point(|after| *after < i) as u128
+            }
+            fn read(&self, i: usize, out: &mut Vec<[f32; 3]>) -> Result<(), Error> {
+                *out = vec![[self.identity(i) as f32, 0.0, 0.0]; 3];
+                Ok(())
+            }
+        }
+        let found = |after: Vec<usize>| {
+            let sampling = TimeSampling::Uniform { start: 0.0, step: 1.0 };
+            let points = Channel::new(sampling.into(), std::sync::Arc::new(Steps(after)));
+            times(&scene(points, Channel::constant(vec![DMat4::IDENTITY])), &FrameOptions::default())
+        };
+        assert_eq!(found(vec![99, 5000]), [0.0, 99.0, 100.0, 5000.0, 5001.0, 19_999.0]);
+        // All frames stay where most of them are needed.
+        assert_eq!(found((0..6000).collect()).len(), 20_000);
     }
 }

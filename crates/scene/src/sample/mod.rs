@@ -12,7 +12,7 @@ mod frames;
 mod transforms;
 mod values;
 
-pub use frames::{Channels, FrameOptions, MAX_FRAMES, Range, frame_ranges, frame_times};
+pub use frames::{Channels, FrameOptions, LONG, MAX_FRAMES, Range, WORTH, frame_ranges, frame_times};
 pub use transforms::{World, bends, interpolate, is_step, just_before, largest_scale, transform_at};
 pub use values::{
     Faces, Mix, Values, attribute_at, by_point, curves_at, custom_attributes, element_count, faces_at,

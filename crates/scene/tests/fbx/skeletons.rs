@@ -175,7 +175,7 @@ fn curve(number: u32, from: f64, to: f64, seconds: u64) -> String {
 }
 
 /// In text: an animation, and its layer, which has the next number.
-fn stack(number: u32, name: &str, times: &str) -> String {
+pub(super) fn stack(number: u32, name: &str, times: &str) -> String {
     format!(
         r#"
     AnimationStack: {number}, "AnimStack::{name}", "" {{
@@ -190,7 +190,7 @@ fn stack(number: u32, name: &str, times: &str) -> String {
 }
 
 /// In text: what curves of a property hang on.
-fn node(number: u32) -> String {
+pub(super) fn node(number: u32) -> String {
     format!(
         r#"
     AnimationCurveNode: {number}, "AnimCurveNode::Own", "" {{
@@ -199,7 +199,7 @@ fn node(number: u32) -> String {
 }
 
 /// Where objects end and connections begin.
-const BETWEEN: &str = "\n}\nConnections:  {";
+pub(super) const BETWEEN: &str = "\n}\nConnections:  {";
 
 /// The triangle with two animations: one turns the bone and brings the shape in, the other takes the shape away.
 pub(super) fn animated() -> String {
@@ -446,6 +446,17 @@ fn nodes_that_stand_still_are_worked_out_once() {
     let links: String = (1000..1100).map(|n| format!("\n    C: \"OO\", {n}, 0")).collect();
     let long = animated().replace(BETWEEN, &format!("{still}{BETWEEN}{links}"));
     let long = long.replace(&format!(",{STOP}\n        }}"), &format!(",{}\n        }}", 10_000 * STOP));
+    // With so many keys of the bone all frames are needed.
+    let keys = || (0..60_000).map(|key| key * STOP / 6);
+    let list = |numbers: &mut dyn Iterator<Item = u64>| {
+        numbers.map(|number| number.to_string()).collect::<Vec<_>>().join(",")
+    };
+    let (times, values) = (list(&mut keys()), list(&mut keys().map(|time| 30 + time / STOP % 2)));
+    let few = format!("KeyTime: *2 {{ a: 0,{STOP} }}\n        KeyValueFloat: *2 {{ a: 30,120 }}");
+    let many = format!("KeyTime: *60000 {{ a: {times} }}\n        KeyValueFloat: *60000 {{ a: {values} }}");
+    let (before, after) = long.split_once(&few).unwrap();
+    let after = after.replacen("KeyAttrRefCount: *1 { a: 2 }", "KeyAttrRefCount: *1 { a: 60000 }", 1);
+    let long = format!("{before}{many}{after}");
     std::fs::write(&file, long).unwrap();
     let (scene, _) = read::open(&file, &ReadOptions::default()).unwrap();
     assert_eq!(scene.meshes[0].positions.len(), 240_001);

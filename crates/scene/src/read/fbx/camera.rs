@@ -1,6 +1,7 @@
 //! Cameras and lights: which way they look, and what lenses say, as the file's properties have it.
 
-use super::times::Times;
+use super::moving::may_change;
+use super::times::{Times, each_frame};
 use crate::{Channel, Lens};
 use glam::{DMat4, DVec3, DVec4};
 
@@ -32,7 +33,7 @@ pub(super) fn lens(camera: &ufbx::Camera, times: &Times<'_>) -> Option<Channel<L
         [first, rest @ ..] if rest.iter().all(|lens| lens == first) => Some(Channel::constant(vec![*first])),
         _ => {
             let samples = all.into_iter().map(|lens| vec![lens]).collect();
-            Some(Channel::in_memory((*times.sampling()).clone(), samples))
+            Some(each_frame(&times.sampling(), samples))
         }
     }
 }
@@ -64,8 +65,7 @@ struct Properties<'a> {
 impl Properties<'_> {
     /// Whether an animation that is played moves it.
     fn moves(&self, name: &str) -> bool {
-        let by = |layer: &ufbx::AnimLayer| ufbx::find_anim_prop(layer, &self.camera.element, name).is_some();
-        self.times.anims().any(|anim| anim.layers.into_iter().any(by))
+        self.times.anims().any(|anim| may_change(anim, &self.camera.element, name))
     }
 
     /// Its number in a frame; none where the file has none.

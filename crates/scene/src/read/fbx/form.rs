@@ -1,8 +1,9 @@
 //! Meshes as they were bound: points and normals, blend shapes, bones and their influences; and where these put
 //! them, shapes first, then bones.
 
+use super::moving::{is_weighed, matrix};
 use super::times::Times;
-use super::tree::{Tree, matrix};
+use super::tree::Tree;
 use crate::read::in_between::weight_of_key;
 use crate::read::skinning::{Influences, Normals, Pose};
 use crate::{Error, Remark};
@@ -38,6 +39,33 @@ pub(super) struct Bound {
     /// Node of each, and the matrix from the mesh as it was bound to that node.
     pub bones: Vec<(usize, DMat4)>,
     pub influences: Influences,
+    /// What takes points from where bones put them to the space of the mesh's node, if that carries them on from where
+    /// it was bound; else they stay there.
+    pub carried: Option<DMat4>,
+}
+
+/// What a file was saved by, as far as programs differ in where they show a skinned mesh whose node is not where it was
+/// bound.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Program {
+    /// The node carries along what bones have moved.
+    Maya,
+    /// Bones alone place it.
+    BonesAlone,
+    Unknown,
+}
+
+impl Program {
+    pub fn of(parsed: &ufbx::Scene) -> Program {
+        let saved = &parsed.metadata.latest_application.name;
+        let name = if saved.is_empty() { &parsed.metadata.creator } else { saved };
+        let is = |names: &[&str]| names.iter().any(|own| name.contains(own));
+        match () {
+            () if is(&["Maya"]) => Program::Maya,
+            () if is(&["Blender", "MotionBuilder", "3ds Max", "3dsMax"]) => Program::BonesAlone,
+            () => Program::Unknown,
+        }
+    }
 }
 
 /// Adds offsets by their weights.
@@ -105,9 +133,11 @@ pub(super) fn shapes(mesh: &ufbx::Mesh) -> Vec<Shape> {
     for (channel, own) in channels(mesh).enumerate() {
         for (key, shape) in own.keyframes.iter().map(|key| &key.shape).enumerate() {
             let list = |offsets: &[ufbx::Vec3]| -> Vec<Offset> {
-                let all = shape.offset_vertices.iter().zip(offsets);
-                let within = all.filter(|(vertex, _)| (**vertex as usize) < points);
-                let wide = within.map(|(vertex, o)| (*vertex, DVec3::new(o.x, o.y, o.z)));
+                let all = shape.offset_vertices.iter().zip(offsets).enumerate();
+                let within = all.filter(|(_, (vertex, _))| (**vertex as usize) < points);
+                // Shapes that a group of points limits have a weight for each of their points.
+                let part = |i: usize| shape.offset_weights.get(i).copied().unwrap_or(1.0);
+                let wide = within.map(|(i, (vertex, o))| (*vertex, part(i) * DVec3::new(o.x, o.y, o.z)));
                 wide.filter(|(_, offset)| *offset != DVec3::ZERO).collect()
             };
             let (points, normals) = (list(&shape.position_offsets), list(&shape.normal_offsets));
@@ -130,7 +160,8 @@ pub(super) fn weights(shapes: &[Shape], mesh: &ufbx::Mesh, times: &Times<'_>) ->
             let (anim, time) = times.at(frame);
             ufbx::evaluate_blend_weight(anim, channel, time)
         };
-        let all: Vec<f64> = (0..times.count).map(at).collect();
+        let count = if times.anims().any(|anim| is_weighed(anim, channel)) { times.count } else { 1 };
+        let all: Vec<f64> = (0..count).map(at).collect();
         let targets: Vec<f64> = channel.keyframes.iter().map(|key| key.target_weight).collect();
         let own = shapes.iter().zip(&mut out).filter(|(shape, _)| shape.channel == number);
         for (shape, out) in own {
@@ -146,9 +177,9 @@ pub(super) fn weights(shapes: &[Shape], mesh: &ufbx::Mesh, times: &Times<'_>) ->
 impl Bound {
     /// The bones of the first skin of the mesh on node `n`; none where it has none.
     pub fn read(
-        n: usize,
-        mesh: &ufbx::Mesh,
+        (n, mesh): (usize, &ufbx::Mesh),
         tree: &Tree,
+        by: Program,
         path: &str,
         remarks: &mut Vec<Remark>,
     ) -> Result<Option<Bound>, Error> {
@@ -210,12 +241,18 @@ impl Bound {
                 (joint[i * most], weight[i * most]) = (node, 1.0);
             }
         }
+        let elsewhere = bound_elsewhere(skin, n, tree);
+        let carried = elsewhere.filter(|_| by == Program::Maya);
         if joint.contains(&node) {
-            bones.push((n, DMat4::IDENTITY));
+            // A node that carries on what stays where it was bound has it where it is itself.
+            let unmoved = carried.map(|at| (0, tree.world(0)[0].inverse() * at));
+            bones.push(unmoved.unwrap_or((n, DMat4::IDENTITY)));
         }
+        let several = carried.is_none() && mesh.element.instances.len() > 1;
+        remarks.extend(remark_on_place(by, several, elsewhere.is_some()).map(|what| Remark::new(path, what)));
         let dual = dual_parts(skin, points).into();
         let influences = Influences { per_point: most, joint: joint.into(), weight: weight.into(), dual };
-        Ok(Some(Bound { bones, influences }))
+        Ok(Some(Bound { bones, influences, carried: carried.map(|at| at.inverse()) }))
     }
 
     /// Nodes of the bones.
@@ -237,6 +274,29 @@ fn dual_parts(skin: &ufbx::SkinDeformer, points: usize) -> Vec<f32> {
     };
     let parts: Vec<f32> = (0..points).map(part).collect();
     if parts.iter().all(|part| *part == 0.0) { Vec::new() } else { parts }
+}
+
+/// What is to be said of where a skinned mesh stands whose bones alone place it: `several` nodes have its skin, it is
+/// `elsewhere` than where it was bound.
+fn remark_on_place(by: Program, several: bool, elsewhere: bool) -> Option<&'static str> {
+    match () {
+        () if several => Some(
+            "its skin is on several nodes, which do not place it: it is where its bones are, for all of them",
+        ),
+        () if by == Program::Unknown && elsewhere => Some(
+            "its node is not where its skin was bound: it is where its bones are, which programs but Maya show",
+        ),
+        () => None,
+    }
+}
+
+/// Where the node of a mesh was when its skin was bound, unless it is there in all frames.
+fn bound_elsewhere(skin: &ufbx::SkinDeformer, n: usize, tree: &Tree) -> Option<DMat4> {
+    let cluster = skin.clusters.into_iter().find(|cluster| cluster.bone_node.is_some())?;
+    let at = matrix(&cluster.bind_to_world) * matrix(&cluster.geometry_to_bone);
+    let most = at.to_cols_array().iter().fold(1.0f64, |most, v| most.max(v.abs()));
+    let there = !tree.moves(n) && tree.world(0)[n].abs_diff_eq(at, 1e-5 * most);
+    (!there && at.inverse().is_finite()).then_some(at)
 }
 
 /// Normals as they were bound, one for each pair of a normal of the file and a point that has it, and which of them

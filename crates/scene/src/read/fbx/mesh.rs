@@ -23,8 +23,8 @@ pub(super) struct Meshes<'a> {
     rigs: &'a Rigs<'a>,
     sampling: Arc<TimeSampling>,
     pub caches: Caches,
-    /// By number in the file: those that nothing deforms are shared.
-    still: HashMap<u32, MeshId>,
+    /// By number in the file: those that are the same on all their nodes.
+    known: HashMap<u32, MeshId>,
     /// Weights of blend shapes so far.
     weights: u64,
 }
@@ -32,7 +32,7 @@ pub(super) struct Meshes<'a> {
 impl<'a> Meshes<'a> {
     pub fn new(path: &Path, tree: Arc<Tree>, times: &'a Times<'a>, rigs: &'a Rigs<'a>) -> Meshes<'a> {
         let (sampling, caches) = (times.sampling(), Caches::new(path));
-        Meshes { tree, times, rigs, sampling, caches, still: HashMap::new(), weights: 0 }
+        Meshes { tree, times, rigs, sampling, caches, known: HashMap::new(), weights: 0 }
     }
 
     /// The mesh of node `n`, which becomes one of the scene's. `bound`: its bones, if it has any.
@@ -45,14 +45,23 @@ impl<'a> Meshes<'a> {
         scene: &mut Scene,
         remarks: &mut Vec<Remark>,
     ) -> Result<MeshId, Error> {
-        if let Some(id) = self.still.get(&mesh.element.typed_id) {
+        if let Some(id) = self.known.get(&mesh.element.typed_id) {
             return Ok(*id);
         }
         let (mut out, corners) = faces(mesh, path);
-        out.is_subd = mesh.subdivision_display_mode == ufbx::SubdivisionDisplayMode::Smooth;
+        out.is_subd = matches!(
+            mesh.subdivision_display_mode,
+            ufbx::SubdivisionDisplayMode::Smooth | ufbx::SubdivisionDisplayMode::HullAndSmooth
+        );
+        if out.is_subd {
+            let what = "subdivision surface: its control cage is used, not subdivided";
+            remarks.push(Remark::new(path, what));
+        }
         let has_normals = has_normals(mesh);
         // A cache has all that bones and shapes do to the mesh.
         let cached = self.caches.points(parsed, mesh, path, remarks);
+        // Points that no bone has may go with their node.
+        let is_own = bound.as_ref().is_some_and(|bound| bound.bones.iter().any(|(bone, _)| *bone == n));
         let deformed = match cached {
             Some(_) => None,
             None => self.deformed(n, mesh, bound, path, &corners, remarks)?,
@@ -64,13 +73,9 @@ impl<'a> Meshes<'a> {
                     remarks.push(Remark::new(path, what));
                 }
                 out.positions = cached.unwrap_or(out.positions);
-                self.still.insert(mesh.element.typed_id, scene.meshes.len());
                 out = Mesh { topology: topology(&out), ..out };
             }
-            None => {
-                out.normals = normals(mesh, &corners);
-                self.still.insert(mesh.element.typed_id, scene.meshes.len());
-            }
+            None => out.normals = normals(mesh, &corners),
             Some((deformed, skin, indices)) => {
                 if has_normals && indices.is_none() {
                     let what = "its normals belong to no corners of its faces; they were left out";
@@ -86,6 +91,9 @@ impl<'a> Meshes<'a> {
                 out.skin = skin;
                 out = Mesh { topology: topology(&out), ..out };
             }
+        }
+        if !is_own {
+            self.known.insert(mesh.element.typed_id, scene.meshes.len());
         }
         scene.meshes.push(out);
         Ok(scene.meshes.len() - 1)
@@ -104,7 +112,9 @@ impl<'a> Meshes<'a> {
     ) -> Result<Option<Parts>, Error> {
         let bones = bound.as_ref().map(Bound::nodes);
         let rig = bones.and_then(|bones| self.rigs.of_skin(n, &bones));
-        let clips: Vec<_> = rig.iter().flat_map(|(skeleton, _)| self.rigs.of_skeleton(*skeleton)).collect();
+        // Clips move joints alone, and say nothing of a node that carries the mesh on.
+        let by_clips = rig.iter().filter(|_| bound.as_ref().is_some_and(|bound| bound.carried.is_none()));
+        let clips: Vec<_> = by_clips.flat_map(|(skeleton, _)| self.rigs.of_skeleton(*skeleton)).collect();
         let shapes = form::shapes(mesh);
         let frames =
             clips.iter().fold(self.times.count, |sum, (_, times, _)| sum.saturating_add(times.count));

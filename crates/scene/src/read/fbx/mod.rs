@@ -12,6 +12,8 @@ mod camera;
 mod deform;
 mod form;
 mod mesh;
+mod moving;
+mod needed;
 mod skeleton;
 mod times;
 mod tree;
@@ -19,7 +21,7 @@ mod tree;
 use super::positioned::PositionedFile;
 use crate::read::ReadOptions;
 use crate::{Channel, Error, NodeKind, Remark, Scene, Transform, Unit};
-use form::Bound;
+use form::{Bound, Program};
 use glam::DMat4;
 use mesh::Meshes;
 use skeleton::Rigs;
@@ -145,24 +147,28 @@ fn build(
         if let Some(mesh) = &node.mesh {
             let name = if mesh.element.name.is_empty() { &node.element.name } else { &mesh.element.name };
             let name = unique(&mut taken, Some(at), name);
+            let bound = bound.remove(&n);
+            let carried = bound.as_ref().map(|bound| bound.carried);
             let id = meshes.place(
                 parsed,
                 (n, mesh),
-                bound.remove(&n),
+                bound,
                 &format!("{}/{name}", scene.nodes[at].path),
                 &mut scene,
                 remarks,
             )?;
-            let mut below = crate::Node::new(format!("{}/{name}", scene.nodes[at].path), NodeKind::PolyMesh);
+            let kind = if scene.meshes[id].is_subd { NodeKind::SubD } else { NodeKind::PolyMesh };
+            let mut below = crate::Node::new(format!("{}/{name}", scene.nodes[at].path), kind);
             (below.parent, below.mesh, below.name) = (Some(at), Some(id), name);
             below.samples = scene.meshes[id].positions.len();
-            // What bones move stands in the world already.
-            let is_bound = scene.meshes[id].skin.is_some();
-            let back = if is_bound { Some(DMat4::IDENTITY) } else { tree.turned_back(n) };
-            below.transform = back.map(|back| Transform {
-                matrix: Channel::constant(vec![back]),
-                inherits: is_bound.then(|| Channel::constant(vec![false])),
-            });
+            let carried = carried.filter(|_| scene.meshes[id].skin.is_some());
+            below.transform = match (carried, tree.turned_back(n)) {
+                // What bones move stands in the world already.
+                (Some(None), _) => Some((DMat4::IDENTITY, Some(Channel::constant(vec![false])))),
+                (Some(Some(unbound)), back) => Some((back.unwrap_or(DMat4::IDENTITY) * unbound, None)),
+                (None, back) => back.map(|back| (back, None)),
+            }
+            .map(|(matrix, inherits)| Transform { matrix: Channel::constant(vec![matrix]), inherits });
             scene.nodes.push(below);
         }
     }
@@ -181,9 +187,10 @@ fn bound(
     remarks: &mut Vec<Remark>,
 ) -> Result<BTreeMap<usize, Bound>, Error> {
     let mut out = BTreeMap::new();
+    let by = Program::of(parsed);
     for (n, node) in parsed.nodes.into_iter().enumerate() {
         let Some(mesh) = &node.mesh else { continue };
-        if let Some(bound) = Bound::read(n, mesh, tree, &node.element.name, remarks)? {
+        if let Some(bound) = Bound::read((n, mesh), tree, by, &node.element.name, remarks)? {
             out.insert(n, bound);
         }
     }
@@ -230,6 +237,14 @@ fn remark_left_out(parsed: &ufbx::Scene, file: &str, remarks: &mut Vec<Remark>) 
         (surfaces, "NURBS and procedural surfaces: left out"),
         (parsed.constraints.len(), "constraints: left out; bake them into keys"),
         (parsed.lod_groups.len(), "groups of levels of detail: all levels are shown"),
+        (
+            parsed
+                .display_layers
+                .into_iter()
+                .filter(|layer| !layer.visible && !layer.nodes.is_empty())
+                .count(),
+            "display layers that are hidden: what is on them is shown; hide its nodes, or --exclude them",
+        ),
     ];
     for (count, what) in left.iter().filter(|(count, _)| *count > 0) {
         remarks.push(Remark::new(file, format!("{count} {what}")));

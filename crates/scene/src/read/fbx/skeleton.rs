@@ -3,8 +3,10 @@
 //! Transforms of nodes are translation, rotation and scale in the format, so that clips have all of them.
 
 use super::form::channels;
+use super::moving::{Movers, is_weighed, matrix};
+use super::needed::needed;
 use super::times::Times;
-use super::tree::{Movers, Tree, matrix};
+use super::tree::Tree;
 use crate::clip::{Clip, Joint, MAX_JOINTS, Qvv, ScalarTrack, Skeleton, SubTrack, Track};
 use crate::grid::Grid;
 use crate::read::joints::{Groups, Nodes};
@@ -18,6 +20,8 @@ use std::sync::Arc;
 
 /// Most animated values of all clips together: sub-tracks times samples.
 const MAX_VALUES: usize = 1 << 25;
+/// Most of those of a clip whose animation has few frames that are needed.
+const MOST_OF_SPARSE: usize = 1 << 22;
 /// Most scalar tracks of a clip.
 const MAX_SCALARS: usize = 1024;
 /// Properties that move a node.
@@ -137,6 +141,14 @@ impl<'a> Rigs<'a> {
                     continue;
                 }
                 let times = Times::alone(reader.path, reader.parsed, stack)?;
+                if reader.is_sparse(&times, nodes) {
+                    let what = format!(
+                        "{} samples at {} a second, of which few are needed: no clip was made of it; its first and last keys are far out",
+                        times.count, times.rate
+                    );
+                    remarks.push(Remark::new(stack.element.name.to_string(), what));
+                    continue;
+                }
                 let scalars = if weighed.len() > MAX_SCALARS { &[] } else { &weighed[..] };
                 reader.spend(&times, nodes, scalars.len(), &mut left)?;
                 let tracks = reader.tracks(&times, nodes)?;
@@ -223,13 +235,7 @@ impl<'a> Reader<'a> {
     fn weighed(&self, anim: &ufbx::Anim, nodes: impl Iterator<Item = usize>) -> Vec<&'a ufbx::BlendChannel> {
         let mut known = HashSet::new();
         let meshes = nodes.filter_map(|node| self.parsed.nodes[node].mesh.as_ref());
-        let moves = |channel: &&ufbx::BlendChannel| {
-            let by = |layer: &ufbx::AnimLayer| {
-                ufbx::find_anim_prop(layer, &channel.element, "DeformPercent").is_some()
-            };
-            anim.layers.into_iter().any(by)
-        };
-        let own = meshes.flat_map(|mesh| channels(mesh)).filter(moves);
+        let own = meshes.flat_map(|mesh| channels(mesh)).filter(|channel| is_weighed(anim, channel));
         own.filter(|channel| known.insert(channel.element.typed_id)).collect()
     }
 
@@ -287,6 +293,15 @@ impl<'a> Reader<'a> {
     /// Whether a node's transform may change in a clip.
     fn may_move(&self, times: &Times<'_>, node: usize) -> bool {
         self.movers.may_move(times.at(0).0, &self.parsed.nodes[node])
+    }
+
+    /// Whether a clip of these nodes is large because keys are far out, between which little moves: clips have all
+    /// samples.
+    fn is_sparse(&self, times: &Times<'_>, nodes: &[usize]) -> bool {
+        let moving = nodes.iter().filter(|node| self.may_move(times, **node)).count();
+        let (anim, start) = times.at(0);
+        moving.max(1).saturating_mul(times.count) > MOST_OF_SPARSE / 3
+            && needed(self.parsed, anim, (start, times.rate, times.count)).is_some()
     }
 
     /// Takes what a clip of these nodes and so many scalar tracks needs from the values that are left.

@@ -1,9 +1,10 @@
 //! When frames are: at the file's own rate, from the first key of an animation to the last; of one, or of all of them
-//! one after the other.
+//! one after the other. Of long animations only those that are needed.
 
+use super::needed::needed;
 use crate::read::ReadOptions;
 use crate::sample::MAX_FRAMES;
-use crate::{Error, NamedRange, TimeSampling};
+use crate::{Channel, Error, NamedRange, TimeSampling};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -15,6 +16,21 @@ struct Take<'a> {
     /// Number of its first frame, and frames.
     first: usize,
     count: usize,
+    /// Steps before it, and from its first frame to each; none: one for each frame.
+    before: usize,
+    steps: Option<Vec<usize>>,
+}
+
+impl Take<'_> {
+    /// Steps from its first frame to another, which is numbered from there.
+    fn step(&self, frame: usize) -> usize {
+        self.steps.as_ref().map_or(frame, |steps| steps[frame])
+    }
+
+    /// Steps that all of it takes, and the one to the next.
+    fn length(&self) -> usize {
+        self.step(self.count - 1) + 1
+    }
 }
 
 /// When frames are.
@@ -38,16 +54,16 @@ impl<'a> Times<'a> {
         let name = |stack: &ufbx::AnimStack| stack.element.name.to_string();
         let Some(wanted) = wanted else {
             let own = stacks().next().map(name).unwrap_or_default();
-            out.add(path, &parsed.anim, own)?;
+            out.add(path, &parsed.anim, own, Some(parsed))?;
             out.start = out.takes[0].start;
             return Ok(out);
         };
         if wanted == ReadOptions::ALL_ANIMATIONS {
             for stack in stacks() {
-                out.add(path, &stack.anim, name(stack))?;
+                out.add(path, &stack.anim, name(stack), Some(parsed))?;
             }
             if out.takes.is_empty() {
-                out.add(path, &parsed.anim, String::new())?;
+                out.add(path, &parsed.anim, String::new(), Some(parsed))?;
             }
             if let [only] = &out.takes[..] {
                 out.start = only.start;
@@ -65,18 +81,18 @@ impl<'a> Times<'a> {
             let path = path.display();
             return Err(Error::misuse(format!("{path}: no animation is called '{wanted}': {there}")));
         };
-        out.add(path, &stack.anim, name(stack))?;
+        out.add(path, &stack.anim, name(stack), Some(parsed))?;
         out.start = out.takes[0].start;
         Ok(out)
     }
 
-    /// Those of one animation alone.
+    /// Those of one animation alone, every one of them.
     ///
     /// # Errors
     /// As of [`Times::of`].
     pub fn alone(path: &Path, parsed: &ufbx::Scene, stack: &'a ufbx::AnimStack) -> Result<Times<'a>, Error> {
         let mut out = Times::none(parsed);
-        out.add(path, &stack.anim, stack.element.name.to_string())?;
+        out.add(path, &stack.anim, stack.element.name.to_string(), None)?;
         out.start = out.takes[0].start;
         Ok(out)
     }
@@ -87,7 +103,14 @@ impl<'a> Times<'a> {
         Times { takes: Vec::new(), start: 0.0, step: 1.0 / rate, rate, count: 0 }
     }
 
-    fn add(&mut self, path: &Path, anim: &'a ufbx::Anim, name: String) -> Result<(), Error> {
+    /// With `sparse` frames are left out that are not needed.
+    fn add(
+        &mut self,
+        path: &Path,
+        anim: &'a ufbx::Anim,
+        name: String,
+        sparse: Option<&ufbx::Scene>,
+    ) -> Result<(), Error> {
         let (start, end) = match anim.time_end > anim.time_begin {
             true => (anim.time_begin, anim.time_end),
             false => keys(anim).unwrap_or((anim.time_begin, anim.time_end)),
@@ -96,7 +119,10 @@ impl<'a> Times<'a> {
         let moves = start.is_finite() && frames.is_finite() && frames >= 1.0;
         let count = if moves { (frames as usize).saturating_add(1) } else { 1 };
         let start = if start.is_finite() { start } else { 0.0 };
-        self.takes.push(Take { anim, name, start, first: self.count, count });
+        let steps = sparse.and_then(|parsed| needed(parsed, anim, (start, self.rate, count)));
+        let count = steps.as_ref().map_or(count, Vec::len);
+        let before = self.takes.last().map_or(0, |take| take.before.saturating_add(take.length()));
+        self.takes.push(Take { anim, name, start, first: self.count, count, before, steps });
         self.count = self.count.saturating_add(count);
         if self.takes.len() > 1 && self.count > MAX_FRAMES {
             let what = "frames of all animations of an FBX file; name one by --animation";
@@ -105,11 +131,17 @@ impl<'a> Times<'a> {
         Ok(())
     }
 
-    /// The animation that is played in a frame, and the time within it.
-    pub fn at(&self, frame: usize) -> (&'a ufbx::Anim, f64) {
+    /// The take of a frame, and the steps to it from the first one of that.
+    fn place(&self, frame: usize) -> (&Take<'a>, usize) {
         let take = self.takes.partition_point(|take| take.first <= frame).saturating_sub(1);
         let take = &self.takes[take];
-        (take.anim, take.start + (frame - take.first) as f64 * self.step)
+        (take, take.step(frame - take.first))
+    }
+
+    /// The animation that is played in a frame, and the time within it.
+    pub fn at(&self, frame: usize) -> (&'a ufbx::Anim, f64) {
+        let (take, step) = self.place(frame);
+        (take.anim, take.start + step as f64 / self.rate)
     }
 
     /// All animations that are played.
@@ -118,19 +150,35 @@ impl<'a> Times<'a> {
     }
 
     pub fn sampling(&self) -> Arc<TimeSampling> {
-        Arc::new(TimeSampling::Uniform { start: self.start, step: self.step })
+        if self.takes.iter().all(|take| take.steps.is_none()) {
+            return Arc::new(TimeSampling::Uniform { start: self.start, step: self.step });
+        }
+        let time = |frame: usize| {
+            let (take, step) = self.place(frame);
+            self.start + (take.before + step) as f64 * self.step
+        };
+        Arc::new(TimeSampling::Acyclic { times: (0..self.count).map(time).collect() })
     }
 
     /// Names of the parts, if there are several.
     pub fn ranges(&self) -> Vec<NamedRange> {
-        let time = |frame: usize| self.start + frame as f64 * self.step;
+        let time = |step: usize| self.start + step as f64 * self.step;
         let range = |take: &Take<'_>| NamedRange {
             name: take.name.clone(),
-            start: time(take.first),
-            end: time(take.first + take.count - 1),
+            start: time(take.before),
+            end: time(take.before + take.length() - 1),
         };
         if self.takes.len() > 1 { self.takes.iter().map(range).collect() } else { Vec::new() }
     }
+}
+
+/// A value for each frame.
+pub(super) fn each_frame<T: Clone + Send + Sync + 'static>(
+    sampling: &Arc<TimeSampling>,
+    samples: Vec<Vec<T>>,
+) -> Channel<T> {
+    let own = TimeSampling::Uniform { start: 0.0, step: 1.0 };
+    Channel::in_memory(own, samples).with_sampling(sampling.clone())
 }
 
 /// The first and the last key of an animation that says nothing of when it is.

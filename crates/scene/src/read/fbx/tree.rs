@@ -1,7 +1,8 @@
 //! Nodes: where each of them is in every frame, and when it is shown.
 
 use super::camera;
-use super::times::Times;
+use super::moving::{Movers, VISIBILITY, is_shown, matrix, may_change};
+use super::times::{Times, each_frame};
 use crate::{Channel, Error, Node, NodeKind, Scene, TimeSampling, Transform};
 use glam::DMat4;
 use std::path::Path;
@@ -16,38 +17,10 @@ pub(super) struct Tree {
     /// Local ones: one, or one per frame.
     local: Vec<Vec<DMat4>>,
     /// Whether it is shown: once, or in each frame.
-    shown: Vec<Vec<u8>>,
+    shown: Vec<Vec<i8>>,
     /// The turn of cameras and lights, which look another way in the format.
     turns: Vec<Option<DMat4>>,
     pub frames: usize,
-}
-
-/// Column vectors.
-pub(super) fn matrix(m: &ufbx::Matrix) -> DMat4 {
-    DMat4::from_cols_array_2d(&[
-        [m.m00, m.m10, m.m20, 0.0],
-        [m.m01, m.m11, m.m21, 0.0],
-        [m.m02, m.m12, m.m22, 0.0],
-        [m.m03, m.m13, m.m23, 1.0],
-    ])
-}
-
-/// Which nodes an animation may move.
-#[derive(Clone, Copy)]
-pub(super) struct Movers {
-    /// There are nodes of the library's own that stand for scales, and move with what is beside them: then all may.
-    any: bool,
-}
-
-impl Movers {
-    pub fn of(parsed: &ufbx::Scene) -> Movers {
-        Movers { any: parsed.nodes.into_iter().any(|node| node.is_scale_helper) }
-    }
-
-    pub fn may_move(self, anim: &ufbx::Anim, node: &ufbx::Node) -> bool {
-        let by = |layer: &ufbx::AnimLayer| !ufbx::find_anim_props(layer, &node.element).is_empty();
-        self.any || anim.layers.into_iter().any(by)
-    }
 }
 
 impl Tree {
@@ -147,34 +120,29 @@ impl Tree {
         out.samples = local.len();
         let matrix = match &local[..] {
             [only] => Channel::constant(only.clone()),
-            _ => Channel::in_memory((**sampling).clone(), local),
+            _ => each_frame(sampling, local),
         };
         out.transform = Some(Transform { matrix, inherits: None });
-        let shown = &self.shown[n];
-        if shown.len() > 1 {
-            // What is shown is hidden all the same below what is hidden.
-            let samples = shown.iter().map(|s| vec![if *s == 0 { 0 } else { -1 }]).collect();
-            out.visibility = Some(Channel::in_memory((**sampling).clone(), samples));
-        } else if shown[0] == 0 {
-            out.visibility = Some(Channel::constant(vec![0]));
-        }
+        out.visibility = match &self.shown[n][..] {
+            [-1] => None,
+            [only] => Some(Channel::constant(vec![*only])),
+            all => Some(each_frame(sampling, all.iter().map(|own| vec![*own]).collect())),
+        };
         out
     }
 }
 
-/// 1 where a node is shown, 0 where not: once, or in each frame.
-fn shown(node: &ufbx::Node, times: &Times<'_>) -> Vec<u8> {
+/// What a node says of itself and of all below it, once or in each frame: hidden (0), shown where what is above it is
+/// (-1), or shown in any case (1).
+fn shown(node: &ufbx::Node, times: &Times<'_>) -> Vec<i8> {
     let element = &node.element;
-    let by = |layer: &ufbx::AnimLayer| ufbx::find_anim_prop(layer, element, "Visibility").is_some();
-    let animated = times.anims().any(|anim| anim.layers.into_iter().any(by));
-    if !animated {
-        return vec![u8::from(node.visible)];
-    }
+    let inherits = ufbx::find_prop(&element.props, "Visibility Inheritance");
+    let shown = if inherits.is_some_and(|inherits| inherits.value_int == 0) { 1 } else { -1 };
     let at = |frame| {
         let (anim, time) = times.at(frame);
-        let value = ufbx::evaluate_prop_flags(anim, element, "Visibility", time, 0);
-        u8::from(value.value_vec4.x > 0.5)
+        if is_shown(anim, node, time) { shown } else { 0 }
     };
-    let all: Vec<u8> = (0..times.count).map(at).collect();
+    let moves = times.anims().any(|anim| may_change(anim, element, VISIBILITY));
+    let all: Vec<i8> = (0..if moves { times.count } else { 1 }).map(at).collect();
     if all.iter().all(|s| *s == all[0]) { vec![all[0]] } else { all }
 }

@@ -2,6 +2,8 @@
 
 use super::spline::{Extrapolation, Side, Spline};
 use super::value::Retime;
+use crate::read::sparse;
+use crate::sample::{LONG, WORTH};
 
 /// Most time codes that a spline is sampled at.
 const MAX_SAMPLES: f64 = 1_048_576.0;
@@ -15,7 +17,8 @@ pub struct Span {
     pub shown: Option<(f64, f64)>,
 }
 
-/// Times of the scene, and values: at every time code and knot, and right before jumps. None where these are too many.
+/// Times of the scene, and values: at every time code and knot, and right before jumps; of many time codes at those that
+/// are needed. None where these are too many.
 pub fn sampled(spline: &Spline, span: &Span) -> Option<(Vec<f64>, Vec<Option<f64>>)> {
     let retime = span.retime;
     let back = |code: f64| (code - retime.offset) / retime.scale;
@@ -27,12 +30,15 @@ pub fn sampled(spline: &Spline, span: &Span) -> Option<(Vec<f64>, Vec<Option<f64
     }
     let (first, last) = (begin.floor(), end.ceil());
     let length = last - first;
-    if length.is_nan() || length >= MAX_SAMPLES {
+    let needed = needed(spline, &knots, (first, length), back);
+    if needed.is_none() && (length.is_nan() || length >= MAX_SAMPLES) {
         return None;
     }
     // Times of the scene, and of the spline with the side that is meant there.
     let (early, late) = if retime.scale < 0.0 { (Side::At, Side::Before) } else { (Side::Before, Side::At) };
-    let mut out: Vec<(f64, f64, Side)> = (0..=(last - first) as usize)
+    let mut out: Vec<(f64, f64, Side)> = needed
+        .unwrap_or_else(|| (0..=length as usize).collect())
+        .into_iter()
         .map(|i| first + i as f64)
         .map(|code| (code, back(code), Side::At))
         .collect();
@@ -45,4 +51,29 @@ pub fn sampled(spline: &Spline, span: &Span) -> Option<(Vec<f64>, Vec<Option<f64
     out.sort_by(|a, b| a.0.total_cmp(&b.0));
     out.dedup_by(|b, a| b.0 - a.0 <= 1e-9 * a.0.abs().max(1.0));
     Some(out.into_iter().map(|(code, time, side)| (code, spline.at(time, side))).unzip())
+}
+
+/// Time codes, from `first` on, that are needed of many. None where all are.
+fn needed(
+    spline: &Spline,
+    knots: &[f64],
+    (first, length): (f64, f64),
+    back: impl Fn(f64) -> f64,
+) -> Option<Vec<usize>> {
+    let loops =
+        |mode| matches!(mode, Extrapolation::Repeat | Extrapolation::Reset | Extrapolation::Oscillate);
+    let fits = length > LONG as f64 && length < usize::MAX as f64 / 2.0;
+    if !fits || loops(spline.pre) || loops(spline.post) {
+        return None;
+    }
+    let last = length as usize;
+    let mut keys: Vec<usize> = knots.iter().flat_map(|knot| sparse::around(knot - first, last)).collect();
+    keys.extend([0, last]);
+    keys.sort_unstable();
+    keys.dedup();
+    // Where there is no value is as far from all others as can be.
+    let at = |code: usize| vec![spline.at(back(first + code as f64), Side::At).unwrap_or(f64::MAX)];
+    let values = keys.iter().map(|code| at(*code)[0]).filter(|value| *value != f64::MAX);
+    let size = values.fold(0.0f64, |size, value| size.max(value.abs()));
+    sparse::needed(keys, (last / WORTH).min(MAX_SAMPLES as usize), &[size * sparse::NEAR], &at)
 }

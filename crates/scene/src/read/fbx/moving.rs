@@ -1,0 +1,58 @@
+//! What animations move, and where they put it at a time.
+
+use glam::DMat4;
+
+/// Column vectors.
+pub(super) fn matrix(m: &ufbx::Matrix) -> DMat4 {
+    DMat4::from_cols_array_2d(&[
+        [m.m00, m.m10, m.m20, 0.0],
+        [m.m01, m.m11, m.m21, 0.0],
+        [m.m02, m.m12, m.m22, 0.0],
+        [m.m03, m.m13, m.m23, 1.0],
+    ])
+}
+
+/// Which nodes an animation may move.
+#[derive(Clone, Copy)]
+pub(super) struct Movers {
+    /// There are nodes of the library's own that stand for scales, and move with what is beside them: then all may.
+    any: bool,
+}
+
+impl Movers {
+    pub fn of(parsed: &ufbx::Scene) -> Movers {
+        Movers { any: parsed.nodes.into_iter().any(|node| node.is_scale_helper) }
+    }
+
+    pub fn may_move(self, anim: &ufbx::Anim, node: &ufbx::Node) -> bool {
+        let by = |layer: &ufbx::AnimLayer| !ufbx::find_anim_props(layer, &node.element).is_empty();
+        self.any || anim.layers.into_iter().any(by) || node.element.props.props.iter().any(is_connected)
+    }
+}
+
+/// Whether a property is what another one is, which may move.
+fn is_connected(property: &ufbx::Prop) -> bool {
+    property.flags.has_any(ufbx::PropFlags::CONNECTED)
+}
+
+/// Whether a property of an element may change in an animation.
+pub(super) fn may_change(anim: &ufbx::Anim, element: &ufbx::Element, name: &str) -> bool {
+    let by = |layer: &ufbx::AnimLayer| ufbx::find_anim_prop(layer, element, name).is_some();
+    anim.layers.into_iter().any(by) || ufbx::find_prop(&element.props, name).is_some_and(is_connected)
+}
+
+/// The property that says whether a node is shown.
+pub(super) const VISIBILITY: &str = "Visibility";
+
+/// Whether a node is shown, apart from what is above it. The number that was read with the node is none of what
+/// animations say, not even of one that never changes.
+pub(super) fn is_shown(anim: &ufbx::Anim, node: &ufbx::Node, time: f64) -> bool {
+    let element = &node.element;
+    let known = ufbx::find_prop(&element.props, VISIBILITY).is_some();
+    !known || ufbx::evaluate_prop_flags(anim, element, VISIBILITY, time, 0).value_int != 0
+}
+
+/// Whether an animation moves the weight of a channel.
+pub(super) fn is_weighed(anim: &ufbx::Anim, channel: &ufbx::BlendChannel) -> bool {
+    may_change(anim, &channel.element, "DeformPercent")
+}

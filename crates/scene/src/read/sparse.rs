@@ -1,0 +1,107 @@
+//! Frames that a long animation needs. It takes two keys far out to make millions of frames of one that moves for
+//! seconds. Between keys curves are smooth, so frames are left out where lines between those that stay are as near as
+//! numbers of 32 bits tell apart; where nothing moves, that is all of them.
+
+/// The distance that does not count, beside the largest number of its kind.
+pub(crate) const NEAR: f64 = 1.0 / (1 << 24) as f64;
+/// Places between two frames that are looked at. They are at no simple fractions, for turns repeat themselves there.
+const PLACES: [f64; 5] = [0.137, 0.318, 0.5, 0.707, 0.918];
+
+/// The frames around a key, of those up to `last`. One that is on a frame may end what stood still up to the one
+/// before.
+pub(crate) fn around(key: f64, last: usize) -> impl Iterator<Item = usize> {
+    let all = [key.ceil() - 1.0, key.floor(), key.ceil(), key.floor() + 1.0];
+    all.into_iter().filter(move |frame| (0.0..=last as f64).contains(frame)).map(|frame| frame as usize)
+}
+
+/// The frames that are needed, ascending: those of `keys`, which ascend, and between two of them as many as it takes for
+/// all numbers to be on lines, but for what `near` allows each. None where these are more than `most`.
+pub(crate) fn needed(
+    keys: Vec<usize>,
+    most: usize,
+    near: &[f64],
+    at: &impl Fn(usize) -> Vec<f64>,
+) -> Option<Vec<usize>> {
+    let mut more = Vec::new();
+    for pair in keys.windows(2) {
+        let mut left = vec![((pair[0], at(pair[0])), (pair[1], at(pair[1])))];
+        while let Some((from, to)) = left.pop() {
+            if is_line(&from, &to, near, at) {
+                continue;
+            }
+            if keys.len() + more.len() >= most {
+                return None;
+            }
+            let middle = from.0.midpoint(to.0);
+            let between = (middle, at(middle));
+            more.push(middle);
+            left.extend([(from, between.clone()), (between, to)]);
+        }
+    }
+    let mut out = keys;
+    out.extend(more);
+    out.sort_unstable();
+    (out.len() <= most).then_some(out)
+}
+
+/// A frame, and all numbers there.
+type Moment = (usize, Vec<f64>);
+
+/// Whether all numbers go from one frame to another on a line.
+fn is_line(from: &Moment, to: &Moment, near: &[f64], at: &impl Fn(usize) -> Vec<f64>) -> bool {
+    let length = to.0 - from.0;
+    let is_near = |frame: usize| {
+        let part = (frame - from.0) as f64 / length as f64;
+        let between = from.1.iter().zip(&to.1).map(|(a, b)| a + (b - a) * part);
+        at(frame).iter().zip(between).zip(near).all(|((own, line), near)| (own - line).abs() <= *near)
+    };
+    match length {
+        0..=8 => (from.0 + 1..to.0).all(is_near),
+        _ => PLACES.iter().all(|part| is_near(from.0 + (part * length as f64) as usize)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_are_as_many_as_curves_bend() {
+        let last = 1_000_000;
+        let keys = |at: &[f64]| {
+            let mut out: Vec<usize> = at.iter().flat_map(|key| around(*key, last)).collect();
+            out.sort_unstable();
+            out.dedup();
+            out
+        };
+        // Still, then a step, then a line, then a cubic.
+        let at = |frame: usize| {
+            let x = frame as f64;
+            let part = (x - 600_000.0) / 400_000.0;
+            vec![match frame {
+                0..=199_999 => 3.0,
+                200_000..=399_999 => 4.0,
+                400_000..=599_999 => 4.0 + (x - 400_000.0) / 200_000.0,
+                _ => 5.0 + part * part * (3.0 - 2.0 * part),
+            }]
+        };
+        let still = needed(keys(&[0.0, 200_000.0, 400_000.0, 600_000.0]), 1000, &[NEAR], &at).unwrap();
+        assert_eq!(
+            still,
+            [0, 1, 199_999, 200_000, 200_001, 399_999, 400_000, 400_001, 599_999, 600_000, 600_001]
+        );
+        let all = needed(keys(&[0.0, 200_000.0, 400_000.0, 600_000.0, 1e6]), 100_000, &[NEAR], &at).unwrap();
+        assert!((1000..20_000).contains(&all.len()), "{}", all.len());
+        for frame in (0..=last).step_by(997) {
+            let after = all.partition_point(|own| *own < frame);
+            let (from, to) = (all[after.saturating_sub(1)], all[after]);
+            let part = (frame - from) as f64 / (to - from).max(1) as f64;
+            let line = at(from)[0] + (at(to)[0] - at(from)[0]) * part;
+            assert!((line - at(frame)[0]).abs() <= 4.0 * NEAR, "{frame}");
+        }
+        // Whole turns end where they began.
+        let turns = |frame: usize| vec![(frame as f64 / last as f64 * 8.0 * std::f64::consts::TAU).sin()];
+        assert!(needed(vec![0, last], last, &[NEAR], &turns).unwrap().len() > 10_000);
+        assert!(needed(vec![0, last], 1000, &[NEAR], &turns).is_none());
+    }
+}
