@@ -236,7 +236,8 @@ def lz4(data):
 # Description
 
 COMPONENTS = [3, 2, 4, 2, 4, 3, 1, 1, 2, 3, 4]
-CELLS = (1, 4)
+CELLS = (1, 3, 4)
+MOVED = (1, 2, 3)
 AVERAGE = [False, True, True, False] + 7 * [True]
 
 
@@ -274,7 +275,7 @@ def mesh(b):
     need(flags <= 63, "an unknown flag")
     m["has_table"], m["moves"], m["apart"] = bool(flags & 1), None, bool(flags & 8)
     m["blended"] = b.varint() if flags & 4 else None
-    need(m["method"] in (0, 1, 4, 5) and m["codec"] <= (3 if m["method"] == 5 else 2), "an unknown method or codec")
+    need(m["method"] <= 5 and m["codec"] <= (3 if m["method"] == 5 else 2), "an unknown method or codec")
     m["ids"], m["curves"] = bool(flags & 16), None
     need(flags < 16 or m["method"] == 5 and flags & 48 != 48, "ids or curves of what has none")
     if flags & 32:
@@ -296,9 +297,10 @@ def mesh(b):
 def stream_record(b):
     semantic, set_, flags, word, bits = b.get("5B")
     s = dict(semantic=semantic, set=set_, animated=bool(flags & 1), coding=flags >> 1, word=word, bits=bits, name=b.text())
-    need(s["coding"] in (0, 1, 2, 4), "an unknown coding")
+    need(s["coding"] <= 4, "an unknown coding")
     s["axes"] = [b.get("ffI") for _ in range(COMPONENTS[semantic])] if semantic not in (1, 2) and s["coding"] == 0 else []
     s["states"] = b.varint() if s["coding"] == 2 else 0
+    s["bones"] = [b.varint() for _ in range(4)] if s["coding"] == 3 else []
     s["tolerance"] = b.get("d")
     return s
 
@@ -1217,8 +1219,9 @@ def magnitude(q):
 class Cells:
     """A part of a stream: its static part, and frames of vectors (x, y, z, magnitude) in the order of levels."""
 
-    def __init__(self, data, levels, places=None):
-        """`places`: of heights, column and row of each point."""
+    def __init__(self, data, levels, places=None, outside=None, near=True):
+        """`places`: of heights, column and row of each point. `outside`: what is added to positions of frame 0. `near`:
+        other frames follow."""
         b = Bytes(data)
         self.base = None
         axis = b.get("B") if places else None
@@ -1243,7 +1246,9 @@ class Cells:
         if self.base:
             places = [[a + b for a, b in zip(v, base)] for v, base in zip(places, self.base)]
             self.lay(self.first)
-        self.near = [spatial_weights(own, ring, places, fit) for own, ring in zip(places, levels["rings"])]
+        if outside:
+            places = [[wrap(a + b, self.width) for a, b in zip(*pair)] for pair in zip(places, outside)]
+        self.near = [spatial_weights(*each, places, fit) for each in zip(places, levels["rings"])] if near else []
 
     # mesh.md#height
     def lay(self, frame):
@@ -1656,11 +1661,14 @@ def earlier_of(polygons_, point):
 class Predicted:
     """Normals, or normals and tangents, as corrections of what the decoded points say."""
 
-    def __init__(self, data, triangles, point, uvs, shape, first):
+    def __init__(self, data, triangles, point, uvs, shape, first, bones=None):
+        """`bones`: of each point the one that turns it, where all are rigid, else nothing."""
         b = Bytes(data)
         flags, self.step, self.turn_step = b.get("Bff")
         self.weights, self.projected, self.packed = flags >> 3 & 3, flags >> 5 & 1, flags >> 7
-        need(self.weights < (1 if flags & 64 else 3), "flags")
+        self.turned = None
+        turns = self.weights == 3 and not flags & 64
+        need(turns and bones or self.weights < (1 if flags & 64 else 3), "flags")
         self.weights = 3 if flags & 64 else self.weights
         count = max(point, default=-1) + 1
         used = list(dict.fromkeys(point))
@@ -1696,6 +1704,35 @@ class Predicted:
                 anchor, other = self.anchors[self.group[v]], point[polygon[(i + 1) % len(polygon)]]
                 if anchor[0] == anchor[1] and point[v] != other:
                     self.anchors[self.group[v]] = [point[v], other]
+        if turns:
+            self.turn_rest(first, bones)
+
+    # mesh.md#predicted
+    def turn_rest(self, first, bones):
+        """Makes of the base what bones turn."""
+        normals = self.normals(first, self.base)
+        tangents = []
+        if self.tangents:
+            tangents = [self.tangent(k, normals[g], first) for k, g in enumerate(self.class_group)]
+        of_group = {}
+        for p, g in zip(self.point, self.group):
+            of_group.setdefault(g, bones[p])
+        self.base[: 2 * self.groups] = [0] * (2 * self.groups)
+        self.turned = normals, tangents, of_group
+
+    # mesh.md#predicted
+    @staticmethod
+    def turn_vector(v, transform):
+        """A vector at rest as a bone turns it; as it is without a bone."""
+        q = [F(x) for x in transform[:4]] if transform else [0.0] * 4
+        square = F(F(F(F(q[0] * q[0]) + F(q[1] * q[1])) + F(q[2] * q[2])) + F(q[3] * q[3]))
+        x, y, z, w = (F(c * inverse_length(square)) for c in q)
+        one = lambda a, b: F(1.0 - F(2.0 * F(F(a * a) + F(b * b))))
+        sum_ = lambda a, b, c, d: F(2.0 * F(F(a * b) + F(c * d)))
+        columns = [[one(y, z), sum_(x, y, w, z), sum_(x, z, -w, y)], [sum_(x, y, -w, z), one(x, z), sum_(y, z, w, x)],
+                   [sum_(x, z, w, y), sum_(y, z, -w, x), one(x, y)]]
+        a, b, c = (scaled(column, part_) for column, part_ in zip(columns, v))
+        return plus(plus(a, b), c)
 
     # mesh.md#predicted
     def read_tables(self, bits):
@@ -1924,8 +1961,27 @@ class Predicted:
         return x, cross(n, x)
 
     # mesh.md#predicted
-    def directions(self, places, states):
-        """Normals of all vertices, with tangents and signs where there are any, from points as vectors."""
+    def normals(self, places, states, transforms=None):
+        """Normals of all groups, from points as vectors or as bones turn them."""
+        if self.turned:
+            at_rest, _, bones = self.turned
+            of = lambda g: transforms[bones[g]] if bones.get(g) is not None else None
+            normals = [unit(self.turn_vector(n, of(g))) or [0.0, 0.0, 1.0] for g, n in enumerate(at_rest)]
+        else:
+            normals = self.made_normals(places)
+        for g, n in enumerate(normals):
+            x, y = (float(s) for s in states[2 * g : 2 * g + 2])
+            if x or y:
+                e1, e2 = self.frame_of(places, g, n)
+                half = F(self.step * 0.5)
+                x, y = F(x * half), F(y * half)
+                c, s = rotation(F(F(x * x) + F(y * y)))
+                normals[g] = plus(scaled(n, c), plus(scaled(e1, F(x * s)), scaled(e2, F(y * s))))
+        return normals
+
+    # mesh.md#predicted
+    def made_normals(self, places):
+        """Normals of all groups without their states, from points as vectors."""
         shares = {i: self.shares(p, places) for i, p in enumerate(self.polygons) if len(p) > 4}
         sums = []
         for fan, others in zip(self.fans, self.others):
@@ -1942,17 +1998,15 @@ class Predicted:
         normals = [unit(s) or [0.0, 0.0, 1.0] for s in sums]
         if self.negated:
             normals = [[-x for x in n] for n in normals]
-        for g, n in enumerate(normals):
-            x, y = (float(s) for s in states[2 * g : 2 * g + 2])
-            if x or y:
-                e1, e2 = self.frame_of(places, g, n)
-                half = F(self.step * 0.5)
-                x, y = F(x * half), F(y * half)
-                c, s = rotation(F(F(x * x) + F(y * y)))
-                normals[g] = plus(scaled(n, c), plus(scaled(e1, F(x * s)), scaled(e2, F(y * s))))
+        return normals
+
+    # mesh.md#predicted
+    def directions(self, places, states, transforms=None):
+        """Normals of all vertices, with tangents and signs where there are any. `transforms`: of bones."""
+        normals = self.normals(places, states, transforms)
         if not self.tangents:
             return [normals[g] for g in self.group]
-        tangents = [self.tangent(k, normals[g], places) for k, g in enumerate(self.class_group)]
+        tangents = [self.tangent(k, normals[g], places, transforms) for k, g in enumerate(self.class_group)]
         out = []
         for v, g in enumerate(self.group):
             t, n, turns = tangents[self.class_of[v]], normals[g], states[2 * self.groups + v]
@@ -2001,9 +2055,12 @@ class Predicted:
         return out
 
     # mesh.md#predicted
-    def tangent(self, class_, n, places):
+    def tangent(self, class_, n, places, transforms=None):
         total, corners = [0.0] * 3, self.corners[class_]
-        if self.projected and len(corners) <= 16:
+        if self.turned:
+            bone = self.turned[2].get(self.class_group[class_])
+            total = self.turn_vector(self.turned[1][class_], None if bone is None else transforms[bone])
+        elif self.projected and len(corners) <= 16:
             for own, after, before, factors in around(
                     corners, lambda c: self.place[c[0]], lambda c: c[1], lambda c: c[2]):
                 e, f = (minus(places[q], places[own]) for q in (after, before))
@@ -2154,6 +2211,265 @@ def in_30_bits(q):
     """A quaternion of floats in 2^-30."""
     away = lambda v: math.floor(abs(v) + 0.5) * (1 if v >= 0 else -1)
     return turned([max(-(1 << 30), min(1 << 30, away(v * (1 << 30)))) for v in q], [0, 0, 0])
+
+
+# Bones
+
+CORNERS = [(1, 1, 1), (1, -1, -1), (-1, 1, -1), (-1, -1, 1)]
+
+
+# mesh.md#bones-of-a-point
+def bones_of_points(data, levels, bones, depth):
+    """Of each point, in the order of levels, its bones and their weights, and whether it has a residual."""
+    bits, rings = Chances(data), levels["rings"]
+    coded_of, is_, more, new = even(4), even(8, 4, 4), even(4), even(1)[0]
+    shift_of, zero, sign, length_of, top = even(9, 8), even(16), even(2), even(16, 16), even(16, 16)
+    out, coded, shifts, next_ = [], [], [], 0
+    need(depth <= 15, "weights out of range")
+
+    def number(c):
+        if not bits.bit(zero[c]):
+            return 0
+        negative, length, size = bits.bit(sign[c >= 8]), 0, 1
+        while length < 15 and bits.bit(length_of[c][length]):
+            length += 1
+        for k in range(length):
+            size = size << 1 | (bits.plain(1) if k else bits.bit(top[c][length]))
+        return -size if negative else size
+
+    for v, ring in enumerate(rings):
+        ring = ring or ([v - 1] if v else [])
+        sums = {}
+        for n in ring:
+            for bone, weight in out[n]:
+                sums[bone] = sums.get(bone, 0) + weight
+        candidates = sorted(sums, key=lambda bone: (-sums[bone], bone))[:16]
+        total, own = len(ring) << depth, []
+        for i, bone in enumerate(candidates):
+            if len(own) < 8 and bits.bit(is_[min(8 * sums[bone] // max(total, 1), 7)][min(i, 3)][min(len(own), 3)]):
+                own.append(bone)
+        while len(own) < 8 and bits.bit(more[min(len(own), 3)]):
+            bone = next_ if bits.bit(new) else bits.plain((bones - 1).bit_length())
+            need(bone < bones and bone not in own, "a bone that cannot be")
+            own.append(bone)
+        next_ = max([next_, *(bone + 1 for bone in own)])
+        count = sum(coded[n] for n in ring)
+        coded.append(1 if not own else bits.bit(coded_of[0 if not count else 3 if count == len(ring) else min(count, 2)]))
+        shifts.append(8)
+        weights = [1 << depth]
+        if len(own) > 1:
+            near, most, shift = shifts[ring[0]] if ring else 8, min(7, max(depth - 3, 0)), 0
+            while shift < most and bits.bit(shift_of[near][shift]):
+                shift += 1
+            shifts[v], left, weights = shift, 1 << depth - shift, []
+            need(left >= len(own), "weights for too many bones")
+            for k in range(len(own) - 1, 0, -1):
+                most, share = left - k, sums.get(own[k], 0)
+                expected = max(1, min(most, ((share << depth - shift) + total // 2) // max(total, 1)))
+                weight = expected + number((0 if share else 8) + shift)
+                need(1 <= weight <= most, "weights that are too much")
+                left -= weight
+                weights.append(weight << shift)
+            weights = [left << shift, *reversed(weights)]
+        out.append(list(zip(own, weights)))
+    bits.end()
+    return out, coded
+
+
+# mesh.md#bones
+class Bones:
+    """Positions that bones predict: what a part of fixed-point values is, in the order of levels."""
+
+    def __init__(self, data, record, levels, triangles):
+        """`triangles`: of points."""
+        b = Bytes(data)
+        rigid, affine, words, coded = record["bones"]
+        self.rigid, self.affine, self.width = rigid, affine >> 1, 32 if record["word"] == 4 else 16
+        count, depth = self.rigid + self.affine, b.get("B")
+        need(0 < count < 1 << 16, "a number of bones that cannot be")
+        rest = Cells(b.take(b.varint()), levels, near=False)
+        self.rest = rest.values(rest.first, range(len(rest.first)))
+        weights, has = bones_of_points(b.take(b.varint()), levels, count, depth)
+        self.pulls = [sorted((bone, weight / (1 << depth)) for bone, weight in own) for own in weights]
+        boxes = [[p for p, own in zip(self.rest, weights) if dict(own).get(bone, 0) << 5 >= 1 << depth] for bone in range(count)]
+        box = lambda points: [f(p[k] for p in points) for f in (min, max) for k in range(3)] if points else [0.0] * 6
+        boxes = [box(points) for points in boxes]
+        halves = lambda box: [(box[k + 3] - box[k]) * 0.5 for k in range(3)]
+        least = max(halves(box(self.rest))) / 64.0
+        self.middles = [[(box[k] + box[k + 3]) * 0.5 for k in range(3)] for box in boxes]
+        self.halves = [[max(h, max(least, max(halves(box)) / 16.0, 1e-30)) for h in halves(box)] for box in boxes]
+        self.nodes = self.packed = self.handles = self.residual = None
+        if rigid and words:
+            nodes = [dict(mesh=n, parent=-1, rest=IDENTITY, animated=True, reach=None) for n in range(rigid)]
+            self.nodes = Nodes(dict(tracks=b.take(b.varint()), nodes=nodes, meshes=[dict(bounds=box) for box in boxes]))
+        elif rigid:
+            setup = Bytes(b.take(b.varint()))
+            self.packed = dict(scale=setup.get("f"), bounds=setup.get("6f"), ends=[setup.get("3I") for _ in range(rigid)])
+            setup.end()
+        if self.affine:
+            self.handles = Cells(b.take(b.varint()), self.handle_levels())
+        left = b.take(len(b.data) - b.at)
+        self.coded = [v for v, own in enumerate(has) if own]
+        need(len(self.coded) == coded, "another number of residuals")
+        # Unit and centre stand behind the flags of a static part, and where there is none by themselves.
+        self.unit, *self.centre = struct.unpack("<4f", left[1:17] if coded else left)
+        still = self.state([IDENTITY] * rigid, self.handles and self.handles.first, None)
+        if coded:
+            number = {levels["order"][v]: at for at, v in enumerate(self.coded)}
+            own = [tuple(number[p] for p in t) for t in triangles if all(p in number for p in t)]
+            of_residual = hierarchy(coded, own)
+            self.coded = [self.coded[at] for at in of_residual["order"]]
+            outside = [still["positions"][v][:3] for v in self.coded]
+            self.residual = Cells(left, of_residual, outside=outside)
+            still = self.state([IDENTITY] * rigid, self.handles and self.handles.first, self.residual.first)
+        self.still = still
+        self.first = still["positions"]
+
+    # mesh.md#bones
+    def handle_levels(self):
+        """Levels of the handles of affine bones: handle k of bone b is number 4·b + k."""
+        count = self.affine
+        if count > 1024:
+            of = lambda b: [tuple(4 * b + k for k in t) for t in ((0, 1, 2), (0, 2, 3), (0, 3, 1))]
+            return hierarchy(4 * count, [t for b in range(count) for t in of(b)])
+        middles, halves = self.middles[self.rigid :], self.halves[self.rigid :]
+
+        def far(b, a):
+            most = 0.0
+            for corner in CORNERS:
+                at = [(middles[b][k] + halves[b][k] * corner[k] - middles[a][k]) / halves[a][k] for k in range(3)]
+                most = max(most, abs(at[0]) + abs(at[1]) + abs(at[2]))
+            return most
+
+        root = max(range(count), key=lambda b: (halves[b][0] + halves[b][1] + halves[b][2], -b))
+        above, depths, left = {root: None}, {root: 0}, [b for b in range(count) if b != root]
+        near, last = {b: (math.inf, math.inf) for b in left}, root
+        while left:
+            if depths[last] < 24:
+                for b in left:
+                    near[b] = min(near[b], (far(b, last), last))
+            last = min(left, key=lambda b: (near[b][0], b))
+            left.remove(last)
+            above[last] = root if near[last][1] == math.inf else near[last][1]
+            depths[last] = depths[above[last]] + 1
+        levels, rings = [], {}
+        for d in range(max(depths.values()) + 1):
+            own = [b for b in range(count) if depths[b] == d]
+            levels += [[4 * b for b in own], [4 * b + k for b in own for k in (1, 2, 3)]]
+        for b in range(count):
+            of_above = [4 * above[b] + k for k in range(4)] if above[b] is not None else []
+            rings.update({4 * b + k: of_above + ([4 * b] if k else []) for k in range(4)})
+        return finish_levels(levels, rings)
+
+    # mesh.md#bones
+    def matrices(self, transforms, handles):
+        """Of rigid bones, of affine ones, and of what does not move, in units of the grid."""
+        world = [matrix(t) for t in transforms]
+        if self.handles:
+            cells, order_ = self.handles, self.handles.levels["order"]
+            at = dict(zip(order_, cells.values(handles, range(len(order_)))))
+            for b, (middle, half) in enumerate(zip(self.middles[self.rigid :], self.halves[self.rigid :])):
+                rows = []
+                for r in range(3):
+                    row = [0.0] * 4
+                    for k, corner in enumerate(CORNERS):
+                        quarter = at[4 * b + k][r] * 0.25
+                        row[3] += quarter
+                        for c in range(3):
+                            row[c] += quarter * corner[c]
+                    for c in range(3):
+                        row[c] /= half[c]
+                        row[3] -= row[c] * middle[c]
+                    rows.append(row)
+                world.append(rows)
+        world.append(matrix(IDENTITY))
+        part_ = 1.0 / self.unit
+        of_row = lambda row, centre: [f32(row[c] * part_) for c in range(3)] + [f32((row[3] - centre) * part_)]
+        return [[of_row(row, centre) for row, centre in zip(rows, self.centre)] for rows in world]
+
+    # mesh.md#bones
+    def state(self, transforms, handles, residual, nodes=None):
+        """All that there is of a frame."""
+        all_, out = self.matrices(transforms, handles), []
+        for (x, y, z), pulls in zip(self.rest, self.pulls):
+            m = all_[pulls[0][0] if pulls else -1]
+            if len(pulls) > 1:
+                m = [[f32(v * pulls[0][1]) for v in row] for row in m]
+                for bone, weight in pulls[1:]:
+                    m = [[f32(a + f32(b * weight)) for a, b in zip(*rows)] for rows in zip(m, all_[bone])]
+            at = [f32(f32(f32(f32(r[0] * x) + f32(r[1] * y)) + f32(r[2] * z)) + r[3]) for r in m]
+            out.append([wrap(cut(round(v)), self.width) for v in at] + [0])
+        for v, own in zip(self.coded, residual or []):
+            out[v][:3] = [wrap(a + b, self.width) for a, b in zip(out[v], own[:3])]
+        return dict(positions=out, handles=handles, residual=residual, nodes=nodes, transforms=transforms)
+
+    # mesh.md#predicted
+    def turning(self):
+        """Of each point the bone with the largest weight, the first of equal ones."""
+        return [max(own, key=lambda pull: (pull[1], -pull[0]))[0] if own else None for own in self.pulls]
+
+    # mesh.md#bones
+    def unit_states(self, data, schedule, frames, find):
+        """The states of the frames of a unit; `find` gives those of other frames."""
+        b = Bytes(data)
+        before = lambda f: self.still if f == 0 else find(f)
+        transforms, nodes = {f: [IDENTITY] * self.rigid for f in frames}, {}
+        if self.rigid and data:
+            own = b.take(b.varint())
+            if self.packed:
+                own = Bytes(own)
+                transforms = {f: self.packed_frame(own) for f in frames}
+                own.end()
+            elif own:
+                of_node = lambda f: find(f)["nodes"]
+                done = self.nodes.unit(own, schedule, frames, of_node)
+                nodes = {f: done[f][0] for f in frames}
+                transforms = {f: done[f][1] for f in frames}
+        if self.nodes and not nodes:
+            nodes = {f: list(self.nodes.rest) for f in frames}
+
+        def cells(part_, name):
+            if not part_:
+                return {f: None for f in frames}
+            own = b.take(b.varint()) if data else b""
+            if frames == [0]:
+                need(not own, "a frame that is known")
+                return {0: part_.first}
+            return part_.unit_frames(own, schedule, frames, lambda f: before(f)[name])
+
+        handles, residual = cells(self.handles, "handles"), cells(self.residual, "residual")
+        b.end()
+        return {f: self.state(transforms[f], handles[f], residual[f], nodes.get(f)) for f in frames}
+
+    # mesh.md#packed-transforms
+    def packed_frame(self, b):
+        left, right = b.get("2H")
+        need(left <= right <= self.rigid, "edges out of order")
+        bounds = b.get("6f")
+        between = [b.get("3I") for _ in range(right - left)]
+        done = [self.unpacked(n, self.packed["ends"][n], self.packed["bounds"]) for n in range(left)]
+        done += [self.unpacked(left + n, words, bounds) for n, words in enumerate(between)]
+        return done + [IDENTITY] * (self.rigid - right)
+
+    # mesh.md#packed-transforms
+    def unpacked(self, bone, words, bounds):
+        rotation, xy, zs = words
+        q = [((rotation >> 10 * i & 1023) - 511.0) * (math.sqrt(0.5) / 511.0) for i in range(3)]
+        square = 0.0
+        for v in q:
+            square += v * v
+        q.insert(rotation >> 30, math.sqrt(max(1.0 - square, 0.0)))
+        scale = f32(self.packed["scale"] * (zs >> 16) / 65535.0)
+        q, p = [f32(v) for v in q], self.middles[bone]
+        m = matrix([*q, 0.0, 0.0, 0.0, scale, scale, scale])
+        arm = [row[0] * p[0] + row[1] * p[1] + row[2] * p[2] + row[3] for row in m]
+        at = [low + size * v / 65535.0 for low, size, v in zip(bounds, bounds[3:], (xy & 0xFFFF, xy >> 16, zs & 0xFFFF))]
+        return tuple([*q, *(f32(a - b) for a, b in zip(at, arm)), scale, scale, scale])
+
+    # mesh.md#fixed-point-values
+    def values(self, frame, places):
+        """Three numbers for each vertex."""
+        return Cells.values(self, frame, places)
 
 
 # Points without triangles
@@ -3571,7 +3887,11 @@ class Reel:
                     domains[of_points] = levels, [place[point[v] if of_points else v] for v in range(m["vertices"])]
                 levels, places = domains[of_points]
                 places_ = columns_and_rows(shape) if s["coding"] == 4 else None
-                parts = [Cells(b.take(b.varint()), levels, places_) for _ in range(2 if s["semantic"] == 4 else 1)]
+                if s["coding"] == 3:
+                    parts = [Bones(b.take(b.varint()), s, levels, [tuple(point[v] for v in t) for t in triangles])]
+                else:
+                    count = 2 if s["semantic"] == 4 else 1
+                    parts = [Cells(b.take(b.varint()), levels, places_) for _ in range(count)]
                 cells[i] = parts, places
                 streams.append([part_.first for part_ in parts])
             elif s["coding"] == 2:
@@ -3587,9 +3907,11 @@ class Reel:
                 (at,) = [k for k, s in enumerate(m["streams"]) if is_first(s)]
                 uvs = decode_values(m["streams"][at], streams[at])
             first = cells[0][0][0]
-            vectors = self.vectors(first, first.first)
-            predicted[i] = Predicted(data, triangles, cells[0][1], uvs, shape, vectors)
-            streams[i] = self.predicted_directions(predicted[i], first, first.first, predicted[i].base)
+            vectors, moved = self.vectors(first, first.first), m["streams"][0]["coding"] == 3
+            bones = first.turning() if moved and not first.affine else None
+            predicted[i] = Predicted(data, triangles, cells[0][1], uvs, shape, vectors, bones)
+            still = first.still["transforms"] if moved else None
+            streams[i] = self.predicted_directions(predicted[i], first, first.first, predicted[i].base, still)
         return dict(indices=index, table=table_, streams=streams, cells=cells, predicted=predicted)
 
     # mesh.md#predicted
@@ -3599,8 +3921,8 @@ class Reel:
         return [[F(x) * scale for x in v[:3]] for v in frame]
 
     # mesh.md#predicted
-    def predicted_directions(self, predicted, part_, frame, states):
-        return predicted.directions(self.vectors(part_, frame), states)
+    def predicted_directions(self, predicted, part_, frame, states, transforms):
+        return predicted.directions(self.vectors(part_, frame), states, transforms)
 
     # mesh.md#units
     def layered_frame(self, i):
@@ -3720,7 +4042,7 @@ class Reel:
     def end_states(self, m, static):
         """What such a mesh shows before it moves, and afterwards."""
         own = self.own(m) if self.schedule else None
-        if not own or m["method"] != 1:
+        if not own or m["method"] not in MOVED:
             return None
         b, (schedule, start, end, ends) = self.located(m["ends"]), own
         out = [None, None]
@@ -3739,10 +4061,15 @@ class Reel:
         new = {f: dict(indices=static["indices"], streams=list(static["streams"]), states={}) for f in frames}
         find = lambda f: new.get(f) or content_of(f)
         for s, record in enumerate(m["streams"]):
-            if m["method"] != 1 or not record["animated"]:
+            if m["method"] not in MOVED or not record["animated"]:
                 continue
             b = both[m["apart"] and s > 0]
-            if record["coding"] in CELLS:
+            if record["coding"] == 3:
+                (bones,), _ = static["cells"][s]
+                done = bones.unit_states(b.take(b.varint()), schedule, frames, lambda f: find(f)["states"][s])
+                for f in frames:
+                    new[f]["states"][s], new[f]["streams"][s] = done[f], [done[f]["positions"]]
+            elif record["coding"] in CELLS:
                 for f in frames:
                     new[f]["streams"][s] = []
                 for p, cells in enumerate(static["cells"][s][0]):
@@ -3757,8 +4084,9 @@ class Reel:
                 states = predicted.unit_states(b.take(b.varint()), len(frames), earlier)
                 for f, state in zip(frames, states):
                     new[f]["states"][s] = state
+                    transforms_ = new[f]["states"][0]["transforms"] if 0 in new[f]["states"] else None
                     new[f]["streams"][s] = self.predicted_directions(
-                        predicted, static["cells"][0][0][0], new[f]["streams"][0][0], state)
+                        predicted, static["cells"][0][0][0], new[f]["streams"][0][0], state, transforms_)
             else:
                 for f in frames:
                     # A key does not count frame 0.
@@ -3809,7 +4137,7 @@ class Reel:
                 continue
             streams = list(static["streams"])
             for s, record in enumerate(m["streams"]):
-                if m["method"] == 1 and record["animated"]:
+                if m["method"] in MOVED and record["animated"]:
                     group = near and [n and n["meshes"][i]["streams"][s] for n in near]
                     streams[s] = stream(b, record, m["vertices"], static["table"], static["streams"][s], group)
             f["meshes"].append(dict(indices=static["indices"], streams=streams))
