@@ -3470,14 +3470,17 @@ def side_information(data, joints):
 
     h = dict(samples=bits.plain(32), fps=double(), start=double(), base=float_(), spread=bits.plain(4), layers=[])
     need(h["samples"] > 0 and 0 < h["fps"] < math.inf and 1e-18 < h["base"] < 1e18, "a clip's header")
-    log = bits.plain(3)
+    log, h["tiers"], keys = bits.plain(3), 0, []
     if log == 7:
-        log, _tiers = bits.plain(3), bits.plain(3)
+        log, h["tiers"] = bits.plain(3), bits.plain(3)
         if bits.plain(1):
             h["layers"] = [bits.plain(4) for _ in range(joints)]
         for _ in range(sized_()):
-            sized_()
+            keys.append((keys[-1] if keys else 0) + sized_())
     need(log < 7, "segments of a clip")
+    h["log"], last = log + 1, h["samples"] - 1
+    h["keys"] = sorted({*range(0, last, 1 << h["log"]), last, *keys})
+    need(h["keys"][-1] == last, "a key that is no sample")
     h["fine"] = [tree("fine", 6) - 32 for _ in range(joints)] if bits.plain(1) else [0] * joints
     h["rotations"], h["translations"], h["scales"], components = [], [], [], 0
     for _ in range(joints):
@@ -3489,15 +3492,17 @@ def side_information(data, joints):
         h["translations"].append(vector("translation"))
         h["scales"].append(vector("scale"))
         components += [0, 0, 1, 2, 3][kind] + 3 * (h["translations"][-1] == 2) + 3 * (h["scales"][-1] == 2)
-    there = even(2)
+    there, h["starts"], h["sources"] = even(2), [], []
     for c in range(components):
-        tree("start", 5)
+        h["starts"].append(tree("start", 5))
+        h["sources"].append([])
         for slot in range(2):
             if not bits.bit(there[slot]):
                 break
             count = tree("distance", 5)
             distance, weight = 1 << count | bits.plain(count), tree("weight", 7) - 64
             need(distance <= c and weight not in (-64, 0), "a source of a component")
+            h["sources"][c].append((c - distance, weight))
     bits.end()
     return h
 
@@ -3587,6 +3592,282 @@ def eigenvectors(a):
                 a[p][k], a[q][k] = c * a[p][k] - s * a[q][k], s * a[p][k] + c * a[q][k]
                 v[p][k], v[q][k] = c * v[p][k] - s * v[q][k], s * v[p][k] + c * v[q][k]
     return v
+
+
+# clip.md#streamed-form
+class Streamed:
+    """A clip, or a layer of one, whose samples are predicted from others: local transforms at its samples."""
+
+    FACTORS = [8, 12, 21, 36, 56, 80, 110, 500]
+    KEYS = 7
+
+    def __init__(self, skeleton, header):
+        self.h = h = side_information(header, len(skeleton["parents"]))
+        self.samples, steps = h["samples"], clip_steps(skeleton, h)
+        self.still, self.groups, self.rest, of_joint, c = [], [], [], {}, 0
+        for j, rest in enumerate(skeleton["rest"]):
+            rotation, translation, scale = h["rotations"][j], h["translations"][j], h["scales"][j]
+            still = [*rest[:4], *(translation if isinstance(translation, list) else rest[4:7]),
+                     *(scale if isinstance(scale, list) else rest[7:])]
+            if rotation[0] == 1:
+                still[:4] = [f32(v) for v in rotation[1]]
+            self.still.append(still)
+            axes, turns, step, scale_step = steps[j]
+            above, own = skeleton["parents"][j], c
+            while above >= 0 and above not in of_joint:
+                above = skeleton["parents"][above]
+            parent = of_joint.get(above, (0, 0))
+            away = lambda v: math.floor(abs(v) + 0.5) * (1 if v >= 0 else -1)
+            for kind, count in ((3, 3 * (translation == 2)), (rotation[0] - 2, [0, 0, 1, 2, 3][rotation[0]]), (4, 3 * (scale == 2))):
+                if not count:
+                    continue
+                turn_ = [[away(turns[i] * v * 2.0**34) for v in axes[i]] for i in range(3)] if kind == 2 else \
+                    [away(turns[i] / math.tau * 2.0**40) for i in range(count)] if kind < 2 else []
+                first = in_30_bits(rest[:4]) if kind == 2 else [0] * count
+                unit_ = (step if kind == 3 else scale_step) / 32
+                more = rotation[1:2] + tuple(axes) if kind < 2 else ()
+                self.rest.append(first)
+                self.groups.append(dict(joint=j, kind=kind, first=c, count=count, own=own, parent=parent, turn=turn_,
+                                        unit=unit_, axes=more))
+                c += count
+            if c > own:
+                of_joint[j] = own, c
+        self.components, self.tiers, self.words = c, [{} for _ in range(h["tiers"] + 1)], {}
+
+    # clip.md#streamed-form
+    def read_keys(self, data):
+        symbols, before, calm = Symbols(data), self.rest, [64] * self.components
+        means = self.means_at_first()
+        for key in self.h["keys"]:
+            before, _ = self.sample(symbols, means, self.KEYS, [calm, calm], [before], [1 << 16])
+            self.words[key] = before
+        symbols.end()
+
+    # clip.md#layers-and-tiers
+    def read_segments(self, b, tier, first, count):
+        """The bytes that a tier has of so many segments."""
+        sizes = [b.varint() for _ in range(count)]
+        for s, size in enumerate(sizes):
+            self.tiers[tier][first + s] = b.take(size)
+
+    # clip.md#order-of-samples
+    def read_samples(self):
+        """All samples, once the bytes of all segments are there."""
+        keys, log, more = self.h["keys"], self.h["log"], self.h["tiers"]
+        for s, (start, end) in enumerate(zip(keys, keys[1:])):
+            means, length = self.means_at_first(), end - start
+            symbols = [Symbols(tier[s]) if s in tier else None for tier in self.tiers]
+            ratios = {t: [64] * self.components for t in (0, length)}
+            words = {0: self.words[start], length: self.words[end]}
+            for level in reversed(range(log)):
+                h = 1 << level
+                for t in range(h, length, 2 * h):
+                    at = [t - h, min(t + h, length)] + ([t - 3 * h] if t >= 3 * h else [])
+                    far = min(t + 3 * h, length)
+                    at += [far] if far >= at[1] + h else []
+                    own = symbols[max(0, more - level)]
+                    words[t], ratios[t] = self.sample(
+                        own, means, level, [ratios[at[0]], ratios[at[1]]], [words[a] for a in at], self.weights(at, t))
+            for own in symbols:
+                if own:
+                    own.end()
+            self.words.update({start + t: own for t, own in words.items()})
+
+    # clip.md#order-of-samples
+    @staticmethod
+    def weights(at, t):
+        out = []
+        for a in at:
+            over = math.prod(t - o for o in at if o != a) << 16
+            under = math.prod(a - o for o in at if o != a)
+            out.append(abs(over) // abs(under) * (1 if (over < 0) == (under < 0) else -1))
+        out[0] += (1 << 16) - sum(out)
+        return out
+
+    # clip.md#residuals
+    def means_at_first(self):
+        base = [((362 if start & 1 else 256) << start // 2 >> 4) for start in self.h["starts"]]
+        return [[[max(mean * factor >> 3, 1), 0] for factor in self.FACTORS] for mean in base]
+
+    # clip.md#residuals
+    def sample(self, symbols, means, level, around, words, weights):
+        """Words and ratios of a sample that is predicted from others."""
+        ratios, total, count, kappas, out = [64] * self.components, 0, 0, [], []
+        shift = symbols.take(16) if symbols else -1
+        need(-1 <= shift <= 5, "steps of a sample out of range")
+        mean_of = lambda list_: sum(list_) * -(-65536 // len(list_)) >> 16 if list_ else 64
+        for n, g in enumerate(self.groups):
+            own = []
+            p, f = mean_of(ratios[slice(*g["parent"])]), total // count if count else 64
+            for c in range(g["first"], g["first"] + g["count"]):
+                k = 0
+                if shift >= 0:
+                    mean, seen = means[c][level]
+                    weight = 77 * 64 + 56 * (around[0][c] + around[1][c] >> 1) + 46 * mean_of(ratios[g["own"] : c]) + 26 * p + 51 * f
+                    k = symbols.take(min(mean * weight >> 14, 1 << 28))
+                    ratio = min((min(abs(k), 1 << 16) << 14) // max(mean, 16), 256)
+                    ratios[c], total, count = min(ratio, 255), total + ratio, count + 1
+                    factor = [102, 73, 57, 47, 39][seen] if seen < 5 else 38
+                    means[c][level] = [max(mean + ((256 * min(abs(k), 1 << 22) - mean) * factor >> 8), 1), seen + 1]
+                    k = k * (32 >> shift) + sum(w * kappas[s] + 16 >> 5 for s, w in self.h["sources"][c])
+                kappas.append(max(-(1 << 28), min(1 << 28, k)) if shift >= 0 else 0)
+                own.append(kappas[-1])
+            out.append(self.moved(g, [w[n] for w in words], weights, own))
+        return out, ratios
+
+    # clip.md#streamed-form
+    @staticmethod
+    def moved(g, around, weights, kappas):
+        """Words of a sub-track: the prediction, moved on."""
+        if g["kind"] > 2:
+            predicted = [wrap(sum(w * a[k] for w, a in zip(weights, around)) >> 16, 32) for k in range(3)]
+            return [cut(p + k) for p, k in zip(predicted, kappas)]
+        if g["kind"] < 2:
+            out = []
+            for k, (kappa, turn_) in enumerate(zip(kappas, g["turn"])):
+                first = around[0][k]
+                off = sum(w * wrap(a[k] - first, 32) for w, a in zip(weights, around)) >> 16
+                out.append(wrap(first + off + (kappa * turn_ >> 13), 32))
+            return out
+        signs = [1]
+        for i in range(1, len(around)):
+            near = 1 if i == 3 else 0
+            turned_over = sum(a * b for a, b in zip(around[i], around[near])) < 0
+            signs.append(-signs[near] if turned_over else signs[near])
+        q = [sum(s * w * a[k] for s, w, a in zip(signs, weights, around)) >> 16 for k in range(4)]
+        largest = max(map(abs, q))
+        if largest < 1 << 26 or largest >= 3 << 29:
+            q = around[0]
+        return turned(q, [sum(kappa * row[k] for kappa, row in zip(kappas, g["turn"])) >> 11 for k in range(3)])
+
+    # clip.md#streamed-form
+    def pose(self, sample):
+        """Rotation, translation and scale of all joints at a sample."""
+        out = [list(still) for still in self.still]
+        for g, words in zip(self.groups, self.words[sample]):
+            joint, rest = out[g["joint"]], self.still[g["joint"]]
+            if g["kind"] > 2:
+                first = 4 if g["kind"] == 3 else 7
+                joint[first : first + 3] = [f32(rest[first + k] + words[k] * g["unit"]) for k in range(3)]
+            elif g["kind"] == 2:
+                joint[:4] = [f32(w * 2.0**-30) for w in words]
+            else:
+                q = g["axes"][0]
+                for axis, word in zip(g["axes"][1:], words):
+                    sine, cosine = half_turn(word)
+                    q = times(q, [*(v * sine for v in axis), cosine])
+                joint[:4] = [f32(v) for v in q]
+        return out
+
+
+# clip.md#streamed-form
+def half_turn(word):
+    """Sine and cosine of half the angle."""
+    a = word * (math.pi / 2.0**32)
+    s = a * a
+
+    def polynomial(*c):
+        out = c[-1]
+        for v in reversed(c[:-1]):
+            out = v + s * out
+        return out
+
+    sine = polynomial(1.0, -1 / 6, 1 / 120, -1 / 5040, 1 / 362880, -1 / 39916800, 1 / 6227020800, -1 / 1307674368000)
+    return a * sine, polynomial(1.0, -0.5, 1 / 24, -1 / 720, 1 / 40320, -1 / 3628800, 1 / 479001600, -1 / 87178291200,
+                                1 / 20922789888000)
+
+
+# clip.md#curves
+class Curve:
+    """A clip as keys of splines: local transforms at any time."""
+
+    def __init__(self, skeleton, data):
+        b = Bytes(data)
+        flags, self.samples = b.get("B"), b.varint()
+        need(flags < 8 and flags & 3 < 3 and 0 < self.samples <= 65536, "a head of curves")
+        self.knots, self.short = flags & 3, flags & 4
+        b.get("dd")
+        joints = len(skeleton["parents"])
+        kinds, self.still, self.tracks = Bits(b.take((6 * joints + 7) // 8)), [], {}
+        kinds = [[kinds.take(2) for _ in range(3)] for _ in range(joints)]
+        for j, of_joint in enumerate(kinds):
+            self.still.append(list(skeleton["rest"][j]))
+            for part_, kind in enumerate(of_joint):
+                first, count = ((0, 4), (4, 3), (7, 3))[part_]
+                need(kind < 3, "a kind of sub-track")
+                if kind == 1:
+                    value = self.smallest(int.from_bytes(b.take(6), "little"), 15) if part_ == 0 else b.get("3f")
+                    self.still[j][first : first + count] = value
+                if kind == 2:
+                    self.tracks[j, part_] = dict(range=b.get("6f") if part_ else None, keys=[])
+        for _ in range(b.varint()):
+            track, time = b.get("HH")
+            own = self.tracks.get((track & 0x3FFF, track >> 14))
+            need(own is not None, "a key of what has none")
+            if own["range"]:
+                words, low, size = b.get("3H"), own["range"][:3], own["range"][3:]
+                value = [f32(l + f32(s * f32(w / 65535.0))) for l, s, w in zip(low, size, words)]
+            else:
+                value = self.smallest(int.from_bytes(b.take(4 if self.short else 6), "little"), 10 if self.short else 15)
+            own["keys"].append((time, value))
+        b.end()
+
+    # clip.md#curves
+    @staticmethod
+    def smallest(payload, bits):
+        most, largest = (1 << bits) - 1, payload >> 3 * bits & 3
+        q = [f32(f32(f32((payload >> k * bits & most) / most) - 0.5) * f32(math.sqrt(2))) for k in range(3)]
+        square = added(v * v for v in q)
+        q.insert(largest, f32(math.sqrt(f32(1.0 - square))) if square < 1.0 else 0.0)
+        return Curve.unit(q)
+
+    # clip.md#curves
+    @staticmethod
+    def unit(q):
+        square = added(v * v for v in q)
+        length = f32(math.sqrt(square))
+        return [f32(v / length) for v in q] if square > f32(1e-12) else [0.0, 0.0, 0.0, 1.0]
+
+    # clip.md#curves
+    def apart(self, samples):
+        return [1.0, samples, f32(math.sqrt(samples))][self.knots]
+
+    # clip.md#curves
+    def value(self, keys, time, rotation):
+        left = max(i for i, key in enumerate(keys) if key[0] <= time)
+        if len(keys) == 1:
+            return keys[0][1]
+        left = min(left, len(keys) - 2)
+        (t1, p1), (t2, p2) = keys[left : left + 2]
+        before, after = keys[left - 1] if left else None, keys[left + 2] if left + 2 < len(keys) else None
+        near = lambda q, to: [-v for v in q] if rotation and added(a * b for a, b in zip(q, to)) < 0 else q
+        p2 = near(p2, p1)
+        step = [f32(b - a) for a, b in zip(p1, p2)]
+        u, d1 = max(0.0, min(1.0, f32(f32(time - t1) / f32(t2 - t1)))), self.apart(f32(t2 - t1))
+        m1 = m2 = step
+        weights = lambda outer: (f32(d1 / outer), f32(d1 / f32(outer + d1)))
+        slope = lambda w, close, far, s: f32(f32(f32(close * w[0]) - f32(far * w[1])) + s)
+        if before:
+            w, p0 = weights(self.apart(f32(t1 - before[0]))), near(before[1], p1)
+            m1 = [slope(w, f32(b - a), f32(c - a), s) for a, b, c, s in zip(p0, p1, p2, step)]
+        if after:
+            w, p3 = weights(self.apart(f32(after[0] - t2))), near(after[1], p2)
+            m2 = [slope(w, f32(d - c), f32(d - b), s) for b, c, d, s in zip(p1, p2, p3, step)]
+        out = []
+        for p, s, a, b in zip(p1, step, m1, m2):
+            cubic = f32(f32(a + b) - f32(2.0 * s))
+            square = f32(f32(f32(3.0 * s) - f32(2.0 * a)) - b)
+            out.append(f32(p + f32(u * f32(a + f32(u * f32(square + f32(u * cubic)))))))
+        return self.unit(out) if rotation else out
+
+    # clip.md#curves
+    def pose(self, time):
+        """Rotation, translation and scale of all joints at a time in samples."""
+        out = [list(still) for still in self.still]
+        for (j, part_), own in self.tracks.items():
+            first, count = ((0, 4), (4, 3), (7, 3))[part_]
+            out[j][first : first + count] = self.value(own["keys"], f32(time), part_ == 0)
+        return out
 
 
 # clip.md#random-access-form
@@ -3788,10 +4069,50 @@ def layer_table(data):
     return out
 
 
+# clip.md#layers-and-tiers
+def own_samples(layer, samples):
+    """The samples of the clip that a layer has."""
+    if not layer or layer.get("step", 0) == 0:
+        return list(range(samples))
+    at, extra = 0, []
+    for more in layer["extra"]:
+        at += more
+        extra.append(at)
+    regular = []
+    while math.floor(len(regular) * layer["step"] + 0.5) < samples:
+        regular.append(math.floor(len(regular) * layer["step"] + 0.5))
+    return sorted({*regular, samples - 1, *extra})
+
+
+# clip.md#layers-and-tiers
+def streamed_layers(skeleton, stored, table, pieces):
+    """The layers of a clip in the streamed form, the base first."""
+    b = Bytes(stored)
+    layers = [Streamed(skeleton, b.take(b.varint()))]
+    layers[0].read_keys(b.take(b.varint()))
+    layers[0].read_segments(b, 0, 0, len(layers[0].h["keys"]) - 1)
+    b.end()
+    divided = bool(table and table["pieces"]) or bool(table and len(table["layers"]) > 1 and "step" in table["layers"][0])
+    for layer in table["layers"][1:] if divided else []:
+        layers.append(Streamed(skeleton, layer["header"]))
+    done = {(0, 0): len(layers[0].h["keys"]) - 1}
+    for layer, tier, chunk, offset, size, segments in table["pieces"] if divided else []:
+        own, b = layers[layer], Bytes(pieces[chunk][offset : offset + size])
+        first = done.get((layer, tier), 0)
+        if layer and not tier and not first and not own.words:
+            own.read_keys(b.take(b.varint()))
+        own.read_segments(b, tier, first, segments)
+        done[layer, tier] = first + segments
+        b.end()
+    for layer in layers:
+        layer.read_samples()
+    return layers
+
+
 # clip.md#skeletons-and-clips
 def clips(data):
-    """Name, codec and joints of each clip; of one in the random-access form also the poses of all samples and of
-    30 % of the way from each to the next."""
+    """Name, codec and joints of each clip, and the poses of all samples and of 30 % of the way from each to the
+    next."""
     chunks = container(data)["chunks"]
     of = lambda kind: [part(data, c) for c in chunks if c["kind"] == kind]
     skeletons = [skeleton_record(s) for s in of(SKELETON)]
@@ -3799,21 +4120,46 @@ def clips(data):
     pieces = [data[c["offset"] : c["offset"] + c["size"]] for c in chunks if c["kind"] == TIERS]
     out = []
     for i, clip in enumerate(map(clip_record, of(CLIP))):
-        skeleton, poses = skeletons[clip["skeleton"]], None
-        if clip["codec"] == "random-access":
+        skeleton, table = skeletons[clip["skeleton"]], tables.get(i)
+        joints = len(skeleton["parents"])
+        if clip["codec"] == "curve":
+            curve = Curve(skeleton, clip["stored"])
+            at = lambda s, part_: curve.pose(min(s + part_, curve.samples - 1))
+            count, poses = curve.samples, []
+        elif clip["codec"] == "sampled":
+            layers = streamed_layers(skeleton, clip["stored"], table, pieces)
+            count, poses = table["samples"] if table else layers[0].samples, []
+            divided = len(layers) > 1
+            own = [own_samples(table["layers"][l] if divided else None, count) for l in range(len(layers))]
+
+            def at(s, part_):
+                all_, held = [], []
+                for layer, list_ in zip(layers, own):
+                    k = max(k for k, sample in enumerate(list_) if sample <= s)
+                    after = list_[min(k + 1, len(list_) - 1)]
+                    share = f32((s + part_ - list_[k]) / (after - list_[k])) if after > list_[k] else 0.0
+                    left, right = layer.pose(k), layer.pose(min(k + 1, len(list_) - 1))
+                    held.append(left)
+                    mix = lambda a, b: [*RandomAccess.between(0, a[:4], b[:4], share), *RandomAccess.between(3, a[4:], b[4:], share)]
+                    all_.append([mix(*pair) for pair in zip(left, right)])
+                of_layer = lambda j: table["layer_of"][j] if divided else 0
+                is_held = lambda j: table and table["stepped"][j]
+                return [(held if is_held(j) else all_)[of_layer(j)][j] for j in range(joints)]
+        else:
             b = Bytes(clip["stored"])
             header = b.take(b.varint())
-            layers, table = [RandomAccess(skeleton, header, b.data[b.at :])], tables.get(i)
+            layers = [RandomAccess(skeleton, header, b.data[b.at :])]
             for layer, tier, chunk, offset, size, segments in table["pieces"] if table else []:
                 need((layer, tier) == (len(layers), 0), "a layer that is not one piece")
                 layers.append(RandomAccess(skeleton, table["layers"][layer]["header"], pieces[chunk][offset : offset + size]))
             count, poses = layers[0].h["samples"], []
-            for s in range(count):
-                for part_ in (0.0, 0.3):
-                    all_ = [layer.pose(s, min(s + (part_ > 0), count - 1), part_) for layer in layers]
-                    held = [layer.pose(s, s, 0.0) for layer in layers] if table else all_
-                    from_ = lambda j: (held if table and table["stepped"][j] else all_)[table["layer_of"][j] if table else 0]
-                    poses.append([from_(j)[j] for j in range(len(skeleton["parents"]))])
+
+            def at(s, part_):
+                all_ = [layer.pose(s, min(s + (part_ > 0), count - 1), part_) for layer in layers]
+                held = [layer.pose(s, s, 0.0) for layer in layers] if table else all_
+                from_ = lambda j: (held if table and table["stepped"][j] else all_)[table["layer_of"][j] if table else 0]
+                return [from_(j)[j] for j in range(joints)]
+        poses = [at(s, part_) for s in range(count) for part_ in (0.0, 0.3)]
         out.append(dict(name=clip["name"], codec=clip["codec"], joints=skeleton["names"], poses=poses))
     return out
 
