@@ -1,5 +1,6 @@
 //! What went wrong, in one line and with its class: the errors of all libraries as the doors tell them.
 
+use crate::text::one_line;
 use serde::Serialize;
 use std::path::Path;
 
@@ -214,27 +215,4 @@ pub fn remarks_json(remarks: &[meshreel_scene::Remark]) -> Vec<RemarkJson> {
     let one =
         |remark: &meshreel_scene::Remark| RemarkJson { node: remark.node.clone(), what: remark.what.clone() };
     remarks.iter().map(one).collect()
-}
-
-/// `text` with line breaks and other control characters replaced: names in files can hold anything.
-pub fn one_line(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.trim_end().chars() {
-        match c {
-            '\n' | '\r' | '\t' => out.push(' '),
-            c if c.is_control() => out.extend(c.escape_default()),
-            c => out.push(c),
-        }
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn control_characters_do_not_reach_the_terminal() {
-        assert_eq!(one_line("a\nb\u{1b}[31m"), "a b\\u{1b}[31m");
-    }
 }

@@ -15,7 +15,7 @@ mod source;
 pub mod store;
 mod temporary;
 
-pub use ordinary::{create_folder, exists, length, names, open};
+pub use ordinary::{create_folder, exists, length, names, open, refuse_link};
 pub use read_at::ReadAt;
 pub use source::FileSource;
 pub use temporary::{Published, Temporary, remove_unfinished};
