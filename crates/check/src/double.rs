@@ -1,8 +1,8 @@
 //! Values of the runtime, which are f32, as the f64 types that sources and comparisons use.
 
 use glam::{DAffine3, DMat4, DQuat, DVec3};
-use meshreel::{BoneMatrix, Transform};
-use meshreel_scene::Qvv;
+use meshreel::{BoneMatrix, Reel, Transform};
+use meshreel_scene::{Qvv, Unit};
 
 /// A point or direction.
 pub(crate) fn vector(v: [f32; 3]) -> DVec3 {
@@ -27,6 +27,17 @@ pub(crate) fn matrix(rows: &BoneMatrix) -> DMat4 {
 pub(crate) fn affine(rows: &[[f64; 4]; 3]) -> DMat4 {
     let [x, y, z] = *rows;
     DMat4::from_cols_array_2d(&[x, y, z, [0.0, 0.0, 0.0, 1.0]]).transpose()
+}
+
+/// The length unit of a file, if it says one.
+pub fn unit(reel: &Reel) -> Option<Unit> {
+    match reel.description().unit {
+        1 => Some(Unit::Metre),
+        2 => Some(Unit::Centimetre),
+        3 => Some(Unit::Millimetre),
+        4 => Some(Unit::Inch),
+        _ => None,
+    }
 }
 
 /// The matrix of one joint in object space: its chain multiplied up. A root is its own parent, or stands before it.

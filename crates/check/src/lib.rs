@@ -4,13 +4,14 @@ mod asked;
 mod double;
 mod error;
 pub mod extract;
+pub mod extracted;
 mod lens;
 mod reopen;
 mod skinning;
 mod static_bytes;
 pub mod verify;
 
-pub use double::{joint_matrix, qvv};
+pub use double::{joint_matrix, qvv, unit};
 pub use extract::to_scene;
 pub use meshreel_scene::Error;
 pub use reopen::{Refusal, reopen, reopen_while};

@@ -12,7 +12,9 @@ pub mod provenance;
 pub mod reels;
 pub mod shard;
 mod stopping;
+pub mod text;
 pub mod verify;
+pub mod watched;
 
 /// Receives the name of a phase, and how much of how much of it is done; of how much is 0 where that is not known.
 pub type Progress<'a> = &'a (dyn Fn(&str, u64, u64) + Sync);

@@ -5,11 +5,78 @@ use crate::stopping::{outcome, stopping};
 use crate::{Progress, reels};
 use meshreel::{Limits, Reel};
 use meshreel_check::Report;
+use meshreel_check::extracted::{self, Expected, ExtractedReport};
 use meshreel_compile::Cancellation;
 use meshreel_inputs::{self as inputs, InputOptions};
-use meshreel_options::Rate;
+use meshreel_options::{Distance, Rate, Tolerance};
 use meshreel_scene::Remark;
 use std::path::{Path, PathBuf};
+
+/// Compares what `extract` wrote with what `reel` decodes to. `inputs`: the file, or the folder of a sequence.
+/// `tolerance` takes the place of what such a file holds; `level`: the level of detail that was extracted.
+pub fn extracted(
+    inputs: &[PathBuf],
+    reel: &Path,
+    (tolerance, level): (Option<Distance>, usize),
+    progress: Progress<'_>,
+    cancellation: &Cancellation,
+) -> Result<(ExtractedReport, Vec<Remark>), Failure> {
+    let reel = opened(reel)?;
+    let [input] = inputs else {
+        return Err(Failure::usage(
+            "--extracted: name one file or folder that was extracted, then the .reel",
+        ));
+    };
+    progress("open", 0, 0);
+    // Named ranges are animations, one after the other.
+    let all = (!reel.ranges().is_empty()).then(|| "all".to_owned());
+    let options = InputOptions { animation: all, ..InputOptions::default() };
+    let (scene, remarks) = inputs::open(&[sequence(input)?], &options)?;
+    let scene = stopping(scene, cancellation);
+    let unit = meshreel_check::unit(&reel);
+    let tolerance = match tolerance.map(|tolerance| tolerance.in_unit(unit)).transpose() {
+        Err(error) => return Err(Failure::usage(error.to_string())),
+        Ok(Some(Tolerance::Relative(_))) => {
+            let what = "--tolerance: with --extracted it is a length, in the file's unit (0.5) or with its own (0.5mm)";
+            return Err(Failure::usage(what));
+        }
+        Ok(Some(Tolerance::Absolute(length))) => Some(length),
+        Ok(None) => None,
+    };
+    let expected = Expected { tolerance, level };
+    let step = |done: u64, total: u64| progress("compare frames", done, total);
+    let report = outcome(extracted::compare(&scene, &reel, &expected, &step), cancellation)?;
+    Ok((report, remarks))
+}
+
+/// Of a folder the sequence of .obj files in it.
+fn sequence(input: &Path) -> Result<PathBuf, Failure> {
+    if !input.is_dir() {
+        return Ok(input.to_path_buf());
+    }
+    let names = meshreel_files::names(input).map_err(|error| Failure::io(input, &error))?;
+    let mut names: Vec<String> = names.iter().map(|name| name.to_string_lossy().into_owned()).collect();
+    names.sort();
+    let numbered = names.iter().find_map(|name| {
+        let stem = name.strip_suffix(".obj")?;
+        let text = stem.trim_end_matches(|c: char| c.is_ascii_digit());
+        (text.len() < stem.len()).then(|| format!("{text}{}.obj", "#".repeat(stem.len() - text.len())))
+    });
+    match numbered {
+        Some(pattern) => Ok(input.join(pattern)),
+        None => Err(Failure::usage(format!("{}: there is no sequence of .obj files in it", input.display()))),
+    }
+}
+
+fn opened(reel: &Path) -> Result<Reel, Failure> {
+    if !reels::is_reel(reel) {
+        return Err(Failure::usage(format!(
+            "{}: the last file must be the .reel, the ones before it the source",
+            reel.display()
+        )));
+    }
+    Ok(Reel::open(reel, &Limits::default())?)
+}
 
 /// Reads the source again, decodes `reel`, and measures: whether all that was promised holds says the report. Once it is
 /// cancelled it ends with the next frame that it would read.
@@ -20,16 +87,10 @@ pub fn verify(
     progress: Progress<'_>,
     cancellation: &Cancellation,
 ) -> Result<(Report, Vec<Remark>), Failure> {
-    if !reels::is_reel(reel) {
-        return Err(Failure::usage(format!(
-            "{}: the last file must be the .reel, the ones before it the source",
-            reel.display()
-        )));
-    }
     if inputs.is_empty() {
         return Err(Failure::usage("name the source files before the .reel"));
     }
-    let reel = Reel::open(reel, &Limits::default())?;
+    let reel = opened(reel)?;
     // What the user said when compiling is in the file.
     let said = reels::options(&reel)?;
     let source_fps = options.source_fps.or(said.source_fps.map(Rate));

@@ -52,6 +52,18 @@ pub fn create_folder(path: &Path) -> Result<()> {
     }
 }
 
+/// An error where `path` is a symbolic link. What is written into a folder under names that nobody gave stays
+/// in that folder: a link in it would lead elsewhere.
+pub fn refuse_link(path: &Path) -> Result<()> {
+    match std::fs::symlink_metadata(path) {
+        Ok(found) if found.is_symlink() => Err(Error::new(
+            ErrorKind::InvalidInput,
+            "it is a symbolic link, and what is written into a folder does not leave it; remove the link",
+        )),
+        _ => Ok(()),
+    }
+}
+
 /// An error that names what `kind` is, unless that is an ordinary file.
 pub(crate) fn check(kind: FileType) -> Result<()> {
     if kind.is_file() {
@@ -93,6 +105,18 @@ mod tests {
         assert!(open(&path).is_ok());
         let error = open(folder.path()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::IsADirectory, "{error}");
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn links_are_refused_wherever_they_lead() {
+        let folder = tempfile::tempdir().unwrap();
+        let [file, link, broken] = ["file", "link", "broken"].map(|name| folder.path().join(name));
+        std::fs::write(&file, "a").unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        std::os::unix::fs::symlink("nowhere", &broken).unwrap();
+        assert!(refuse_link(&file).is_ok() && refuse_link(&folder.path().join("new")).is_ok());
+        assert!(refuse_link(&link).is_err() && refuse_link(&broken).is_err());
     }
 
     #[test]

@@ -10,6 +10,9 @@ use std::sync::Arc;
 /// A file, on disk or in a store ([`crate::store`]). Its length is taken once, when it is opened.
 pub struct FileSource(Place);
 
+/// A file that ends before what was its end.
+const SHORTER: &str = "it has changed while it was read: it is shorter than it was";
+
 enum Place {
     #[cfg(any(unix, windows))]
     Disk(File, u64),
@@ -42,7 +45,13 @@ impl ReadAt for FileSource {
 
     fn read_at(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
         match &self.0 {
-            Place::Disk(file, _) => read_file(file, offset, out),
+            Place::Disk(file, len) => read_file(file, offset, out).map_err(|error| {
+                let inside = offset.checked_add(out.len() as u64).is_some_and(|end| end <= *len);
+                match error.kind() {
+                    io::ErrorKind::UnexpectedEof if inside => io::Error::new(error.kind(), SHORTER),
+                    _ => error,
+                }
+            }),
             Place::Store(bytes) => bytes.read_at(offset, out),
         }
     }
@@ -101,5 +110,8 @@ mod tests {
             assert!(bytes.read_at(offset, &mut vec![0; n]).is_err());
         }
         assert!(FileSource::open(dir.path()).is_err());
+        std::fs::write(&path, &bytes[..50]).unwrap();
+        let error = file.read_at(40, &mut [0; 20]).unwrap_err();
+        assert!(error.to_string().contains("changed while it was read"), "{error}");
     }
 }

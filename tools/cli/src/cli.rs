@@ -337,6 +337,17 @@ pub struct VerifyArgs {
     /// Frames per second of inputs that carry no rate [default: what the .reel was compiled with]
     #[arg(long, value_name = "F")]
     pub source_fps: Option<Rate>,
+    /// IN is what `extract` wrote of the .reel, a file or a folder of .obj: compare it with what the .reel decodes
+    /// to, frame by frame, as near as such a file holds it
+    #[arg(long)]
+    pub extracted: bool,
+    /// --extracted: how far a point may be off, a length [default: what 32-bit floats hold; of skins, parts and
+    /// compressed files the mesh's own tolerance]
+    #[arg(long, value_name = "T", requires = "extracted")]
+    pub tolerance: Option<Distance>,
+    /// --extracted: the level of detail that was extracted [default: 0]
+    #[arg(long, value_name = "K", requires = "extracted", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=7))]
+    pub lod: u8,
 }
 
 /// `meshreel extract`.

@@ -2,6 +2,7 @@
 
 use crate::cli::{Cli, OutputFlags};
 use clap::CommandFactory;
+use meshreel_commands::text;
 use meshreel_compile::advice::Advice;
 use serde::Serialize;
 use std::collections::HashMap;
@@ -9,9 +10,8 @@ use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
-pub use meshreel_commands::failure::{
-    Class, Failure, FailureJson, RemarkJson, one_line, remarks_json, short_line,
-};
+pub use meshreel_commands::failure::{Class, Failure, FailureJson, RemarkJson, remarks_json};
+pub use meshreel_commands::text::{one_line, short_line, shown};
 
 /// What `--json` prints where a verb did not do its work.
 #[derive(Debug, Serialize)]
@@ -47,10 +47,9 @@ impl Output {
         text: impl FnOnce() -> String,
     ) -> Result<(), Failure> {
         let out = if self.flags.json {
-            let mut line =
+            let line =
                 serde_json::to_string(value).map_err(|e| Failure::new(Class::Defect, e.to_string(), None))?;
-            line.push('\n');
-            line
+            text::json(&line) + "\n"
         } else if self.flags.quiet && may_be_quiet {
             return Ok(());
         } else {
@@ -58,7 +57,7 @@ impl Output {
             if !text.ends_with('\n') {
                 text.push('\n');
             }
-            text
+            text::lines(&text)
         };
         print(&out)
     }
@@ -117,7 +116,7 @@ impl Output {
 
 /// A line on stderr; nobody listening is no error.
 pub fn say(text: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "{text}");
+    let _ = writeln!(std::io::stderr().lock(), "{}", text::lines(text));
 }
 
 /// Text on stdout. A closed pipe is no error: whoever reads has seen enough.

@@ -65,7 +65,7 @@ impl Progress {
     }
 
     fn with(bar: ProgressBar, output: Output, what: &str) -> Progress {
-        bar.set_prefix(what.to_string());
+        bar.set_prefix(crate::output::one_line(what));
         Progress {
             bar,
             phase: Mutex::new(Current {

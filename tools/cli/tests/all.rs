@@ -13,6 +13,7 @@ mod document;
 mod doors;
 mod drawn;
 mod extract;
+mod extracted;
 mod farm;
 mod fluid;
 mod flying;

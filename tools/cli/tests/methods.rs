@@ -96,7 +96,7 @@ impl Pieces {
 }
 
 /// Twenty cubes, one of which stands still, and a waving sheet.
-fn mixed() -> Scene {
+pub fn mixed() -> Scene {
     let mut pieces = Pieces::default();
     (0..20).for_each(|seed| pieces.cube(seed));
     pieces.sheet(14, DVec3::new(0.0, -6.0, 0.0), |f, p| {

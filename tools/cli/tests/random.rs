@@ -14,12 +14,15 @@ mod scene;
 mod shape;
 
 use meshreel::{Limits, Reel};
+use meshreel_check::extract::{As, to_scene_as};
+use meshreel_check::extracted::{Expected, compare};
 use meshreel_check::{reopen, verify};
 use meshreel_compile::{Error, Silent, compile};
 use meshreel_options::Options;
-use meshreel_scene::{Channel, Scene, Scope};
+use meshreel_scene::{Channel, Scene, Scope, read, write};
 use numbers::Numbers;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Scenes that every run looks at.
@@ -97,6 +100,36 @@ fn contents(scene: &Scene) -> String {
     out
 }
 
+/// What is extracted is what the file decodes to; the number says as what.
+fn way_back(reel: &Reel, folder: &Path, number: u64) -> Result<(), String> {
+    let times: Vec<f64> = reel.frames().iter().map(|frame| frame.time).collect();
+    let shown = reel.description().nodes.iter().any(|n| n.mesh.is_some());
+    if times.is_empty() || !shown {
+        return Ok(());
+    }
+    let (format, bones) = match number % 3 {
+        0 => ("back.abc", As::Points),
+        1 => ("back.glb", As::Auto),
+        _ => ("back/back.####.obj", As::Points),
+    };
+    let path = folder.join(format);
+    let said = |error: meshreel_scene::Error| format!("{format}: {error}");
+    let (scene, _) = to_scene_as(reel, bones).map_err(said)?;
+    let step = &mut |_, _| ();
+    match number % 3 {
+        0 => write::alembic::write(&path, &scene, step),
+        1 => write::glb::write(&path, &scene, &times, step),
+        _ => write::obj::write(&folder.join("back"), &scene, &times, step),
+    }
+    .map_err(said)?;
+    let there = read::open(&path, &read::ReadOptions::default()).map_err(said)?.0;
+    let report = compare(&there, reel, &Expected::default(), &|_, _| ()).map_err(said)?;
+    match report.failures.first() {
+        Some(first) => Err(format!("{format}: {first}")),
+        None => Ok(()),
+    }
+}
+
 fn outcome(seed: u64, number: u64) -> Outcome {
     let (scene, options) = made(seed, number);
     let about = || format!("{}{options:?}", contents(&scene));
@@ -119,7 +152,10 @@ fn outcome(seed: u64, number: u64) -> Outcome {
         Err(error) => return Outcome::Broken(format!("does not open: {error}\n{}", about())),
     };
     match verify(&scene, &reel, &|_, _| ()) {
-        Ok(report) if report.ok => Outcome::Holds,
+        Ok(report) if report.ok => match way_back(&reel, folder.path(), number) {
+            Ok(()) => Outcome::Holds,
+            Err(what) => Outcome::Broken(format!("extracted: {what}\n{}", about())),
+        },
         Ok(report) => {
             let more = report.failures.len() as u64 + report.more_failures - 1;
             let first = &report.failures[0];

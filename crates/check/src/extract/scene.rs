@@ -10,11 +10,11 @@ use crate::double;
 use crate::error::error;
 use glam::DMat4;
 use meshreel::record::{self, MeshRecord, Method, Semantic, Visibility};
-use meshreel::{LodTriangles, Reel, SourceMap};
+use meshreel::{LodTriangles, Reel};
 use meshreel_scene::{
     Attribute, Channel, Counts, CurveBasis, CurveEnds, Curves, CustomAttribute, Error, FaceSet, Identity,
     Mesh, NamedRange, Node, NodeKind, Particles, Remark, SAME_TIME, Scene, Scope, Source, TimeSampling,
-    Topology, Transform, Unit, Winding,
+    Topology, Transform, Winding,
 };
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ pub fn to_scene_at(reel: &Reel, bones: As, lod: usize) -> Result<(Scene, Vec<Rem
             As::Points | As::Parts => Vec::new(),
         },
         frames: Arc::new(Frames::new(reel)?),
-        times: Arc::new(sampling(reel, |_| true)),
+        times: Arc::new(sampling(reel)),
         constant: Arc::new(TimeSampling::Uniform { start: 0.0, step: 1.0 }),
     };
     let (skeletons, clips) = clip::clips(reel).map_err(error)?;
@@ -64,13 +64,7 @@ pub fn to_scene_at(reel: &Reel, bones: As, lod: usize) -> Result<(Scene, Vec<Rem
             facesets: shown.map(|m| meshes[m].face_sets.len()).sum(),
             ..Counts::default()
         },
-        unit: match description.unit {
-            1 => Some(Unit::Metre),
-            2 => Some(Unit::Centimetre),
-            3 => Some(Unit::Millimetre),
-            4 => Some(Unit::Inch),
-            _ => None,
-        },
+        unit: double::unit(reel),
         fps: (description.fps > 0.0).then_some(description.fps),
         metadata: vec![("generator".into(), description.generator.clone())],
         ranges: (reel.ranges().iter())
@@ -102,11 +96,9 @@ pub fn to_scene_at(reel: &Reel, bones: As, lod: usize) -> Result<(Scene, Vec<Rem
     Ok((scene, remarks))
 }
 
-/// Times of those frames that are asked for: uniform where they are.
-fn sampling(reel: &Reel, wanted: impl Fn(usize) -> bool) -> TimeSampling {
-    let frames = reel.frames().iter().enumerate();
-    let frames = frames.filter(|(i, _)| wanted(*i));
-    let times: Vec<f64> = frames.map(|(_, frame)| frame.time).collect();
+/// Times of the frames: uniform where they are.
+fn sampling(reel: &Reel) -> TimeSampling {
+    let times: Vec<f64> = reel.frames().iter().map(|frame| frame.time).collect();
     let fps = reel.description().fps;
     let Some((&start, &end)) = times.first().zip(times.last()) else {
         return TimeSampling::Uniform { start: 0.0, step: 1.0 };
@@ -205,7 +197,7 @@ impl Shared {
     fn particles(&self, mesh: usize) -> Mesh {
         let record = &self.frames.reel().description().meshes[mesh];
         let own = record.particles.unwrap_or_default();
-        let attributes = Attributes { shared: self, mesh, own: None, order: None, corners: None };
+        let attributes = Attributes { shared: self, mesh, order: None, corners: None };
         let source = || ParticlePoints { frames: self.frames.clone(), mesh };
         let particles = Particles {
             ids: own.ids.then(|| self.channel::<u64, _>(true, source())),
@@ -312,7 +304,6 @@ impl Shared {
         let attributes = Attributes {
             shared: self,
             mesh,
-            own: self.own_samples(map.as_ref()),
             // Values stay in vertex order where corners of one point differ, and the corners say which they
             // have.
             order: if split { None } else { order.clone() },
@@ -341,26 +332,13 @@ impl Shared {
         })
     }
 
-    /// The samples that the source had of a mesh, where these are not all frames: between them it is what
-    /// lies between them.
-    fn own_samples(&self, map: Option<&SourceMap>) -> Option<OwnSamples> {
-        let reel = self.frames.reel();
-        let frames = &map?.frames;
-        let whole = frames.len() == reel.frame_count() && frames.contains(&true);
-        if !whole || self.bones != As::Points {
-            return None;
-        }
-        let of = (0..frames.len()).filter(|&f| frames[f]);
-        Some(OwnSamples { frames: Arc::new(of.collect()), times: Arc::new(sampling(reel, |f| frames[f])) })
-    }
-
     fn fluid_mesh(&self, mesh: usize) -> Result<Mesh, Error> {
         let record = &self.frames.reel().description().meshes[mesh];
         let corners = self.frames.splits(mesh).then(|| {
             let frames = self.frames.clone();
             self.channel(true, CornerVertices { frames, mesh })
         });
-        let attributes = Attributes { shared: self, mesh, own: None, order: None, corners };
+        let attributes = Attributes { shared: self, mesh, order: None, corners };
         let shape = |part| {
             let frames = self.frames.clone();
             self.channel(true, Shapes { frames, mesh, part })
@@ -410,18 +388,10 @@ fn face_sets(record: &MeshRecord, all: &Faces) -> Vec<FaceSet> {
         .collect()
 }
 
-/// Frames that are samples of the source, and their times.
-struct OwnSamples {
-    frames: Arc<Vec<usize>>,
-    times: Arc<TimeSampling>,
-}
-
 /// Makes the attributes of one mesh.
 struct Attributes<'a> {
     shared: &'a Shared,
     mesh: usize,
-    /// The samples of positions and normals, where they are not the frames.
-    own: Option<OwnSamples>,
     /// Vertex of each point, for attributes by point.
     order: Option<Arc<Vec<u32>>>,
     /// Vertex of each corner, for attributes by corner.
@@ -435,24 +405,18 @@ impl Attributes<'_> {
         animated: bool,
         order: Option<Arc<Vec<u32>>>,
     ) -> Channel<[f32; N]> {
-        let shaped = matches!(values, Values::Positions | Values::Normals);
-        let own = self.own.as_ref().filter(|_| animated && shaped);
         let source = VertexValues {
             frames: self.shared.frames.clone(),
             mesh: self.mesh,
             values,
-            samples: own.map_or(self.shared.samples(animated), |own| own.frames.len()),
+            samples: self.shared.samples(animated),
             by_point: match values {
                 Values::Positions | Values::Velocities => true,
                 _ => self.corners.is_none(),
             },
-            own: own.map(|own| own.frames.clone()),
             order,
         };
-        match own {
-            Some(own) => Channel::new(own.times.clone(), Arc::new(source)),
-            None => self.shared.channel(animated, source),
-        }
+        self.shared.channel(animated, source)
     }
 
     fn all<const N: usize>(&self, wanted: impl Fn(Values) -> bool) -> Vec<Attribute<[f32; N]>> {
@@ -504,8 +468,6 @@ struct VertexValues {
     mesh: usize,
     values: Values,
     samples: usize,
-    /// Frame of each sample, where it has not one for each.
-    own: Option<Arc<Vec<usize>>>,
     /// Vertex of each point.
     order: Option<Arc<Vec<u32>>>,
     /// Values are in the order of the frame's points, not of its vertices (fluid meshes).
@@ -522,15 +484,11 @@ impl<const N: usize> Source<[f32; N]> for VertexValues {
     fn read(&self, i: usize, out: &mut Vec<[f32; N]>) -> Result<(), Error> {
         out.clear();
         let mut floats = Vec::new();
-        let frame = match &self.own {
-            Some(own) => own.get(i).copied().unwrap_or_default(),
-            None => i,
-        };
-        self.frames.values(frame, self.mesh, self.values, &mut floats)?;
+        self.frames.values(i, self.mesh, self.values, &mut floats)?;
         let (values, _) = floats.as_chunks::<N>();
         let fluid = self.frames.reel().description().meshes[self.mesh].method == Method::Fluid;
         let shape = match fluid && self.by_point {
-            true => Some(self.frames.shape(frame, self.mesh)?),
+            true => Some(self.frames.shape(i, self.mesh)?),
             false => None,
         };
         let order = match (&shape, &self.order) {

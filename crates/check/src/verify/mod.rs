@@ -9,7 +9,7 @@
 //! 3. `frames`, in parallel: visibility, positions in world space in f64, welded points, normals, uvs,
 //!    colours; by the source map, or by nearest points where there is none or faces change.
 
-mod attribute;
+pub(crate) mod attribute;
 mod between;
 mod cameras;
 mod channels;
@@ -17,7 +17,7 @@ mod clip;
 mod compare;
 mod exact;
 mod frames;
-mod kd_tree;
+pub(crate) mod kd_tree;
 mod layer;
 mod local;
 mod locators;
@@ -28,14 +28,14 @@ mod nearest;
 mod part_attributes;
 mod particles;
 mod plan;
-mod polygons;
-mod report;
+pub(crate) mod polygons;
+pub(crate) mod report;
 mod rig;
 mod rings;
 mod run;
 mod smoothing;
 mod surface;
-mod survey;
+pub(crate) mod survey;
 mod way_back;
 
 pub use report::{

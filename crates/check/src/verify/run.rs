@@ -357,7 +357,7 @@ impl Matching<'_> {
             && !unit.surface
             && let Some(map) = reel.source_map(unit.record).map_err(error)?
         {
-            if let Some(what) = way_back::flags(&map, survey, unit, frames) {
+            if let Some(what) = way_back::normals(&map, unit) {
                 failures.add(&path, None, || what);
             }
             unit.runs = Some(map).filter(|map| !map.runs.is_empty());
@@ -380,7 +380,7 @@ impl Matching<'_> {
         time: f64,
         failures: &mut Failures,
     ) -> Result<Option<Exact>, Error> {
-        let Matching { survey, reel, asked, frames } = *self;
+        let Matching { survey, reel, asked, .. } = *self;
         let &Counterparts { mesh, record, path, .. } = pair;
         let Some(map) = reel.source_map(unit.record).map_err(error)? else {
             return Ok(None);
@@ -403,8 +403,8 @@ impl Matching<'_> {
             && 3 * map.triangle_face.len() == indices.len();
         let back = (sizes && map.faces as usize == unit.faces.counts.len())
             .then(|| way_back::faces(&map, &indices, &unit.faces, mesh.winding, unit.flip));
-        let flags = way_back::flags(&map, survey, unit, frames);
-        for what in back.flatten().into_iter().chain(flags) {
+        let normals = way_back::normals(&map, unit);
+        for what in back.flatten().into_iter().chain(normals) {
             failures.add(path, None, || what);
         }
         let mut fail = |what: String| failures.add(path, None, || what);

@@ -1,14 +1,13 @@
 //! The part of a source map that only the way back needs: faces from their first corners on, those that
-//! triangles do not tell, which frames are samples, whether there were normals; and of a mesh whose faces
+//! triangles do not tell, whether there were normals; and of a mesh whose faces
 //! change all of it frame by frame. What is drawn does not depend on it, what `extract` gives does.
 
 use crate::verify::channels::Normals;
 use crate::verify::plan::Unit;
-use crate::verify::survey::Survey;
 use meshreel::SourceMap;
 use meshreel::source_faces::source_faces;
+use meshreel_scene::Winding;
 use meshreel_scene::sample::Faces;
-use meshreel_scene::{Channel, Mesh, SAME_TIME, Winding};
 
 /// Faces of the source that triangles do not tell may be left out (PROMISE.md) where they take more than so
 /// many bytes per vertex and index; and the bytes that each face and corner takes.
@@ -74,71 +73,11 @@ pub(crate) fn faces(
     })
 }
 
-/// Compares two notes of the map with the source: whether it had normals, and which frames are its samples.
-/// Says what is wrong, if anything is.
-pub(crate) fn flags(
-    map: &SourceMap,
-    survey: &Survey<'_>,
-    unit: &Unit,
-    frames: &[Option<usize>],
-) -> Option<String> {
+/// Compares what the map says of the source's normals with the source. Says what is wrong, if anything is.
+pub(crate) fn normals(map: &SourceMap, unit: &Unit) -> Option<String> {
     let made = unit.channels.normals == Some(Normals::Computed);
-    if map.made_normals != made {
-        let what = "says of the source's normals what is not so: they would come back wrongly";
-        return Some(what.into());
-    }
-    if map.frames.is_empty() {
-        return None;
-    }
-    if map.frames.len() != frames.len() {
-        return Some("says of other frames than it has which are samples of the source".into());
-    }
-    let mesh = &survey.scene.meshes[unit.mesh];
-    let mut samples = samples(mesh);
-    samples.sort_by(f64::total_cmp);
-    // Frames with their times, both rising.
-    let own = (0..frames.len()).zip(frames);
-    let own: Vec<(usize, f64)> =
-        own.filter_map(|(i, expected)| Some((i, survey.times[(*expected)?]))).collect();
-    let (Some((_, start)), Some((_, end))) = (own.first(), own.last()) else {
-        return None;
-    };
-    const NEAR: f64 = 1.5 * SAME_TIME;
-    // Each sample is in some frame near it, each frame that is said to be one has one near it; what lies
-    // beyond an end says what is there.
-    for &at in samples.iter().filter(|at| *at >= start && *at <= end) {
-        let first = own.partition_point(|(_, t)| *t < at - NEAR);
-        let mut near = own[first..].iter().take_while(|(_, t)| *t <= at + NEAR);
-        let there = near.clone().next().is_some();
-        if there && !near.any(|(i, _)| map.frames[*i]) {
-            return Some(format!(
-                "says that no frame is the sample of the source at {at} s: it would not come back"
-            ));
-        }
-    }
-    let ends = [0, frames.len() - 1];
-    let said = own.iter().filter(|(i, _)| map.frames[*i] && !ends.contains(i));
-    let mut wrong = said.filter(|(_, time)| {
-        let first = samples.partition_point(|at| *at < time - NEAR);
-        samples.get(first).is_none_or(|at| *at > time + NEAR)
-    });
-    wrong
-        .next()
-        .map(|(frame, _)| format!("says that frame {frame} is a sample of the source, which has none there"))
-}
-
-/// Times of all samples that make points and normals move, in seconds.
-fn samples(mesh: &Mesh) -> Vec<f64> {
-    fn of<T: Clone + Send + Sync + 'static>(channel: &Channel<T>) -> Vec<f64> {
-        match channel.is_constant() {
-            true => Vec::new(),
-            false => (0..channel.len()).map(|i| channel.time(i)).collect(),
-        }
-    }
-    let normals = mesh.normals.as_ref().map(|n| of(&n.values));
-    let mut all = of(&mesh.positions);
-    all.extend(normals.unwrap_or_default());
-    all
+    (map.made_normals != made)
+        .then(|| "says of the source's normals what is not so: they would come back wrongly".into())
 }
 
 #[cfg(test)]

@@ -11,10 +11,9 @@
 //! | … | array | `vertex_point` | source point of each vertex |
 //! | … | array | `vertex_corner` | one source corner of each vertex; 2^32 − 1 = none |
 //! | … | array | `triangle_face` | source face of each triangle |
-//! | … | 1 or 0 | `flags` | left out where 0: bit 0, the source had no normals · bit 1, `starts` and `others` follow · bit 2, `frames` follows · bit 3, `runs` and `run_of` follow |
+//! | … | 1 or 0 | `flags` | left out where 0: bit 0, the source had no normals · bit 1, `starts` and `others` follow · bit 3, `runs` and `run_of` follow |
 //! | … | list or 0 | `starts` | of each face that the triangles tell how many of its corners come before the source's first: varint count; if not 0 a byte `width` and planes as below, of the values themselves |
 //! | … | list or 0 | `others` | faces of the source that cannot be found so, ascending: varints source face, material (its place in the mesh's list), corners, then the vertex of each corner |
-//! | … | list or 0 | `frames` | varint count, then a bit for each frame, the lowest first: whether the source had a sample of the mesh there |
 //! | … | list or 0 | `runs` | of a mesh whose faces change: varint size and that many bytes each, a map without `runs` |
 //! | … | list or 0 | `run_of` | varint per frame: 0, nothing is known of it; else one more than the number of its run |
 //!
@@ -48,8 +47,6 @@ pub struct SourceMap {
     pub starts: Vec<u32>,
     /// Faces that come back otherwise, in order.
     pub others: Vec<OtherFace>,
-    /// Per frame whether the source had a sample of the mesh there. Empty: everywhere.
-    pub frames: Vec<bool>,
     /// Of a mesh whose faces change: maps of frames, which have none themselves …
     pub runs: Vec<SourceMap>,
     /// … and per frame one more than the number of its map, or 0.
@@ -89,10 +86,8 @@ pub fn encode(map: &SourceMap, out: &mut Vec<u8>) {
         encode_array(array, out);
     }
     let faces = map.starts.iter().any(|s| *s > 0) || !map.others.is_empty();
-    let frames = map.frames.contains(&false);
     let runs = !map.runs.is_empty();
-    let flags =
-        u8::from(map.made_normals) | u8::from(faces) << 1 | u8::from(frames) << 2 | u8::from(runs) << 3;
+    let flags = u8::from(map.made_normals) | u8::from(faces) << 1 | u8::from(runs) << 3;
     if flags == 0 {
         return;
     }
@@ -107,11 +102,6 @@ pub fn encode(map: &SourceMap, out: &mut Vec<u8>) {
             put_varint(count(&other.vertices), out);
             other.vertices.iter().for_each(|&v| put_varint(v, out));
         }
-    }
-    if frames {
-        put_varint(map.frames.len() as u32, out);
-        let byte = |bits: &[bool]| bits.iter().rev().fold(0, |b, bit| b << 1 | u8::from(*bit));
-        out.extend(map.frames.chunks(8).map(byte));
     }
     if runs {
         put_varint(map.runs.len() as u32, out);
@@ -171,7 +161,7 @@ fn decode_map(bytes: &[u8], whole: bool) -> Result<(SourceMap, usize), Corrupt> 
         return Ok((map, c.used()));
     }
     let flags = c.u8()?;
-    if !(1..=15).contains(&flags) {
+    if flags == 0 || flags & !0b1011 != 0 {
         return Err(Corrupt("source map: unknown flags"));
     }
     map.made_normals = flags & 1 != 0;
@@ -182,11 +172,6 @@ fn decode_map(bytes: &[u8], whole: bool) -> Result<(SourceMap, usize), Corrupt> 
         }
         map.starts = decode_planes(&mut c, starts)?;
         map.others = decode_others(&mut c, faces, vertices)?;
-    }
-    if flags & 4 != 0 {
-        let frames = c.varint()? as usize;
-        let bytes = c.take(frames.div_ceil(8))?;
-        map.frames = (0..frames).map(|f| bytes[f / 8] >> (f % 8) & 1 != 0).collect();
     }
     if flags & 8 != 0 {
         if !whole {
@@ -287,7 +272,6 @@ mod tests {
             made_normals: false,
             starts: Vec::new(),
             others: Vec::new(),
-            frames: Vec::new(),
             runs: Vec::new(),
             run_of: Vec::new(),
             ..map.clone()
@@ -316,7 +300,7 @@ mod tests {
         let golden = [3, 0xAC, 2, 1, 3, 1, 1, 0, 4, 1, 2, 0, 0x56, 0x57, 0, 2, 2, 1, 0];
         assert_eq!(round_trip(&map), golden);
         // What says nothing is not there.
-        let silent = SourceMap { starts: vec![0], frames: vec![true; 9], ..map.clone() };
+        let silent = SourceMap { starts: vec![0], ..map.clone() };
         let mut bytes = Vec::new();
         encode(&silent, &mut bytes);
         assert_eq!(bytes, golden);
@@ -324,10 +308,9 @@ mod tests {
             made_normals: true,
             starts: vec![2],
             others: vec![OtherFace { face: 0, material: 1, vertices: vec![2, 0] }],
-            frames: vec![true, false, true, true, true, true, true, true, true],
             ..map
         };
-        let tail = [7, 1, 1, 2, 1, 0, 1, 2, 2, 0, 9, 0xFD, 1];
+        let tail = [3, 1, 1, 2, 1, 0, 1, 2, 2, 0];
         assert_eq!(round_trip(&more)[golden.len()..], tail);
         let changing = SourceMap {
             runs: vec![SourceMap::default(), more.clone()],
@@ -339,7 +322,8 @@ mod tests {
         assert_eq!(bytes[bytes.len() - 5..], [4, 0, 2, 2, 1]);
         assert_eq!(changing.of_frame(1), Some(&more));
         assert_eq!(changing.of_frame(0), None);
-        // Runs have no runs.
+        // Bit 2 says nothing, and runs have no runs.
+        assert!(decode(&[0, 0, 0, 0, 0, 4]).is_err());
         let deep = SourceMap { runs: vec![changing], run_of: vec![1], ..SourceMap::default() };
         let mut bytes = Vec::new();
         encode(&deep, &mut bytes);
@@ -358,7 +342,6 @@ mod tests {
             made_normals: true,
             starts: (0..20).map(|f| f % 3).collect(),
             others: vec![OtherFace { face: 7, material: 0, vertices: vec![1, 39] }],
-            frames: vec![false, true],
             ..SourceMap::default()
         };
         let bytes = round_trip(&map);

@@ -6,7 +6,7 @@ use meshreel_codec::schedule::{Schedule, Window};
 use meshreel_process::Cancellation;
 use meshreel_process::extent::usable;
 use meshreel_process::remesh::Remeshed;
-use meshreel_scene::{Mesh, MeshId, SAME_TIME, sample};
+use meshreel_scene::{Mesh, MeshId, sample};
 
 /// A mesh to be compiled: the source with the times at which its frames are read. Frames are its own: those
 /// in which it moves.
@@ -126,32 +126,6 @@ impl Source<'_> {
         let seconds = last.zip(first).map_or(0.0, |(last, first)| last - first);
         let steps = self.times.len().saturating_sub(1) as f64;
         if seconds > 0.0 { seconds / steps } else { 1.0 / 24.0 }
-    }
-    /// For each of the animation's `times` whether the source has a sample of positions or normals there;
-    /// nothing where it has everywhere, or where frames are not its samples.
-    pub fn sampled(&self, times: &[f64]) -> Vec<bool> {
-        let positions = &self.mesh.positions;
-        if self.matrices.is_some() || positions.is_constant() || times.is_empty() {
-            return Vec::new();
-        }
-        let mut own = vec![false; times.len()];
-        let mut mark = |time: f64| {
-            let after = times.partition_point(|t| *t < time - SAME_TIME);
-            // What lies beyond an end says what is there.
-            let frame = after.min(times.len() - 1);
-            let there = (times[frame] - time).abs() <= SAME_TIME;
-            let outside = after == times.len() || after == 0;
-            own[frame] |= there || outside;
-            there || outside
-        };
-        let normals = self.mesh.normals.as_ref().map(|n| &n.values);
-        let normals = normals.filter(|n| !n.is_constant());
-        let all = (0..positions.len()).all(|i| mark(positions.time(i)))
-            && normals.is_none_or(|n| (0..n.len()).all(|i| mark(n.time(i))));
-        match all && own.contains(&false) {
-            true => own,
-            false => Vec::new(),
-        }
     }
     /// True where world matrices mirror (decided on the first frame shown): faces then turn the other way.
     pub fn mirrored(&self) -> bool {

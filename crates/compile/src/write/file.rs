@@ -121,7 +121,7 @@ impl<'a> File<'a> {
             self.values.add(m, |out| out.extend_from_slice(&bytes), compressor, output)?;
             // Vertices of a re-meshed one are nobody's in the source.
             if !job.options.strip && plan.source.remeshed.is_none() {
-                self.body.map_of(m, &source_maps::of_mesh(plan, job.times))?;
+                self.body.map_of(m, &source_maps::of_mesh(plan))?;
             }
         }
         Ok(())
@@ -208,7 +208,7 @@ impl<'a> File<'a> {
     pub fn changing_source_maps(&mut self, coders: &[MeshCoder<'_>]) -> Result<(), Error> {
         let job = self.job;
         for (m, (plan, _)) in job.plans.iter().enumerate() {
-            let map = source_maps::of_changing(plan, job.times, coders.get(m));
+            let map = source_maps::of_changing(plan, coders.get(m));
             if let Some(map) = map.filter(|_| !job.options.strip) {
                 self.body.map_of(m, &map)?;
             }

@@ -6,7 +6,7 @@ use crate::method::mesh_coder::MeshCoder;
 use meshreel_codec::record::source_map::SourceMap;
 
 /// The source map of a mesh; for one whose faces change it has no vertices.
-pub fn of_mesh(plan: &MeshPlan<'_>, times: &[f64]) -> SourceMap {
+pub fn of_mesh(plan: &MeshPlan<'_>) -> SourceMap {
     let made_normals = plan.prepared.normals == Normals::Made;
     let Some(fixed) = &plan.prepared.fixed else {
         return SourceMap { made_normals, ..SourceMap::default() };
@@ -15,7 +15,6 @@ pub fn of_mesh(plan: &MeshPlan<'_>, times: &[f64]) -> SourceMap {
         made_normals,
         starts: fixed.starts.clone(),
         others: fixed.others.clone(),
-        frames: plan.source.sampled(times),
         points: plan.prepared.points as u32,
         corners: fixed.faces.corner_point.len() as u32,
         faces: fixed.face_count as u32,
@@ -28,11 +27,11 @@ pub fn of_mesh(plan: &MeshPlan<'_>, times: &[f64]) -> SourceMap {
 
 /// The source map of a mesh whose faces change, once all of its frames have been coded; none where there is
 /// nothing to say.
-pub fn of_changing(plan: &MeshPlan<'_>, times: &[f64], coder: Option<&MeshCoder<'_>>) -> Option<SourceMap> {
+pub fn of_changing(plan: &MeshPlan<'_>, coder: Option<&MeshCoder<'_>>) -> Option<SourceMap> {
     if plan.prepared.fixed.is_some() {
         return None;
     }
-    let mut map = of_mesh(plan, times);
+    let mut map = of_mesh(plan);
     if let Some(coder) = coder {
         (map.runs, map.run_of) = coder.source_runs();
     }

@@ -1,9 +1,9 @@
 //! A folder of OBJ files, one per frame: all visible meshes in world space, one `o` each, with uvs, normals
 //! and materials by name.
 
-use super::Temporary;
 use super::corners::{Distinct, PerCorner, set_of_faces};
 use super::polygon::usable;
+use super::temporary::{Temporary, own_name};
 use super::vertices::normal_matrix;
 use crate::sample::{Faces, World, faces_at, positions_at};
 use crate::{Error, Mesh, Placed, Remark, Scene, Winding};
@@ -45,7 +45,7 @@ pub fn write(
     let mut frame = Frame::default();
     for (i, &time) in times.iter().enumerate() {
         frame.fill((scene, &placed, &names), &mut world, time, &mut remarks)?;
-        frame.keep(&folder.join(format!("{name}.{:0digits$}.obj", i + 1)))?;
+        frame.keep(&own_name(folder, &format!("{name}.{:0digits$}.obj", i + 1))?)?;
         progress(i + 1, times.len());
     }
     Ok(remarks.into_iter().collect())

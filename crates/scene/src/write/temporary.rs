@@ -3,7 +3,7 @@
 
 use crate::Error;
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Removed when dropped, unless [`Temporary::keep`] made it the target.
 pub(crate) struct Temporary(meshreel_files::Temporary);
@@ -36,6 +36,13 @@ impl Temporary {
         let _ = self.0.publish().map_err(|e| Error::io(&target, e))?;
         Ok(())
     }
+}
+
+/// The path of a file in a folder that the user named. A link of that name is refused.
+pub(crate) fn own_name(folder: &Path, name: &str) -> Result<PathBuf, Error> {
+    let path = folder.join(name);
+    meshreel_files::refuse_link(&path).map_err(|e| Error::io(&path, e))?;
+    Ok(path)
 }
 
 #[cfg(test)]

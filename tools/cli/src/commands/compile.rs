@@ -4,7 +4,7 @@ use super::compile_report::CompiledFile;
 use crate::cli::CompileArgs;
 use crate::guard::guarded;
 use crate::memory::Watch;
-use crate::output::{Class, Failure, FailureJson, Output, table};
+use crate::output::{Class, Failure, FailureJson, Output, one_line, shown, table};
 use crate::progress::{Files, Progress};
 use crate::targets::{self, Targets, reel_name};
 use crate::units;
@@ -13,6 +13,7 @@ use meshreel_commands::compile::check_target;
 use meshreel_commands::fingerprint::Fingerprint;
 use meshreel_commands::provenance::Provenance;
 use meshreel_commands::shard::Shard;
+use meshreel_commands::watched::watched;
 use meshreel_inputs::{self as inputs, InputOptions};
 use meshreel_options::OptionSet;
 use meshreel_scene::Unit;
@@ -62,7 +63,7 @@ pub fn run(arguments: CompileArgs, output: Output) -> Result<ExitCode, Failure> 
                 }
                 Outcome::Skipped => {
                     let skipped = vec![Skipped::new(&inputs[0], &target)];
-                    let line = || format!("{} is as it would be\n", target.display());
+                    let line = || format!("{} is as it would be\n", shown(&target));
                     output.result(&SkippedResult { skipped }, true, line)?;
                 }
             }
@@ -112,7 +113,7 @@ pub struct Job {
 impl Job {
     /// Compiles `inputs` into `target`.
     pub fn compile(&self, inputs: &[PathBuf], target: &Path) -> Result<CompiledFile, Failure> {
-        self.compile_always(inputs, target, None)
+        watched(inputs, || self.compile_always(inputs, target, None))
     }
 
     /// Compiles them as one of many files, unless nothing has changed.
@@ -122,15 +123,16 @@ impl Job {
         target: &Path,
         files: Option<&Files>,
     ) -> Result<Outcome, Failure> {
+        let compile = || watched(inputs, || self.compile_always(inputs, target, files));
         if !self.changed_only {
-            return Ok(Outcome::Compiled(Box::new(self.compile_always(inputs, target, files)?)));
+            return Ok(Outcome::Compiled(Box::new(compile()?)));
         }
         let provenance = self.provenance(inputs)?;
         if provenance.holds(target) {
             return Ok(Outcome::Skipped);
         }
         // Opened again, so that nothing is taken from before it was hashed.
-        let done = self.compile_always(inputs, target, files)?;
+        let done = compile()?;
         if !done.dry_run {
             provenance.write(target)?;
         }
@@ -278,12 +280,15 @@ fn each_for_itself(
         let one = [input.to_path_buf()];
         let outcome = guarded(|| {
             check_target(target, &one)?;
+            if directory.is_some() {
+                meshreel_files::refuse_link(target).map_err(|e| Failure::io(target, &e))?;
+            }
             job.compile_one(&one, target, Some(&files))
         });
         match outcome {
             Ok(Outcome::Compiled(done)) => sum.compiled(input, &done)?,
             Ok(Outcome::Skipped) => {
-                sum.rows.push(vec![input.display().to_string(), "unchanged".into()]);
+                sum.rows.push(vec![shown(input), "unchanged".into()]);
                 sum.skipped.push(Skipped::new(input, target));
             }
             Err(failure) => {
@@ -327,7 +332,7 @@ impl Sum {
         self.packed += done.counted_bytes();
         let input = input.display().to_string();
         self.rows.push(vec![
-            input.clone(),
+            one_line(&input),
             units::count(done.report.frames as u64),
             units::bytes(done.source_bytes),
             units::bytes(done.counted_bytes()),
@@ -341,7 +346,7 @@ impl Sum {
     fn failed(&mut self, input: &Path, failure: &Failure) {
         self.failed += 1;
         let input = input.display().to_string();
-        self.rows.push(vec![input.clone(), "failed".into()]);
+        self.rows.push(vec![one_line(&input), "failed".into()]);
         self.results.push(FileResult::Failed { input, error: failure.json() });
     }
 

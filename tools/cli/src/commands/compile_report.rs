@@ -1,7 +1,7 @@
 //! What `meshreel compile` prints of a file: the object of `--json`, tables, and what `--explain` adds.
 
 use super::{clip, lod, rigs};
-use crate::output::{Class, Failure, advice_text, one_line, table};
+use crate::output::{Class, Failure, advice_text, one_line, shown, table};
 use crate::units::{self, ratio};
 use meshreel_compile::advice::{self, Advice};
 use meshreel_compile::{Between, HiddenTriangles, MeshReport, PassReport, Report};
@@ -170,7 +170,7 @@ impl CompiledFile {
         let of = |bytes| units::short(ratio(bytes, self.counted_bytes()));
         format!(
             "{} {verb} {}{map}: {length}, raw {}, ratio {}:1 ({}:1 of the source's {}), {:.2} s\n",
-            self.target.display(),
+            shown(&self.target),
             units::bytes(self.counted_bytes()),
             units::bytes(report.raw_bytes),
             of(report.raw_bytes),

@@ -6,7 +6,7 @@ use super::compile_report::CompiledFile;
 use super::verify;
 use crate::cli::DemoArgs;
 use crate::guard::guarded;
-use crate::output::{Class, Failure, FailureJson, Output, say, table};
+use crate::output::{Class, Failure, FailureJson, Output, one_line, say, shown, table};
 use crate::picture::frames::{self, Decoded};
 use crate::picture::render::guess_up;
 use crate::picture::sheet::{Column, Sheet, compose};
@@ -43,7 +43,7 @@ pub fn run(arguments: &DemoArgs, output: Output) -> Result<ExitCode, Failure> {
     std::fs::create_dir_all(directory).map_err(|e| Failure::io(directory, &e))?;
     let (mut results, mut rows, mut failed) = (Vec::new(), Vec::new(), 0);
     for file in &files {
-        output.detail(&format!("{}", file.display()));
+        output.detail(&shown(file));
         match guarded(|| one(file, arguments, output)) {
             Ok(shown) => {
                 failed += usize::from(!shown.ok);
@@ -54,7 +54,7 @@ pub fn run(arguments: &DemoArgs, output: Output) -> Result<ExitCode, Failure> {
                 failed += 1;
                 let failure = failure.or_at(file);
                 say(&format!("error: {}", failure.line()));
-                rows.push(vec![name_of(file), "failed".into()]);
+                rows.push(vec![one_line(&name_of(file)), "failed".into()]);
                 let input = file.display().to_string();
                 results.push(FileResult::Failed { input, error: failure.json() });
             }
@@ -78,7 +78,7 @@ pub fn run(arguments: &DemoArgs, output: Output) -> Result<ExitCode, Failure> {
             "\nsource: the .abc; raw: 12 bytes per point and frame, 40 per transform and sample; reel: without the \
              source map.\ntolerance and max error: of the mesh that comes nearest to its limit, in scene units.\n\
              {}/*.png: source, decoded and error; *.reel: compiled; *.abc: extracted again\n",
-            directory.display()
+            shown(directory)
         ));
         text
     })?;

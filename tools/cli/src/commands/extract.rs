@@ -1,7 +1,7 @@
 //! `meshreel extract`: a `.reel` back as Alembic, glTF, BVH, an OBJ file or a sequence of them, or textures of vertices.
 
 use crate::cli::ExtractArgs;
-use crate::output::{Failure, Output};
+use crate::output::{Failure, Output, one_line};
 use crate::progress::Progress;
 use crate::units;
 use meshreel_commands::extract::{self, Extracted, Options};
@@ -33,7 +33,7 @@ pub fn run(arguments: &ExtractArgs, output: Output) -> Result<ExitCode, Failure>
 fn summary(done: &Extracted) -> String {
     let mut text = format!(
         "{}: {}, {}, {}, {} in {:.2} s",
-        done.output,
+        one_line(&done.output),
         units::number(done.frames, "frame"),
         units::number(done.meshes, "mesh"),
         units::number(done.clips, "clip"),
@@ -48,7 +48,7 @@ fn summary(done: &Extracted) -> String {
             textures.height,
             short(textures.error),
             textures.error_frame,
-            textures.error_mesh
+            one_line(&textures.error_mesh)
         );
         if let Some(degrees) = textures.normal_error {
             text += &format!(", normals {} degrees", short(degrees));
@@ -59,7 +59,7 @@ fn summary(done: &Extracted) -> String {
             "\n{}: positions at most {} away ({}), {:.0} % of what they may be",
             compressed.extension,
             short(compressed.error),
-            compressed.error_mesh,
+            one_line(&compressed.error_mesh),
             100.0 * compressed.share
         );
     }

@@ -2,7 +2,7 @@
 //! the source.
 
 use super::parts::colour;
-use crate::output::{Failure, Output};
+use crate::output::{Failure, Output, shown};
 use crate::picture::frames::{apply, of_scene};
 use crate::picture::render::{Surface, guess_up};
 use crate::picture::sheet::{Column, Sheet, compose};
@@ -95,7 +95,7 @@ pub fn draw(reel: &Reel, scene: &Scene, target: &Path, output: Output) -> Result
     };
     compose(sheet).write_png(target)?;
     let drawn = FacesDrawn { output: target.display().to_string(), remeshed, worst: farthest };
-    output.result(&drawn, true, || format!("{}: {what}", target.display()))?;
+    output.result(&drawn, true, || format!("{}: {what}", shown(target)))?;
     Ok(ExitCode::SUCCESS)
 }
 

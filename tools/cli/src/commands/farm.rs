@@ -1,7 +1,7 @@
 //! `meshreel plan`, `part` and `join`: one file on many machines.
 
 use crate::cli::{JoinArgs, PartArgs, PlanArgs};
-use crate::output::{Failure, Output, RemarkJson, remarks_json};
+use crate::output::{Failure, Output, RemarkJson, one_line, remarks_json};
 use crate::progress::Progress;
 use crate::units;
 use meshreel_commands::farm::{self, Wanted};
@@ -79,6 +79,7 @@ pub fn plan(arguments: PlanArgs, output: Output) -> Result<ExitCode, Failure> {
         };
         let verb = if made.dry_run { "would be planned" } else { "is planned" };
         let PlanResult { output, frames, bytes, seconds, .. } = &result;
+        let output = one_line(output);
         format!(
             "{output}: {} frames, {shared}; {verb} in {}, {seconds:.2} s",
             units::count(*frames as u64),
@@ -112,6 +113,7 @@ pub fn part(arguments: PartArgs, output: Output) -> Result<ExitCode, Failure> {
     };
     output.result(&result, true, || {
         let PartResult { output, units, bytes, seconds, .. } = &result;
+        let output = one_line(output);
         let what = format!("part {share}, {units} units, {}", units::bytes(*bytes));
         match made.was_there {
             true => format!("{output} is there already: {what}"),
@@ -140,6 +142,7 @@ pub fn join(arguments: &JoinArgs, output: Output) -> Result<ExitCode, Failure> {
     };
     output.result(&result, true, || {
         let JoinResult { output, parts, bytes, frames, seconds, .. } = &result;
+        let output = one_line(output);
         format!(
             "{output} is {} of {parts} parts: {} frames, {seconds:.2} s",
             units::bytes(*bytes),

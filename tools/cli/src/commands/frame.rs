@@ -2,7 +2,7 @@
 
 use super::lod::{name, surfaces};
 use crate::cli::PictureSize;
-use crate::output::{Failure, Output};
+use crate::output::{Failure, Output, shown};
 use crate::picture::particles;
 use crate::picture::render::{Camera, Light, Up, draw as render};
 use crate::picture::sheet::clay;
@@ -57,6 +57,6 @@ pub fn draw(
         target: at.to_array(),
         angle: Camera::angle().to_degrees(),
     };
-    output.result(&drawn, true, || format!("{}: frame {frame} of {}", target.display(), name(reel)))?;
+    output.result(&drawn, true, || format!("{}: frame {frame} of {}", shown(target), name(reel)))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -1,7 +1,7 @@
 //! `meshreel plot --hidden`: what is drawn of a file compiled with --cull-hidden, and what is left out.
 
 use super::lod::{TILE, name};
-use crate::output::{Failure, Output};
+use crate::output::{Failure, Output, shown};
 use crate::picture::frames::apply;
 use crate::picture::grid::Grid;
 use crate::picture::image::to_linear;
@@ -61,7 +61,7 @@ pub fn draw(reel: &Reel, target: &Path, output: Output) -> Result<ExitCode, Fail
     let what = "above what is drawn, below what is left out because nobody can see it";
     grid.draw(&name(reel), what).write_png(target)?;
     let drawn = HiddenDrawn { output: target.display().to_string(), frames: counts };
-    output.result(&drawn, true, || format!("{}: {what}", target.display()))?;
+    output.result(&drawn, true, || format!("{}: {what}", shown(target)))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -1,6 +1,6 @@
 //! Levels of detail: as tables and JSON, and `meshreel plot --levels`, which draws them.
 
-use crate::output::{Failure, Output, one_line};
+use crate::output::{Failure, Output, one_line, shown};
 use crate::picture::frames::apply;
 use crate::picture::grid::Grid;
 use crate::picture::render::Surface;
@@ -109,14 +109,14 @@ pub fn draw(reel: &Reel, target: &Path, output: Output) -> Result<ExitCode, Fail
     let what = format!("{most} levels of detail; frames {frames:?} from above to below");
     grid.draw(&name(reel), &what).write_png(target)?;
     let drawn = LodsDrawn { output: target.display().to_string(), levels: most, frames };
-    output.result(&drawn, true, || format!("{}: {what}", target.display()))?;
+    output.result(&drawn, true, || format!("{}: {what}", shown(target)))?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// The file's own name.
 pub fn name(reel: &Reel) -> String {
     let name = reel.path().file_name().unwrap_or_default();
-    name.display().to_string()
+    one_line(&name.to_string_lossy())
 }
 
 /// A shade of clay for each triangle, so that neighbours can be told apart.

@@ -1,6 +1,6 @@
 //! `meshreel plot --parts`: which bone moves what, and what bones leave to the residual.
 
-use crate::output::{Failure, Output};
+use crate::output::{Failure, Output, shown};
 use crate::picture::frames::apply;
 use crate::picture::image::to_linear;
 use crate::picture::render::{Surface, guess_up};
@@ -65,7 +65,7 @@ pub fn draw(reel: &Reel, target: &Path, output: Output) -> Result<ExitCode, Fail
         bones: affine,
         residual_points: coded,
     };
-    output.result(&drawn, true, || format!("{}: {what}", target.display()))?;
+    output.result(&drawn, true, || format!("{}: {what}", shown(target)))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -1,7 +1,7 @@
 //! `meshreel plot`: what a joint or a point does over time, source against decoded, and the error below.
 
 use crate::cli::PlotArgs;
-use crate::output::{Failure, Output, RemarkJson, remarks_json};
+use crate::output::{Failure, Output, RemarkJson, one_line, remarks_json, shown};
 use crate::picture::chart::{COLOURS, Look, Panel, Series, draw};
 use crate::picture::frames;
 use crate::units;
@@ -84,7 +84,7 @@ pub fn run(arguments: &PlotArgs, output: Output) -> Result<ExitCode, Failure> {
         let error = plot.error.map_or("no source to compare with (--source IN)".into(), |(error, limit)| {
             format!("largest error {}, tolerance {}", units::short(error), units::short(limit))
         });
-        format!("{}: {}; {error}", target.display(), plot.subtitle)
+        format!("{}: {}; {error}", shown(&target), one_line(&plot.subtitle))
     })?;
     Ok(ExitCode::SUCCESS)
 }

@@ -1,11 +1,13 @@
 //! `meshreel verify`: a `.reel` against its source, read again.
 
 use crate::cli::VerifyArgs;
-use crate::output::{Class, Failure, FailureJson, Output, RemarkJson, one_line, remarks_json, table};
+use crate::output::{Class, Failure, FailureJson, Output, RemarkJson, one_line, remarks_json, shown, table};
 use crate::progress::Progress;
 use crate::units;
 use meshreel_check::MeshReport;
+use meshreel_check::extracted::ExtractedReport;
 use meshreel_check::verify::{CameraReport, ClipPromise, ClipReport, LocatorReport, RigReport};
+use meshreel_commands::watched::watched;
 use meshreel_compile::Cancellation;
 use meshreel_inputs::InputOptions;
 use meshreel_scene::Remark;
@@ -23,6 +25,9 @@ pub fn run(arguments: &VerifyArgs, output: Output) -> Result<ExitCode, Failure> 
     let Some((reel, inputs)) = arguments.files.split_last() else {
         return Err(Failure::usage("name the source files, then the .reel"));
     };
+    if arguments.extracted {
+        return extracted(inputs, reel, arguments, output);
+    }
     let options =
         InputOptions { points: arguments.points.clone(), source_fps: arguments.source_fps, animation: None };
     let name = reel.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -38,6 +43,94 @@ pub fn run(arguments: &VerifyArgs, output: Output) -> Result<ExitCode, Failure> 
         false if output.flags.quiet && !output.flags.json => Err(verified.failure().or_at(reel)),
         false => Ok(ExitCode::FAILURE),
     }
+}
+
+/// As `--json` prints it.
+#[derive(Serialize)]
+struct ExtractedJson {
+    #[serde(flatten)]
+    report: ExtractedReport,
+    seconds: f64,
+    remarks: Vec<RemarkJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<FailureJson>,
+}
+
+/// Compares what was extracted with what the `.reel` decodes to.
+fn extracted(
+    inputs: &[PathBuf],
+    reel: &Path,
+    arguments: &VerifyArgs,
+    output: Output,
+) -> Result<ExitCode, Failure> {
+    let start = Instant::now();
+    let progress = Progress::new(output, &shown(reel));
+    let step = |phase: &str, done, total| progress.step(phase, done, total);
+    let asked = (arguments.tolerance, usize::from(arguments.lod));
+    let (report, remarks) = watched(inputs, || {
+        meshreel_commands::verify::extracted(inputs, reel, asked, &step, &Cancellation::never())
+    })?;
+    drop(progress);
+    output.remarks(&remarks);
+    let seconds = start.elapsed().as_secs_f64();
+    let failure = report.failures.first().map(|first| Failure::new(Class::Check, first.to_string(), None));
+    let json = ExtractedJson {
+        report,
+        seconds,
+        remarks: remarks_json(&remarks),
+        error: failure.as_ref().map(Failure::json),
+    };
+    let ok = json.report.ok;
+    output.result(&json, true, || extracted_text(&json.report, reel, seconds))?;
+    match failure {
+        Some(failure) if output.flags.quiet && !output.flags.json => Err(failure.or_at(reel)),
+        _ if ok => Ok(ExitCode::SUCCESS),
+        _ => Ok(ExitCode::FAILURE),
+    }
+}
+
+fn extracted_text(report: &ExtractedReport, reel: &Path, seconds: f64) -> String {
+    let mut out = String::new();
+    for failure in report.failures.iter().take(10) {
+        out += &format!("broken: {}\n", one_line(&failure.to_string()));
+    }
+    let rest = report.failures.len().saturating_sub(10) as u64 + report.more_failures;
+    if rest > 0 {
+        out += &format!("broken: {rest} more\n");
+    }
+    out += &format!(
+        "points: {} compared, at most {} away, {:.0} % of what they may be",
+        units::count(report.vertices),
+        units::short(report.max_error),
+        100.0 * report.share
+    );
+    if !report.worst.is_empty() {
+        out += &format!(" ({}, frame {})", one_line(&report.worst), report.worst_frame);
+    }
+    for (name, value, unit) in [
+        ("normals", report.normal_max_deg, " degrees"),
+        ("uvs", report.uv_max_error, ""),
+        ("colours", report.colour_max_error, ""),
+        ("velocities", report.velocity_max_error, ""),
+        ("widths", report.width_max_error, ""),
+    ] {
+        if let Some(value) = value {
+            out += &format!(", {name} {}{unit}", units::short(value));
+        }
+    }
+    if report.locators > 0 {
+        let most = units::short(report.locator_max_error);
+        out += &format!("\nlocators: {} compared, at most {most} away", report.locators);
+    }
+    for clip in &report.clips {
+        let (name, most) = (one_line(&clip.name), units::short(clip.max_error));
+        out += &format!(
+            "\nclip {name}: joints at most {most} away, {:.0} % of what they may be",
+            100.0 * clip.share
+        );
+    }
+    let verdict = if report.ok { "as it decodes" } else { "NOT as it decodes" };
+    out + &format!("\n{}: {verdict} ({} frames, {seconds:.2} s)\n", shown(reel), report.frames)
 }
 
 /// As `--json` prints it.
@@ -66,8 +159,9 @@ pub fn check(
     progress: &Progress,
 ) -> Result<Verified, Failure> {
     let step = |phase: &str, done, total| progress.step(phase, done, total);
-    let (report, remarks) =
-        meshreel_commands::verify::verify(inputs, reel, options, &step, &Cancellation::never())?;
+    let (report, remarks) = watched(inputs, || {
+        meshreel_commands::verify::verify(inputs, reel, options, &step, &Cancellation::never())
+    })?;
     Ok(Verified { report, remarks })
 }
 
@@ -140,17 +234,17 @@ impl Verified {
         if report.clips.iter().any(|clip| clip.promise == ClipPromise::Local) {
             out.push_str("tolerances per sub-track: each rotation, translation and scale by itself; nothing is promised of points in object space\n");
         }
-        let shown = if verbose { usize::MAX } else { 10 };
-        for failure in report.failures.iter().take(shown) {
+        let listed = if verbose { usize::MAX } else { 10 };
+        for failure in report.failures.iter().take(listed) {
             out.push_str(&format!("broken: {}\n", one_line(&failure.to_string())));
         }
-        let rest = report.failures.len().saturating_sub(shown) as u64 + report.more_failures;
+        let rest = report.failures.len().saturating_sub(listed) as u64 + report.more_failures;
         if rest > 0 {
             out.push_str(&format!("broken: {rest} more\n"));
         }
         out.push_str(&format!(
             "{}: {} ({} frames, {seconds:.2} s)\n",
-            reel.display(),
+            shown(reel),
             if report.ok { "every promise holds" } else { "NOT as promised" },
             report.frames,
         ));

@@ -393,3 +393,89 @@ fn frames_without_anything_of_a_sequence() {
     }
     run(["compile", &pattern, "-o", &reel, "--strict"]).expect(1);
 }
+
+/// Names of files can hold anything; a terminal sees none of what it would act on.
+#[test]
+#[cfg(unix)]
+fn names_of_files_do_not_act_on_a_terminal() {
+    let directory = tempfile::tempdir().unwrap();
+    let hostile = "a\u{1b}[2J\u{202e}b\nx: every promise holds\u{7f}";
+    let at = |end: &str| directory.path().join(format!("{hostile}{end}"));
+    let (source, reel, back, folder) = (at(".obj"), at(".reel"), at(".abc"), at("/"));
+    std::fs::write(&source, "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n").unwrap();
+    let picture = at(".png");
+    let paths = [
+        ("$IN", source.as_path()),
+        ("$OUT", reel.as_path()),
+        ("$ABC", back.as_path()),
+        ("$DIR", folder.as_path()),
+        ("$PNG", picture.as_path()),
+        ("$NONE", Path::new("\u{202e}none\u{9b}2J.reel")),
+    ];
+    for line in [
+        "compile $IN -o $OUT",
+        "compile $IN -o $DIR",
+        "compile $IN -o $OUT --verbose",
+        "compile $IN -o $OUT --json",
+        "info $OUT",
+        "info $OUT --json",
+        "info $IN",
+        "verify $IN $OUT",
+        "verify $IN $OUT --json",
+        "extract $OUT -o $ABC",
+        "extract $OUT -o $ABC --json",
+        "verify --extracted $ABC $OUT",
+        "play $OUT --seconds 0.1",
+        "bench $OUT",
+        "info $OUT --frame 0 -o $PNG",
+        "verify $IN $NONE",
+        "info $NONE --json",
+    ] {
+        let done = run_line(line, &paths);
+        for text in [&done.stdout, &done.stderr] {
+            let acts = |c: char| c != '\n' && (c.is_control() || ('\u{202a}'..='\u{202e}').contains(&c));
+            assert!(!text.contains(acts), "{line}: {text:?}");
+            assert!(!text.lines().any(|line| line.starts_with("x: every")), "{line}: {text:?}");
+        }
+    }
+}
+
+/// Names in a folder are chosen by the program: none of them leads out of it.
+#[test]
+#[cfg(unix)]
+fn nothing_is_written_through_links_in_a_folder() {
+    let directory = tempfile::tempdir().unwrap();
+    sequence(directory.path());
+    let at = |name: &str| directory.path().join(name);
+    let (input, reel) = (at("square.####.obj"), at("square.reel"));
+    let victim = at("victim");
+    std::fs::write(&victim, "mine").unwrap();
+    let make = |folder: &str, name: &str| {
+        std::fs::create_dir(at(folder)).unwrap();
+        std::os::unix::fs::symlink(&victim, at(folder).join(name)).unwrap();
+        at(folder)
+    };
+    let objs = make("out", "out.0002.obj");
+    let textures = make("o_vat", "o-remap_info.json");
+    let reels = make("reels", "square.reel");
+    let paths = [
+        ("$IN", input.as_path()),
+        ("$REEL", reel.as_path()),
+        ("$OBJ", objs.as_path()),
+        ("$VAT", textures.as_path()),
+        ("$REELS", reels.as_path()),
+    ];
+    run_line("compile $IN -o $REEL --quiet", &paths).expect(0);
+    for line in ["extract $REEL -o $OBJ", "extract $REEL -o $VAT --format openvat", "compile $IN -o $REELS"] {
+        let refused = run_line(line, &paths);
+        assert!(refused.code != 0 && refused.stderr.contains("symbolic link"), "{line}: {}", refused.stderr);
+        assert_eq!(std::fs::read_to_string(&victim).unwrap(), "mine", "{line}");
+    }
+    // A link that the user names is followed, as ever.
+    std::os::unix::fs::symlink(at("elsewhere.abc"), at("link.abc")).unwrap();
+    std::fs::write(at("elsewhere.abc"), "old").unwrap();
+    let link = at("link.abc");
+    run_line("extract $REEL -o $LINK --quiet", &[("$REEL", &reel), ("$LINK", &link)]).expect(0);
+    assert!(std::fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert!(std::fs::metadata(at("elsewhere.abc")).unwrap().len() > 100);
+}

@@ -128,6 +128,22 @@ fn every_way_of_playing_shows_what_is_in_the_file() {
     assert_eq!(run_line("play $A --seconds 0.1 --quiet", &paths).expect(0).stdout, "");
 }
 
+/// A file with one frame has an end before there is anything to see.
+#[test]
+fn one_frame_is_compared() {
+    let directory = tempfile::tempdir().unwrap();
+    let source = directory.path().join("one.obj");
+    std::fs::write(&source, "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n").unwrap();
+    let reel = directory.path().join("one.reel");
+    let paths = [("$IN", source.as_path()), ("$OUT", reel.as_path())];
+    run_line("compile $IN -o $OUT --quiet", &paths).expect(0);
+    for options in ["", "--resident 0", "--loop --seconds 0.1"] {
+        let json = run_line(&format!("play $OUT --check --json {options}"), &paths).expect(0).json();
+        assert!(number(&json, "checked_frames") > 0, "{options}: {json}");
+        assert_eq!(json["wrong_frames"], 0);
+    }
+}
+
 #[test]
 fn playing_what_cannot_be_played() {
     let directory = tempfile::tempdir().unwrap();

@@ -121,6 +121,10 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), 
             scene.metadata.push((key.into(), value.clone()));
         }
     }
+    // Whoever compares must know how fine its numbers are.
+    if root.extensions_used.iter().any(|e| e == "KHR_mesh_quantization") {
+        scene.metadata.push(("extensions".into(), root.extensions_used.join(" ")));
+    }
     scene.skeletons = skeletons.list;
     scene.clips = clips;
     scene.counts = scene.count()?;

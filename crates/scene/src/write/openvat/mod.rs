@@ -18,8 +18,8 @@ mod layout;
 mod proxy;
 mod texture;
 
-use super::Temporary;
 use super::glb::metres;
+use super::temporary::{Temporary, own_name};
 use crate::sample::frame_ranges;
 use crate::{Error, Remark, SAME_TIME, Scene};
 use combined::Combined;
@@ -160,12 +160,13 @@ impl Export<'_> {
     ) -> Result<Written, Error> {
         let name = self.name();
         let extension = self.options.image.extension();
-        let file = |end: &str| self.folder.join(format!("{name}{end}"));
-        let proxy = proxy::write(&file(".glb"), &format!("{name}_vat"), combined, &self.layout, self.places)?;
+        let file = |end: &str| own_name(self.folder, &format!("{name}{end}"));
+        let proxy =
+            proxy::write(&file(".glb")?, &format!("{name}_vat"), combined, &self.layout, self.places)?;
         let textures = [
-            Some(Temporary::create(&file(&format!("_vat.{extension}")))?),
+            Some(Temporary::create(&file(&format!("_vat.{extension}"))?)?),
             match self.options.normals {
-                Normals::Separate => Some(Temporary::create(&file(&format!("_vnrm.{extension}")))?),
+                Normals::Separate => Some(Temporary::create(&file(&format!("_vnrm.{extension}"))?)?),
                 Normals::Packed | Normals::None => None,
             },
         ];
@@ -195,7 +196,7 @@ impl Export<'_> {
             texture.measure(combined, &mut step, &mut errors)?;
         }
         self.check(&errors, diagonal)?;
-        let info = Temporary::create(&file("-remap_info.json"))?;
+        let info = Temporary::create(&file("-remap_info.json")?)?;
         let text = self.info(combined.scene, &name, &remap, combined)?;
         info.file().write_all(text.as_bytes()).map_err(|e| Error::io(info.target(), e))?;
         self.keep(proxy, textures, info, combined, &errors)

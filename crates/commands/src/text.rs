@@ -1,0 +1,99 @@
+//! Text for terminals. Names in files, and of files, can hold anything, and a terminal does what it is told:
+//! nothing of a name may move its cursor, change its colours or turn text round.
+
+use std::path::Path;
+
+/// Whether a terminal acts on a character instead of showing it: control characters, line and paragraph
+/// separators, and what changes the direction of text.
+fn acts(c: char) -> bool {
+    let turns =
+        matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    c.is_control() || turns || matches!(c, '\u{2028}' | '\u{2029}')
+}
+
+/// `text` in one line: line breaks become blanks, what a terminal acts on is escaped.
+pub fn one_line(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.trim_end().chars() {
+        match c {
+            '\n' | '\r' | '\t' => out.push(' '),
+            c if acts(c) => out.extend(c.escape_unicode()),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// Upper limit for the characters of a text that says what is wrong: names in files can be of any length.
+const LONGEST_TEXT: usize = 400;
+
+/// The same as [`one_line`], without the middle where it is too long to be read: the end says what to do.
+pub fn short_line(text: &str) -> String {
+    let line = one_line(text);
+    let count = line.chars().count();
+    if count <= LONGEST_TEXT {
+        return line;
+    }
+    let kept = LONGEST_TEXT / 2 - 2;
+    let (start, end): (String, String) =
+        (line.chars().take(kept).collect(), line.chars().skip(count - kept).collect());
+    format!("{start}...{end}")
+}
+
+/// A path in one line.
+pub fn shown(path: &Path) -> String {
+    one_line(&path.to_string_lossy())
+}
+
+/// Text of several lines: what a terminal acts on is escaped, line breaks excepted.
+pub fn lines(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            c if c != '\n' && acts(c) => out.extend(c.escape_unicode()),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// JSON in one line, with the same meaning: its strings alone can hold what a terminal acts on.
+pub fn json(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            c if acts(c) => out.push_str(&format!("\\u{:04x}", u32::from(c))),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_terminals_act_on_does_not_reach_them() {
+        let hostile = "a\nb\u{1b}[31m\u{9b}2J\u{202e}txt\u{2069}é";
+        assert_eq!(one_line(hostile), "a b\\u{1b}[31m\\u{9b}2J\\u{202e}txt\\u{2069}é");
+        assert_eq!(shown(Path::new("x\r\u{7f}")), "x \\u{7f}");
+        assert_eq!(lines("a\n\u{1b}b\n"), "a\n\\u{1b}b\n");
+    }
+
+    #[test]
+    fn lines_are_cut_in_the_middle() {
+        let line = short_line(&format!("a{}: mend it", "\u{e9}".repeat(10_000)));
+        assert!(line.chars().count() <= LONGEST_TEXT, "{line}");
+        assert!(line.starts_with('a') && line.ends_with(": mend it") && line.contains("..."), "{line}");
+        assert_eq!(short_line("as it is"), "as it is");
+    }
+
+    #[test]
+    fn json_says_the_same() {
+        let value = "\u{7f}\u{9b}\u{202e}\u{1b}\n";
+        let text = json(&serde_json::to_string(value).unwrap());
+        assert!(text.is_ascii());
+        assert_eq!(serde_json::from_str::<String>(&text).unwrap(), value);
+    }
+}
