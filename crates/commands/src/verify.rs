@@ -7,7 +7,6 @@ use meshreel::{Limits, Reel};
 use meshreel_check::Report;
 use meshreel_compile::Cancellation;
 use meshreel_inputs::{self as inputs, InputOptions};
-use meshreel_options::Rate;
 use meshreel_scene::Remark;
 use std::path::{Path, PathBuf};
 
@@ -31,9 +30,7 @@ pub fn verify(
     }
     let reel = Reel::open(reel, &Limits::default())?;
     // What the user said when compiling is in the file.
-    let said = reels::options(&reel)?;
-    let source_fps = options.source_fps.or(said.source_fps.map(Rate));
-    let options = InputOptions { source_fps, animation: said.animation, ..options.clone() };
+    let options = options.clone().as_compiled(&reels::options(&reel)?);
     progress("open", 0, 0);
     let (scene, remarks) = inputs::open(inputs, &options)?;
     let scene = stopping(scene, cancellation);

@@ -23,7 +23,7 @@
 
 use crate::Error;
 use crate::choices::{
-    BetweenChoice, Block, ChannelList, CodecChoice, MethodChoice, PartsChoice, Preset, RigChoice,
+    BetweenChoice, Block, ChannelList, CodecChoice, MergeAt, MethodChoice, PartsChoice, Preset, RigChoice,
     TransformForm, UnitName,
 };
 use crate::said::{Bounds, Each, Put, Said, Takes};
@@ -251,6 +251,15 @@ options! {
         /// Without nodes whose path matches (repeatable)
         exclude: Vec<String> = "exclude" "GLOB"
             => Vec<String> = Vec::new(), stored 26 changed as Globs;
+        /// Compile what the source hides as if it were shown: what is hidden in every frame is in a file, but nobody
+        /// ever sees it
+        show_hidden: bool = "show-hidden"
+            => bool = false, stored 36 changed as Flag;
+        /// With --merge, when numbered sequences begin: each at the number of its first file, all counted from
+        /// the lowest of them (frame), and hidden before and after its own files; or all at once (zero)
+        /// [default: frame]
+        merge_at: Option<MergeAt> = "merge-at" "frame|zero"
+            => MergeAt = MergeAt::Frame, stored 37 changed as Word;
         /// Part of the animation: frames counted from 0 (10:20) or seconds (0.5s:2s), both ends included
         range: Option<Span> = "range" "A:B"
             => Option<Range> = None, stored 17 changed as RangeText;

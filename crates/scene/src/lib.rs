@@ -7,6 +7,7 @@
 pub mod clip;
 pub mod error;
 mod grid;
+pub mod hidden;
 pub mod hierarchy;
 mod lens;
 pub mod locators;

@@ -234,7 +234,7 @@ fn objects_come_and_go() {
             flag[0]
         })
         .collect();
-    assert_eq!(flags, [0, -1, 0]);
+    assert_eq!(flags, [NOT_THERE, -1, NOT_THERE]);
     assert!(visible.identity(0) == visible.identity(2) && visible.identity(0) != visible.identity(1));
     // Where it is hidden it keeps the faces it has, so its topology does not change.
     assert_eq!(scene.meshes[1].topology, Topology::Constant);
@@ -290,7 +290,7 @@ fn hidden(scene: &Scene) -> Vec<usize> {
     let visible = visible.as_ref().expect("it is not always there");
     let is_hidden = |i: &usize| {
         visible.read(*i, &mut flag).unwrap();
-        flag[0] == 0
+        flag[0] == NOT_THERE
     };
     (0..visible.len()).filter(is_hidden).collect()
 }

@@ -24,6 +24,6 @@ pub mod sequence;
 mod shape;
 pub mod usd;
 
-pub use open::open;
+pub use open::{is_sequence, open};
 pub use options::ReadOptions;
 pub(crate) use shape::{Plain, identity};
