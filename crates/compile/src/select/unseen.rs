@@ -19,7 +19,7 @@ pub fn remarks(placed: &[Placed], selected: &[bool], motion: &Motion, options: &
     if !out.is_empty() && out.len() == meshes().count() {
         let cure = cure.replace("it as if it were", "them as if they were");
         let what = format!("nothing is ever seen: no mesh is shown in any frame{cure}");
-        out.push(Remark::new("/", what));
+        out.insert(0, Remark::new("/", what));
     }
     out
 }
