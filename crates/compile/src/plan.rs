@@ -184,7 +184,8 @@ pub(crate) fn with_job<R>(
     ranges::sentence(&ranges).into_iter().for_each(|sentence| log.pass("ranges", sentence));
     // Meshes near locators → how large these are taken to be.
     let both = [&selected.meshes[..], &selected.locators];
-    let diagonals = pool.install(|| locators::diagonals(scene, placed, both, times, cancellation))?;
+    let shown = (&times[..], &motion.visible[..]);
+    let diagonals = pool.install(|| locators::diagonals(scene, placed, both, shown, cancellation))?;
     // Faces that change → fixed ones, where that is asked for: from here on the scene is another one.
     let outcome = pool.install(|| remesh_faces(&content, &selected.meshes, motion, &mut log))?;
     let (scene, remeshed) = outcome.as_ref().map_or((scene, &[][..]), |o| (&o.scene, &o.meshes));

@@ -218,7 +218,8 @@ macro_rules! options {
 options! {
     "The promise" {
         /// Largest distance, in world space, between source and decoded positions: a percentage of each mesh's
-        /// size, a length in the file's unit or one with its own (0.5mm, 1cm) [default: 0.01%]. Of clips: of
+        /// size (the diagonal of its largest box in any one frame in which it is visible: how far it travels does
+        /// not count), a length in the file's unit or one with its own (0.5mm, 1cm) [default: 0.01%]. Of clips: of
         /// points at the shell distance of any joint, a length [default: 0.01 cm]. Repeatable with a glob, for
         /// some joints ('*Hand*=0.05') or meshes ('/hero/**=0.1%')
         tolerance: Each<ToleranceFor> = "tolerance" "[GLOB=]T"
