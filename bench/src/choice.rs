@@ -1,9 +1,10 @@
 //! `choice`: what choosing the method by itself costs beside the best method that could have been asked for.
 
 use crate::clips;
+use crate::compare::with_part_of_whole;
 use anyhow::Context;
 use meshreel_compile::{Silent, compile};
-use meshreel_options::{MethodChoice, Options, Tolerance};
+use meshreel_options::{MethodChoice, Options};
 use meshreel_scene::Scene;
 use meshreel_scene::read::{ReadOptions, open};
 use meshreel_scene::sample::Channels;
@@ -15,7 +16,7 @@ pub struct Arguments {
     /// Inputs with meshes, or folders of them; NAME.obj is moved by NAME.pc2 beside it.
     #[arg(required = true)]
     inputs: Vec<PathBuf>,
-    /// Tolerances as parts of each mesh's diagonal.
+    /// Tolerances as parts of the diagonal of each mesh's bounds over the whole animation.
     #[arg(long, value_delimiter = ',', default_value = "1e-3,1e-4")]
     tolerance: Vec<f64>,
     /// How much work is spent on size, 1 to 9.
@@ -95,12 +96,12 @@ fn size(
     effort: u32,
 ) -> anyhow::Result<u64> {
     let options = Options {
-        tolerance: Tolerance::Relative(tolerance),
         channels: Channels { normals: false, uvs: false, colours: false, attributes: false },
         method,
         effort,
         ..Options::default()
     };
+    let options = with_part_of_whole(options, scene, tolerance)?;
     let report =
         compile(scene, Vec::new(), &folder.join("choice.reel"), &options, &meshreel_check::reopen, &Silent)?;
     Ok(report.meshes.iter().map(|mesh| mesh.bytes).sum())

@@ -4,7 +4,8 @@
 use anyhow::{Context, bail};
 use meshreel::{Limits, Reel};
 use meshreel_check::extract::to_scene;
-use meshreel_scene::{Scene, sample};
+use meshreel_options::{MeshOverride, Options, Tolerance};
+use meshreel_scene::{Mesh, Scene, sample};
 use std::path::Path;
 
 /// What a comparison found.
@@ -47,4 +48,37 @@ pub fn compare(source: &Scene, file: &Path) -> anyhow::Result<Errors> {
     }
     errors.diagonal = (0..3).map(|k| (f64::from(high[k]) - f64::from(low[k])).powi(2)).sum::<f64>().sqrt();
     (reel.frame_count() > 0).then_some(errors).context("the file has no frames")
+}
+
+/// The options with a tolerance that is `part` of the diagonal of each mesh's bounds over the whole animation. That is
+/// the rule of published tables; a percentage is of the bounds of single frames.
+pub fn with_part_of_whole(options: Options, scene: &Scene, part: f64) -> anyhow::Result<Options> {
+    let mut out = Options { tolerance: Tolerance::Relative(part), ..options };
+    for mesh in &scene.meshes {
+        // Without a size it is lossless either way.
+        let absolute = Some(part * whole_diagonal(mesh)?).filter(|t| *t > 0.0).map(Tolerance::Absolute);
+        match (absolute, scene.meshes.len()) {
+            (Some(absolute), 1) => out.tolerance = absolute,
+            (tolerance, _) => out.meshes.push(MeshOverride {
+                glob: mesh.path.clone(),
+                tolerance,
+                ..MeshOverride::default()
+            }),
+        }
+    }
+    Ok(out)
+}
+
+fn whole_diagonal(mesh: &Mesh) -> anyhow::Result<f64> {
+    let (mut low, mut high) = ([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]);
+    let mut points = Vec::new();
+    for i in 0..mesh.positions.len() {
+        mesh.positions.read(i, &mut points)?;
+        for point in &points {
+            for k in 0..3 {
+                (low[k], high[k]) = (low[k].min(point[k]), high[k].max(point[k]));
+            }
+        }
+    }
+    Ok((0..3).map(|k| (f64::from(high[k]) - f64::from(low[k])).powi(2)).sum::<f64>().sqrt())
 }

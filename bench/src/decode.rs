@@ -2,12 +2,12 @@
 //! quantized levels; what each stage takes of it; and what the machine and plain block decompression do
 //! beside it.
 
-use crate::machine;
 use crate::stages::{Row, measure};
+use crate::{compare, machine};
 use anyhow::Context;
 use meshreel_codec::simd::isa::Isa;
 use meshreel_compile::{Silent, compile};
-use meshreel_options::{Block, MethodChoice, Options, Preset, Tolerance};
+use meshreel_options::{Block, MethodChoice, Options, Preset};
 use meshreel_scene::read::{self, ReadOptions};
 use meshreel_scene::sample::Channels;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ pub struct Arguments {
     /// Block compressions that an .obj is compiled with.
     #[arg(long, value_delimiter = ',', default_values_t = [Block::Store, Block::Lz4hc, Block::Zstd])]
     block: Vec<Block>,
-    /// Promised error as a fraction of the diagonal, for an .obj.
+    /// Promised error as a fraction of the diagonal of the whole sequence, for an .obj.
     #[arg(long, default_value_t = 1e-4)]
     tolerance: f64,
     /// How much work is spent on size, 1 to 9, for an .obj.
@@ -98,7 +98,6 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
 
 fn make(obj: &Path, target: &Path, block: Block, arguments: &Arguments) -> anyhow::Result<()> {
     let options = Options {
-        tolerance: Tolerance::Relative(arguments.tolerance),
         channels: Channels { normals: false, uvs: false, colours: false, attributes: false },
         method: MethodChoice::Soft,
         effort: arguments.effort,
@@ -108,6 +107,7 @@ fn make(obj: &Path, target: &Path, block: Block, arguments: &Arguments) -> anyho
     };
     let read_options = ReadOptions { points: Some(obj.with_extension("pc2")), ..ReadOptions::default() };
     let (scene, remarks) = read::open(obj, &read_options)?;
+    let options = compare::with_part_of_whole(options, &scene, arguments.tolerance)?;
     compile(&scene, remarks, target, &options, &meshreel_check::reopen, &Silent)?;
     Ok(())
 }

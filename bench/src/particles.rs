@@ -2,12 +2,12 @@
 //! level 19 makes of quantized differences: positions of the same error and ids, nothing else.
 
 use crate::dice::Dice;
-use crate::{machine, particle_scenes};
+use crate::{compare, machine, particle_scenes};
 use anyhow::Context;
 use meshreel::{Limits, Reel};
 use meshreel_codec::entropy::block::{Compressor, Format};
 use meshreel_compile::{Silent, compile};
-use meshreel_options::{Options, Preset, Tolerance};
+use meshreel_options::{Options, Preset};
 use meshreel_scene::read::{self, ReadOptions};
 use meshreel_scene::sample::{self, Channels};
 use meshreel_scene::{Mesh, Scene};
@@ -19,7 +19,7 @@ use std::path::PathBuf;
 pub struct Arguments {
     /// Files with particles, to which the simulations are added.
     files: Vec<PathBuf>,
-    /// Tolerances as parts of the diagonal.
+    /// Tolerances as parts of the diagonal of the whole simulation.
     #[arg(long, value_delimiter = ',', default_value = "1e-3,1e-4")]
     tolerance: Vec<f64>,
     /// One JSON object instead of a table.
@@ -92,10 +92,10 @@ fn measure(name: &str, scene: &Scene, tolerance: f64, preset: Preset, counts: bo
     let target = folder.path().join("particles.reel");
     let options = Options {
         preset,
-        tolerance: Tolerance::Relative(tolerance),
         channels: Channels { normals: false, uvs: false, colours: false, attributes: false },
         ..Options::default()
     };
+    let options = compare::with_part_of_whole(options, scene, tolerance)?;
     let report = compile(scene, Vec::new(), &target, &options, &meshreel_check::reopen, &Silent)?;
     let reel = Reel::open(&target, &Limits::default())?;
     let found = meshreel_check::verify::verify(scene, &reel, &|_, _| {})?;

@@ -5,7 +5,7 @@ use crate::{compare, machine};
 use anyhow::{Context, bail};
 use meshreel::{FrameKind, Limits, Reel};
 use meshreel_compile::{Silent, compile};
-use meshreel_options::{Block, MethodChoice, Options, Preset, Tolerance};
+use meshreel_options::{Block, MethodChoice, Options, Preset};
 use meshreel_scene::read::{self, ReadOptions};
 use meshreel_scene::sample::Channels;
 use serde::Serialize;
@@ -23,7 +23,7 @@ pub struct Arguments {
     /// Presets: classic (with deflate and zstd), small, fast; all without it.
     #[arg(long, value_delimiter = ',')]
     preset: Vec<String>,
-    /// Tolerances as parts of the diagonal.
+    /// Tolerances as parts of the diagonal of the whole sequence.
     #[arg(long, value_delimiter = ',', default_value = "1e-3,1e-4")]
     tolerance: Vec<String>,
     /// Method of all meshes.
@@ -93,7 +93,6 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
                     continue;
                 }
                 let options = Options {
-                    tolerance: Tolerance::Relative(value),
                     channels: Channels { normals: false, uvs: false, colours: false, attributes: false },
                     method: arguments.method,
                     effort: arguments.effort,
@@ -102,7 +101,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
                     ..Options::default()
                 };
                 let path = folder.join(format!("{}.obj", sequence.file()));
-                let mut row = measure(sequence, path, &options)
+                let mut row = measure(sequence, path, value, options)
                     .with_context(|| format!("{} at {tolerance} with {block}", sequence.name))?;
                 let baseline = sequence.baseline(block, tolerance);
                 // At other tolerances there is nothing to compare with.
@@ -153,13 +152,14 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     Ok(rows.iter().all(|r| r.ok))
 }
 
-fn measure(sequence: &Sequence, obj: PathBuf, options: &Options) -> anyhow::Result<Row> {
+fn measure(sequence: &Sequence, obj: PathBuf, tolerance: f64, options: Options) -> anyhow::Result<Row> {
     let read_options = ReadOptions { points: Some(obj.with_extension("pc2")), ..ReadOptions::default() };
     let (scene, remarks) = read::open(&obj, &read_options)?;
+    let options = compare::with_part_of_whole(options, &scene, tolerance)?;
     let folder = tempfile::tempdir()?;
     let target = folder.path().join("sequence.reel");
     let start = Instant::now();
-    let report = compile(&scene, remarks, &target, options, &meshreel_check::reopen, &Silent)?;
+    let report = compile(&scene, remarks, &target, &options, &meshreel_check::reopen, &Silent)?;
     let seconds = start.elapsed().as_secs_f64();
     let [mesh] = &report.meshes[..] else {
         bail!("{} meshes instead of one", report.meshes.len());

@@ -26,7 +26,7 @@ pub struct Arguments {
     /// Method for all meshes.
     #[arg(long, default_value_t = MethodChoice::Auto)]
     method: MethodChoice,
-    /// Promised error as a fraction of each mesh's diagonal.
+    /// Promised error as a fraction of each mesh's size in any one frame.
     #[arg(long, default_value_t = 1e-4)]
     tolerance: f64,
     /// How much work is spent on size, 1 to 9.

@@ -89,6 +89,7 @@ fn rare(more: Options, layered: bool, remesh: bool, numbers: &mut Numbers) -> Op
         range: [None, None, Some(Range::Frames(1, 3)), Some(Range::Seconds(0.0, 1.0))][numbers.below(4)],
         lod: (numbers.below(4) * numbers.below(2)) as u32,
         cull_hidden: numbers.below(8) == 1,
+        show_hidden: numbers.below(8) == 1,
         attributes_apart: layered && numbers.below(8) == 1,
         ..more
     }

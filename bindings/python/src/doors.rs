@@ -96,11 +96,7 @@ pub fn compile(
         }
         let paths = inputs::expand(&given)?;
         check_target(&output, &paths)?;
-        let input = InputOptions {
-            points,
-            source_fps: wanted.general.source_fps,
-            animation: wanted.general.animation.clone(),
-        };
+        let input = InputOptions::new(points, &wanted.general);
         teller.step("open", 0, 0);
         let (scene, remarks) = inputs::open(&paths, &input)?;
         let options = wanted.resolve(wanted.general.unit.map(Unit::from).or(scene.unit))?;
@@ -111,7 +107,7 @@ pub fn compile(
         json(&Compiled {
             output: output.display().to_string(),
             written: !options.dry_run,
-            source_bytes: inputs::file_bytes(&paths),
+            source_bytes: inputs::source_bytes(&scene),
             seconds: start.elapsed().as_secs_f64(),
             report,
         })
@@ -143,7 +139,7 @@ pub fn verify(
     wait_for(py, progress.as_ref(), &cancellation, |teller| {
         let start = Instant::now();
         let paths = inputs::expand(&given)?;
-        let options = InputOptions { points, source_fps, animation: None };
+        let options = InputOptions { points, source_fps, ..InputOptions::default() };
         let step = |phase: &str, done, total| teller.step_or_unwind(phase, done, total);
         let (report, remarks) = against::verify(&paths, &reel, &options, &step, &cancellation)?;
         json(&Verified { report, remarks, seconds: start.elapsed().as_secs_f64() })

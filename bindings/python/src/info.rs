@@ -28,7 +28,7 @@ fn of_reel(path: &Path, wanted: Wanted) -> Result<String, Failure> {
 fn of_input(path: &Path, wanted: Wanted) -> Result<String, Failure> {
     let paths = [path.to_path_buf()];
     let (scene, remarks) = inputs::open(&paths, &InputOptions::default())?;
-    let info = SceneInfo::new(&scene, &remarks, path, inputs::file_bytes(&paths), wanted);
+    let info = SceneInfo::new(&scene, &remarks, path, inputs::source_bytes(&scene), wanted);
     json(&info.map_err(|failure| failure.or_at(path))?)
 }
 

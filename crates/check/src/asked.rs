@@ -24,6 +24,8 @@ pub(crate) struct Asked {
     /// Edges that are folded by more than this many degrees are creases, where normals are computed.
     pub smooth_angle: Option<f64>,
     pub frames: FrameOptions,
+    /// What the source hides is shown.
+    pub show_hidden: bool,
     pub clips_only: bool,
     /// How many LOD levels there are beside the mesh itself.
     pub lod: usize,
@@ -269,6 +271,7 @@ impl Asked {
             colour_bits: options.colour_bits,
             smooth_angle: options.smooth_angle,
             frames: options.frame_options(),
+            show_hidden: options.show_hidden,
             clips_only: options.clips_only,
             lod: options.lod as usize,
             cull_hidden: options.cull_hidden,

@@ -8,7 +8,7 @@ use meshreel_check::Report;
 use meshreel_check::extracted::{self, Expected, ExtractedReport};
 use meshreel_compile::Cancellation;
 use meshreel_inputs::{self as inputs, InputOptions};
-use meshreel_options::{Distance, Rate, Tolerance};
+use meshreel_options::{Distance, Tolerance};
 use meshreel_scene::Remark;
 use std::path::{Path, PathBuf};
 
@@ -92,9 +92,7 @@ pub fn verify(
     }
     let reel = opened(reel)?;
     // What the user said when compiling is in the file.
-    let said = reels::options(&reel)?;
-    let source_fps = options.source_fps.or(said.source_fps.map(Rate));
-    let options = InputOptions { source_fps, animation: said.animation, ..options.clone() };
+    let options = options.clone().as_compiled(&reels::options(&reel)?);
     progress("open", 0, 0);
     let (scene, remarks) = inputs::open(inputs, &options)?;
     let scene = stopping(scene, cancellation);

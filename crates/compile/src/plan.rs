@@ -45,7 +45,7 @@ use crate::nodes::motion::Motion;
 use crate::nodes::{flatten, locators, motion};
 use crate::report::{Between, ClipReport, Inspect, Log, Phase, Progress, Report};
 use crate::select::selection::Selected;
-use crate::select::{between, identical, lead, left_out, ranges, selection, times};
+use crate::select::{between, identical, lead, left_out, ranges, selection, times, unseen};
 use crate::write::clips;
 use crate::write::clips::CompiledClips;
 use crate::write::extras::Extras;
@@ -59,7 +59,7 @@ use meshreel_options::{MethodChoice, Options, Preset, RigChoice};
 use meshreel_process::Cancellation;
 use meshreel_process::frame_set::FrameSet;
 use meshreel_process::remesh::Remeshed;
-use meshreel_scene::{MeshId, Remark, Scene, rig};
+use meshreel_scene::{MeshId, Remark, Scene, hidden, rig};
 use rayon::prelude::*;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -135,6 +135,8 @@ pub(crate) fn with_scene<R>(
         options.check()?;
         let pool = &pool(options.jobs)?;
         let mut log = Log { remarks, passes: Vec::new() };
+        let shown = options.show_hidden.then(|| hidden::shown(scene)).transpose()?;
+        let scene = shown.as_ref().unwrap_or(scene);
         let clips_only = selection::clips_only(scene, options, &mut log)?;
         let scene = clips_only.as_ref().unwrap_or(scene);
         let standing = (options.rig == RigChoice::Only).then(|| rig::standing(scene));
@@ -175,13 +177,15 @@ pub(crate) fn with_job<R>(
     let content = Content { scene, placed, times: &[], options, by_path, cancellation };
     let mut timed = frames(&content, &selected, around, &mut log)?;
     let (times, motion) = (&timed.times, &timed.motion);
+    log.remarks.extend(unseen::remarks(placed, &selected.meshes, motion, options));
     let content = Content { times, ..content };
     // Animations one after the other → named ranges of frames.
     let ranges = ranges::frame_ranges(scene, times, options, &mut log.remarks);
     ranges::sentence(&ranges).into_iter().for_each(|sentence| log.pass("ranges", sentence));
     // Meshes near locators → how large these are taken to be.
     let both = [&selected.meshes[..], &selected.locators];
-    let diagonals = pool.install(|| locators::diagonals(scene, placed, both, times, cancellation))?;
+    let shown = (&times[..], &motion.visible[..]);
+    let diagonals = pool.install(|| locators::diagonals(scene, placed, both, shown, cancellation))?;
     // Faces that change → fixed ones, where that is asked for: from here on the scene is another one.
     let outcome = pool.install(|| remesh_faces(&content, &selected.meshes, motion, &mut log))?;
     let (scene, remeshed) = outcome.as_ref().map_or((scene, &[][..]), |o| (&o.scene, &o.meshes));

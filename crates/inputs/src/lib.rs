@@ -4,10 +4,11 @@
 
 mod error;
 mod expand;
+mod folder;
 mod open;
 mod options_file;
 
 pub use error::Error;
 pub use expand::expand;
-pub use open::{EXTENSIONS, InputOptions, file_bytes, is_point_cache, open};
+pub use open::{EXTENSIONS, InputOptions, is_point_cache, open, source_bytes};
 pub use options_file::{read_options, read_options_text};

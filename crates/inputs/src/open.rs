@@ -1,9 +1,10 @@
 //! Opening inputs: which files are what, several merged into one scene.
 
-use crate::Error;
-use meshreel_options::Rate;
-use meshreel_scene::read::{self, ReadOptions};
+use crate::{Error, folder};
+use meshreel_options::{MergeAt, Options, PartialOptions, Rate};
+use meshreel_scene::read::{self, ReadOptions, sequence};
 use meshreel_scene::{Remark, Scene};
+use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -23,6 +24,30 @@ pub struct InputOptions {
     pub source_fps: Option<Rate>,
     /// The animation that moves the meshes.
     pub animation: Option<String>,
+    /// When numbered sequences begin that are merged.
+    pub merge_at: MergeAt,
+}
+
+impl InputOptions {
+    /// What a user says.
+    pub fn new(points: Option<PathBuf>, said: &PartialOptions) -> InputOptions {
+        InputOptions {
+            points,
+            source_fps: said.source_fps,
+            animation: said.animation.clone(),
+            merge_at: said.merge_at.unwrap_or_default(),
+        }
+    }
+
+    /// The same inputs as a file was compiled from; of rates, one that is given here comes first.
+    pub fn as_compiled(self, stored: &Options) -> InputOptions {
+        InputOptions {
+            points: self.points,
+            source_fps: self.source_fps.or(stored.source_fps.map(Rate)),
+            animation: stored.animation.clone(),
+            merge_at: stored.merge_at,
+        }
+    }
 }
 
 /// Opens all `paths` and merges them by node path. `-` is not a file.
@@ -36,8 +61,11 @@ pub fn open(paths: &[PathBuf], options: &InputOptions) -> Result<(Scene, Vec<Rem
     let mut remarks = Vec::new();
     let mut scenes = Vec::with_capacity(paths.len());
     let paths = take_points(paths, &mut read_options)?;
+    paths.iter().try_for_each(|path| refuse_missing(path))?;
+    if options.merge_at == MergeAt::Frame {
+        read_options.shot_numbers = shot_numbers(&paths, &mut remarks)?;
+    }
     for path in paths {
-        refuse_missing(path)?;
         let (scene, more) = read::open(path, &read_options)
             .map_err(|source| Error::Scene { path: Some(path.clone()), source })?;
         scenes.push(scene);
@@ -73,7 +101,7 @@ pub fn is_point_cache(path: &Path) -> bool {
     has_extension(path, &POINT_CACHES)
 }
 
-fn has_extension(path: &Path, extensions: &[&str]) -> bool {
+pub(crate) fn has_extension(path: &Path, extensions: &[&str]) -> bool {
     let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
     extensions.iter().any(|known| extension.eq_ignore_ascii_case(known))
 }
@@ -82,7 +110,7 @@ fn has_extension(path: &Path, extensions: &[&str]) -> bool {
 fn refuse_missing(path: &Path) -> Result<(), Error> {
     match meshreel_files::length(path) {
         Err(error) if error.kind() == ErrorKind::IsADirectory => {
-            let what = "is a directory; name a file, or a sequence such as 'frame.####.obj'";
+            let what = folder::instead(path);
             Err(Error::io(path, std::io::Error::new(ErrorKind::IsADirectory, what)))
         }
         Err(_) if read::sequence::is_pattern(path) => Ok(()),
@@ -91,7 +119,34 @@ fn refuse_missing(path: &Path) -> Result<(), Error> {
     }
 }
 
-/// Bytes of the files behind `paths` that exist; a sequence pattern counts as what its first file has.
-pub fn file_bytes(paths: &[PathBuf]) -> u64 {
-    paths.iter().filter_map(|path| meshreel_files::length(path).ok()).sum()
+/// The numbers of all sequences among the inputs, where there are several: they are frames of one clock.
+fn shot_numbers(paths: &[&PathBuf], remarks: &mut Vec<Remark>) -> Result<Vec<i64>, Error> {
+    let sequences: Vec<&PathBuf> = paths.iter().copied().filter(|path| read::is_sequence(path)).collect();
+    if sequences.len() < 2 {
+        return Ok(Vec::new());
+    }
+    let numbers = |path: &&PathBuf| {
+        let scene = |source| Error::Scene { path: Some(path.to_path_buf()), source };
+        sequence::numbers(path).map_err(scene)
+    };
+    let all: Vec<Vec<i64>> = sequences.iter().map(numbers).collect::<Result<_, _>>()?;
+    let ends = |numbers: &[i64]| numbers.first().copied().zip(numbers.last().copied());
+    let meet = |a: &[i64], b: &[i64]| ends(a).zip(ends(b)).is_some_and(|(a, b)| a.0 <= b.1 && b.0 <= a.1);
+    for (i, path) in sequences.iter().enumerate() {
+        let alone = all.iter().enumerate().all(|(j, other)| i == j || !meet(&all[i], other));
+        if let (true, Some((first, last))) = (alone, ends(&all[i])) {
+            let what = format!(
+                "its numbers, {first} to {last}, are before or after those of all other sequences, so nothing is shown together with it; --merge-at zero starts all at once"
+            );
+            remarks.push(Remark::new(path.display().to_string(), what));
+        }
+    }
+    let all: BTreeSet<i64> = all.into_iter().flatten().collect();
+    Ok(all.into_iter().collect())
+}
+
+/// Bytes of all files that a scene is read from.
+pub fn source_bytes(scene: &Scene) -> u64 {
+    let files: BTreeSet<&PathBuf> = scene.files.iter().collect();
+    files.into_iter().filter_map(|path| meshreel_files::length(path).ok()).sum()
 }

@@ -84,6 +84,15 @@ words!(
     Only = "only",
 );
 words!(
+    /// When numbered sequences begin that are merged.
+    MergeAt, "way to merge sequences":
+    /// Each at the number of its first file: their numbers are frames of one clock.
+    #[default]
+    Frame = "frame",
+    /// All at once.
+    Zero = "zero",
+);
+words!(
     /// Codec of clips.
     CodecChoice, "codec":
     /// The one that takes fewer bytes.

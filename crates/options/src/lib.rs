@@ -22,8 +22,8 @@ mod text;
 mod wanted;
 
 pub use choices::{
-    BetweenChoice, Block, ChannelList, CodecChoice, Keys, MethodChoice, PartsChoice, Preset, RigChoice, Rule,
-    Spacing, TransformForm, UnitName,
+    BetweenChoice, Block, ChannelList, CodecChoice, Keys, MergeAt, MethodChoice, PartsChoice, Preset,
+    RigChoice, Rule, Spacing, TransformForm, UnitName,
 };
 pub use error::Error;
 pub use file::OptionSet;

@@ -3,7 +3,7 @@
 
 use crate::Error;
 use crate::choices::{
-    BetweenChoice, Block, ChannelList, CodecChoice, MethodChoice, PartsChoice, Preset, RigChoice,
+    BetweenChoice, Block, ChannelList, CodecChoice, MergeAt, MethodChoice, PartsChoice, Preset, RigChoice,
     TransformForm, UnitName,
 };
 use crate::units::{Angle, Distance, Length, Rate, Ratio, Size, Span, Tolerance, ToleranceFor};
@@ -162,6 +162,7 @@ values!(
     Span,
     ChannelList,
     BetweenChoice,
+    MergeAt,
     PartsChoice,
     MethodChoice,
     TransformForm,
@@ -250,6 +251,7 @@ becomes! {
     u32 => usize: |number| number as usize;
     u32 => Option<usize>: |number| Some(number as usize);
     BetweenChoice => BetweenChoice: |choice| choice;
+    MergeAt => MergeAt: |choice| choice;
     PartsChoice => PartsChoice: |choice| choice;
     MethodChoice => MethodChoice: |choice| choice;
     TransformForm => TransformForm: |choice| choice;

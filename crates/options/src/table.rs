@@ -23,7 +23,7 @@
 
 use crate::Error;
 use crate::choices::{
-    BetweenChoice, Block, ChannelList, CodecChoice, MethodChoice, PartsChoice, Preset, RigChoice,
+    BetweenChoice, Block, ChannelList, CodecChoice, MergeAt, MethodChoice, PartsChoice, Preset, RigChoice,
     TransformForm, UnitName,
 };
 use crate::said::{Bounds, Each, Put, Said, Takes};
@@ -218,7 +218,8 @@ macro_rules! options {
 options! {
     "The promise" {
         /// Largest distance, in world space, between source and decoded positions: a percentage of each mesh's
-        /// size, a length in the file's unit or one with its own (0.5mm, 1cm) [default: 0.01%]. Of clips: of
+        /// size (the diagonal of its largest box in any one frame in which it is visible: how far it travels does
+        /// not count), a length in the file's unit or one with its own (0.5mm, 1cm) [default: 0.01%]. Of clips: of
         /// points at the shell distance of any joint, a length [default: 0.01 cm]. Repeatable with a glob, for
         /// some joints ('*Hand*=0.05') or meshes ('/hero/**=0.1%')
         tolerance: Each<ToleranceFor> = "tolerance" "[GLOB=]T"
@@ -251,6 +252,15 @@ options! {
         /// Without nodes whose path matches (repeatable)
         exclude: Vec<String> = "exclude" "GLOB"
             => Vec<String> = Vec::new(), stored 26 changed as Globs;
+        /// Compile what the source hides as if it were shown: what is hidden in every frame is in a file, but nobody
+        /// ever sees it
+        show_hidden: bool = "show-hidden"
+            => bool = false, stored 36 changed as Flag;
+        /// With --merge, when numbered sequences begin: each at the number of its first file, all counted from
+        /// the lowest of them (frame), and hidden before and after its own files; or all at once (zero)
+        /// [default: frame]
+        merge_at: Option<MergeAt> = "merge-at" "frame|zero"
+            => MergeAt = MergeAt::Frame, stored 37 changed as Word;
         /// Part of the animation: frames counted from 0 (10:20) or seconds (0.5s:2s), both ends included
         range: Option<Span> = "range" "A:B"
             => Option<Range> = None, stored 17 changed as RangeText;

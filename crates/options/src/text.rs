@@ -335,6 +335,7 @@ mod tests {
         let file = "preset = \"classic\"\nblock = \"lz4hc\"\nscalar-tolerance = 0.5\ntransforms = \"packed\"\n\
             smooth-angle = 3\ncycle = true\nremesh = true\nremesh-blend = 3\nfps = 24\nrange = \"1:2\"\n\
             source-fps = 25\nanimation = \"walk\"\nrig = \"keep\"\nlod = 3\ncull-hidden = true\n\
+            show-hidden = true\nmerge-at = \"zero\"\n\
             attributes-apart = true\nclips-only = true\ninclude = [\"a\", \"b\"]\nexclude = [\"c\"]\n\
             codec = \"curve\"\nshell = 2\nunit = \"m\"\nmemory = \"1GB\"\nbetween = 4\nparts = \"connected\"\n\
             [[mesh]]\nglob = \"/a\"\ntolerance = 3\nmethod = \"soft\"\nremesh = false\n\
@@ -349,7 +350,7 @@ mod tests {
              lod cull-hidden attributes-apart clips-only include include exclude effort mesh-tolerance \
              mesh-method mesh-remesh codec shell joint-tolerance joint-shell joint-pinned layer layer-auto \
              layer-joints layer-joints joint-layer joint-bias joint-stepped curve-knots curve-rotation-bits \
-             curve-keys curve-local"
+             curve-keys curve-local show-hidden merge-at"
         );
         assert!(options.to_text().contains("\nblock = lz4\n"));
         assert_eq!(Options::from_text(&options.to_text()).unwrap().to_text(), options.to_text());
@@ -450,7 +451,7 @@ mod tests {
                     CodecChoice::RandomAccess,
                 ]),
             );
-            let flags = any::<[bool; 9]>();
+            let flags = any::<[bool; 10]>();
             let numbers =
                 (of(1..=64usize), of(length()), of(any::<usize>()), of(length()), of(length()), 1..=9u32);
             let texts = (of(range()), of("[^\\p{Cc}]{0,9}"), 0..8u32, prop::collection::vec(glob(), 0..3));
@@ -473,6 +474,7 @@ mod tests {
                 cull_hidden: f[6],
                 attributes_apart: f[7],
                 clips_only: f[8],
+                show_hidden: f[9],
                 index_every: n.0,
                 smooth_angle: n.1,
                 remesh_blend: n.2,

@@ -15,7 +15,8 @@ use std::str::FromStr;
 pub enum Tolerance {
     /// In the file's length unit.
     Absolute(f64),
-    /// A fraction of the diagonal of the mesh's bounds over its animation (0.01 % = 1e-4).
+    /// A fraction of the diagonal of the mesh's largest bounds in any one frame in which it is visible
+    /// (0.01 % = 1e-4).
     Relative(f64),
 }
 

@@ -35,6 +35,10 @@ impl<const N: usize> Extent<N> {
             }
         }
     }
+    /// Includes all that `other` does.
+    pub fn join(&mut self, other: &Extent<N>) {
+        self.extend([&other.low, &other.high]);
+    }
     /// Lowest and highest of component `k`, zeros where nothing was included.
     pub fn component(&self, k: usize) -> (f32, f32) {
         if self.low[k] <= self.high[k] { (self.low[k], self.high[k]) } else { (0.0, 0.0) }

@@ -8,6 +8,7 @@ pub mod clip;
 pub mod dual;
 pub mod error;
 mod grid;
+pub mod hidden;
 pub mod hierarchy;
 mod lens;
 pub mod locators;

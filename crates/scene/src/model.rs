@@ -135,8 +135,8 @@ pub struct Node {
     pub kind: NodeKind,
     /// Local transform, absent = identity.
     pub transform: Option<Transform>,
-    /// Visibility: −1 ask the parent, 0 hidden, 1 visible (Alembic `visible`). Absent = −1. Held, never
-    /// interpolated.
+    /// Visibility: −1 ask the parent, 0 hidden, 1 visible (Alembic `visible`), or [`NOT_THERE`]. Absent = −1.
+    /// Held, never interpolated.
     pub visibility: Option<Channel<i8>>,
     /// The mesh, where `kind` is `PolyMesh` or `SubD`; without faces, where it is `Points` or `Curves`.
     pub mesh: Option<MeshId>,
@@ -152,6 +152,10 @@ pub struct Node {
     /// User properties, only shown by `info`: name and a short description of type and value.
     pub user_properties: Vec<(String, String)>,
 }
+
+/// The visibility of a node at a time at which it has nothing to show: nobody hides it, so nobody can show it
+/// either ([`crate::hidden`]).
+pub const NOT_THERE: i8 = i8::MIN;
 
 impl Node {
     /// A node at the root of the tree, named by the last part of its path; it has no transform and shows

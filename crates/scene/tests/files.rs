@@ -1,7 +1,7 @@
 //! OBJ, PLY, point caches and sequences as files on disk.
 
 use meshreel_scene::read::{self, ReadOptions, obj, ply, sequence};
-use meshreel_scene::{Error, Remark, Scene, Topology};
+use meshreel_scene::{Error, NOT_THERE, Remark, Scene, Topology};
 use std::path::Path;
 
 type Opened = Result<(Scene, Vec<Remark>), Error>;
@@ -234,9 +234,9 @@ fn objects_come_and_go() {
             flag[0]
         })
         .collect();
-    assert_eq!(flags, [0, -1, 0]);
+    assert_eq!(flags, [NOT_THERE, -1, NOT_THERE]);
     assert!(visible.identity(0) == visible.identity(2) && visible.identity(0) != visible.identity(1));
-    // Where it is hidden it keeps the faces it has, so its topology does not change.
+    // Where it is not there it keeps the faces it has, so its topology does not change.
     assert_eq!(scene.meshes[1].topology, Topology::Constant);
     scene.meshes[1].positions.read(0, &mut out).unwrap();
     assert_eq!(out[0], [0.0, 0.0, 2.0]);
@@ -284,15 +284,15 @@ fn a_ply_sequence_and_a_single_file() {
     assert_eq!((scene.nodes[0].path.as_str(), scene.format, scene.counts.meshes), ("/p-08", "ply", 1));
 }
 
-/// Frames in which the only mesh is hidden.
-fn hidden(scene: &Scene) -> Vec<usize> {
+/// Frames in which the only mesh is not there.
+fn gone_in(scene: &Scene) -> Vec<usize> {
     let (visible, mut flag) = (&scene.nodes[0].visibility, Vec::new());
     let visible = visible.as_ref().expect("it is not always there");
-    let is_hidden = |i: &usize| {
+    let is_gone = |i: &usize| {
         visible.read(*i, &mut flag).unwrap();
-        flag[0] == 0
+        flag[0] == NOT_THERE
     };
-    (0..visible.len()).filter(is_hidden).collect()
+    (0..visible.len()).filter(is_gone).collect()
 }
 
 #[test]
@@ -320,7 +320,7 @@ fn an_empty_file_of_a_sequence_is_a_frame_of_nothing() {
             let pattern = format!("f#.{extension}");
             let (scene, remarks) = open_pattern(&folder, &pattern).unwrap();
             assert_eq!((scene.meshes.len(), scene.nodes[0].samples), (1, 5));
-            assert_eq!(hidden(&scene), gone, "{extension} {empty:?}");
+            assert_eq!(gone_in(&scene), gone, "{extension} {empty:?}");
             let [remark] = &remarks[..] else {
                 panic!("{remarks:?}");
             };

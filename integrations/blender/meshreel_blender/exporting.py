@@ -25,13 +25,16 @@ class MESHREEL_OT_export(bpy.types.Operator, JobOperator, ExportHelper):
     tolerance: StringProperty(
         name="Tolerance",
         default="0.1%",
-        description="How far any point may be off at most: 0.5mm, 1cm, or % of the size of what moves",
+        description="How far any point may be off at most: 0.5mm, 1cm, or % of the size of each mesh in any one frame",
     )
     preset: EnumProperty(
         name="Preset",
         items=[("small", "Small", "The smallest file"), ("fast", "Fast", "Decodes faster, from a larger file")],
     )
     effort: IntProperty(name="Effort", default=5, min=1, max=9, description="More takes longer and makes less")
+    show_hidden: BoolProperty(
+        name="Show Hidden", default=False, description="Write what is hidden as if it were shown"
+    )
     use_selection: BoolProperty(name="Selected Objects", default=True)
     use_range: BoolProperty(name="Scene's Range", default=True, description="All frames of the scene")
     frame_start: IntProperty(name="Start", default=1)
@@ -57,6 +60,7 @@ class MESHREEL_OT_export(bpy.types.Operator, JobOperator, ExportHelper):
         layout.prop(self, "tolerance")
         layout.prop(self, "preset")
         layout.prop(self, "effort")
+        layout.prop(self, "show_hidden")
         layout.prop(self, "use_selection")
         layout.prop(self, "use_range")
         column = layout.column()
@@ -78,6 +82,7 @@ class MESHREEL_OT_export(bpy.types.Operator, JobOperator, ExportHelper):
         export_alembic(context, source, self)
         # Alembic has no length unit; a unit of Blender's is a metre, as in its other files.
         options = {"unit": "m", "tolerance": self.tolerance, "preset": self.preset, "effort": self.effort}
+        options["show_hidden"] = self.show_hidden
         verify = self.verify
         return lambda progress: compile_and_verify(source, path, options, verify, progress)
 
@@ -152,6 +157,8 @@ def summary(compiled: dict, verified: dict | None) -> str:
         line += f", {len(compiled['remarks'])} remarks (text block '{reports.TEXT}')"
     if verified is None:
         return line
+    if verified["ok"] and verified["nothing_visible"]:
+        return f"{line}; nothing of it is ever visible"
     if verified["ok"]:
         return f"{line}, verified"
     return f"{line}; the promise does not hold: {verified['failures'][0]}"

@@ -45,7 +45,8 @@ class MESHREEL_OT_verify(bpy.types.Operator, JobOperator, ImportHelper):
         reports.write(f"Verified {path}", report)
         name = os.path.basename(path)
         if report["ok"]:
-            line = f"{name}: all that was promised holds"
+            held = "nothing of it is ever visible" if report["nothing_visible"] else "all that was promised holds"
+            line = f"{name}: {held}"
             self.report({"INFO"}, line)
             reports.tell(line)
             return {"FINISHED"}

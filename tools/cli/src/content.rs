@@ -70,6 +70,7 @@ mod tests {
     fn value(option: &Description) -> &'static str {
         let values = [
             "1", "1deg", "1:2", "uvs", "24", "m", "keep", "soft", "packed", "curve", "small", "zstd", "auto",
+            "zero",
         ];
         values.into_iter().find(|value| option.check(value).is_ok()).expect(option.key)
     }

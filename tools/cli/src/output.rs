@@ -1,6 +1,7 @@
 //! What is printed: results on stdout, everything else on stderr, one JSON object with `--json`.
 
 use crate::cli::{Cli, OutputFlags};
+use crate::units;
 use clap::CommandFactory;
 use meshreel_commands::text;
 use meshreel_compile::advice::Advice;
@@ -26,6 +27,15 @@ pub fn advice_text(advice: &[Advice]) -> String {
     }
     let lines = advice.iter().map(|a| format!("  {}\n", one_line(&a.line())));
     format!("advice\n{}", lines.collect::<String>())
+}
+
+/// How long a file is: its frames, or where it holds clips alone, what is known of those.
+pub fn length(frames: usize, clip_samples: impl ExactSizeIterator<Item = usize>) -> String {
+    match (frames, clip_samples.len()) {
+        (0, 1) => format!("{} samples", units::count(clip_samples.sum::<usize>() as u64)),
+        (0, clips @ 2..) => format!("{clips} clips"),
+        _ => format!("{} frames", units::count(frames as u64)),
+    }
 }
 
 /// Largest number of remarks printed one by one without `--verbose`.

@@ -2,6 +2,7 @@
 
 use crate::output::Failure;
 use meshreel_inputs::is_point_cache;
+use meshreel_scene::read::{is_sequence, sequence};
 use std::path::{Path, PathBuf};
 
 /// What becomes of the inputs.
@@ -57,8 +58,9 @@ pub fn beside(input: &Path) -> PathBuf {
 
 /// `dir/frame.####.obj` → `frame.reel`.
 pub fn reel_name(input: &Path) -> PathBuf {
-    let stem = input.file_stem().unwrap_or_default().to_string_lossy();
-    let stem = stem.trim_end_matches('#').trim_end_matches(['.', '_', '-']);
+    let plain = || input.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let stem = sequence::stem(input).filter(|_| is_sequence(input)).unwrap_or_else(plain);
+    let stem = stem.trim_end_matches(['#', '.', '_', '-', ' ']);
     PathBuf::from(format!("{}.reel", if stem.is_empty() { "out" } else { stem }))
 }
 
@@ -77,6 +79,9 @@ mod tests {
         assert_eq!(beside(Path::new("a/b/flag.abc")), Path::new("a/b/flag.reel"));
         assert_eq!(reel_name(Path::new("a/frame.####.obj")), Path::new("frame.reel"));
         assert_eq!(reel_name(Path::new("####.ply")), Path::new("out.reel"));
+        assert_eq!(reel_name(Path::new("name ###.obj")), Path::new("name.reel"));
+        assert_eq!(reel_name(Path::new("frame.%04d.obj")), Path::new("frame.reel"));
+        assert_eq!(reel_name(Path::new("frame.$F4.left.obj")), Path::new("frame.left.reel"));
         assert_eq!(reel_name(Path::new("v1.2.abc")), Path::new("v1.2.reel"));
     }
 

@@ -28,6 +28,7 @@ mod nodes;
 mod odd_clips;
 mod openvat;
 mod particles;
+mod percent;
 mod promise;
 mod random;
 mod remesh;

@@ -9,9 +9,9 @@ use glam::{DMat4, DVec3};
 use meshreel::clip::{Clip, ClipCursor, PoseSource, Repeats, Rounding};
 use meshreel::{FrameDecoder, Reel, SourceMap, Transform};
 use meshreel_inputs::{InputOptions, open};
-use meshreel_options::{Options, Rate};
-use meshreel_scene::Scene;
+use meshreel_options::Options;
 use meshreel_scene::sample::{World, positions_at};
+use meshreel_scene::{Scene, hidden};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
@@ -98,10 +98,8 @@ impl Opening {
 
 fn opened(path: &Path, reel: &Reel) -> anyhow::Result<Source> {
     let wanted = Options::from_text(&reel.description().options)?;
-    let mut how = input_options(path);
-    how.source_fps = wanted.source_fps.map(Rate);
-    how.animation = wanted.animation.clone();
-    let (scene, _) = open(&[path.to_path_buf()], &how)?;
+    let (scene, _) = open(&[path.to_path_buf()], &input_options(path).as_compiled(&wanted))?;
+    let scene = if wanted.show_hidden { hidden::shown(&scene)? } else { scene };
     let maps = (0..reel.description().meshes.len()).map(|mesh| reel.source_map(mesh));
     let maps = maps.collect::<Result<_, _>>()?;
     let clips = reel.clips()?.iter().map(|clip| source_clip(&scene, clip, &wanted)).collect();

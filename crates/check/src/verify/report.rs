@@ -13,6 +13,8 @@ pub struct Report {
     /// Allowed distance of players from the source between frames, in tolerances, where the source says what
     /// is there; none: nothing is promised of that.
     pub between: Option<f64>,
+    /// There are meshes, and no frame shows any of them: nothing was compared.
+    pub nothing_visible: bool,
     /// One entry per placed mesh, in the order of the source's tree.
     pub meshes: Vec<MeshReport>,
     /// One entry per locator: nodes that show no mesh and are there for their own sake.

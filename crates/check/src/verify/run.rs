@@ -14,7 +14,7 @@ use crate::error::error;
 use meshreel::record::Method;
 use meshreel::{Reel, kind};
 use meshreel_scene::sample::{self, World};
-use meshreel_scene::{Error, MeshId, SAME_TIME, Scene, hierarchy, rig as rigged};
+use meshreel_scene::{Error, MeshId, SAME_TIME, Scene, hidden, hierarchy, rig as rigged};
 use std::collections::HashMap;
 
 /// Compares `reel` with `scene`. An `Err` says that something could not be read; whatever does not hold is in
@@ -28,6 +28,8 @@ pub fn verify(scene: &Scene, reel: &Reel, progress: &(dyn Fn(u64, u64) + Sync)) 
             return Ok(finish(reel, Vec::new(), Vec::new(), failures));
         }
     };
+    let shown = asked.show_hidden.then(|| hidden::shown(scene)).transpose()?;
+    let scene = shown.as_ref().unwrap_or(scene);
     let clips_only = match asked.clips_only {
         true => {
             let selected = |path: &str| asked.selects(path);
@@ -70,7 +72,9 @@ pub fn verify(scene: &Scene, reel: &Reel, progress: &(dyn Fn(u64, u64) + Sync)) 
     let locators = locators::reports(&survey, &plan.places, &locators, &broken);
     let report = finish(reel, meshes, clips, failures);
     let ok = report.ok && rigs.iter().all(|rig| rig.ok) && locators.iter().all(|l| l.ok);
-    Ok(Report { ok, rigs, locators, cameras, between: asked.between, ..report })
+    let placements = &plan.survey.placements;
+    let nothing_visible = !placements.is_empty() && placements.iter().all(|p| !p.visible.any());
+    Ok(Report { ok, rigs, locators, cameras, between: asked.between, nothing_visible, ..report })
 }
 
 fn finish(reel: &Reel, meshes: Vec<MeshReport>, clips: Vec<ClipReport>, failures: Failures) -> Report {
@@ -81,6 +85,7 @@ fn finish(reel: &Reel, meshes: Vec<MeshReport>, clips: Vec<ClipReport>, failures
         locators: Vec::new(),
         cameras: Vec::new(),
         between: None,
+        nothing_visible: false,
         frames: reel.frame_count(),
         meshes,
         failures: failures.list,

@@ -56,6 +56,8 @@ impl Bits {
 pub(crate) struct Facts {
     low: [f32; 3],
     high: [f32; 3],
+    /// The diagonal of its box in each frame, or in all of them.
+    diagonals: Vec<f64>,
     /// Points with an earlier one that is bit-equal in every frame, and that one. Empty where the number of
     /// points changes.
     pub weld: Vec<(u32, u32)>,
@@ -143,7 +145,7 @@ impl<'a> Survey<'a> {
             let Some(facts) = &self.meshes[placement.mesh] else {
                 continue;
             };
-            let diagonal = (facts.high().as_dvec3() - facts.low().as_dvec3()).length();
+            let diagonal = facts.largest_diagonal(&placement.visible);
             let size = diagonal * scale[i];
             sizes[placement.placed] = Some(size).filter(|size| *size > 0.0 && size.is_finite());
             let distance = match asked.tolerance(&self.placed[placement.placed].path) {
@@ -167,18 +169,29 @@ impl<'a> Survey<'a> {
 
 impl Facts {
     fn new(mesh: &Mesh, times: &[f64]) -> Result<Facts, Error> {
-        let mut facts =
-            Facts { low: [f32::INFINITY; 3], high: [f32::NEG_INFINITY; 3], weld: Vec::new(), constant: None };
+        let mut facts = Facts {
+            low: [f32::INFINITY; 3],
+            high: [f32::NEG_INFINITY; 3],
+            diagonals: Vec::new(),
+            weld: Vec::new(),
+            constant: None,
+        };
         let constant = mesh.positions.is_constant();
         let mut points = Vec::new();
         let mut count = None;
         for &time in &times[..if constant { 1 } else { times.len() }] {
             sample::positions_at(mesh, time, &mut points)?;
+            let (mut low, mut high) = ([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]);
             for p in points.iter().filter(|p| usable(**p)) {
                 for (k, &v) in p.iter().enumerate() {
-                    facts.low[k] = facts.low[k].min(v);
-                    facts.high[k] = facts.high[k].max(v);
+                    (low[k], high[k]) = (low[k].min(v), high[k].max(v));
                 }
+            }
+            let sides = [0, 1, 2].map(|k| (f64::from(high[k]) - f64::from(low[k])).max(0.0));
+            facts.diagonals.push(DVec3::from_array(sides).length());
+            for k in 0..3 {
+                facts.low[k] = facts.low[k].min(low[k]);
+                facts.high[k] = facts.high[k].max(high[k]);
             }
             match count {
                 None => facts.weld = first_weld(&points),
@@ -189,6 +202,13 @@ impl Facts {
         }
         facts.constant = constant.then_some(points);
         Ok(facts)
+    }
+
+    /// The largest diagonal of its box in any one of these frames; without any, in any at all.
+    fn largest_diagonal(&self, visible: &Bits) -> f64 {
+        let shown = |frame: usize| self.constant.is_some() || !visible.any() || visible.get(frame);
+        let diagonals = self.diagonals.iter().enumerate().filter(|(frame, _)| shown(*frame));
+        diagonals.map(|(_, diagonal)| *diagonal).fold(0.0, f64::max)
     }
 
     fn low(&self) -> glam::Vec3 {

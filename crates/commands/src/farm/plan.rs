@@ -47,11 +47,7 @@ impl Wanted {
         let set = self.options()?;
         // What is wrong whatever the inputs are, before any is opened.
         set.resolve(Some(Unit::Metre))?.check()?;
-        let how = InputOptions {
-            points: self.points.clone(),
-            source_fps: set.general.source_fps,
-            animation: set.general.animation.clone(),
-        };
+        let how = InputOptions::new(self.points.clone(), &set.general);
         let hashed = known.map(|known| known.hashed().map(|sources| (known.paths, sources))).transpose()?;
         let (mut scene, mut remarks) = meshreel_inputs::open(&self.inputs, &how)?;
         let sources = match hashed {

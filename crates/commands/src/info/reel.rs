@@ -10,6 +10,7 @@ use super::ratio::ratio;
 use super::rigs::{self, RigInfo};
 use super::wanted::Wanted;
 use crate::failure::Failure;
+use meshreel::format::CHUNK_ENTRY_SIZE;
 use meshreel::record::{Coding, Method, NodeRecord, Semantic, StreamRecord, Visibility};
 use meshreel::{FrameDecoder, FrameKind, Reel, kind};
 use meshreel_compile::advice::{self, Advice};
@@ -167,7 +168,7 @@ impl Bytes {
             frames: reel.frame_bytes() - of(&[kind::VERTEX_ATTRIBUTES]),
             attributes: of(&[kind::VERTEX_ATTRIBUTES]),
             clips: of(&[kind::SKELETON, kind::CLIP, kind::LAYERS, kind::TIERS]),
-            source_map: of(&[kind::SOURCE_MAP]),
+            source_map: source_map_bytes(reel),
             levels: of(&[kind::LOD]),
             hidden: of(&[kind::VISIBILITY]),
             numbers: of(&[kind::PART_ATTRIBUTES]),
@@ -192,6 +193,12 @@ impl Bytes {
     }
 }
 
+/// What the file would be smaller by without its source map: chunks, and their entries in the table.
+fn source_map_bytes(reel: &Reel) -> u64 {
+    let chunks = reel.chunks().iter().filter(|chunk| chunk.kind == kind::SOURCE_MAP).count();
+    reel.chunk_bytes(kind::SOURCE_MAP) + (chunks * CHUNK_ENTRY_SIZE) as u64
+}
+
 impl ReelInfo {
     /// Looks at everything but frames, which are decoded where they are few, or their streams wanted.
     pub fn new(reel: &Reel, wanted: Wanted) -> Result<ReelInfo, Failure> {
@@ -200,7 +207,7 @@ impl ReelInfo {
         let frames = reel.frames();
         let start = frames.first().map_or(0.0, |frame| frame.time);
         let file_bytes = reel.file_bytes();
-        let source_map = reel.chunk_bytes(kind::SOURCE_MAP);
+        let source_map = source_map_bytes(reel);
         let sizes = mesh_bytes(reel, wanted)?;
         // Reads static data: what it takes is known afterwards.
         let meshes = mesh_infos(reel, frames.len(), sizes.as_ref())?;

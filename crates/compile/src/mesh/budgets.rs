@@ -3,7 +3,6 @@
 
 use crate::Error;
 use crate::mesh::candidate::Candidate;
-use crate::mesh::prepared::diagonal;
 use crate::nodes::budget::{Budget, LEAST_LEFT, leaves_too_little};
 use crate::nodes::content::Content;
 use crate::nodes::flatten::{self, FlatNode};
@@ -13,7 +12,7 @@ use crate::nodes::motion::{self, Motion};
 use crate::nodes::tracks::Tracks;
 use crate::report::Log;
 use meshreel_options::Tolerance;
-use meshreel_process::extent::ulp;
+use meshreel_process::extent::{self, ulp};
 use meshreel_process::trs::{error_over_box, rows};
 use meshreel_scene::Remark;
 use meshreel_scene::sample::{self, World};
@@ -141,7 +140,7 @@ impl<'a> Flattening<'a> {
         let extent = &candidate.prepared.object_extent;
         let corners = (0..3).flat_map(|k| <[f32; 2]>::from(extent.component(k)));
         let object_reach = corners.fold(0.0f64, |m, v| m.max(f64::from(v).abs()));
-        let diagonal = diagonal(&candidate.prepared);
+        let diagonal = candidate.diagonal(&motion.visible[i]);
         if baked {
             // World positions are rounded to f32: half a unit along each axis.
             budget.transform_error = 0.75f64.sqrt() * ulp(budget.reach);
@@ -167,7 +166,7 @@ impl<'a> Flattening<'a> {
         }
         // World matrices in f64 may lead where the bounds of a frame, f32, cannot follow.
         let beyond = budget.reach > f64::from(f32::MAX);
-        let share = if diagonal > 0.0 { LEAST_LEFT } else { 0.0 };
+        let share = if extent::diagonal(extent) > 0.0 { LEAST_LEFT } else { 0.0 };
         let (error, scale) = (budget.transform_error, budget.scale);
         let bake = beyond || leaves_too_little(budget.tolerance, error, scale, object_reach, share);
         bake.then_some((i, budget.transform_error > 0.2 * budget.tolerance && !beyond))

@@ -29,6 +29,18 @@ pub struct Candidate<'a> {
     pub prepared: Prepared,
 }
 
+impl Candidate<'_> {
+    /// The largest diagonal of the source's object-space bounds in any one of these frames; without any, in any at
+    /// all.
+    pub fn diagonal(&self, visible: &FrameSet) -> f64 {
+        let (frames, own) = (self.source.frames, &self.prepared.diagonals);
+        match self.source.remeshed {
+            Some(remeshed) => visible.largest(frames, |frame| remeshed.diagonals[frame]),
+            None => visible.largest(frames, |frame| own[self.source.own(frame)]),
+        }
+    }
+}
+
 /// A unique mesh before it is looked at.
 pub struct Group {
     /// The source mesh.

@@ -423,6 +423,8 @@ impl FoundMesh {
         Some(Prepared {
             extent: extent.extent()?,
             object_extent: object_extent.extent()?,
+            // What follows from these was decided.
+            diagonals: Vec::new(),
             points: self.points as usize,
             points_total: self.points_total,
             moving: self.moving,

@@ -321,6 +321,7 @@ mod tests {
         Prepared {
             extent: Extent { low: [-1.0, 0.0, 5.0], high: [1.0, 0.0, 5.5] },
             object_extent: Extent { low: [-1.0, 0.0, 5.0], high: [1.0, 0.0, 5.5] },
+            diagonals: Vec::new(),
             points: 1,
             points_total: 1,
             moving: true,

@@ -95,7 +95,9 @@ pub fn prepare(source: &Source<'_>, remarks: &mut Vec<Remark>) -> Result<Prepare
             return Err(beyond_float32(mesh, frame));
         }
         scan.extent.extend(&placed);
-        scan.object_extent.extend(&points);
+        let mut bounds = Extent::<3>::default();
+        bounds.extend(&points);
+        scan.add_bounds(&bounds);
         scan.points = scan.points.max(points.len());
         scan.points_total += points.len() as u64;
         if mesh.particles.as_ref().is_some_and(|p| p.curves.is_some()) {

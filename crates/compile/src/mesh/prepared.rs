@@ -3,7 +3,7 @@
 use crate::mesh::scan::Scan;
 use meshreel_codec::record::source_map::OtherFace;
 use meshreel_codec::topology::grid::Grid;
-use meshreel_process::extent::{self, Extent};
+use meshreel_process::extent::Extent;
 use meshreel_process::faces::Faces;
 use meshreel_process::tangents::Tangents;
 use meshreel_process::{materials, normals};
@@ -56,6 +56,8 @@ pub struct Prepared {
     pub extent: Extent<3>,
     /// Bounds over all frames in object space (others than `extent` for baked meshes).
     pub object_extent: Extent<3>,
+    /// By frame of its own the diagonal of its bounds in object space.
+    pub diagonals: Vec<f64>,
     /// Points: the most of any frame.
     pub points: usize,
     /// Points, summed over frames.
@@ -96,6 +98,7 @@ impl Prepared {
         Prepared {
             extent: scan.extent,
             object_extent: scan.object_extent,
+            diagonals: scan.diagonals.clone(),
             points: scan.points,
             points_total: scan.points_total,
             moving: scan.moving,
@@ -211,7 +214,7 @@ pub fn welded_points(fixed: &Fixed) -> Vec<u32> {
     weld.iter().map(of).collect()
 }
 
-/// Diagonal of the object-space bounds over the whole animation.
+/// The largest diagonal of the object-space bounds of any one frame.
 pub fn diagonal(prepared: &Prepared) -> f64 {
-    extent::diagonal(&prepared.object_extent)
+    prepared.diagonals.iter().copied().fold(0.0, f64::max)
 }

@@ -4,7 +4,7 @@
 use crate::Error;
 use crate::mesh::source::{Source, mend};
 use meshreel_options::MethodChoice;
-use meshreel_process::extent::{Extent, LARGEST, usable};
+use meshreel_process::extent::{Extent, LARGEST, diagonal, usable};
 use meshreel_process::split::{self, Splitter};
 use meshreel_scene::{Mesh, Remark, sample};
 use std::collections::BTreeMap;
@@ -22,6 +22,8 @@ pub struct Scan {
     pub extent: Extent<3>,
     /// Bounds over all frames in object space, before a mesh is baked to world space.
     pub object_extent: Extent<3>,
+    /// By frame the diagonal of its bounds in object space.
+    pub diagonals: Vec<f64>,
     /// The most points of any frame.
     pub points: usize,
     /// Points, summed over frames.
@@ -50,7 +52,9 @@ impl Scan {
             source.cancellation.check()?;
             sample::positions_at(mesh, time, &mut object)?;
             // What takes the place of damage says nothing about the mesh's size.
-            scan.object_extent.extend(object.iter().filter(|p| usable(p)));
+            let mut own = Extent::<3>::default();
+            own.extend(object.iter().filter(|p| usable(p)));
+            scan.add_bounds(&own);
             let bad = mend(&mut object, &scan.first);
             mended += bad;
             source.place(frame, &object, &mut placed);
@@ -94,6 +98,12 @@ impl Scan {
             scan.runs = (0..source.times.len() as u32).collect();
         }
         Ok(scan)
+    }
+
+    /// Takes in the bounds of the next frame, in object space.
+    pub fn add_bounds(&mut self, own: &Extent<3>) {
+        self.object_extent.join(own);
+        self.diagonals.push(diagonal(own));
     }
 
     /// Compares a frame with the first one: whether it moves, and which points are still in one place.

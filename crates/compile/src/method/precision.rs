@@ -40,7 +40,7 @@ const HOPELESS: f64 = 1.03;
 /// First digits of the tolerances that people ask for. These are tried, so that who asks for a larger one gets
 /// what the smaller would have given.
 const DIGITS: [f64; 4] = [5.0, 3.0, 2.0, 1.0];
-/// Meshes whose faces change are tried only where at least this part of the diagonal is allowed.
+/// Meshes whose faces change are tried only where at least this part of their size is allowed.
 const COARSE: f64 = 2e-3;
 /// Where the tolerance allows more than this many times the error bound that is best with normals, the user is
 /// told.
@@ -57,7 +57,7 @@ pub struct Allowed {
     pub least: f64,
     /// The one that is likely to take the fewest bytes.
     pub guess: f64,
-    /// The tolerance as the user wrote it, in percent of the diagonal or in units, from which `most` follows.
+    /// The tolerance as the user wrote it, in percent of the mesh's size or in units, from which `most` follows.
     pub asked: f64,
 }
 

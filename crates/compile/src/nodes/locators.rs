@@ -8,6 +8,7 @@ use crate::nodes::motion::Motion;
 use meshreel_options::Tolerance;
 use meshreel_process::Cancellation;
 use meshreel_process::extent::{Extent, diagonal, usable};
+use meshreel_process::frame_set::FrameSet;
 use meshreel_scene::{Mesh, Placed, Remark, Scene, locators, sample};
 use rayon::prelude::*;
 
@@ -20,14 +21,14 @@ pub struct Promise {
     pub reach: f32,
 }
 
-/// Diagonals of the source's meshes in their own space, by placed object, over all frames, whether they are
-/// shown there or not, and whatever becomes of their faces. Reads all of their points, so only where there
-/// are locators.
+/// The largest diagonals of the source's meshes in their own space, by placed object, in any one frame in which
+/// they are shown there (in any at all, where that is never), and whatever becomes of their faces. Reads all of
+/// their points, so only where there are locators.
 pub fn diagonals(
     scene: &Scene,
     placed: &[Placed],
     [selected, found]: [&[bool]; 2],
-    times: &[f64],
+    (times, visible): (&[f64], &[FrameSet]),
     cancellation: &Cancellation,
 ) -> Result<Vec<Option<f64>>, Error> {
     if !found.contains(&true) {
@@ -36,23 +37,29 @@ pub fn diagonals(
     let mesh_of = |i: usize| scene.nodes[placed[i].node].mesh.filter(|_| selected[i]);
     let mut used = vec![false; scene.meshes.len()];
     (0..placed.len()).filter_map(mesh_of).for_each(|mesh| used[mesh] = true);
-    let of = |(mesh, used): (&Mesh, bool)| -> Result<f64, Error> {
-        let mut extent = Extent::<3>::default();
+    let of = |(mesh, used): (&Mesh, bool)| -> Result<Vec<f64>, Error> {
         let frames = match (used, mesh.positions.is_constant()) {
             (false, _) => 0,
             (true, true) => 1,
             (true, false) => times.len(),
         };
         let mut points = Vec::new();
+        let mut diagonals = Vec::with_capacity(frames);
         for &time in &times[..frames] {
             cancellation.check()?;
             sample::positions_at(mesh, time, &mut points)?;
+            let mut extent = Extent::<3>::default();
             extent.extend(points.iter().filter(|p| usable(p)));
+            diagonals.push(diagonal(&extent));
         }
-        Ok(diagonal(&extent))
+        Ok(diagonals)
     };
-    let all: Vec<f64> = (scene.meshes.par_iter().zip(used)).map(of).collect::<Result<_, Error>>()?;
-    Ok((0..placed.len()).map(|i| mesh_of(i).map(|mesh| all[mesh])).collect())
+    let all: Vec<Vec<f64>> = (scene.meshes.par_iter().zip(used)).map(of).collect::<Result<_, Error>>()?;
+    let largest = |i: usize| {
+        let own = &all[mesh_of(i)?];
+        Some(visible[i].largest(times.len(), |frame| own[frame.min(own.len() - 1)]))
+    };
+    Ok((0..placed.len()).map(largest).collect())
 }
 
 /// By placed object its promise, if it is a locator; `found`: which ones are.

@@ -349,30 +349,31 @@ impl Items {
         let empty = (DVec3::INFINITY, DVec3::NEG_INFINITY);
         let grow = |(low, high): (DVec3, DVec3), p: DVec3| (low.min(p), high.max(p));
         let join = |a: (DVec3, DVec3), b: (DVec3, DVec3)| (a.0.min(b.0), a.1.max(b.1));
-        let extent = |mesh: MeshId, times: &[f64]| -> Result<(DVec3, DVec3), Error> {
-            let (mut points, mut out) = (Vec::new(), empty);
-            for &time in times {
-                sample::positions_at(&scene.meshes[mesh], time, &mut points)?;
-                let finite = points.iter().filter(|p| p.iter().all(|v| v.is_finite()));
-                out = finite.map(|p| DVec3::from_array(p.map(f64::from))).fold(out, grow);
-            }
-            Ok(out)
+        let extent = |mesh: MeshId, time: f64| -> Result<(DVec3, DVec3), Error> {
+            let mut points = Vec::new();
+            sample::positions_at(&scene.meshes[mesh], time, &mut points)?;
+            let finite = points.iter().filter(|p| p.iter().all(|v| v.is_finite()));
+            Ok(finite.map(|p| DVec3::from_array(p.map(f64::from))).fold(empty, grow))
         };
-        let moving: Vec<(DVec3, DVec3)> = (self.meshes.iter())
-            .map(|&mesh| {
-                let parts = given.times.par_chunks(16).map(|times| extent(mesh, times));
-                parts.try_reduce(|| empty, |a, b| Ok(join(a, b)))
-            })
+        // By mesh its boxes in all frames.
+        let moving: Vec<Vec<(DVec3, DVec3)>> = (self.meshes.iter())
+            .map(|&mesh| given.times.par_iter().map(|&time| extent(mesh, time)).collect())
             .collect::<Result<_, Error>>()?;
-        let mut corners = Vec::new();
+        let (mut corners, mut diagonals) = (Vec::new(), Vec::new());
         for item in &mut self.list {
-            let (low, high) = match item.points {
-                Points::Moving(place) => moving[place],
-                Points::Still(_) => match scene.nodes[placed[item.placed].node].mesh {
-                    Some(mesh) => extent(mesh, &given.times[..1])?,
-                    None => empty,
-                },
+            let still;
+            let boxes = match item.points {
+                Points::Moving(place) => &moving[place][..],
+                Points::Still(_) => {
+                    let mesh = scene.nodes[placed[item.placed].node].mesh;
+                    still = [mesh.map_or(Ok(empty), |mesh| extent(mesh, given.times[0]))?];
+                    &still[..]
+                }
             };
+            let size = |(low, high): (DVec3, DVec3)| if low.x <= high.x { low.distance(high) } else { 0.0 };
+            let visible = &given.motion.visible[item.placed];
+            diagonals.push(visible.largest(given.times.len(), |f| size(boxes[f.min(boxes.len() - 1)])));
+            let (low, high) = boxes.iter().copied().fold(empty, join);
             let (low, high) = match low.x <= high.x {
                 true => (low, high),
                 false => (DVec3::ZERO, DVec3::ZERO),
@@ -405,7 +406,7 @@ impl Items {
             let floor = 4.0 * ulp(item.reach.max(reach[k]));
             let asked = match (given.tolerance)(&placed[item.placed].path) {
                 Tolerance::Absolute(t) => t,
-                Tolerance::Relative(part) => part * corners[k][0].distance(corners[k][7]) * scale[k],
+                Tolerance::Relative(part) => part * diagonals[k] * scale[k],
             };
             item.tolerance = asked.max(floor);
         }

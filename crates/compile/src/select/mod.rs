@@ -7,3 +7,4 @@ pub mod left_out;
 pub mod ranges;
 pub mod selection;
 pub mod times;
+pub mod unseen;

@@ -18,7 +18,7 @@ mod surface;
 mod template;
 mod track;
 
-use crate::extent::{Extent, usable};
+use crate::extent::{Extent, diagonal, usable};
 use crate::frame_set::FrameSet;
 use crate::{Cancellation, Error};
 use glam::DVec3;
@@ -46,6 +46,8 @@ pub struct Remeshed {
     pub spent: f64,
     /// Bounds of the source, object space.
     pub extent: Extent<3>,
+    /// By frame the diagonal of the source's bounds, object space.
+    pub diagonals: Vec<f64>,
     /// Points of the source, summed over frames.
     pub source_points: u64,
     /// RemeshedFrames at the end that are blended into the start; nothing is promised of them.
@@ -169,6 +171,8 @@ pub fn remesh(given: &Request<'_>, remarks: &mut Vec<Remark>) -> Result<Option<O
 /// Bounds of a mesh in object space, and its largest |coordinate| at each of its places.
 struct Reach {
     extent: Extent<3>,
+    /// By frame the diagonal of the bounds.
+    diagonals: Vec<f64>,
     world: Vec<f64>,
 }
 
@@ -177,12 +181,16 @@ fn reaches(given: &Request<'_>, placements: &[Vec<usize>], wanted: &[MeshId]) ->
         .par_iter()
         .map(|&m| {
             let (mut extent, mut points) = (Extent::default(), Vec::new());
+            let mut diagonals = Vec::with_capacity(given.times.len());
             for &time in given.times {
                 given.cancellation.check()?;
                 sample::positions_at(&given.scene.meshes[m], time, &mut points)?;
-                extent.extend(points.iter().filter(|p| usable(p)));
+                let mut own = Extent::<3>::default();
+                own.extend(points.iter().filter(|p| usable(p)));
+                extent.join(&own);
+                diagonals.push(diagonal(&own));
             }
-            Ok(Reach { extent, world: vec![0.0; placements[m].len()] })
+            Ok(Reach { extent, diagonals, world: vec![0.0; placements[m].len()] })
         })
         .collect::<Result<_, Error>>()?;
     let mut world = World::new(given.scene, given.placed)?;
@@ -263,6 +271,7 @@ fn remesh_mesh(
     let what = Remeshed {
         spent: limit,
         extent: reach.extent,
+        diagonals: reach.diagonals.clone(),
         source_points,
         blended: blended as u32,
         runs: found.runs.len(),
@@ -280,11 +289,10 @@ fn remesh_mesh(
 fn distance_limit(given: &Request<'_>, placements: &[usize], reach: &Reach) -> Option<f64> {
     let sides = [0, 1, 2].map(|k| reach.extent.component(k)).map(|(low, high)| [low, high]);
     let object = sides.as_flattened().iter().fold(0.0f64, |m, v| m.max(f64::from(v.abs())));
-    let size = sides.map(|[low, high]| f64::from(high) - f64::from(low));
-    let diagonal = DVec3::from_array(size).length();
     let mut limit = f64::INFINITY;
     for (&i, world) in placements.iter().zip(&reach.world) {
         let scale = given.largest_scale[i];
+        let diagonal = given.visible[i].largest(reach.diagonals.len(), |frame| reach.diagonals[frame]);
         let tolerance = (given.tolerance)(&given.placed[i].path, diagonal * scale);
         // What float32 needs has to be left.
         let least = 2.0 * 4.0 * crate::extent::ulp(world.max(object));

@@ -24,6 +24,6 @@ mod skinning;
 mod sparse;
 pub mod usd;
 
-pub use open::open;
+pub use open::{is_sequence, open};
 pub use options::ReadOptions;
 pub(crate) use shape::{Plain, identity};

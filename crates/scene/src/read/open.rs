@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// Opens an input. Remarks tell of content that is messy or not taken over; the scene is usable all the same.
 pub fn open(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), Error> {
     // A file that is really called 'a#.obj' is that file.
-    if sequence::is_pattern(path) && !meshreel_files::exists(path) {
+    if is_sequence(path) {
         return sequence::open(path, options);
     }
     let (mut scene, remarks) = open_file(path, options)?;
@@ -19,6 +19,11 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), 
     scene.files.insert(0, path.into());
     scene.files.extend(options.points.clone());
     Ok((scene, remarks))
+}
+
+/// Whether a path names a sequence of files.
+pub fn is_sequence(path: &Path) -> bool {
+    sequence::is_pattern(path) && !meshreel_files::exists(path)
 }
 
 fn open_file(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), Error> {

@@ -13,6 +13,9 @@ pub struct ReadOptions {
     /// first; of glTF the first that moves something, and what that leaves alone follows the first that moves it.
     /// [`ReadOptions::ALL_ANIMATIONS`]: one after the other, as ranges.
     pub animation: Option<String>,
+    /// The numbers of all files of the sequences that this one is merged with, if any: the lowest is at time 0,
+    /// and where there are none of this sequence it is not there.
+    pub shot_numbers: Vec<i64>,
 }
 
 impl ReadOptions {
@@ -22,6 +25,6 @@ impl ReadOptions {
 
 impl Default for ReadOptions {
     fn default() -> Self {
-        ReadOptions { points: None, source_fps: 30.0, animation: None }
+        ReadOptions { points: None, source_fps: 30.0, animation: None, shot_numbers: Vec::new() }
     }
 }

@@ -1,8 +1,8 @@
-//! Numbered OBJ or PLY files, one per frame, as one animation: 'frame.####.obj', 'frame.%04d.ply'.
+//! Numbered OBJ or PLY files, one per frame, as one animation: 'frame.####.obj', 'frame.%04d.ply', 'frame.$F4.obj'.
 //!
 //! Opening reads every file once, several at a time, keeps hashes of what is in it and forgets the rest. From
 //! the hashes follows which frames share faces, uvs or everything; samples are then read again when asked
-//! for. Objects (`o`) are the same object where they have the same name; one that a file lacks is hidden in
+//! for. Objects (`o`) are the same object where they have the same name; one that a file lacks is not there in
 //! that frame.
 
 mod files;
@@ -12,12 +12,12 @@ mod pattern;
 use super::ReadOptions;
 use super::shape::{self, Plain, Shape, Tally, Values};
 use crate::{
-    Attribute, Channel, Error, FaceSet, Identity, Mesh, Remark, Scene, Scope, Source, TimeSampling, Topology,
-    Winding,
+    Attribute, Channel, Error, FaceSet, Identity, Mesh, NOT_THERE, Remark, Scene, Scope, Source,
+    TimeSampling, Topology, Winding,
 };
 use files::{AttributePrint, Files, Print, scan};
 use kind::Kind;
-use pattern::Pattern;
+use pattern::{NumberedFiles, Pattern};
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -26,28 +26,43 @@ use std::sync::Arc;
 const MAX_OBJECTS: usize = 100_000;
 /// Most materials or groups of one object in all files together.
 const MAX_SETS: usize = 4096;
-/// True where the file name has a place for a number: '#', '##' …, or '%d', '%04d' ….
+/// True where the file name has a place for a number: '#', '##' …, '%d', '%04d' …, or '$F', '$F4' ….
 pub fn is_pattern(path: &Path) -> bool {
     Pattern::parse(path).is_some()
 }
 
+/// The name of a pattern without the place for its number and without extension; none of what is no pattern.
+pub fn stem(path: &Path) -> Option<String> {
+    Some(Pattern::parse(path)?.stem())
+}
+
+/// The numbers of the files that fit the pattern, ascending; at least one.
+pub fn numbers(path: &Path) -> Result<Vec<i64>, Error> {
+    Ok(parse(path)?.find(path)?.numbers)
+}
+
+fn parse(path: &Path) -> Result<Pattern, Error> {
+    let none = || Error::misuse(format!("{}: no '#' in the file name", path.display()));
+    Pattern::parse(path).ok_or_else(none)
+}
+
 /// Opens all files that fit the pattern, in the order of their numbers. Time of a file = (number − first
-/// number) / [`ReadOptions::source_fps`].
+/// number) / [`ReadOptions::source_fps`], where the first number is that of the shot, if there is one
+/// ([`ReadOptions::shot_numbers`]).
 pub fn open(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), Error> {
     let fps = options.source_fps;
     if !(fps.is_finite() && fps > 0.0) {
         return Err(Error::misuse(format!("{fps} frames per second: must be above 0")));
     }
-    let pattern = Pattern::parse(path)
-        .ok_or_else(|| Error::misuse(format!("{}: no '#' in the file name", path.display())))?;
+    let pattern = parse(path)?;
     let kind = pattern.kind(path)?;
-    let (numbers, paths) = pattern.find(path)?;
+    let NumberedFiles { numbers, paths, remark } = pattern.find(path)?;
     let node = path.display().to_string();
-    let mut remarks = Vec::new();
+    let mut remarks: Vec<Remark> = remark.into_iter().collect();
 
     let scans = scan(kind, &paths)?;
     let mut tally = Tally::default();
-    let name = pattern.name();
+    let name = Some(pattern.name()).filter(|name| !name.is_empty()).unwrap_or_else(|| "mesh".into());
     let mut objects: Vec<Object> = Vec::new();
     let mut by_name: HashMap<String, usize> = HashMap::new();
     let mut largest = 0;
@@ -73,25 +88,22 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), 
         return Err(Error::malformed(path, "no points in any file of the sequence", "its last file"));
     }
 
-    let first = numbers[0];
-    let missing = numbers[numbers.len() - 1] - first + 1 - numbers.len() as u64;
-    let sampling = if missing == 0 {
-        TimeSampling::Uniform { start: 0.0, step: 1.0 / fps }
-    } else {
-        let gap = numbers.windows(2).find(|n| n[1] != n[0] + 1).map_or(first, |n| n[0] + 1);
-        remarks.push(Remark::new(&node, format!("{missing} numbers of the sequence are missing, the first is {gap}; the others keep their times")));
-        TimeSampling::Acyclic { times: numbers.iter().map(|n| (n - first) as f64 / fps).collect() }
-    };
+    let clock = Clock::new(&numbers, options);
+    let sampling = Arc::new(clock.sampling(&node, &mut remarks));
     let files = Arc::new(Files::new(kind, paths, stamps, largest));
-    let sampling = Arc::new(sampling);
     let mut nodes = Vec::new();
     let mut meshes = Vec::new();
     for (i, object) in objects.into_iter().enumerate() {
         let mut node = shape::mesh_node(&object.name, i, files.paths.len());
         let object = Arc::new(object);
-        if object.present.len() < files.paths.len() {
-            let hidden = Hidden { object: object.clone(), frames: files.paths.len() };
-            node.visibility = Some(Channel::new(sampling.clone(), Arc::new(hidden)));
+        if object.present.len() < files.paths.len() || clock.is_longer() {
+            let presence = Presence {
+                object: object.clone(),
+                frames: files.paths.len(),
+                around: clock.around.map(|n| n.is_some()),
+            };
+            let times = if clock.is_longer() { Arc::new(clock.with_around()) } else { sampling.clone() };
+            node.visibility = Some(Channel::new(times, Arc::new(presence)));
         }
         meshes.push(
             Builder { files: &files, sampling: &sampling, object: &object }.mesh(&node.path, &mut remarks),
@@ -129,22 +141,84 @@ impl Object {
     }
 }
 
-/// Visibility of an object that is not in every file.
-struct Hidden {
-    object: Arc<Object>,
-    frames: usize,
+/// When the files of a sequence are.
+struct Clock<'a> {
+    numbers: &'a [i64],
+    fps: f64,
+    /// The number of the file that is at time 0.
+    zero: i64,
+    /// The first number of the shot, where that is before the first file; and the next one after the last.
+    around: [Option<i64>; 2],
 }
 
-impl Source<i8> for Hidden {
+impl<'a> Clock<'a> {
+    fn new(numbers: &'a [i64], options: &ReadOptions) -> Clock<'a> {
+        let (first, last) = (numbers[0], numbers[numbers.len() - 1]);
+        let shot = &options.shot_numbers;
+        Clock {
+            numbers,
+            fps: options.source_fps,
+            zero: shot.iter().copied().fold(first, i64::min),
+            around: [
+                shot.iter().copied().filter(|n| *n < first).min(),
+                shot.iter().copied().filter(|n| *n > last).min(),
+            ],
+        }
+    }
+
+    fn time(&self, number: i64) -> f64 {
+        (number - self.zero) as f64 / self.fps
+    }
+
+    /// The times of the files.
+    fn sampling(&self, node: &str, remarks: &mut Vec<Remark>) -> TimeSampling {
+        let Some(gap) = self.numbers.windows(2).find(|n| n[1] != n[0] + 1).map(|n| n[0] + 1) else {
+            return TimeSampling::Uniform { start: self.time(self.numbers[0]), step: 1.0 / self.fps };
+        };
+        let (first, last) = (self.numbers[0], self.numbers[self.numbers.len() - 1]);
+        let missing = last - first + 1 - self.numbers.len() as i64;
+        remarks.push(Remark::new(node, format!("{missing} numbers of the sequence are missing, the first is {gap}; the others keep their times")));
+        TimeSampling::Acyclic { times: self.numbers.iter().map(|n| self.time(*n)).collect() }
+    }
+
+    /// Whether the shot begins before the files or ends after them.
+    fn is_longer(&self) -> bool {
+        self.around.iter().any(Option::is_some)
+    }
+
+    /// The times of the files, and of the numbers around them.
+    fn with_around(&self) -> TimeSampling {
+        let [before, after] = self.around;
+        let all = before.iter().chain(self.numbers).chain(&after);
+        TimeSampling::Acyclic { times: all.map(|n| self.time(*n)).collect() }
+    }
+}
+
+/// Visibility of an object that is not in every frame.
+struct Presence {
+    object: Arc<Object>,
+    frames: usize,
+    /// Whether there is a sample before the files, and one after them: there it is not.
+    around: [bool; 2],
+}
+
+impl Presence {
+    fn is_there(&self, i: usize) -> bool {
+        let file = i.checked_sub(usize::from(self.around[0])).filter(|file| *file < self.frames);
+        file.is_some_and(|file| self.object.at(file).1.file == file)
+    }
+}
+
+impl Source<i8> for Presence {
     fn len(&self) -> usize {
-        self.frames
+        self.frames + self.around.iter().filter(|there| **there).count()
     }
     fn identity(&self, i: usize) -> Identity {
-        (self.object.at(i).1.file == i).into()
+        self.is_there(i).into()
     }
     fn read(&self, i: usize, out: &mut Vec<i8>) -> Result<(), Error> {
         out.clear();
-        out.push(if self.object.at(i).1.file == i { -1 } else { 0 });
+        out.push(if self.is_there(i) { -1 } else { NOT_THERE });
         Ok(())
     }
 }

@@ -1,6 +1,6 @@
 //! Transforms at a time: local ones, those between samples, and the world's.
 
-use crate::{Channel, Error, Placed, SAME_TIME, Scene, Transform};
+use crate::{Channel, Error, NOT_THERE, Placed, SAME_TIME, Scene, Transform};
 use glam::{DMat3, DMat4, DQuat, DVec3};
 
 /// Local matrix at `time`, and whether the parents' transforms apply.
@@ -157,7 +157,7 @@ impl<'a> World<'a> {
                 _ => local,
             };
             self.visible[i] = match self.own_visibility(i, time)? {
-                0 => false,
+                0 | NOT_THERE => false,
                 1 => true,
                 _ => parent.is_none_or(|p| self.visible[p]),
             };

@@ -38,11 +38,7 @@ pub fn run(arguments: CompileArgs, output: Output) -> Result<ExitCode, Failure> 
     let options = wanted.resolve(Some(Unit::Metre))?;
     options.check()?;
     let job = Job {
-        input: InputOptions {
-            points: arguments.points,
-            source_fps: wanted.general.source_fps,
-            animation: wanted.general.animation.clone(),
-        },
+        input: InputOptions::new(arguments.points, &wanted.general),
         wanted,
         output,
         changed_only: arguments.changed_only,
@@ -183,7 +179,7 @@ impl Job {
         Ok(CompiledFile {
             target: target.to_path_buf(),
             seconds: start.elapsed().as_secs_f64(),
-            source_bytes: inputs::file_bytes(inputs),
+            source_bytes: inputs::source_bytes(&scene),
             peak_anon_bytes: watch.stop(),
             report,
             explain: options.explain,

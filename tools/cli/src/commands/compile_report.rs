@@ -1,7 +1,7 @@
 //! What `meshreel compile` prints of a file: the object of `--json`, tables, and what `--explain` adds.
 
 use super::{clip, lod, rigs};
-use crate::output::{Class, Failure, advice_text, one_line, shown, table};
+use crate::output::{Class, Failure, advice_text, length, one_line, shown, table};
 use crate::units::{self, ratio};
 use meshreel_compile::advice::{self, Advice};
 use meshreel_compile::{Between, HiddenTriangles, MeshReport, PassReport, Report};
@@ -160,13 +160,7 @@ impl CompiledFile {
             0 => String::new(),
             bytes => format!(" + {} source map", units::bytes(bytes)),
         };
-        // A file of clips alone has no frames.
-        let samples = report.clips.iter().map(|clip| clip.samples).max();
-        let length = match (report.frames, &report.clips[..], samples) {
-            (0, [_], Some(samples)) => format!("{} samples", units::count(samples as u64)),
-            (0, clips @ [_, ..], _) => format!("{} clips", clips.len()),
-            (frames, ..) => format!("{} frames", units::count(frames as u64)),
-        };
+        let length = length(report.frames, report.clips.iter().map(|clip| clip.samples));
         let of = |bytes| units::short(ratio(bytes, self.counted_bytes()));
         format!(
             "{} {verb} {}{map}: {length}, raw {}, ratio {}:1 ({}:1 of the source's {}), {:.2} s\n",

@@ -159,7 +159,6 @@ fn one(file: &Path, arguments: &DemoArgs, output: Output) -> Result<Shown, Failu
     drop(progress);
 
     let (tolerance, max_error) = verified.worst();
-    let source_bytes = inputs::file_bytes(&paths);
     let report = &done.report;
     let ratio = crate::units::ratio(report.raw_bytes, done.counted_bytes());
     Ok(Shown {
@@ -167,7 +166,7 @@ fn one(file: &Path, arguments: &DemoArgs, output: Output) -> Result<Shown, Failu
         row: vec![
             name,
             report.frames.to_string(),
-            units::bytes(source_bytes),
+            units::bytes(done.source_bytes),
             units::bytes(report.raw_bytes),
             units::bytes(done.counted_bytes()),
             format!("{}:1", units::short(ratio)),
@@ -181,7 +180,7 @@ fn one(file: &Path, arguments: &DemoArgs, output: Output) -> Result<Shown, Failu
             reel: reel_path.display().to_string(),
             extracted: extracted.display().to_string(),
             sheet: sheet.display().to_string(),
-            source_bytes,
+            source_bytes: done.source_bytes,
             raw_bytes: report.raw_bytes,
             reel_bytes: done.counted_bytes(),
             source_map_bytes: report.source_map_bytes,
@@ -242,7 +241,7 @@ fn draw_sheet(
             units::count(report.meshes.len() as u64),
             if report.meshes.len() == 1 { "mesh" } else { "meshes" },
             units::count(triangles),
-            units::bytes(inputs::file_bytes(&[file.to_path_buf()])),
+            units::bytes(done.source_bytes),
             units::bytes(done.counted_bytes()),
             units::bytes(report.raw_bytes),
             units::short(crate::units::ratio(report.raw_bytes, done.counted_bytes())),

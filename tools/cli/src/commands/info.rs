@@ -26,9 +26,10 @@ pub fn run(arguments: &InfoArgs, output: Output) -> Result<ExitCode, Failure> {
         points: arguments.points.clone(),
         source_fps: arguments.source_fps,
         animation: arguments.animation.clone(),
+        ..InputOptions::default()
     };
     let (scene, remarks) = inputs::open(&paths, &options)?;
-    let bytes = inputs::file_bytes(&paths);
+    let bytes = inputs::source_bytes(&scene);
     let info = SceneInfo::new(&scene, &remarks, &arguments.file, bytes, wanted)
         .map_err(|failure| failure.or_at(&arguments.file))?;
     output.remarks(&remarks);

@@ -12,9 +12,8 @@ use meshreel::{FrameDecoder, Limits, Reel, Transform};
 use meshreel_check::{joint_matrix, qvv};
 use meshreel_commands::reels;
 use meshreel_inputs::{self as inputs, InputOptions};
-use meshreel_options::Rate;
 use meshreel_scene::sample::{World, ids_at};
-use meshreel_scene::{Placed, Qvv, Remark, Scene};
+use meshreel_scene::{Placed, Qvv, Remark, Scene, hidden};
 use serde::Serialize;
 use std::collections::HashMap;
 use std::path::Path;
@@ -49,13 +48,14 @@ pub fn run(arguments: &PlotArgs, output: Output) -> Result<ExitCode, Failure> {
     let (scene, remarks) = match arguments.source.is_empty() {
         true => (None, Vec::new()),
         false => {
-            let said = reels::options(&reel)?;
+            let stored = reels::options(&reel)?;
             let options = InputOptions {
                 points: arguments.points.clone(),
-                source_fps: arguments.source_fps.or(said.source_fps.map(Rate)),
-                animation: said.animation,
+                source_fps: arguments.source_fps,
+                ..InputOptions::default()
             };
-            let (scene, remarks) = inputs::open(&arguments.source, &options)?;
+            let (scene, remarks) = inputs::open(&arguments.source, &options.as_compiled(&stored))?;
+            let scene = if stored.show_hidden { hidden::shown(&scene)? } else { scene };
             (Some(scene), remarks)
         }
     };

@@ -1,7 +1,9 @@
 //! `meshreel verify`: a `.reel` against its source, read again.
 
 use crate::cli::VerifyArgs;
-use crate::output::{Class, Failure, FailureJson, Output, RemarkJson, one_line, remarks_json, shown, table};
+use crate::output::{
+    Class, Failure, FailureJson, Output, RemarkJson, length, one_line, remarks_json, shown, table,
+};
 use crate::progress::Progress;
 use crate::units;
 use meshreel_check::MeshReport;
@@ -28,8 +30,11 @@ pub fn run(arguments: &VerifyArgs, output: Output) -> Result<ExitCode, Failure> 
     if arguments.extracted {
         return extracted(inputs, reel, arguments, output);
     }
-    let options =
-        InputOptions { points: arguments.points.clone(), source_fps: arguments.source_fps, animation: None };
+    let options = InputOptions {
+        points: arguments.points.clone(),
+        source_fps: arguments.source_fps,
+        ..InputOptions::default()
+    };
     let name = reel.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let progress = Progress::new(output, &name);
     let verified = check(inputs, reel, &options, &progress)?;
@@ -243,10 +248,14 @@ impl Verified {
             out.push_str(&format!("broken: {rest} more\n"));
         }
         out.push_str(&format!(
-            "{}: {} ({} frames, {seconds:.2} s)\n",
+            "{}: {} ({}, {seconds:.2} s)\n",
             shown(reel),
-            if report.ok { "every promise holds" } else { "NOT as promised" },
-            report.frames,
+            match (report.ok, report.nothing_visible) {
+                (false, _) => "NOT as promised",
+                (true, true) => "nothing was visible: no frame shows a mesh, so none was compared",
+                (true, false) => "every promise holds",
+            },
+            length(report.frames, report.clips.iter().map(|clip| clip.samples)),
         ));
         out
     }

@@ -6,9 +6,11 @@ mod demo;
 #[cfg(feature = "fbx")]
 mod fbx;
 mod files;
+mod hidden;
 mod info;
 mod play;
 mod ranges;
+mod sequences;
 mod shards;
 mod targets;
 mod usage;

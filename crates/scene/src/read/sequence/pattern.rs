@@ -1,8 +1,13 @@
 //! File names with a place for a number, and the files that fit them.
 
 use super::kind::Kind;
-use crate::Error;
+use crate::{Error, Remark};
+use std::collections::HashSet;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
+
+/// Most names that one remark lists.
+const LISTED: usize = 4;
 
 /// A file name with a place for a number.
 pub(super) struct Pattern {
@@ -12,39 +17,40 @@ pub(super) struct Pattern {
     width: usize,
 }
 
+/// The files that fit a pattern, by number.
+pub(super) struct NumberedFiles {
+    pub numbers: Vec<i64>,
+    pub paths: Vec<PathBuf>,
+    /// On files beside them that the pattern does not take.
+    pub remark: Option<Remark>,
+}
+
 impl Pattern {
     pub(super) fn parse(path: &Path) -> Option<Pattern> {
         let name = path.file_name()?.as_encoded_bytes();
-        let split = |start: usize, stop: usize, width| {
-            Some(Pattern { before: name[..start].into(), after: name[stop..].into(), width })
-        };
-        if let Some(last) = name.iter().rposition(|&b| b == b'#') {
-            let start = name[..last].iter().rposition(|&b| b != b'#').map_or(0, |i| i + 1);
-            // A single one stands for any number of digits, as many programs have it.
-            let width = last + 1 - start;
-            return split(start, last + 1, if width == 1 { 0 } else { width });
-        }
-        let start = name.iter().rposition(|&b| b == b'%')?;
-        let digits = name[start + 1..].iter().take_while(|b| b.is_ascii_digit()).count();
-        if name.get(start + 1 + digits) != Some(&b'd') {
-            return None;
-        }
-        let width = std::str::from_utf8(&name[start + 1..start + 1 + digits]).ok()?;
-        let width = if width.is_empty() { 0 } else { width.parse().ok()? };
-        split(start, start + digits + 2, width)
+        let (place, width) = hashes(name).or_else(|| variable(name)).or_else(|| conversion(name))?;
+        Some(Pattern { before: name[..place.start].into(), after: name[place.end..].into(), width })
     }
 
-    /// The number in `name`, if it fits: padded to the width, and longer only where it must be.
-    pub(super) fn number(&self, name: &[u8]) -> Option<u64> {
-        let digits = name.strip_prefix(self.before.as_slice())?.strip_suffix(self.after.as_slice())?;
+    /// The number in `name`, if it fits: padded to the width, with or without its sign, and longer only where it
+    /// must be.
+    fn number(&self, name: &[u8]) -> Option<i64> {
+        let text = self.middle(name)?;
+        let digits = text.strip_prefix(b"-").unwrap_or(text);
+        let signed = digits.len() < text.len();
         let fits = match self.width {
-            0 => !digits.is_empty(),
-            width => digits.len() == width || (digits.len() > width && digits[0] != b'0'),
+            0 => true,
+            width => {
+                let padded = digits.len() == width || signed && text.len() == width;
+                padded || (digits.len() > width && digits[0] != b'0')
+            }
         };
-        if !fits || !digits.iter().all(u8::is_ascii_digit) {
-            return None;
-        }
-        std::str::from_utf8(digits).ok()?.parse().ok().filter(|n| *n < 1 << 53)
+        whole(text).filter(|_| fits)
+    }
+
+    /// What stands in the number's place.
+    fn middle<'a>(&self, name: &'a [u8]) -> Option<&'a [u8]> {
+        name.strip_prefix(self.before.as_slice())?.strip_suffix(self.after.as_slice())
     }
 
     pub(super) fn kind(&self, path: &Path) -> Result<Kind, Error> {
@@ -61,23 +67,26 @@ impl Pattern {
     }
 
     /// Files that fit, by number.
-    pub(super) fn find(&self, path: &Path) -> Result<(Vec<u64>, Vec<PathBuf>), Error> {
+    pub(super) fn find(&self, path: &Path) -> Result<NumberedFiles, Error> {
         let folder = match path.parent() {
             Some(p) if !p.as_os_str().is_empty() => p,
             _ => Path::new("."),
         };
-        let mut found = Vec::new();
+        let (mut found, mut others) = (Vec::new(), Vec::new());
         for name in meshreel_files::names(folder).map_err(|e| Error::io(folder, e))? {
-            if let Some(number) = self.number(name.as_encoded_bytes()) {
-                found.push((number, folder.join(name)));
+            match self.number(name.as_encoded_bytes()) {
+                Some(number) => found.push((number, folder.join(name))),
+                None => others.extend(self.missed(name.as_encoded_bytes())),
             }
         }
         found.sort();
         if found.is_empty() {
-            return Err(Error::io(
-                path,
-                std::io::Error::new(std::io::ErrorKind::NotFound, "no file fits this pattern"),
-            ));
+            let also = match others.is_empty() {
+                true => String::new(),
+                false => format!(": {}", self.sentence(&mut others)),
+            };
+            let what = format!("no file fits this pattern{also}");
+            return Err(Error::io(path, std::io::Error::new(std::io::ErrorKind::NotFound, what)));
         }
         if let Some(pair) = found.windows(2).find(|p| p[0].0 == p[1].0) {
             let [a, b] = [&pair[0].1, &pair[1].1].map(|p| p.display().to_string());
@@ -87,13 +96,105 @@ impl Pattern {
                 pair[0].0
             )));
         }
-        Ok(found.into_iter().unzip())
+        let (numbers, paths): (Vec<i64>, _) = found.into_iter().unzip();
+        others.retain(|(number, _)| number.is_none_or(|n| numbers.binary_search(&n).is_err()));
+        let remark =
+            (!others.is_empty()).then(|| Remark::new(path.display().to_string(), self.sentence(&mut others)));
+        Ok(NumberedFiles { numbers, paths, remark })
     }
 
-    /// The pattern without number and extension: 'frame.####.obj' is 'frame'.
+    /// A name with a number in the number's place that does not fit: that number, if it is a whole one.
+    fn missed(&self, name: &[u8]) -> Option<(Option<i64>, String)> {
+        let text = self.middle(name)?;
+        let number = whole(text);
+        let decimal = || {
+            let point = text.iter().position(|&b| b == b'.')?;
+            whole(&text[..point])?;
+            whole(&text[point + 1..]).filter(|n| *n >= 0)
+        };
+        (number.is_some() || decimal().is_some())
+            .then(|| (number, String::from_utf8_lossy(name).into_owned()))
+    }
+
+    /// Says which files are left out, and, if a pattern takes them all, which.
+    fn sentence(&self, missed: &mut [(Option<i64>, String)]) -> String {
+        missed.sort();
+        let listed: Vec<&str> = missed.iter().take(LISTED).map(|(_, name)| &name[..]).collect();
+        let more = match missed.len() - listed.len() {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let all: HashSet<Option<i64>> = missed.iter().map(|(number, _)| *number).collect();
+        let cure = match all.contains(&None) || all.len() < missed.len() {
+            true => "numbers of a sequence are whole, and each is there once".to_owned(),
+            false => format!("'{}#{}' takes them", text(&self.before), text(&self.after)),
+        };
+        format!(
+            "{}{more} are left out, as the pattern does not take their numbers; {cure}",
+            listed.join(", ")
+        )
+    }
+
+    /// The pattern without number and extension: 'frame.####.obj' is 'frame'. Nothing where there is nothing else.
     pub(super) fn name(&self) -> String {
         let name = String::from_utf8_lossy(&self.before);
-        let name = name.trim_end_matches(['.', '_', '-', ' ']);
-        if name.is_empty() { "mesh".into() } else { name.into() }
+        name.trim_end_matches(SEPARATORS).into()
     }
+
+    /// The same with what stands between number and extension: 'frame.####.left.obj' is 'frame.left'.
+    pub(super) fn stem(&self) -> String {
+        let after = String::from_utf8_lossy(&self.after);
+        let after = after.rfind('.').map_or("", |dot| &after[..dot]);
+        format!("{}{after}", self.name()).trim_matches(SEPARATORS).into()
+    }
+}
+
+/// Stand between a name and its number.
+const SEPARATORS: [char; 4] = ['.', '_', '-', ' '];
+
+/// '#', '##' …: the last of them, and how many digits it stands for. A single one stands for any number of
+/// digits, as many programs have it.
+fn hashes(name: &[u8]) -> Option<(Range<usize>, usize)> {
+    let last = name.iter().rposition(|&b| b == b'#')?;
+    let start = name[..last].iter().rposition(|&b| b != b'#').map_or(0, |i| i + 1);
+    let width = last + 1 - start;
+    Some((start..last + 1, if width == 1 { 0 } else { width }))
+}
+
+/// '$F', '$F4', '${F4}'.
+fn variable(name: &[u8]) -> Option<(Range<usize>, usize)> {
+    let start = name.iter().rposition(|&b| b == b'$')?;
+    let (inner, braced) = match &name[start + 1..] {
+        [b'{', rest @ ..] => (rest, true),
+        rest => (rest, false),
+    };
+    let [b'F', rest @ ..] = inner else {
+        return None;
+    };
+    let width = rest.first().filter(|b| b.is_ascii_digit()).map(|b| usize::from(b - b'0'));
+    let rest = &rest[usize::from(width.is_some())..];
+    let stop = name.len() - rest.len() + usize::from(braced);
+    (!braced || rest.first() == Some(&b'}')).then(|| (start..stop, width.unwrap_or(0)))
+}
+
+/// '%d', '%04d'.
+fn conversion(name: &[u8]) -> Option<(Range<usize>, usize)> {
+    let start = name.iter().rposition(|&b| b == b'%')?;
+    let digits = name[start + 1..].iter().take_while(|b| b.is_ascii_digit()).count();
+    if name.get(start + 1 + digits) != Some(&b'd') {
+        return None;
+    }
+    let width = std::str::from_utf8(&name[start + 1..start + 1 + digits]).ok()?;
+    let width = if width.is_empty() { 0 } else { width.parse().ok()? };
+    Some((start..start + digits + 2, width))
+}
+
+/// A whole number, if `text` is one that is not too large.
+fn whole(text: &[u8]) -> Option<i64> {
+    let digits = text.strip_prefix(b"-").unwrap_or(text);
+    if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    std::str::from_utf8(text).ok()?.parse().ok().filter(|n: &i64| n.unsigned_abs() < 1 << 53)
 }

@@ -63,7 +63,7 @@ impl FromStr for Normals {
 pub enum Allowed {
     /// So much in the scene's unit.
     Length(f64),
-    /// So much of the diagonal of everything over all frames.
+    /// So much of the diagonal of the largest box of everything in any one frame.
     OfDiagonal(f64),
 }
 
@@ -243,16 +243,21 @@ impl Export<'_> {
         }
     }
 
-    /// How far vertices go from their places in the proxy, and the diagonal of the box of everything, in metres.
+    /// How far vertices go from their places in the proxy, and the diagonal of the largest box of everything in any
+    /// one frame, in metres.
     fn bounds(&self, combined: &mut Combined<'_>, done: &mut dyn FnMut()) -> Result<(Remap, f64), Error> {
         let (mut low, mut high) = (DVec3::INFINITY, DVec3::NEG_INFINITY);
-        let (mut first, mut last) = (low, high);
+        let mut diagonal = 0.0f64;
         for frame in 0..self.times.len() {
             combined.evaluate(frame)?;
+            let (mut first, mut last) = (DVec3::INFINITY, DVec3::NEG_INFINITY);
             for (p, base) in combined.positions.iter().zip(self.places) {
                 let offset = to_blender(*p - DVec3::from_array(base.map(f64::from)));
                 (low, high) = (low.min(offset), high.max(offset));
                 (first, last) = (first.min(*p), last.max(*p));
+            }
+            if first.x <= last.x {
+                diagonal = diagonal.max(first.distance(last));
             }
             for i in (0..combined.placed_meshes.len()).filter(|&i| !combined.placed_meshes[i].visible) {
                 let what = "it is hidden at times: its vertices lie in one point then, and from the frame before it shrinks to that";
@@ -266,7 +271,7 @@ impl Export<'_> {
             let what = "vertices go further than 32-bit numbers do";
             return Err(Error::unsupported(self.folder, what));
         }
-        Ok((remap, first.distance(last)))
+        Ok((remap, diagonal))
     }
 
     /// An error where a vertex is too far off.

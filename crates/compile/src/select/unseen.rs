@@ -1,0 +1,25 @@
+//! Meshes that are hidden in every frame: a file has them, and nobody ever sees them.
+
+use crate::nodes::motion::Motion;
+use meshreel_options::Options;
+use meshreel_scene::{Placed, Remark};
+
+/// A remark for each mesh that no frame shows, and one where no frame shows any.
+pub fn remarks(placed: &[Placed], selected: &[bool], motion: &Motion, options: &Options) -> Vec<Remark> {
+    let is_seen = |i: usize| motion.visible[i].count() > 0;
+    let meshes = || (0..placed.len()).filter(|&i| selected[i]);
+    let (state, cure) = match options.show_hidden {
+        // Then it has nothing to show.
+        true => ("there in no frame", String::new()),
+        false => ("hidden in every frame", "; --show-hidden compiles it as if it were shown".to_owned()),
+    };
+    let what = format!("is {state}, so nothing of it is ever seen{cure}; --exclude leaves it out");
+    let mut out: Vec<Remark> =
+        meshes().filter(|&i| !is_seen(i)).map(|i| Remark::new(&placed[i].path, what.clone())).collect();
+    if !out.is_empty() && out.len() == meshes().count() {
+        let cure = cure.replace("it as if it were", "them as if they were");
+        let what = format!("nothing is ever seen: no mesh is shown in any frame{cure}");
+        out.insert(0, Remark::new("/", what));
+    }
+    out
+}

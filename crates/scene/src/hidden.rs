@@ -1,0 +1,70 @@
+//! A scene without the visibility that its author gave it (`--show-hidden`).
+
+use crate::{Channel, Error, Identity, NOT_THERE, Scene, Source};
+use std::sync::Arc;
+
+/// The scene with all that is hidden shown; what is not there at a time stays away. Whoever compiles and whoever
+/// checks must mean the same, so both ask here.
+pub fn shown(scene: &Scene) -> Result<Scene, Error> {
+    let mut out = scene.clone();
+    for node in &mut out.nodes {
+        let Some(channel) = &node.visibility else {
+            continue;
+        };
+        let mut value = Vec::new();
+        let mut there = Vec::with_capacity(channel.len());
+        for i in 0..channel.len() {
+            channel.read(i, &mut value)?;
+            there.push(value.first() != Some(&NOT_THERE));
+        }
+        node.visibility = there
+            .contains(&false)
+            .then(|| Channel::new(channel.sampling().clone(), Arc::new(Presence(there))));
+    }
+    Ok(out)
+}
+
+/// Whether a node is there, by sample.
+struct Presence(Vec<bool>);
+
+impl Source<i8> for Presence {
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+    fn identity(&self, i: usize) -> Identity {
+        self.0.get(i).copied().unwrap_or(true).into()
+    }
+    fn read(&self, i: usize, out: &mut Vec<i8>) -> Result<(), Error> {
+        out.clear();
+        out.push(if self.identity(i) == 1 { -1 } else { NOT_THERE });
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Node, NodeKind, TimeSampling};
+
+    #[test]
+    fn what_is_hidden_is_shown_and_what_is_not_there_is_not() {
+        let values = |values: &[i8]| {
+            let sampling = TimeSampling::Uniform { start: 1.0, step: 1.0 };
+            Some(Channel::in_memory(sampling, values.iter().map(|v| vec![*v]).collect()))
+        };
+        let node = |visibility| Node { visibility, ..Node::new("/a", NodeKind::Xform) };
+        let nodes = vec![
+            node(None),
+            node(values(&[0])),
+            node(values(&[0, 1, -1])),
+            node(values(&[NOT_THERE, 0, -1])),
+        ];
+        let scene = shown(&Scene { nodes, ..Scene::default() }).unwrap();
+        assert!(scene.nodes[..3].iter().all(|node| node.visibility.is_none()));
+        let last = scene.nodes[3].visibility.as_ref().unwrap();
+        let mut out = Vec::new();
+        let read: Vec<i8> = (0..3).map(|i| last.read(i, &mut out).map(|()| out[0]).unwrap()).collect();
+        assert_eq!((read, last.time(2)), (vec![NOT_THERE, -1, -1], 3.0));
+        assert!(last.identity(1) == last.identity(2) && last.identity(0) != last.identity(1));
+    }
+}
