@@ -30,8 +30,19 @@ pub fn verify(
         return Err(Failure::usage("name the source files before the .reel"));
     }
     let reel = Reel::open(reel, &Limits::default())?;
+    compare(inputs, &reel, options, progress, cancellation)
+}
+
+/// The same of a file that is open.
+pub(crate) fn compare(
+    inputs: &[PathBuf],
+    reel: &Reel,
+    options: &InputOptions,
+    progress: Progress<'_>,
+    cancellation: &Cancellation,
+) -> Result<(Report, Vec<Remark>), Failure> {
     // What the user said when compiling is in the file.
-    let said = reels::options(&reel)?;
+    let said = reels::options(reel)?;
     let source_fps = options.source_fps.or(said.source_fps.map(Rate));
     let options = InputOptions { source_fps, animation: said.animation, ..options.clone() };
     progress("open", 0, 0);
@@ -39,6 +50,6 @@ pub fn verify(
     let scene = stopping(scene, cancellation);
     progress("survey", 0, 0);
     let step = |done: u64, total: u64| progress("verify frames", done, total);
-    let report = outcome(meshreel_check::verify(&scene, &reel, &step), cancellation)?;
+    let report = outcome(meshreel_check::verify(&scene, reel, &step), cancellation)?;
     Ok((report, remarks))
 }

@@ -13,3 +13,4 @@ mod shards;
 mod targets;
 mod usage;
 mod usd;
+mod verified;
