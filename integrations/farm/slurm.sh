@@ -24,7 +24,14 @@ plan=$(submit --job-name=plan \
     --wrap="$(words "$program" plan "${inputs[@]}" -o "$folder/plan" ${options[@]+"${options[@]}"} --quiet)")
 made=$(submit --job-name=part --dependency="afterok:$plan" --array="1-$parts" \
     --wrap="$(words "$program" part "$folder/plan") \$SLURM_ARRAY_TASK_ID/$parts -o $(printf %q "$folder")/\$SLURM_ARRAY_TASK_ID.part --quiet")
+source=(--source "${inputs[@]}")
+for at in "${!options[@]}"; do
+    case ${options[$at]} in
+    --points) source+=(--points "${options[$((at + 1))]}") ;;
+    esac
+done
+case " ${options[*]-} " in *" --no-verify "*) source=() ;; esac
 all=()
 for ((number = 1; number <= parts; number++)); do all+=("$folder/$number.part"); done
 submit --job-name=join --dependency="afterok:$made" \
-    --wrap="$(words "$program" join "${all[@]}" -o "$output" --quiet) && rm -r $(printf %q "$folder")"
+    --wrap="$(words "$program" join "${all[@]}" ${source[@]+"${source[@]}"} -o "$output" --quiet) && rm -r $(printf %q "$folder")"

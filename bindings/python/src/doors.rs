@@ -2,10 +2,8 @@
 
 use crate::errors::{misuse, raised};
 use crate::waiting::{Teller, wait_for};
-use meshreel_check::reopen_while;
-use meshreel_commands::compile::check_target;
 use meshreel_commands::failure::{Class, Failure};
-use meshreel_commands::{extract as back, verify as against};
+use meshreel_commands::{compile as to_reel, extract as back, verify as against};
 use meshreel_compile::{Cancellation, Phase, Progress, Report};
 use meshreel_inputs::{self as inputs, InputOptions};
 use meshreel_options::{OptionSet, PartialOptions, TABLE, Takes};
@@ -54,7 +52,7 @@ impl Progress for Told<'_> {
             Phase::Analyse => "analyse",
             Phase::Search => "search",
             Phase::Encode => "encode",
-            Phase::Inspect => "inspect",
+            Phase::Inspect => "verify",
         };
         self.teller.step(name, done, total);
     }
@@ -70,6 +68,7 @@ struct Compiled {
     written: bool,
     source_bytes: u64,
     seconds: f64,
+    verify: Option<to_reel::Verified>,
     #[serde(flatten)]
     report: Report,
 }
@@ -95,20 +94,22 @@ pub fn compile(
             return Err(Failure::usage("name at least one input"));
         }
         let paths = inputs::expand(&given)?;
-        check_target(&output, &paths)?;
+        to_reel::check_target(&output, &paths)?;
         let input = InputOptions::new(points, &wanted.general);
         teller.step("open", 0, 0);
         let (scene, remarks) = inputs::open(&paths, &input)?;
         let options = wanted.resolve(wanted.general.unit.map(Unit::from).or(scene.unit))?;
-        let inspect = |path: &Path| reopen_while(path, &|| !cancellation.is_cancelled());
         let told = Told { teller, cancellation: &cancellation };
-        let report = meshreel_compile::compile(&scene, remarks, &output, &options, &inspect, &told)
-            .map_err(|error| Failure::from(error).or_at(&paths[0]))?;
+        let again = to_reel::Inputs { paths: &paths, options: &input };
+        let to_reel::Compiled { report, verified } =
+            to_reel::compile((scene, remarks), again, &output, &options, &told)
+                .map_err(|failure| failure.or_at(&paths[0]))?;
         json(&Compiled {
             output: output.display().to_string(),
             written: !options.dry_run,
             source_bytes: inputs::source_bytes(&scene),
             seconds: start.elapsed().as_secs_f64(),
+            verify: verified,
             report,
         })
     })

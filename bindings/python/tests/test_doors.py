@@ -50,6 +50,17 @@ def test_the_command_line_writes_the_same(inputs, tmp_path, program):
             assert ours_back.read_bytes() == theirs_back.read_bytes(), (name, end)
 
 
+def test_a_compile_ends_with_a_verification(inputs, tmp_path):
+    source, reel = inputs / "a_flag_wind.abc", tmp_path / "flag.reel"
+    phases = []
+    report = meshreel.compile(source, reel, effort=1, progress=lambda phase, done, total: phases.append(phase))
+    assert report["verify"]["ok"] and report["verify"]["cured"] == [] and phases[-1] == "verify"
+    assert 0 < report["verify"]["worst"] <= 1
+    assert not meshreel.info(reel)["no_verify"]
+    report = meshreel.compile(source, reel, effort=1, no_verify=True)
+    assert report["verify"] is None and meshreel.info(reel)["no_verify"]
+
+
 def test_several_inputs_are_one_scene(tmp_path):
     for name in ("a", "b"):
         # Of one shape they would be one mesh.
@@ -166,14 +177,14 @@ def test_progress_tells_of_all_phases(inputs, tmp_path):
     told = []
     meshreel.compile(inputs / "a_flag_wind.abc", tmp_path / "a.reel", effort=1, progress=lambda *step: told.append(step))
     phases = list(dict.fromkeys(phase for phase, _, _ in told))
-    assert phases[0] == "open" and {"analyse", "encode", "inspect"} <= set(phases)
+    assert phases[0] == "open" and {"analyse", "encode", "verify"} <= set(phases)
     assert all(0 <= done <= total or total == 0 for _, done, total in told)
     told.clear()
     meshreel.verify(inputs / "a_flag_wind.abc", tmp_path / "a.reel", progress=lambda *step: told.append(step))
     assert "verify frames" in {phase for phase, _, _ in told}
 
 
-@pytest.mark.parametrize("phase", ["open", "analyse", "encode", "inspect"])
+@pytest.mark.parametrize("phase", ["open", "analyse", "encode", "verify"])
 @pytest.mark.parametrize("old", [False, True])
 def test_a_callback_cancels(inputs, tmp_path, phase, old):
     reel = tmp_path / "a.reel"

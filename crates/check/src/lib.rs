@@ -14,6 +14,6 @@ pub mod verify;
 pub use double::{joint_matrix, qvv, unit};
 pub use extract::to_scene;
 pub use meshreel_scene::Error;
-pub use reopen::{Refusal, reopen, reopen_while};
+pub use reopen::{Refusal, decode_static, reopen, reopen_while};
 pub use static_bytes::static_bytes;
 pub use verify::{Failure, Matched, MeshReport, Report, distances, verify};

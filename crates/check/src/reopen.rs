@@ -25,12 +25,7 @@ pub fn reopen(path: &Path) -> Result<(), Refusal> {
 pub fn reopen_while(path: &Path, wanted: &(dyn Fn() -> bool + Sync)) -> Result<(), Refusal> {
     let go_on = || if wanted() { Ok(()) } else { Err(Refusal::from("cancelled")) };
     let reel = Reel::open(path, &Limits::default())?;
-    for mesh in 0..reel.description().meshes.len() {
-        go_on()?;
-        reel.source_map(mesh)?;
-    }
-    reel.all_part_attributes()?;
-    reel.rigs()?;
+    decode_static(&reel, wanted)?;
     reel.clips()?.par_iter().try_for_each(|clip| go_on().and_then(|()| Ok(samples(clip)?)))?;
     let frames = reel.frame_count();
     let decoders = (rayon::current_num_threads() as u64)
@@ -44,6 +39,20 @@ pub fn reopen_while(path: &Path, wanted: &(dyn Fn() -> bool + Sync)) -> Result<(
         }
         Ok(())
     })
+}
+
+/// Decodes all that frames and samples of clips do not need to be shown, and which a verification may pass over: the
+/// source maps, LOD levels, attributes and rigs of all meshes. Ends with an error as soon as it is not `wanted`.
+pub fn decode_static(reel: &Reel, wanted: &(dyn Fn() -> bool + Sync)) -> Result<(), Refusal> {
+    for mesh in 0..reel.description().meshes.len() {
+        match wanted() {
+            true => reel.source_map(mesh)?,
+            false => return Err("cancelled".into()),
+        };
+    }
+    reel.all_part_attributes()?;
+    reel.rigs()?;
+    Ok(())
 }
 
 fn samples(clip: &Clip) -> Result<(), Error> {

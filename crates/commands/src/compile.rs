@@ -1,8 +1,94 @@
-//! Into which file inputs may be compiled.
+//! Inputs into one file, which is verified before it gets its name.
+
+pub use crate::inspection::{Inputs, Verified};
 
 use crate::failure::Failure;
+use crate::inspection::{Inspection, Outcome, broken};
+use meshreel_compile::{Finished, Progress, Report, Tighter, compile_unnamed};
 use meshreel_inputs as inputs;
+use meshreel_options::Options;
+use meshreel_scene::{Remark, Scene};
 use std::path::{Path, PathBuf};
+
+/// A file that was compiled.
+pub struct Compiled {
+    /// The report of the compiler.
+    pub report: Report,
+    /// The verification; none with `--no-verify` and on a dry run.
+    pub verified: Option<Verified>,
+}
+
+/// The advice that goes with a promise that a second compile could not keep.
+const REPORT: &str = "this is a defect of meshreel, please report it with the input; --no-verify writes the file as it is, --tolerance and --between change what is promised";
+
+/// Compiles the scene that `inputs` were opened as, with the remarks of their reader, into `target`. The last thing is
+/// to open `inputs` again and to verify the finished file with them. Promises that it breaks are aimed at more closely
+/// in a second compile; where that does not help either it is an error, and the target stays as it is.
+pub fn compile(
+    opened: (Scene, Vec<Remark>),
+    inputs: Inputs<'_>,
+    target: &Path,
+    options: &Options,
+    progress: &dyn Progress,
+) -> Result<Compiled, Failure> {
+    let first = finish(opened, target, (options, &Tighter::default()), progress)?;
+    let refused = match publish(first, inputs, options, progress)? {
+        Ok(compiled) => return Ok(compiled),
+        Err(refused) => refused,
+    };
+    let opened = inputs::open(inputs.paths, inputs.options)?;
+    let second = finish(opened, target, (options, &tighter(&refused, options)), progress)?;
+    match publish(second, inputs, options, progress)? {
+        Ok(mut compiled) => {
+            compiled.verified.iter_mut().for_each(|verified| verified.cured.clone_from(&refused.failures));
+            Ok(compiled)
+        }
+        Err(refused) => Err(broken(&refused, target, REPORT)),
+    }
+}
+
+/// Compiles everything but the name. The scene is gone then, so that it takes no memory beside the one that the file
+/// is verified with.
+fn finish(
+    (scene, remarks): (Scene, Vec<Remark>),
+    target: &Path,
+    options: (&Options, &Tighter),
+    progress: &dyn Progress,
+) -> Result<Finished, Failure> {
+    compile_unnamed(&scene, remarks.clone(), target, options, progress)
+        .map_err(|error| Failure::from(error).after(remarks))
+}
+
+/// Verifies a finished file and gives it its name; the report of the verification where it is refused.
+fn publish(
+    finished: Finished,
+    inputs: Inputs<'_>,
+    options: &Options,
+    progress: &dyn Progress,
+) -> Result<Result<Compiled, meshreel_check::Report>, Failure> {
+    let inspection = Inspection::new((!options.no_verify).then_some(inputs), progress);
+    let published = finished.publish(&|path| inspection.look(path), progress);
+    match (inspection.outcome()?, published) {
+        (Outcome::Broken(refused), _) => Ok(Err(refused)),
+        (_, Err(error)) => Err(error.into()),
+        (Outcome::Kept(verified), Ok(report)) => Ok(Ok(Compiled { report, verified: Some(verified) })),
+        (Outcome::NotVerified, Ok(report)) => Ok(Ok(Compiled { report, verified: None })),
+    }
+}
+
+/// The objects and streams that a report says are off.
+fn tighter(report: &meshreel_check::Report, options: &Options) -> Tighter {
+    let meshes = report.meshes.iter().filter(|mesh| !mesh.ok).map(|mesh| &mesh.path);
+    let locators = report.locators.iter().filter(|locator| !locator.ok).map(|locator| &locator.path);
+    let failures = report.failures.iter().map(|failure| &failure.path);
+    let beyond = |angle: f64| angle.is_nan() || angle > options.normal_tolerance;
+    Tighter {
+        paths: meshes.chain(locators).chain(failures).cloned().collect(),
+        normals: report.meshes.iter().filter_map(|mesh| mesh.normal_max_deg).any(beyond),
+        clips: !report.clips.iter().all(|clip| clip.ok) || !report.rigs.iter().all(|rig| rig.ok),
+        exact: !report.locators.iter().all(|locator| locator.ok),
+    }
+}
 
 /// Refuses to write over an input, or under the name of one.
 pub fn check_target(target: &Path, inputs: &[PathBuf]) -> Result<(), Failure> {

@@ -1,5 +1,6 @@
 //! What the doors of meshreel have in common, the command line and Python: what is between arguments and what is
-//! printed or returned. Errors of all libraries as one, a file against its source, a file back into others.
+//! printed or returned. Errors of all libraries as one, inputs into a file that is verified, a file against its source,
+//! a file back into others.
 
 pub mod compile;
 mod compressed;
@@ -8,6 +9,7 @@ pub mod failure;
 pub mod farm;
 pub mod fingerprint;
 pub mod info;
+mod inspection;
 pub mod provenance;
 pub mod reels;
 pub mod shard;

@@ -21,6 +21,8 @@ pub struct Provenance {
     options: String,
     /// What readers were told.
     reading: String,
+    /// Whether the file was verified before it got its name.
+    verified: bool,
     /// All files that were read.
     sources: Vec<Fingerprint>,
     /// The `.reel`; none before it is there.
@@ -37,6 +39,7 @@ impl Provenance {
             meshreel: format!("{}, format {}", env!("CARGO_PKG_VERSION"), meshreel::format::VERSION),
             options: format!("{options:?}"),
             reading,
+            verified: !options.no_verify,
             sources,
             reel: None,
         }
@@ -104,6 +107,8 @@ mod tests {
         // How it runs does not count, what it makes does.
         assert!(new(&Options { jobs: 3, explain: true, ..options.clone() }).holds(&target));
         assert!(!new(&Options { effort: 6, ..options.clone() }).holds(&target));
+        let unverified = new(&Options { no_verify: true, ..options.clone() });
+        assert!(!unverified.holds(&target) && !unverified.verified);
         assert!(!Provenance { reading: "24".into(), ..new(&options) }.holds(&target));
         std::fs::write(&source, "2").unwrap();
         assert!(!new(&options).holds(&target));

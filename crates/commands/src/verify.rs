@@ -90,14 +90,24 @@ pub fn verify(
     if inputs.is_empty() {
         return Err(Failure::usage("name the source files before the .reel"));
     }
-    let reel = opened(reel)?;
+    compare(inputs, &opened(reel)?, options, progress, cancellation)
+}
+
+/// The same of a file that is open.
+pub(crate) fn compare(
+    inputs: &[PathBuf],
+    reel: &Reel,
+    options: &InputOptions,
+    progress: Progress<'_>,
+    cancellation: &Cancellation,
+) -> Result<(Report, Vec<Remark>), Failure> {
     // What the user said when compiling is in the file.
-    let options = options.clone().as_compiled(&reels::options(&reel)?);
+    let options = options.clone().as_compiled(&reels::options(reel)?);
     progress("open", 0, 0);
     let (scene, remarks) = inputs::open(inputs, &options)?;
     let scene = stopping(scene, cancellation);
     progress("survey", 0, 0);
     let step = |done: u64, total: u64| progress("verify frames", done, total);
-    let report = outcome(meshreel_check::verify(&scene, &reel, &step), cancellation)?;
+    let report = outcome(meshreel_check::verify(&scene, reel, &step), cancellation)?;
     Ok((report, remarks))
 }

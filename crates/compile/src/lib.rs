@@ -8,6 +8,7 @@ mod codec_terms;
 mod decided;
 pub mod error;
 pub mod farm;
+mod finished;
 pub mod mesh;
 mod meter;
 mod method;
@@ -17,17 +18,20 @@ pub mod plan;
 pub mod report;
 mod rig;
 mod select;
+mod tighter;
 mod write;
 
 pub use error::Error;
+pub use finished::Finished;
 pub use meshreel_process::Cancellation;
 pub use meshreel_process::remesh::Remeshed;
-pub use plan::compile;
+pub use plan::{compile, compile_unnamed};
 pub use report::{
     Between, ClipReport, Heaviest, HiddenReport, HiddenTriangles, Inspect, LodReport, LodReports, Measures,
     MeshReport, PartAttributeReport, PartAttributeReports, PassReport, Phase, Progress, Report, Rest,
     RigReport, Silent, Spikes, TimeLeft, Tried,
 };
+pub use tighter::Tighter;
 
 /// Skeletons and clips as chunks, without a file around them.
 pub use write::clips::chunks as clip_chunks;

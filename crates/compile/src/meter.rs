@@ -1,6 +1,6 @@
 //! How far the search for methods is: what each mesh is expected to take, and what of it is done.
 
-use crate::report::{Phase, Progress};
+use crate::report::{Phase, Progress, VERIFIED};
 use std::sync::Mutex;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
@@ -145,9 +145,9 @@ impl<'a> Meter<'a> {
         let speed = (took + LEARNED_OF_ALL) / (sum(&|tally| of(&tally.done)) + LEARNED_OF_ALL);
         let rate = |tally: &Tally| (of(&tally.took) + speed * LEARNED) / (of(&tally.done) + LEARNED);
         let left = sum(&|tally| rate(tally) * of(&tally.left));
-        // Frames are coded as settings are tried.
+        // Frames are coded as settings are tried, and the file is verified.
         let settings = &self.tallies[Kind::Settings as usize];
-        let coded = rate(settings) * of(&self.coded);
+        let coded = rate(settings) * of(&self.coded) * (1.0 + VERIFIED);
         [took as u64, (took + left + coded) as u64]
     }
 }

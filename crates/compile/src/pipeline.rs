@@ -2,8 +2,15 @@
 //! its turn comes, and the producer stalls while the shelf's window is full, so memory follows the window and
 //! not the length of the animation.
 
+use crate::Error;
 use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+/// A pool of `jobs` threads; 0 for all cores.
+pub(crate) fn pool(jobs: usize) -> Result<rayon::ThreadPool, Error> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build();
+    pool.map_err(|e| Error::misuse(format!("--jobs {jobs}: {e}")))
+}
 
 struct State<T, E> {
     /// Number of the result that is handed on next.

@@ -25,6 +25,7 @@
 
 use crate::Error;
 use crate::decided::{Decided, DecidedMesh};
+use crate::finished::Finished;
 use crate::mesh::budgets::{Flattening, Round};
 use crate::mesh::candidate::Candidate;
 use crate::mesh::channels::Corners;
@@ -43,9 +44,11 @@ use crate::nodes::content::Content;
 use crate::nodes::flatten::FlatNode;
 use crate::nodes::motion::Motion;
 use crate::nodes::{flatten, locators, motion};
+use crate::pipeline::pool;
 use crate::report::{Between, ClipReport, Inspect, Log, Phase, Progress, Report};
 use crate::select::selection::Selected;
 use crate::select::{between, identical, lead, left_out, ranges, selection, times, unseen};
+use crate::tighter::{Asked, Tighter};
 use crate::write::clips;
 use crate::write::clips::CompiledClips;
 use crate::write::extras::Extras;
@@ -54,6 +57,7 @@ use crate::write::job::Job;
 use crate::write::node_coder::NodeCoder;
 use crate::write::report::Written;
 use meshreel_codec::schedule::Schedule;
+use meshreel_format::Complete;
 use meshreel_options::by_path::ByPath;
 use meshreel_options::{MethodChoice, Options, Preset, RigChoice};
 use meshreel_process::Cancellation;
@@ -76,36 +80,50 @@ pub fn compile(
     inspect: Inspect<'_>,
     progress: &dyn Progress,
 ) -> Result<Report, Error> {
+    compile_unnamed(scene, remarks, target, (options, &Tighter::default()), progress)?
+        .publish(inspect, progress)
+}
+
+/// Does all of [`compile`] but the last: the file that it gives is complete and has no name yet. `tighter`: what was
+/// found off when the same scene was compiled before.
+pub fn compile_unnamed(
+    scene: &Scene,
+    remarks: Vec<Remark>,
+    target: &Path,
+    (options, tighter): (&Options, &Tighter),
+    progress: &dyn Progress,
+) -> Result<Finished, Error> {
     let started = Instant::now();
-    let mut report = with_scene(scene, remarks, options, progress, |scene, log, around| {
+    let asked = Asked { promised: options, options: &tighter.options(options), tighter };
+    let (mut report, file) = with_scene(scene, remarks, asked, progress, |scene, log, around| {
         if is_clips_alone(scene) {
-            return around
-                .pool
-                .install(|| clips::write(scene, log.remarks, target, options, inspect, progress));
+            return around.pool.install(|| clips::write(scene, log.remarks, target, asked, progress));
         }
-        with_job(scene, options, log, around, |job, found, mut log| {
+        with_job(scene, asked.options, log, around, |job, found, mut log| {
             // What was decided → the file (`write`).
-            let output = Output { target, pool: around.pool, inspect, progress };
-            let report = write_or_fall_back_to_exact(job, &output, &mut log)?;
-            Ok(complete_report(report, job, found, log))
+            let output = Output { target, pool: around.pool, progress };
+            let (report, file) = write_or_fall_back_to_exact(job, &output, &mut log)?;
+            Ok((complete_report(report, job, found, log), file))
         })
     })?;
     report.seconds = started.elapsed().as_secs_f64();
-    Ok(report)
+    Ok(Finished { report, file, target: target.into(), jobs: options.jobs })
 }
 
-/// Who works and listens, and what is known before.
+/// The thread pool, the progress sink, and what is promised.
 pub(crate) struct Around<'a> {
     pub pool: &'a rayon::ThreadPool,
     pub progress: &'a dyn Progress,
     pub cancellation: &'a Cancellation,
+    /// The options that the file stores.
+    pub promised: &'a Options,
+    pub tighter: &'a Tighter,
 }
 
-/// Where a file goes, and who works, looks and listens.
+/// The target of a file, the thread pool and the progress sink.
 struct Output<'a> {
     target: &'a Path,
     pool: &'a rayon::ThreadPool,
-    inspect: Inspect<'a>,
     progress: &'a dyn Progress,
 }
 
@@ -125,10 +143,11 @@ pub(crate) fn is_clips_alone(scene: &Scene) -> bool {
 pub(crate) fn with_scene<R>(
     scene: &Scene,
     remarks: Vec<Remark>,
-    options: &Options,
+    asked: Asked<'_>,
     progress: &dyn Progress,
     then: impl FnOnce(&Scene, Log, &Around<'_>) -> Result<R, Error>,
 ) -> Result<R, Error> {
+    let Asked { promised, options, tighter } = asked;
     let cancellation = &progress.cancellation();
     let run = || {
         cancellation.check()?;
@@ -144,16 +163,10 @@ pub(crate) fn with_scene<R>(
         if is_clips_alone(scene) {
             log.remarks.extend(options.for_nothing());
         }
-        then(scene, log, &Around { pool, progress, cancellation })
+        then(scene, log, &Around { pool, progress, cancellation, promised, tighter })
     };
     // Work that ends early looks like work that failed in many ways.
     run().map_err(|error| if cancellation.is_cancelled() { Error::Cancelled } else { error })
-}
-
-/// So many threads; 0 for all cores.
-pub(crate) fn pool(jobs: usize) -> Result<rayon::ThreadPool, Error> {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build();
-    pool.map_err(|e| Error::misuse(format!("--jobs {jobs}: {e}")))
 }
 
 /// The passes over a scene with meshes, each with what it takes → gives, up to what is written; `then` gets
@@ -165,7 +178,7 @@ pub(crate) fn with_job<R>(
     around: &Around<'_>,
     then: impl FnOnce(&mut Job<'_>, Found, Log) -> Result<R, Error>,
 ) -> Result<R, Error> {
-    let Around { pool, progress, cancellation } = *around;
+    let Around { pool, progress, cancellation, promised, tighter } = *around;
     let by_path = &ByPath::new(options)?;
     let meter = Meter::new(progress);
     let placed = &scene.expand()?;
@@ -174,7 +187,7 @@ pub(crate) fn with_job<R>(
     log.remarks.extend(left_out::remarks(scene, placed, &selected.any, options)?);
     // Samples → times of frames; curves between them → frames that are added; transforms in all frames → what
     // moves, and what is visible when.
-    let content = Content { scene, placed, times: &[], options, by_path, cancellation };
+    let content = Content { scene, placed, times: &[], options, tighter, by_path, cancellation };
     let mut timed = frames(&content, &selected, around, &mut log)?;
     let (times, motion) = (&timed.times, &timed.motion);
     log.remarks.extend(unseen::remarks(placed, &selected.meshes, motion, options));
@@ -224,9 +237,10 @@ pub(crate) fn with_job<R>(
         plans,
         tolerances: budgets,
         options,
+        promised,
         motion,
         raw_transform_bytes: motion::raw_bytes(scene, placed, &selected.any),
-        exact: false,
+        exact: tighter.exact,
         loose: Default::default(),
         cancellation,
     };
@@ -242,10 +256,11 @@ pub(crate) fn with_decided<R>(
     decided: &Decided,
     then: impl FnOnce(&Plans<'_>) -> Result<R, Error>,
 ) -> Result<R, Error> {
-    let Around { pool, progress, cancellation } = *around;
+    let Around { pool, progress, cancellation, tighter, .. } = *around;
     let by_path = &ByPath::new(options)?;
     let meter = Meter::new(progress);
-    let content = Content { scene, placed: &[], times: &decided.times, options, by_path, cancellation };
+    let times = &decided.times;
+    let content = Content { scene, placed: &[], times, options, tighter, by_path, cancellation };
     // Faces that change → fixed ones, where that was done.
     let outcome = match decided.remeshed {
         true => {
@@ -308,13 +323,13 @@ fn write_or_fall_back_to_exact(
     job: &mut Job<'_>,
     output: &Output<'_>,
     log: &mut Log,
-) -> Result<Report, Error> {
-    let Output { target, pool, inspect, progress } = *output;
-    match write(job, target, pool, inspect, progress) {
+) -> Result<(Report, Option<Complete>), Error> {
+    let Output { target, pool, progress } = *output;
+    match write(job, target, pool, progress) {
         Err(_) if job.loose.load(Ordering::Relaxed) && !job.cancellation.is_cancelled() => {
             log.pass("nodes", "transforms are kept as they are".into());
             job.exact = true;
-            write(job, target, pool, inspect, progress)
+            write(job, target, pool, progress)
         }
         done => done,
     }
@@ -453,14 +468,13 @@ fn prepare_moving<'a>(
     Ok((source, prepared))
 }
 
-/// Writes the file, pass by pass, and reports.
+/// Writes the file, pass by pass, and reports. It has no name yet; on a dry run there is none.
 pub fn write(
     job: &Job<'_>,
     target: &Path,
     pool: &rayon::ThreadPool,
-    inspect: Inspect<'_>,
     progress: &dyn Progress,
-) -> Result<Report, Error> {
+) -> Result<(Report, Option<Complete>), Error> {
     let schedule = job.schedule();
     with_coders(&job.plans, (job.options, schedule), pool, None, |coders| {
         // What was decided → an open file.
@@ -474,9 +488,8 @@ pub fn write(
         file.frame_table()?;
         file.clips_rigs_ranges()?;
         let description = file.describe(coders, nodes.as_ref())?;
-        // A complete file → one that was opened, decoded, and has its name.
-        let mut remarks = Vec::new();
-        let bytes = file.publish(pool, inspect, progress, &mut remarks)?;
+        // All chunks → a complete file.
+        let (bytes, complete) = file.complete()?;
         let written = Written {
             job,
             file: &file,
@@ -485,7 +498,7 @@ pub fn write(
             extras: &extras,
             description: &description,
         };
-        Ok(written.report(bytes, remarks))
+        Ok((written.report(bytes), complete))
     })
 }
 

@@ -45,6 +45,11 @@ impl Complete {
         self.0.temporary.path()
     }
 
+    /// The size of the file in bytes.
+    pub fn size(&self) -> u64 {
+        self.0.written
+    }
+
     /// Puts the file in its place.
     pub fn publish(self) -> Result<Published, Error> {
         let Writer { temporary, target, written, .. } = self.0;

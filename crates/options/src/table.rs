@@ -237,6 +237,11 @@ options! {
         /// [default: 0.01%]
         scalar_tolerance: Option<Distance> = "scalar-tolerance" "T"
             => Tolerance = Tolerance::Relative(1e-4), stored 4 changed as OfRange;
+        /// Leave out the last thing that compile does: it reads the source again, decodes the finished file and
+        /// compares them as 'verify' does, and a file that breaks its promise is refused. The file says that this
+        /// was left out
+        no_verify: bool = "no-verify"
+            => bool = false, stored 35 never as Flag;
         /// Bits per colour component, 1 to 16 [default: 8]
         colour_bits: Option<u8> = "colour-bits" "N" in 1..=16
             => u32 = 8, stored 5 always as Within;

@@ -31,6 +31,20 @@ impl Options {
         lines.into_iter().map(|(_, text)| text).collect()
     }
 
+    /// The text that a file stores: [`to_text`](Options::to_text), the multiple of the tolerance that holds between
+    /// frames, and whether verification was left out. These two come last, since files without them have the same
+    /// bytes as before.
+    pub fn stored_text(&self, between: Option<f64>) -> String {
+        let mut text = self.to_text();
+        if let Some(multiple) = between {
+            text.push_str(&format!("between = {multiple}\n"));
+        }
+        if self.no_verify {
+            text.push_str("no-verify = true\n");
+        }
+        text
+    }
+
     /// Reads what [`to_text`](Options::to_text) writes: what is stored, and the usual where nothing is said.
     /// Any text may be given; the error says which line makes no sense. Keys that are not stored are passed
     /// over.

@@ -232,6 +232,13 @@ pub struct JoinArgs {
     /// The .reel to write. An existing file is replaced only when the new one is complete
     #[arg(long, short, value_name = "OUT.reel")]
     pub output: PathBuf,
+    /// Verify the joined file with these inputs, as compile does, before it gets its name [default: it is opened
+    /// and decoded, and not verified]
+    #[arg(long, value_name = "IN", num_args = 1..)]
+    pub source: Vec<PathBuf>,
+    /// Positions of an .obj over time
+    #[arg(long, value_name = "FILE.pc2|.mdd", requires = "source")]
+    pub points: Option<PathBuf>,
     /// Threads [default: all cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub jobs: Option<u32>,

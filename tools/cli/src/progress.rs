@@ -188,7 +188,7 @@ impl meshreel_compile::Progress for Progress {
             Phase::Analyse => "analyse",
             Phase::Search => SEARCH,
             Phase::Encode => "encode frames",
-            Phase::Inspect => "open and decode",
+            Phase::Inspect => "verify",
         };
         self.step_of(name, Some(phase), done, total);
     }

@@ -141,18 +141,19 @@ def compile(
 
     inputs: a path, a quoted glob or a sequence ("frame.####.obj"), or several, which become one scene by the paths
         of their nodes. Alembic, glTF, OBJ, PLY, BVH; a point cache (.pc2, .mdd) goes with its .obj.
-    output: the .reel. It appears, or is replaced, only when it is complete and decodes.
+    output: the .reel. It appears, or is replaced, only when it is complete and verified: the source is read again,
+        the file decoded and compared with it, as `verify` does. no_verify=True leaves that out.
     points: positions of an .obj over time.
     options_file: a TOML file of options; those of this call lie over it.
     progress: called as progress(phase, done, total) from the thread that called `compile`, and no more than about
-        twenty times a second. Phases are "open", "analyse", "search", "encode", "inspect". What it raises, and
+        twenty times a second. Phases are "open", "analyse", "search", "encode", "verify". What it raises, and
         KeyboardInterrupt, ends the compile within a second and is raised from here; where it returns False, Cancelled
         is. No file is left then, and one of that name stays as it is.
     options: those of `meshreel compile --help`, with _ for -: tolerance="0.5mm", preset="fast", lod=2, strip=True,
         include=["/hero/**"]. Numbers without a unit are as on the command line.
 
     The report has the keys of `meshreel compile --json`: "file_bytes", "raw_bytes", "frames", "meshes", "clips",
-    "remarks" and so on. Remarks are warnings (RemarkWarning) as well.
+    "remarks" and so on, and "verify": "ok", "seconds", "worst" (in tolerances), "cured" and so on, or None. Remarks are warnings (RemarkWarning) as well.
 
     Raises MisuseError for options that make no sense, the error of its class for inputs and the output, and Error
     with `remarks` for remarks under strict=True.

@@ -149,10 +149,21 @@ def in_parts(farm, program, inputs, output, parts, options, keep):
     _, failures = farm.all(tasks)
     for name, failure in failures.items():
         raise Failed(failure.kind, f"{name}: {failure}")
-    joined = farm.one(Task("join", [program, "join", *map(str, made), "-o", str(output)]))
+    source = [] if "--no-verify" in options else ["--source", *inputs, *_points(options)]
+    joined = farm.one(Task("join", [program, "join", *map(str, made), *source, "-o", str(output)]))
     if not keep:
         shutil.rmtree(folder)
     return joined
+
+
+def _points(options):
+    """The point cache of an .obj, which goes with the inputs wherever they are opened."""
+    for at, option in enumerate(options):
+        if option == "--points":
+            return options[at : at + 2]
+        if option.startswith("--points="):
+            return [option]
+    return []
 
 
 def _state(path):

@@ -19,6 +19,9 @@ pub(crate) struct Exact {
     pub groups: (Vec<u32>, usize),
     /// Vertices with the corners and faces whose attributes they must have.
     pub pairs: Vec<Pair>,
+    /// The pairs of which each vertex has one for each smoothing group, where normals are computed: corners of one
+    /// group have one normal.
+    pub smooth_pairs: Vec<Pair>,
     /// Vertices of faces that name a point twice, where nothing says which of its corners a vertex stands for:
     /// one list of possible pairs for each such vertex.
     pub either: Vec<Vec<Pair>>,
@@ -88,8 +91,26 @@ pub(crate) fn build(
         polygons,
         groups: (Vec::new(), 0),
         pairs,
+        smooth_pairs: Vec::new(),
         either,
     })
+}
+
+/// Groups of one vertex that are looked through for the one of another corner.
+const MOST_GROUPS: usize = 16;
+
+impl Exact {
+    /// Sets the smoothing groups of corners, and how many there are.
+    pub fn set_groups(&mut self, groups: (Vec<u32>, usize)) {
+        self.groups = groups;
+        let group = |pair: &Pair| self.groups.0[pair.corner as usize];
+        for pair in &self.pairs {
+            let own = self.smooth_pairs.iter().rev().take_while(|other| other.vertex == pair.vertex);
+            if !own.take(MOST_GROUPS).any(|other| group(other) == group(pair)) {
+                self.smooth_pairs.push(*pair);
+            }
+        }
+    }
 }
 
 /// Each face must have its n − 2 triangles, and their edges must add up to the face's own, walked the right
@@ -113,6 +134,7 @@ fn faces(
     let mut at = 0;
     let mut known = 0;
     let mut repeats = Repeats::new(polygons, sets);
+    let mut edges: Vec<(u32, u32, i32)> = Vec::new();
     for (place, face) in polygons.faces.iter().enumerate() {
         // Triangles of faces that cannot be used, or do not exist.
         while by_face.get(at).is_some_and(|&t| face_of(t) < face.number) {
@@ -130,7 +152,7 @@ fn faces(
         let first_pair = pairs.len();
         let corner = CornerOf::new(polygons, face);
         let mut good = triangles.len() == face.count as usize - 2;
-        let mut edges: Vec<(u32, u32, i32)> = Vec::new();
+        edges.clear();
         for &t in triangles {
             let v: [u32; 3] = std::array::from_fn(|k| indices[3 * t as usize + k]);
             let p = v.map(|v| map.vertex_point[v as usize]);

@@ -3,8 +3,8 @@
 use crate::double;
 use crate::error::error;
 use crate::verify::channels::Normals;
-use crate::verify::compare::Attributes;
-use crate::verify::exact::Exact;
+use crate::verify::compare::{Attributes, Corners};
+use crate::verify::exact::{Exact, Pair};
 use crate::verify::meshes::{Decoded, Source};
 use crate::verify::nearest::Pairing;
 use crate::verify::plan::{Found, Plan, Seen, Show, Unit, Worker, fail};
@@ -381,7 +381,13 @@ impl<'a> Worker<'a> {
             }
         }
         let attributes = mesh.attributes(self, &exact.polygons, &exact.groups, None);
-        attributes.compare(mesh.visible, found, &mut |_, difference| largest_of_pairs(exact, difference))
+        attributes.compare(mesh.visible, found, &mut |corners, _, difference| {
+            let pairs = match corners {
+                Corners::All => &exact.pairs,
+                Corners::OnePerGroup => &exact.smooth_pairs,
+            };
+            largest_of_pairs(pairs, &exact.either, difference)
+        })
     }
 
     /// Compares each vertex of a placement with its point.
@@ -393,19 +399,25 @@ impl<'a> Worker<'a> {
         place: &Place<'_>,
         found: &mut Found,
     ) {
-        let stats = &mut found.stats[placement];
-        let (mut worst, mut at) = (0.0f64, 0);
-        for (v, &point) in exact.vertex_point.iter().enumerate() {
-            let from = mesh.source.points[point as usize];
+        let points = &mesh.source.points;
+        let source: [[f64; 4]; 3] = std::array::from_fn(|r| place.source.row(r).to_array());
+        let (mut worst, mut at, mut squares, mut count) = (0.0f64, 0, 0.0, 0);
+        let vertices = mesh.decoded.positions.as_chunks::<3>().0;
+        for (v, (&point, &decoded)) in exact.vertex_point.iter().zip(vertices).enumerate() {
+            let from = points[point as usize];
             if !usable(from) {
                 continue;
             }
-            let distance = (place.decoded(mesh.decoded, v) - place.source(from)).length();
-            stats.distance(distance);
-            if beyond(distance, worst) {
-                (worst, at) = (distance, v);
+            let off = apply(&place.decoded, double::vector(decoded)) - apply(&source, double::vector(from));
+            let square = off.length_squared();
+            squares += square;
+            count += 1;
+            if beyond(square, worst) {
+                (worst, at) = (square, v);
             }
         }
+        let worst = worst.sqrt();
+        found.stats[placement].distances(worst, squares, count);
         if beyond(worst, place.show.tolerance) {
             let what = format!(
                 "vertex {at}, point {} of the source, is {worst:e} off, {:e} is allowed",
@@ -498,7 +510,10 @@ impl<'a> Worker<'a> {
                 fail(self.plan, found, p, mesh.frame, what);
             }
             let attributes = mesh.attributes(self, &polygons, &groups, lead_groups.as_ref());
-            attributes.compare(&[p], found, &mut |limit, difference| pairing.attribute(limit, difference))?;
+            let mut find = |_, limit: f64, difference: &dyn Fn(u32, u32) -> Option<f64>| {
+                pairing.attribute(limit, difference)
+            };
+            attributes.compare(&[p], found, &mut find)?;
         }
         Ok(())
     }
@@ -611,16 +626,20 @@ fn cracks(decoded: &Decoded<'_>, exact: &Exact) -> Option<String> {
 }
 
 /// The largest difference of all pairs of vertex and corner, and its vertex.
-fn largest_of_pairs(exact: &Exact, difference: &dyn Fn(u32, u32) -> Option<f64>) -> Option<(f64, u32)> {
+fn largest_of_pairs(
+    pairs: &[Pair],
+    either: &[Vec<Pair>],
+    difference: &dyn Fn(u32, u32) -> Option<f64>,
+) -> Option<(f64, u32)> {
     let mut worst: Option<(f64, u32)> = None;
-    for pair in &exact.pairs {
+    for pair in pairs {
         if let Some(d) = difference(pair.vertex, pair.corner)
             && worst.is_none_or(|(w, _)| beyond(d, w))
         {
             worst = Some((d, pair.vertex));
         }
     }
-    for list in &exact.either {
+    for list in either {
         // Where one has nothing to compare with, it may be the vertex's own.
         let all = list.iter().map(|pair| difference(pair.vertex, pair.corner));
         let all: Option<Vec<f64>> = all.collect();

@@ -334,6 +334,15 @@ impl Stats {
         }
     }
 
+    /// Counts several distances: the largest, the sum of their squares, and their number.
+    pub fn distances(&mut self, largest: f64, squares: f64, count: u64) {
+        self.count += count;
+        self.squares += squares;
+        if beyond(largest, self.max) {
+            self.max = largest;
+        }
+    }
+
     pub fn append(&mut self, other: &Stats) {
         self.frames += other.frames;
         self.vertices = self.vertices.max(other.vertices);

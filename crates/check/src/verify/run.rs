@@ -420,7 +420,7 @@ impl Matching<'_> {
         if let Some(exact) = &mut exact
             && unit.channels.normals == Some(channels::Normals::Computed)
         {
-            exact.groups = exact.polygons.groups(&points, asked.smooth_angle);
+            exact.set_groups(exact.polygons.groups(&points, asked.smooth_angle));
         }
         Ok(exact)
     }

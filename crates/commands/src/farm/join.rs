@@ -3,8 +3,9 @@
 use super::container::{Kind, Reader};
 use super::part::Head;
 use super::sections::{ASSEMBLY, TAIL, UNIT, take_number};
-use crate::compile::check_target;
+use crate::compile::{Inputs, Verified, check_target};
 use crate::failure::{Class, Failure};
+use crate::inspection::{Inspection, Outcome, broken};
 use meshreel_compile::{Error, Progress, farm};
 use meshreel_scene::Remark;
 use std::collections::HashMap;
@@ -20,16 +21,24 @@ pub struct Joined {
     pub parts: u32,
     /// Remarks for the user.
     pub remarks: Vec<Remark>,
+    /// The verification; none where no source was given.
+    pub verified: Option<Verified>,
 }
 
-/// Joins all parts of one plan, in whatever order, into `target`, on `jobs` threads (0: all cores).
+/// The advice that goes with a promise that does not hold.
+const AGAIN: &str = "is the source that of the plan? Then 'meshreel compile' aims at this more closely";
+
+/// Joins all parts of one plan, in whatever order, into `target`, on `jobs` threads (0: all cores). The file is verified
+/// with its source where that is given, before it gets its name.
 pub fn join(
     paths: &[PathBuf],
     target: &Path,
+    source: Option<Inputs<'_>>,
     jobs: usize,
     progress: &dyn Progress,
 ) -> Result<Joined, Failure> {
     check_target(target, paths)?;
+    source.map_or(Ok(()), |source| check_target(target, source.paths))?;
     let parts = in_order(paths)?;
     let mut units: HashMap<u32, (usize, usize)> = HashMap::new();
     for (p, part) in parts.iter().enumerate() {
@@ -56,13 +65,20 @@ pub fn join(
         Ok(bytes.get(4..).unwrap_or_default().to_vec())
     };
     let pieces = farm::JoinInput { assembly: &assembly, tails: &tails, unit: &mut unit };
-    let joined = farm::join(pieces, target, jobs, &meshreel_check::reopen, progress);
+    let inspection = Inspection::new(source, progress);
+    let joined = farm::join(pieces, target, jobs, &|path| inspection.look(path), progress);
+    let verified = match inspection.outcome()? {
+        Outcome::Broken(report) => return Err(broken(&report, target, AGAIN)),
+        Outcome::Kept(verified) => Some(verified),
+        Outcome::NotVerified => None,
+    };
     match joined {
         Ok(joined) => Ok(Joined {
             bytes: joined.file_bytes,
             frames: joined.frames,
             parts: parts.len() as u32,
             remarks: joined.remarks,
+            verified,
         }),
         Err(error) => Err(failed.take().unwrap_or_else(|| told(error, target))),
     }

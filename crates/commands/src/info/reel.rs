@@ -10,6 +10,7 @@ use super::ratio::ratio;
 use super::rigs::{self, RigInfo};
 use super::wanted::Wanted;
 use crate::failure::Failure;
+use crate::reels;
 use meshreel::format::CHUNK_ENTRY_SIZE;
 use meshreel::record::{Coding, Method, NodeRecord, Semantic, StreamRecord, Visibility};
 use meshreel::{FrameDecoder, FrameKind, Reel, kind};
@@ -29,6 +30,8 @@ pub struct ReelInfo {
     pub version: u32,
     pub generator: String,
     pub options: Vec<(String, String)>,
+    /// It was compiled with `--no-verify`.
+    pub no_verify: bool,
     pub unit: Option<&'static str>,
     pub fps: Option<f64>,
     pub period: Option<f64>,
@@ -222,6 +225,7 @@ impl ReelInfo {
                 .filter_map(|line| line.split_once('='))
                 .map(|(key, value)| (key.trim().to_string(), value.trim().to_string()))
                 .collect(),
+            no_verify: reels::options(reel)?.no_verify,
             unit: ["m", "cm", "mm", "in"].get(usize::from(description.unit).wrapping_sub(1)).copied(),
             fps: (description.fps > 0.0).then_some(description.fps),
             period: (description.period > 0.0).then_some(description.period),

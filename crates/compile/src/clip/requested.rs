@@ -5,6 +5,7 @@ use super::ClipOptions;
 use super::division::division;
 use super::layer::Division;
 use crate::Error;
+use crate::tighter::Tighter;
 use globset::GlobSet;
 use meshreel_options::globs::{globs, hit};
 use meshreel_options::{Options, Tolerance};
@@ -114,6 +115,13 @@ impl<'a> RequestedClips<'a> {
             });
         }
         Ok(RequestedClips { options: clip_options, skeletons, clips, numbers })
+    }
+
+    /// Aims at half of every tolerance of joints.
+    pub fn tighten(&mut self) {
+        self.options.tolerance *= Tighter::PART;
+        let own = self.skeletons.iter_mut().flat_map(|skeleton| &mut skeleton.tolerances);
+        own.for_each(|tolerance| *tolerance *= Tighter::PART);
     }
 
     /// The settings for the clips of a skeleton.

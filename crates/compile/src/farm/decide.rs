@@ -7,6 +7,7 @@ use crate::mesh::prepared::Normals;
 use crate::method::mesh_coder::MeshCoder;
 use crate::plan::{Around, Prologue, is_clips_alone, prologue, with_coders, with_job, with_scene};
 use crate::report::{Log, Progress};
+use crate::tighter::Asked;
 use crate::write::clips;
 use crate::write::file::File;
 use crate::write::job::{Chunk, Job};
@@ -50,10 +51,11 @@ pub fn plan(
     options: &Options,
     progress: &dyn Progress,
 ) -> Result<Planned, Error> {
-    with_scene(scene, remarks, options, progress, |scene, mut log, around| {
+    let asked = Asked::first(options);
+    with_scene(scene, remarks, asked, progress, |scene, mut log, around| {
         if is_clips_alone(scene) {
             let remarks = &mut log.remarks;
-            let made = around.pool.install(|| clips::contents(scene, options, remarks, progress));
+            let made = around.pool.install(|| clips::contents(scene, asked, remarks, progress));
             let (before, clips) = made?;
             let raw_bytes = clips::raw_bytes(&clips);
             let assembly = Assembly { before, units: None, times: Vec::new(), boxes: Vec::new(), raw_bytes };

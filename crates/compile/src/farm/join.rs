@@ -4,10 +4,10 @@ use crate::Error;
 use crate::codec_terms::block_format;
 use crate::farm::record::{Assembly, MeshOutline, Tail, Units, from_bytes, malformed};
 use crate::method::run_maps::RunMaps;
-use crate::plan::pool;
+use crate::pipeline::pool;
 use crate::report::{Inspect, Phase, Progress};
 use crate::write::body::Body;
-use crate::write::output::{Output, check_size};
+use crate::write::output::{Output, check_size, publish};
 use crate::write::units::{UnitOutput, is_alone};
 use meshreel_codec::entropy::block::Compressor;
 use meshreel_codec::put_sized;
@@ -90,7 +90,10 @@ pub fn join(
     cancellation.check()?;
     progress.update(Phase::Inspect, 0, 1);
     let mut remarks = Vec::new();
-    let file_bytes = body.publish(&pool, target, inspect, &mut remarks)?;
+    let file_bytes = match body.complete()? {
+        (_, Some(file)) => pool.install(|| publish(file, target, inspect, &mut remarks))?,
+        (bytes, None) => bytes,
+    };
     Ok(Joined { file_bytes, frames: assembly.times.len(), units: count, remarks })
 }
 

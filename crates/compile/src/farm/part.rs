@@ -7,6 +7,7 @@ use crate::method::again::Stretch;
 use crate::method::mesh_coder::MeshCoder;
 use crate::plan::{with_coders, with_decided, with_scene};
 use crate::report::Progress;
+use crate::tighter::Asked;
 use crate::write::node_units::{NodePart, NodeSource};
 use crate::write::units::{Encoding, UnitRange};
 use meshreel_codec::schedule::{Schedule, Unit};
@@ -58,7 +59,7 @@ pub fn part(
         let bytes = (planned.keys)([mesh as u32, segment])?;
         bytes.map(|bytes| from_bytes(&bytes, "the keys of a mesh")).transpose()
     };
-    with_scene(scene, Vec::new(), options, progress, |scene, _, around| {
+    with_scene(scene, Vec::new(), Asked::first(options), progress, |scene, _, around| {
         with_decided(scene, options, around, &decided, |plans| {
             let again = Some((&decided.meshes[..], Stretch { keys: &keys, frames }));
             with_coders(plans, (options, schedule), around.pool, again, |coders| {

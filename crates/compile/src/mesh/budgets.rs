@@ -155,6 +155,7 @@ impl<'a> Flattening<'a> {
         let remeshed = candidate.source.remeshed;
         budget.spent = remeshed.map_or(0.0, |r| r.spent * motion.largest_scale[i]);
         budget.tolerance = asked.max(floor) - budget.spent;
+        self.aim(path, floor, budget);
         if asked < floor && diagonal > 0.0 && !baked {
             log.remark(
                 path,
@@ -170,6 +171,15 @@ impl<'a> Flattening<'a> {
         let (error, scale) = (budget.transform_error, budget.scale);
         let bake = beyond || leaves_too_little(budget.tolerance, error, scale, object_reach, share);
         bake.then_some((i, budget.transform_error > 0.2 * budget.tolerance && !beyond))
+    }
+
+    /// Leaves a part of the tolerance of an object unused where a verification found the object farther off than
+    /// was promised, but not less than most of what f32 needs.
+    fn aim(&self, path: &str, floor: f64, budget: &mut Budget) {
+        let tolerance = budget.tolerance;
+        let part = self.content.tighter.part(path);
+        budget.tolerance = (part * tolerance).max(0.75 * floor).min(tolerance);
+        budget.spent += tolerance - budget.tolerance;
     }
 
     /// Takes an object out of its mesh, which is baked to world space for it and becomes the next candidate.

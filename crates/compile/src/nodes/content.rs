@@ -1,5 +1,6 @@
 //! What is compiled: what nearly every pass needs to know.
 
+use crate::tighter::Tighter;
 use meshreel_options::Options;
 use meshreel_options::by_path::ByPath;
 use meshreel_process::Cancellation;
@@ -16,6 +17,8 @@ pub struct Content<'a> {
     pub times: &'a [f64],
     /// The options for everything.
     pub options: &'a Options,
+    /// What is aimed at more closely than is promised.
+    pub tighter: &'a Tighter,
     /// The options for single objects, by their paths.
     pub by_path: &'a ByPath<'a>,
     /// Ends the work with an error.

@@ -13,4 +13,5 @@ pub use mesh::{
     Heaviest, HiddenReport, HiddenTriangles, LodReport, LodReports, Measures, MeshReport, NormalsDecide,
     PartAttributeReport, PartAttributeReports, Rest, Spikes, Tried,
 };
+pub(crate) use progress::VERIFIED;
 pub use progress::{Inspect, Phase, Progress, Silent, TimeLeft};

@@ -15,7 +15,7 @@ pub enum Phase {
     Search,
     /// Second pass: quantize, predict, compress, write.
     Encode,
-    /// The finished file is opened and decoded.
+    /// The finished file is opened, decoded and verified by whoever called, who may tell how far that is.
     Inspect,
 }
 
@@ -58,8 +58,10 @@ struct Told {
     done: u64,
     /// What is expected, as seconds that were seen and work that was told.
     expected: (f64, f64),
-    /// What frames are expected to take, in seconds, where a search told it.
-    coded: Option<f64>,
+    /// What the phase is expected to take, in seconds, where the phase before told it.
+    foreseen: Option<f64>,
+    /// The part of its time that the phases behind it take.
+    behind: f64,
     searches: bool,
 }
 
@@ -67,8 +69,8 @@ struct Told {
 const LEARNED: f64 = 2.0;
 /// After this part of the frames what they took tells as much as what was expected.
 const LEARNED_OF_FRAMES: f64 = 0.1;
-/// The part that opening and decoding a file takes of what coding its frames takes: 3 to 12 % of the corpus.
-const OPENED: f64 = 0.06;
+/// The part that verifying a file takes of what coding its frames takes.
+pub(crate) const VERIFIED: f64 = 0.3;
 
 impl TimeLeft {
     /// A phase begins now that counts things, and nothing is known of what is behind it.
@@ -78,7 +80,8 @@ impl TimeLeft {
 
     fn with(since: Instant, from: u64, expected: (f64, f64)) -> TimeLeft {
         let (at, searches) = (since, expected.1 > 0.0);
-        let told = Told { since, at, end: None, from, done: from, expected, coded: None, searches };
+        let told =
+            Told { since, at, end: None, from, done: from, expected, foreseen: None, behind: 0.0, searches };
         TimeLeft(Arc::new(Mutex::new(told)))
     }
 
@@ -94,22 +97,30 @@ impl TimeLeft {
                 let now = Instant::now();
                 let next = TimeLeft::with(now, done, (0.0, 0.0));
                 let left = told.end.filter(|_| told.searches).map(|end| end.saturating_duration_since(now));
-                next.lock().coded = left.filter(|left| !left.is_zero()).map(|left| left.as_secs_f64());
+                let left = left.filter(|left| !left.is_zero()).map(|left| left.as_secs_f64());
+                let mut of_frames = next.lock();
+                (of_frames.foreseen, of_frames.behind) = (left.map(|left| left / (1.0 + VERIFIED)), VERIFIED);
+                drop(of_frames);
                 next
             }
             // It was expected with the frames.
-            Phase::Inspect => self.clone(),
+            Phase::Inspect => {
+                let now = Instant::now();
+                let next = TimeLeft::with(now, done, (0.0, 0.0));
+                let left = told.end.map(|end| end.saturating_duration_since(now));
+                next.lock().foreseen = left.filter(|left| !left.is_zero()).map(|left| left.as_secs_f64());
+                next
+            }
         }
     }
 
     /// So much is done now; less than before is ignored.
     pub fn tell(&self, done: u64, total: u64) {
         let told = &mut *self.lock();
-        let mut all = total as f64;
-        if let Some(seconds) = told.coded {
-            told.expected = (LEARNED_OF_FRAMES * seconds, LEARNED_OF_FRAMES * all);
-            all *= 1.0 + OPENED;
+        if let Some(seconds) = told.foreseen {
+            told.expected = (LEARNED_OF_FRAMES * seconds, LEARNED_OF_FRAMES * total as f64);
         }
+        let all = total as f64 * (1.0 + told.behind);
         let (seconds, work) = told.expected;
         let first = told.end.is_none() && work > 0.0;
         if (done > told.done || first) && done <= total {

@@ -87,7 +87,10 @@ pub fn find(
         baked,
         motion,
         times: content.times,
-        tolerance: &|path| content.by_path.tolerance(path),
+        tolerance: &|path| match (content.by_path.tolerance(path), content.tighter.part(path)) {
+            (Tolerance::Absolute(t), part) => Tolerance::Absolute(part * t),
+            (Tolerance::Relative(t), part) => Tolerance::Relative(part * t),
+        },
         rigs: content.options.rig == RigChoice::Keep,
         choice: content.options.between,
         add: content.options.fps.is_none() && baked.is_none(),

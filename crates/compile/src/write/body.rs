@@ -3,15 +3,13 @@
 
 use crate::Error;
 use crate::mesh::streams::NOTHING;
-use crate::report::Inspect;
 use crate::write::job::{Counted, Total};
-use crate::write::output::{Batches, Output, check_size, publish};
+use crate::write::output::{Batches, Output, check_size};
 use crate::write::units::{Attributes, UnitOutput};
 use meshreel_codec::entropy::block::Compressor;
 use meshreel_codec::record::source_map::SourceMap;
 use meshreel_codec::record::{self, Description, source_map};
-use meshreel_format::{BOX_SIZE, CHUNK_ENTRY_SIZE, Summary, kind};
-use meshreel_scene::Remark;
+use meshreel_format::{BOX_SIZE, CHUNK_ENTRY_SIZE, Complete, Summary, kind};
 use std::path::Path;
 
 /// Frames of a file, and what was counted of them by mesh.
@@ -136,21 +134,15 @@ impl Body {
         Ok(())
     }
 
-    /// Completes the file, lets `inspect` look at it, and gives it its name. Returns its size.
-    pub fn publish(
-        &mut self,
-        pool: &rayon::ThreadPool,
-        target: &Path,
-        inspect: Inspect<'_>,
-        remarks: &mut Vec<Remark>,
-    ) -> Result<u64, Error> {
+    /// Completes the file, which has no name yet. Returns its size, and no file on a dry run.
+    pub fn complete(&mut self) -> Result<(u64, Option<Complete>), Error> {
         match std::mem::replace(&mut self.output, Output::Kept(Vec::new())) {
             Output::File(writer) => {
-                let written = writer.complete(self.summary)?;
-                pool.install(|| publish(written, target, inspect, remarks))
+                let file = writer.complete(self.summary)?;
+                Ok((file.size(), Some(file)))
             }
-            Output::Count { bytes, .. } => Ok(bytes),
-            Output::Kept(_) => Ok(0),
+            Output::Count { bytes, .. } => Ok((bytes, None)),
+            Output::Kept(_) => Ok((0, None)),
         }
     }
 }

@@ -13,16 +13,17 @@ use crate::nodes::content::Content;
 use crate::report::{ClipReport, ClipTried, KeyCounts, LayerReport, Log, PassReport, ScalarReport};
 use crate::rig::candidates;
 use crate::rig::candidates::{Candidate, EncodedRig};
+use crate::tighter::Asked;
 use crate::write::job::Chunk;
 use crate::write::output::ratio;
-use crate::{Error, Inspect, Progress, Report};
+use crate::{Error, Progress, Report};
 use meshreel_codec::clip::layer;
 use meshreel_codec::clip::layer::LayerTable;
 use meshreel_codec::clip::record::{ClipRecord, Codec, SkeletonRecord, encode_clip, encode_skeleton};
 use meshreel_codec::entropy::block::{Compressor, Format};
 use meshreel_codec::record::Description;
 use meshreel_format::kind::{CLIP, DESCRIPTION, LAYERS, SCALARS, SKELETON, TIERS};
-use meshreel_format::{CHUNK_ENTRY_SIZE, HEADER_SIZE, Summary, Writer, frame_table_size};
+use meshreel_format::{CHUNK_ENTRY_SIZE, Complete, HEADER_SIZE, Summary, Writer, frame_table_size};
 use meshreel_options::{Options, RigChoice};
 use meshreel_scene::{Clip, Joint, Remark, Scene, Track, Unit};
 use std::path::Path;
@@ -113,7 +114,7 @@ pub fn chunks(
     remarks: &mut Vec<Remark>,
     progress: &dyn Progress,
 ) -> Result<(Vec<Chunk>, Vec<ClipReport>), Error> {
-    let clips = compile_clips(scene, options, &[], remarks, progress)?;
+    let clips = compile_clips(scene, (options, false), &[], remarks, progress)?;
     Ok((clips.chunks, clips.reports))
 }
 
@@ -128,16 +129,20 @@ pub struct CompiledClips {
     pub rigs: Vec<EncodedRig>,
 }
 
-/// Compresses all clips of a scene, and the rigs of `candidates` that hold with them.
+/// Compresses all clips of a scene, and the rigs of `candidates` that hold with them. `tighter`: they are aimed at
+/// half of what is promised.
 fn compile_clips(
     scene: &Scene,
-    options: &Options,
+    (options, tighter): (&Options, bool),
     candidates: &[Candidate<'_>],
     remarks: &mut Vec<Remark>,
     progress: &dyn Progress,
 ) -> Result<CompiledClips, Error> {
     let mut wanted = RequestedClips::new(scene, options, remarks)?;
     wanted.options.cancellation = progress.cancellation();
+    if tighter {
+        wanted.tighten();
+    }
     let (compressed, rigs) =
         crate::rig::clips::compress(&mut wanted, candidates, options, remarks, progress)?;
     let mut chunks = ClipChunks { options, chunks: Vec::new() };
@@ -315,7 +320,10 @@ pub fn compile_clips_and_rigs(
     let wanted = candidates::rig_candidates(scene, plans, budgets, times[0], options, &mut log.remarks)?;
     let clips = match scene.clips.is_empty() {
         true => CompiledClips::default(),
-        false => pool.install(|| compile_clips(scene, options, &wanted, &mut log.remarks, progress))?,
+        false => {
+            let how = (options, content.tighter.clips);
+            pool.install(|| compile_clips(scene, how, &wanted, &mut log.remarks, progress))?
+        }
     };
     if options.strict && !log.remarks.is_empty() {
         return Err(Error::Strict { remarks: std::mem::take(&mut log.remarks) });
@@ -334,17 +342,19 @@ pub fn raw_bytes(clips: &[ClipReport]) -> u64 {
 /// All chunks of a file of clips alone, the description last.
 pub fn contents(
     scene: &Scene,
-    options: &Options,
+    asked: Asked<'_>,
     remarks: &mut Vec<Remark>,
     progress: &dyn Progress,
 ) -> Result<(Vec<Chunk>, Vec<ClipReport>), Error> {
-    let (mut chunks, clips) = chunks(scene, options, remarks, progress)?;
+    let Asked { promised, options, tighter } = asked;
+    let clips = compile_clips(scene, (options, tighter.clips), &[], remarks, progress)?;
+    let (mut chunks, clips) = (clips.chunks, clips.reports);
     if options.strict && !remarks.is_empty() {
         return Err(Error::Strict { remarks: std::mem::take(remarks) });
     }
     let description = Description {
         generator: concat!("meshreel ", env!("CARGO_PKG_VERSION")).into(),
-        options: options.to_text(),
+        options: promised.stored_text(None),
         unit: match options.unit.or(scene.unit) {
             None => 0,
             Some(Unit::Metre) => 1,
@@ -368,23 +378,23 @@ pub fn write(
     scene: &Scene,
     mut remarks: Vec<Remark>,
     target: &Path,
-    options: &Options,
-    inspect: Inspect<'_>,
+    asked: Asked<'_>,
     progress: &dyn Progress,
-) -> Result<Report, Error> {
-    let (chunks, clips) = contents(scene, options, &mut remarks, progress)?;
+) -> Result<(Report, Option<Complete>), Error> {
+    let (chunks, clips) = contents(scene, asked, &mut remarks, progress)?;
     let raw_bytes = raw_bytes(&clips);
     progress.cancellation().check()?;
-    let file_bytes = if options.dry_run {
+    let (file_bytes, file) = if asked.options.dry_run {
         let stored: usize = chunks.iter().map(|(.., bytes)| bytes.len() + CHUNK_ENTRY_SIZE).sum();
-        stored as u64 + HEADER_SIZE as u64 + frame_table_size(&[])
+        (stored as u64 + HEADER_SIZE as u64 + frame_table_size(&[]), None)
     } else {
         let mut writer = Writer::create(target)?;
         for (kind, raw, bytes) in &chunks {
             writer.add_chunk(*kind, *raw, bytes)?;
         }
         let summary = Summary { bounds: NOTHING, raw_bytes, flags: 0 };
-        crate::write::output::publish(writer.complete(summary)?, target, inspect, &mut remarks)?
+        let file = writer.complete(summary)?;
+        (file.size(), Some(file))
     };
     let kinds = |clip: &ClipReport| {
         let [default, constant, hinge, two, free] = clip.rotations;
@@ -401,5 +411,6 @@ pub fn write(
         }
     };
     let passes = clips.iter().map(|c| PassReport { pass: "clip".into(), what: kinds(c) });
-    Ok(Report { file_bytes, raw_bytes, passes: passes.collect(), remarks, clips, ..Report::default() })
+    let passes = passes.collect();
+    Ok((Report { file_bytes, raw_bytes, passes, remarks, clips, ..Report::default() }, file))
 }

@@ -63,10 +63,9 @@ pub fn describe(
         .enumerate()
         .map(|(m, (plan, _))| mesh_record(plan, coders.get(m), m, batches, &totals[m]))
         .collect();
-    let between = (job.between).map_or(String::new(), |multiple| format!("between = {multiple}\n"));
     Description {
         generator: concat!("meshreel ", env!("CARGO_PKG_VERSION")).into(),
-        options: job.options.to_text() + &between,
+        options: job.promised.stored_text(job.between),
         unit,
         fps: job.scene.fps.unwrap_or(0.0),
         period: period(job),

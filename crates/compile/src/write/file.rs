@@ -4,7 +4,7 @@
 use crate::Error;
 use crate::codec_terms::block_format;
 use crate::method::mesh_coder::MeshCoder;
-use crate::report::{Inspect, Phase, Progress};
+use crate::report::Progress;
 use crate::write::body::Body;
 use crate::write::cameras;
 use crate::write::classic::{encode_frames, every, index_frame};
@@ -21,9 +21,8 @@ use meshreel_codec::record::{self, Description, ranges};
 use meshreel_codec::schedule::Schedule;
 use meshreel_codec::topology::index;
 use meshreel_codec::topology::lod::put_entry;
-use meshreel_format::{BOX_SIZE, CHUNK_ENTRY_SIZE, HEADER_SIZE, Writer, frame_table_size, kind};
+use meshreel_format::{BOX_SIZE, CHUNK_ENTRY_SIZE, Complete, HEADER_SIZE, Writer, frame_table_size, kind};
 use meshreel_options::Preset;
-use meshreel_scene::Remark;
 use std::path::Path;
 
 /// Chunks so far, and what was counted of them by mesh.
@@ -269,18 +268,8 @@ impl<'a> File<'a> {
         Ok(description)
     }
 
-    /// Completes the file, lets `inspect` look at it, and gives it its name. Returns its size.
-    pub fn publish(
-        &mut self,
-        pool: &rayon::ThreadPool,
-        inspect: Inspect<'_>,
-        progress: &dyn Progress,
-        remarks: &mut Vec<Remark>,
-    ) -> Result<u64, Error> {
-        if matches!(self.body.output, Output::File(_)) {
-            progress.update(Phase::Inspect, 0, 1);
-            self.job.cancellation.check()?;
-        }
-        self.body.publish(pool, self.target, inspect, remarks)
+    /// Completes the file, which has no name yet. Returns its size, and no file on a dry run.
+    pub fn complete(&mut self) -> Result<(u64, Option<Complete>), Error> {
+        self.body.complete()
     }
 }

@@ -30,6 +30,8 @@ pub struct Job<'a> {
     /// The tolerances of each placed object.
     pub tolerances: Vec<Budget>,
     pub options: &'a Options,
+    /// The options that the file stores: those that the user gave.
+    pub promised: &'a Options,
     pub motion: &'a Motion,
     /// 40 bytes per transform and sample of the source.
     pub raw_transform_bytes: u64,

@@ -11,7 +11,6 @@ use crate::write::job::Job;
 use crate::write::node_coder::NodeCoder;
 use crate::write::output::ratio;
 use meshreel_codec::record::Description;
-use meshreel_scene::Remark;
 
 /// Everything from which the report of a file is made.
 pub struct Written<'a> {
@@ -31,14 +30,13 @@ pub struct Written<'a> {
 
 impl Written<'_> {
     /// The report of the finished file.
-    pub fn report(&self, file_bytes: u64, remarks: Vec<Remark>) -> Report {
+    pub fn report(&self, file_bytes: u64) -> Report {
         let (job, file) = (self.job, self.file);
         let mut report = Report {
             file_bytes,
             source_map_bytes: file.body.maps.total,
             frames: job.times.len(),
             raw_bytes: file.raw_bytes(),
-            remarks,
             ..Report::default()
         };
         report.rigs = (job.rigs.iter())

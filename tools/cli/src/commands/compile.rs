@@ -9,7 +9,7 @@ use crate::progress::{Files, Progress};
 use crate::targets::{self, Targets, reel_name};
 use crate::units;
 use crate::units::ratio;
-use meshreel_commands::compile::check_target;
+use meshreel_commands::compile::{Compiled, Inputs, check_target, compile};
 use meshreel_commands::fingerprint::Fingerprint;
 use meshreel_commands::provenance::Provenance;
 use meshreel_commands::shard::Shard;
@@ -166,14 +166,12 @@ impl Job {
             meshreel_files::create_folder(folder).map_err(|e| Failure::io(folder, &e))?;
         }
         progress.wait("analyse");
-        let read = remarks.clone();
-        let report =
-            meshreel_compile::compile(&scene, remarks, target, &options, &meshreel_check::reopen, &progress)
-                .map_err(|error| {
-                    let failure = Failure::from(error).after(read);
-                    self.output.remarks(&failure.remarks);
-                    failure.or_at(&inputs[0])
-                })?;
+        let again = Inputs { paths: inputs, options: &self.input };
+        let compiled = compile((scene, remarks), again, target, &options, &progress);
+        let Compiled { report, verified } = compiled.map_err(|failure| {
+            self.output.remarks(&failure.remarks);
+            failure.or_at(&inputs[0])
+        })?;
         drop(progress);
         self.output.remarks(&report.remarks);
         Ok(CompiledFile {
@@ -182,6 +180,7 @@ impl Job {
             source_bytes: inputs::source_bytes(&scene),
             peak_anon_bytes: watch.stop(),
             report,
+            verified,
             explain: options.explain,
             dry_run: options.dry_run,
         })

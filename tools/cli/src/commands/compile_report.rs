@@ -3,6 +3,7 @@
 use super::{clip, lod, rigs};
 use crate::output::{Class, Failure, advice_text, length, one_line, shown, table};
 use crate::units::{self, ratio};
+use meshreel_commands::compile::Verified;
 use meshreel_compile::advice::{self, Advice};
 use meshreel_compile::{Between, HiddenTriangles, MeshReport, PassReport, Report};
 use serde::Serialize;
@@ -18,6 +19,8 @@ pub struct CompiledFile {
     pub target: PathBuf,
     /// What the compiler says of it.
     pub report: Report,
+    /// The verification; none with `--no-verify` and on a dry run.
+    pub verified: Option<Verified>,
     /// Wall time, reading included.
     pub seconds: f64,
     /// Bytes of the inputs.
@@ -40,6 +43,7 @@ struct CompileOutput<'a> {
     source_ratio: f64,
     seconds: f64,
     peak_anon_bytes: Option<u64>,
+    verify: Option<&'a Verified>,
     #[serde(flatten)]
     report: &'a Report,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -78,6 +82,7 @@ impl CompiledFile {
             source_ratio: ratio(self.source_bytes, self.counted_bytes()),
             seconds: self.seconds,
             peak_anon_bytes: self.peak_anon_bytes,
+            verify: self.verified.as_ref(),
             report,
             advice: self.explain.then(|| advice::of_report(report)),
         });
@@ -93,6 +98,7 @@ impl CompiledFile {
         let report = &self.report;
         let mut out = if self.explain { self.explanation() } else { String::new() };
         out.push_str(&self.summary());
+        out.push_str(&self.verified());
         if let Some(between) = report.between.as_ref().filter(|between| between.added > 0) {
             out.push_str(&added(between, report.frames));
         }
@@ -113,6 +119,15 @@ impl CompiledFile {
         out.push_str(&rigs::compiled_table(&report.rigs));
         out.push_str(&clip::compiled_table(&report.clips, most));
         out
+    }
+
+    /// The outcome of the verification in one line, and what it cured.
+    fn verified(&self) -> String {
+        match &self.verified {
+            Some(verified) => verified_line(verified),
+            None if self.dry_run => String::new(),
+            None => "not verified (--no-verify)\n".into(),
+        }
     }
 
     /// What `--explain` adds: passes, the tree, and what was chosen for what reason.
@@ -173,6 +188,21 @@ impl CompiledFile {
             self.seconds,
         )
     }
+}
+
+/// The outcome of a verification in one line, and what it cured.
+pub fn verified_line(verified: &Verified) -> String {
+    let Verified { seconds, worst, cured, .. } = verified;
+    let mut out = format!("verified in {seconds:.2} s: at most {} of a tolerance off", units::short(*worst));
+    if let Some(first) = cured.first() {
+        let first = one_line(&first.to_string());
+        out.push_str(&format!("; compiled twice, since the first file broke its promise: {first}"));
+        if cured.len() > 1 {
+            out.push_str(&format!(" (and {} more)", cured.len() - 1));
+        }
+    }
+    out.push('\n');
+    out
 }
 
 /// The first `most` of these meshes, one in each line.

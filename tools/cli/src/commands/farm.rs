@@ -1,11 +1,13 @@
 //! `meshreel plan`, `part` and `join`: one file on many machines.
 
+use super::compile_report::verified_line;
 use crate::cli::{JoinArgs, PartArgs, PlanArgs};
 use crate::output::{Failure, Output, RemarkJson, one_line, remarks_json};
 use crate::progress::Progress;
 use crate::units;
+use meshreel_commands::compile::{Inputs, Verified};
 use meshreel_commands::farm::{self, Wanted};
-use meshreel_inputs as inputs;
+use meshreel_inputs::{self as inputs, InputOptions};
 use serde::Serialize;
 use std::path::Path;
 use std::process::ExitCode;
@@ -44,6 +46,8 @@ struct JoinResult {
     bytes: u64,
     frames: usize,
     seconds: f64,
+    /// The verification, where the source was given.
+    verify: Option<Verified>,
     remarks: Vec<RemarkJson>,
 }
 
@@ -129,7 +133,11 @@ pub fn join(arguments: &JoinArgs, output: Output) -> Result<ExitCode, Failure> {
     let target = &arguments.output;
     let progress = Progress::new(output, &name(target));
     progress.wait("check parts");
-    let made = farm::join(&arguments.parts, target, arguments.jobs.unwrap_or(0) as usize, &progress)?;
+    let paths = inputs::expand(&arguments.source)?;
+    let options = InputOptions { points: arguments.points.clone(), ..InputOptions::default() };
+    let source = (!paths.is_empty()).then_some(Inputs { paths: &paths, options: &options });
+    let jobs = arguments.jobs.unwrap_or(0) as usize;
+    let made = farm::join(&arguments.parts, target, source, jobs, &progress)?;
     drop(progress);
     output.remarks(&made.remarks);
     let result = JoinResult {
@@ -138,16 +146,15 @@ pub fn join(arguments: &JoinArgs, output: Output) -> Result<ExitCode, Failure> {
         bytes: made.bytes,
         frames: made.frames,
         seconds: start.elapsed().as_secs_f64(),
+        verify: made.verified,
         remarks: remarks_json(&made.remarks),
     };
     output.result(&result, true, || {
-        let JoinResult { output, parts, bytes, frames, seconds, .. } = &result;
+        let JoinResult { output, parts, bytes, frames, seconds, verify, .. } = &result;
         let output = one_line(output);
-        format!(
-            "{output} is {} of {parts} parts: {} frames, {seconds:.2} s",
-            units::bytes(*bytes),
-            units::count(*frames as u64)
-        )
+        let (bytes, frames) = (units::bytes(*bytes), units::count(*frames as u64));
+        let verified = verify.as_ref().map_or("not verified (--source verifies it)\n".into(), verified_line);
+        format!("{output} is {bytes} of {parts} parts: {frames} frames, {seconds:.2} s\n{verified}")
     })?;
     Ok(ExitCode::SUCCESS)
 }

@@ -152,6 +152,9 @@ fn fields(info: &ReelInfo) -> String {
         field("range", range);
     }
     field("decoder", format!("{} of memory", units::bytes(info.decoder_memory_bytes)));
+    if info.no_verify {
+        field("verified", "no: compiled with --no-verify".to_string());
+    }
     let options: Vec<String> =
         info.options.iter().map(|(key, value)| format!("{key} {}", shown(value))).collect();
     field("options", one_line(&options.join(", ")));

@@ -15,3 +15,4 @@ mod shards;
 mod targets;
 mod usage;
 mod usd;
+mod verified;

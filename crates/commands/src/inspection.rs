@@ -1,0 +1,141 @@
+//! A finished file before it gets its name: opened, decoded, and verified against its source, which is read again.
+
+use crate::failure::{Class, Failure};
+use crate::verify::compare;
+use meshreel::{Limits, Reel};
+use meshreel_check::verify::Failure as Broken;
+use meshreel_check::{Refusal, Report, decode_static, reopen_while};
+use meshreel_compile::{Phase, Progress};
+use meshreel_inputs::InputOptions;
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+/// Inputs, and how they are opened.
+#[derive(Clone, Copy)]
+pub struct Inputs<'a> {
+    /// Their paths.
+    pub paths: &'a [PathBuf],
+    /// How they are opened.
+    pub options: &'a InputOptions,
+}
+
+/// The verification of a file that got its name.
+#[derive(Clone, Debug, Serialize)]
+pub struct Verified {
+    /// Every promise holds.
+    pub ok: bool,
+    /// Wall time.
+    pub seconds: f64,
+    /// The promises that the first file broke, where it was compiled a second time and keeps them now.
+    pub cured: Vec<Broken>,
+    /// The largest error of a position, in tolerances.
+    pub worst: f64,
+    /// The largest distance of players from the source between frames, in tolerances; none where nothing bends.
+    pub between_worst: Option<f64>,
+    /// The largest angle between normals, degrees.
+    pub normal_max_deg: Option<f64>,
+    /// The largest distance of texture coordinates.
+    pub uv_max_error: Option<f64>,
+    /// The largest difference of a component of a colour.
+    pub colour_max_error: Option<f64>,
+}
+
+impl Verified {
+    fn new(report: &Report, seconds: f64) -> Verified {
+        let meshes = &report.meshes;
+        let most = |of: &dyn Fn(&meshreel_check::MeshReport) -> Option<f64>| {
+            meshes.iter().filter_map(of).max_by(f64::total_cmp)
+        };
+        let part = |error: f64, tolerance: f64| if tolerance > 0.0 { error / tolerance } else { error };
+        let positions = (meshes.iter().map(|m| part(m.max_error, m.tolerance)))
+            .chain(report.locators.iter().map(|l| part(l.max_error, l.tolerance)))
+            .chain(report.rigs.iter().map(|r| part(r.max_error, r.tolerance)))
+            .chain(report.clips.iter().map(|c| c.worst));
+        Verified {
+            ok: report.ok,
+            seconds,
+            cured: Vec::new(),
+            worst: positions.fold(0.0, f64::max),
+            between_worst: most(&|m| m.between_worst),
+            normal_max_deg: most(&|m| m.normal_max_deg),
+            uv_max_error: most(&|m| m.uv_max_error),
+            colour_max_error: most(&|m| m.colour_max_error),
+        }
+    }
+}
+
+/// Looks at a finished file. Without inputs it is opened and decoded only.
+pub(crate) struct Inspection<'a> {
+    inputs: Option<Inputs<'a>>,
+    progress: &'a dyn Progress,
+    found: Mutex<Option<Found>>,
+}
+
+/// The report of a verification and its wall time, or why there is none.
+type Found = Result<(Report, f64), Failure>;
+
+/// An outcome of an inspection that was called.
+pub(crate) enum Outcome {
+    /// It was only opened and decoded, or refused before it was compared.
+    NotVerified,
+    /// Every promise holds.
+    Kept(Verified),
+    /// Some promise does not hold: the file did not get its name.
+    Broken(Report),
+}
+
+impl<'a> Inspection<'a> {
+    pub fn new(inputs: Option<Inputs<'a>>, progress: &'a dyn Progress) -> Inspection<'a> {
+        Inspection { inputs, progress, found: Mutex::default() }
+    }
+
+    /// An error where the file is refused: that of the runtime, or one whose reason [`Inspection::outcome`] has.
+    pub fn look(&self, path: &Path) -> Result<(), Refusal> {
+        let cancellation = self.progress.cancellation();
+        let wanted = || !cancellation.is_cancelled();
+        let Some(inputs) = self.inputs else {
+            return reopen_while(path, &wanted);
+        };
+        let start = Instant::now();
+        let reel = Reel::open(path, &Limits::default())?;
+        decode_static(&reel, &wanted)?;
+        let step = |_: &str, done: u64, total: u64| {
+            if total > 0 {
+                self.progress.update(Phase::Inspect, done, total);
+            }
+        };
+        let report = compare(inputs.paths, &reel, inputs.options, &step, &cancellation);
+        let ok = report.as_ref().is_ok_and(|(report, _)| report.ok);
+        let found = report.map(|(report, _)| (report, start.elapsed().as_secs_f64()));
+        *self.found.lock().unwrap_or_else(PoisonError::into_inner) = Some(found);
+        if ok { Ok(()) } else { Err("it is not what its source is".into()) }
+    }
+
+    /// The outcome of the last look.
+    pub fn outcome(self) -> Result<Outcome, Failure> {
+        match self.found.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            None => Ok(Outcome::NotVerified),
+            Some(Ok((report, seconds))) if report.ok => Ok(Outcome::Kept(Verified::new(&report, seconds))),
+            Some(Ok((report, _))) => Ok(Outcome::Broken(report)),
+            Some(Err(failure)) if failure.class == Class::Cancelled => Err(failure),
+            Some(Err(failure)) => {
+                let what = format!("the finished file could not be verified: {}", failure.what);
+                Err(Failure { what, ..failure })
+            }
+        }
+    }
+}
+
+/// The failure of a file that breaks its promise: the first breach, and how many there are. `advice`: what to do.
+pub(crate) fn broken(report: &Report, target: &Path, advice: &str) -> Failure {
+    let more = report.failures.len().saturating_sub(1) as u64 + report.more_failures;
+    let first = match report.failures.first() {
+        Some(first) => first.to_string(),
+        None => "a promise does not hold".into(),
+    };
+    let more = if more > 0 { format!(" (and {more} more)") } else { String::new() };
+    let what = format!("the file breaks its promise and was not written: {first}{more}; {advice}");
+    Failure::new(Class::Check, what, Some(target.display().to_string()))
+}

@@ -1,0 +1,38 @@
+//! A compiled file that has no name yet.
+
+use crate::Error;
+use crate::pipeline::pool;
+use crate::report::{Inspect, Phase, Progress, Report};
+use crate::write::output::publish;
+use meshreel_format::Complete;
+use std::path::{Path, PathBuf};
+
+/// A compiled file that is complete, but has no name yet. Dropped, it is removed, and the target stays as it is.
+pub struct Finished {
+    pub(crate) report: Report,
+    /// None on a dry run.
+    pub(crate) file: Option<Complete>,
+    pub(crate) target: PathBuf,
+    /// Threads of the inspection; 0 for all cores.
+    pub(crate) jobs: usize,
+}
+
+impl Finished {
+    /// The report of the compile.
+    pub fn report(&self) -> &Report {
+        &self.report
+    }
+
+    /// Puts the file in its place unless `inspect` refuses it. On a dry run there is nothing to inspect.
+    pub fn publish(mut self, inspect: Inspect<'_>, progress: &dyn Progress) -> Result<Report, Error> {
+        if let Some(file) = self.file {
+            let cancellation = progress.cancellation();
+            progress.update(Phase::Inspect, 0, 1);
+            cancellation.check()?;
+            let look = |path: &Path| pool(self.jobs)?.install(|| inspect(path));
+            let published = publish(file, &self.target, &look, &mut self.report.remarks);
+            published.map_err(|error| if cancellation.is_cancelled() { Error::Cancelled } else { error })?;
+        }
+        Ok(self.report)
+    }
+}
