@@ -23,6 +23,7 @@ mod pictures;
 mod predictors;
 mod scenes;
 mod sequences;
+mod slopes;
 mod small;
 mod soft;
 mod speed;
@@ -72,6 +73,8 @@ enum Command {
     /// What files cost on a graphics card.
     #[cfg(feature = "gpu")]
     Gpu(gpu::Arguments),
+    /// How the time of each verb grows when one count of an input doubles.
+    Slopes(slopes::Arguments),
     /// What a small mesh costs: bytes, memory and time.
     Small(small::Arguments),
     /// Checksums of what is compiled with every method, preset and option, and of what it decodes to, beside
@@ -102,6 +105,7 @@ fn main() -> std::process::ExitCode {
         Command::Frames(arguments) => frames::run(&arguments),
         #[cfg(feature = "gpu")]
         Command::Gpu(arguments) => gpu::run(&arguments),
+        Command::Slopes(arguments) => slopes::run(&arguments),
         Command::Small(arguments) => small::run(&arguments),
         Command::Digests(arguments) => digests::run(&arguments),
         Command::Compiles(arguments) => compiles::run(&arguments),

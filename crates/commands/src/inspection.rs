@@ -26,6 +26,8 @@ pub struct Inputs<'a> {
 pub struct Verified {
     /// Every promise holds.
     pub ok: bool,
+    /// No frame shows a mesh, so that none was compared.
+    pub nothing_visible: bool,
     /// Wall time.
     pub seconds: f64,
     /// The promises that the first file broke, where it was compiled a second time and keeps them now.
@@ -54,6 +56,7 @@ impl Verified {
             .chain(report.rigs.iter().map(|r| part(r.max_error, r.tolerance)))
             .chain(report.clips.iter().map(|c| c.worst));
         Verified {
+            nothing_visible: report.nothing_visible,
             ok: report.ok,
             seconds,
             cured: Vec::new(),

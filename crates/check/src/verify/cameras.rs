@@ -4,8 +4,9 @@ use super::plan::Plan;
 use super::report::{CameraReport, Failures, beyond};
 use crate::error::error;
 use crate::lens;
-use meshreel::{Camera, FramePair};
-use meshreel_scene::{Error, sample};
+use meshreel::FramePair;
+use meshreel_scene::{Error, Lens, sample};
+use std::collections::{HashMap, HashSet};
 
 /// A part of the largest number: what f32 holds of it, twice.
 const FINEST: f64 = 1.0 / (1u32 << 21) as f64;
@@ -14,8 +15,14 @@ const FINEST: f64 = 1.0 / (1u32 << 21) as f64;
 pub(super) fn check(plan: &Plan<'_>, failures: &mut Failures) -> Result<Vec<CameraReport>, Error> {
     let (survey, reel) = (plan.survey, plan.reel);
     let cameras = reel.cameras().map_err(error)?;
-    let mut left: Vec<&Camera> = cameras.iter().collect();
-    let is_locator = |placed: usize| survey.locators.iter().any(|locator| locator.placed == placed);
+    // Paths of a damaged file may be equal: the first one counts, others are left over.
+    let mut by_path: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (i, camera) in cameras.iter().enumerate().rev() {
+        by_path.entry(camera.path()).or_default().push(i);
+    }
+    let mut is_left = vec![true; cameras.len()];
+    let locators: HashSet<usize> = survey.locators.iter().map(|locator| locator.placed).collect();
+    let is_locator = |placed: usize| locators.contains(&placed);
     let mut out = Vec::new();
     for (i, place) in survey.placed.iter().enumerate() {
         let Some(camera) = survey.scene.nodes[place.node].camera.as_ref().filter(|c| !c.is_empty()) else {
@@ -25,11 +32,12 @@ pub(super) fn check(plan: &Plan<'_>, failures: &mut Failures) -> Result<Vec<Came
         if !plan.asked.frames.channels.attributes || !(own || place.parent.is_some_and(is_locator)) {
             continue;
         }
-        let at = left.iter().position(|camera| camera.path() == place.path);
-        let Some(found) = at.map(|at| left.remove(at)) else {
+        let Some(at) = by_path.get_mut(place.path.as_str()).and_then(Vec::pop) else {
             failures.add(&place.path, None, || "the camera's lens is not in the file".into());
             continue;
         };
+        is_left[at] = false;
+        let found = &cameras[at];
         let stands_at = &reel.description().nodes[found.node()].path;
         let parent = place.parent.map(|parent| &survey.placed[parent].path);
         let wanted = if own { Some(&place.path) } else { parent };
@@ -44,17 +52,22 @@ pub(super) fn check(plan: &Plan<'_>, failures: &mut Failures) -> Result<Vec<Came
             all.push((frame, right.tracks()));
         }
         report.frames = all.len();
-        let largest = |t: usize, k: usize| all.iter().map(|(_, right)| right[t][k].abs()).fold(0.0, f64::max);
+        let mut largest = [[0.0f64; 4]; Lens::TRACKS.len()];
+        for (_, right) in &all {
+            for (largest, right) in largest.iter_mut().flatten().zip(right.iter().flatten()) {
+                *largest = largest.max(right.abs());
+            }
+        }
         for (frame, right) in &all {
             let got = lens::of_file(&found.lens(FramePair::single(*frame as u32))).tracks();
             for (t, (right, got)) in right.iter().zip(&got).enumerate() {
                 for (k, (right, got)) in right.iter().zip(got).enumerate() {
-                    let (most, off) = (largest(t, k), (got - right).abs());
+                    let (most, off) = (largest[t][k], (got - right).abs());
                     let part = if most > 0.0 { off / most } else { off };
                     report.max_error = report.max_error.max(part);
                     if beyond(off, most * FINEST) && report.ok {
                         report.ok = false;
-                        let name = meshreel_scene::Lens::TRACKS[t].0;
+                        let name = Lens::TRACKS[t].0;
                         let what = format!("{name} of the camera is {got}, the source has {right}");
                         failures.add(&place.path, Some(*frame), || what);
                     }
@@ -63,7 +76,7 @@ pub(super) fn check(plan: &Plan<'_>, failures: &mut Failures) -> Result<Vec<Came
         }
         out.push(report);
     }
-    for camera in left {
+    for (camera, _) in cameras.iter().zip(is_left).filter(|(_, left)| *left) {
         failures.add(camera.path(), None, || "is a camera that the source does not have".into());
     }
     Ok(out)

@@ -33,10 +33,15 @@ const PIECES: usize = 8;
 pub const WORK: u32 = 2;
 /// The smallest and the largest error bound that is tried, as parts of the guess.
 const RANGE: [f64; 2] = [0.2, 3.0];
+/// The smallest one of a mesh whose faces change, where the guess is just the tolerance.
+const SMALLEST_OF_CHANGING: f64 = 0.05;
+/// Significant bits of error bounds. A bound that follows from two tolerances differs in its last bits, and a search
+/// that starts there can end elsewhere.
+const SIGNIFICANT_BITS: u32 = 10;
 /// Error bounds whose ratio is smaller than this count as one.
 const APART: f64 = 1.4;
-/// A direction is given up after a trial that takes this many times the bytes of the best one.
-const HOPELESS: f64 = 1.03;
+/// A trial of a part of the frames whose bytes are within this ratio of the best one's is weighed by all frames.
+const CLOSE: f64 = 1.1;
 /// First digits of the tolerances that people ask for. These are tried, so that who asks for a larger one gets
 /// what the smaller would have given.
 const DIGITS: [f64; 4] = [5.0, 3.0, 2.0, 1.0];
@@ -57,21 +62,28 @@ pub struct Allowed {
     pub least: f64,
     /// The one that is likely to take the fewest bytes.
     pub guess: f64,
-    /// The tolerance as the user wrote it, in percent of the mesh's size or in units, from which `most` follows.
-    pub asked: f64,
+    /// The error bound per unit of the tolerance as the user wrote it, in percent of the mesh's size or in units of length.
+    pub per_asked: f64,
+}
+
+/// An error bound rounded down to [`SIGNIFICANT_BITS`].
+pub fn rounded(radius: f64) -> f64 {
+    f64::from_bits(radius.to_bits() & !((1 << (f64::MANTISSA_DIGITS - SIGNIFICANT_BITS)) - 1))
 }
 
 impl Allowed {
-    /// Error bounds to try beside the guess, the finest first.
-    fn tried(&self) -> Vec<f64> {
-        let [low, high] = RANGE.map(|part| part * self.guess);
-        let mut power = 10f64.powf(self.asked.log10().ceil());
+    /// Error bounds to try beside the guess, the finest first: those of all smaller tolerances that people ask for are
+    /// among them.
+    fn tried(&self, is_changing: bool) -> Vec<f64> {
+        let [mut low, high] = RANGE.map(|part| part * self.guess);
+        if is_changing {
+            low = SMALLEST_OF_CHANGING * self.guess;
+        }
+        let mut power = 10f64.powf((self.most / self.per_asked).log10().ceil());
         let mut out = Vec::new();
-        while DIGITS[0] * power * self.most > low * self.asked && power.is_normal() {
-            for digit in DIGITS {
-                // In the same room for rounding as what was asked for.
-                out.push(digit * power * self.most / self.asked);
-            }
+        while DIGITS[0] * power * self.per_asked > low && power.is_normal() {
+            // In the same room for rounding as what was asked for.
+            out.extend(DIGITS.map(|digit| rounded(digit * power * self.per_asked)));
             power /= 10.0;
         }
         out.push(self.most);
@@ -112,6 +124,7 @@ pub fn choose_precision(
         schedule,
         options: Options { effort: WORK, strict: false, ..options.clone() },
         found: &found,
+        weighs_all: false,
     };
     // What cannot be tried is not taken; if that is so of the guess, whoever compiles it says why.
     let Some(of_guess) = trials.bytes(plan, guess, false) else {
@@ -175,37 +188,60 @@ struct Trials<'t> {
     /// Those of the compilation, with less effort.
     options: Options,
     found: &'t SkinSearch<'t>,
+    /// Trials code all frames, not a part of them.
+    weighs_all: bool,
 }
 
 impl Trials<'_> {
     /// About how many bytes the mesh takes; none where that cannot be told.
     fn bytes(&self, plan: &mut MeshPlan<'_>, radius: f64, normals_stored: bool) -> Option<u64> {
-        let bytes = bytes_with(plan, radius, normals_stored, self.schedule, &self.options, self.found);
+        let bytes = self.estimated(plan, radius, normals_stored);
         self.found.work.weighed();
         bytes
     }
 
-    /// The best precision that is found around the guess, coarser ones first.
-    fn around_guess(&self, plan: &mut MeshPlan<'_>, allowed: Allowed, of_guess: u64) -> Trial {
-        let mut best = Trial { bytes: of_guess, radius: allowed.guess, normals_stored: false };
-        let (finer, coarser): (Vec<f64>, Vec<f64>) =
-            allowed.tried().into_iter().partition(|&r| r < allowed.guess);
-        let mut walk = |list: &mut dyn Iterator<Item = f64>, mut luck: bool| {
-            for radius in list {
-                let Some(bytes) = self.bytes(plan, radius, false) else {
-                    break;
-                };
-                if bytes < best.bytes {
-                    best = Trial { bytes, radius, normals_stored: false };
-                } else if bytes as f64 > HOPELESS * best.bytes as f64 && !std::mem::take(&mut luck) {
-                    break;
-                }
-            }
+    /// Lays the mesh out with this precision and estimates its bytes.
+    fn estimated(&self, plan: &mut MeshPlan<'_>, radius: f64, normals_stored: bool) -> Option<u64> {
+        let options = &self.options;
+        plan.refine(radius, normals_stored, options).ok()?;
+        let points = mesh_coder::mesh_points(plan);
+        let frames = mesh_coder::mesh_frames(plan, points.as_ref());
+        let coder =
+            MeshCoder::new(plan, points.as_ref(), &frames, self.schedule, options, self.found).ok()?;
+        let sample = match self.weighs_all {
+            true => Sample::whole(coder.schedule()),
+            false => Sample::new(plan.prepared.points, coder.schedule(), options.effort),
         };
-        walk(&mut coarser.into_iter(), false);
-        // One that is worse may be bad luck.
-        walk(&mut finer.into_iter().rev(), true);
-        best
+        size(&coder, coder.schedule(), sample, options).ok()
+    }
+
+    /// The best precision around the guess. Where trials code a part of the frames only, those that come close are
+    /// weighed again by all frames.
+    fn around_guess(&self, plan: &mut MeshPlan<'_>, allowed: Allowed, of_guess: u64) -> Trial {
+        let is_changing = plan.prepared.fixed.is_none();
+        let mut all = vec![Trial { bytes: of_guess, radius: allowed.guess, normals_stored: false }];
+        // Finer ones that float32 cannot hold, and those that leave no memory, are left out.
+        all.extend(allowed.tried(is_changing).into_iter().filter_map(|radius| {
+            Some(Trial { bytes: self.bytes(plan, radius, false)?, radius, normals_stored: false })
+        }));
+        let smallest = |all: &[Trial]| all.iter().copied().min_by_key(|trial| trial.bytes).unwrap_or(all[0]);
+        let best = smallest(&all);
+        if Sample::new(plan.prepared.points, self.schedule, self.options.effort).whole {
+            return best;
+        }
+        all.retain(|trial| trial.bytes as f64 <= CLOSE * best.bytes as f64);
+        if all.len() < 2 {
+            return best;
+        }
+        let whole = Trials { weighs_all: true, options: self.options.clone(), ..*self };
+        for trial in &mut all {
+            if let Some(bytes) = whole.bytes(plan, trial.radius, false) {
+                trial.bytes = bytes;
+            }
+        }
+        let chosen = smallest(&all);
+        // What follows compares with trials of a part.
+        Trial { bytes: best.bytes, ..chosen }
     }
 
     /// The better one of `best` and positions as coarse as the tolerance allows, with normals stored as they
@@ -243,23 +279,6 @@ fn skinned(
     let frames = mesh_coder::mesh_frames(plan, points.as_ref());
     let coder = MeshCoder::new(plan, points.as_ref(), &frames, schedule, own, found);
     Ok(coder.is_ok_and(|coder| coder.method() == Method::Skinned))
-}
-
-/// Lays the mesh out with this precision and estimates its bytes from a sample of frames.
-fn bytes_with(
-    plan: &mut MeshPlan<'_>,
-    radius: f64,
-    normals_stored: bool,
-    schedule: Schedule,
-    options: &Options,
-    found: &SkinSearch<'_>,
-) -> Option<u64> {
-    plan.refine(radius, normals_stored, options).ok()?;
-    let points = mesh_coder::mesh_points(plan);
-    let frames = mesh_coder::mesh_frames(plan, points.as_ref());
-    let coder = MeshCoder::new(plan, points.as_ref(), &frames, schedule, options, found).ok()?;
-    let sample = Sample::new(plan.prepared.points, coder.schedule(), options.effort);
-    size(&coder, coder.schedule(), sample, options).ok()
 }
 
 fn for_normals_of(plan: &MeshPlan<'_>, degrees: f64) -> Option<f64> {

@@ -119,6 +119,11 @@ impl Planner<'_, '_> {
             let finest =
                 if predicted { precision::for_normals(fixed, options.normal_tolerance) } else { None };
             radius = radius.min(finest.unwrap_or(radius).max(least));
+            if prepared.normals != Normals::None {
+                // Equal bits whatever tolerance it follows from.
+                allowed.most = precision::rounded(allowed.most).max(least.min(allowed.most));
+                radius = precision::rounded(radius).max(least.min(radius));
+            }
             allowed.guess = radius;
         }
         let streams = choose_streams(candidate.source.mesh, &prepared, radius.max(0.0), options, remarks)?;
@@ -188,7 +193,7 @@ impl Planner<'_, '_> {
             Tolerance::Absolute(t) => t,
             Tolerance::Relative(part) => 100.0 * part,
         };
-        (Allowed { most: radius, least, guess: radius, asked }, least)
+        (Allowed { most: radius, least, guess: radius, per_asked: radius / asked }, least)
     }
 }
 
