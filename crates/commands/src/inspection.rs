@@ -56,8 +56,8 @@ impl Verified {
             .chain(report.rigs.iter().map(|r| part(r.max_error, r.tolerance)))
             .chain(report.clips.iter().map(|c| c.worst));
         Verified {
-            nothing_visible: report.nothing_visible,
             ok: report.ok,
+            nothing_visible: report.nothing_visible,
             seconds,
             cured: Vec::new(),
             worst: positions.fold(0.0, f64::max),
