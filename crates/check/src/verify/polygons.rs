@@ -91,40 +91,26 @@ impl Polygons {
         let mut sums = vec![DVec3::ZERO; count];
         let mut weights = vec![0.0; count];
         let all_usable = positions.iter().all(|p| usable(*p));
-        let mut edges: Vec<DVec3> = Vec::new();
+        let mut corners = WeightedCorners::default();
         for face in &self.faces {
             let points = &self.point[face.corners()];
             let groups = &groups[face.corners()];
             let normal = self.face_normal(positions, face);
             let bad = !all_usable && points.iter().any(|&p| !usable(positions[p as usize]));
-            let Some(unit) = normal.try_normalize().filter(|_| !bad) else {
-                if bad {
+            match normal.try_normalize().filter(|_| !bad) {
+                Some(unit) => corners.add(points.iter().map(|&p| place(positions, p)), groups, unit),
+                None if bad => {
                     for &g in groups.iter().filter(|g| **g != NONE) {
                         sums[g as usize] = DVec3::NAN;
                     }
                 }
-                continue;
-            };
-            // From each corner to the next.
-            edges.clear();
-            let first = place(positions, points[0]);
-            let mut here = first;
-            for &point in &points[1..] {
-                let next = place(positions, point);
-                edges.push(next - here);
-                here = next;
+                None => {}
             }
-            edges.push(first - here);
-            let mut before = edges[points.len() - 1];
-            for (&group, &after) in groups.iter().zip(&edges) {
-                let weight = inner_angle(before, after, unit);
-                before = after;
-                if group != NONE {
-                    sums[group as usize] += unit * weight;
-                    weights[group as usize] += weight;
-                }
+            if corners.group.len() >= BLOCK {
+                corners.weigh(&mut sums, &mut weights);
             }
         }
+        corners.weigh(&mut sums, &mut weights);
         let normal = |(sum, weight): (DVec3, f64)| {
             let clear = sum.length() > CANCELLED * weight;
             let unit = sum.try_normalize().filter(|_| clear);
@@ -149,46 +135,95 @@ pub(crate) fn usable(p: [f32; 3]) -> bool {
     p.iter().all(|v| v.abs() <= 1e18)
 }
 
-/// Angle inside a face with normal `n` at a corner, between the edge that leads there and the one that goes on.
-fn inner_angle(before: DVec3, after: DVec3, n: DVec3) -> f64 {
-    let cross = before.cross(after);
-    let (sine, cosine) = (cross.length(), -after.dot(before));
-    let angle = arc(sine, cosine);
-    let turns_back = cross.dot(n) < 0.0;
-    match turns_back && sine > 1e-9 * (before.length_squared() * after.length_squared()).sqrt() {
-        true => std::f64::consts::TAU - angle,
-        false => angle,
+/// Corners whose angles are worked out at once, side by side.
+const BLOCK: usize = 1024;
+
+/// Corners of faces on their way into sums of normals. Angles are most of the work of smooth normals.
+#[derive(Default)]
+struct WeightedCorners {
+    group: Vec<u32>,
+    /// Unit normal of the face.
+    unit: Vec<DVec3>,
+    /// The angle inside the face is more than half a turn.
+    turns_back: Vec<bool>,
+    /// Square of the sine, and the cosine, both times the lengths of the edges at the corner.
+    sine_squared: Vec<f64>,
+    cosine: Vec<f64>,
+    /// From each corner of a face to the next.
+    edges: Vec<DVec3>,
+}
+
+impl WeightedCorners {
+    /// Adds the corners of a face.
+    fn add(&mut self, points: impl Iterator<Item = DVec3> + Clone, groups: &[u32], unit: DVec3) {
+        self.edges.clear();
+        let next = points.clone().skip(1).chain(points.clone().take(1));
+        self.edges.extend(points.zip(next).map(|(here, next)| next - here));
+        let Some(&last) = self.edges.last() else { return };
+        let mut before = last;
+        for (&group, &after) in groups.iter().zip(&self.edges) {
+            let cross = before.cross(after);
+            let (sine_squared, cosine) = (cross.length_squared(), -after.dot(before));
+            let lengths = || before.length_squared() * after.length_squared();
+            self.turns_back.push(cross.dot(unit) < 0.0 && sine_squared > 1e-18 * lengths());
+            self.sine_squared.push(sine_squared);
+            self.cosine.push(cosine);
+            self.unit.push(unit);
+            self.group.push(group);
+            before = after;
+        }
+    }
+
+    /// Adds their unit normals times their angles to the sums of their groups, and forgets them.
+    fn weigh(&mut self, sums: &mut [DVec3], weights: &mut [f64]) {
+        for (sine, &cosine) in self.sine_squared.iter_mut().zip(&self.cosine) {
+            *sine = arc(sine.sqrt(), cosine);
+        }
+        let angles = self.sine_squared.iter().zip(&self.turns_back);
+        for ((&group, &unit), (&angle, &turns_back)) in self.group.iter().zip(&self.unit).zip(angles) {
+            if group != NONE {
+                let weight = if turns_back { std::f64::consts::TAU - angle } else { angle };
+                sums[group as usize] += unit * weight;
+                weights[group as usize] += weight;
+            }
+        }
+        self.group.clear();
+        self.unit.clear();
+        self.turns_back.clear();
+        self.sine_squared.clear();
+        self.cosine.clear();
     }
 }
 
-/// Coefficients of the series of the arc tangent, the last one first.
+/// Coefficients of the series of the arc tangent.
 const SERIES: [f64; 13] = {
     let mut series = [0.0; 13];
     let mut k = 0;
     while k < 13 {
         let sign = if k % 2 == 0 { 1.0 } else { -1.0 };
-        series[12 - k] = sign / (2 * k + 1) as f64;
+        series[k] = sign / (2 * k + 1) as f64;
         k += 1;
     }
     series
 };
 
-/// The angle, 0 to π, of a direction that goes `sine` up and `cosine` along, within 1e-11: arc tangents are most of the
-/// time that smooth normals take. `sine` is not negative.
+/// The angle, 0 to π, of a direction that goes `sine` up, which is not negative, and `cosine` along; within 1e-11. It
+/// has no branches, so that compilers work out several at once.
+#[inline(always)]
 fn arc(sine: f64, cosine: f64) -> f64 {
-    use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI};
+    use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI, SQRT_2};
     let along = cosine.abs();
-    let (low, high) = if sine < along { (sine, along) } else { (along, sine) };
-    if high == 0.0 {
-        return 0.0;
-    }
+    let (low, high) = if sine <= along { (sine, along) } else { (along, sine) };
     // tan(π/8): above it the angle from the diagonal is the smaller one.
-    let steep = low > (std::f64::consts::SQRT_2 - 1.0) * high;
-    let tangent = if steep { (low - high) / (low + high) } else { low / high };
+    let steep = low > (SQRT_2 - 1.0) * high;
+    let (up, by) = if steep { (low - high, low + high) } else { (low, high) };
+    let tangent = up / if by == 0.0 { 1.0 } else { by };
     let s = tangent * tangent;
-    let angle = tangent * SERIES.iter().fold(0.0, |sum, term| sum * s + term);
-    let angle = if steep { FRAC_PI_4 + angle } else { angle };
-    let angle = if sine < along { angle } else { FRAC_PI_2 - angle };
+    let (s2, s4) = (s * s, s * s * (s * s));
+    let four = |k: usize| (SERIES[k] + SERIES[k + 1] * s) + (SERIES[k + 2] + SERIES[k + 3] * s) * s2;
+    let series = four(0) + (four(4) + (four(8) + SERIES[12] * s4) * s4) * s4;
+    let angle = tangent * series + if steep { FRAC_PI_4 } else { 0.0 };
+    let angle = if sine <= along { angle } else { FRAC_PI_2 - angle };
     if cosine < 0.0 { PI - angle } else { angle }
 }
 

@@ -8,7 +8,7 @@ use meshreel_compile::{Phase, Progress, Silent, Tighter, compile_unnamed};
 use meshreel_inputs::{InputOptions, open};
 use meshreel_options::Options;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::Mutex;
 
 const SQUARE: &str = "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nf 1 2 3 4\n";
 
@@ -24,24 +24,27 @@ fn square() -> (tempfile::TempDir, PathBuf, PathBuf) {
 struct Changing<'a> {
     source: &'a Path,
     times: u32,
-    looked: AtomicU32,
+    /// The phase that was told of last, and how often a file was looked at.
+    told: Mutex<(Phase, u32)>,
 }
 
 impl<'a> Changing<'a> {
     fn new(source: &'a Path, times: u32) -> Changing<'a> {
-        Changing { source, times, looked: AtomicU32::new(0) }
+        Changing { source, times, told: Mutex::new((Phase::Analyse, 0)) }
     }
 }
 
 impl Progress for Changing<'_> {
-    fn update(&self, phase: Phase, done: u64, total: u64) {
-        if (phase, done, total) == (Phase::Inspect, 0, 1) {
-            let looked = self.looked.fetch_add(1, Ordering::SeqCst);
-            if looked < self.times {
-                let moved = SQUARE.replace("v 1 1 0", &format!("v 1 1 {}", 0.5 + f64::from(looked)));
+    fn update(&self, phase: Phase, _: u64, _: u64) {
+        let (last, looked) = &mut *self.told.lock().unwrap();
+        if phase == Phase::Inspect && *last != phase {
+            if *looked < self.times {
+                let moved = SQUARE.replace("v 1 1 0", &format!("v 1 1 {}", 0.5 + f64::from(*looked)));
                 std::fs::write(self.source, moved).unwrap();
             }
+            *looked += 1;
         }
+        *last = phase;
     }
 }
 
@@ -119,7 +122,7 @@ fn what_breaks_its_promise_twice_is_refused() {
         let inputs = Inputs { paths: &paths, options: &options };
         let progress = Changing::new(&source, 9);
         let failed = compile(opened, inputs, &target, &Options::default(), &progress).err().unwrap();
-        assert_eq!(progress.looked.load(Ordering::SeqCst), 2);
+        assert_eq!(progress.told.lock().unwrap().1, 2);
         let line = failed.line();
         assert_eq!((failed.class, failed.exit_code()), (Class::Check, 1), "{line}");
         // The object, the frame and both numbers.
@@ -178,9 +181,10 @@ fn a_joined_file_is_verified_where_its_source_is_given() {
     let done = join(&["--source", &source]).expect(0).json();
     assert_eq!(done["verify"]["ok"], true, "{done}");
     assert_eq!(std::fs::read(&target).unwrap(), bytes);
-    std::fs::write(at("other.obj"), SQUARE.replace("1 1 0", "1 1 1")).unwrap();
+    std::fs::create_dir(at("other")).unwrap();
+    std::fs::write(at("other/a.obj"), SQUARE.replace("1 1 0", "1 1 1")).unwrap();
     std::fs::remove_file(&target).unwrap();
-    let refused = join(&["--source", &at("other.obj")]).expect(1);
+    let refused = join(&["--source", &at("other/a.obj")]).expect(1);
     let error = &refused.json()["error"];
     assert_eq!(error["class"], "check", "{error}");
     assert!(error["what"].as_str().unwrap().contains("vertex"), "{error}");
