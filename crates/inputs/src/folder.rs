@@ -1,6 +1,6 @@
 //! What to type where a folder was named: its inputs, by what is in it.
 
-use crate::open::{EXTENSIONS, has_extension, is_point_cache};
+use crate::extensions::{EXTENSIONS, has_extension, is_point_cache};
 use std::collections::BTreeMap;
 use std::path::Path;
 

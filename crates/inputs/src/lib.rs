@@ -4,11 +4,13 @@
 
 mod error;
 mod expand;
+mod extensions;
 mod folder;
 mod open;
 mod options_file;
 
 pub use error::Error;
 pub use expand::expand;
-pub use open::{EXTENSIONS, InputOptions, is_point_cache, open, source_bytes};
+pub use extensions::{EXTENSIONS, is_point_cache};
+pub use open::{InputOptions, open, source_bytes};
 pub use options_file::{read_options, read_options_text};

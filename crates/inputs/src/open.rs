@@ -1,5 +1,6 @@
 //! Opening inputs: which files are what, several merged into one scene.
 
+use crate::extensions::{has_extension, is_point_cache};
 use crate::{Error, folder};
 use meshreel_options::{MergeAt, Options, PartialOptions, Rate};
 use meshreel_scene::read::{self, ReadOptions, sequence};
@@ -7,13 +8,6 @@ use meshreel_scene::{Remark, Scene};
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-
-/// Extensions of inputs; nothing that is compiled is written under such a name.
-pub const EXTENSIONS: [&str; 13] =
-    ["abc", "usd", "usda", "usdc", "usdz", "fbx", "obj", "ply", "pc2", "mdd", "glb", "gltf", "bvh"];
-
-/// Extensions of point caches.
-const POINT_CACHES: [&str; 2] = ["pc2", "mdd"];
 
 /// How inputs are opened.
 #[derive(Clone, Default)]
@@ -94,16 +88,6 @@ fn take_points<'a>(paths: &'a [PathBuf], options: &mut ReadOptions) -> Result<Ve
         options.points = Some(cache.to_path_buf());
     }
     Ok(others)
-}
-
-/// Whether a path names positions of a mesh over time, which go with that mesh.
-pub fn is_point_cache(path: &Path) -> bool {
-    has_extension(path, &POINT_CACHES)
-}
-
-pub(crate) fn has_extension(path: &Path, extensions: &[&str]) -> bool {
-    let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
-    extensions.iter().any(|known| extension.eq_ignore_ascii_case(known))
 }
 
 /// Readers tell kinds by name; a file that is not there shall not be called one of the wrong kind.
