@@ -51,7 +51,9 @@ fn argument(option: &'static Description) -> Arg {
         .help(option.help())
         .help_heading(option.heading)
         .hide(option.hidden)
-        .conflicts_with_all(option.without);
+        .conflicts_with_all(option.without)
+        // Seconds may be below zero.
+        .allow_hyphen_values(option.value == Some("A:B"));
     match option.takes {
         Takes::Nothing => return argument.action(ArgAction::SetTrue),
         Takes::One => argument.action(ArgAction::Set),

@@ -109,7 +109,7 @@ pub fn rig_candidates<'a>(
             continue;
         };
         if skin.driven.is_empty() {
-            left_out("no clip moves its skeleton");
+            left_out("no clip moves its skeleton, or not its skeleton alone moves it");
             continue;
         }
         let fixed = plan.prepared.fixed.as_ref();

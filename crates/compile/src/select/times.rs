@@ -7,6 +7,9 @@ use meshreel_options::Options;
 use meshreel_scene::sample::{self, Channels};
 use meshreel_scene::{Placed, SAME_TIME, Scene};
 
+/// So many times longer than what moves in it an animation lasts that is a remark.
+const LONGER: f64 = 100.0;
+
 /// The times of the frames that are compiled: those of samples, unless a rate was asked for.
 pub fn frame_times(
     scene: &Scene,
@@ -18,6 +21,14 @@ pub fn frame_times(
     let times = sample::frame_times(scene, placed, &selected.any, &options.frame_options())?;
     if options.range.is_none() {
         longer_than_meshes(scene, placed, selected, options, &times, log)?;
+        let as_sampled = sample::FrameOptions { fps: None, ..options.frame_options() };
+        match options.fps {
+            Some(_) => {
+                let own = sample::frame_times(scene, placed, &selected.any, &as_sampled)?;
+                longer_than_moves(scene, &own, log);
+            }
+            None => longer_than_moves(scene, &times, log),
+        }
     }
     if times.len() > sample::MAX_FRAMES {
         return Err(Error::Limit {
@@ -31,6 +42,35 @@ pub fn frame_times(
         format!("{} frames from {:.6} s to {:.6} s", times.len(), times[0], times[times.len() - 1]),
     );
     Ok(times)
+}
+
+/// Remarks where a good part of all frames is in a short part of the time: a key far out is another slip.
+fn longer_than_moves(scene: &Scene, times: &[f64], log: &mut Log) {
+    let (start, end) = (times[0], times[times.len() - 1]);
+    let gaps = times.windows(2).map(|pair| pair[1] - pair[0]);
+    let step = scene.fps.map_or_else(|| gaps.fold(f64::INFINITY, f64::min), |rate| 1.0 / rate);
+    if end - start < step * sample::LONG as f64 {
+        return;
+    }
+    // The frames of a part as long as that, where there are most.
+    let (mut best, mut first) = (&times[..1], 0);
+    for last in 0..times.len() {
+        while times[last] - times[first] > (end - start) / LONGER {
+            first += 1;
+        }
+        if last + 1 - first > best.len() {
+            best = &times[first..=last];
+        }
+    }
+    let &[from, .., to] = best else { return };
+    if best.len() * sample::WORTH >= times.len() {
+        let what = format!(
+            "it lasts from {start} s to {end} s, in most of which little moves: {} of {} frames are from {from} s to {to} s; --range {from}s:{to}s leaves away what is beyond",
+            best.len(),
+            times.len()
+        );
+        log.remark("/", what);
+    }
 }
 
 /// Remarks where something else makes the animation longer than meshes do: that is a slip of an exporter,

@@ -96,3 +96,30 @@ fn i22_what_is_no_fbx_is_refused_by_name() {
     let run = run_line("info $IN", &[("$IN", &input)]).expect(1);
     assert!(run.error_line().contains("a.fbx"), "{}", run.stderr);
 }
+
+#[test]
+fn i22_keys_far_out_take_no_frames_and_are_a_remark() {
+    let directory = tempfile::tempdir().unwrap();
+    let out = directory.path().join("out.reel");
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus/cases/fbx");
+    let maya = corpus.join("maya_long_keyframes_7700_binary.fbx");
+    // Frames at most, and in the range that the remark names.
+    for (input, most, left) in [(input("far.fbx"), 64, 27), (maya, 60_000, 30_000)] {
+        if !input.exists() {
+            println!("skipped: no {}", input.display());
+            continue;
+        }
+        let paths = [("$IN", &*input), ("$OUT", &*out)];
+        let done = run_line("compile $IN -o $OUT --effort 1 --json", &paths).expect(0).json();
+        assert!(done["frames"].as_u64().unwrap() < most, "{done}");
+        let report = run_line("verify $IN $OUT --json", &paths).expect(0).json();
+        assert_eq!(report["ok"], true, "{report}");
+        let remarks = done["remarks"].to_string();
+        let (_, range) = remarks.split_once("--range ").unwrap_or_else(|| panic!("{remarks}"));
+        let range = range.split_once(' ').unwrap().0;
+        let line = format!("compile $IN -o $OUT --effort 1 --range {range} --json");
+        let done = run_line(&line, &paths).expect(0).json();
+        let frames = done["frames"].as_u64().unwrap();
+        assert!(frames > 1 && frames <= left && !done["remarks"].to_string().contains("--range"), "{done}");
+    }
+}
