@@ -4,7 +4,7 @@ use super::attribute::Attribute;
 use super::compose::{Prim, Stage};
 use super::instances::{Id, Instances, OneOf, Places, Span, listed};
 use super::samples::{Changes, Timeline, floats, i32s, i64s};
-use crate::{Channel, Error, Identity, SAME_TIME, TimeSampling, Transform};
+use crate::{Channel, Error, Identity, NOT_THERE, SAME_TIME, TimeSampling, Transform};
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
@@ -66,11 +66,11 @@ impl Instancer {
 
     /// When an instance is there and visible; none where that is always so.
     pub fn visibility(&self, instance: usize) -> Option<Channel<i8>> {
-        let mut changes: Vec<(usize, i8)> = vec![(0, 0)];
+        let mut changes: Vec<(usize, i8)> = vec![(0, NOT_THERE)];
         for span in &self.instances[instance].spans {
             let there = if span.shown { -1 } else { 0 };
             changes.retain(|(sample, _)| *sample != span.first);
-            changes.extend([(span.first, there), (span.end, 0)]);
+            changes.extend([(span.first, there), (span.end, NOT_THERE)]);
         }
         changes.retain(|(sample, _)| *sample < self.all.samples());
         changes.dedup_by_key(|(_, there)| *there);
