@@ -51,7 +51,7 @@ impl Bindings {
     /// What is bound to a prim below one that has `above`.
     pub fn below(
         &mut self,
-        stage: &Stage,
+        stage: &mut Stage,
         (prim, type_name): (&Prim, &str),
         above: &Arc<Binding>,
     ) -> Result<Arc<Binding>, Error> {

@@ -316,7 +316,7 @@ impl Walk {
         if let Some(material) = self.material(prim)? {
             inherited.material = Some(material);
         }
-        inherited.binding = self.bindings.below(&self.stage, (prim, type_name), &inherited.binding)?;
+        inherited.binding = self.bindings.below(&mut self.stage, (prim, type_name), &inherited.binding)?;
         Ok(())
     }
 
