@@ -91,6 +91,9 @@ impl Side {
             let mut positions = vec![0.0; 3 * view.vertex_count()];
             view.positions_into(&mut positions).map_err(error)?;
             let world = double::affine(&decoder.world(n));
+            if is_nothing(&world) {
+                continue;
+            }
             let values = of_view(&view, &world)?;
             let mut used = vec![view.record().particles.is_some(); view.vertex_count()];
             let triangles = levels[mesh].as_deref().unwrap_or(view.indices());
@@ -106,6 +109,11 @@ impl Side {
         }
         Ok(side)
     }
+}
+
+/// Whether a transform leaves nothing to be seen: a scale of zero is how a glTF hides a mesh.
+fn is_nothing(world: &DMat4) -> bool {
+    largest_scale(world) == 0.0
 }
 
 /// Values of all vertices of a decoded mesh, by kind. Normals that the source did not have do not count.
@@ -191,7 +199,8 @@ impl<'a> Extracted<'a> {
             corners: Vec::new(),
             first: vec![0],
         };
-        for (p, object) in placed.iter().enumerate().filter(|(p, _)| world.visible[*p]) {
+        let shown = |p: &usize| world.visible[*p] && !is_nothing(&world.matrix[*p]);
+        for (p, object) in placed.iter().enumerate().filter(|(p, _)| shown(p)) {
             if let Some(mesh) = scene.nodes[object.node].mesh {
                 let scale = DMat4::from_scale(DVec3::splat(factor));
                 out.mesh(p, &scene.meshes[mesh], &(scale * world.matrix[p]), time)?;
