@@ -21,6 +21,7 @@ mod particle_scenes;
 mod particles;
 mod pictures;
 mod predictors;
+mod random;
 mod scenes;
 mod sequences;
 mod slopes;
@@ -62,6 +63,8 @@ enum Command {
     Choice(choice::Arguments),
     /// Writes moving meshes that no corpus has, to compare methods on.
     Scenes(scenes::Arguments),
+    /// Compiles and verifies scenes by chance, and reduces those that break their promise.
+    Random(random::Arguments),
     /// Sizes of particles beside zstd's of quantized differences.
     Particles(particles::Arguments),
     /// Draws the pictures of docs/METHODS.md.
@@ -99,6 +102,7 @@ fn main() -> std::process::ExitCode {
         Command::Predictors(arguments) => predictors::run(&arguments),
         Command::Choice(arguments) => choice::run(&arguments),
         Command::Scenes(arguments) => scenes::run(&arguments),
+        Command::Random(arguments) => random::run(&arguments),
         Command::Particles(arguments) => particles::run(&arguments),
         Command::Pictures(arguments) => pictures::run(&arguments),
         Command::Decode(arguments) => decode::run(&arguments),

@@ -6,7 +6,7 @@ use libfuzzer_sys::fuzz_target;
 use meshreel::{Limits, Reel};
 use meshreel_check::verify;
 use meshreel_compile::{Error, Silent, compile};
-use meshreel_fuzz::options::options;
+use meshreel_fuzz::options::{more, options};
 use meshreel_fuzz::scene::scene;
 use meshreel_fuzz::{Numbers, file};
 
@@ -14,6 +14,7 @@ fuzz_target!(|data: &[u8]| {
     let mut numbers = Numbers(data);
     let options = options(&mut numbers);
     let scene = scene(&mut numbers);
+    let options = more(options, &mut numbers);
     let target = file("out.reel", &[]);
     match compile(&scene, Vec::new(), &target, &options, &meshreel_check::reopen, &Silent) {
         Ok(_) => {}

@@ -5,6 +5,7 @@ pub mod drive;
 pub mod farm;
 pub mod forge;
 pub mod hdf5;
+mod lively;
 pub mod meter;
 mod numbers;
 pub mod options;

@@ -1,6 +1,7 @@
 //! Options made from bytes. Shared with the tests of the command line, which have no fuzzer.
 
 use super::Numbers;
+use meshreel_options::{BetweenChoice, RigChoice};
 use meshreel_options::{Block, MethodChoice, Options, PartsChoice, Preset, Tolerance, TransformForm};
 use meshreel_scene::sample::{Channels, Range};
 
@@ -74,6 +75,24 @@ pub fn options(numbers: &mut Numbers) -> Options {
     match numbers.bit() {
         true => more,
         false => rare(more, layered, remesh, numbers),
+    }
+}
+
+/// What is asked of the time between frames, and of rigs; zeros ask for nothing.
+pub fn more(options: Options, numbers: &mut Numbers) -> Options {
+    Options {
+        between: match numbers.below(6) {
+            1 => BetweenChoice::Within(4.0),
+            2 => BetweenChoice::Within(1.5 + f64::from(numbers.u8()) / 8.0),
+            3 => BetweenChoice::Off,
+            _ => BetweenChoice::Auto,
+        },
+        rig: match numbers.below(6) {
+            1 | 2 => RigChoice::Keep,
+            3 => RigChoice::Only,
+            _ => RigChoice::Bake,
+        },
+        ..options
     }
 }
 

@@ -1,7 +1,7 @@
 //! Small scenes made from bytes: everything that a reader can hand over, well-formed or not. Shared with the
 //! tests of the command line, which have no fuzzer.
 
-use super::{Numbers, shape};
+use super::{Numbers, lively, shape};
 use glam::{DMat4, DQuat, DVec3};
 use meshreel_scene::{
     Attribute, Channel, FaceSet, Mesh, Node, NodeKind, Scene, Scope, TimeSampling, Topology, Transform,
@@ -28,8 +28,15 @@ const COORDINATES: [f32; 16] = [
     f32::INFINITY,
 ];
 
-/// A scene of up to three meshes in a tree of up to six nodes.
+/// A plain scene with everything that a source may have besides.
 pub fn scene(numbers: &mut Numbers) -> Scene {
+    let mut scene = plain(numbers);
+    lively::add(&mut scene, numbers);
+    scene
+}
+
+/// A scene of up to three meshes in a tree of up to six nodes.
+pub fn plain(numbers: &mut Numbers) -> Scene {
     let meshes: Vec<Mesh> = (0..1 + numbers.below(3)).map(|_| mesh(numbers)).collect();
     let mut scene = Scene { meshes, format: "fuzz", ..Scene::default() };
     let count = scene.meshes.len() + numbers.below(4);

@@ -1,12 +1,6 @@
 //! Bounds of values, and how finely float32 numbers lie around one.
 
-/// Coordinates beyond this are taken for damage: squares of distances must stay finite in f32.
-pub const LARGEST: f32 = 1e18;
-
-/// Whether a point is where meshes can be: finite, and not so far away that it must be damage.
-pub fn usable(p: &[f32; 3]) -> bool {
-    p.iter().all(|v| v.abs() <= LARGEST)
-}
+pub use meshreel_scene::sample::{LARGEST, usable};
 
 /// Lowest and highest value per component.
 #[derive(Clone, Copy, Debug, PartialEq)]

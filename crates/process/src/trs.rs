@@ -2,7 +2,8 @@
 //!
 //! `M ≈ T·R·S` with S diagonal. A matrix with shear has no such form: the decomposition is then the nearby
 //! one that the polar factor of its normalized columns gives (N. Higham, *Computing the polar decomposition*,
-//! 1986), and [`error_over_box`] says how far it moves points, so that the caller can bake vertices instead.
+//! 1986), or that Gram and Schmidt's axes give where these are nearer, and [`error_over_box`] says how far it
+//! moves points, so that the caller can bake vertices instead.
 //!
 //! Mirroring has no place in a rotation: an odd number of scales is negative. Which ones is free, and must
 //! not jump between frames, or interpolation would fold the mesh: the signs of the previous frame are kept
@@ -103,7 +104,22 @@ fn orthonormal(columns: [DVec3; 3], previous: Option<&Trs>) -> DMat3 {
         DMat3::from_cols(r.x_axis * s.x, r.y_axis * s.y, r.z_axis * s.z)
     });
     match directions {
-        [Some(x), Some(y), Some(z)] => polar(DMat3::from_cols(x, y, z)),
+        [Some(x), Some(y), Some(z)] => {
+            let unit = DMat3::from_cols(x, y, z);
+            let axes = polar(unit);
+            // What is left of the columns beside the axes, squared.
+            let rest = |axes: &DMat3| -> f64 {
+                let side =
+                    |k: usize| (columns[k] - axes.col(k) * axes.col(k).dot(columns[k])).length_squared();
+                (0..3).map(side).sum()
+            };
+            // Rounding is no shear.
+            let left = rest(&axes);
+            match left > 1e-20 * longest * longest {
+                true => Some(gram_schmidt(unit)).filter(|other| rest(other) < left).unwrap_or(axes),
+                false => axes,
+            }
+        }
         _ => complete(directions, before),
     }
 }
@@ -131,6 +147,11 @@ fn polar(columns: DMat3) -> DMat3 {
         let change = (m - columns).to_cols_array().iter().fold(0f64, |a, v| a.max(v.abs()));
         return if change < 4e-16 { columns } else { m };
     }
+    gram_schmidt(columns)
+}
+
+/// Axes of which the first is that of the columns, and the second in the plane of the first two of them.
+fn gram_schmidt(columns: DMat3) -> DMat3 {
     let handed = if columns.determinant() < 0.0 { -1.0 } else { 1.0 };
     let x = columns.x_axis;
     let y = perpendicular(columns.y_axis, x)
@@ -239,6 +260,26 @@ mod tests {
         m.y_axis = m.x_axis + glam::DVec4::new(0.0, 1e-12, 0.0, 0.0);
         let trs = decompose(&m, None).unwrap();
         assert!(trs.rotation.is_finite() && error(&m, &trs) > 0.1);
+    }
+
+    /// Wherever there is shear, no axes of Gram and Schmidt are nearer.
+    #[test]
+    fn strong_shear_gives_the_nearer_axes() {
+        let m = DMat4::from_cols_array(&[
+            0.615, -1.022, 0.918, 0.0, 1.766, 0.517, -0.863, 0.0, -0.248, -0.048, 0.357, 0.0, 0.0, 0.0, 0.0,
+            1.0,
+        ]);
+        let columns = [m.x_axis, m.y_axis, m.z_axis].map(|c| c.truncate());
+        let plain = gram_schmidt(DMat3::from_cols(
+            columns[0].normalize(),
+            columns[1].normalize(),
+            columns[2].normalize(),
+        ));
+        let rest = |r: DMat3| -> f64 {
+            (0..3).map(|k| (columns[k] - r.col(k) * r.col(k).dot(columns[k])).length_squared()).sum()
+        };
+        let trs = decompose(&m, None).unwrap();
+        assert!(rest(DMat3::from_quat(trs.rotation)) <= rest(plain) * (1.0 + 1e-9));
     }
 
     #[test]

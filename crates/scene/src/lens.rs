@@ -79,6 +79,11 @@ impl Lens {
         ]
     }
 
+    /// Whether f32 has all of its numbers.
+    pub fn is_usable(&self) -> bool {
+        self.tracks().as_flattened().iter().all(|v| (*v as f32).is_finite())
+    }
+
     /// From all values.
     pub fn from_tracks(tracks: &[[f64; 4]; 10]) -> Lens {
         let pair = |i: usize| [tracks[i][0], tracks[i][1]];

@@ -120,6 +120,7 @@ impl Between {
         let mut points = Vec::new();
         for (u, unit) in plan.units.iter().enumerate().filter(|(u, _)| self.units[*u]) {
             let (a, b) = (&from.positions[u], &to.positions[u]);
+            let ends = [&from.points[u], &to.points[u]];
             let Some(exact) = unit
                 .exact
                 .as_ref()
@@ -133,8 +134,7 @@ impl Between {
             let source = match constant {
                 Some(points) => points,
                 None => {
-                    let both = (&from.points[u], &to.points[u]);
-                    source_points(mesh, time, both, place, &mut points)?;
+                    source_points(mesh, time, ends, place, &mut points)?;
                     &points
                 }
             };
@@ -153,8 +153,10 @@ impl Between {
                 }
                 let shown = &shown[show.node];
                 let far = |(v, &point): (usize, &u32)| {
-                    let own = source[point as usize];
-                    if !usable(own) {
+                    let point = point as usize;
+                    let own = source[point];
+                    // Where a frame has damage there is no right way from it or to it.
+                    if !usable(own) || ends.iter().any(|end| end.get(point).is_some_and(|p| !usable(*p))) {
                         return 0.0;
                     }
                     let at = match deforms {
@@ -212,7 +214,7 @@ struct Moment<'a> {
 fn source_points(
     mesh: &Mesh,
     time: f64,
-    (from, to): (&Vec<[f32; 3]>, &Vec<[f32; 3]>),
+    [from, to]: [&Vec<[f32; 3]>; 2],
     place: f32,
     out: &mut Vec<[f32; 3]>,
 ) -> Result<(), Error> {
@@ -250,10 +252,7 @@ impl Seen {
     pub fn keep(&mut self, plan: &Plan<'_>, unit: usize, positions: Vec<f32>, points: Vec<[f32; 3]>) {
         if plan.between.units[unit] {
             self.positions[unit] = positions;
-            let mesh = &plan.survey.scene.meshes[plan.units[unit].mesh];
-            if !mesh.positions.bends() {
-                self.points[unit] = points;
-            }
+            self.points[unit] = points;
         }
     }
 }

@@ -28,6 +28,11 @@ pub(super) fn check(plan: &Plan<'_>, failures: &mut Failures) -> Result<Vec<Came
         let Some(camera) = survey.scene.nodes[place.node].camera.as_ref().filter(|c| !c.is_empty()) else {
             continue;
         };
+        // Of a lens that can be read nowhere there is nothing to keep.
+        let lenses = sample::lenses_at(camera, &survey.times)?;
+        if lenses.is_empty() {
+            continue;
+        }
         let own = is_locator(i);
         if !plan.asked.frames.channels.attributes || !(own || place.parent.is_some_and(is_locator)) {
             continue;
@@ -48,8 +53,7 @@ pub(super) fn check(plan: &Plan<'_>, failures: &mut Failures) -> Result<Vec<Came
         let mut all = Vec::new();
         for (frame, expected) in plan.frames.iter().enumerate() {
             let Some(expected) = expected else { continue };
-            let Some(right) = sample::lens_at(camera, survey.times[*expected])? else { continue };
-            all.push((frame, right.tracks()));
+            all.push((frame, lenses[*expected].tracks()));
         }
         report.frames = all.len();
         let mut largest = [[0.0f64; 4]; Lens::TRACKS.len()];

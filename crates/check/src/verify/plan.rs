@@ -112,6 +112,6 @@ pub(crate) struct Seen {
     pub local: Vec<Transform>,
     /// By unit the decoded positions; empty where they are not looked at.
     pub positions: Vec<Vec<f32>>,
-    /// By unit the source's points, where lines lead from frame to frame.
+    /// By unit the source's points, where they move.
     pub points: Vec<Vec<[f32; 3]>>,
 }

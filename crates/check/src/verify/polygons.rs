@@ -9,7 +9,7 @@
 use crate::double;
 use glam::DVec3;
 use meshreel_scene::Winding;
-use meshreel_scene::sample::Faces;
+use meshreel_scene::sample::{self, Faces};
 
 /// Usable faces of a mesh at one time.
 #[derive(Debug, Clone, Default)]
@@ -132,7 +132,7 @@ impl Polygons {
 
 /// Whether coordinates can be compared: finite, and so small that distances are finite.
 pub(crate) fn usable(p: [f32; 3]) -> bool {
-    p.iter().all(|v| v.abs() <= 1e18)
+    sample::usable(&p)
 }
 
 /// Corners whose angles are worked out at once, side by side.

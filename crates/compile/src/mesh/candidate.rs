@@ -96,12 +96,16 @@ pub fn source<'a>(
             last
         })
         .collect();
+    // Hidden frames read others' times, and take theirs all the same.
+    let span = times.last().zip(times.first()).map_or(0.0, |(last, first)| last - first);
+    let seconds = if span > 0.0 { span / (times.len() - 1) as f64 } else { 1.0 / 24.0 };
     let times: Vec<f64> = read.iter().map(|&f| times[f]).collect();
     let matrices = matrices.map(|all| read.iter().map(|&f| all[f]).collect());
     Source {
         mesh: &content.scene.meshes[mesh],
         number: mesh,
         frames: times.len(),
+        seconds,
         start: 0,
         moves: None,
         first_time: times[0],

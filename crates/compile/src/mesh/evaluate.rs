@@ -295,10 +295,11 @@ pub fn fill(
     if want.normals && prepared.normals != Normals::None {
         origin.normals(source, prepared, &scratch.object, frame, &mut out.normals)?;
     }
-    if let (true, Some(_), Some(velocities)) =
+    if let (true, Some(set), Some(velocities)) =
         (want.velocities, &prepared.velocities, channels::velocities(source.mesh))
     {
-        origin.attribute(source, &velocities, time, [0.0; 3], None, &mut out.velocities)?;
+        let extent = source.matrices.is_none().then_some(&set.extent);
+        origin.attribute(source, &velocities, time, [0.0; 3], extent, &mut out.velocities)?;
         let points: Vec<[f32; 3]> = origin.point.iter().map(|&p| scratch.object[p as usize]).collect();
         source.place_velocities(frame, &points, &mut out.velocities);
     }

@@ -438,7 +438,7 @@ impl FoundMesh {
                 .as_ref()
                 .map(|set| set.set(1))
                 .map_or(Some(None), |set| set.map(Some))?,
-            seconds: source.seconds(),
+            seconds: source.seconds,
             particles: match &self.particles {
                 Some(own) => Some(own.particles(mesh)?),
                 None => None,

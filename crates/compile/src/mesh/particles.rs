@@ -82,7 +82,7 @@ pub fn prepare(source: &Source<'_>, remarks: &mut Vec<Remark>) -> Result<Prepare
     let mesh = source.mesh;
     let mut remark = |what: String| remarks.push(Remark::new(&mesh.path, what));
     let mut own = PreparedParticles { ids: has_ids(source, &mut remark)?, ..PreparedParticles::default() };
-    let mut scan = Scan { moving: true, seconds: source.seconds(), ..Scan::default() };
+    let mut scan = Scan { moving: true, seconds: source.seconds, ..Scan::default() };
     let (mut lost, mut mended) = (0, 0);
     let (mut count, mut curves) = (usize::MAX, Vec::new());
     let mut placed = Vec::new();
@@ -218,7 +218,7 @@ impl Placed {
         self.origin.iter().map(|[v, _]| self.object[*v as usize]).collect()
     }
 
-    /// Values of an attribute at the points that are kept; or what is wrong with it.
+    /// Values of an attribute at the points that are kept, finite or not; or what is wrong with it.
     fn values<const N: usize>(
         &self,
         attribute: &Attribute<[f32; N]>,
@@ -251,8 +251,7 @@ impl Placed {
                 Some(indices) => *indices.get(element)? as usize,
                 None => element,
             };
-            // What is not finite is nothing.
-            values.values.get(at).map(|value| value.map(|v| if v.is_finite() { v } else { 0.0 }))
+            values.values.get(at).copied()
         };
         let all: Option<Vec<[f32; N]>> = self.origin.iter().map(value).collect();
         Ok(all.ok_or_else(|| "indices beyond its values".into()))
@@ -323,7 +322,7 @@ impl Look<'_, '_> {
             let mut whole = [true; 4];
             let found = self.each(&custom.attribute, |values: &[[f32; 4]]| {
                 for value in values {
-                    for (whole, v) in whole.iter_mut().zip(value) {
+                    for (whole, v) in whole.iter_mut().zip(value).filter(|(_, v)| v.is_finite()) {
                         *whole &= v.fract() == 0.0 && v.abs() <= WHOLE;
                     }
                 }
@@ -346,25 +345,42 @@ pub fn evaluate(source: &Source<'_>, prepared: &Prepared, frame: usize) -> Resul
     let gone = |what: String| Error::Malformed { what: format!("{}: {what} (frame {frame})", mesh.path) };
     let time = source.times[frame];
     for set in &prepared.uvs {
-        values.uvs.push(placed.values(&mesh.uvs[set.source], mesh, time)?.map_err(gone)?);
+        let own = placed.values(&mesh.uvs[set.source], mesh, time)?.map_err(gone)?;
+        values.uvs.push(finite(own, &set.extent));
     }
     for set in &prepared.colours {
-        values.colours.push(placed.values(&mesh.colours[set.source], mesh, time)?.map_err(gone)?);
+        let own = placed.values(&mesh.colours[set.source], mesh, time)?.map_err(gone)?;
+        values.colours.push(finite(own, &set.extent));
     }
-    if let (Some(_), Some(velocities)) = (&prepared.velocities, channels::velocities(mesh)) {
-        values.velocities = placed.values(&velocities, mesh, time)?.map_err(gone)?;
-        source.place_velocities(frame, &object, &mut values.velocities);
+    if let (Some(set), Some(velocities)) = (&prepared.velocities, channels::velocities(mesh)) {
+        let mut own = placed.values(&velocities, mesh, time)?.map_err(gone)?;
+        source.place_velocities(frame, &object, &mut own);
+        values.velocities = finite(own, &set.extent);
     }
     let widths = mesh.particles.as_ref().and_then(|p| p.widths.as_ref());
-    if let (Some(_), Some(widths)) = (&own.widths, widths) {
-        values.widths = placed.values(widths, mesh, time)?.map_err(gone)?;
+    if let (Some(set), Some(widths)) = (&own.widths, widths) {
+        let mut all = placed.values(widths, mesh, time)?.map_err(gone)?;
         let scale = source.length_scale(frame);
-        values.widths.iter_mut().for_each(|w| w[0] = (f64::from(w[0]) * scale) as f32);
+        all.iter_mut().for_each(|w| w[0] = (f64::from(w[0]) * scale) as f32);
+        values.widths = finite(all, &set.extent);
     }
     let attached = attached(mesh);
     for (set, _, _) in &own.custom {
         let attribute = &attached[set.source].attribute;
-        values.custom.push(placed.values(attribute, mesh, time)?.map_err(gone)?);
+        let all = placed.values(attribute, mesh, time)?.map_err(gone)?;
+        values.custom.push(finite(all, &set.extent));
     }
     Ok(ParticleFrame { ids: placed.ids, curves: placed.curves, values })
+}
+
+/// Values of which those that are not finite are zero, or what is nearest to it within an extent: what takes the
+/// place of damage makes no range larger.
+fn finite<const N: usize>(mut values: Vec<[f32; N]>, extent: &Extent<N>) -> Vec<[f32; N]> {
+    for value in &mut values {
+        for (k, v) in value.iter_mut().enumerate().filter(|(_, v)| !v.is_finite()) {
+            let (low, high) = extent.component(k);
+            *v = 0.0f32.clamp(low, high);
+        }
+    }
+    values
 }

@@ -43,7 +43,7 @@ impl Scan {
     pub fn new(source: &Source<'_>, method: MethodChoice, remarks: &mut Vec<Remark>) -> Result<Scan, Error> {
         let mesh = source.mesh;
         let fixed = method != MethodChoice::Fluid && sample::fixed_topology(mesh, &source.times)?;
-        let mut scan = Scan { first: source.fallback.clone(), seconds: source.seconds(), ..Scan::default() };
+        let mut scan = Scan { first: source.fallback.clone(), seconds: source.seconds, ..Scan::default() };
         let (mut object, mut placed, mut alone) = (Vec::new(), Vec::new(), Vec::new());
         let (mut mended, mut steady) = (0usize, true);
         let mut runs = Runs::default();

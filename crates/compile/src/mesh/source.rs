@@ -34,6 +34,8 @@ pub struct Source<'a> {
     pub velocities: bool,
     /// Frames of the animation.
     pub frames: usize,
+    /// Seconds from a frame of the animation to the next, on the average; a 24th where there is one frame.
+    pub seconds: f64,
     /// Where its own frames begin among them.
     pub start: usize,
     /// Up to the first of these frames of the animation it stands still, and from the second on.
@@ -111,7 +113,9 @@ impl Source<'_> {
         };
         let m = &matrices[frame];
         for (velocity, point) in velocities.iter_mut().zip(object) {
-            let [v, p] = [*velocity, *point].map(|v| DVec3::from_array(v.map(f64::from)));
+            // What is not finite is nothing.
+            let own = velocity.map(|v| if v.is_finite() { v } else { 0.0 });
+            let [v, p] = [own, *point].map(|v| DVec3::from_array(v.map(f64::from)));
             let moved = m.transform_vector3(v) + (change * p.extend(1.0)).truncate();
             *velocity = moved.to_array().map(|v| v as f32).map(|v| if v.is_finite() { v } else { 0.0 });
         }
@@ -119,13 +123,6 @@ impl Source<'_> {
     /// How much longer lengths are where the file keeps points, on the average of all directions.
     pub fn length_scale(&self, frame: usize) -> f64 {
         self.matrices.as_ref().map_or(1.0, |all| all[frame].determinant().abs().cbrt())
-    }
-    /// Seconds from a frame to the next, on the average; a 24th where there is one frame.
-    pub fn seconds(&self) -> f64 {
-        let (first, last) = (self.times.first(), self.times.last());
-        let seconds = last.zip(first).map_or(0.0, |(last, first)| last - first);
-        let steps = self.times.len().saturating_sub(1) as f64;
-        if seconds > 0.0 { seconds / steps } else { 1.0 / 24.0 }
     }
     /// True where world matrices mirror (decided on the first frame shown): faces then turn the other way.
     pub fn mirrored(&self) -> bool {

@@ -11,6 +11,9 @@
 //!
 //! Distances go down with the square of n, so the first guess at n mostly holds. What a player does is worked
 //! out from the source's own frames; what decoding adds, at most one tolerance, is left room for.
+//!
+//! An object takes part between two frames that both show it. One that the second hides changes at once there.
+//! A point takes part where both frames and the place between them have it undamaged.
 
 use crate::Error;
 use crate::nodes::budget::{LEAST_LEFT, leaves_too_little};
@@ -23,7 +26,7 @@ use crate::select::selection::Selected;
 use glam::{DMat4, DVec3};
 use meshreel_options::{BetweenChoice, Options, RigChoice, Tolerance};
 use meshreel_process::Cancellation;
-use meshreel_process::extent::ulp;
+use meshreel_process::extent::{ulp, usable};
 use meshreel_process::trs::{Trs, align, decompose, error_over_box, rows};
 use meshreel_scene::sample::{World, is_step, just_before, largest_scale};
 use meshreel_scene::{MeshId, Placed, Remark, Scene, rig, sample};
@@ -355,7 +358,7 @@ impl Items {
         let extent = |mesh: MeshId, time: f64| -> Result<(DVec3, DVec3), Error> {
             let mut points = Vec::new();
             sample::positions_at(&scene.meshes[mesh], time, &mut points)?;
-            let finite = points.iter().filter(|p| p.iter().all(|v| v.is_finite()));
+            let finite = points.iter().filter(|p| usable(p));
             Ok(finite.map(|p| DVec3::from_array(p.map(f64::from))).fold(empty, grow))
         };
         // By mesh its boxes in all frames.
@@ -376,7 +379,9 @@ impl Items {
             let size = |(low, high): (DVec3, DVec3)| if low.x <= high.x { low.distance(high) } else { 0.0 };
             let visible = &given.motion.visible[item.placed];
             diagonals.push(visible.largest(given.times.len(), |f| size(boxes[f.min(boxes.len() - 1)])));
-            let (low, high) = boxes.iter().copied().fold(empty, join);
+            // What hidden frames have is not stored.
+            let there = |f: &usize| boxes.len() == 1 || visible.contains(*f);
+            let (low, high) = (0..boxes.len()).filter(there).map(|f| boxes[f]).fold(empty, join);
             let (low, high) = match low.x <= high.x {
                 true => (low, high),
                 false => (DVec3::ZERO, DVec3::ZERO),
@@ -500,6 +505,15 @@ struct Pose {
     local: Vec<DMat4>,
     /// By mesh whose points move.
     points: Vec<Vec<[f32; 3]>>,
+    /// By item.
+    visible: Vec<bool>,
+}
+
+impl Pose {
+    /// Whether an item is shown in both of two frames.
+    fn both_show(&self, to: &Pose, item: usize) -> bool {
+        self.visible[item] && to.visible[item]
+    }
 }
 
 /// One thread's view of the source.
@@ -529,6 +543,7 @@ impl<'a> Eye<'a> {
         Ok(Pose {
             time,
             world: (items.list.iter()).map(|item| self.world.matrix[item.placed]).collect(),
+            visible: (items.list.iter()).map(|item| self.world.visible[item.placed]).collect(),
             local: items.nodes.iter().zip(&items.needed).map(local).collect(),
             points: items.meshes.iter().map(points).collect::<Result<_, Error>>()?,
         })
@@ -539,18 +554,26 @@ impl<'a> Eye<'a> {
         let whole = self.off(from, to, f64::INFINITY)?;
         let mut pair = Pair { whole, step: false, off: whole };
         let before = just_before(to.time);
-        if whole > allowed && before - from.time > 0.5 * (to.time - from.time) {
-            let pose = self.pose(before)?;
-            let jump = self.apart(&pose, to);
-            // What is as fast before is no step.
-            let fast = match jump > allowed {
-                true => self.pose(2.0 * before - to.time)?,
-                false => return Ok(pair),
-            };
-            if jump > STEP * self.apart(&fast, &pose) {
-                pair.step = true;
-                pair.off = self.off(from, &pose, f64::INFINITY)?;
-            }
+        let vanishes = |k: usize| from.visible[k] && !to.visible[k];
+        let some_vanish = self.given.add && (0..self.items.list.len()).any(vanishes);
+        if !(some_vanish || whole > allowed) || before - from.time <= 0.5 * (to.time - from.time) {
+            return Ok(pair);
+        }
+        let pose = self.pose(before)?;
+        // What vanishes stands still until then, unless a frame right before that shows where it went.
+        let left = if some_vanish { self.apart(from, &pose, vanishes) } else { 0.0 };
+        let moved = |a: &Pose, b: &Pose| self.apart(a, b, |k| pose.both_show(to, k));
+        let jump = if whole > allowed { moved(&pose, to) } else { 0.0 };
+        // What is as fast before is no step.
+        let fast = match jump > allowed {
+            true => Some(self.pose(2.0 * before - to.time)?),
+            false => None,
+        };
+        let moved = |a: &Pose, b: &Pose| self.apart(a, b, |k| pose.both_show(to, k));
+        if left > allowed || fast.is_some_and(|fast| jump > STEP * moved(&fast, &pose)) {
+            pair.step = true;
+            pair.whole = whole.max(left);
+            pair.off = self.off(from, &pose, f64::INFINITY)?;
         }
         Ok(pair)
     }
@@ -600,7 +623,8 @@ impl<'a> Eye<'a> {
             }
             let own = self.pose(from.time + (to.time - from.time) * place)?;
             let shown = self.shown(from, to, place);
-            for (k, item) in self.items.list.iter().enumerate() {
+            let list = self.items.list.iter().enumerate();
+            for (k, item) in list.filter(|(k, _)| from.both_show(to, *k)) {
                 let far = match &item.points {
                     Points::Still(corners) => {
                         let corners = corners.iter();
@@ -619,6 +643,9 @@ impl<'a> Eye<'a> {
                     &Points::Moving(mesh) => {
                         let pair = from.points[mesh].iter().zip(&to.points[mesh]);
                         let far = |((a, b), p): ((&[f32; 3], &[f32; 3]), &[f32; 3])| {
+                            if !(usable(a) && usable(b) && usable(p)) {
+                                return 0.0;
+                            }
                             let (a, b, p) = (vector(a), vector(b), vector(p));
                             let at = match &shown[k] {
                                 Some(m) => m.transform_point3(a.lerp(b, place)),
@@ -632,7 +659,7 @@ impl<'a> Eye<'a> {
                         pair.zip(&own.points[mesh]).map(far).fold(0.0, f64::max)
                     }
                 };
-                // What is no number comes of damaged points, and those are nowhere.
+                // What is no number comes of damaged transforms, of which nothing is promised.
                 if far.is_finite() && item.tolerance > 0.0 {
                     worst = worst.max(far.sqrt() / item.tolerance);
                 }
@@ -657,10 +684,10 @@ impl<'a> Eye<'a> {
         self.items.list.iter().map(of).collect()
     }
 
-    /// The largest distance of two poses, in tolerances.
-    fn apart(&self, a: &Pose, b: &Pose) -> f64 {
+    /// The largest distance of two poses, in tolerances, of the items that are `wanted`.
+    fn apart(&self, a: &Pose, b: &Pose, wanted: impl Fn(usize) -> bool) -> f64 {
         let mut worst = 0.0f64;
-        for (k, item) in self.items.list.iter().enumerate() {
+        for (k, item) in self.items.list.iter().enumerate().filter(|(k, _)| wanted(*k)) {
             let (m, n) = (&a.world[k], &b.world[k]);
             let far = match &item.points {
                 Points::Still(corners) => {
@@ -670,6 +697,9 @@ impl<'a> Eye<'a> {
                 &Points::Moving(mesh) => {
                     let pairs = a.points[mesh].iter().zip(&b.points[mesh]);
                     let far = |(p, q): (&[f32; 3], &[f32; 3])| {
+                        if !(usable(p) && usable(q)) {
+                            return 0.0;
+                        }
                         let at = m.transform_point3(vector(p));
                         at.distance(n.transform_point3(vector(q)))
                     };

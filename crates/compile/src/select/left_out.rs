@@ -4,7 +4,9 @@
 
 use crate::Error;
 use meshreel_options::{Options, PartsChoice};
-use meshreel_scene::{Attribute, Mesh, MeshId, NodeId, Placed, Remark, Scene, Scope, Topology};
+use meshreel_scene::{
+    Attribute, Channel, Lens, Mesh, MeshId, NodeId, Placed, Remark, Scene, Scope, Topology,
+};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
@@ -46,6 +48,9 @@ pub fn remarks(
         if let Some(id) = node.mesh.filter(|mesh| seen.insert(*mesh)) {
             of_mesh(&scene.meshes[id], options, &mut out)?;
         }
+        if let Some(camera) = &node.camera {
+            out.extend(of_lens(camera)?.map(|what| Remark::new(&node.path, what)));
+        }
         let own = node.user_properties.iter().map(|(name, _)| name);
         for name in own.filter(|name| *name != EXPORTERS_MARK) {
             let meshes = below.get(&id).into_iter().flatten();
@@ -57,6 +62,25 @@ pub fn remarks(
         }
     }
     Ok(out)
+}
+
+/// What is wrong with the samples of a camera's lens.
+fn of_lens(camera: &Channel<Lens>) -> Result<Option<String>, Error> {
+    let (mut bad, mut values) = (0, Vec::new());
+    for i in 0..camera.len() {
+        camera.read(i, &mut values)?;
+        bad += usize::from(!values.first().is_some_and(Lens::is_usable));
+    }
+    Ok(match bad {
+        0 => None,
+        all if all == camera.len() => {
+            Some("no sample of its lens is readable; the camera's place alone is kept".into())
+        }
+        some => Some(format!(
+            "{some} of {} samples of its lens are not readable, where the one before holds",
+            camera.len()
+        )),
+    })
 }
 
 fn of_mesh(mesh: &Mesh, options: &Options, out: &mut Vec<Remark>) -> Result<(), Error> {

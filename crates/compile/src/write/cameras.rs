@@ -22,11 +22,8 @@ pub fn collect(job: &Job<'_>) -> Result<Vec<CameraRecord>, Error> {
         let Some(node) = node_of(job.nodes, i).or_else(|| node_of(job.nodes, place.parent?)) else {
             continue;
         };
-        let mut lenses = Vec::with_capacity(job.times.len());
-        for &time in job.times {
-            lenses.extend(sample::lens_at(camera, time)?.map(|lens| lens.tracks()));
-        }
-        if lenses.len() != job.times.len() {
+        let lenses: Vec<_> = sample::lenses_at(camera, job.times)?.iter().map(Lens::tracks).collect();
+        if lenses.is_empty() {
             continue;
         }
         let mut tracks = Vec::new();

@@ -15,6 +15,7 @@ mod values;
 pub use frames::{Channels, FrameOptions, LONG, MAX_FRAMES, Range, WORTH, frame_ranges, frame_times};
 pub use transforms::{World, bends, interpolate, is_step, just_before, largest_scale, transform_at};
 pub use values::{
-    Faces, Mix, Values, attribute_at, by_point, curves_at, custom_attributes, element_count, faces_at,
-    fixed_topology, follow, held, ids_at, lens_at, pose_at, positions_at, topology_identity, velocities_at,
+    Faces, LARGEST, Mix, Values, attribute_at, by_point, curves_at, custom_attributes, element_count,
+    faces_at, fixed_topology, follow, held, ids_at, lens_at, lenses_at, pose_at, positions_at,
+    topology_identity, usable, velocities_at,
 };

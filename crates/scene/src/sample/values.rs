@@ -109,6 +109,23 @@ pub fn lens_at(camera: &Channel<Lens>, time: f64) -> Result<Option<Lens>, Error>
     Ok(Some(Lens { orthographic: first.orthographic, ..Lens::from_tracks(&from) }))
 }
 
+/// The lens of a camera at each of `times`. A lens that cannot be used, because its sample is missing or a
+/// number of it is none of f32, is the one before, or the first that can. Empty where none can.
+pub fn lenses_at(camera: &Channel<Lens>, times: &[f64]) -> Result<Vec<Lens>, Error> {
+    let mut all = Vec::with_capacity(times.len());
+    for &time in times {
+        all.push(lens_at(camera, time)?.filter(Lens::is_usable));
+    }
+    let Some(mut last) = all.iter().find_map(|lens| *lens) else {
+        return Ok(Vec::new());
+    };
+    let held = |lens: Option<Lens>| {
+        last = lens.unwrap_or(last);
+        last
+    };
+    Ok(all.into_iter().map(held).collect())
+}
+
 /// Velocities at `time`, units per second; nothing where there are none.
 pub fn velocities_at(mesh: &Mesh, time: f64, out: &mut Vec<[f32; 3]>) -> Result<(), Error> {
     out.clear();
@@ -138,9 +155,22 @@ pub fn curves_at(mesh: &Mesh, time: f64, out: &mut Vec<u32>) -> Result<(), Error
     Ok(())
 }
 
-/// Positions at `time`. Where a sample's number of points or the faces differ from the next one's, it holds.
+/// Coordinates beyond this are damage: squares of distances must stay finite in f32.
+pub const LARGEST: f32 = 1e18;
+
+/// Whether a point is where meshes can be: finite, and not so far away that it must be damage.
+pub fn usable(p: &[f32; 3]) -> bool {
+    p.iter().all(|v| v.abs() <= LARGEST)
+}
+
+/// Positions at `time`. Where a sample's number of points or the faces differ from the next one's, it holds. A
+/// point that is damaged in one of two samples is not usable between them either.
 pub fn positions_at(mesh: &Mesh, time: f64, out: &mut Vec<[f32; 3]>) -> Result<(), Error> {
-    mixed(&mesh.positions, mesh, time, out)
+    let mix = |a: [f32; 3], b, fraction| match usable(&a) && usable(&b) {
+        true => Mix::mix(a, b, fraction),
+        false => [f32::NAN; 3],
+    };
+    mixed_by(&mesh.positions, mesh, time, out, mix)
 }
 
 /// Matrix of each joint of a mesh's skin at `time`; between samples as [`positions_at`] has it: what the file
@@ -302,6 +332,16 @@ pub fn element_count(scope: Scope, points: usize, faces: &Faces) -> usize {
 }
 
 fn mixed<T: Mix>(channel: &Channel<T>, mesh: &Mesh, time: f64, out: &mut Vec<T>) -> Result<(), Error> {
+    mixed_by(channel, mesh, time, out, T::mix)
+}
+
+fn mixed_by<T: Mix>(
+    channel: &Channel<T>,
+    mesh: &Mesh,
+    time: f64,
+    out: &mut Vec<T>,
+    mix: impl Fn(T, T, f64) -> T,
+) -> Result<(), Error> {
     out.clear();
     if channel.is_empty() {
         return Ok(());
@@ -325,7 +365,7 @@ fn mixed<T: Mix>(channel: &Channel<T>, mesh: &Mesh, time: f64, out: &mut Vec<T>)
             let place: HashMap<u64, T> = to.into_iter().zip(next).collect();
             for (value, id) in out.iter_mut().zip(&from) {
                 if let Some(next) = place.get(id) {
-                    *value = T::mix(*value, *next, fraction);
+                    *value = mix(*value, *next, fraction);
                 }
             }
         }
@@ -334,7 +374,7 @@ fn mixed<T: Mix>(channel: &Channel<T>, mesh: &Mesh, time: f64, out: &mut Vec<T>)
     channel.read(i + 1, &mut next)?;
     if next.len() == out.len() {
         for (a, b) in out.iter_mut().zip(&next) {
-            *a = T::mix(*a, *b, fraction);
+            *a = mix(*a, *b, fraction);
         }
     }
     Ok(())
