@@ -98,6 +98,7 @@ pub fn compile(
         let input = InputOptions::new(points, &wanted.general);
         teller.step("open", 0, 0);
         let (scene, remarks) = inputs::open(&paths, &input)?;
+        let source_bytes = inputs::source_bytes(&scene);
         let options = wanted.resolve(wanted.general.unit.map(Unit::from).or(scene.unit))?;
         let told = Told { teller, cancellation: &cancellation };
         let again = to_reel::Inputs { paths: &paths, options: &input };
@@ -107,7 +108,7 @@ pub fn compile(
         json(&Compiled {
             output: output.display().to_string(),
             written: !options.dry_run,
-            source_bytes: inputs::source_bytes(&scene),
+            source_bytes,
             seconds: start.elapsed().as_secs_f64(),
             verify: verified,
             report,

@@ -45,8 +45,8 @@ pub fn blended(joints: &[DualJoint], own: impl Iterator<Item = (usize, f64)> + C
     let (mut real, mut dual, mut stretch, mut total) = (ZERO, ZERO, DMat3::ZERO, 0.0);
     for (joint, weight) in own {
         let signed = if joint.real.dot(pivot.real) < 0.0 { -weight } else { weight };
-        real = real + joint.real * signed;
-        dual = dual + joint.dual * signed;
+        real += joint.real * signed;
+        dual += joint.dual * signed;
         stretch += joint.stretch * weight;
         total += weight;
     }

@@ -5,7 +5,7 @@
 /// The distance that does not count, beside the largest number of its kind.
 pub(crate) const NEAR: f64 = 1.0 / (1 << 24) as f64;
 /// Places between two frames that are looked at. They are at no simple fractions, for turns repeat themselves there.
-const PLACES: [f64; 5] = [0.137, 0.318, 0.5, 0.707, 0.918];
+const PLACES: [f64; 5] = [0.137, 0.319, 0.5, 0.711, 0.918];
 
 /// The frames around a key, of those up to `last`. One that is on a frame may end what stood still up to the one
 /// before.

@@ -138,6 +138,7 @@ impl Job {
     /// What `inputs` would be compiled from.
     fn provenance(&self, inputs: &[PathBuf]) -> Result<Provenance, Failure> {
         let (scene, _) = inputs::open(inputs, &self.input)?;
+        let source_bytes = inputs::source_bytes(&scene);
         let unit = self.wanted.general.unit.map(Unit::from).or(scene.unit);
         let reading = format!("{:?}", (self.input.source_fps, &self.input.animation));
         Ok(Provenance::new(&self.wanted.resolve(unit)?, reading, Fingerprint::of_scene(&scene)?))
@@ -177,7 +178,7 @@ impl Job {
         Ok(CompiledFile {
             target: target.to_path_buf(),
             seconds: start.elapsed().as_secs_f64(),
-            source_bytes: inputs::source_bytes(&scene),
+            source_bytes,
             peak_anon_bytes: watch.stop(),
             report,
             verified,
