@@ -300,7 +300,8 @@ impl Comparison<'_> {
         found: &mut Found,
     ) {
         let own = &decoded.values[v];
-        let mut best: Option<(f64, Vec<(Kind, f64, f64)>)> = None;
+        // The largest share of what is allowed, and the differences.
+        let mut best: Option<(f64, Vec<Difference>)> = None;
         let path = || &self.reel.description().nodes[decoded.seen[v].owner].path[..];
         there.within(decoded.points[v], limit, COINCIDENT, |i| {
             let seen = &extracted.side.seen[i as usize];
@@ -390,8 +391,11 @@ impl Comparison<'_> {
     }
 }
 
+/// What hangs on a vertex, how far it is off, and how far it may be.
+type Difference = (Kind, f64, f64);
+
 /// By what hangs on both how far it is off, and may be. `loose`: of a file that was quantized or is a skin.
-fn differences(own: &Values, there: &Values, loose: bool) -> Vec<(Kind, f64, f64)> {
+fn differences(own: &Values, there: &Values, loose: bool) -> Vec<Difference> {
     let mut out = Vec::new();
     for (kind, a) in own {
         let Some((_, b)) = there.iter().find(|(other, _)| other == kind) else { continue };

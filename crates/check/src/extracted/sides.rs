@@ -116,10 +116,13 @@ fn is_nothing(world: &DMat4) -> bool {
     largest_scale(world) == 0.0
 }
 
+/// Values of one kind, by vertex.
+type OfKind = (Kind, Vec<Vec<f64>>);
+
 /// Values of all vertices of a decoded mesh, by kind. Normals that the source did not have do not count.
-fn of_view(view: &MeshView<'_>, world: &DMat4) -> Result<Vec<(Kind, Vec<Vec<f64>>)>, Error> {
+fn of_view(view: &MeshView<'_>, world: &DMat4) -> Result<Vec<OfKind>, Error> {
     let n = view.vertex_count();
-    let mut out: Vec<(Kind, Vec<Vec<f64>>)> = Vec::new();
+    let mut out: Vec<OfKind> = Vec::new();
     let (mut uvs, mut colours) = (0, 0);
     for stream in &view.record().streams {
         let mut floats = vec![0.0f32; n * stream.semantic.components().max(3)];

@@ -3,6 +3,7 @@
 use crate::asked::Asked;
 use crate::verify::attribute::{Sampled, is_constant, least, ulp, velocities};
 use crate::verify::report::Failures;
+use crate::verify::survey::Pace;
 use meshreel::record::{MeshRecord, Method, Semantic, StreamRecord};
 use meshreel_scene::sample::{self, Mix};
 use meshreel_scene::{Attribute, Error, Mesh};
@@ -53,6 +54,18 @@ pub(crate) struct Counterparts<'a> {
     pub shown: &'a [f64],
     /// Path of the mesh, for sentences about it.
     pub path: &'a str,
+    /// What transforms do to velocities, where the file has the mesh in world space.
+    pub pace: Option<Pace>,
+}
+
+impl Counterparts<'_> {
+    /// What velocities between these sides may be off at least, where the file keeps them.
+    pub fn least_of_velocities(&self, sides: &[(f32, f32)]) -> f64 {
+        match self.pace {
+            Some(pace) => least(&pace.sides(sides)),
+            None => least(sides),
+        }
+    }
 }
 
 /// Compares what the source has at the times it is shown with the streams of the record.
@@ -62,7 +75,7 @@ pub(crate) fn find(
     seconds: f64,
     failures: &mut Failures,
 ) -> Result<Channels, Error> {
-    let &Counterparts { mesh, record, shown, path } = pair;
+    let &Counterparts { mesh, record, shown, path, .. } = pair;
     let mut out = Channels::default();
     let wanted = asked.frames.channels;
     let normals = |s: &&StreamRecord| matches!(s.semantic, Semantic::Normal | Semantic::QTangent);
@@ -112,7 +125,7 @@ pub(crate) fn find(
         && let Some(extent) = look(&velocities, mesh, shown)?
     {
         let points = record.streams.first().map_or(0.0, |positions| positions.tolerance);
-        out.velocities = Some((points / seconds).max(least(&extent)));
+        out.velocities = Some((points / seconds).max(pair.least_of_velocities(&extent)));
         if !stored {
             failures.add(path, None, || "does not keep the velocities of the source".into());
         }
@@ -168,7 +181,7 @@ fn sets<const N: usize>(
 where
     [f32; N]: Mix,
 {
-    let &Counterparts { mesh, record, shown, path } = pair;
+    let &Counterparts { mesh, record, shown, path, .. } = pair;
     let kind = if semantic == Semantic::Uv { "uv" } else { "colour" };
     let mut streams = record.streams.iter().filter(|s| s.semantic == semantic);
     let mut out = Vec::new();

@@ -60,7 +60,7 @@ pub(crate) fn find(
     seconds: f64,
     failures: &mut Failures,
 ) -> Result<Particles, Error> {
-    let &Counterparts { mesh, record, shown, path } = pair;
+    let &Counterparts { mesh, record, shown, path, .. } = pair;
     let ids = has_ids(mesh, shown)?;
     if record.particles.is_some_and(|particles| particles.ids) != ids {
         let what =
@@ -96,7 +96,8 @@ pub(crate) fn find(
     if wanted.attributes {
         let points = record.streams.first().map_or(0.0, |positions| positions.tolerance);
         if let Some(velocities) = velocities(mesh) {
-            let tolerance = |extent: &Extent<3>| [least(&extent.sides).max(points / seconds); 4];
+            let tolerance =
+                |extent: &Extent<3>| [pair.least_of_velocities(&extent.sides).max(points / seconds); 4];
             finder.find(&velocities, (Semantic::Velocity, ""), Of::Velocity, tolerance)?;
         }
         if let Some(widths) = mesh.particles.as_ref().and_then(|p| p.widths.as_ref()) {
@@ -186,7 +187,7 @@ impl Finder<'_, '_> {
     where
         [f32; N]: Mix,
     {
-        let &Counterparts { mesh, record, shown, path } = self.pair;
+        let &Counterparts { mesh, record, shown, path, .. } = self.pair;
         let Some(extent) = extent(attribute, mesh, shown)? else {
             return Ok(());
         };

@@ -329,9 +329,11 @@ impl Matching<'_> {
         let record = &reel.description().meshes[unit.record];
         let mesh = &survey.scene.meshes[unit.mesh];
         let shown: Vec<f64> = unit.shown.iter().filter_map(|&i| frames[i]).map(|f| survey.times[f]).collect();
-        let pair = Counterparts { mesh, record, shown: &shown, path: &path };
         unit.surface = record.remeshed.is_some();
-        unit.baked = unit.placements.iter().any(|&p| shows[p].as_ref().is_some_and(|s| s.baked));
+        let baked = unit.placements.iter().find(|&&p| shows[p].as_ref().is_some_and(|s| s.baked));
+        unit.baked = baked.is_some();
+        let pace = baked.map(|&p| survey.placements[p].pace);
+        let pair = Counterparts { mesh, record, shown: &shown, path: &path, pace };
         if record.particles.is_some() != mesh.particles.is_some() {
             failures
                 .add(&path, None, || "has faces where the source has points alone, or the other way".into());

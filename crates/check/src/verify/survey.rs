@@ -31,6 +31,27 @@ pub(crate) struct Placement {
     pub visible: Bits,
     /// Largest distance allowed, world units.
     pub tolerance: f64,
+    /// What its transforms do to velocities at most.
+    pub pace: Pace,
+}
+
+/// What the transforms of a placement do to velocities, over all frames that show it.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Pace {
+    /// The largest scale.
+    scale: f64,
+    /// The largest way of a corner of the mesh's box from one frame to the next, per second.
+    drift: f64,
+}
+
+impl Pace {
+    /// Bounds of velocities in the world, from those in object space.
+    pub fn sides(&self, own: &[(f32, f32)]) -> Vec<(f32, f32)> {
+        let largest = own.iter().map(|(low, high)| f64::from(low.abs().max(high.abs())));
+        let length = largest.map(|v| v * v).sum::<f64>().sqrt();
+        let most = (self.scale * length + self.drift) as f32;
+        own.iter().map(|_| (-most, most)).collect()
+    }
 }
 
 /// A set of frames, one bit each.
@@ -100,6 +121,7 @@ impl<'a> Survey<'a> {
                     mesh,
                     visible: Bits::new(times.len()),
                     tolerance: 0.0,
+                    pace: Pace::default(),
                 });
             }
         }
@@ -122,6 +144,8 @@ impl<'a> Survey<'a> {
         let mut world = World::new(self.scene, &self.placed)?;
         let mut scale = vec![0.0f64; self.placements.len()];
         let mut reach = vec![0.0f64; self.placements.len()];
+        // Corners in the world at the frame before, and its time.
+        let mut last: Vec<Option<([DVec3; 8], f64)>> = vec![None; self.placements.len()];
         let corners: Vec<Option<[DVec3; 8]>> =
             self.meshes.iter().map(|facts| facts.as_ref().map(Facts::corners)).collect();
         for (frame, &time) in self.times.iter().enumerate() {
@@ -135,8 +159,18 @@ impl<'a> Survey<'a> {
                     continue;
                 }
                 scale[i] = scale[i].max(largest_scale(matrix));
-                for corner in corners[placement.mesh].iter().flatten() {
-                    reach[i] = reach[i].max(matrix.transform_point3(*corner).abs().max_element());
+                let Some(corners) = &corners[placement.mesh] else {
+                    continue;
+                };
+                let here = corners.map(|corner| matrix.transform_point3(corner));
+                reach[i] = here.iter().fold(reach[i], |most, corner| most.max(corner.abs().max_element()));
+                if world.visible[placement.placed] {
+                    placement.pace.scale = placement.pace.scale.max(largest_scale(matrix));
+                }
+                if let Some((there, before)) = last[i].replace((here, time)).filter(|last| last.1 < time) {
+                    let ways = here.iter().zip(&there).map(|(here, there)| here.distance(*there));
+                    let drift = ways.fold(0.0, f64::max) / (time - before);
+                    placement.pace.drift = placement.pace.drift.max(drift);
                 }
             }
         }

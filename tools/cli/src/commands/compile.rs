@@ -138,7 +138,6 @@ impl Job {
     /// What `inputs` would be compiled from.
     fn provenance(&self, inputs: &[PathBuf]) -> Result<Provenance, Failure> {
         let (scene, _) = inputs::open(inputs, &self.input)?;
-        let source_bytes = inputs::source_bytes(&scene);
         let unit = self.wanted.general.unit.map(Unit::from).or(scene.unit);
         let reading = format!("{:?}", (self.input.source_fps, &self.input.animation));
         Ok(Provenance::new(&self.wanted.resolve(unit)?, reading, Fingerprint::of_scene(&scene)?))
@@ -159,6 +158,7 @@ impl Job {
         };
         progress.wait("open");
         let (scene, remarks) = inputs::open(inputs, &self.input)?;
+        let source_bytes = inputs::source_bytes(&scene);
         let seconds = start.elapsed().as_secs_f64();
         self.output.detail(&format!("{name}: opened in {seconds:.2} s, {} nodes", scene.nodes.len()));
         let unit = self.wanted.general.unit.map(Unit::from).or(scene.unit);
