@@ -434,6 +434,7 @@ fn rig(scene: &mut Scene, numbers: &mut Numbers) {
         influences: 2,
         joint: bind.iter().flat_map(|_| [0, last]).collect(),
         weight,
+        dual: Arc::new([]),
         pose: sampled(&times, true, Arc::new(move |time| pose.pose(time))),
         driven: vec![(scene.clips.len(), driven)],
         bind_positions: bind,

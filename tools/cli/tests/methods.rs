@@ -147,22 +147,29 @@ fn bent_among_stones() -> Scene {
 /// The sheet with the rig of another one, whose bones all stay where they are.
 fn bent_with_a_wrong_rig() -> Scene {
     let mut scene = bent();
-    let mesh = &mut scene.meshes[0];
+    let pose = vec![vec![DMat4::IDENTITY; 2]; FRAMES];
+    skin(&mut scene.meshes[0], |i, _| vec![((i % 2) as u16, 1.0)], pose);
+    scene
+}
+
+/// Puts a mesh on two joints: joints and weights of each point by its number and place, and matrices by frame.
+fn skin(mesh: &mut Mesh, of: impl Fn(usize, DVec3) -> Vec<(u16, f32)>, pose: Vec<Vec<DMat4>>) {
     let mut points = Vec::new();
     mesh.positions.read(0, &mut points).unwrap();
-    let times = mesh.positions.sampling().as_ref().clone();
+    let of_point = |(i, p): (usize, &[f32; 3])| of(i, DVec3::from_array(p.map(f64::from)));
+    let pairs: Vec<Vec<(u16, f32)>> = points.iter().enumerate().map(of_point).collect();
     mesh.skin = Some(Arc::new(Skinning {
         skeleton: Some(0),
         joints: vec![0, 1],
         inverse_bind: vec![DMat4::IDENTITY; 2],
-        influences: 1,
-        joint: (0..points.len()).map(|i| (i % 2) as u16).collect(),
-        weight: vec![1.0; points.len()].into(),
+        influences: pairs[0].len(),
+        joint: pairs.iter().flatten().map(|(joint, _)| *joint).collect(),
+        weight: pairs.iter().flatten().map(|(_, weight)| *weight).collect(),
+        dual: Arc::new([]),
+        pose: Channel::in_memory(mesh.positions.sampling().as_ref().clone(), pose),
         bind_positions: points.into(),
         driven: Vec::new(),
-        pose: Channel::in_memory(times, vec![vec![DMat4::IDENTITY; 2]; FRAMES]),
     }));
-    scene
 }
 
 /// A sheet on two bones, one of which has one point for itself and pulls a little at all others.
@@ -175,26 +182,12 @@ fn pulled() -> Scene {
     let mut pieces = Pieces::default();
     pieces.sheet(24, DVec3::ZERO, |f, p| p * (1.0 - weight(p)) + joint(f).transform_point3(p) * weight(p));
     let mut scene = pieces.scene();
-    let mesh = &mut scene.meshes[0];
-    let mut points = Vec::new();
-    mesh.positions.read(0, &mut points).unwrap();
-    let times = mesh.positions.sampling().as_ref().clone();
-    let weights = points.iter().flat_map(|p| {
-        let w = weight(DVec3::from_array(p.map(f64::from))) as f32;
-        [1.0 - w, w]
-    });
+    let of = |_, p| {
+        let w = weight(p) as f32;
+        vec![(0, 1.0 - w), (1, w)]
+    };
     let pose = (0..FRAMES).map(|f| vec![DMat4::IDENTITY, DMat4::from(joint(f))]);
-    mesh.skin = Some(Arc::new(Skinning {
-        skeleton: Some(0),
-        joints: vec![0, 1],
-        inverse_bind: vec![DMat4::IDENTITY; 2],
-        influences: 2,
-        joint: points.iter().flat_map(|_| [0, 1]).collect(),
-        weight: weights.collect(),
-        pose: Channel::in_memory(times, pose.collect()),
-        bind_positions: points.into(),
-        driven: Vec::new(),
-    }));
+    skin(&mut scene.meshes[0], of, pose.collect());
     scene
 }
 

@@ -48,6 +48,7 @@ pub fn chunk(mesh: u32, vertices: u32, indices: &[u32], joints: u32) -> Vec<u8> 
         bind: made.static_bytes(),
         depth: 3,
         weights: &coded,
+        dual: &[],
         first: Some((0, 2)),
         tolerance: 0.5,
         error: 0.25,
