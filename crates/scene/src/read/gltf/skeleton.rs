@@ -47,7 +47,12 @@ impl Skeletons {
             groups[out.of_skin[s]].1.extend(&skin.joints);
         }
         if groups.is_empty() && all {
-            groups.push((None, tree.order.clone()));
+            // A camera at the end of a branch is no joint.
+            let is_joint = |node: &usize| {
+                let json = &document.root.nodes[*node];
+                json.camera.is_none() || !json.children.is_empty()
+            };
+            groups.push((None, tree.order.iter().copied().filter(is_joint).collect()));
         }
         let file = Nodes { parents: &tree.parents, order: &tree.order };
         // Whether it or something below it shows a mesh or is a joint of a skin.
