@@ -201,26 +201,25 @@ impl<'a> Builder<'a> {
     fn camera(&mut self, node: usize, path: &str) -> Option<Channel<Lens>> {
         let number = self.document.root.nodes[node].camera?;
         let json: &CameraJson = &self.document.root.cameras[number];
-        let still = camera::lens(json);
         let takes = &self.rig.takes;
+        let lens = |time: f64| {
+            let mut json = json.clone();
+            let (animation, time) = takes.at(time);
+            for (part, curve) in animation.cameras.get(&number).into_iter().flatten() {
+                let [value] = curve.at(time);
+                part.set(&mut json, value);
+            }
+            camera::lens(&json)
+        };
         let channel = match takes.change(takes.of_camera(number).map(|(_, curve)| curve)) {
-            false => still.map(|lens| Channel::constant(vec![lens])),
+            false => lens(0.0).map(|lens| Channel::constant(vec![lens])),
             true => {
                 let curves = |animation: &'a Animation| {
                     animation.cameras.get(&number).into_iter().flatten().map(|(_, c)| c).collect()
                 };
                 let (times, sampled) = takes.times(Way::Bent, curves);
                 self.sampled |= sampled;
-                let lens = |time: &f64| {
-                    let mut json = json.clone();
-                    let (animation, time) = takes.at(*time);
-                    for (part, curve) in animation.cameras.get(&number).into_iter().flatten() {
-                        let [value] = curve.at(time);
-                        part.set(&mut json, value);
-                    }
-                    camera::lens(&json)
-                };
-                let all: Option<Vec<Vec<Lens>>> = times.iter().map(|t| Some(vec![lens(t)?])).collect();
+                let all: Option<Vec<Vec<Lens>>> = times.iter().map(|t| Some(vec![lens(*t)?])).collect();
                 all.map(|all| Channel::in_memory(TimeSampling::Acyclic { times }, all))
             }
         };
@@ -237,8 +236,8 @@ impl<'a> Builder<'a> {
         let rest =
             (self.document.root.nodes[node].extensions.visibility.as_ref()).is_none_or(|own| own.visible);
         if !takes.change(takes.of_node(node).filter_map(|curves| curves.visible.as_ref())) {
-            let time = takes.sampling().map_or(0.0, |(sampling, _)| sampling.time(0));
-            let hidden = !takes.is_shown(node, time, rest);
+            // At any time.
+            let hidden = !takes.is_shown(node, 0.0, rest);
             return hidden.then(|| Channel::constant(vec![0]));
         }
         let curve = |animation: &'a Animation| {
@@ -309,7 +308,12 @@ impl<'a> Builder<'a> {
     }
 
     /// The times at which curves of a node are sampled.
-    fn times(&mut self, node: usize, part: fn(&'a Curves) -> Vec<&'a Curve>) -> (TimeSampling, usize) {
+    fn times(
+        &mut self,
+        node: usize,
+        way: Way,
+        part: fn(&'a Curves) -> Vec<&'a Curve>,
+    ) -> (TimeSampling, usize) {
         let curves = |animation: &'a Animation| animation.nodes.get(&node).map_or(Vec::new(), part);
         let (times, sampled) = self.rig.takes.times(way, curves);
         self.sampled |= sampled;
