@@ -63,7 +63,8 @@ impl Skeletons {
         for (g, (name, joints)) in groups.into_iter().enumerate() {
             // What hangs below joints and shows nothing (the socket of a weapon, the end of a finger) goes
             // where they go; without a clip of theirs it is a node as any other.
-            let below = out.has_clips(document, g, &joints, animations).then_some(&carries[..]);
+            let below = !skins.is_empty() && out.has_clips(document, g, &joints, animations);
+            let below = below.then_some(&carries[..]);
             let idle = |node: usize| tree.is_identity(node) && !moves(node);
             let (nodes, place) = file.of_skeleton(&joints, below, idle);
             if nodes.len() > MAX_JOINTS {
