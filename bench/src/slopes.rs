@@ -299,7 +299,7 @@ fn skeleton(joints: usize, samples: usize) -> String {
     }
     let _ = write!(text, "}}\nMOTION\nFrames: {samples}\nFrame Time: 0.04\n");
     for s in 0..samples {
-        text.push_str(&"0 0 0 ".repeat(1));
+        text.push_str("0 0 0 ");
         text.push_str(&many(joints, |j| format!("{} 0 {} ", (s * 7 + j) % 60, s % 30)));
         text.push('\n');
     }

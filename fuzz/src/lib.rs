@@ -43,7 +43,7 @@ pub fn walk(scene: &Scene) {
     let _ = scene.expand();
     for node in scene.nodes.iter().take(1000) {
         if let Some(transform) = &node.transform {
-            channel(&transform.matrix);
+            channel(&transform.local);
             transform.inherits.as_ref().map(channel);
         }
         node.visibility.as_ref().map(channel);

@@ -5,9 +5,9 @@
 use super::{Numbers, shape};
 use glam::{DAffine3, DMat4, DQuat, DVec3, EulerRot};
 use meshreel_scene::{
-    Attribute, Channel, Clip, CurveBasis, CurveEnds, Curves, Driven, Error, Identity, Joint, Lens, Mesh,
-    Node, NodeKind, Particles, Qvv, Scene, Scope, Skeleton, Skin, Source, SubTrack, TimeSampling, Topology,
-    Track, Transform,
+    Attribute, Channel, Clip, CurveBasis, CurveEnds, Curves, Driven, Error, Identity, Joint, Lens,
+    LocalTransform, Mesh, Node, NodeKind, Particles, Qvv, Scene, Scope, Skeleton, Skin, Source, SubTrack,
+    TimeSampling, Topology, Track, Transform,
 };
 use std::sync::Arc;
 
@@ -120,14 +120,14 @@ fn turning(numbers: &mut Numbers) -> Transform {
         let t = if held { keys[key] } else { time } - keys[0];
         let angles = start + speed * t;
         let grown = if wild && 2 * key >= keys.len() { scale * 100.0 } else { scale };
-        vec![DMat4::from_scale_rotation_translation(
-            grown,
-            DQuat::from_euler(EulerRot::XYZ, angles.x, angles.y, angles.z),
-            way * (wave * t).sin(),
-        )]
+        vec![LocalTransform::from(Qvv {
+            rotation: DQuat::from_euler(EulerRot::XYZ, angles.x, angles.y, angles.z),
+            translation: way * (wave * t).sin(),
+            scale: grown,
+        })]
     };
     // What grows at once does not go on a curve.
-    Transform { matrix: sampled(&times, !wild && numbers.below(4) != 1, Arc::new(at)), inherits: None }
+    Transform { local: sampled(&times, !wild && numbers.below(4) != 1, Arc::new(at)), inherits: None }
 }
 
 /// A matrix with shear, which moves or not.
@@ -138,9 +138,9 @@ fn sheared(numbers: &mut Numbers) -> Transform {
     let first = times[0];
     let matrix = move |time: f64| {
         let own = DMat4::from_cols(x.extend(0.0), y.extend(0.0), z.extend(0.0), at.extend(1.0));
-        vec![DMat4::from_quat(DQuat::from_scaled_axis(turn * (time - first))) * own]
+        vec![LocalTransform::from(DMat4::from_quat(DQuat::from_scaled_axis(turn * (time - first))) * own)]
     };
-    Transform { matrix: sampled(&times, numbers.bit(), Arc::new(matrix)), inherits: None }
+    Transform { local: sampled(&times, numbers.bit(), Arc::new(matrix)), inherits: None }
 }
 
 /// Lets points go on curves: around an axis, to a shape and one in between, in waves.

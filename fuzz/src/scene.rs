@@ -133,7 +133,7 @@ fn transform(numbers: &mut Numbers) -> Transform {
         }]
     });
     let inherits = (numbers.below(4) == 0).then(|| channel(numbers, |numbers| vec![numbers.bit()]));
-    Transform { matrix, inherits }
+    Transform { local: matrix.into(), inherits }
 }
 
 /// A node that goes its way: turns, moves, grows, is mirrored, vanishes and jumps.
@@ -167,13 +167,11 @@ fn flight(numbers: &mut Numbers) -> Transform {
         )]
     };
     let mut samples: Vec<Vec<DMat4>> = (0..frames).map(matrix).collect();
-    Transform {
-        matrix: match frames {
-            1 => Channel::constant(samples.remove(0)),
-            _ => Channel::in_memory(sampling(numbers, frames), samples),
-        },
-        inherits: None,
-    }
+    let matrix = match frames {
+        1 => Channel::constant(samples.remove(0)),
+        _ => Channel::in_memory(sampling(numbers, frames), samples),
+    };
+    Transform { local: matrix.into(), inherits: None }
 }
 
 fn coordinate(numbers: &mut Numbers, wild: bool) -> f32 {

@@ -115,8 +115,8 @@ fn first<T: Clone + Send + Sync + 'static>(channel: &Channel<T>) -> usize {
 pub fn contents(scene: &Scene) -> String {
     let mut out = String::new();
     for node in &scene.nodes {
-        let transform = node.transform.as_ref().map_or(0, |t| t.matrix.len());
-        let bends = node.transform.as_ref().is_some_and(|t| t.matrix.bends());
+        let transform = node.transform.as_ref().map_or(0, |t| t.local.len());
+        let bends = node.transform.as_ref().is_some_and(|t| t.local.bends());
         let shown = node.visibility.as_ref().map_or(0, Channel::len);
         let copy = node.instance_of.map(|to| format!(", as {}", scene.nodes[to].path)).unwrap_or_default();
         let camera = node.camera.as_ref().map_or(0, Channel::len);

@@ -1,7 +1,6 @@
 //! A scene as USD text, sample by sample.
 
-use glam::DMat4;
-use meshreel_scene::{Channel, Error, Mesh, Node, NodeKind, Scene};
+use meshreel_scene::{Channel, Error, LocalTransform, Mesh, Node, NodeKind, Scene};
 use std::fmt::Write;
 
 /// The text of a scene. A time code is a second. A node that stands for another is there without it.
@@ -44,14 +43,15 @@ fn transform(own: &Node, out: &mut String) -> Result<(), Error> {
     let Some(transform) = &own.transform else {
         return Ok(());
     };
-    let matrix = |m: &DMat4| {
+    let matrix = |local: &LocalTransform| {
+        let m = local.matrix();
         let row = |k: usize| {
             let c = m.col(k);
             format!("({}, {}, {}, {})", c.x, c.y, c.z, c.w)
         };
         format!("( {}, {}, {}, {} )", row(0), row(1), row(2), row(3))
     };
-    values("matrix4d xformOp:transform", &transform.matrix, false, matrix, out)?;
+    values("matrix4d xformOp:transform", &transform.local, false, matrix, out)?;
     *out += "uniform token[] xformOpOrder = [\"xformOp:transform\"]\n";
     Ok(())
 }

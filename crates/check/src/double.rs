@@ -9,10 +9,12 @@ pub(crate) fn vector(v: [f32; 3]) -> DVec3 {
     DVec3::from_array(v.map(f64::from))
 }
 
-/// A transform, its rotation made of length 1 again.
+/// A transform, its rotation made of length 1 again; no rotation where that has no length.
 pub fn qvv(t: &Transform) -> Qvv {
+    let rotation = DQuat::from_array(t.rotation.map(f64::from));
+    let is_none = !(rotation.length_squared() > 0.0 && rotation.is_finite());
     Qvv {
-        rotation: DQuat::from_array(t.rotation.map(f64::from)).normalize(),
+        rotation: if is_none { DQuat::IDENTITY } else { rotation.normalize() },
         translation: vector(t.translation),
         scale: vector(t.scale),
     }

@@ -56,7 +56,7 @@ pub fn stopping(mut scene: Scene, cancellation: &Cancellation) -> Scene {
         stop(&mut mesh.face_indices, cancellation);
     }
     for transform in scene.nodes.iter_mut().filter_map(|node| node.transform.as_mut()) {
-        stop(&mut transform.matrix, cancellation);
+        stop(&mut transform.local, cancellation);
     }
     scene
 }
@@ -72,7 +72,7 @@ pub fn outcome<T>(result: Result<T, impl Into<Failure>>, cancellation: &Cancella
 #[cfg(test)]
 mod tests {
     use super::*;
-    use meshreel_scene::{Mesh, Node, NodeKind, TimeSampling, Transform};
+    use meshreel_scene::{LocalTransform, Mesh, Node, NodeKind, TimeSampling, Transform};
 
     #[test]
     fn a_cancelled_scene_is_not_read_any_more() {
@@ -80,8 +80,8 @@ mod tests {
         let positions = Channel::in_memory(steps, vec![vec![[0.0; 3]], vec![[1.0; 3]]]);
         let mesh = Mesh::new("/mesh", positions, Channel::constant(vec![]), Channel::constant(vec![]));
         let mut node = Node::new("/mesh", NodeKind::PolyMesh);
-        let matrix = Channel::constant(vec![Default::default()]);
-        node.transform = Some(Transform { matrix, inherits: None });
+        let local = Channel::constant(vec![LocalTransform::IDENTITY]);
+        node.transform = Some(Transform { local, inherits: None });
         let scene = Scene { meshes: vec![mesh], nodes: vec![node], ..Scene::default() };
         let cancellation = Cancellation::new();
         let scene = stopping(scene, &cancellation);
@@ -93,7 +93,7 @@ mod tests {
         assert!(points.read(1, &mut out).is_err() && points.between(0.5, &mut out).is_err());
         assert!(scene.meshes[0].face_counts.read(0, &mut Vec::new()).is_err());
         let transform = scene.nodes[0].transform.as_ref().unwrap();
-        assert!(transform.matrix.read(0, &mut Vec::new()).is_err());
+        assert!(transform.local.read(0, &mut Vec::new()).is_err());
         let done = outcome(Ok::<_, Failure>(1), &cancellation);
         assert_eq!(done.unwrap_err().class, Class::Cancelled);
     }

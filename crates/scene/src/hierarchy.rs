@@ -5,7 +5,7 @@ use crate::clip::{Clip, Joint, MAX_JOINTS, Qvv, Skeleton, Track};
 use crate::grid::Grid;
 use crate::model::BEFORE_STEP;
 use crate::sample::{World, transform_at};
-use crate::{Channel, Error, NodeKind, Placed, Remark, Scene, Transform, trs};
+use crate::{Channel, Error, LocalTransform, NodeKind, Placed, Remark, Scene, Transform, trs};
 use glam::DMat4;
 use std::path::Path;
 
@@ -111,7 +111,7 @@ fn common_grid(
         moving += 1;
         let node = &scene.nodes[placed[joint.placed].node];
         if let Some(transform) = &node.transform {
-            collect(&transform.matrix, &mut keys);
+            collect(&transform.local, &mut keys);
             transform.inherits.iter().for_each(|c| collect(c, &mut keys));
         }
     }
@@ -151,21 +151,25 @@ fn local_samples(
     let mut values = Vec::with_capacity(samples);
     let mut shear = 0usize;
     for i in 0..samples {
-        let matrix = match (joint.detached, transform) {
-            (true, _) => world.at(joint.placed, i),
+        let local = match (joint.detached, transform) {
+            (true, _) => world.at(joint.placed, i).into(),
             (false, Some(transform)) => transform_at(transform, grid.time(i))?.0,
-            (false, None) => DMat4::IDENTITY,
+            (false, None) => LocalTransform::IDENTITY,
         };
+        let matrix = local.matrix();
         if !matrix.is_finite() {
             let what = "a transform that is no finite numbers was left out";
             remarks.push(Remark::new(path, what));
             values.push(values.last().copied().unwrap_or(Qvv::IDENTITY));
             continue;
         }
-        values.push(trs::plain(&matrix).unwrap_or_else(|| {
-            shear += 1;
-            trs::nearest_plain(&matrix)
-        }));
+        values.push(match local {
+            LocalTransform::Parts(parts) => parts,
+            LocalTransform::Matrix(_) => trs::plain(&matrix).unwrap_or_else(|| {
+                shear += 1;
+                trs::nearest_plain(&matrix)
+            }),
+        });
     }
     if shear > 0 {
         let what = "its transform is sheared, which a clip cannot hold; that was left out";
@@ -206,7 +210,7 @@ fn joints(scene: &Scene, placed: &[Placed], selected: &dyn Fn(&str) -> bool) -> 
     let changes = |i: usize| {
         let transform = scene.nodes[placed[i].node].transform.as_ref();
         transform
-            .is_some_and(|t| !t.matrix.is_constant() || t.inherits.as_ref().is_some_and(|c| !c.is_constant()))
+            .is_some_and(|t| !t.local.is_constant() || t.inherits.as_ref().is_some_and(|c| !c.is_constant()))
     };
     let asked: Vec<bool> =
         (placed.iter().enumerate()).map(|(i, place)| is_joint(i) && selected(&place.path)).collect();

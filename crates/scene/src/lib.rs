@@ -17,6 +17,7 @@ pub mod model;
 pub mod read;
 pub mod rig;
 pub mod sample;
+mod transform;
 mod trs;
 pub mod write;
 
@@ -24,3 +25,4 @@ pub use clip::{Clip, Joint, Marker, Qvv, ScalarTrack, Skeleton, SubTrack, Track}
 pub use error::{Error, Remark};
 pub use lens::Lens;
 pub use model::*;
+pub use transform::LocalTransform;

@@ -81,16 +81,18 @@ pub fn nearest(placed: &[Placed], of: &[Option<f64>]) -> Vec<Option<f64>> {
 
 fn moves(transform: &Transform) -> bool {
     let inherits = transform.inherits.as_ref();
-    !transform.matrix.is_constant() || inherits.is_some_and(|channel| !channel.is_constant())
+    !transform.local.is_constant() || inherits.is_some_and(|channel| !channel.is_constant())
 }
 
 /// Whether a constant transform is the identity. One that cannot be read counts as none: whoever reads it
 /// next reports the error.
 fn is_identity(transform: &Transform) -> bool {
-    let mut matrix = Vec::new();
-    let channel = &transform.matrix;
+    let mut local = Vec::new();
+    let channel = &transform.local;
     channel.is_empty()
-        || channel.read(0, &mut matrix).is_ok_and(|()| matrix.first().is_none_or(|m| *m == DMat4::IDENTITY))
+        || channel
+            .read(0, &mut local)
+            .is_ok_and(|()| local.first().is_none_or(|own| own.matrix() == DMat4::IDENTITY))
 }
 
 #[cfg(test)]
@@ -111,7 +113,7 @@ mod tests {
                 parent,
                 kind,
                 transform: (!xs.is_empty()).then(|| Transform {
-                    matrix: Channel::in_memory(sampling, xs.iter().map(matrix).collect()),
+                    local: Channel::in_memory(sampling, xs.iter().map(matrix).collect()).into(),
                     inherits: None,
                 }),
                 visibility: None,

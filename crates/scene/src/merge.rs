@@ -143,7 +143,7 @@ fn join(node: &mut Node, other: Node, remarks: &mut Vec<Remark>) {
         _ => {}
     }
     let moves = |transform: &Transform| {
-        !transform.matrix.is_constant()
+        !transform.local.is_constant()
             || transform.inherits.as_ref().is_some_and(|flags| !flags.is_constant())
     };
     node.transform = match (node.transform.take(), other.transform) {
@@ -252,8 +252,8 @@ fn drop_unused_meshes(scene: &mut Scene) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::LocalTransform;
     use crate::{Mesh, TimeSampling, Topology, Winding};
-    use glam::DMat4;
 
     fn node(path: &str, parent: Option<NodeId>, kind: NodeKind) -> Node {
         Node {
@@ -302,7 +302,7 @@ mod tests {
         };
         scene.nodes[1].mesh = Some(0);
         scene.nodes[0].transform =
-            Some(Transform { matrix: Channel::constant(vec![DMat4::IDENTITY]), inherits: None });
+            Some(Transform { local: Channel::constant(vec![LocalTransform::IDENTITY]), inherits: None });
         scene
     }
 
@@ -314,14 +314,14 @@ mod tests {
         };
         let sampling = TimeSampling::Uniform { start: 0.0, step: 0.5 };
         moving.nodes[1].transform = Some(Transform {
-            matrix: Channel::in_memory(sampling, vec![vec![DMat4::IDENTITY]; 3]),
+            local: Channel::in_memory(sampling, vec![vec![LocalTransform::IDENTITY]; 3]),
             inherits: None,
         });
         let (scene, remarks) = merge(vec![geometry(), moving]).unwrap();
         assert!(remarks.is_empty());
         let paths: Vec<&str> = scene.nodes.iter().map(|n| n.path.as_str()).collect();
         assert_eq!(paths, ["/a", "/a/shape", "/b"]);
-        assert_eq!(scene.nodes[0].transform.as_ref().unwrap().matrix.len(), 3);
+        assert_eq!(scene.nodes[0].transform.as_ref().unwrap().local.len(), 3);
         assert_eq!(scene.nodes[1].mesh, Some(0));
         assert_eq!((scene.counts.xforms, scene.counts.meshes), (2, 1));
     }

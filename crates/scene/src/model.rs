@@ -4,7 +4,7 @@
 
 use crate::dual::{self, DualJoint};
 use crate::lens::Lens;
-use crate::{Clip, Error, Skeleton};
+use crate::{Clip, Error, LocalTransform, Skeleton};
 use glam::{DMat4, DVec3};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -181,8 +181,8 @@ impl Node {
 /// A local transform over time.
 #[derive(Clone)]
 pub struct Transform {
-    /// Local matrix (column vectors).
-    pub matrix: Channel<DMat4>,
+    /// What the file says of it.
+    pub local: Channel<LocalTransform>,
     /// False at a sample = the parents' transforms are ignored there. Absent = true. Held, never
     /// interpolated.
     pub inherits: Option<Channel<bool>>,
@@ -629,6 +629,42 @@ impl<T: Clone + Send + Sync + 'static> Channel<T> {
         } else {
             (low, ((time - a) / (b - a)).clamp(0.0, 1.0))
         }
+    }
+}
+
+impl From<Channel<DMat4>> for Channel<LocalTransform> {
+    /// Transforms of which the file has matrices.
+    fn from(matrices: Channel<DMat4>) -> Channel<LocalTransform> {
+        struct Matrices(Channel<DMat4>);
+        impl Source<LocalTransform> for Matrices {
+            fn len(&self) -> usize {
+                self.0.len()
+            }
+            fn identity(&self, i: usize) -> Identity {
+                self.0.identity(i)
+            }
+            fn is_constant(&self) -> bool {
+                self.0.is_constant()
+            }
+            fn read(&self, i: usize, out: &mut Vec<LocalTransform>) -> Result<(), Error> {
+                let mut matrices = Vec::with_capacity(1);
+                self.0.read(i, &mut matrices)?;
+                out.clear();
+                out.extend(matrices.into_iter().map(LocalTransform::from));
+                Ok(())
+            }
+            fn bends(&self) -> bool {
+                self.0.bends()
+            }
+            fn between(&self, time: f64, out: &mut Vec<LocalTransform>) -> Result<bool, Error> {
+                let mut matrices = Vec::with_capacity(1);
+                let own = self.0.between(time, &mut matrices)?;
+                out.clear();
+                out.extend(matrices.into_iter().map(LocalTransform::from));
+                Ok(own)
+            }
+        }
+        Channel::new(matrices.sampling().clone(), Arc::new(Matrices(matrices)))
     }
 }
 

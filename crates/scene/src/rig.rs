@@ -30,7 +30,7 @@ pub fn standing(scene: &Scene) -> Scene {
     // Ranges of nothing that moves say nothing.
     let moves = |node: &Node| {
         let transform = node.transform.as_ref();
-        transform.is_some_and(|t| t.matrix.len() > 1) || node.visibility.as_ref().is_some_and(|v| v.len() > 1)
+        transform.is_some_and(|t| t.local.len() > 1) || node.visibility.as_ref().is_some_and(|v| v.len() > 1)
     };
     if !out.nodes.iter().any(moves) && out.meshes.iter().all(|mesh| mesh.positions.len() <= 1) {
         out.ranges.clear();

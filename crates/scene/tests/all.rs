@@ -9,6 +9,7 @@ mod fbx;
 mod files;
 mod gltf;
 mod gltf_bad;
+mod gltf_extensions;
 mod hdf5_equals_ogawa;
 mod hierarchy;
 mod hostile;

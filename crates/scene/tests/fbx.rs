@@ -29,7 +29,7 @@ fn world(scene: &Scene, frame: usize) -> BTreeMap<String, Vec<DVec3>> {
     let mut world = World::new(scene, &placed).unwrap();
     let first = scene.meshes.iter().map(|m| m.positions.time(0)).fold(f64::INFINITY, f64::min);
     let start =
-        scene.nodes.iter().filter_map(|n| Some(n.transform.as_ref()?.matrix.time(0))).fold(first, f64::max);
+        scene.nodes.iter().filter_map(|n| Some(n.transform.as_ref()?.local.time(0))).fold(first, f64::max);
     let time = start + frame as f64 / 24.0;
     world.evaluate(time).unwrap();
     let metres = scene.unit.map_or(1.0, Unit::metres);
@@ -111,7 +111,7 @@ fn vertices_are_where_the_library_has_them() {
         for frame in 0..12 {
             let found = world(&scene, frame);
             // The exporter's first key is that of the first frame.
-            let first = scene.nodes.iter().filter_map(|n| Some(n.transform.as_ref()?.matrix.time(0)));
+            let first = scene.nodes.iter().filter_map(|n| Some(n.transform.as_ref()?.local.time(0)));
             let meshes = scene.meshes.iter().map(|m| m.positions.time(0));
             let start = first.chain(meshes).fold(0.0, f64::max);
             let truth = evaluated(&path, start + frame as f64 / 24.0);
@@ -273,7 +273,7 @@ fn animations_are_played_as_they_are_asked_for() {
         }
     };
     let start_of = |scene: &Scene| {
-        scene.nodes.iter().filter_map(|n| Some(n.transform.as_ref()?.matrix.time(0))).fold(0.0, f64::max)
+        scene.nodes.iter().filter_map(|n| Some(n.transform.as_ref()?.local.time(0))).fold(0.0, f64::max)
     };
     for (name, number) in [("Lift", "0"), ("Slide", "1")] {
         for wanted in [&*name_of(name), number] {

@@ -153,13 +153,13 @@ fn half_turns_go_where_the_source_goes() {
     }
     for scene in scenes {
         let mut nodes = scene.nodes.iter().filter_map(|n| n.transform.as_ref());
-        let turned = |t: &&meshreel_scene::Transform| t.matrix.len() >= 5;
-        let channel = &nodes.find(turned).unwrap().matrix;
+        let turned = |t: &&meshreel_scene::Transform| t.local.len() >= 5;
+        let channel = &nodes.find(turned).unwrap().local;
         let mut value = Vec::new();
         let mut before: Option<DQuat> = None;
         for i in 0..channel.len() {
             channel.read(i, &mut value).unwrap();
-            let (_, rotation, _) = value[0].to_scale_rotation_translation();
+            let (_, rotation, _) = value[0].matrix().to_scale_rotation_translation();
             let part = ((channel.time(i) - 1.25) / 1.25).clamp(0.0, 1.0);
             let wanted = DQuat::from_rotation_x(std::f64::consts::PI * part);
             assert!(rotation.dot(wanted).abs() > 1.0 - 1e-6, "{part}: {rotation} {wanted}");
@@ -198,10 +198,10 @@ fn meshes_follow_the_animation_that_moves_or_is_asked_for() {
     let ends = |scene: &Scene| {
         let of = |name: &str| {
             let node = scene.nodes.iter().find(|n| n.name == name).unwrap();
-            let matrix = &node.transform.as_ref()?.matrix;
+            let matrix = &node.transform.as_ref()?.local;
             let mut value = Vec::new();
             matrix.read(matrix.len() - 1, &mut value).unwrap();
-            Some(value[0].w_axis.x)
+            Some(value[0].matrix().w_axis.x)
         };
         (of("a"), of("b"))
     };
@@ -408,8 +408,8 @@ fn all_kinds_of_primitives_and_accessors() {
     assert_eq!(faces, [2, 3, 4, 5]);
     // A matrix with shear is kept as it is.
     let mut matrix = Vec::new();
-    scene.nodes[4].transform.as_ref().unwrap().matrix.read(0, &mut matrix).unwrap();
-    assert_eq!(matrix[0].y_axis.x, 1.0);
+    scene.nodes[4].transform.as_ref().unwrap().local.read(0, &mut matrix).unwrap();
+    assert_eq!(matrix[0].matrix().y_axis.x, 1.0);
 }
 
 #[test]

@@ -14,7 +14,7 @@ fn node(name: &str, parent: Option<usize>, path: &str, matrices: Vec<DMat4>, ste
         name: name.into(),
         parent,
         transform: Some(Transform {
-            matrix: Channel::in_memory(sampling, matrices.into_iter().map(|m| vec![m]).collect()),
+            local: Channel::in_memory(sampling, matrices.into_iter().map(|m| vec![m]).collect()).into(),
             inherits: None,
         }),
         samples,

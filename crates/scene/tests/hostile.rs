@@ -33,7 +33,7 @@ fn walk(scene: &Scene, bytes: usize) {
     let _ = scene.expand();
     for node in &scene.nodes {
         if let Some(transform) = &node.transform {
-            read_some(&transform.matrix, bytes);
+            read_some(&transform.local, bytes);
         }
         if let Some(visibility) = &node.visibility {
             read_some(visibility, bytes);
@@ -135,7 +135,7 @@ fn small() -> Vec<u8> {
     let mut group = node("move", None, NodeKind::Xform);
     let moves = (0..3).map(|i| vec![glam::DMat4::from_translation(glam::DVec3::splat(f64::from(i)))]);
     group.transform =
-        Some(Transform { matrix: Channel::in_memory(sampling(), moves.collect()), inherits: None });
+        Some(Transform { local: Channel::in_memory(sampling(), moves.collect()).into(), inherits: None });
     group.visibility = Some(Channel::in_memory(sampling(), vec![vec![1], vec![0], vec![-1]]));
     let mut shape = node("shape", Some(0), NodeKind::PolyMesh);
     shape.mesh = Some(0);

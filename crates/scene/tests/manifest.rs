@@ -12,7 +12,7 @@ fn found(scene: &Scene) -> Row {
     let placed = scene.expand().unwrap();
     let nodes = || placed.iter().map(|p| &scene.nodes[p.node]);
     let animated =
-        nodes().filter_map(|node| node.transform.as_ref()).filter(|t| !t.matrix.is_constant()).count();
+        nodes().filter_map(|node| node.transform.as_ref()).filter(|t| !t.local.is_constant()).count();
     let (mut vertices, mut faces, mut most) = (0, 0, 0);
     let (mut points, mut counts_of_faces) = (Vec::new(), Vec::new());
     let mut classes = [0; 3];

@@ -39,7 +39,7 @@ fn times(n: usize) -> Vec<f64> {
 }
 
 fn moving(n: usize, matrix: impl Fn(usize) -> DMat4) -> Option<Transform> {
-    Some(Transform { matrix: frames(n, |i| vec![matrix(i)]), inherits: None })
+    Some(Transform { local: frames(n, |i| vec![matrix(i)]).into(), inherits: None })
 }
 
 fn grid_faces(side: usize) -> (Vec<i32>, Vec<i32>) {
@@ -194,7 +194,7 @@ fn transforms() -> Scene {
     copy.instance_of = Some(1);
     let mut free = node("free", "/root/free", Some(0));
     free.transform = Some(Transform {
-        matrix: frames(n, |i| vec![DMat4::from_translation(DVec3::Z * i as f64)]),
+        local: frames(n, |i| vec![DMat4::from_translation(DVec3::Z * i as f64)]).into(),
         inherits: Some(frames(n, |i| vec![i % 3 == 0])),
     });
     let nodes = vec![

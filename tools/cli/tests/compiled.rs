@@ -34,7 +34,7 @@ fn node(path: &str, parent: Option<usize>, mesh: Option<usize>) -> Node {
 }
 
 fn moved(mut node: Node, matrix: Channel<DMat4>) -> Node {
-    node.transform = Some(Transform { matrix, inherits: None });
+    node.transform = Some(Transform { local: matrix.into(), inherits: None });
     node
 }
 

@@ -58,14 +58,14 @@ fn clips_become_transforms_or_are_refused() {
     let paths: Vec<&str> = back.nodes.iter().map(|n| n.path.as_str()).collect();
     assert_eq!(paths, ["/hips", "/hips/leg", "/hips/leg/foot"]);
     for (j, node) in back.nodes.iter().enumerate() {
-        let matrix = &node.transform.as_ref().unwrap().matrix;
-        assert_eq!(matrix.len(), if j == 2 { 1 } else { 25 });
-        if let TimeSampling::Uniform { start, step } = **matrix.sampling() {
+        let local = &node.transform.as_ref().unwrap().local;
+        assert_eq!(local.len(), if j == 2 { 1 } else { 25 });
+        if let TimeSampling::Uniform { start, step } = **local.sampling() {
             assert!(j == 2 || start == 0.0 && (step - 0.04).abs() < 1e-12);
         }
-        for i in 0..matrix.len() {
-            let local = source.clips[0].tracks[j].at(i).matrix();
-            let off = (sample(matrix, i)[0].w_axis.truncate() - local.translation).length();
+        for i in 0..local.len() {
+            let right = source.clips[0].tracks[j].at(i).translation;
+            let off = (sample(local, i)[0].matrix().w_axis.truncate() - right).length();
             assert!(off < 0.01, "{off}");
         }
     }
@@ -360,13 +360,13 @@ fn steps_of_nodes_stay_steps() {
     for name in ["back.glb", "back.abc"] {
         at(folder, &["extract", "a.reel", "-o", name]).expect(0);
         let back = read(folder, name);
-        let moving = back.nodes.iter().filter_map(|n| n.transform.as_ref()).find(|t| t.matrix.len() > 1);
-        let matrix = &moving.unwrap().matrix;
+        let moving = back.nodes.iter().filter_map(|n| n.transform.as_ref()).find(|t| t.local.len() > 1);
+        let local = &moving.unwrap().local;
         for (k, key) in keys.iter().enumerate().skip(1) {
             // A tenth of a frame before it still stands where it was; from it on, it does not.
             for (time, place) in [(key - 0.004, places[k - 1]), (key + 2e-6, places[k])] {
-                let (i, part) = matrix.locate(f64::from(time));
-                let [a, b] = [i, (i + 1).min(matrix.len() - 1)].map(|i| sample(matrix, i)[0].w_axis);
+                let (i, part) = local.locate(f64::from(time));
+                let [a, b] = [i, (i + 1).min(local.len() - 1)].map(|i| sample(local, i)[0].matrix().w_axis);
                 let off = (a.lerp(b, part).truncate().as_vec3() - glam::Vec3::from(place)).length();
                 assert!(off < 2e-3, "{name}: {time} s off by {off}");
             }
@@ -534,14 +534,14 @@ fn steps_of_clips_stay_steps_in_alembic() {
     at(folder, &["extract", "a.reel", "-o", "back.abc"]).expect(0);
     let back = read(folder, "back.abc");
     let arm = back.nodes.iter().find(|n| n.name == "arm").unwrap();
-    let matrix = &arm.transform.as_ref().unwrap().matrix;
+    let local = &arm.transform.as_ref().unwrap().local;
     for (k, key) in keys.iter().enumerate().skip(1) {
         for (time, place) in
             [(key - 1e-3, places[k - 1]), (key - 6e-5, places[k - 1]), (key + 2e-6, places[k])]
         {
-            let (i, part) = matrix.locate(f64::from(time));
-            let next = (i + 1).min(matrix.len() - 1);
-            let [a, b] = [i, next].map(|i| sample(matrix, i)[0].w_axis);
+            let (i, part) = local.locate(f64::from(time));
+            let next = (i + 1).min(local.len() - 1);
+            let [a, b] = [i, next].map(|i| sample(local, i)[0].matrix().w_axis);
             let off = (a.lerp(b, part).truncate().as_vec3() - glam::Vec3::from(place)).length();
             assert!(off < 2e-3, "{time} s off by {off}");
         }

@@ -28,7 +28,7 @@ impl World {
         self.0.nodes.push(Node {
             name: format!("n{id}"),
             parent,
-            transform: Some(Transform { matrix: Channel::in_memory(times, samples), inherits: None }),
+            transform: Some(Transform { local: Channel::in_memory(times, samples).into(), inherits: None }),
             mesh: cube.map(|_| self.0.meshes.len()),
             ..Node::new(path.clone(), if cube.is_some() { NodeKind::PolyMesh } else { NodeKind::Xform })
         });
@@ -288,7 +288,7 @@ fn f05_different_frame_rates() {
         let id = world.add(None, fall(seed), Some(0.5));
         let transform = world.0.nodes[id].transform.as_mut().unwrap();
         let times = TimeSampling::Uniform { start: 0.0, step: 1.0 / rate };
-        transform.matrix = transform.matrix.with_sampling(Arc::new(times));
+        transform.local = transform.local.with_sampling(Arc::new(times));
     }
     let reel = through_everything(&world.0, &options(Preset::Small, Tolerance::Absolute(0.01)));
     // All times at which something changes, each once: those of 12 are of 24, too.

@@ -428,7 +428,8 @@ fn i10_particles_in_world_space() {
         m
     };
     let matrices = (0..30).map(|i| vec![shear(i)]).collect();
-    source.nodes[0].transform = Some(meshreel_scene::Transform { matrix: channel(matrices), inherits: None });
+    source.nodes[0].transform =
+        Some(meshreel_scene::Transform { local: channel(matrices).into(), inherits: None });
     for options in several() {
         let (reel, _) = verified(&source, &options);
         assert!(reel.description().nodes.iter().any(|node| node.baked));

@@ -92,7 +92,8 @@ fn i52_a_percentage_does_not_follow_the_path() {
     // A scale counts, and where it is does not.
     let mut scaled = scene.clone();
     let matrix = DMat4::from_translation(DVec3::new(3.0, 0.0, 0.0)) * DMat4::from_scale(DVec3::splat(2.0));
-    scaled.nodes[0].transform = Some(Transform { matrix: Channel::constant(vec![matrix]), inherits: None });
+    scaled.nodes[0].transform =
+        Some(Transform { local: Channel::constant(vec![matrix]).into(), inherits: None });
     assert_near(tolerance(&scaled, &options()), 2.0 * wanted);
 }
 
@@ -103,7 +104,7 @@ fn i52_of_what_changes_its_faces_and_is_meshed_anew_too() {
     let (counts, indices) = faces();
     // Another corner comes first in every second frame.
     let turned: Vec<i32> = indices.chunks(4).flat_map(|q| [q[1], q[2], q[3], q[0]]).collect();
-    let by_frame = |f: usize| if f % 2 == 0 { indices.clone() } else { turned.clone() };
+    let by_frame = |f: usize| if f.is_multiple_of(2) { indices.clone() } else { turned.clone() };
     let indices = channel((0..FRAMES).map(by_frame).collect());
     let mesh = Mesh::new("/cloth", channel(frames), Channel::constant(counts), indices);
     let scene = Scene::of_meshes(vec![mesh]);
@@ -165,7 +166,10 @@ fn i52_what_is_attached_to_a_traveller_is_as_exact_as_it() {
         let mut scene = Scene::of_meshes(vec![cloth(frames)]);
         let place = |f: usize| vec![DMat4::from_translation(DVec3::new(f as f64, 1.0, 2.0))];
         scene.nodes.push(Node {
-            transform: Some(Transform { matrix: channel((0..FRAMES).map(place).collect()), inherits: None }),
+            transform: Some(Transform {
+                local: channel((0..FRAMES).map(place).collect()).into(),
+                inherits: None,
+            }),
             samples: FRAMES,
             ..Node::new("/muzzle", NodeKind::Xform)
         });

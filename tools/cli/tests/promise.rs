@@ -115,7 +115,7 @@ impl Plan {
             .iter()
             .map(|x| vec![DMat4::from_translation(DVec3::new(*x, 0.0, 0.0)) * self.group_matrix]);
         let mut group = node("group", "/group", None, NodeKind::Xform);
-        group.transform = Some(Transform { matrix: self.channel(matrices.collect()), inherits: None });
+        group.transform = Some(Transform { local: self.channel(matrices.collect()).into(), inherits: None });
         let mut cloth = node("cloth", "/group/cloth", Some(0), NodeKind::PolyMesh);
         cloth.mesh = Some(0);
         cloth.visibility = Some(self.channel(self.cloth_visible.iter().map(|v| vec![*v]).collect()));
@@ -129,7 +129,8 @@ impl Plan {
             if self.with_instance {
                 let mut other = node("other", "/other", None, NodeKind::Xform);
                 let matrix = DMat4::from_scale(DVec3::splat(100.0));
-                other.transform = Some(Transform { matrix: Channel::constant(vec![matrix]), inherits: None });
+                other.transform =
+                    Some(Transform { local: Channel::constant(vec![matrix]).into(), inherits: None });
                 let mut instance = node("again", "/other/again", Some(3), NodeKind::PolyMesh);
                 instance.instance_of = Some(2);
                 scene.nodes.extend([other, instance]);

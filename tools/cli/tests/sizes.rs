@@ -109,9 +109,10 @@ fn what_cancels_and_what_has_no_extent_holds() {
     let mut flat = scene(vec![disc(12)], &[(0..12).collect()]);
     // What a transform flattens has no normals but across.
     flat.nodes[0].transform = Some(Transform {
-        matrix: Channel::constant(vec![DMat4::from_cols_array(&[
+        local: Channel::constant(vec![DMat4::from_cols_array(&[
             1.0, 0.5, 0.0, 0.0, 0.5, 1.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0,
-        ])]),
+        ])])
+        .into(),
         inherits: None,
     });
     for scene in [&fold, &far, &point, &flat] {

@@ -70,7 +70,10 @@ pub(super) fn take_apart(
                 path: path.clone(),
                 parent: Some(group),
                 kind: NodeKind::Xform,
-                transform: Some(Transform { matrix: shared.channel(true, source), inherits: None }),
+                transform: Some(Transform {
+                    local: shared.channel::<DMat4, _>(true, source).into(),
+                    inherits: None,
+                }),
                 visibility: None,
                 mesh: None,
                 instance_of: None,

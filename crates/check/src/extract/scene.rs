@@ -8,13 +8,12 @@ use super::shared::{As, Shared};
 use super::{clip, part_attributes, parts, rig, skin};
 use crate::double;
 use crate::error::error;
-use glam::DMat4;
 use meshreel::record::{self, MeshRecord, Method, Semantic, Visibility};
 use meshreel::{LodTriangles, Reel};
 use meshreel_scene::{
     Attribute, Channel, Counts, CurveBasis, CurveEnds, Curves, CustomAttribute, Error, FaceSet, Identity,
-    Mesh, NamedRange, Node, NodeKind, Particles, Remark, SAME_TIME, Scene, Scope, Source, TimeSampling,
-    Topology, Transform, Winding,
+    LocalTransform, Mesh, NamedRange, Node, NodeKind, Particles, Remark, SAME_TIME, Scene, Scope, Source,
+    TimeSampling, Topology, Transform, Winding,
 };
 use std::sync::Arc;
 
@@ -137,9 +136,9 @@ impl Shared {
         let records = &self.frames.reel().description().nodes;
         let mut samples = 1;
         let transform = object.transform.map(|carried| {
-            let source = Matrices::new(self, carried);
+            let source = NodeTransforms::new(self, carried);
             samples = source.len;
-            Transform { matrix: self.channel(source.len > 1, source), inherits: None }
+            Transform { local: self.channel(source.len > 1, source), inherits: None }
         });
         // A mesh that comes and goes would hide what hangs below it, so that says for itself.
         let may_be_hidden = |mesh: usize| records[mesh].visibility != Visibility::Always;
@@ -642,16 +641,16 @@ impl Source<i8> for Shown {
     }
 }
 
-/// Matrices of a node.
-struct Matrices {
+/// Transforms of a node.
+struct NodeTransforms {
     frames: Arc<Frames>,
-    /// Records whose matrices are multiplied, from the top down.
+    /// Records whose transforms are multiplied, from the top down.
     chain: Vec<usize>,
     len: usize,
 }
 
-impl Matrices {
-    fn new(shared: &Shared, carried: Carried) -> Matrices {
+impl NodeTransforms {
+    fn new(shared: &Shared, carried: Carried) -> NodeTransforms {
         let records = &shared.frames.reel().description().nodes;
         let chain = match carried {
             Carried::Local(record) => vec![record],
@@ -663,25 +662,25 @@ impl Matrices {
             }
         };
         let moves = chain.iter().any(|&r| records[r].animated);
-        Matrices { frames: shared.frames.clone(), chain, len: shared.samples(moves) }
+        NodeTransforms { frames: shared.frames.clone(), chain, len: shared.samples(moves) }
     }
 }
 
-impl Source<DMat4> for Matrices {
+impl Source<LocalTransform> for NodeTransforms {
     fn len(&self) -> usize {
         self.len
     }
     fn identity(&self, i: usize) -> Identity {
         i as Identity
     }
-    fn read(&self, i: usize, out: &mut Vec<DMat4>) -> Result<(), Error> {
+    fn read(&self, i: usize, out: &mut Vec<LocalTransform>) -> Result<(), Error> {
         out.clear();
         let records = &self.frames.reel().description().nodes;
-        let mut product = DMat4::IDENTITY;
+        let mut product = LocalTransform::IDENTITY;
         for &r in &self.chain {
             let record = &records[r];
             let moved = if record.animated { self.frames.tracks()?.transforms[r].get(i) } else { None };
-            product *= double::affine(&moved.unwrap_or(&record.rest).matrix());
+            product = product.above(&double::qvv(moved.unwrap_or(&record.rest)).into());
         }
         out.push(product);
         Ok(())

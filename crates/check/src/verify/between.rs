@@ -9,6 +9,7 @@
 use crate::asked::{Asked, Rigs};
 use crate::double;
 use crate::verify::meshes::vector;
+use crate::verify::moment::Moment;
 use crate::verify::plan::{Between, Found, Plan, Seen, Show, Unit, fail};
 use crate::verify::polygons::usable;
 use crate::verify::report::{beyond, larger};
@@ -16,7 +17,7 @@ use crate::verify::survey::{Survey, apply};
 use glam::{DMat4, DQuat, DVec3};
 use meshreel::{FrameDecoder, Transform};
 use meshreel_scene::rig::is_driven;
-use meshreel_scene::sample::{self, World};
+use meshreel_scene::sample;
 use meshreel_scene::{Error, Mesh};
 use std::collections::HashSet;
 
@@ -42,7 +43,7 @@ impl Between {
             })
             .any(|i| {
                 let transform = scene.nodes[placed[i].node].transform.as_ref();
-                transform.is_some_and(|t| !t.matrix.is_constant())
+                transform.is_some_and(|t| !t.local.is_constant())
             })
         };
         let mut placements = vec![None; survey.placements.len()];
@@ -84,7 +85,7 @@ impl Between {
     pub fn compare(
         &self,
         plan: &Plan<'_>,
-        world: &mut World<'_>,
+        source: &mut Moment<'_>,
         from: &Seen,
         to: &Seen,
         found: &mut Found,
@@ -99,9 +100,9 @@ impl Between {
         let mut worst: Vec<Option<f64>> = vec![None; self.placements.len()];
         for place in PLACES {
             let time = start + (end - start) * f64::from(place);
-            world.evaluate(time)?;
-            let moment = Moment { from, to, place, time, shown: worlds(plan, from, to, place) };
-            self.measure(plan, world, &moment, &mut worst)?;
+            source.evaluate(time)?;
+            let shown = Shown { from, to, place, time, world: worlds(plan, from, to, place) };
+            self.measure(plan, source, &shown, &mut worst)?;
         }
         self.judge(plan, from.frame, &worst, found);
         Ok(())
@@ -112,11 +113,11 @@ impl Between {
     fn measure(
         &self,
         plan: &Plan<'_>,
-        world: &World<'_>,
         moment: &Moment<'_>,
+        shown: &Shown<'_>,
         worst: &mut [Option<f64>],
     ) -> Result<(), Error> {
-        let &Moment { from, to, place, time, ref shown } = moment;
+        let &Shown { from, to, place, time, ref world } = shown;
         let mut points = Vec::new();
         for (u, unit) in plan.units.iter().enumerate().filter(|(u, _)| self.units[*u]) {
             let (a, b) = (&from.positions[u], &to.positions[u]);
@@ -147,11 +148,11 @@ impl Between {
                 let Some(show) = plan.shows[p].as_ref().filter(|_| both) else {
                     continue;
                 };
-                let matrix = &world.matrix[plan.survey.placements[p].placed];
+                let matrix = &moment.matrix[plan.survey.placements[p].placed];
                 if !matrix.is_finite() {
                     continue;
                 }
-                let shown = &shown[show.node];
+                let shown = &world[show.node];
                 let far = |(v, &point): (usize, &u32)| {
                     let point = point as usize;
                     let own = source[point];
@@ -198,8 +199,8 @@ impl Between {
     }
 }
 
-/// A moment between two frames.
-struct Moment<'a> {
+/// What players show between two frames.
+struct Shown<'a> {
     from: &'a Seen,
     to: &'a Seen,
     /// Position between the frames, 0 to 1.
@@ -207,7 +208,7 @@ struct Moment<'a> {
     /// Seconds of the source.
     time: f64,
     /// By node of the file, object to world as players have them: rows of matrices.
-    shown: Vec<[[f64; 4]; 3]>,
+    world: Vec<[[f64; 4]; 3]>,
 }
 
 /// The source's points: what it says itself, else on the line from one frame to the next.

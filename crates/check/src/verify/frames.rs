@@ -6,6 +6,7 @@ use crate::verify::channels::Normals;
 use crate::verify::compare::{Attributes, Corners};
 use crate::verify::exact::{Exact, Pair};
 use crate::verify::meshes::{Decoded, Source};
+use crate::verify::moment::Moment;
 use crate::verify::nearest::Pairing;
 use crate::verify::plan::{Found, Plan, Seen, Show, Unit, Worker, fail};
 use crate::verify::polygons::{Polygons, usable};
@@ -46,7 +47,7 @@ impl Plan<'_> {
         let total = self.reel.frame_count() as u64;
         // The last frame of the job before: what is between it and the next is looked at when both are there.
         let mut last: Option<Seen> = None;
-        let mut world = World::new(self.survey.scene, &self.survey.placed)?;
+        let mut moment = Moment::new(self.survey.scene, &self.survey.placed)?;
         progress(0, total);
         for window in jobs.chunks(at_once) {
             let results: Vec<Result<Found, Error>> = window
@@ -77,7 +78,7 @@ impl Plan<'_> {
                 let mut found = found?;
                 if let (Some(before), Some(first)) = (last.take(), found.ends[0].take()) {
                     let between = &self.between;
-                    between.compare(self, &mut world, &before, &first, &mut found)?;
+                    between.compare(self, &mut moment, &before, &first, &mut found)?;
                 }
                 last = found.ends[1].take();
                 stats.iter_mut().zip(&found.stats).for_each(|(all, part)| all.append(part));
@@ -112,6 +113,7 @@ impl<'a> Worker<'a> {
             plan,
             decoder: FrameDecoder::new(plan.reel).map_err(error)?,
             world: World::new(plan.survey.scene, &plan.survey.placed)?,
+            moment: Moment::new(plan.survey.scene, &plan.survey.placed)?,
             seen: None,
         })
     }
@@ -147,8 +149,7 @@ impl<'a> Worker<'a> {
         if let Some(seen) = seen {
             match self.seen.take() {
                 Some(before) => {
-                    let world = &mut self.world;
-                    plan.between.compare(plan, world, &before, &seen, found)?;
+                    plan.between.compare(plan, &mut self.moment, &before, &seen, found)?;
                 }
                 // The frame before is another job's.
                 None => found.ends[0] = Some(seen.clone()),

@@ -24,6 +24,7 @@ mod locators;
 mod lod;
 mod meshes;
 mod metric;
+mod moment;
 mod nearest;
 mod part_attributes;
 mod particles;

@@ -3,6 +3,7 @@
 use super::channels::Channels;
 use super::exact::Exact;
 use super::locators;
+use super::moment::Moment;
 use super::particles::Particles;
 use super::report::{Failures, Stats};
 use super::survey::Survey;
@@ -82,6 +83,8 @@ pub(crate) struct Worker<'a> {
     pub plan: &'a Plan<'a>,
     pub decoder: FrameDecoder,
     pub world: World<'a>,
+    /// The source between two frames.
+    pub moment: Moment<'a>,
     /// The frame that was compared before this one.
     pub seen: Option<Seen>,
 }

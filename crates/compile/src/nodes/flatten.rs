@@ -7,9 +7,8 @@
 //! as an object with a mesh does.
 
 use crate::nodes::motion::{Inherits, Local, Motion};
-use glam::DMat4;
-use meshreel_scene::Placed;
 use meshreel_scene::sample::World;
+use meshreel_scene::{LocalTransform, Placed};
 use std::fmt::Write;
 
 /// A node that is left.
@@ -149,7 +148,11 @@ fn moves_in_world(placed: &[Placed], motion: &Motion, i: usize) -> bool {
 }
 
 fn mergeable(parent: &Work, child: &Work) -> bool {
-    !child.world && parent.state.pure && child.state.pure && (parent.state.uniform || child.state.unrotated)
+    // The product of a scale that changes and of what moves does not go straight, as each of both does.
+    !(child.world || parent.state.scales && child.state.animated)
+        && parent.state.pure
+        && child.state.pure
+        && (parent.state.uniform || child.state.unrotated)
 }
 
 /// Children of `i`, those of merged ones in their place.
@@ -176,6 +179,7 @@ fn merge_into(work: &mut [Work], i: usize, children: &[usize]) {
         child.state.animated |= state.animated;
         child.state.uniform &= state.uniform;
         child.state.unrotated &= state.unrotated;
+        child.state.scales |= state.scales;
     }
 }
 
@@ -185,11 +189,11 @@ impl FlatNode {
         self.mesh.or(self.reach.map(|_| self.named))
     }
 
-    /// Its matrix relative to its parent, at the time that `world` was evaluated for.
-    pub fn matrix(&self, world: &World<'_>) -> DMat4 {
+    /// Its transform relative to its parent, at the time that `world` was evaluated for.
+    pub fn local(&self, world: &World<'_>) -> LocalTransform {
         match (self.world, self.chain.last()) {
-            (true, Some(&last)) => world.matrix[last],
-            _ => self.chain.iter().fold(DMat4::IDENTITY, |product, &i| product * world.local[i].0),
+            (true, Some(&last)) => world.matrix[last].into(),
+            _ => self.chain.iter().fold(LocalTransform::IDENTITY, |above, &i| above.above(&world.local[i].0)),
         }
     }
 }
@@ -221,7 +225,7 @@ pub fn print(nodes: &[FlatNode], placed: &[Placed]) -> String {
 mod tests {
     use super::*;
     use crate::nodes::motion::scan;
-    use glam::{DQuat, DVec3};
+    use glam::{DMat4, DQuat, DVec3};
     use meshreel_process::Cancellation;
     use meshreel_scene::{Channel, Node, NodeKind, Scene, TimeSampling, Transform};
 
@@ -241,8 +245,10 @@ mod tests {
                 path: String::new(),
                 parent,
                 kind: NodeKind::Xform,
-                transform: (!matrices.is_empty())
-                    .then(|| Transform { matrix: Channel::in_memory(sampling, samples), inherits: None }),
+                transform: (!matrices.is_empty()).then(|| Transform {
+                    local: Channel::in_memory(sampling, samples).into(),
+                    inherits: None,
+                }),
                 visibility: None,
                 mesh: None,
                 instance_of: None,
@@ -281,7 +287,7 @@ mod tests {
                 let mut matrices: Vec<DMat4> = Vec::new();
                 for (n, node) in nodes.iter().enumerate() {
                     assert!(node.parent.is_none_or(|p| p < n), "parents come first");
-                    let own = node.matrix(&world);
+                    let own = node.local(&world).matrix();
                     matrices.push(node.parent.map_or(own, |p| matrices[p] * own));
                     if node.reach.is_some() {
                         let right = world.matrix[node.named];

@@ -8,7 +8,7 @@ use meshreel_codec::record::Visibility;
 use meshreel_process::Cancellation;
 use meshreel_process::frame_set::FrameSet;
 use meshreel_scene::sample::{World, largest_scale};
-use meshreel_scene::{Placed, Scene};
+use meshreel_scene::{LocalTransform, Placed, Scene};
 use rayon::prelude::*;
 
 /// Whether a node follows its parents.
@@ -32,9 +32,11 @@ pub struct Local {
     pub uniform: bool,
     /// It turns nothing (so that no scale above can shear it).
     pub unrotated: bool,
-    /// Nothing about its decomposition depends on the frames before: its handedness stays and no scale is
-    /// zero.
+    /// Nothing about its decomposition depends on the frames before: the source has it apart, or its
+    /// handedness stays and no scale is zero.
     pub steady: bool,
+    /// The source has it apart, and its scale changes.
+    pub scales: bool,
     /// Whether it follows its parents.
     pub inherits: Inherits,
 }
@@ -80,6 +82,7 @@ pub fn scan(
             a.uniform &= b.uniform;
             a.unrotated &= b.unrotated;
             a.steady &= b.steady;
+            a.scales |= b.scales;
             a.inherits = if b.inherits == Inherits::Mixed { Inherits::Mixed } else { a.inherits };
         }
         for i in 0..placed.len() {
@@ -131,6 +134,7 @@ fn scan_part(
                 uniform: true,
                 unrotated: true,
                 steady: true,
+                scales: false,
                 inherits: of(l.1),
             })
             .collect(),
@@ -149,7 +153,7 @@ fn scan_part(
                 if inherits != first.local[i].1 {
                     state.inherits = Inherits::Mixed;
                 }
-                classify(&local, handedness(&first.local[i].0), state);
+                classify(&local, &first.local[i].0, state);
             }
             if selected[i] {
                 if world.visible[i] {
@@ -190,7 +194,23 @@ fn handedness(m: &DMat4) -> f64 {
     if clear && m.is_finite() { volume.signum() } else { 0.0 }
 }
 
-fn classify(m: &DMat4, hand: f64, state: &mut Local) {
+fn classify(local: &LocalTransform, first: &LocalTransform, state: &mut Local) {
+    if let (LocalTransform::Parts(own), LocalTransform::Parts(first)) = (local, first) {
+        let sizes = own.scale.abs();
+        let size = sizes.max_element();
+        let negative = |scale: DVec3| scale.to_array().map(|s| s < 0.0);
+        let is_far = |a: DVec3, b: DVec3| (a - b).abs().max_element() > PURE * a.abs().max_element();
+        state.pure &= own.matrix().is_finite();
+        // Signs that change go through what is not the same along all axes.
+        state.uniform &= size > 0.0
+            && size - sizes.min_element() <= PURE * size
+            && negative(own.scale) == negative(first.scale);
+        state.unrotated &= own.rotation.xyz().abs().max_element() <= PURE;
+        state.scales |= is_far(own.scale, first.scale);
+        return;
+    }
+    let m = &local.matrix();
+    let hand = handedness(&first.matrix());
     state.steady &= hand != 0.0 && handedness(m) == hand;
     let (x, y, z) = (m.x_axis.truncate(), m.y_axis.truncate(), m.z_axis.truncate());
     let (a, b, c) = (x.length(), y.length(), z.length());
@@ -211,7 +231,7 @@ pub fn raw_bytes(scene: &Scene, placed: &[Placed], selected: &[bool]) -> u64 {
             needed[parent] = true;
         }
         if let (true, Some(transform)) = (needed[i], &scene.nodes[placed[i].node].transform) {
-            total += 40 * transform.matrix.len() as u64;
+            total += 40 * transform.local.len() as u64;
         }
     }
     total
@@ -238,9 +258,10 @@ mod tests {
             uniform: true,
             unrotated: true,
             steady: true,
+            scales: false,
             inherits: Inherits::Always,
         };
-        classify(&m, handedness(&m), &mut state);
+        classify(&m.into(), &m.into(), &mut state);
         state
     }
 
@@ -280,7 +301,7 @@ mod tests {
         assert!(!state(DMat4::NAN).pure && !state(DMat4::NAN).steady);
         // Turned over between two frames.
         let mut mirrored = state(DMat4::IDENTITY);
-        classify(&scale(-1.0, 1.0, 1.0), 1.0, &mut mirrored);
+        classify(&scale(-1.0, 1.0, 1.0).into(), &DMat4::IDENTITY.into(), &mut mirrored);
         assert!(mirrored.pure && !mirrored.steady);
     }
 

@@ -1,15 +1,33 @@
-//! The nodes that are left, frame by frame, as the player will see them.
+//! The nodes that are left, frame by frame, as the player will see them, and transforms taken apart.
 
 use crate::Error;
 use crate::nodes::flatten::FlatNode;
 use crate::nodes::matrix::product;
 use meshreel_codec::transform::Transform;
-use meshreel_process::trs::{Trs, decompose};
+use meshreel_process::trs::{Trs, align, decompose};
 use meshreel_scene::sample::World;
-use meshreel_scene::{Placed, Scene};
+use meshreel_scene::{LocalTransform, Placed, Scene};
 
-/// The nodes that are left, frame by frame, as the player will see them: each matrix taken apart, rounded to
-/// f32 and multiplied up the tree again.
+/// A local transform as translation, rotation and scale: what the source has, or a matrix taken apart.
+/// `previous` is the frame before, to which signs are the nearer ones. None where it is not finite.
+pub fn apart(local: &LocalTransform, previous: Option<&Trs>) -> Option<Trs> {
+    match local {
+        LocalTransform::Matrix(matrix) => decompose(matrix, previous),
+        LocalTransform::Parts(parts) if !parts.matrix().is_finite() => None,
+        LocalTransform::Parts(parts) => Some(Trs {
+            rotation: match previous {
+                Some(previous) => align(previous.rotation, parts.rotation),
+                None if parts.rotation.w < 0.0 => -parts.rotation,
+                None => parts.rotation,
+            },
+            translation: parts.translation,
+            scale: parts.scale,
+        }),
+    }
+}
+
+/// The nodes that are left, frame by frame, as the player will see them: each transform apart, rounded to f32
+/// and multiplied up the tree again.
 pub struct Tracks<'a> {
     nodes: &'a [FlatNode],
     /// The source at the frame last asked for.
@@ -44,8 +62,7 @@ impl<'a> Tracks<'a> {
         self.world.evaluate(time)?;
         for (i, node) in self.nodes.iter().enumerate() {
             if node.animated || self.previous[i].is_none() {
-                let matrix = node.matrix(&self.world);
-                let parts = decompose(&matrix, self.previous[i].as_ref())
+                let parts = apart(&node.local(&self.world), self.previous[i].as_ref())
                     .or(self.previous[i])
                     .unwrap_or(Trs::IDENTITY);
                 self.local[i] = Transform {

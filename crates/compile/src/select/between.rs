@@ -20,16 +20,16 @@ use crate::nodes::budget::{LEAST_LEFT, leaves_too_little};
 use crate::nodes::content::Content;
 use crate::nodes::flatten::{FlatNode, flatten};
 use crate::nodes::motion::Motion;
-use crate::nodes::tracks::Tracks;
+use crate::nodes::tracks::{Tracks, apart};
 use crate::report::{Between, Log};
 use crate::select::selection::Selected;
 use glam::{DMat4, DVec3};
 use meshreel_options::{BetweenChoice, Options, RigChoice, Tolerance};
 use meshreel_process::Cancellation;
 use meshreel_process::extent::{ulp, usable};
-use meshreel_process::trs::{Trs, align, decompose, error_over_box, rows};
+use meshreel_process::trs::{Trs, align, error_over_box, rows};
 use meshreel_scene::sample::{World, is_step, just_before, largest_scale};
-use meshreel_scene::{MeshId, Placed, Remark, Scene, rig, sample};
+use meshreel_scene::{LocalTransform, MeshId, Placed, Remark, Scene, rig, sample};
 use rayon::prelude::*;
 use std::collections::{HashMap, HashSet};
 
@@ -154,6 +154,8 @@ fn frames(given: &Request<'_>) -> Result<Option<Between>, Error> {
         all.needed = all.needed.max(all.added);
         all.asked *= (all.added as f64 / most as f64).max(1.1);
     }
+    // More was allowed than what was needed in the end.
+    all.asked = all.asked.min(all.reached()).max(asked);
     all.times.sort_by(f64::total_cmp);
     let seen = items.list.iter();
     all.seen = seen.map(|item| (item.placed, item.nodes.is_empty())).collect();
@@ -446,11 +448,13 @@ impl Between {
     /// The multiple of the tolerance that holds between frames: what was asked for, or more where frames
     /// could not be brought so near.
     pub fn held(&self) -> f64 {
-        let reached = self.after / MARGIN + 1.0;
-        match reached > self.asked * (1.0 + 1e-9) {
-            true => (reached * 1000.0).ceil() / 1000.0,
-            false => self.asked,
-        }
+        let reached = self.reached();
+        if reached > self.asked * (1.0 + 1e-9) { reached } else { self.asked }
+    }
+
+    /// The multiple of the tolerance that is reached between frames.
+    fn reached(&self) -> f64 {
+        ((self.after / MARGIN + 1.0) * 1000.0).ceil() / 1000.0
     }
 
     /// The multiple of the tolerance that the file promises between frames; none where frames were chosen by
@@ -502,7 +506,7 @@ struct Pose {
     /// By item: to the world.
     world: Vec<DMat4>,
     /// By node of the file.
-    local: Vec<DMat4>,
+    local: Vec<LocalTransform>,
     /// By mesh whose points move.
     points: Vec<Vec<[f32; 3]>>,
     /// By item.
@@ -532,8 +536,8 @@ impl<'a> Eye<'a> {
         self.world.evaluate(time)?;
         let items = self.items;
         let local = |(node, needed): (&FlatNode, &bool)| match needed {
-            true => node.matrix(&self.world),
-            false => DMat4::IDENTITY,
+            true => node.local(&self.world),
+            false => LocalTransform::IDENTITY,
         };
         let points = |mesh: &MeshId| {
             let mut points = Vec::new();
@@ -723,19 +727,19 @@ fn vector(p: &[f32; 3]) -> DVec3 {
 }
 
 /// The transform that a player shows between two transforms of a node.
-fn blend(a: &DMat4, b: &DMat4, place: f64) -> DMat4 {
+fn blend(a: &LocalTransform, b: &LocalTransform, place: f64) -> DMat4 {
     if a == b {
-        return *a;
+        return a.matrix();
     }
-    let Some(from) = decompose(a, None) else {
-        return *a;
+    let Some(from) = apart(a, None) else {
+        return a.matrix();
     };
-    let Some(to) = decompose(b, Some(&from)) else {
-        return *a;
+    let Some(to) = apart(b, Some(&from)) else {
+        return a.matrix();
     };
     let nothing = |t: &Trs| t.scale == DVec3::ZERO;
     if nothing(&from) || nothing(&to) {
-        return *a;
+        return a.matrix();
     }
     let turned = from.rotation * (1.0 - place) + align(from.rotation, to.rotation) * place;
     let rotation = match turned.length_squared() > 1e-12 {
@@ -758,7 +762,7 @@ mod tests {
     /// quarter.
     #[test]
     fn nodes_turn_on_the_chord() {
-        let (a, b) = (DMat4::IDENTITY, DMat4::from_rotation_z(1.5));
+        let (a, b) = (DMat4::IDENTITY.into(), DMat4::from_rotation_z(1.5).into());
         assert!(blend(&a, &b, 0.5).abs_diff_eq(DMat4::from_rotation_z(0.75), 1e-12));
         let quarter = blend(&a, &b, 0.25);
         let even = DMat4::from_rotation_z(0.375);

@@ -95,7 +95,7 @@ fn sample_times(
     for (place, _) in placed.iter().zip(&needed).filter(|(_, needed)| **needed) {
         let node = &scene.nodes[place.node];
         if let Some(transform) = &node.transform {
-            collect(&transform.matrix, which, &mut times)?;
+            collect(&transform.local, which, &mut times)?;
             if let Some(inherits) = &transform.inherits {
                 collect(inherits, which, &mut times)?;
             }
@@ -349,7 +349,7 @@ mod tests {
             user_properties: Vec::new(),
         };
         let mut scene = Scene::default();
-        let transform = Transform { matrix, inherits: None };
+        let transform = Transform { local: matrix.into(), inherits: None };
         scene.nodes.push(crate::Node { transform: Some(transform), ..node("top", None) });
         scene.nodes.push(crate::Node {
             mesh: Some(0),
@@ -417,8 +417,8 @@ mod tests {
             }
         }
         let still = Channel::new(
-            irregular.into(),
-            std::sync::Arc::new(Same(both.nodes[0].transform.as_ref().unwrap().matrix.clone())),
+            irregular.clone().into(),
+            std::sync::Arc::new(Same(Channel::in_memory(irregular, matrix(5)))),
         );
         let mesh_only = scene(moving(TimeSampling::Uniform { start: 0.0, step }, 5), still);
         assert_eq!(times(&mesh_only, &FrameOptions::default()).len(), 5);

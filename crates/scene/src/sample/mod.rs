@@ -5,8 +5,8 @@
 //!   bend (`Source::between`).
 //! * Else positions, uvs, colours, normals: linear between samples of equal topology, else the earlier sample
 //!   holds; of particles with ids that of each id which the later sample has not.
-//! * Else transforms: translation and scale linear, rotation by slerp, where both samples are such; else
-//!   linear by element.
+//! * Else transforms: translation and scale linear, rotation by slerp, where the file has these; matrices as
+//!   well where both are such and of one handedness, else linear by element.
 //! * Visibility, topology, face sets: the earlier sample holds.
 mod frames;
 mod transforms;

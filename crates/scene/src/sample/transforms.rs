@@ -1,10 +1,11 @@
 //! Transforms at a time: local ones, those between samples, and the world's.
 
-use crate::{Channel, Error, NOT_THERE, Placed, SAME_TIME, Scene, Transform};
+use crate::clip::Qvv;
+use crate::{Channel, Error, LocalTransform, NOT_THERE, Placed, SAME_TIME, Scene, Transform};
 use glam::{DMat3, DMat4, DQuat, DVec3};
 
-/// Local matrix at `time`, and whether the parents' transforms apply.
-pub fn transform_at(transform: &Transform, time: f64) -> Result<(DMat4, bool), Error> {
+/// Local transform at `time`, and whether the parents' transforms apply.
+pub fn transform_at(transform: &Transform, time: f64) -> Result<(LocalTransform, bool), Error> {
     let mut buffer = Vec::new();
     let inherits = match &transform.inherits {
         Some(channel) if !channel.is_empty() => {
@@ -14,22 +15,22 @@ pub fn transform_at(transform: &Transform, time: f64) -> Result<(DMat4, bool), E
         }
         _ => true,
     };
-    let channel = &transform.matrix;
+    let channel = &transform.local;
     if channel.is_empty() {
-        return Ok((DMat4::IDENTITY, inherits));
+        return Ok((LocalTransform::IDENTITY, inherits));
     }
     let (i, fraction) = channel.locate(time);
     if fraction > 0.0 && channel.between(time, &mut buffer)? {
         let own = buffer.first().copied();
-        return Ok((own.unwrap_or(DMat4::IDENTITY), inherits));
+        return Ok((own.unwrap_or(LocalTransform::IDENTITY), inherits));
     }
     channel.read(i, &mut buffer)?;
-    let a = buffer.first().copied().unwrap_or(DMat4::IDENTITY);
+    let a = buffer.first().copied().unwrap_or(LocalTransform::IDENTITY);
     if fraction == 0.0 || channel.identity(i) == channel.identity(i + 1) {
         return Ok((a, inherits));
     }
     channel.read(i + 1, &mut buffer)?;
-    let b = buffer.first().copied().unwrap_or(DMat4::IDENTITY);
+    let b = buffer.first().copied().unwrap_or(LocalTransform::IDENTITY);
     Ok((interpolate(&a, &b, fraction), inherits))
 }
 
@@ -43,7 +44,7 @@ pub fn bends(scene: &Scene, placed: &[Placed], i: usize) -> bool {
     let mut at = Some(i);
     while let Some(j) = at {
         let transform = scene.nodes[placed[j].node].transform.as_ref();
-        if transform.is_some_and(|t| t.matrix.bends()) {
+        if transform.is_some_and(|t| t.local.bends()) {
             return true;
         }
         let inherits = transform.and_then(|t| t.inherits.as_ref());
@@ -71,9 +72,17 @@ pub fn is_step(from: f64, to: f64) -> bool {
     to - from <= 2.0 * (to - just_before(to))
 }
 
-/// The matrix between two local ones, `fraction` of the way from `a` to `b`.
-pub fn interpolate(a: &DMat4, b: &DMat4, fraction: f64) -> DMat4 {
-    match (pure(a), pure(b)) {
+/// The transform between two local ones, `fraction` of the way from `a` to `b`.
+pub fn interpolate(a: &LocalTransform, b: &LocalTransform, fraction: f64) -> LocalTransform {
+    if let (LocalTransform::Parts(a), LocalTransform::Parts(b)) = (a, b) {
+        return LocalTransform::Parts(Qvv {
+            rotation: a.rotation.slerp(b.rotation, fraction).normalize(),
+            translation: a.translation.lerp(b.translation, fraction),
+            scale: a.scale.lerp(b.scale, fraction),
+        });
+    }
+    let (a, b) = (a.matrix(), b.matrix());
+    LocalTransform::Matrix(match (pure(&a), pure(&b)) {
         (Some((sa, ra, ta)), Some((sb, rb, tb))) if (sa.x < 0.0) == (sb.x < 0.0) => {
             DMat4::from_scale_rotation_translation(
                 sa.lerp(sb, fraction),
@@ -81,8 +90,8 @@ pub fn interpolate(a: &DMat4, b: &DMat4, fraction: f64) -> DMat4 {
                 ta.lerp(tb, fraction),
             )
         }
-        _ => *a + (*b - *a) * fraction,
-    }
+        _ => a + (b - a) * fraction,
+    })
 }
 
 /// Scale, rotation, translation, where the matrix is nothing else.
@@ -106,32 +115,33 @@ pub struct World<'a> {
     pub matrix: Vec<DMat4>,
     /// Effective visibility per placed object.
     pub visible: Vec<bool>,
-    /// Local matrix and inherits flag per placed object.
-    pub local: Vec<(DMat4, bool)>,
+    /// Local transform and inherits flag per placed object.
+    pub local: Vec<(LocalTransform, bool)>,
     constant: Vec<bool>,
 }
 
 impl<'a> World<'a> {
     /// Reads what never changes.
     pub fn new(scene: &'a Scene, placed: &'a [Placed]) -> Result<World<'a>, Error> {
-        let mut per_node: Vec<Option<(DMat4, bool)>> = vec![None; scene.nodes.len()];
+        let mut per_node: Vec<Option<(LocalTransform, bool)>> = vec![None; scene.nodes.len()];
         for (slot, node) in per_node.iter_mut().zip(&scene.nodes) {
             *slot = match &node.transform {
-                None => Some((DMat4::IDENTITY, true)),
-                Some(t) if t.matrix.is_constant() && t.inherits.as_ref().is_none_or(Channel::is_constant) => {
+                None => Some((LocalTransform::IDENTITY, true)),
+                Some(t) if t.local.is_constant() && t.inherits.as_ref().is_none_or(Channel::is_constant) => {
                     Some(transform_at(t, 0.0)?)
                 }
                 Some(_) => None,
             };
         }
         let constant: Vec<bool> = placed.iter().map(|p| per_node[p.node].is_some()).collect();
-        let local = placed.iter().map(|p| per_node[p.node].unwrap_or((DMat4::IDENTITY, true))).collect();
+        let local =
+            placed.iter().map(|p| per_node[p.node].unwrap_or((LocalTransform::IDENTITY, true))).collect();
         let n = placed.len();
         Ok(World { scene, placed, matrix: vec![DMat4::IDENTITY; n], visible: vec![true; n], local, constant })
     }
 
-    /// Local matrix and inherits flag of `placed[i]` at any time.
-    pub fn local_at(&self, i: usize, time: f64) -> Result<(DMat4, bool), Error> {
+    /// Local transform and inherits flag of `placed[i]` at any time.
+    pub fn local_at(&self, i: usize, time: f64) -> Result<(LocalTransform, bool), Error> {
         match (self.constant[i], &self.scene.nodes[self.placed[i].node].transform) {
             (false, Some(transform)) => transform_at(transform, time),
             _ => Ok(self.local[i]),
@@ -153,8 +163,8 @@ impl<'a> World<'a> {
             let (local, inherits) = self.local[i];
             let parent = self.placed[i].parent;
             self.matrix[i] = match parent {
-                Some(p) if inherits => self.matrix[p] * local,
-                _ => local,
+                Some(p) if inherits => self.matrix[p] * local.matrix(),
+                _ => local.matrix(),
             };
             self.visible[i] = match self.own_visibility(i, time)? {
                 0 | NOT_THERE => false,
@@ -223,12 +233,18 @@ mod tests {
 
     #[test]
     fn turning_is_interpolated_as_turning_and_shear_by_elements() {
-        let a = DMat4::from_rotation_z(0.0);
-        let b = DMat4::from_rotation_z(1.0);
-        assert!(interpolate(&a, &b, 0.5).abs_diff_eq(DMat4::from_rotation_z(0.5), 1e-12));
+        let a = LocalTransform::from(DMat4::from_rotation_z(0.0));
+        let between = |b: DMat4| interpolate(&a, &b.into(), 0.5).matrix();
+        assert!(between(DMat4::from_rotation_z(1.0)).abs_diff_eq(DMat4::from_rotation_z(0.5), 1e-12));
         let mut shear = DMat4::IDENTITY;
         shear.y_axis.x = 1.0;
-        let middle = interpolate(&a, &shear, 0.5);
-        assert_eq!(middle.y_axis.x, 0.5);
+        assert_eq!(between(shear).y_axis.x, 0.5);
+    }
+
+    #[test]
+    fn scales_that_change_their_signs_turn_nothing() {
+        let scaled =
+            |x: f64, y: f64| LocalTransform::Parts(Qvv { scale: DVec3::new(x, y, 1.0), ..Qvv::IDENTITY });
+        assert_eq!(interpolate(&scaled(1.0, 1.0), &scaled(-1.0, -1.0), 0.25), scaled(0.5, 0.5));
     }
 }

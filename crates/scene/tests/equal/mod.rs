@@ -2,7 +2,8 @@
 
 #![allow(dead_code)]
 
-use meshreel_scene::{Attribute, Channel, CustomAttribute, Mesh, Particles, Placed, Scene};
+use glam::DMat4;
+use meshreel_scene::{Attribute, Channel, CustomAttribute, LocalTransform, Mesh, Particles, Placed, Scene};
 use std::fmt::Debug;
 
 /// Collects what differs, with paths.
@@ -31,7 +32,7 @@ pub fn scenes(a: &Scene, b: &Scene, order: bool) -> Difference {
         d.check(&p.path, "kind", &n.kind, &m.kind);
         d.option(&p.path, "visibility", &n.visibility, &m.visibility, Difference::channel);
         d.option(&p.path, "transform", &n.transform, &m.transform, |d, path, what, t, u| {
-            d.channel(path, what, &t.matrix, &u.matrix);
+            d.channel(path, what, &matrices(&t.local), &matrices(&u.local));
             // Absent means true.
             if t.inherits.as_ref().is_some_and(|c| !all(c)) || u.inherits.as_ref().is_some_and(|c| !all(c)) {
                 d.option(path, "inherits", &t.inherits, &u.inherits, Difference::channel);
@@ -42,6 +43,16 @@ pub fn scenes(a: &Scene, b: &Scene, order: bool) -> Difference {
         d.option(&p.path, "mesh", &mesh(a, n.mesh), &mesh(b, m.mesh), Difference::mesh);
     }
     d
+}
+
+fn matrices(channel: &Channel<LocalTransform>) -> Channel<DMat4> {
+    let mut values = Vec::new();
+    let mut read = |i: usize| {
+        channel.read(i, &mut values).unwrap();
+        values.iter().map(LocalTransform::matrix).collect()
+    };
+    let samples = (0..channel.len()).map(&mut read).collect();
+    Channel::in_memory((**channel.sampling()).clone(), samples)
 }
 
 fn all(channel: &Channel<bool>) -> bool {

@@ -461,7 +461,7 @@ fn nodes_that_stand_still_are_worked_out_once() {
     let (scene, _) = read::open(&file, &ReadOptions::default()).unwrap();
     assert_eq!(scene.meshes[0].positions.len(), 240_001);
     let transforms = scene.nodes.iter().filter_map(|node| node.transform.as_ref());
-    assert!(transforms.clone().count() > 100 && transforms.clone().all(|t| t.matrix.len() == 1));
+    assert!(transforms.clone().count() > 100 && transforms.clone().all(|t| t.local.len() == 1));
 }
 
 #[test]

@@ -179,7 +179,7 @@ pub fn walk(scene: &Scene) -> Result<(), Error> {
         Ok(())
     }
     for node in &scene.nodes {
-        node.transform.iter().try_for_each(|t| channel(&t.matrix))?;
+        node.transform.iter().try_for_each(|t| channel(&t.local))?;
         node.camera.iter().try_for_each(channel)?;
     }
     for mesh in &scene.meshes {

@@ -33,7 +33,7 @@ impl Tree {
     pub fn xform(&mut self, parent: Option<usize>, name: &str, matrices: Vec<DMat4>) -> usize {
         let id = self.node(parent, name, NodeKind::Xform);
         self.0.nodes[id].transform = Some(Transform {
-            matrix: channel(matrices.into_iter().map(|m| vec![m]).collect()),
+            local: channel(matrices.into_iter().map(|m| vec![m]).collect()).into(),
             inherits: None,
         });
         id

@@ -163,12 +163,12 @@ fn xform(properties: Vec<Prop>) -> Object {
 }
 
 fn matrices(scene: &Scene) -> Vec<glam::DMat4> {
-    let channel = &scene.nodes[0].transform.as_ref().unwrap().matrix;
+    let channel = &scene.nodes[0].transform.as_ref().unwrap().local;
     let mut all = Vec::new();
     let mut one = Vec::new();
     for i in 0..channel.len() {
         channel.read(i, &mut one).unwrap();
-        all.append(&mut one);
+        all.extend(one.iter().map(crate::LocalTransform::matrix));
     }
     all
 }
@@ -192,7 +192,7 @@ fn transforms_from_arrays_floats_and_nothing() {
     let transform = scene.nodes[0].transform.as_ref().unwrap();
     let mut flag = Vec::new();
     transform.inherits.as_ref().unwrap().read(1, &mut flag).unwrap();
-    assert_eq!((flag, transform.matrix.time(1)), (vec![false], 0.5));
+    assert_eq!((flag, transform.local.time(1)), (vec![false], 0.5));
 
     // No operations, no samples, nothing at all: the identity, without a word.
     let empty = scalar(".inherits", Pod::Bool, 1, vec![]);

@@ -99,7 +99,7 @@ pub fn read(
     let transform = match (matrix, inherits) {
         (None, None) => None,
         (matrix, inherits) => Some(Transform {
-            matrix: matrix.unwrap_or_else(|| Channel::constant(vec![DMat4::IDENTITY])),
+            local: matrix.unwrap_or_else(|| Channel::constant(vec![DMat4::IDENTITY])).into(),
             inherits,
         }),
     };

@@ -168,7 +168,7 @@ fn build(
                 (Some(Some(unbound)), back) => Some((back.unwrap_or(DMat4::IDENTITY) * unbound, None)),
                 (None, back) => back.map(|back| (back, None)),
             }
-            .map(|(matrix, inherits)| Transform { matrix: Channel::constant(vec![matrix]), inherits });
+            .map(|(matrix, inherits)| Transform { local: Channel::constant(vec![matrix.into()]), inherits });
             scene.nodes.push(below);
         }
     }

@@ -1,10 +1,11 @@
 //! Nodes: where each of them is in every frame, and when it is shown.
 
 use super::camera;
-use super::moving::{Movers, VISIBILITY, is_shown, matrix, may_change};
+use super::moving::{Movers, VISIBILITY, is_shown, may_change};
 use super::times::{Times, each_frame};
-use crate::{Channel, Error, Node, NodeKind, Scene, TimeSampling, Transform};
-use glam::DMat4;
+use crate::clip::Qvv;
+use crate::{Channel, Error, LocalTransform, Node, NodeKind, Scene, TimeSampling, Transform, trs};
+use glam::{DAffine3, DMat4, DQuat, DVec3};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -15,12 +16,23 @@ const MOST_MATRICES: u64 = 1 << 24;
 pub(super) struct Tree {
     pub parents: Vec<Option<usize>>,
     /// Local ones: one, or one per frame.
-    local: Vec<Vec<DMat4>>,
+    local: Vec<Vec<Qvv>>,
     /// Whether it is shown: once, or in each frame.
     shown: Vec<Vec<i8>>,
     /// The turn of cameras and lights, which look another way in the format.
     turns: Vec<Option<DMat4>>,
     pub frames: usize,
+}
+
+fn parts(t: &ufbx::Transform) -> Qvv {
+    let vector = |v: &ufbx::Vec3| DVec3::new(v.x, v.y, v.z);
+    let rotation = DQuat::from_xyzw(t.rotation.x, t.rotation.y, t.rotation.z, t.rotation.w);
+    Qvv { rotation, translation: vector(&t.translation), scale: vector(&t.scale) }
+}
+
+/// A turn as the rotation that it is.
+fn apart(turn: &DMat4) -> LocalTransform {
+    trs::plain(turn).map_or(LocalTransform::Matrix(*turn), LocalTransform::Parts)
 }
 
 impl Tree {
@@ -50,21 +62,21 @@ impl Tree {
             let at = |frame: usize| {
                 let (anim, time) = times.at(frame);
                 let transform = ufbx::evaluate_transform(anim, node, time);
-                matrix(&ufbx::transform_to_matrix(&transform))
+                parts(&transform)
             };
             let first = at(0);
             let mut local = vec![first];
             if moves(node) {
                 local.extend((1..times.count).map(at));
             }
-            if local.iter().any(|m| !m.is_finite()) {
+            if local.iter().any(|own| !own.matrix().is_finite()) {
                 return Err(Error::malformed(
                     path,
                     "a transform that is no finite numbers",
                     node.element.name.to_string(),
                 ));
             }
-            if local.iter().all(|m| *m == first) {
+            if local.iter().all(|own| *own == first) {
                 local.truncate(1);
             }
             tree.local.push(local);
@@ -79,14 +91,14 @@ impl Tree {
         for (local, parent) in self.local.iter().zip(&self.parents) {
             let own = local[frame.min(local.len() - 1)];
             let above = parent.map_or(DMat4::IDENTITY, |p| world[p]);
-            world.push(above * own);
+            world.push(above * DMat4::from(own.matrix()));
         }
         world
     }
 
     /// Whether a node is never anything but where the one above it is.
     pub fn is_identity(&self, node: usize) -> bool {
-        self.local[node] == [DMat4::IDENTITY]
+        matches!(self.local[node][..], [only] if only.matrix() == DAffine3::IDENTITY)
     }
 
     /// Whether a node, or one above it, moves.
@@ -112,17 +124,20 @@ impl Tree {
         let mut out = Node::new(format!("{above}/{name}"), NodeKind::Xform);
         (out.name, out.parent) = (name.into(), parent);
         let above = match (parent, self.parents[n]) {
-            (Some(_), Some(parent)) => self.turned_back(parent).unwrap_or(DMat4::IDENTITY),
-            _ => self.local[0][0],
+            (Some(_), Some(parent)) => {
+                self.turned_back(parent).map_or(LocalTransform::IDENTITY, |back| apart(&back))
+            }
+            _ => self.local[0][0].into(),
         };
-        let turn = self.turns[n].unwrap_or(DMat4::IDENTITY);
-        let local: Vec<Vec<DMat4>> = self.local[n].iter().map(|m| vec![above * *m * turn]).collect();
+        let turn = self.turns[n].map_or(LocalTransform::IDENTITY, |turn| apart(&turn));
+        let own = |own: &Qvv| vec![above.above(&(*own).into()).above(&turn)];
+        let local: Vec<Vec<LocalTransform>> = self.local[n].iter().map(own).collect();
         out.samples = local.len();
-        let matrix = match &local[..] {
+        let local = match &local[..] {
             [only] => Channel::constant(only.clone()),
             _ => each_frame(sampling, local),
         };
-        out.transform = Some(Transform { matrix, inherits: None });
+        out.transform = Some(Transform { local, inherits: None });
         out.visibility = match &self.shown[n][..] {
             [-1] => None,
             [only] => Some(Channel::constant(vec![*only])),

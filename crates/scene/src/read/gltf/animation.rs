@@ -2,12 +2,14 @@
 //! LINEAR with slerp, CUBICSPLINE with tangents times the distance of keys), and the uniform times to sample
 //! them at.
 
+use super::camera::LensPart;
 use super::document::{AnimationJson, Document};
+use super::pointer::{self, Moved, Property};
 use crate::grid::{self, Grid};
 use crate::sample::{MAX_FRAMES, just_before};
 use crate::{Error, Remark, SAME_TIME};
 use glam::DQuat;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// Far beyond what any unit can mean, and products stay finite.
@@ -99,6 +101,11 @@ impl Curve {
         out.extend((0..self.width).map(|i| self.between(k, u, i)));
     }
 
+    /// Keys of rotations that are all zero.
+    fn zeros(&self) -> usize {
+        (0..self.times.len()).filter(|k| (0..4).all(|i| self.part(*k, 1, i) == 0.0)).count()
+    }
+
     /// Value at `time` of a curve of rotations: a unit quaternion.
     pub fn rotation(&self, time: f64) -> DQuat {
         let (k, u) = self.locate(time);
@@ -139,21 +146,56 @@ impl Curve {
         }
     }
 
-    /// The farthest that a rotation turns from one time of `grid` to the next.
+    /// The farthest that a rotation turns from one time of `grid` to the next. Between two keys a LINEAR one turns
+    /// evenly, and a cubic one smoothly: of a long way some places tell, however many times there are.
     fn farthest_turn(&self, grid: &Grid) -> f64 {
-        if self.width != 4 || self.how == How::Step || self.is_constant() {
+        /// Most places that are looked at between two keys.
+        const PLACES: usize = 256;
+        if self.width != 4 || self.how == How::Step || self.is_constant() || grid.samples < 2 {
             return 0.0;
         }
-        let mut farthest = 0.0f64;
-        let mut before = self.rotation(grid.time(0));
-        for i in 1..grid.samples {
-            let after = self.rotation(grid.time(i));
+        let from = |i: usize| {
+            let at = |part: f64| self.rotation(grid.time(i) + part / grid.fps);
             // By way of the middle, since the shorter way need not be the one it goes.
-            let middle = self.rotation(grid.time(i - 1) + 0.5 / grid.fps);
-            farthest = farthest.max(turn(before, middle) + turn(middle, after));
-            before = after;
+            turn(at(0.0), at(0.5)) + turn(at(0.5), at(1.0))
+        };
+        let last = grid.samples - 2;
+        let step_at = |time: f64| (((time - grid.start) * grid.fps).floor().max(0.0) as usize).min(last);
+        let (mut farthest, mut next) = (0.0f64, 0);
+        for pair in self.times.windows(2) {
+            let (first, end) = (step_at(pair[0]).max(next), step_at(pair[1]));
+            let apart = end.saturating_sub(first).div_ceil(PLACES).max(1);
+            // The keys themselves may lie in the middle of a step.
+            let steps = (first..=end).step_by(apart).chain((end.max(first) > next).then_some(end));
+            farthest = steps.map(from).fold(farthest, f64::max);
+            next = next.max(end + 1);
         }
         farthest
+    }
+
+    /// Whether a curve that is held is more than 0 at `time`: its values are never mixed.
+    pub fn is_on(&self, time: f64) -> bool {
+        let (k, _) = self.locate(time);
+        self.part(k, 1, 0) > 0.5
+    }
+
+    /// Spans between two keys of a scale, of which one is nothing: players show nothing, or all of it, up to the next
+    /// sample.
+    pub fn starts_from_zero(&self) -> impl Iterator<Item = [f64; 2]> {
+        let is_nothing = |k: usize| (0..self.width).all(|i| self.part(k, 1, i) == 0.0);
+        let keys = self.times.windows(2).enumerate().filter(|_| self.how == How::Linear);
+        keys.filter(move |(k, _)| is_nothing(*k) != is_nothing(k + 1)).map(|(_, pair)| [pair[0], pair[1]])
+    }
+
+    /// Spans between two of its keys, in which its value does not change.
+    fn still_spans(&self) -> impl Iterator<Item = [f64; 2]> {
+        let still = |k: usize| {
+            let tangents = |k: usize, part: usize| (0..self.width).all(|i| self.part(k, part, i) == 0.0);
+            let same = (0..self.width).all(|i| self.part(k, 1, i) == self.part(k + 1, 1, i));
+            self.how == How::Step || same && (self.how == How::Linear || tangents(k, 2) && tangents(k + 1, 0))
+        };
+        let keys = self.times.windows(2).enumerate();
+        keys.filter(move |(k, _)| still(*k)).map(|(_, pair)| [pair[0], pair[1]])
     }
 
     pub fn times(&self) -> &[f64] {
@@ -213,6 +255,10 @@ pub(super) struct Curves {
     pub rotation: Option<Curve>,
     pub scale: Option<Curve>,
     pub weights: Option<Curve>,
+    /// Single weights, which count in front of all together.
+    pub weight: Vec<(usize, Curve)>,
+    /// Whether it and all below it is shown.
+    pub visible: Option<Curve>,
 }
 
 impl Curves {
@@ -221,9 +267,26 @@ impl Curves {
         [&self.translation, &self.rotation, &self.scale].into_iter().flatten()
     }
 
+    /// The curves of weights.
+    pub fn of_weights(&self) -> impl Iterator<Item = &Curve> {
+        self.weights.iter().chain(self.weight.iter().map(|(_, curve)| curve))
+    }
+
     /// Whether the transform changes.
     pub fn moves(&self) -> bool {
         self.of_transform().any(|curve| !curve.is_constant())
+    }
+
+    /// The place of the curve of a property; none where there is one.
+    fn place(&mut self, property: Property) -> Option<&mut Option<Curve>> {
+        let place = match property {
+            Property::Translation => &mut self.translation,
+            Property::Rotation => &mut self.rotation,
+            Property::Scale => &mut self.scale,
+            Property::Weights | Property::Weight(_) => &mut self.weights,
+            Property::Visible => &mut self.visible,
+        };
+        place.is_none().then_some(place)
     }
 }
 
@@ -232,12 +295,16 @@ impl Curves {
 pub(super) struct Animation {
     pub name: String,
     pub nodes: BTreeMap<usize, Curves>,
+    /// Numbers of cameras.
+    pub cameras: BTreeMap<usize, BTreeMap<LensPart, Curve>>,
 }
 
 impl Animation {
     /// All curves.
     fn curves(&self) -> impl Iterator<Item = &Curve> {
-        self.nodes.values().flat_map(|curves| curves.of_transform().chain(&curves.weights))
+        let nodes = self.nodes.values();
+        let nodes = nodes.flat_map(|own| own.of_transform().chain(own.of_weights()).chain(&own.visible));
+        nodes.chain(self.cameras.values().flat_map(BTreeMap::values))
     }
 
     /// Whether anything changes.
@@ -246,7 +313,8 @@ impl Animation {
     }
 }
 
-/// Reads all animations. What is shared in the file is shared in memory.
+/// Reads all animations. What is shared in the file is shared in memory. `weights_of`: the number of morph targets
+/// of a mesh.
 pub(super) fn read(
     document: &Document,
     weights_of: impl Fn(usize) -> usize,
@@ -256,57 +324,125 @@ pub(super) fn read(
     let file = document.path.display().to_string();
     let mut out = Vec::new();
     for (a, json) in document.root.animations.iter().enumerate() {
-        let mut animation =
-            Animation { name: json.name.clone().unwrap_or(format!("animation {a}")), nodes: BTreeMap::new() };
-        let (mut other, mut twice, mut zero) = (0, 0, 0);
+        let name = json.name.clone().unwrap_or(format!("animation {a}"));
+        let mut animation = Animation { name, ..Animation::default() };
+        let mut left = Left::default();
+        // Those of meshes count where a node has none of its own.
+        let mut of_meshes = Vec::new();
         for (c, channel) in json.channels.iter().enumerate() {
             let at = format!("animation {a}, channel {c}");
-            let path = &*channel.target.path;
-            let (Some(node), "translation" | "rotation" | "scale" | "weights") = (channel.target.node, path)
-            else {
-                other += 1;
+            let moved = match pointer::moved(&channel.target) {
+                Ok(moved) => moved,
+                Err(what) => {
+                    left.other(what);
+                    continue;
+                }
+            };
+            if let Some(what) = moved.missing(&document.root) {
+                return Err(document.wrong(what, at));
+            }
+            let mesh = |node: usize| document.root.nodes[node].mesh;
+            let all = |mesh: Option<usize>| mesh.map_or(0, &weights_of);
+            let one = |mesh: Option<usize>, i: usize| usize::from(i < all(mesh));
+            let width = match moved {
+                Moved::Node(node, Property::Weights) => all(mesh(node)),
+                Moved::Node(node, Property::Weight(i)) => one(mesh(node), i),
+                Moved::Mesh(mesh, None) => all(Some(mesh)),
+                Moved::Mesh(mesh, Some(i)) => one(Some(mesh), i),
+                Moved::Node(_, Property::Rotation) => 4,
+                Moved::Node(_, Property::Translation | Property::Scale) => 3,
+                Moved::Node(_, Property::Visible) | Moved::Camera(..) => 1,
+            };
+            let Some(curve) = loader.curve(json, channel.sampler, width, moved, &at)? else {
+                left.empty += 1;
                 continue;
             };
-            if node >= document.root.nodes.len() {
-                return Err(document.wrong(format!("node {node} is not there"), at));
+            if let Moved::Node(_, Property::Rotation) = moved {
+                left.zero += curve.zeros();
             }
-            let width = match path {
-                "weights" => weights_of(node),
-                "rotation" => 4,
-                _ => 3,
-            };
-            let Some(curve) = loader.curve(json, channel.sampler, width, path, &at)? else {
-                other += 1;
-                continue;
-            };
-            if path == "rotation" {
-                let is_zero = |k: &usize| (0..4).all(|i| curve.part(*k, 1, i) == 0.0);
-                zero += (0..curve.times.len()).filter(is_zero).count();
-            }
-            let curves = animation.nodes.entry(node).or_default();
-            let place = match path {
-                "translation" => &mut curves.translation,
-                "rotation" => &mut curves.rotation,
-                "scale" => &mut curves.scale,
-                _ => &mut curves.weights,
-            };
-            match place {
-                None => *place = Some(curve),
-                Some(_) => twice += 1,
+            match moved {
+                Moved::Node(node, property) => {
+                    left.twice += usize::from(!animation.add(node, property, curve));
+                }
+                Moved::Mesh(mesh, one) => of_meshes.push((mesh, one, curve)),
+                Moved::Camera(camera, part) => {
+                    let parts = animation.cameras.entry(camera).or_default();
+                    left.twice += usize::from(parts.insert(part, curve).is_some());
+                }
             }
         }
-        let mut remark = |count: usize, what: &str| {
-            if count > 0 {
-                let what = format!("animation '{}': {count} {what}", animation.name);
-                remarks.push(Remark::new(&file, what));
+        for (mesh, one, curve) in of_meshes {
+            let property = one.map_or(Property::Weights, Property::Weight);
+            for (node, json) in document.root.nodes.iter().enumerate() {
+                if json.mesh == Some(mesh) && json.weights.is_none() {
+                    animation.add(node, property, curve.clone());
+                }
             }
-        };
-        remark(other, "channels move nothing that is taken over");
-        remark(twice, "channels move what another one moves; the first counts");
-        remark(zero, "rotations are all zero; no rotation stands for them");
+        }
+        left.remark(&file, &animation.name, remarks);
         out.push(animation);
     }
     Ok(out)
+}
+
+impl Animation {
+    /// Adds a curve of a node; false where that property has one already.
+    fn add(&mut self, node: usize, property: Property, curve: Curve) -> bool {
+        let curves = self.nodes.entry(node).or_default();
+        if let Property::Weight(i) = property {
+            let new = curves.weight.iter().all(|(other, _)| *other != i);
+            if new {
+                curves.weight.push((i, curve));
+            }
+            return new;
+        }
+        match curves.place(property) {
+            Some(place) => {
+                *place = Some(curve);
+                true
+            }
+            None => false,
+        }
+    }
+}
+
+/// Channels of an animation from which nothing is taken, and why.
+#[derive(Default)]
+struct Left {
+    /// What they move, each once, and how many these are.
+    targets: BTreeSet<String>,
+    other: usize,
+    empty: usize,
+    twice: usize,
+    zero: usize,
+}
+
+impl Left {
+    fn other(&mut self, target: &str) {
+        self.other += 1;
+        self.targets.insert(super::document::shown(target));
+    }
+
+    fn remark(self, file: &str, animation: &str, remarks: &mut Vec<Remark>) {
+        /// Most targets that are named.
+        const SHOWN: usize = 6;
+        let more = match self.targets.len().saturating_sub(SHOWN) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let targets: Vec<String> = self.targets.into_iter().take(SHOWN).collect();
+        let targets = format!("channels move what is not kept: {}{more}", targets.join(", "));
+        for (count, what) in [
+            (self.other, &*targets),
+            (self.empty, "channels move nothing: they have no keys, or their mesh has no such target"),
+            (self.twice, "channels move what another one moves; the first counts"),
+            (self.zero, "rotations are all zero; no rotation stands for them"),
+        ] {
+            if count > 0 {
+                remarks.push(Remark::new(file, format!("animation '{animation}': {count} {what}")));
+            }
+        }
+    }
 }
 
 struct Loader<'a> {
@@ -322,7 +458,7 @@ impl Loader<'_> {
         json: &AnimationJson,
         sampler: usize,
         width: usize,
-        path: &str,
+        moved: Moved,
         at: &str,
     ) -> Result<Option<Curve>, Error> {
         let Some(sampler) = json.samplers.get(sampler) else {
@@ -339,7 +475,12 @@ impl Loader<'_> {
             }
         };
         let times = self.times(sampler.input)?;
-        let values = self.values(sampler.output, if path == "weights" { 1 } else { width })?;
+        let components = match moved {
+            Moved::Node(_, Property::Rotation) => 4,
+            Moved::Node(_, Property::Translation | Property::Scale) => 3,
+            _ => 1,
+        };
+        let values = self.values(sampler.output, components)?;
         let parts = if how == How::Cubic { 3 } else { 1 };
         if times.len().checked_mul(width * parts) != Some(values.len()) {
             let what = format!("{} numbers at {} times", values.len(), times.len());
@@ -383,6 +524,39 @@ impl Loader<'_> {
         self.values.insert((accessor, width), values.clone());
         Ok(values)
     }
+}
+
+/// The longest spans in which no curve of `animation` changes, in the order of time.
+pub(super) fn idle(animation: &Animation) -> Vec<[f64; 2]> {
+    let mut keys: Vec<f64> = Vec::new();
+    let mut moving: Vec<[f64; 2]> = Vec::new();
+    for curve in animation.curves().filter(|curve| !curve.is_constant()) {
+        let mut at = curve.times[0];
+        for [from, to] in curve.still_spans() {
+            // At the end of a step there is a change.
+            moving.extend([[at, from], [to, to]]);
+            at = to;
+        }
+        moving.push([at, curve.times[curve.times.len() - 1]]);
+    }
+    for curve in animation.curves() {
+        keys.extend([curve.times[0], curve.times[curve.times.len() - 1]]);
+    }
+    let (Some(first), Some(last)) =
+        (keys.iter().copied().reduce(f64::min), keys.iter().copied().reduce(f64::max))
+    else {
+        return Vec::new();
+    };
+    moving.push([last, last]);
+    moving.sort_by(|a, b| a[0].total_cmp(&b[0]));
+    let (mut out, mut end) = (Vec::new(), first);
+    for [from, to] in moving {
+        if from > end {
+            out.push([end, from]);
+        }
+        end = end.max(to);
+    }
+    out
 }
 
 /// From the first to the last key of `animation`: at the rate that its keys have, or one that they lie on, or

@@ -7,6 +7,54 @@ use crate::lens::FARTHEST;
 /// Height of the film, millimetres, and its width where the file leaves that to the window.
 const FILM: [f64; 2] = [36.0, 24.0];
 
+/// A number of a camera that an animation may move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum LensPart {
+    AspectRatio,
+    Yfov,
+    Xmag,
+    Ymag,
+    Znear,
+    Zfar,
+}
+
+impl LensPart {
+    /// The number called `name` of a camera of this kind.
+    pub fn of(kind: &str, name: &str) -> Option<LensPart> {
+        Some(match (kind, name) {
+            ("perspective", "aspectRatio") => LensPart::AspectRatio,
+            ("perspective", "yfov") => LensPart::Yfov,
+            ("orthographic", "xmag") => LensPart::Xmag,
+            ("orthographic", "ymag") => LensPart::Ymag,
+            ("perspective" | "orthographic", "znear") => LensPart::Znear,
+            ("perspective" | "orthographic", "zfar") => LensPart::Zfar,
+            _ => return None,
+        })
+    }
+
+    /// Gives the camera this value.
+    pub fn set(self, camera: &mut CameraJson, value: f64) {
+        if let Some(view) = &mut camera.perspective {
+            match self {
+                LensPart::AspectRatio => view.aspect_ratio = Some(value),
+                LensPart::Yfov => view.yfov = value,
+                LensPart::Znear => view.znear = value,
+                LensPart::Zfar => view.zfar = Some(value),
+                LensPart::Xmag | LensPart::Ymag => {}
+            }
+        }
+        if let Some(view) = &mut camera.orthographic {
+            match self {
+                LensPart::Xmag => view.xmag = value,
+                LensPart::Ymag => view.ymag = value,
+                LensPart::Znear => view.znear = value,
+                LensPart::Zfar => view.zfar = value,
+                LensPart::AspectRatio | LensPart::Yfov => {}
+            }
+        }
+    }
+}
+
 /// The lens of a camera; none where its numbers make no picture.
 pub(super) fn lens(camera: &CameraJson) -> Option<Lens> {
     let is_length = |v: f64| v > 0.0 && v.is_finite();

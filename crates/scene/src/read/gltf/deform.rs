@@ -123,7 +123,7 @@ impl Deformation {
         let joints = (placement.skin.as_ref()).map(|binding| Joints::new(rig, binding));
         let weights = rig.takes.of_node(placement.node);
         let moves = (joints.as_ref()).is_some_and(|joints| joints.posing.moves(&rig.takes))
-            || rig.takes.change(weights.flat_map(|c| &c.weights));
+            || rig.takes.change(weights.flat_map(Curves::of_weights));
         let constant = || {
             let sampling = TimeSampling::Uniform { start: 0.0, step: 1.0 };
             (sampling, 1)
@@ -191,10 +191,7 @@ impl Deformation {
 
     /// Weights of the morph targets at `time`.
     fn weights(&self, time: f64, out: &mut Vec<f64>) {
-        match self.rig.takes.weights(self.node, time) {
-            Some((curve, time)) => curve.fill(time, out),
-            None => out.clone_from(&self.weights),
-        }
+        self.rig.takes.weights(self.node, time, &self.weights, out);
     }
 
     fn identity(&self, i: usize) -> Identity {
@@ -212,8 +209,7 @@ impl Deformation {
     /// Whether lines between its samples are not all of it: a skin turns, weights may bend.
     fn bends(&self) -> bool {
         let mut weights = self.rig.takes.of_node(self.node);
-        let cubic = |curves: &Curves| curves.weights.as_ref().is_some_and(Curve::bends);
-        self.samples > 1 && (self.skin.is_some() || weights.any(cubic))
+        self.samples > 1 && (self.skin.is_some() || weights.any(|own| own.of_weights().any(Curve::bends)))
     }
 
     fn read(&self, i: usize, what: What, out: &mut Vec<[f32; 3]>) -> Result<(), Error> {

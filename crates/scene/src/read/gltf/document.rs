@@ -4,8 +4,9 @@ use super::meshopt::Compressed;
 use crate::Error;
 use crate::read::positioned::PositionedFile;
 use meshreel_files::Folder;
-use serde::de::{MapAccess, Visitor};
+use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -67,14 +68,14 @@ pub(super) struct Named {
     pub name: Option<String>,
 }
 
-#[derive(Deserialize, Default)]
+#[derive(Deserialize, Default, Clone)]
 #[serde(default)]
 pub(super) struct CameraJson {
     pub perspective: Option<PerspectiveJson>,
     pub orthographic: Option<OrthographicJson>,
 }
 
-#[derive(Deserialize, Default)]
+#[derive(Deserialize, Default, Clone)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct PerspectiveJson {
     pub aspect_ratio: Option<f64>,
@@ -84,7 +85,7 @@ pub(super) struct PerspectiveJson {
     pub zfar: Option<f64>,
 }
 
-#[derive(Deserialize, Default)]
+#[derive(Deserialize, Default, Clone)]
 #[serde(default)]
 pub(super) struct OrthographicJson {
     pub xmag: f64,
@@ -112,7 +113,39 @@ pub(super) struct NodeJson {
     pub skin: Option<usize>,
     pub weights: Option<Vec<f64>>,
     pub camera: Option<usize>,
+    pub extensions: NodeExtensions,
     pub extras: serde_json::Value,
+}
+
+/// Extensions of a node.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+pub(super) struct NodeExtensions {
+    #[serde(rename = "EXT_mesh_gpu_instancing")]
+    pub instancing: Option<InstancingJson>,
+    #[serde(rename = "KHR_node_visibility")]
+    pub visibility: Option<VisibilityJson>,
+    /// Those that are not read, by name.
+    #[serde(flatten)]
+    pub others: BTreeMap<Box<str>, IgnoredAny>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+pub(super) struct InstancingJson {
+    pub attributes: Accessors,
+}
+
+#[derive(Deserialize)]
+#[serde(default)]
+pub(super) struct VisibilityJson {
+    pub visible: bool,
+}
+
+impl Default for VisibilityJson {
+    fn default() -> VisibilityJson {
+        VisibilityJson { visible: true }
+    }
 }
 
 #[derive(Deserialize, Default)]
@@ -205,6 +238,27 @@ pub(super) struct ChannelJson {
 pub(super) struct TargetJson {
     pub node: Option<usize>,
     pub path: String,
+    #[serde(default)]
+    extensions: TargetExtensions,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct TargetExtensions {
+    #[serde(rename = "KHR_animation_pointer")]
+    pointer: Option<PointerJson>,
+}
+
+#[derive(Deserialize)]
+struct PointerJson {
+    pointer: String,
+}
+
+impl TargetJson {
+    /// The JSON pointer to what is moved, where there is one.
+    pub fn pointer(&self) -> Option<&str> {
+        self.extensions.pointer.as_ref().map(|own| &*own.pointer)
+    }
 }
 
 #[derive(Deserialize)]
@@ -295,7 +349,7 @@ enum Buffer {
 }
 
 /// Extensions that a file may require: they change nothing that is read here, or are read.
-const KNOWN: [&str; 10] = [
+const KNOWN: [&str; 12] = [
     "KHR_mesh_quantization",
     "EXT_meshopt_compression",
     "KHR_meshopt_compression",
@@ -306,6 +360,8 @@ const KNOWN: [&str; 10] = [
     "EXT_texture_",
     "MSFT_texture_",
     "KHR_animation_pointer",
+    "KHR_node_visibility",
+    "EXT_mesh_gpu_instancing",
 ];
 
 /// Whether an extension changes nothing that is read here.

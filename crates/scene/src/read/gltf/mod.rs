@@ -1,9 +1,10 @@
 //! glTF 2.0, text and binary: nodes, meshes with morph targets and skins, animations.
 //!
-//! * Nodes are transforms; a mesh hangs below its node under its own name. Nodes that are joints and carry
-//!   nothing are in skeletons only.
-//! * Skins are skeletons, each animation is a clip of each skeleton that it moves. A file without meshes and
-//!   skins is one skeleton of all its nodes.
+//! * Nodes are transforms; a mesh hangs below its node under its own name, and once for each of its instances
+//!   (EXT_mesh_gpu_instancing). Nodes that are joints and carry nothing are in skeletons only.
+//! * Nodes that are hidden (KHR_node_visibility) hide all below them.
+//! * Skins are skeletons, each animation is a clip of each skeleton that it moves. In a file without meshes and
+//!   skins, nodes that move and are not there for a camera are one skeleton, and with them all other nodes.
 //! * A skinned mesh is in world space, as the format has it: its points are blended at the uniform times of
 //!   the animation.
 //! * Meshes and nodes follow the animation that was asked for, else the first that moves something, and what
@@ -16,38 +17,31 @@
 
 mod accessor;
 mod animation;
+mod builder;
 mod camera;
 mod deform;
 mod document;
+mod instances;
 mod mesh;
 mod meshopt;
+mod pointer;
 mod primitives;
 mod rig;
 mod skeleton;
 mod takes;
 mod tree;
 
-use super::{ReadOptions, shape};
-use crate::{
-    Channel, Error, Identity, Mesh, Node, NodeKind, Remark, Scene, Source, TimeSampling, Transform, Unit,
-};
-use animation::{Animation, Curves};
-use deform::{Binding, Placement};
+use super::ReadOptions;
+use crate::{Error, Remark, Scene};
+use animation::Animation;
+use builder::Builder;
 use document::Document;
-use glam::{DAffine3, DMat4};
-use primitives::Shape;
-use rig::{Rig, identity_of};
+use rig::Rig;
 use skeleton::Skeletons;
-use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 use takes::Takes;
 use tree::Tree;
-
-/// Most bytes of paths: nodes that nest deep have long ones.
-const MAX_PATHS: usize = 1 << 28;
-/// Most numbers of all skins together.
-const MAX_SKIN_NUMBERS: usize = 1 << 28;
 
 /// Opens a `.gltf` or `.glb` file.
 pub fn open(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), Error> {
@@ -61,16 +55,12 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), 
     let root = &document.root;
     let file = path.display().to_string();
     check_references(&document)?;
-    let targets = |node: usize| {
-        let mesh = root.nodes[node].mesh;
-        let first = mesh.and_then(|m| root.meshes[m].primitives.first());
-        first.map_or(0, |primitive| primitive.targets.len())
-    };
+    let targets =
+        |mesh: usize| root.meshes[mesh].primitives.first().map_or(0, |primitive| primitive.targets.len());
     let animations = animation::read(&document, targets, &mut remarks)?;
     let played = played(&document, &animations, options.animation.as_deref())?;
     let chosen = chosen(&document, &tree)?;
-    let bare = root.skins.is_empty() && !root.nodes.iter().any(|node| node.mesh.is_some());
-    let all = bare && animations.iter().any(|a| !a.nodes.is_empty());
+    let all = is_skeleton(&document, &tree, &animations);
     let skeletons = Skeletons::new(&document, &tree, &animations, all, &mut remarks)?;
     let (clips, of_clip) = skeletons.clips(&document, &tree, &animations, fps, &mut remarks)?;
     let (takes, disputed) = takes(&animations, played, &skeletons, fps, &document)?;
@@ -84,26 +74,8 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), 
         .map(|&a| Arc::new(Rig { tree: tree.clone(), takes: Takes::any_time(&animations[a]) }))
         .collect();
     let drivers = clips.iter().map(|clip| clip.skeleton).zip(alone).collect();
-    let mut builder = Builder {
-        document: &document,
-        rig: &rig,
-        skeletons: &skeletons,
-        drivers,
-        shapes: HashMap::new(),
-        meshes: HashMap::new(),
-        scene: Scene {
-            unit: Some(Unit::Metre),
-            fps: rig.takes.fps(),
-            ranges,
-            format: "gltf",
-            files: document.buffer_files(),
-            ..Scene::default()
-        },
-        remarks,
-        path_bytes: 0,
-        skin_numbers: 0,
-        sampled: false,
-    };
+    let mut builder = Builder::new(&document, &rig, &skeletons, drivers, remarks);
+    builder.scene = Scene { fps: rig.takes.fps(), ranges, files: document.buffer_files(), ..builder.scene };
     builder.nodes(&chosen)?;
     let (mut scene, mut remarks, sampled) = (builder.scene, builder.remarks, builder.sampled);
     let moved = sampled || scene.nodes.iter().any(|n| n.samples > 1);
@@ -111,6 +83,7 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), 
         let what = format!("the keys are not at even times; meshes were sampled at {fps} frames per second");
         remarks.push(Remark::new(&file, what));
     }
+    remarks.extend(rig.takes.stray().map(|what| Remark::new(&file, what)));
     if let (true, true, Played::First(first)) = (moved, disputed, played) {
         remarks.push(Remark::new(&file, disputed_animations(&animations, first)));
     }
@@ -130,6 +103,22 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), 
     scene.counts = scene.count()?;
     scene.counts.cameras = root.cameras.len();
     Ok((scene, remarks))
+}
+
+/// Whether a file without meshes and skins is a skeleton: something moves that is not there for a camera.
+fn is_skeleton(document: &Document, tree: &Tree, animations: &[Animation]) -> bool {
+    let root = &document.root;
+    if !root.skins.is_empty() || root.nodes.iter().any(|node| node.mesh.is_some()) {
+        return false;
+    }
+    // Cameras and what is above them.
+    let mut films: Vec<bool> = root.nodes.iter().map(|node| node.camera.is_some()).collect();
+    for &node in tree.order.iter().rev() {
+        if let (true, Some(parent)) = (films[node], tree.parents[node]) {
+            films[parent] = true;
+        }
+    }
+    animations.iter().any(|animation| animation.nodes.keys().any(|node| !films[*node]))
 }
 
 /// The meshes and skins of nodes are there.
@@ -167,7 +156,18 @@ fn remark_left_out(document: &Document, file: &str, remarks: &mut Vec<Remark>) {
         remarks.push(Remark::new(file, what));
     }
     for extension in root.extensions_used.iter().filter(|e| !document::is_known(e)) {
-        let what = format!("what extension {} adds was left out", document::shown(extension));
+        let own = |node: &usize| root.nodes[*node].extensions.others.contains_key(&**extension);
+        let nodes: Vec<usize> = (0..root.nodes.len()).filter(own).collect();
+        let shown = document::shown(extension);
+        let what = match &nodes[..] {
+            [] => format!("what extension {shown} adds was left out"),
+            [first, ..] => format!(
+                "extension {shown}: what it adds to {} nodes ('{}'{}) was left out",
+                nodes.len(),
+                instances::name_of(document, *first),
+                if nodes.len() > 1 { " …" } else { "" }
+            ),
+        };
         remarks.push(Remark::new(file, what));
     }
     remarks.extend(extras(document));
@@ -314,331 +314,10 @@ fn take(animations: &[Animation], played: Played, skeletons: &Skeletons) -> (Ani
             disputed |= out.nodes.contains_key(&node);
             out.nodes.entry(node).or_insert_with(|| curves.clone());
         }
+        for (&camera, parts) in &animation.cameras {
+            disputed |= out.cameras.contains_key(&camera);
+            out.cameras.entry(camera).or_insert_with(|| parts.clone());
+        }
     }
     (out, disputed)
 }
-
-/// The local matrix of a node.
-struct Local {
-    rig: Arc<Rig>,
-    node: usize,
-    sampling: Arc<TimeSampling>,
-    samples: usize,
-}
-
-impl Local {
-    fn cubic(&self) -> bool {
-        let mut curves = (self.rig.takes.of_node(self.node)).flat_map(Curves::of_transform);
-        curves.any(animation::Curve::bends)
-    }
-
-    fn at(&self, i: usize) -> DAffine3 {
-        let (animation, time) = self.rig.takes.at(self.sampling.time(i));
-        self.rig.tree.matrix(self.node, animation, time)
-    }
-}
-
-impl Source<DMat4> for Local {
-    fn len(&self) -> usize {
-        self.samples
-    }
-    fn identity(&self, i: usize) -> Identity {
-        identity_of(&self.at(i).to_cols_array())
-    }
-    fn read(&self, i: usize, out: &mut Vec<DMat4>) -> Result<(), Error> {
-        out.clear();
-        out.push(self.at(i).into());
-        Ok(())
-    }
-    // Players turn nodes on the chord, not evenly.
-    fn bends(&self) -> bool {
-        let turns = |curves: &Curves| {
-            let rotation = curves.rotation.as_ref();
-            rotation.is_some_and(|curve| !curve.is_constant() && !curve.is_step())
-        };
-        self.samples > 1 && (self.cubic() || self.rig.takes.of_node(self.node).any(turns))
-    }
-    fn between(&self, time: f64, out: &mut Vec<DMat4>) -> Result<bool, Error> {
-        // Lines and slerp between keys are the usual way.
-        if !self.cubic() {
-            return Ok(false);
-        }
-        let (animation, time) = self.rig.takes.at(time);
-        let matrix = self.rig.tree.matrix(self.node, animation, time);
-        out.clear();
-        out.push(matrix.into());
-        Ok(true)
-    }
-}
-
-struct Builder<'a> {
-    document: &'a Arc<Document>,
-    rig: &'a Arc<Rig>,
-    skeletons: &'a Skeletons,
-    /// For each clip its skeleton, and what plays its animation.
-    drivers: Vec<(usize, Arc<Rig>)>,
-    /// Meshes of the file; `None` for one without faces.
-    shapes: HashMap<usize, Option<Arc<Shape>>>,
-    /// Meshes of the scene that nothing moves, by number in the file.
-    meshes: HashMap<usize, usize>,
-    scene: Scene,
-    remarks: Vec<Remark>,
-    path_bytes: usize,
-    skin_numbers: usize,
-    /// Whether something was sampled at the uniform times.
-    sampled: bool,
-}
-
-impl<'a> Builder<'a> {
-    /// All nodes below `roots`, but joints that carry nothing.
-    fn nodes(&mut self, roots: &[usize]) -> Result<(), Error> {
-        let root = &self.document.root;
-        let tree = &self.rig.tree;
-        // Not a joint, or something of it or below is shown.
-        let mut shown: Vec<bool> = (root.nodes.iter().zip(&self.skeletons.of_node))
-            .map(|(node, joint)| joint.is_none() || node.mesh.is_some() || node.camera.is_some())
-            .collect();
-        for &node in tree.order.iter().rev() {
-            if let (true, Some(parent)) = (shown[node], tree.parents[node]) {
-                shown[parent] = true;
-            }
-        }
-        // Nodes whose siblings' names are known: node, name, parent in the scene, whether its world transform
-        // is one.
-        let mut stack = Vec::new();
-        self.siblings(roots, &shown, None, None, false, &mut stack);
-        while let Some((node, name, parent, moved)) = stack.pop() {
-            let path = self.path(parent, &name)?;
-            let transform = self.transform(node);
-            let moved = moved || transform.is_some();
-            let id = self.scene.nodes.len();
-            let camera = root.nodes[node].camera.map(|number| camera::lens(&root.cameras[number]));
-            if camera == Some(None) {
-                self.remarks
-                    .push(Remark::new(&path, "its camera shows nothing with the numbers it has; left out"));
-            }
-            self.scene.nodes.push(Node {
-                name,
-                path,
-                parent,
-                kind: NodeKind::Xform,
-                samples: transform.as_ref().map_or(1, |t| t.matrix.len()),
-                transform,
-                visibility: None,
-                mesh: None,
-                instance_of: None,
-                camera: camera.flatten().map(|lens| Channel::constant(vec![lens])),
-                user_properties: Vec::new(),
-            });
-            let mesh = root.nodes[node].mesh;
-            let name = self.siblings(&root.nodes[node].children, &shown, mesh, Some(id), moved, &mut stack);
-            if let (Some(mesh), Some(name)) = (mesh, name) {
-                self.mesh(node, mesh, name, id, moved)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Pushes the shown ones of `children` with names of their own; gives the name of the mesh among them.
-    fn siblings(
-        &self,
-        children: &[usize],
-        shown: &[bool],
-        mesh: Option<usize>,
-        parent: Option<usize>,
-        moved: bool,
-        stack: &mut Vec<(usize, String, Option<usize>, bool)>,
-    ) -> Option<String> {
-        let root = &self.document.root;
-        let children: Vec<usize> = children.iter().copied().filter(|&n| shown[n]).collect();
-        let mesh_name = mesh.map(|m| root.meshes[m].name.as_deref());
-        let names = mesh_name.into_iter().chain(children.iter().map(|&n| root.nodes[n].name.as_deref()));
-        let mut names = shape::node_names(names, "node").into_iter();
-        let own = mesh.and_then(|_| names.next());
-        let first = stack.len();
-        for (&child, name) in children.iter().zip(names) {
-            stack.push((child, name, parent, moved));
-        }
-        stack[first..].reverse();
-        own
-    }
-
-    fn path(&mut self, parent: Option<usize>, name: &str) -> Result<String, Error> {
-        let above = parent.map_or("", |p| &self.scene.nodes[p].path);
-        self.path_bytes += above.len() + name.len() + 1;
-        if self.path_bytes > MAX_PATHS {
-            return Err(Error::limit(
-                &self.document.path,
-                "bytes of node paths; the nodes nest too deep",
-                self.path_bytes as u64,
-                MAX_PATHS as u64,
-            ));
-        }
-        Ok(format!("{above}/{name}"))
-    }
-
-    /// The node's transform; `None` where it is none.
-    fn transform(&mut self, node: usize) -> Option<Transform> {
-        let tree = &self.rig.tree;
-        let takes = &self.rig.takes;
-        let curves = takes.of_node(node).flat_map(Curves::of_transform);
-        if curves.count() == 0 && tree.is_identity(node) {
-            return None;
-        }
-        let (sampling, samples) = match takes.moves(node) {
-            true => self.times(node, |curves| curves.of_transform().collect()),
-            false => (AT_ONCE, 1),
-        };
-        let sampling = Arc::new(sampling);
-        let source = Local { rig: self.rig.clone(), node, sampling: sampling.clone(), samples };
-        Some(Transform { matrix: Channel::new(sampling, Arc::new(source)), inherits: None })
-    }
-
-    /// The times at which curves of a node are sampled.
-    fn times(
-        &mut self,
-        node: usize,
-        part: fn(&'a Curves) -> Vec<&'a animation::Curve>,
-    ) -> (TimeSampling, usize) {
-        let (times, sampled) = self.rig.takes.times(node, part);
-        self.sampled |= sampled;
-        let samples = times.len();
-        (TimeSampling::Acyclic { times }, samples)
-    }
-
-    fn shape(&mut self, mesh: usize) -> Result<Option<Arc<Shape>>, Error> {
-        if let Some(shape) = self.shapes.get(&mesh) {
-            return Ok(shape.clone());
-        }
-        let shape = Shape::new(self.document, mesh, &mut self.remarks)?.map(Arc::new);
-        self.shapes.insert(mesh, shape.clone());
-        Ok(shape)
-    }
-
-    /// Hangs mesh number `number` of the file below the scene's node `parent`, which is `node` of the file.
-    fn mesh(
-        &mut self,
-        node: usize,
-        number: usize,
-        name: String,
-        parent: usize,
-        moved: bool,
-    ) -> Result<(), Error> {
-        let path = self.path(Some(parent), &name)?;
-        let Some(shape) = self.shape(number)? else {
-            return Ok(());
-        };
-        let skin = self.document.root.nodes[node].skin;
-        let skin = skin.filter(|_| shape.is_bound());
-        let deforms = skin.is_some() || shape.targets > 0;
-        let id = match self.meshes.get(&number).filter(|_| !deforms) {
-            Some(id) => *id,
-            None => {
-                let placement = match deforms {
-                    true => Some(self.placement(node, number, &shape, skin)?),
-                    false => None,
-                };
-                let mesh: Mesh = mesh::mesh(&shape, &path, placement, &mut self.remarks)?;
-                self.scene.meshes.push(mesh);
-                let id = self.scene.meshes.len() - 1;
-                if !deforms {
-                    self.meshes.insert(number, id);
-                }
-                id
-            }
-        };
-        // A skinned mesh stands in the world already.
-        let transform = (skin.is_some() && moved).then(|| Transform {
-            matrix: Channel::constant(vec![DMat4::IDENTITY]),
-            inherits: Some(Channel::constant(vec![false])),
-        });
-        self.scene.nodes.push(Node {
-            name,
-            path,
-            parent: Some(parent),
-            kind: NodeKind::PolyMesh,
-            transform,
-            visibility: None,
-            mesh: Some(id),
-            instance_of: None,
-            samples: self.scene.meshes[id].positions.len(),
-            camera: None,
-            user_properties: Vec::new(),
-        });
-        Ok(())
-    }
-
-    /// How mesh number `number` of the file is moved on `node`.
-    fn placement(
-        &mut self,
-        node: usize,
-        number: usize,
-        shape: &Shape,
-        skin: Option<usize>,
-    ) -> Result<Placement<'a>, Error> {
-        let (document, rig, skeletons) = (self.document, self.rig, self.skeletons);
-        let root = &document.root;
-        let own = root.nodes[node].weights.as_ref();
-        let mut out = Placement {
-            rig,
-            node,
-            skin: None,
-            weights: own.unwrap_or(&root.meshes[number].weights).clone(),
-            sampling: None,
-        };
-        if out.weights.iter().any(|w| animation::is_wild(*w)) {
-            return Err(document.wrong("weights that are no numbers", format!("node {node}")));
-        }
-        let Some(skin) = skin else {
-            if rig.takes.of_node(node).any(|c| c.weights.is_some()) {
-                out.sampling = Some(self.times(node, |c| c.weights.iter().collect()));
-            }
-            return Ok(out);
-        };
-        self.skin_numbers = self.skin_numbers.saturating_add(shape.skin_numbers());
-        if self.skin_numbers > MAX_SKIN_NUMBERS {
-            return Err(Error::limit(
-                &document.path,
-                "points and weights of skins",
-                self.skin_numbers as u64,
-                MAX_SKIN_NUMBERS as u64,
-            ));
-        }
-        let joints = &root.skins[skin].joints;
-        let inverse_bind = match root.skins[skin].inverse_bind_matrices {
-            None => vec![DAffine3::IDENTITY; joints.len()],
-            Some(accessor) => {
-                let values = document.values(accessor, 16)?.floats::<16>()?;
-                let wild = |v: &f32| animation::is_wild(f64::from(*v));
-                if values.len() < joints.len() || values.iter().flatten().any(wild) {
-                    let what = "too few inverse bind matrices, or such that are no numbers";
-                    return Err(document.wrong(what, format!("skin {skin}")));
-                }
-                let matrix = |m: &[f32; 16]| DMat4::from_cols_array(&m.map(f64::from));
-                let affine = |m: &[f32; 16]| DAffine3::from_mat4(matrix(m));
-                values[..joints.len()].iter().map(affine).collect()
-            }
-        };
-        let skeleton = skeletons.of_skin[skin];
-        let nodes = skeletons.nodes[skeleton].iter();
-        let place: HashMap<usize, usize> = nodes.enumerate().map(|(j, &node)| (node, j)).collect();
-        let numbers = joints.iter().map(|node| place[node]).collect();
-        out.skin = Some(Binding {
-            nodes: joints,
-            inverse_bind,
-            skeleton,
-            joints: numbers,
-            clips: (self.drivers.iter().enumerate())
-                .filter(|(_, (own, _))| *own == skeleton)
-                .map(|(clip, (_, rig))| (clip, rig.clone()))
-                .collect(),
-        });
-        if let Some(sampling) = rig.takes.sampling() {
-            self.sampled = true;
-            out.sampling = Some(sampling);
-        }
-        Ok(out)
-    }
-}
-
-const AT_ONCE: TimeSampling = TimeSampling::Uniform { start: 0.0, step: 1.0 };

@@ -47,7 +47,12 @@ impl Skeletons {
             groups[out.of_skin[s]].1.extend(&skin.joints);
         }
         if groups.is_empty() && all {
-            groups.push((None, tree.order.clone()));
+            // A camera at the end of a branch is no joint.
+            let is_joint = |node: &usize| {
+                let json = &document.root.nodes[*node];
+                json.camera.is_none() || !json.children.is_empty()
+            };
+            groups.push((None, tree.order.iter().copied().filter(is_joint).collect()));
         }
         let file = Nodes { parents: &tree.parents, order: &tree.order };
         // Whether it or something below it shows a mesh or is a joint of a skin.
@@ -58,7 +63,8 @@ impl Skeletons {
         for (g, (name, joints)) in groups.into_iter().enumerate() {
             // What hangs below joints and shows nothing (the socket of a weapon, the end of a finger) goes
             // where they go; without a clip of theirs it is a node as any other.
-            let below = out.has_clips(document, g, &joints, animations).then_some(&carries[..]);
+            let below = !skins.is_empty() && out.has_clips(document, g, &joints, animations);
+            let below = below.then_some(&carries[..]);
             let idle = |node: usize| tree.is_identity(node) && !moves(node);
             let (nodes, place) = file.of_skeleton(&joints, below, idle);
             if nodes.len() > MAX_JOINTS {

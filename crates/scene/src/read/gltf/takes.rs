@@ -5,6 +5,7 @@
 //! two of them there is nothing, so nothing is interpolated there.
 
 use super::animation::{self, Animation, Curve, Curves};
+use super::camera::LensPart;
 use super::document::Document;
 use crate::grid::Grid;
 use crate::sample::MAX_FRAMES;
@@ -15,11 +16,41 @@ struct Take {
     animation: Animation,
     /// Its uniform times, and whether all keys are on them.
     grid: Option<(Grid, bool)>,
+    /// Samples of them in each span in which nothing changes: the first and the last. Short ones are left out.
+    still: Vec<[usize; 2]>,
     /// Number and time (seconds) of its first frame on the common timeline, if there are several animations.
     placed: Option<(usize, f64)>,
 }
 
+/// Fewest samples of a span in which nothing changes that are left out: what is shorter is not worth uneven times.
+const LONG: usize = 1000;
+
+/// Most samples of a span over which a scale comes from nothing.
+const MOST_OF_SPAN: usize = 256;
+
 impl Take {
+    fn new(animation: Animation, grid: Option<(Grid, bool)>, placed: Option<(usize, f64)>) -> Take {
+        let mut still = Vec::new();
+        if let Some((grid, _)) = grid.filter(|(grid, _)| grid.samples > LONG) {
+            for [from, to] in animation::idle(&animation) {
+                let first = ((from - grid.start) * grid.fps).ceil().max(0.0) as usize;
+                let last = (((to - grid.start) * grid.fps).floor().max(0.0) as usize).min(grid.samples - 1);
+                if last >= first.saturating_add(LONG) {
+                    still.push([first, last]);
+                }
+            }
+        }
+        Take { animation, grid, still, placed }
+    }
+
+    /// Its uniform times that say something: of a span in which nothing changes the first and the last.
+    fn samples(&self) -> impl Iterator<Item = usize> {
+        let count = self.grid.map_or(0, |(grid, _)| grid.samples);
+        let starts = std::iter::once(0).chain(self.still.iter().map(|[_, last]| *last));
+        let ends = (self.still.iter().map(|[first, _]| first + 1)).chain([count]);
+        starts.zip(ends).flat_map(|(from, to)| from..to)
+    }
+
     /// Time of a sample of its uniform times on the timeline, which has the same rate all over if `fps` says
     /// so.
     fn time(&self, grid: &Grid, i: usize, fps: Option<f64>) -> f64 {
@@ -45,6 +76,19 @@ impl Take {
     }
 }
 
+/// How what curves say comes about.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Way {
+    /// They say it themselves.
+    AsKeyed,
+    /// They are of the transform of this node.
+    Transform(usize),
+    /// Each value stays until the next one.
+    Held,
+    /// It is not in proportion to them.
+    Bent,
+}
+
 /// All that is played.
 pub(super) struct Takes {
     /// At least one, in the order of time.
@@ -61,17 +105,13 @@ impl Takes {
         Ok(Takes {
             fps: grid.map(|(grid, _)| grid.fps),
             samples: grid.map_or(1, |(grid, _)| grid.samples),
-            list: vec![Take { animation, grid, placed: None }],
+            list: vec![Take::new(animation, grid, None)],
         })
     }
 
     /// One, to be looked at when one likes.
     pub fn any_time(animation: &Animation) -> Takes {
-        Takes {
-            fps: None,
-            samples: 1,
-            list: vec![Take { animation: animation.clone(), grid: None, placed: None }],
-        }
+        Takes { fps: None, samples: 1, list: vec![Take::new(animation.clone(), None, None)] }
     }
 
     /// One after the other, as far as they have keys; `None` where none has.
@@ -83,11 +123,7 @@ impl Takes {
             let Some((grid, exact)) = animation::grid(animation, usual, document)? else {
                 continue;
             };
-            list.push(Take {
-                animation: animation.clone(),
-                grid: Some((grid, exact)),
-                placed: Some((frames, start)),
-            });
+            list.push(Take::new(animation.clone(), Some((grid, exact)), Some((frames, start))));
             rates.push(grid.fps);
             frames += grid.samples;
             start += grid.samples as f64 / grid.fps;
@@ -149,11 +185,56 @@ impl Takes {
         self.change(self.of_node(node).flat_map(Curves::of_transform))
     }
 
-    /// Curve of a node's weights that counts at a time, and when that is in its own time.
-    pub fn weights(&self, node: usize, time: f64) -> Option<(&Curve, f64)> {
+    /// The weights of a node at a time. `rest`: those that nothing moves.
+    pub fn weights(&self, node: usize, time: f64, rest: &[f64], out: &mut Vec<f64>) {
         let (animation, time) = self.at(time);
-        let curves = animation.nodes.get(&node)?;
-        Some((curves.weights.as_ref()?, time))
+        out.clear();
+        out.extend_from_slice(rest);
+        let Some(curves) = animation.nodes.get(&node) else { return };
+        if let Some(all) = &curves.weights {
+            all.fill(time, out);
+        }
+        for (i, one) in &curves.weight {
+            out.resize(out.len().max(i + 1), 0.0);
+            [out[*i]] = one.at(time);
+        }
+    }
+
+    /// The numbers of a camera that are animated anywhere.
+    pub fn of_camera(&self, camera: usize) -> impl Iterator<Item = (LensPart, &Curve)> {
+        let takes = self.list.iter().filter_map(move |take| take.animation.cameras.get(&camera));
+        takes.flatten().map(|(part, curve)| (*part, curve))
+    }
+
+    /// Whether a node is shown at a time. `rest`: whether it is where nothing says otherwise.
+    pub fn is_shown(&self, node: usize, time: f64, rest: bool) -> bool {
+        let (animation, time) = self.at(time);
+        let visible = animation.nodes.get(&node).and_then(|curves| curves.visible.as_ref());
+        visible.map_or(rest, |curve| curve.is_on(time))
+    }
+
+    /// What is said of spans that are far longer than what moves.
+    pub fn stray(&self) -> Option<String> {
+        /// So many times as long.
+        const FAR: f64 = 100.0;
+        let mut long = self.list.iter().filter(|take| !take.still.is_empty());
+        long.find_map(|take| {
+            let (grid, _) = take.grid?;
+            let idle = animation::idle(&take.animation);
+            let whole = (grid.samples - 1) as f64 / grid.fps;
+            let still: f64 = idle.iter().map(|[from, to]| to - from).sum();
+            let end = |span: Option<&[f64; 2]>, side: usize| span.map(|span| span[side]);
+            let first = end(idle.first().filter(|span| span[0] <= grid.start + SAME_TIME), 1);
+            let last = end(idle.last().filter(|span| span[1] >= grid.start + whole - SAME_TIME), 0);
+            let (from, to) = (first.unwrap_or(grid.start), last.unwrap_or(grid.start + whole));
+            (whole > FAR * (whole - still)).then(|| {
+                format!(
+                    "animation '{}' goes over {whole} s, in {} s of which something moves; --range {from}s:{to}s takes a part",
+                    take.animation.name,
+                    whole - still
+                )
+            })
+        })
     }
 
     /// Frames per second of the timeline; none where it has no rate of its own.
@@ -169,39 +250,63 @@ impl Takes {
 
     /// All uniform times; none without keys.
     pub fn sampling(&self) -> Option<(TimeSampling, usize)> {
+        self.list[0].grid?;
+        if self.list.iter().any(|take| !take.still.is_empty()) {
+            let times = self.listed();
+            let count = times.len();
+            return Some((TimeSampling::Acyclic { times }, count));
+        }
         if let ([Take { placed: None, .. }], Some((grid, _))) = (&self.list[..], self.list[0].grid) {
             return Some((grid.sampling(), grid.samples));
         }
         let uniform = |fps: f64| TimeSampling::Uniform { start: 0.0, step: 1.0 / fps };
-        let listed =
-            || TimeSampling::Acyclic { times: self.list.iter().flat_map(|take| self.grid(take)).collect() };
-        self.list[0].grid?;
+        let listed = || TimeSampling::Acyclic { times: self.listed() };
         Some((self.fps.map_or_else(listed, uniform), self.samples))
+    }
+
+    fn listed(&self) -> Vec<f64> {
+        self.list.iter().flat_map(|take| self.grid(take)).collect()
     }
 
     fn grid(&self, take: &Take) -> Vec<f64> {
         take.grid.map_or(Vec::new(), |(grid, _)| {
             let time = |i| take.time(&grid, i, self.fps);
-            (0..grid.samples).map(time).collect()
+            take.samples().map(time).collect()
         })
     }
 
-    /// Where curves of a node are sampled: at their keys where lines between them say everything, with what
+    /// Where curves are sampled: at their keys where lines between them say everything, with what
     /// was before a step right before it; else at the uniform times, and the keys beside them; of several
     /// animations at the first and the last frame of each, too. The flag says whether uniform times were
     /// needed.
-    pub fn times<'a>(&'a self, node: usize, part: fn(&'a Curves) -> Vec<&'a Curve>) -> (Vec<f64>, bool) {
+    pub fn times<'a>(
+        &'a self,
+        way: Way,
+        curves: impl Fn(&'a Animation) -> Vec<&'a Curve>,
+    ) -> (Vec<f64>, bool) {
         let (mut times, mut sampled) = (Vec::new(), false);
         for take in &self.list {
-            let curves = take.animation.nodes.get(&node).map_or(Vec::new(), part);
+            let curves = curves(&take.animation);
             let mut own: Vec<f64> = curves.iter().flat_map(|c| c.times()).copied().collect();
-            let linear = curves.iter().all(|c| c.is_linear() || c.is_step());
-            if let (Some((grid, _)), false) = (take.grid, linear) {
+            let straight = match way {
+                Way::AsKeyed | Way::Transform(_) => curves.iter().all(|c| c.is_linear() || c.is_step()),
+                Way::Held => true,
+                Way::Bent => curves.iter().all(|c| c.is_step()),
+            };
+            if let (Some((grid, _)), false) = (take.grid, straight) {
                 sampled = true;
-                own.extend((0..grid.samples).map(|i| grid.time(i)));
+                own.extend(take.samples().map(|i| grid.time(i)));
             }
             for curve in &curves {
                 curve.far_turns(&mut own);
+            }
+            if let (Some((grid, _)), Way::Transform(node)) = (take.grid, way) {
+                let scale = take.animation.nodes.get(&node).and_then(|curves| curves.scale.as_ref());
+                for [from, to] in scale.iter().flat_map(|scale| scale.starts_from_zero()) {
+                    let times = take.samples().map(|i| grid.time(i));
+                    let inside: Vec<f64> = times.filter(|time| (from..to).contains(time)).collect();
+                    own.extend(inside.iter().step_by(inside.len().div_ceil(MOST_OF_SPAN).max(1)));
+                }
             }
             if let Some((grid, _)) = take.grid {
                 // Keys are of 32 bits; those that mean a time of the grid are that.
@@ -212,7 +317,7 @@ impl Takes {
                     }
                 }
             }
-            for curve in &curves {
+            for curve in curves.iter().filter(|_| way != Way::Held) {
                 curve.before_steps(&mut own);
             }
             if let (Some((grid, _)), Some(_)) = (take.grid, take.placed) {

@@ -4,7 +4,7 @@ use super::animation::{Animation, is_wild, unit};
 use super::document::Document;
 use super::takes::Takes;
 use crate::clip::Qvv;
-use crate::{Error, Remark, trs};
+use crate::{Error, LocalTransform, Remark, trs};
 use glam::{DAffine3, DMat4, DVec3};
 
 /// The file's nodes.
@@ -119,11 +119,11 @@ impl Tree {
         out
     }
 
-    /// The local matrix of a node at a time, shear included.
-    pub fn matrix(&self, node: usize, animation: &Animation, time: f64) -> DAffine3 {
+    /// The local transform of a node at a time, shear included.
+    pub fn transform(&self, node: usize, animation: &Animation, time: f64) -> LocalTransform {
         match &self.rest[node].matrix {
-            Some(matrix) if !self.moves(node, animation) => DAffine3::from_mat4(*matrix),
-            _ => self.local(node, animation, time).matrix(),
+            Some(matrix) if !self.moves(node, animation) => LocalTransform::Matrix(*matrix),
+            _ => LocalTransform::Parts(self.local(node, animation, time)),
         }
     }
 
@@ -166,7 +166,10 @@ impl Posing {
     pub fn world(&self, tree: &Tree, animation: &Animation, time: f64, out: &mut Vec<DAffine3>) {
         out.clear();
         for &(node, parent) in &self.nodes {
-            let local = tree.matrix(node, animation, time);
+            let local = match tree.transform(node, animation, time) {
+                LocalTransform::Parts(parts) => parts.matrix(),
+                LocalTransform::Matrix(matrix) => DAffine3::from_mat4(matrix),
+            };
             let world = match parent {
                 Some(parent) => out[parent] * local,
                 None => local,

@@ -5,7 +5,7 @@ use super::skeleton::{Skeleton, Way};
 use super::xform;
 use crate::read::in_between::weight_of_key;
 use crate::read::skinning::{self, Influences, Normals};
-use crate::{Channel, Driven, Error, Identity, Scope, Source, TimeSampling};
+use crate::{Channel, Driven, Error, Identity, LocalTransform, Scope, Source, TimeSampling};
 use glam::{DMat4, DVec3};
 use std::sync::Arc;
 
@@ -57,7 +57,7 @@ impl Deformed {
 
     /// From the skeleton's space to the mesh's.
     fn out_of_skeleton(&self, time: f64) -> Result<DMat4, Error> {
-        let product = |way: &[Channel<DMat4>]| -> Result<DMat4, Error> {
+        let product = |way: &[Channel<LocalTransform>]| -> Result<DMat4, Error> {
             let mut out = DMat4::IDENTITY;
             for channel in way {
                 out *= xform::at(channel, time)?;

@@ -61,7 +61,7 @@ impl Instancer {
     pub fn transform(&self, instance: usize) -> Transform {
         let Instance { id, spans, .. } = &self.instances[instance];
         let one = OneOf { all: self.all.clone(), id: *id, spans: spans.clone() };
-        Transform { matrix: one.channel(), inherits: None }
+        Transform { local: one.channel().into(), inherits: None }
     }
 
     /// When an instance is there and visible; none where that is always so.

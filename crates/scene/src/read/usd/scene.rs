@@ -241,7 +241,7 @@ impl Walk {
             inherited.primvars = self.primvars.below(&mut self.stage, &prim, inherited.primvars)?;
         }
         if let Some(transform) = &node.transform {
-            node.samples = node.samples.max(transform.matrix.len());
+            node.samples = node.samples.max(transform.local.len());
         }
         let id = self.node(node)?;
         for key in [key, own.clone()].into_iter().flatten() {
@@ -390,7 +390,7 @@ impl Walk {
         let path = format!("{}/{}", self.scene.nodes[parent].path, own.name);
         let mut node = Node { parent: Some(parent), ..Node::new(path.as_str(), NodeKind::Xform) };
         let transform = of.transform(instance);
-        node.samples = transform.matrix.len();
+        node.samples = transform.local.len();
         node.transform = Some(transform);
         node.visibility = of.visibility(instance);
         let id = self.node(node)?;

@@ -14,8 +14,8 @@ use super::xform;
 use crate::grid::Grid;
 use crate::read::skinning::{Influences, Normals};
 use crate::{
-    Attribute, Channel, Clip, Driven, Error, Joint, Mesh, Qvv, Scope, Skin, TimeSampling, Topology, Track,
-    trs,
+    Attribute, Channel, Clip, Driven, Error, Joint, LocalTransform, Mesh, Qvv, Scope, Skin, TimeSampling,
+    Topology, Track, trs,
 };
 use glam::{DMat4, DVec3};
 use std::collections::HashMap;
@@ -347,7 +347,7 @@ fn influences(
 /// All times at which something changes.
 fn sampling<'a>(
     animation: &Animation,
-    ways: impl Iterator<Item = &'a Channel<DMat4>>,
+    ways: impl Iterator<Item = &'a Channel<LocalTransform>>,
 ) -> (Arc<TimeSampling>, usize) {
     let mut changes = Changes::default();
     animation.translations.iter().for_each(|own| changes.add(own));
@@ -565,7 +565,7 @@ impl Reader<'_> {
                     out.clear();
                     in_world = true;
                 }
-                out.push(transform.matrix);
+                out.push(transform.local);
             }
         }
         Ok((out, in_world))

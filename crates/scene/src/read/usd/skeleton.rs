@@ -1,7 +1,7 @@
 //! Skeletons, and what moves them.
 
 use super::samples::{at, turns_at};
-use crate::{Channel, Error};
+use crate::{Channel, Error, LocalTransform};
 use glam::{DMat4, DQuat, DVec3};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub struct Skeleton {
 }
 
 /// Transforms of prims below each other, the outermost first.
-pub type Way = Vec<Channel<DMat4>>;
+pub type Way = Vec<Channel<LocalTransform>>;
 
 impl Animation {
     pub fn drop_empty(&mut self) {

@@ -1,10 +1,12 @@
-//! Transforms: an ordered list of operations, each an attribute that may change, as one matrix over time.
+//! Transforms: an ordered list of operations, each an attribute that may change, as one transform over time:
+//! translation, rotation and scale where that is what they come to, else a matrix.
 
 use super::compose::{Prim, Stage};
 use super::samples::{Timeline, f64s};
 use super::turn::turn_between;
-use crate::{Channel, Error, Identity, SAME_TIME, Source, TimeSampling, Transform};
-use glam::{DMat3, DMat4, DQuat, DVec3};
+use crate::clip::Qvv;
+use crate::{Channel, Error, Identity, LocalTransform, SAME_TIME, Source, TimeSampling, Transform};
+use glam::{DMat4, DQuat, DVec3};
 use std::sync::Arc;
 
 /// From z up to y up.
@@ -17,6 +19,8 @@ pub const Y_UP: DMat4 = DMat4::from_cols_array(&[
 
 /// Most operations of a transform.
 const MAX_OPS: usize = 1024;
+/// A quaternion whose squared length is off 1 by less has been rounded to 32 bits.
+const NEARLY_UNIT: f64 = 1e-6;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
@@ -64,27 +68,39 @@ impl Kind {
         }
     }
 
-    /// Column-vector matrix of `width` numbers.
-    fn matrix(self, v: &[f64]) -> DMat4 {
+    /// The transform of `width` numbers.
+    fn local(self, v: &[f64]) -> LocalTransform {
         let axis = |axis: usize, value: f64, rest: f64| {
             DVec3::from_array(std::array::from_fn(|i| if i == axis { value } else { rest }))
         };
         let turn =
-            |about: usize, degrees: f64| DMat4::from_axis_angle(axis(about, 1.0, 0.0), degrees.to_radians());
+            |about: usize, degrees: f64| DQuat::from_axis_angle(axis(about, 1.0, 0.0), degrees.to_radians());
+        let moved = |translation| LocalTransform::Parts(Qvv { translation, ..Qvv::IDENTITY });
+        let turned = |rotation| LocalTransform::Parts(Qvv { rotation, ..Qvv::IDENTITY });
+        let scaled = |scale| LocalTransform::Parts(Qvv { scale, ..Qvv::IDENTITY });
         match (self, v) {
-            (Kind::Translate, &[x, y, z]) => DMat4::from_translation(DVec3::new(x, y, z)),
-            (Kind::Scale, &[x, y, z]) => DMat4::from_mat3(DMat3::from_diagonal(DVec3::new(x, y, z))),
-            (Kind::TranslateAxis(a), &[v]) => DMat4::from_translation(axis(a, v, 0.0)),
-            (Kind::ScaleAxis(a), &[v]) => DMat4::from_mat3(DMat3::from_diagonal(axis(a, v, 1.0))),
-            (Kind::Rotate(a), &[degrees]) => turn(a, degrees),
+            (Kind::Translate, &[x, y, z]) => moved(DVec3::new(x, y, z)),
+            (Kind::Scale, &[x, y, z]) => scaled(DVec3::new(x, y, z)),
+            (Kind::TranslateAxis(a), &[v]) => moved(axis(a, v, 0.0)),
+            (Kind::ScaleAxis(a), &[v]) => scaled(axis(a, v, 1.0)),
+            (Kind::Rotate(a), &[degrees]) => turned(turn(a, degrees)),
             (Kind::RotateThree([a, b, c]), &[x, y, z]) => {
                 let degrees = [x, y, z];
-                turn(c, degrees[c]) * turn(b, degrees[b]) * turn(a, degrees[a])
+                turned(turn(c, degrees[c]) * turn(b, degrees[b]) * turn(a, degrees[a]))
             }
-            (Kind::Orient, &[x, y, z, w]) => DMat4::from_quat(DQuat::from_xyzw(x, y, z, w)),
+            (Kind::Orient, &[x, y, z, w]) => {
+                let quaternion = DQuat::from_xyzw(x, y, z, w);
+                match (quaternion.length_squared() - 1.0).abs() < NEARLY_UNIT {
+                    true => turned(quaternion.normalize()),
+                    // One of another length scales, too.
+                    false => LocalTransform::Matrix(DMat4::from_quat(quaternion)),
+                }
+            }
             // Rows of a row-vector matrix are columns of a column-vector one.
-            (Kind::Matrix, v) => v.first_chunk().map_or(DMat4::IDENTITY, DMat4::from_cols_array),
-            _ => DMat4::IDENTITY,
+            (Kind::Matrix, v) => {
+                LocalTransform::Matrix(v.first_chunk().map_or(DMat4::IDENTITY, DMat4::from_cols_array))
+            }
+            _ => LocalTransform::IDENTITY,
         }
     }
 }
@@ -96,7 +112,7 @@ struct Op {
 }
 
 impl Op {
-    fn matrix(&self, time: f64) -> Result<DMat4, Error> {
+    fn at(&self, time: f64) -> Result<LocalTransform, Error> {
         let (at, fraction) = self.values.locate(time);
         let mut values = Vec::new();
         self.values.read(at, &mut values)?;
@@ -114,14 +130,19 @@ impl Op {
             }
         }
         if values.len() != self.kind.width() {
-            return Ok(DMat4::IDENTITY);
+            return Ok(LocalTransform::IDENTITY);
         }
-        let matrix = self.kind.matrix(&values);
-        Ok(match self.inverted {
+        let local = self.kind.local(&values);
+        Ok(match (self.inverted, local) {
+            (false, local) => local,
             // What is flat has no inverse.
-            true if matrix.determinant() == 0.0 => DMat4::IDENTITY,
-            true => matrix.inverse(),
-            false => matrix,
+            (true, local) if local.matrix().determinant() == 0.0 => LocalTransform::IDENTITY,
+            // An operation has one part alone.
+            (true, LocalTransform::Parts(Qvv { translation, rotation, scale })) => {
+                let (rotation, scale) = (rotation.conjugate(), scale.recip());
+                LocalTransform::Parts(Qvv { translation: -translation, rotation, scale })
+            }
+            (true, LocalTransform::Matrix(matrix)) => LocalTransform::Matrix(matrix.inverse()),
         })
     }
 }
@@ -129,7 +150,7 @@ impl Op {
 /// The product of all operations.
 struct Ops {
     /// In front of all: from z up.
-    turn: Option<DMat4>,
+    turn: Option<LocalTransform>,
     ops: Vec<Op>,
     sampling: Arc<TimeSampling>,
     count: usize,
@@ -137,16 +158,16 @@ struct Ops {
 }
 
 impl Ops {
-    fn at(&self, time: f64) -> Result<DMat4, Error> {
-        let mut matrix = self.turn.unwrap_or(DMat4::IDENTITY);
+    fn at(&self, time: f64) -> Result<LocalTransform, Error> {
+        let mut local = self.turn.unwrap_or(LocalTransform::IDENTITY);
         for op in &self.ops {
-            matrix *= op.matrix(time)?;
+            local = local.above(&op.at(time)?);
         }
-        Ok(matrix)
+        Ok(local)
     }
 }
 
-impl Source<DMat4> for Ops {
+impl Source<LocalTransform> for Ops {
     fn len(&self) -> usize {
         self.count
     }
@@ -165,7 +186,7 @@ impl Source<DMat4> for Ops {
         hash.digest128()
     }
 
-    fn read(&self, i: usize, out: &mut Vec<DMat4>) -> Result<(), Error> {
+    fn read(&self, i: usize, out: &mut Vec<LocalTransform>) -> Result<(), Error> {
         out.clear();
         out.push(self.at(self.sampling.time(i))?);
         Ok(())
@@ -175,7 +196,7 @@ impl Source<DMat4> for Ops {
         self.bends
     }
 
-    fn between(&self, time: f64, out: &mut Vec<DMat4>) -> Result<bool, Error> {
+    fn between(&self, time: f64, out: &mut Vec<LocalTransform>) -> Result<bool, Error> {
         if self.bends {
             out.clear();
             out.push(self.at(time)?);
@@ -185,17 +206,17 @@ impl Source<DMat4> for Ops {
 }
 
 /// The matrix at a time: what the operations say, or else linear between samples.
-pub fn at(channel: &Channel<DMat4>, time: f64) -> Result<DMat4, Error> {
+pub fn at(channel: &Channel<LocalTransform>, time: f64) -> Result<DMat4, Error> {
     let (sample, fraction) = channel.locate(time);
     let mut out = Vec::new();
     if fraction > 0.0 && channel.between(time, &mut out)? {
-        return Ok(out.first().copied().unwrap_or(DMat4::IDENTITY));
+        return Ok(out.first().map_or(DMat4::IDENTITY, LocalTransform::matrix));
     }
     channel.read(sample, &mut out)?;
-    let matrix = out.first().copied().unwrap_or(DMat4::IDENTITY);
+    let matrix = out.first().map_or(DMat4::IDENTITY, LocalTransform::matrix);
     if fraction > 0.0 {
         channel.read(sample + 1, &mut out)?;
-        let next = out.first().copied().unwrap_or(matrix);
+        let next = out.first().map_or(matrix, LocalTransform::matrix);
         return Ok(matrix * (1.0 - fraction) + next * fraction);
     }
     Ok(matrix)
@@ -240,8 +261,8 @@ pub fn read(
     if ops.is_empty() && turn.is_none() && reset.is_none() {
         return Ok(None);
     }
-    let matrix = product(turn, ops)?;
-    Ok(Some(Transform { matrix, inherits: reset.map(|_| Channel::constant(vec![false])) }))
+    let local = product(turn, ops)?;
+    Ok(Some(Transform { local, inherits: reset.map(|_| Channel::constant(vec![false])) }))
 }
 
 /// One operation; none where it has no value, and so does nothing.
@@ -280,7 +301,7 @@ fn op(
     Ok(Ok(Some(Op { kind, inverted, values })))
 }
 
-fn product(turn: Option<DMat4>, ops: Vec<Op>) -> Result<Channel<DMat4>, Error> {
+fn product(turn: Option<DMat4>, ops: Vec<Op>) -> Result<Channel<LocalTransform>, Error> {
     let moving: Vec<&Op> = ops.iter().filter(|op| !op.values.is_constant()).collect();
     let constant = Arc::new(TimeSampling::Uniform { start: 0.0, step: 1.0 });
     let (sampling, count) = match &moving[..] {
@@ -304,7 +325,8 @@ fn product(turn: Option<DMat4>, ops: Vec<Op>) -> Result<Channel<DMat4>, Error> {
     };
     let plain = |op: &&Op| matches!(op.kind, Kind::Matrix | Kind::Translate | Kind::TranslateAxis(_));
     let bends = moving.len() > 1 || !moving.iter().all(plain);
-    let ops = Ops { turn, ops, sampling: sampling.clone(), count, bends };
+    let turned = |turn: DMat4| Qvv { rotation: DQuat::from_mat4(&turn), ..Qvv::IDENTITY }.into();
+    let ops = Ops { turn: turn.map(turned), ops, sampling: sampling.clone(), count, bends };
     Ok(Channel::new(sampling, Arc::new(ops)))
 }
 
@@ -317,9 +339,9 @@ mod tests {
         let Some(kind) = Kind::of("rotateXYZ") else { panic!("no rotation") };
         assert_eq!(kind, Kind::RotateThree([0, 1, 2]));
         // y to z by 90° about x, then z to x about y.
-        let m = kind.matrix(&[90.0, 90.0, 0.0]);
+        let m = kind.local(&[90.0, 90.0, 0.0]).matrix();
         assert!(m.transform_vector3(DVec3::Y).abs_diff_eq(DVec3::X, 1e-12));
-        let other = Kind::of("rotateZYX").map(|kind| kind.matrix(&[90.0, 90.0, 0.0]));
+        let other = Kind::of("rotateZYX").map(|kind| kind.local(&[90.0, 90.0, 0.0]).matrix());
         assert!(other.is_some_and(|m| m.transform_vector3(DVec3::Y).abs_diff_eq(DVec3::Z, 1e-12)));
         assert_eq!(Kind::of("rotateXX"), None);
         assert!(Y_UP.transform_vector3(DVec3::Z).abs_diff_eq(DVec3::Y, 0.0));

@@ -5,7 +5,7 @@ use super::mesh::add_mesh;
 use super::plan::{Object, Plan, Samplings, blank};
 use super::property::{Leaf, Property};
 use crate::read::alembic::core::Pod;
-use crate::{Channel, MeshId, NodeId, NodeKind, Scene, Transform};
+use crate::{Channel, LocalTransform, MeshId, NodeId, NodeKind, Scene, Transform};
 
 impl<'a> Plan<'a> {
     pub fn new(scene: &'a Scene) -> Plan<'a> {
@@ -98,17 +98,17 @@ impl<'a> Plan<'a> {
     /// The content of `.xform`: one matrix. All its properties have the schema's number of samples.
     fn transform(&mut self, transform: &'a Transform) -> Vec<Property> {
         let inherits = transform.inherits.as_ref().filter(|c| !c.is_empty());
-        let matrix = &transform.matrix;
-        if matrix.is_empty() {
+        let local = &transform.local;
+        if local.is_empty() {
             return Vec::new();
         }
-        // Where the two are sampled at different times, those of the matrix count, unless it has but one.
-        let by_inherits = inherits.filter(|c| matrix.len() == 1 && c.len() > 1);
+        // Where the two are sampled at different times, those of the transform count, unless it has but one.
+        let by_inherits = inherits.filter(|c| local.len() == 1 && c.len() > 1);
         let (samples, sampling) = match by_inherits {
             Some(c) => (c.len(), c.sampling()),
-            None => (matrix.len(), matrix.sampling()),
+            None => (local.len(), local.sampling()),
         };
-        let time = move |i: usize| by_inherits.map_or_else(|| matrix.time(i), |c| c.time(i));
+        let time = move |i: usize| by_inherits.map_or_else(|| local.time(i), |c| c.time(i));
         let sampling = self.samplings.index(sampling, samples);
 
         let flags = move |i: usize| inherits.map(|c| (c, c.locate(time(i)).0));
@@ -129,10 +129,10 @@ impl<'a> Plan<'a> {
         let at = move |i: usize| by_inherits.map_or(i, |_| 0);
         let mut values = Vec::new();
         let read = move |i: usize| {
-            matrix.read(at(i), &mut values)?;
-            Ok(values.first().copied().unwrap_or_default())
+            local.read(at(i), &mut values)?;
+            Ok(values.first().map(LocalTransform::matrix).unwrap_or_default())
         };
-        let same = move |i: usize| matrix.identity(at(i));
+        let same = move |i: usize| local.identity(at(i));
         let mut properties = vec![inherits];
         properties.extend(self.matrices((sampling, samples), read, same));
         properties

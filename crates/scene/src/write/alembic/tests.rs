@@ -24,7 +24,7 @@ fn scene(winding: Winding) -> Scene {
         parent: None,
         kind: NodeKind::Xform,
         transform: Some(Transform {
-            matrix: Channel::in_memory(TimeSampling::Acyclic { times }, matrices),
+            local: Channel::in_memory(TimeSampling::Acyclic { times }, matrices).into(),
             inherits: None,
         }),
         visibility: Some(Channel::in_memory(uniform(1), vec![vec![1], vec![1], vec![0], vec![1], vec![1]])),
@@ -147,11 +147,11 @@ fn tree_instances_names_times_and_visibility() {
     let again = round_trip(&source);
     assert_eq!(paths(&again), ["/Group", "/Group/Cube", "/Copy"]);
     assert_eq!(again.nodes[2].instance_of, Some(0));
-    let matrix = &again.nodes[0].transform.as_ref().unwrap().matrix;
+    let matrix = &again.nodes[0].transform.as_ref().unwrap().local;
     // The times were given one by one, but they are even.
     assert!(matches!(**matrix.sampling(), TimeSampling::Uniform { .. }));
     assert!((0..5).all(|i| (matrix.time(i) - (i + 1) as f64 / 24.0).abs() < 1e-12));
-    assert_eq!(values(matrix, 3)[0].w_axis.x, 3.0);
+    assert_eq!(values(matrix, 3)[0].matrix().w_axis.x, 3.0);
     let visibility = again.nodes[0].visibility.as_ref().unwrap();
     let shown: Vec<i8> = (0..5).flat_map(|i| values(visibility, i)).collect();
     assert_eq!(shown, [1, 1, 0, 1, 1]);

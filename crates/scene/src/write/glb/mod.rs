@@ -21,7 +21,7 @@ mod skin;
 mod tree;
 
 use crate::sample::World;
-use crate::{Error, MeshId, Placed, Remark, Scene};
+use crate::{Error, LocalTransform, MeshId, Placed, Remark, Scene};
 use buffer::Document;
 use glam::DMat4;
 use gltf_json::{Index, Node};
@@ -29,7 +29,6 @@ pub(crate) use mesh::plain_material;
 use mesh::{Meshes, Run};
 pub use meshopt::Extension;
 pub use packed::Compression;
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::Path;
 pub use tree::Finished;
@@ -176,7 +175,7 @@ impl Tree<'_> {
                 None => {
                     let own = self.node(&node.name);
                     self.attach(parent.map(|p| holders[p]).or(parent_of_roots), own, roots);
-                    self.transform(own, &self.matrices(i, facts, &world)?, &object.path)?
+                    self.transform(own, &self.locals(i, facts, &world)?, &object.path)?
                 }
             };
             holders.push(holder);
@@ -193,14 +192,13 @@ impl Tree<'_> {
 
     /// The transform of placed object `i` at all times, or at one if it does not move: in the world if it hangs on
     /// no other, else relative to its parent.
-    fn matrices<'f>(&self, i: usize, facts: &'f Facts, world: &World<'_>) -> Result<Cow<'f, [DMat4]>, Error> {
+    fn locals(&self, i: usize, facts: &Facts, world: &World<'_>) -> Result<Vec<LocalTransform>, Error> {
         let times = self.meshes.times;
         if let Some(matrices) = facts.detached.get(&i) {
-            return Ok(Cow::Borrowed(matrices));
+            return Ok(matrices.iter().map(|matrix| LocalTransform::from(*matrix)).collect());
         }
         let times = if world.is_constant(i) { &times[..1] } else { times };
-        let matrices = times.iter().map(|&t| Ok(world.local_at(i, t)?.0));
-        Ok(Cow::Owned(matrices.collect::<Result<_, Error>>()?))
+        times.iter().map(|&t| Ok(world.local_at(i, t)?.0)).collect()
     }
 }
 

@@ -4,8 +4,7 @@
 use super::tree::{Tree, extras};
 
 use crate::sample::pose_at;
-use crate::{Error, Mesh, Skin};
-use glam::DMat4;
+use crate::{Error, LocalTransform, Mesh, Skin};
 use gltf_json::{Index, Node};
 
 impl Tree<'_> {
@@ -18,12 +17,12 @@ impl Tree<'_> {
         has_fixed_joint: bool,
     ) -> Result<(), Error> {
         let frames = self.meshes.times.len();
-        let mut matrices: Vec<Vec<DMat4>> = vec![Vec::with_capacity(frames); skin.joints.len()];
+        let mut matrices: Vec<Vec<LocalTransform>> = vec![Vec::with_capacity(frames); skin.joints.len()];
         let mut pose = Vec::new();
         for i in 0..frames {
             pose_at(mesh, self.meshes.times[i], &mut pose)?;
             for (list, m) in matrices.iter_mut().zip(&pose) {
-                list.push(*m);
+                list.push((*m).into());
             }
         }
         let mut joints = Vec::with_capacity(matrices.len() + 1);

@@ -3,8 +3,8 @@
 use super::bound::is_rig;
 use super::buffer::Use;
 use super::mesh::{Meshes, Run};
-use crate::{Error, Mesh, MeshId, Remark, Skin, Unit, trs};
-use glam::{DMat3, DMat4, DQuat};
+use crate::{Error, LocalTransform, Mesh, MeshId, Remark, Skin, Unit, trs};
+use glam::{DMat3, DQuat};
 use gltf_json::accessor::Accessor;
 use gltf_json::animation::{Channel, Interpolation, Property, Sampler, Target};
 use gltf_json::extras::{Extras, RawValue};
@@ -69,31 +69,35 @@ impl Tree<'_> {
         Some(node)
     }
 
-    /// Gives `node` its transform, one matrix per frame or one for all; returns the node to hang children on.
+    /// Gives `node` its transform, one per frame or one for all; returns the node to hang children on.
     pub fn transform(
         &mut self,
         node: Index<Node>,
-        matrices: &[DMat4],
+        locals: &[LocalTransform],
         path: &str,
     ) -> Result<Index<Node>, Error> {
-        let mut clean = Vec::with_capacity(matrices.len());
-        for m in matrices {
-            if m.is_finite() {
-                clean.push(*m);
+        let mut clean: Vec<LocalTransform> = Vec::with_capacity(locals.len());
+        for local in locals {
+            if local.matrix().is_finite() {
+                clean.push(*local);
             } else {
                 self.meshes
                     .remarks
                     .insert(Remark::new(path, "a transform that is no finite numbers was left out"));
-                clean.push(clean.last().copied().unwrap_or(DMat4::IDENTITY));
+                clean.push(clean.last().copied().unwrap_or(LocalTransform::IDENTITY));
             }
         }
-        let plain: Option<Vec<_>> = clean.iter().map(trs::plain).collect();
+        let apart = |local: &LocalTransform| match local {
+            LocalTransform::Parts(parts) => Some(*parts),
+            LocalTransform::Matrix(matrix) => trs::plain(matrix),
+        };
+        let plain: Option<Vec<_>> = clean.iter().map(apart).collect();
         let (outer, inner) = match plain {
             Some(outer) => (outer, None),
             None => {
                 let mut near = DMat3::IDENTITY;
-                let both = clean.iter().map(|m| {
-                    let (outer, inner, v) = trs::sheared(m, near);
+                let both = clean.iter().map(|local| {
+                    let (outer, inner, v) = trs::sheared(&local.matrix(), near);
                     near = v;
                     (outer, inner)
                 });

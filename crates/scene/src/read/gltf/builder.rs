@@ -1,0 +1,461 @@
+//! The scene in the making: nodes with their transforms, whether they are shown, meshes, instances and cameras.
+
+use super::animation::{self, Animation, Curve, Curves};
+use super::camera;
+use super::deform::{Binding, Placement};
+use super::document::{CameraJson, Document};
+use super::instances::Instances;
+use super::mesh;
+use super::primitives::Shape;
+use super::rig::{Rig, identity_of};
+use super::skeleton::Skeletons;
+use super::takes::Way;
+use crate::read::shape;
+use crate::{
+    Channel, Error, Identity, Lens, LocalTransform, Mesh, Node, NodeKind, Qvv, Remark, Scene, Source,
+    TimeSampling, Transform, Unit,
+};
+use glam::{DAffine3, DMat4};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Most bytes of paths: nodes that nest deep have long ones.
+const MAX_PATHS: usize = 1 << 28;
+/// Most numbers of all skins together.
+const MAX_SKIN_NUMBERS: usize = 1 << 28;
+
+/// The local transform of a node.
+struct Local {
+    rig: Arc<Rig>,
+    node: usize,
+    sampling: Arc<TimeSampling>,
+    samples: usize,
+}
+
+impl Local {
+    fn cubic(&self) -> bool {
+        let mut curves = (self.rig.takes.of_node(self.node)).flat_map(Curves::of_transform);
+        curves.any(Curve::bends)
+    }
+
+    fn at(&self, time: f64) -> LocalTransform {
+        let (animation, time) = self.rig.takes.at(time);
+        self.rig.tree.transform(self.node, animation, time)
+    }
+}
+
+impl Source<LocalTransform> for Local {
+    fn len(&self) -> usize {
+        self.samples
+    }
+    fn identity(&self, i: usize) -> Identity {
+        match self.at(self.sampling.time(i)) {
+            LocalTransform::Matrix(matrix) => identity_of(&matrix.to_cols_array()),
+            LocalTransform::Parts(Qvv { rotation, translation, scale }) => {
+                let [[x, y, z], [a, b, c]] = [translation, scale].map(|v| v.to_array());
+                let [i, j, k, w] = rotation.to_array();
+                identity_of(&[x, y, z, i, j, k, w, a, b, c])
+            }
+        }
+    }
+    fn read(&self, i: usize, out: &mut Vec<LocalTransform>) -> Result<(), Error> {
+        out.clear();
+        out.push(self.at(self.sampling.time(i)));
+        Ok(())
+    }
+    // Players turn nodes on the chord, not evenly.
+    fn bends(&self) -> bool {
+        let turns = |curves: &Curves| {
+            let rotation = curves.rotation.as_ref();
+            rotation.is_some_and(|curve| !curve.is_constant() && !curve.is_step())
+        };
+        self.samples > 1 && (self.cubic() || self.rig.takes.of_node(self.node).any(turns))
+    }
+    fn between(&self, time: f64, out: &mut Vec<LocalTransform>) -> Result<bool, Error> {
+        out.clear();
+        out.push(self.at(time));
+        Ok(true)
+    }
+}
+
+/// Whether a node is shown: below one that is hidden it is not, whatever it says.
+struct Shown {
+    rig: Arc<Rig>,
+    node: usize,
+    rest: bool,
+    sampling: Arc<TimeSampling>,
+    samples: usize,
+}
+
+impl Shown {
+    fn at(&self, i: usize) -> bool {
+        self.rig.takes.is_shown(self.node, self.sampling.time(i), self.rest)
+    }
+}
+
+impl Source<i8> for Shown {
+    fn len(&self) -> usize {
+        self.samples
+    }
+    fn identity(&self, i: usize) -> Identity {
+        self.at(i).into()
+    }
+    fn read(&self, i: usize, out: &mut Vec<i8>) -> Result<(), Error> {
+        out.clear();
+        out.push(if self.at(i) { ASK_PARENT } else { 0 });
+        Ok(())
+    }
+}
+
+/// The visibility of a node that is as visible as the one above it.
+const ASK_PARENT: i8 = -1;
+
+pub(super) struct Builder<'a> {
+    document: &'a Arc<Document>,
+    rig: &'a Arc<Rig>,
+    skeletons: &'a Skeletons,
+    /// For each clip its skeleton, and what plays its animation.
+    drivers: Vec<(usize, Arc<Rig>)>,
+    /// Meshes of the file; `None` for one without faces.
+    shapes: HashMap<usize, Option<Arc<Shape>>>,
+    /// Meshes of the scene that nothing moves, by number in the file.
+    meshes: HashMap<usize, usize>,
+    pub scene: Scene,
+    pub remarks: Vec<Remark>,
+    path_bytes: usize,
+    skin_numbers: usize,
+    instances: Instances,
+    /// Whether something was sampled at the uniform times.
+    pub sampled: bool,
+}
+
+impl<'a> Builder<'a> {
+    pub fn new(
+        document: &'a Arc<Document>,
+        rig: &'a Arc<Rig>,
+        skeletons: &'a Skeletons,
+        drivers: Vec<(usize, Arc<Rig>)>,
+        remarks: Vec<Remark>,
+    ) -> Builder<'a> {
+        Builder {
+            document,
+            rig,
+            skeletons,
+            drivers,
+            shapes: HashMap::new(),
+            meshes: HashMap::new(),
+            scene: Scene { unit: Some(Unit::Metre), format: "gltf", ..Scene::default() },
+            remarks,
+            path_bytes: 0,
+            skin_numbers: 0,
+            instances: Instances::new(),
+            sampled: false,
+        }
+    }
+
+    /// All nodes below `roots`, but joints that carry nothing.
+    pub fn nodes(&mut self, roots: &[usize]) -> Result<(), Error> {
+        let root = &self.document.root;
+        let tree = &self.rig.tree;
+        // Not a joint, or something of it or below is shown.
+        let mut shown: Vec<bool> = (root.nodes.iter().zip(&self.skeletons.of_node))
+            .map(|(node, joint)| joint.is_none() || node.mesh.is_some() || node.camera.is_some())
+            .collect();
+        for &node in tree.order.iter().rev() {
+            if let (true, Some(parent)) = (shown[node], tree.parents[node]) {
+                shown[parent] = true;
+            }
+        }
+        // Nodes whose siblings' names are known: node, name, parent in the scene, whether its world transform
+        // is one.
+        let mut stack = Vec::new();
+        self.siblings(roots, &shown, (None, 0), None, false, &mut stack);
+        while let Some((node, name, parent, moved)) = stack.pop() {
+            let path = self.path(parent, &name)?;
+            let transform = self.transform(node);
+            let moved = moved || transform.is_some();
+            let id = self.scene.nodes.len();
+            let camera = self.camera(node, &path);
+            let visibility = self.visibility(node);
+            let samples = [
+                transform.as_ref().map_or(1, |t| t.local.len()),
+                camera.as_ref().map_or(1, Channel::len),
+                visibility.as_ref().map_or(1, Channel::len),
+            ];
+            let samples = samples.into_iter().fold(1, usize::max);
+            let own = Node::new(path, NodeKind::Xform);
+            self.scene.nodes.push(Node { name, parent, samples, transform, visibility, camera, ..own });
+            let mesh = root.nodes[node].mesh;
+            let places = self.instances.of(self.document, node, &mut self.remarks)?;
+            let count = places.as_ref().map_or(usize::from(mesh.is_some()), Vec::len);
+            let children = &root.nodes[node].children;
+            let names = self.siblings(children, &shown, (mesh, count), Some(id), moved, &mut stack);
+            if let Some(mesh) = mesh {
+                self.mesh(node, mesh, (names, places), id, moved)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The lens of the camera of a node.
+    fn camera(&mut self, node: usize, path: &str) -> Option<Channel<Lens>> {
+        let number = self.document.root.nodes[node].camera?;
+        let json: &CameraJson = &self.document.root.cameras[number];
+        let takes = &self.rig.takes;
+        let lens = |time: f64| {
+            let mut json = json.clone();
+            let (animation, time) = takes.at(time);
+            for (part, curve) in animation.cameras.get(&number).into_iter().flatten() {
+                let [value] = curve.at(time);
+                part.set(&mut json, value);
+            }
+            camera::lens(&json)
+        };
+        let channel = match takes.change(takes.of_camera(number).map(|(_, curve)| curve)) {
+            false => lens(0.0).map(|lens| Channel::constant(vec![lens])),
+            true => {
+                let curves = |animation: &'a Animation| {
+                    animation.cameras.get(&number).into_iter().flatten().map(|(_, c)| c).collect()
+                };
+                let (times, sampled) = takes.times(Way::Bent, curves);
+                self.sampled |= sampled;
+                let all: Option<Vec<Vec<Lens>>> = times.iter().map(|t| Some(vec![lens(*t)?])).collect();
+                all.map(|all| Channel::in_memory(TimeSampling::Acyclic { times }, all))
+            }
+        };
+        if channel.is_none() {
+            let what = "its camera shows nothing with the numbers it has; left out";
+            self.remarks.push(Remark::new(path, what));
+        }
+        channel
+    }
+
+    /// Whether a node and what is below it is shown; `None` where nothing is said.
+    fn visibility(&mut self, node: usize) -> Option<Channel<i8>> {
+        let takes = &self.rig.takes;
+        let rest =
+            (self.document.root.nodes[node].extensions.visibility.as_ref()).is_none_or(|own| own.visible);
+        if !takes.change(takes.of_node(node).filter_map(|curves| curves.visible.as_ref())) {
+            // At any time.
+            let hidden = !takes.is_shown(node, 0.0, rest);
+            return hidden.then(|| Channel::constant(vec![0]));
+        }
+        let curve = |animation: &'a Animation| {
+            animation.nodes.get(&node).and_then(|curves| curves.visible.as_ref()).into_iter().collect()
+        };
+        let (times, _) = takes.times(Way::Held, curve);
+        let samples = times.len();
+        let sampling = Arc::new(TimeSampling::Acyclic { times });
+        let source = Shown { rig: self.rig.clone(), node, rest, sampling: sampling.clone(), samples };
+        Some(Channel::new(sampling, Arc::new(source)))
+    }
+
+    /// Pushes the shown ones of `children` with names of their own; gives the names among them of the mesh, so
+    /// many times as it is there.
+    fn siblings(
+        &self,
+        children: &[usize],
+        shown: &[bool],
+        (mesh, count): (Option<usize>, usize),
+        parent: Option<usize>,
+        moved: bool,
+        stack: &mut Vec<(usize, String, Option<usize>, bool)>,
+    ) -> Vec<String> {
+        let root = &self.document.root;
+        let children: Vec<usize> = children.iter().copied().filter(|&n| shown[n]).collect();
+        let mesh_name = mesh.and_then(|m| root.meshes[m].name.as_deref());
+        let names = std::iter::repeat_n(mesh_name, count)
+            .chain(children.iter().map(|&n| root.nodes[n].name.as_deref()));
+        let mut names = shape::node_names(names, "node").into_iter();
+        let own = names.by_ref().take(count).collect();
+        let first = stack.len();
+        for (&child, name) in children.iter().zip(names) {
+            stack.push((child, name, parent, moved));
+        }
+        stack[first..].reverse();
+        own
+    }
+
+    fn path(&mut self, parent: Option<usize>, name: &str) -> Result<String, Error> {
+        let above = parent.map_or("", |p| &self.scene.nodes[p].path);
+        self.path_bytes += above.len() + name.len() + 1;
+        if self.path_bytes > MAX_PATHS {
+            return Err(Error::limit(
+                &self.document.path,
+                "bytes of node paths; the nodes nest too deep",
+                self.path_bytes as u64,
+                MAX_PATHS as u64,
+            ));
+        }
+        Ok(format!("{above}/{name}"))
+    }
+
+    /// The node's transform; `None` where it is none.
+    fn transform(&mut self, node: usize) -> Option<Transform> {
+        let tree = &self.rig.tree;
+        let takes = &self.rig.takes;
+        let curves = takes.of_node(node).flat_map(Curves::of_transform);
+        if curves.count() == 0 && tree.is_identity(node) {
+            return None;
+        }
+        let (sampling, samples) = match takes.moves(node) {
+            true => self.times(node, Way::Transform(node), |curves| curves.of_transform().collect()),
+            false => (AT_ONCE, 1),
+        };
+        let sampling = Arc::new(sampling);
+        let source = Local { rig: self.rig.clone(), node, sampling: sampling.clone(), samples };
+        Some(Transform { local: Channel::new(sampling, Arc::new(source)), inherits: None })
+    }
+
+    /// The times at which curves of a node are sampled.
+    fn times(
+        &mut self,
+        node: usize,
+        way: Way,
+        part: fn(&'a Curves) -> Vec<&'a Curve>,
+    ) -> (TimeSampling, usize) {
+        let curves = |animation: &'a Animation| animation.nodes.get(&node).map_or(Vec::new(), part);
+        let (times, sampled) = self.rig.takes.times(way, curves);
+        self.sampled |= sampled;
+        let samples = times.len();
+        (TimeSampling::Acyclic { times }, samples)
+    }
+
+    fn shape(&mut self, mesh: usize) -> Result<Option<Arc<Shape>>, Error> {
+        if let Some(shape) = self.shapes.get(&mesh) {
+            return Ok(shape.clone());
+        }
+        let shape = Shape::new(self.document, mesh, &mut self.remarks)?.map(Arc::new);
+        self.shapes.insert(mesh, shape.clone());
+        Ok(shape)
+    }
+
+    /// Hangs mesh number `number` of the file below the scene's node `parent`, which is `node` of the file: once,
+    /// or at each of its places.
+    fn mesh(
+        &mut self,
+        node: usize,
+        number: usize,
+        (names, places): (Vec<String>, Option<Vec<Qvv>>),
+        parent: usize,
+        moved: bool,
+    ) -> Result<(), Error> {
+        let Some(shape) = self.shape(number)? else {
+            return Ok(());
+        };
+        let Some(path) = names.first().map(|name| self.path(Some(parent), name)).transpose()? else {
+            return Ok(());
+        };
+        let skin = self.document.root.nodes[node].skin;
+        let skin = skin.filter(|_| shape.is_bound());
+        let deforms = skin.is_some() || shape.targets > 0;
+        let id = match self.meshes.get(&number).filter(|_| !deforms) {
+            Some(id) => *id,
+            None => {
+                let placement = match deforms {
+                    true => Some(self.placement(node, number, &shape, skin)?),
+                    false => None,
+                };
+                let mesh: Mesh = mesh::mesh(&shape, &path, placement, &mut self.remarks)?;
+                self.scene.meshes.push(mesh);
+                let id = self.scene.meshes.len() - 1;
+                if !deforms {
+                    self.meshes.insert(number, id);
+                }
+                id
+            }
+        };
+        let samples = self.scene.meshes[id].positions.len();
+        for (i, name) in names.into_iter().enumerate() {
+            let path = if i == 0 { path.clone() } else { self.path(Some(parent), &name)? };
+            let transform = match &places {
+                Some(places) => Some((places[i].into(), None)),
+                // A skinned mesh stands in the world already.
+                None if skin.is_some() && moved => Some((LocalTransform::IDENTITY, Some(false))),
+                None => None,
+            };
+            let transform = transform.map(|(local, inherits)| Transform {
+                local: Channel::constant(vec![local]),
+                inherits: inherits.map(|inherits| Channel::constant(vec![inherits])),
+            });
+            let (parent, mesh) = (Some(parent), Some(id));
+            let own = Node::new(path, NodeKind::PolyMesh);
+            self.scene.nodes.push(Node { name, parent, transform, mesh, samples, ..own });
+        }
+        Ok(())
+    }
+
+    /// How mesh number `number` of the file is moved on `node`.
+    fn placement(
+        &mut self,
+        node: usize,
+        number: usize,
+        shape: &Shape,
+        skin: Option<usize>,
+    ) -> Result<Placement<'a>, Error> {
+        let (document, rig, skeletons) = (self.document, self.rig, self.skeletons);
+        let root = &document.root;
+        let own = root.nodes[node].weights.as_ref();
+        let mut out = Placement {
+            rig,
+            node,
+            skin: None,
+            weights: own.unwrap_or(&root.meshes[number].weights).clone(),
+            sampling: None,
+        };
+        if out.weights.iter().any(|w| animation::is_wild(*w)) {
+            return Err(document.wrong("weights that are no numbers", format!("node {node}")));
+        }
+        let Some(skin) = skin else {
+            if rig.takes.of_node(node).any(|c| c.of_weights().next().is_some()) {
+                out.sampling = Some(self.times(node, Way::AsKeyed, |c| c.of_weights().collect()));
+            }
+            return Ok(out);
+        };
+        self.skin_numbers = self.skin_numbers.saturating_add(shape.skin_numbers());
+        if self.skin_numbers > MAX_SKIN_NUMBERS {
+            return Err(Error::limit(
+                &document.path,
+                "points and weights of skins",
+                self.skin_numbers as u64,
+                MAX_SKIN_NUMBERS as u64,
+            ));
+        }
+        let joints = &root.skins[skin].joints;
+        let inverse_bind = match root.skins[skin].inverse_bind_matrices {
+            None => vec![DAffine3::IDENTITY; joints.len()],
+            Some(accessor) => {
+                let values = document.values(accessor, 16)?.floats::<16>()?;
+                let wild = |v: &f32| animation::is_wild(f64::from(*v));
+                if values.len() < joints.len() || values.iter().flatten().any(wild) {
+                    let what = "too few inverse bind matrices, or such that are no numbers";
+                    return Err(document.wrong(what, format!("skin {skin}")));
+                }
+                let matrix = |m: &[f32; 16]| DMat4::from_cols_array(&m.map(f64::from));
+                let affine = |m: &[f32; 16]| DAffine3::from_mat4(matrix(m));
+                values[..joints.len()].iter().map(affine).collect()
+            }
+        };
+        let skeleton = skeletons.of_skin[skin];
+        let nodes = skeletons.nodes[skeleton].iter();
+        let place: HashMap<usize, usize> = nodes.enumerate().map(|(j, &node)| (node, j)).collect();
+        let numbers = joints.iter().map(|node| place[node]).collect();
+        out.skin = Some(Binding {
+            nodes: joints,
+            inverse_bind,
+            skeleton,
+            joints: numbers,
+            clips: (self.drivers.iter().enumerate())
+                .filter(|(_, (own, _))| *own == skeleton)
+                .map(|(clip, (_, rig))| (clip, rig.clone()))
+                .collect(),
+        });
+        if let Some(sampling) = rig.takes.sampling() {
+            self.sampled = true;
+            out.sampling = Some(sampling);
+        }
+        Ok(out)
+    }
+}
+
+const AT_ONCE: TimeSampling = TimeSampling::Uniform { start: 0.0, step: 1.0 };

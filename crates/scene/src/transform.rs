@@ -1,0 +1,118 @@
+//! A local transform as its file has it: translation, rotation and scale, or a matrix.
+//!
+//! What is known apart stays apart. A matrix does not say how it came about: a scale of (−1, −1, 1) is half a
+//! turn as well, and the way from (1, 1, 1) to either is another one.
+
+use crate::clip::Qvv;
+use glam::{DMat3, DMat4, DQuat, DVec3};
+
+/// A local transform at a time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum LocalTransform {
+    /// The file has translation, rotation and scale.
+    Parts(Qvv),
+    /// The file has a matrix (column vectors).
+    Matrix(DMat4),
+}
+
+/// Relative difference below which scales count as the same along all axes, and elements beside a diagonal as
+/// nothing: far below what 32 bits say.
+const SAME: f64 = 1e-7;
+
+impl LocalTransform {
+    /// The transform that changes nothing.
+    pub const IDENTITY: LocalTransform = LocalTransform::Parts(Qvv::IDENTITY);
+
+    /// The matrix it stands for.
+    pub fn matrix(&self) -> DMat4 {
+        match self {
+            LocalTransform::Parts(parts) => parts.matrix().into(),
+            LocalTransform::Matrix(matrix) => *matrix,
+        }
+    }
+
+    /// This transform after another one, which is below it: apart where both are and the product needs no
+    /// shear, else the product of their matrices.
+    pub fn above(&self, below: &LocalTransform) -> LocalTransform {
+        match (self, below) {
+            (_, below) if *self == LocalTransform::IDENTITY => *below,
+            (above, _) if *below == LocalTransform::IDENTITY => *above,
+            (LocalTransform::Parts(a), LocalTransform::Parts(b)) => product(a, b).map_or_else(
+                || LocalTransform::Matrix(self.matrix() * below.matrix()),
+                LocalTransform::Parts,
+            ),
+            _ => LocalTransform::Matrix(self.matrix() * below.matrix()),
+        }
+    }
+}
+
+impl From<DMat4> for LocalTransform {
+    fn from(matrix: DMat4) -> LocalTransform {
+        LocalTransform::Matrix(matrix)
+    }
+}
+
+impl From<Qvv> for LocalTransform {
+    fn from(parts: Qvv) -> LocalTransform {
+        LocalTransform::Parts(parts)
+    }
+}
+
+/// `T·R·S · t·r·s` as one such transform, where it is one: `S·r` must be a rotation times a scale again.
+///
+/// ```text
+/// S = k·D, D of signs alone:   S·r = (D·r·D) · S
+/// r⁻¹·S·r diagonal:            S·r = r · (r⁻¹·S·r)        r turns nothing, or axes onto axes
+/// ```
+fn product(a: &Qvv, b: &Qvv) -> Option<Qvv> {
+    let translation = a.translation + a.rotation * (a.scale * b.translation);
+    let sizes = a.scale.abs();
+    let (rotation, scale) = if sizes.max_element() - sizes.min_element() <= SAME * sizes.max_element() {
+        let signs = DVec3::from_array(a.scale.to_array().map(|s| if s < 0.0 { -1.0 } else { 1.0 }));
+        let [x, y, z] = (signs * signs.element_product()).to_array();
+        let [i, j, k, w] = b.rotation.to_array();
+        (DQuat::from_xyzw(x * i, y * j, z * k, w), a.scale)
+    } else {
+        let turn = DMat3::from_quat(b.rotation);
+        let turned = turn.transpose() * DMat3::from_diagonal(a.scale) * turn;
+        let diagonal = DVec3::new(turned.x_axis.x, turned.y_axis.y, turned.z_axis.z);
+        let beside = turned - DMat3::from_diagonal(diagonal);
+        let most = beside.to_cols_array().into_iter().fold(0.0, |most: f64, v| most.max(v.abs()));
+        if most > SAME * sizes.max_element() {
+            return None;
+        }
+        (b.rotation, diagonal)
+    };
+    Some(Qvv { rotation: (a.rotation * rotation).normalize(), translation, scale: scale * b.scale })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn products_stay_apart_where_they_need_no_shear() {
+        let parts = |scale: [f64; 3], rotation: DQuat| {
+            let translation = DVec3::new(1.0, -2.0, 3.0);
+            LocalTransform::Parts(Qvv { rotation, translation, scale: DVec3::from_array(scale) })
+        };
+        let turn = DQuat::from_euler(glam::EulerRot::XYZ, 0.4, -1.1, 2.0);
+        let quarter = DQuat::from_rotation_z(std::f64::consts::FRAC_PI_2);
+        for (above, below, apart) in [
+            (parts([2.0, 2.0, 2.0], turn), parts([1.0, 3.0, -1.0], turn), true),
+            (parts([-2.0, 2.0, 2.0], turn), parts([1.0, 3.0, 1.0], turn), true),
+            (parts([-2.0, -2.0, 2.0], turn), parts([1.0, 3.0, 1.0], turn), true),
+            (parts([-2.0, -2.0, -2.0], turn), parts([1.0, 3.0, 1.0], turn), true),
+            (parts([1.0, 2.0, 3.0], turn), parts([1.0, -3.0, 1.0], DQuat::IDENTITY), true),
+            (parts([1.0, 2.0, 3.0], turn), parts([1.0, 3.0, 1.0], quarter), true),
+            (parts([0.0, 0.0, 0.0], turn), parts([1.0, 3.0, 1.0], turn), true),
+            (parts([1.0, 2.0, 3.0], turn), parts([1.0, 1.0, 1.0], turn), false),
+            (parts([1.0, 1.0, 1.0], turn), DMat4::from_rotation_x(1.0).into(), false),
+        ] {
+            let product = above.above(&below);
+            let right = above.matrix() * below.matrix();
+            assert!(product.matrix().abs_diff_eq(right, 1e-12), "{above:?} {below:?}");
+            assert_eq!(matches!(product, LocalTransform::Parts(_)), apart, "{above:?} {below:?}");
+        }
+    }
+}
