@@ -10,7 +10,8 @@ Compressed files (EXT_meshopt_compression, KHR_draco_mesh_compression) are refus
     gltf.py FILE --times 0,0.5,1 --against DIR   the same compared with an OBJ for each time, in the order of names
 
 OUT.npz has `times` (T) and `names` (a path for each mesh that is shown somewhere), and of mesh number i
-`points_i` (T × vertices × 3), `faces_i` (triangles × 3; none where a primitive is no triangles) and `shown_i` (T).
+`points_i` (T × vertices × 3), `faces_i` (triangles × 3; none where a primitive is no triangles) and `shown_i` (T);
+`frame_k` has all points that are seen at time number k, as `tests/foreign.py` takes them.
 
 As module: `File(path).at(time)` gives a list of `Shown`.
 """
@@ -421,6 +422,7 @@ def main():
             out[f"points_{i}"] = np.array([frame[i].points for frame in frames])
             out[f"shown_{i}"] = np.array([frame[i].visible for frame in frames])
             out[f"faces_{i}"] = own.faces
+        out |= {f"frame_{k}": shown_points(file, time) for k, time in enumerate(times)}
         np.savez_compressed(given.o, **out)
     if given.against:
         files = sorted(Path(given.against).glob("*.obj"))
