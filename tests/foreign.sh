@@ -29,7 +29,7 @@ if [ ! -x "$venv/bin/python" ]; then "${PYTHON:-python3}" -m venv "$venv"; fi
 more=()
 if [ -f tests/oracles/fbx/Cargo.toml ] && [ -n "$(find "$folder" -iname '*.fbx' -print -quit)" ]; then
     cargo build --release --manifest-path tests/oracles/fbx/Cargo.toml --target-dir "$target/oracle"
-    more+=(--fbx "$target/oracle/release/fbx-oracle")
+    more+=(--fbx "$target/oracle/release/meshreel-fbx-oracle")
 fi
 if [ "${BPY:-}" = 1 ]; then
     if [ ! -x "$venv-bpy/bin/python" ]; then "${PYTHON:-python3}" -m venv "$venv-bpy"; fi

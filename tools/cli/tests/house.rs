@@ -29,6 +29,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("meshreel-gpu", &["meshreel"]),
     ("meshreel-c", &["meshreel", "meshreel-gpu"]),
     ("meshreel-c-header", &[]),
+    ("meshreel-fbx-oracle", &[]),
     (
         "meshreel-viewer",
         &[
