@@ -92,13 +92,15 @@ impl Polygons {
         let mut weights = vec![0.0; count];
         let all_usable = positions.iter().all(|p| usable(*p));
         let mut corners = WeightedCorners::default();
+        let mut points: Vec<DVec3> = Vec::new();
         for face in &self.faces {
-            let points = &self.point[face.corners()];
+            let own = &self.point[face.corners()];
             let groups = &groups[face.corners()];
-            let normal = self.face_normal(positions, face);
-            let bad = !all_usable && points.iter().any(|&p| !usable(positions[p as usize]));
-            match normal.try_normalize().filter(|_| !bad) {
-                Some(unit) => corners.add(points.iter().map(|&p| place(positions, p)), groups, unit),
+            points.clear();
+            points.extend(own.iter().map(|&p| place(positions, p)));
+            let bad = !all_usable && own.iter().any(|&p| !usable(positions[p as usize]));
+            match area_normal(points.iter().copied()).try_normalize().filter(|_| !bad) {
+                Some(unit) => corners.add(&points, groups, unit),
                 None if bad => {
                     for &g in groups.iter().filter(|g| **g != NONE) {
                         sums[g as usize] = DVec3::NAN;
@@ -121,13 +123,20 @@ impl Polygons {
 
     /// Twice the area times the normal, following the file's winding.
     pub fn face_normal(&self, positions: &[[f32; 3]], face: &Polygon) -> DVec3 {
-        let points = &self.point[face.corners()];
-        let origin = place(positions, points[0]);
-        points
-            .windows(2)
-            .map(|e| (place(positions, e[0]) - origin).cross(place(positions, e[1]) - origin))
-            .sum()
+        area_normal(self.point[face.corners()].iter().map(|&p| place(positions, p)))
     }
+}
+
+/// Twice the area of a face times its normal, from its points in order.
+fn area_normal(mut points: impl Iterator<Item = DVec3>) -> DVec3 {
+    let (Some(origin), Some(second)) = (points.next(), points.next()) else { return DVec3::ZERO };
+    let (mut sum, mut before) = (DVec3::ZERO, second - origin);
+    for point in points {
+        let here = point - origin;
+        sum += before.cross(here);
+        before = here;
+    }
+    sum
 }
 
 /// Whether coordinates can be compared: finite, and so small that distances are finite.
@@ -141,57 +150,62 @@ const BLOCK: usize = 1024;
 /// Corners of faces on their way into sums of normals. Angles are most of the work of smooth normals.
 #[derive(Default)]
 struct WeightedCorners {
+    /// Unit normal of each face, and the number of its corners.
+    faces: Vec<(DVec3, usize)>,
     group: Vec<u32>,
-    /// Unit normal of the face.
-    unit: Vec<DVec3>,
-    /// The angle inside the face is more than half a turn.
-    turns_back: Vec<bool>,
     /// Square of the sine, and the cosine, both times the lengths of the edges at the corner.
     sine_squared: Vec<f64>,
     cosine: Vec<f64>,
-    /// From each corner of a face to the next.
-    edges: Vec<DVec3>,
+    /// Corners at which the angle inside the face is more than half a turn.
+    turned: Vec<usize>,
 }
 
 impl WeightedCorners {
     /// Adds the corners of a face.
-    fn add(&mut self, points: impl Iterator<Item = DVec3> + Clone, groups: &[u32], unit: DVec3) {
-        self.edges.clear();
-        let next = points.clone().skip(1).chain(points.clone().take(1));
-        self.edges.extend(points.zip(next).map(|(here, next)| next - here));
-        let Some(&last) = self.edges.last() else { return };
-        let mut before = last;
-        for (&group, &after) in groups.iter().zip(&self.edges) {
+    fn add(&mut self, points: &[DVec3], groups: &[u32], unit: DVec3) {
+        let [first, .., last] = points else { return };
+        let mut before = *first - *last;
+        let next = points[1..].iter().chain([first]);
+        for (here, next) in points.iter().zip(next) {
+            let after = *next - *here;
             let cross = before.cross(after);
-            let (sine_squared, cosine) = (cross.length_squared(), -after.dot(before));
-            let lengths = || before.length_squared() * after.length_squared();
-            self.turns_back.push(cross.dot(unit) < 0.0 && sine_squared > 1e-18 * lengths());
+            let sine_squared = cross.length_squared();
+            if cross.dot(unit) < 0.0
+                && sine_squared > 1e-18 * before.length_squared() * after.length_squared()
+            {
+                self.turned.push(self.cosine.len());
+            }
             self.sine_squared.push(sine_squared);
-            self.cosine.push(cosine);
-            self.unit.push(unit);
-            self.group.push(group);
+            self.cosine.push(-after.dot(before));
             before = after;
         }
+        self.group.extend_from_slice(groups);
+        self.faces.push((unit, groups.len()));
     }
 
     /// Adds their unit normals times their angles to the sums of their groups, and forgets them.
     fn weigh(&mut self, sums: &mut [DVec3], weights: &mut [f64]) {
-        for (sine, &cosine) in self.sine_squared.iter_mut().zip(&self.cosine) {
+        let angles = &mut self.sine_squared;
+        for (sine, &cosine) in angles.iter_mut().zip(&self.cosine) {
             *sine = arc(sine.sqrt(), cosine);
         }
-        let angles = self.sine_squared.iter().zip(&self.turns_back);
-        for ((&group, &unit), (&angle, &turns_back)) in self.group.iter().zip(&self.unit).zip(angles) {
-            if group != NONE {
-                let weight = if turns_back { std::f64::consts::TAU - angle } else { angle };
-                sums[group as usize] += unit * weight;
-                weights[group as usize] += weight;
+        for &corner in &self.turned {
+            angles[corner] = std::f64::consts::TAU - angles[corner];
+        }
+        let mut corners = self.group.iter().zip(&*angles);
+        for &(unit, count) in &self.faces {
+            for (&group, &angle) in corners.by_ref().take(count) {
+                if group != NONE {
+                    sums[group as usize] += unit * angle;
+                    weights[group as usize] += angle;
+                }
             }
         }
+        self.faces.clear();
         self.group.clear();
-        self.unit.clear();
-        self.turns_back.clear();
         self.sine_squared.clear();
         self.cosine.clear();
+        self.turned.clear();
     }
 }
 
