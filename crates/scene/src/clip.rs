@@ -5,39 +5,13 @@
 //! local.
 
 use crate::sample::{MAX_FRAMES, Range};
+use crate::transform::Qvv;
 use crate::{Error, SAME_TIME};
-use glam::{DAffine3, DQuat, DVec3, DVec4};
+use glam::{DQuat, DVec3, DVec4};
 use std::borrow::Cow;
 
 /// Largest number of joints of a skeleton: a joint's number fits 14 bits.
 pub const MAX_JOINTS: usize = 1 << 14;
-
-/// A rigid transform with scale.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Qvv {
-    /// Unit quaternion.
-    pub rotation: DQuat,
-    /// In the length unit of the scene.
-    pub translation: DVec3,
-    /// Per axis, before the rotation.
-    pub scale: DVec3,
-}
-
-impl Default for Qvv {
-    fn default() -> Self {
-        Qvv::IDENTITY
-    }
-}
-
-impl Qvv {
-    /// The transform that changes nothing.
-    pub const IDENTITY: Qvv = Qvv { rotation: DQuat::IDENTITY, translation: DVec3::ZERO, scale: DVec3::ONE };
-
-    /// The transform as a matrix: scale, then rotation, then translation.
-    pub fn matrix(&self) -> DAffine3 {
-        DAffine3::from_scale_rotation_translation(self.scale, self.rotation, self.translation)
-    }
-}
 
 /// A joint of a skeleton.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -1,10 +1,11 @@
 //! Transforms of a scene's nodes as a skeleton and a clip: fracture pieces, rigs that were baked, moving
 //! props.
 
-use crate::clip::{Clip, Joint, MAX_JOINTS, Qvv, Skeleton, Track};
+use crate::clip::{Clip, Joint, MAX_JOINTS, Skeleton, Track};
 use crate::grid::Grid;
 use crate::model::BEFORE_STEP;
 use crate::sample::{World, transform_at};
+use crate::transform::Qvv;
 use crate::{Channel, Error, LocalTransform, NodeKind, Placed, Remark, Scene, Transform, trs};
 use glam::DMat4;
 use std::path::Path;

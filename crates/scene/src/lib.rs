@@ -21,8 +21,8 @@ mod transform;
 mod trs;
 pub mod write;
 
-pub use clip::{Clip, Joint, Marker, Qvv, ScalarTrack, Skeleton, SubTrack, Track};
+pub use clip::{Clip, Joint, Marker, ScalarTrack, Skeleton, SubTrack, Track};
 pub use error::{Error, Remark};
 pub use lens::Lens;
 pub use model::*;
-pub use transform::LocalTransform;
+pub use transform::{LocalTransform, Qvv};

@@ -3,8 +3,34 @@
 //! What is known apart stays apart. A matrix does not say how it came about: a scale of (−1, −1, 1) is half a
 //! turn as well, and the way from (1, 1, 1) to either is another one.
 
-use crate::clip::Qvv;
-use glam::{DMat3, DMat4, DQuat, DVec3};
+use glam::{DAffine3, DMat3, DMat4, DQuat, DVec3};
+
+/// A rigid transform with scale.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Qvv {
+    /// Unit quaternion.
+    pub rotation: DQuat,
+    /// In the length unit of the scene.
+    pub translation: DVec3,
+    /// Per axis, before the rotation.
+    pub scale: DVec3,
+}
+
+impl Default for Qvv {
+    fn default() -> Self {
+        Qvv::IDENTITY
+    }
+}
+
+impl Qvv {
+    /// The transform that changes nothing.
+    pub const IDENTITY: Qvv = Qvv { rotation: DQuat::IDENTITY, translation: DVec3::ZERO, scale: DVec3::ONE };
+
+    /// The transform as a matrix: scale, then rotation, then translation.
+    pub fn matrix(&self) -> DAffine3 {
+        DAffine3::from_scale_rotation_translation(self.scale, self.rotation, self.translation)
+    }
+}
 
 /// A local transform at a time.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,7 +1,7 @@
 //! Matrices as translation, rotation and scale. What is more than that (shear) takes two such:
 //! `M = T · U · D · Vᵀ` by its singular values, U and V rotations, D a scale.
 
-use crate::clip::Qvv;
+use crate::transform::Qvv;
 use glam::{DMat3, DMat4, DQuat, DVec3};
 
 /// Largest part of the size of a matrix that a transform without shear may be off by: what exporters that

@@ -187,11 +187,11 @@ fn a_decoder_made_from_the_document_agrees() {
         assert_eq!(shown.len(), reel.frame_count());
         for (f, shown) in shown.iter().enumerate() {
             decoder.decode(f).unwrap();
-            assert_near(&numbers(&shown["time"]), &[reel.time(f)], 1e-12);
+            assert_near("time", &numbers(&shown["time"]), &[reel.time(f)], 1e-12);
             let bounds = reel.frame_bounds(f).map(f64::from);
             match &shown["box"] {
                 Value::Null => assert_eq!(reel.frame_bounds(f), EMPTY_BOUNDS),
-                shown => assert_near(&numbers(shown), &bounds, 1e-12),
+                shown => assert_near("bounds", &numbers(shown), &bounds, 1e-12),
             }
             compare(&decoder, shown);
         }
@@ -205,12 +205,12 @@ fn numbers(value: &Value) -> Vec<f64> {
     }
 }
 
-fn assert_near(a: &[f64], b: &[f64], bound: f64) {
+fn assert_near(what: &str, a: &[f64], b: &[f64], bound: f64) {
     assert_eq!(a.len(), b.len());
     for (a, b) in a.iter().zip(b) {
         // The text of the other decoder is read with an error of one f64 ulp, which is nothing to an f32.
         let equal = *a as f32 == *b as f32 || (a - b).abs() <= bound;
-        assert!(equal, "{a} and {b}");
+        assert!(equal, "{what}: {a} and {b}");
     }
 }
 
@@ -266,7 +266,7 @@ fn a_decoder_made_from_the_document_poses_clips() {
                     .flat_map(|t| t.rotation.into_iter().chain(t.translation).chain(t.scale).map(f64::from));
                 // A time in seconds is no sample to the bit.
                 let bound = if i % 2 == 1 && form != "random-access" { 1e-5 } else { 0.0 };
-                assert_near(&numbers(theirs), &ours.collect::<Vec<f64>>(), bound);
+                assert_near(&format!("{name} at {at}"), &numbers(theirs), &ours.collect::<Vec<f64>>(), bound);
             }
         }
     }
@@ -279,7 +279,7 @@ fn compare(decoder: &FrameDecoder, shown: &Value) {
     for (n, node) in nodes.iter().enumerate() {
         assert_eq!(node["visible"].as_bool(), Some(decoder.visible(n)));
         let world = decoder.world(n).concat();
-        assert_near(&numbers(&node["world"]), &world, 1e-9);
+        assert_near("world", &numbers(&node["world"]), &world, 1e-9);
     }
     for (m, mesh) in shown["meshes"].as_array().unwrap().iter().enumerate() {
         let view = decoder.mesh(m);
@@ -318,7 +318,7 @@ fn compare(decoder: &FrameDecoder, shown: &Value) {
                 _ => view.custom_into(s, &mut ours).unwrap(),
             }
             let ours: Vec<f64> = ours.into_iter().map(f64::from).collect();
-            assert_near(&theirs, &ours, bound);
+            assert_near("values", &theirs, &ours, bound);
         }
     }
 }

@@ -77,7 +77,7 @@ fn what_differs_is_named() {
     at(folder, "extract a.reel -o frames/").expect(0);
     let file = folder.join("frames/frames.0002.obj");
     let text = std::fs::read_to_string(&file).unwrap();
-    let moved = text.replacen("v 1 0", "v 1.001 0", 1);
+    let moved = text.replacen("v 1.0", "v 1.1", 1);
     assert_ne!(text, moved);
     std::fs::write(&file, moved).unwrap();
     let done = at(folder, "verify --extracted frames/ a.reel").expect(1).stdout;

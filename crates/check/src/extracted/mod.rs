@@ -405,18 +405,17 @@ fn differences(own: &Values, there: &Values, loose: bool) -> Vec<Difference> {
                 let [a, b] = [a, b].map(|v| glam::DVec3::from_slice(v));
                 a.cross(b).length().atan2(a.dot(b)).to_degrees()
             }
+            // Octets go from 0 to 1.
+            Kind::Colour(_) if loose => {
+                a.iter().zip(b).map(|(a, b)| (a.clamp(0.0, 1.0) - b).abs()).fold(0.0, f64::max)
+            }
             Kind::Colour(_) => a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max),
             _ => a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt(),
         };
         // Octets, and 12 bits of a texture's width, are the least that compressed files keep.
         let limit = match kind {
-            Kind::Normal => {
-                if loose {
-                    2.0
-                } else {
-                    0.05
-                }
-            }
+            Kind::Normal if loose => 2.0,
+            Kind::Normal => 0.05,
             Kind::Uv(_) if loose => largest / 4096.0,
             Kind::Colour(_) if loose => largest / 254.0,
             _ => 8.0 * ulp(largest),

@@ -43,9 +43,13 @@ pub(crate) enum Corners {
 /// The square of the tangent of half the angle between `a` and the unit vector `b`. It grows with the angle, and is
 /// worked out in a fraction of the time of an arc tangent.
 fn half_tangent_squared(a: DVec3, b: DVec3) -> f64 {
-    match a.length() {
-        0.0 => 0.0,
-        length => a.cross(b).length_squared() / (length + a.dot(b)).powi(2),
+    let length = a.length();
+    let along = length + a.dot(b);
+    match length == 0.0 {
+        true => 0.0,
+        // Opposite, as far as can be told: rounding says more here than the angle.
+        false if along <= 1e-9 * length => f64::INFINITY,
+        false => a.cross(b).length_squared() / along.powi(2),
     }
 }
 
@@ -251,6 +255,26 @@ impl Attributes<'_> {
                     format!("{what} of vertex {vertex} is {worst}{unit} off, {limit}{unit} is allowed");
                 fail(self.worker.plan, found, p, self.frame, what);
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn angles_come_back_from_their_half_tangents() {
+        let at = |degrees: f64| {
+            let (sine, cosine) = degrees.to_radians().sin_cos();
+            angle_of(half_tangent_squared(DVec3::new(cosine, sine, 0.0) * 3.0, DVec3::X))
+        };
+        for degrees in [0.0, 1e-3, 1.0, 90.0, 179.0] {
+            assert!((at(degrees) - degrees).abs() < 1e-9, "{degrees}");
+        }
+        let diagonal = DVec3::splat(1.0).normalize();
+        for opposite in [-DVec3::X, -diagonal, diagonal * -0.1] {
+            assert_eq!(angle_of(half_tangent_squared(opposite, opposite.normalize() * -1.0)), 180.0);
         }
     }
 }

@@ -164,20 +164,21 @@ impl WeightedCorners {
     /// Adds the corners of a face.
     fn add(&mut self, points: &[DVec3], groups: &[u32], unit: DVec3) {
         let [first, .., last] = points else { return };
-        let mut before = *first - *last;
+        let mut before = *last;
         let next = points[1..].iter().chain([first]);
-        for (here, next) in points.iter().zip(next) {
-            let after = *next - *here;
-            let cross = before.cross(after);
+        for (&here, &next) in points.iter().zip(next) {
+            // As differences from the corner: the sign of a zero decides whether a corner without an edge has an angle
+            // of 0 or of half a turn.
+            let (back, after) = (before - here, next - here);
+            let cross = after.cross(back);
             let sine_squared = cross.length_squared();
-            if cross.dot(unit) < 0.0
-                && sine_squared > 1e-18 * before.length_squared() * after.length_squared()
+            if cross.dot(unit) < 0.0 && sine_squared > 1e-18 * back.length_squared() * after.length_squared()
             {
                 self.turned.push(self.cosine.len());
             }
             self.sine_squared.push(sine_squared);
-            self.cosine.push(-after.dot(before));
-            before = after;
+            self.cosine.push(after.dot(back));
+            before = here;
         }
         self.group.extend_from_slice(groups);
         self.faces.push((unit, groups.len()));
@@ -238,7 +239,7 @@ fn arc(sine: f64, cosine: f64) -> f64 {
     let series = four(0) + (four(4) + (four(8) + SERIES[12] * s4) * s4) * s4;
     let angle = tangent * series + if steep { FRAC_PI_4 } else { 0.0 };
     let angle = if sine <= along { angle } else { FRAC_PI_2 - angle };
-    if cosine < 0.0 { PI - angle } else { angle }
+    if cosine.is_sign_negative() { PI - angle } else { angle }
 }
 
 fn place(positions: &[[f32; 3]], point: u32) -> DVec3 {
@@ -287,7 +288,7 @@ mod tests {
                 assert!((arc(sine, cosine) - sine.atan2(cosine)).abs() < 1e-11, "{step}");
             }
         }
-        assert_eq!(arc(0.0, 0.0), 0.0);
+        assert_eq!([arc(0.0, 0.0), arc(0.0, -0.0)], [0.0, std::f64::consts::PI]);
         assert!(arc(f64::NAN, 1.0).is_nan());
     }
 

@@ -17,7 +17,8 @@
 use super::ReadOptions;
 use super::lines::{is_space, trim};
 use super::positioned::PositionedFile;
-use crate::clip::{Clip, Joint, MAX_JOINTS, Qvv, Skeleton, SubTrack, Track};
+use crate::clip::{Clip, Joint, MAX_JOINTS, Skeleton, SubTrack, Track};
+use crate::transform::Qvv;
 use crate::{Error, Remark, Scene, Unit};
 use glam::{DQuat, DVec3};
 use std::path::Path;

@@ -1,6 +1,6 @@
 //! Transforms at a time: local ones, those between samples, and the world's.
 
-use crate::clip::Qvv;
+use crate::transform::Qvv;
 use crate::{Channel, Error, LocalTransform, NOT_THERE, Placed, SAME_TIME, Scene, Transform};
 use glam::{DMat3, DMat4, DQuat, DVec3};
 

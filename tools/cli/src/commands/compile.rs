@@ -151,7 +151,7 @@ impl Job {
     ) -> Result<CompiledFile, Failure> {
         let start = Instant::now();
         let watch = Watch::start();
-        let name = target.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let name = one_line(&target.file_name().unwrap_or_default().to_string_lossy());
         let progress = match files {
             Some(files) => files.next(&name),
             None => Progress::new(self.output, &name),

@@ -648,7 +648,7 @@ impl Encoder {
                 let z = turn_between(t, n, wanted) / f64::from(step);
                 let (expected, mut z) = (turns[v], nearest(z, turns[v]));
                 own = left(z);
-                let less = z - STRIDE * (z - expected).signum();
+                let less = z - STRIDE * (i32::from(z) - i32::from(expected)).signum() as i16;
                 if less != expected && left(less) <= self.limit * SLACK {
                     (z, own) = (less, left(less));
                 }

@@ -3,7 +3,7 @@
 use super::camera;
 use super::moving::{Movers, VISIBILITY, is_shown, may_change};
 use super::times::{Times, each_frame};
-use crate::clip::Qvv;
+use crate::transform::Qvv;
 use crate::{Channel, Error, LocalTransform, Node, NodeKind, Scene, TimeSampling, Transform, trs};
 use glam::{DAffine3, DMat4, DQuat, DVec3};
 use std::path::Path;

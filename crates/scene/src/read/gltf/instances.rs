@@ -2,7 +2,7 @@
 
 use super::animation::{is_wild, unit};
 use super::document::Document;
-use crate::clip::Qvv;
+use crate::transform::Qvv;
 use crate::{Error, Remark};
 use glam::DVec3;
 

@@ -3,7 +3,7 @@
 use super::animation::{Animation, is_wild, unit};
 use super::document::Document;
 use super::takes::Takes;
-use crate::clip::Qvv;
+use crate::transform::Qvv;
 use crate::{Error, LocalTransform, Remark, trs};
 use glam::{DAffine3, DMat4, DVec3};
 

@@ -4,7 +4,7 @@
 use super::compose::{Prim, Stage};
 use super::samples::{Timeline, f64s};
 use super::turn::turn_between;
-use crate::clip::Qvv;
+use crate::transform::Qvv;
 use crate::{Channel, Error, Identity, LocalTransform, SAME_TIME, Source, TimeSampling, Transform};
 use glam::{DMat4, DQuat, DVec3};
 use std::sync::Arc;
