@@ -405,9 +405,10 @@ fn differences(own: &Values, there: &Values, loose: bool) -> Vec<Difference> {
                 let [a, b] = [a, b].map(|v| glam::DVec3::from_slice(v));
                 a.cross(b).length().atan2(a.dot(b)).to_degrees()
             }
-            // Octets go from 0 to 1.
+            // Octets go from 0 to 1; files that have floats keep what is beyond.
             Kind::Colour(_) if loose => {
-                a.iter().zip(b).map(|(a, b)| (a.clamp(0.0, 1.0) - b).abs()).fold(0.0, f64::max)
+                let off = |(a, b): (&f64, &f64)| (a - b).abs().min((a.clamp(0.0, 1.0) - b).abs());
+                a.iter().zip(b).map(off).fold(0.0, f64::max)
             }
             Kind::Colour(_) => a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max),
             _ => a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt(),

@@ -103,7 +103,7 @@ fn text(info: &ReelInfo, wanted: &InfoArgs) -> String {
 /// Facts about the file as a whole, a line each.
 fn fields(info: &ReelInfo) -> String {
     let mut out = String::new();
-    let _ = writeln!(out, "{}", info.file);
+    let _ = writeln!(out, "{}", one_line(&info.file));
     let mut field = |name: &str, value: String| {
         let _ = writeln!(out, "  {name:<12}{value}");
     };

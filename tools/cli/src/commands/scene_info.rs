@@ -14,7 +14,7 @@ const OVERVIEW_ROWS: usize = 24;
 /// For people.
 pub fn text(info: &SceneInfo, wanted: &InfoArgs) -> String {
     let mut out = String::new();
-    let _ = writeln!(out, "{}", info.file);
+    let _ = writeln!(out, "{}", crate::output::one_line(&info.file));
     let mut field = |name: &str, value: String| {
         let _ = writeln!(out, "  {name:<18} {value}");
     };
