@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! σ        what is expected of |k|, in 2⁻⁸:   mean · (77 + 56·t + 46·j + 26·p + 51·f) / 256
-//! mean     of |k| of this component and level so far, with weight max(1/(n + 2.5), 0.15)
+//! mean     of |k| of this component and level so far, in a segment, or in the keys, with weight max(1/(n + 2.5), 0.15)
 //! t j p f  means of |k| / mean in 2⁻⁶, at most 4 each: of the same component at the two samples between which this one lies; of earlier
 //!          components of the joint; of the parent joint; of all components of this sample before the sub-track. 1 where there is none.
 //!          A mean of n ≤ 9 is (sum · ⌈2¹⁶/n⌉) >> 16, of more a division

@@ -22,12 +22,12 @@
 //!
 //! ```text
 //! need(key i of a track) = time of key i − 2, or 0          keys are sorted by (need, time, track): as soon as key n is passed, key n + 2 is there
-//! segment   P₁ at T₁ ≤ t ≤ T₂ of P₂; P₀ before, P₃ after; u = (t − T₁)/(T₂ − T₁)
+//! segment   P₁ at T₁ ≤ t < T₂ of P₂ (T₂ too, where it is the last); P₀ before, P₃ after; u = (t − T₁)/(T₂ − T₁)
 //! knots     dᵢ = 1 · Tᵢ₊₁ − Tᵢ · √(Tᵢ₊₁ − Tᵢ)               uniform · chordal · centripetal
-//! tangents  M₁ = d₁((P₁ − P₀)/d₀ − (P₂ − P₀)/(d₀ + d₁)) + (P₂ − P₁), P₂ − P₁ where there is no P₀
-//!           M₂ = (P₂ − P₁) + d₁((P₃ − P₂)/d₂ − (P₃ − P₁)/(d₁ + d₂)), P₂ − P₁ where there is no P₃
-//! value     P₁ + u(M₁ + u(3(P₂ − P₁) − 2M₁ − M₂ + u(M₁ + M₂ − 2(P₂ − P₁))))
-//! rotation  before that each quaternion gets the sign that is nearer to P₁ (P₃: to P₂); then unit length
+//! tangents  S = P₂ − P₁; M₁ = ((P₁ − P₀)·(d₁/d₀) − (P₂ − P₀)·(d₁/(d₀ + d₁))) + S, S where there is no P₀
+//!           M₂ = ((P₃ − P₂)·(d₁/d₂) − (P₃ − P₁)·(d₁/(d₂ + d₁))) + S, S where there is no P₃
+//! value     P₁ + u·(M₁ + u·(((3·S − 2·M₁) − M₂) + u·((M₁ + M₂) − 2·S)))
+//! rotation  before that each quaternion gets the sign that is nearer to P₁ (P₃: to P₂); then each component is divided by the length
 //! ```
 //!
 //! Everything is f32, in this order: the same bits on every machine. Credit: E. Catmull, R. Rom, *A class of
