@@ -1,12 +1,7 @@
 //! Dual quaternions of a rig's joints: what several do to a vertex, blended as rotations and translations, behind what
 //! they stretch, blended linearly.
 //!
-//! ```text
-//! M = T · R · S            S symmetric, R a rotation: the polar decomposition; a mirroring M has a mirroring S; one whose
-//!                          determinant is 0 has R = 1
-//! q = Σ ± weight · (R, ½ · T · R)        the sign that is nearer to R of the joint that weighs most, the first of several
-//! vertex = q/|q| of (Σ weight · S · bind)
-//! ```
+//! The formulas are those of `docs/FORMAT/mesh.md`, under the rig.
 //!
 //! Credit: Ladislav Kavan, Steven Collins, Jiří Žára and Carol O'Sullivan, "Skinning with dual quaternions", 2007;
 //! Nicholas Higham, "Computing the polar decomposition — with applications", 1986.

@@ -3,9 +3,12 @@
 //! blend skinning, by dual quaternions, or by a part of both:
 //!
 //! ```text
-//! linear = Σ weight · object(joint) · inverse(joint)                 vertices of no joint: the identity
-//! dual   = the dual quaternions of object(joint) · inverse(joint), blended by their weights
-//! vertex = ((1 − part) · linear + part · dual) · bind
+//! M(joint) object(joint) · inverse(joint)
+//! linear   Σ weight · M(joint)                            vertices of no joint: the identity
+//! M        T · R · S: a translation, a rotation, a symmetric matrix (the polar decomposition); of negative determinant: those of −M, and −S. Determinant 0: R is the identity
+//! q        Σ ± weight · (R, ½ · T · R), dual quaternions; the sign for which R is nearer to R of the joint of the largest weight, the first of several
+//! dual     (q / |R of q|) · Σ weight · S                   as a matrix
+//! vertex   ((1 − part) · linear + part · dual) · bind
 //! ```
 //!
 //! A chunk holds, for each mesh that has one, in order: a varint number of the mesh, a varint size, and so
@@ -19,9 +22,9 @@
 //! | … | 1 … 5 | `points` | varint: vertices of one place and of the same joints and weights share a point |
 //! | … | … | `point` | of each vertex, as [`crate::topology::weld`] has it |
 //! | … | 1 … 5, … | `bind` | varint size and so many bytes: one frame of the soft codec, in the order of the points' hierarchy |
-//! | … | 1 | `depth` | bits 0 … 4: weights are whole numbers whose sum is 2 to this. Bit 5: `part` is 1, not 0, bit 6: `part` is in `parts` |
+//! | … | 1 | `depth` | bits 0 … 4: weights are whole numbers whose sum is 2 to this. Bit 5: `part` is 1, not 0; bit 6: `part` is in `parts`; not both |
 //! | … | 1 … 5, … | `weights` | varint size and so many bytes: the bones of each point |
-//! | … | 2 per point or 0 | `parts` | only with bit 6 of `depth`: `part` of each point, in 1/65535 |
+//! | … | 2 per point or 0 | `parts` | only with bit 6 of `depth`: u16, `part` of each point, in 1/65535 |
 //! | … | 1 … 5 | `clip` | varint: 0 none, else number of the clip + 1 of which a sample is what the mesh shows in the first frame |
 //! | … | 1 … 5 or 0 | `sample` | only with a clip: varint, which |
 //! | … | 8 | `tolerance` | f64: promised, the largest distance of a vertex from where the source's rig puts it, at any sample of any clip of the skeleton |
