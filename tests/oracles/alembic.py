@@ -6,10 +6,8 @@ Times are in seconds; OUT.npz gets one array of shape (points, 3) per time, `fra
 and unit. Needs the packages bpy and numpy. It shares nothing with the program.
 """
 
-import argparse
-import sys
-
 import bpy
+import command
 import numpy
 
 
@@ -37,16 +35,5 @@ def world_points(path, seconds):
         yield numpy.concatenate(parts) if parts else numpy.zeros((0, 3))
 
 
-def main():
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    arguments.add_argument("file")
-    arguments.add_argument("--times", required=True)
-    arguments.add_argument("-o", "--output", required=True)
-    asked = arguments.parse_args()
-    times = [float(time) for time in asked.times.split(",")]
-    frames = {f"frame_{i}": points for i, points in enumerate(world_points(asked.file, times))}
-    numpy.savez(asked.output, **frames)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    command.main(__doc__, world_points)
