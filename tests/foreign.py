@@ -117,10 +117,12 @@ def compared(options, source, folder, reel):
     files = sorted((folder / "frames").glob("*.obj"))
     if len(files) != len(times):
         return f"{len(files)} files of {len(times)} frames"
-    tolerance = max((node["tolerance"] or 0.0) for node in info["nodes"])
+    tolerance = max((node.get("tolerance") or 0.0) for node in info["nodes"])
     worst, where = 0.0, 0
     for i, theirs in zip(chosen, wanted):
         ours = read_obj(files[i])
+        theirs = theirs[numpy.isfinite(theirs).all(axis=1)]
+        ours = ours[numpy.isfinite(ours).all(axis=1)]
         reach = numpy.abs(theirs).max() if len(theirs) else 1.0
         part = distance(ours, theirs) / max(TOLERANCES * tolerance + EPSILON * reach, 1e-30)
         if part > worst:

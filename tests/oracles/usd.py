@@ -2,7 +2,8 @@
 
     usd.py FILE --times T,T,... -o OUT.npz
 
-Times are in seconds; OUT.npz gets one array of shape (points, 3) per time, `frame_0` and so on, in the stage's unit.
+Times are in seconds; OUT.npz gets one array of shape (points, 3) per time, `frame_0` and so on, in the stage's unit,
+Y up. Points that no face uses are left out.
 Needs the packages usd-core and numpy. It shares nothing with the program.
 """
 
@@ -11,6 +12,10 @@ import numpy
 from pxr import Usd, UsdGeom, UsdSkel
 
 PREDICATE = Usd.TraverseInstanceProxies(Usd.PrimDefaultPredicate)
+# Prototypes of instancers may lie below an `over`.
+PROTOTYPES = Usd.TraverseInstanceProxies(Usd.PrimIsActive & Usd.PrimIsLoaded & ~Usd.PrimIsAbstract)
+# Z-up to Y-up, for points as rows.
+Y_UP = numpy.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
 # The program tessellates these by itself, so their points cannot be compared.
 IMPLICIT = (UsdGeom.Cube, UsdGeom.Sphere, UsdGeom.Cylinder, UsdGeom.Cone, UsdGeom.Capsule, UsdGeom.Plane)
 
@@ -69,8 +74,23 @@ def own_points(prim, skinned, cache, time):
     if not prim.IsA(UsdGeom.PointBased):
         return None
     points = UsdGeom.PointBased(prim).GetPointsAttr().Get(time)
-    if points is None:
+    if points is None or len(points) == 0:
         return None
+    used = used_points(prim, time, len(points))
+    world = all_points(prim, points, skinned, cache, time)
+    return world[used] if used is not None else world
+
+
+def used_points(prim, time, count):
+    """Indices of the points that faces of a mesh use; None for what has no faces."""
+    if not prim.IsA(UsdGeom.Mesh):
+        return None
+    indices = numpy.array(UsdGeom.Mesh(prim).GetFaceVertexIndicesAttr().Get(time) or [], dtype=int)
+    return numpy.unique(indices[(indices >= 0) & (indices < count)])
+
+
+def all_points(prim, points, skinned, cache, time):
+    """The points of one prim in world space."""
     to_world = cache.GetLocalToWorldTransform(prim)
     if prim.GetPath() not in skinned:
         return transformed(points_array(points), to_world)
@@ -98,7 +118,7 @@ def is_seen(prim, time):
 
 def below(root, skinned, cache, time, out, depth=0):
     """Adds the points of all prims at and below `root`; an instancer's prototypes are added once per instance."""
-    walk = iter(Usd.PrimRange(root, PREDICATE))
+    walk = iter(Usd.PrimRange(root, PREDICATE if depth == 0 else PROTOTYPES))
     for prim in walk:
         if prim.IsA(UsdGeom.PointInstancer):
             walk.PruneChildren()
@@ -146,7 +166,8 @@ def world_points(path, seconds):
         time = Usd.TimeCode(second * stage.GetTimeCodesPerSecond())
         cache, parts = UsdGeom.XformCache(time), []
         below(stage.GetPseudoRoot(), skinned, cache, time, parts)
-        yield numpy.concatenate(parts) if parts else numpy.zeros((0, 3))
+        points = numpy.concatenate(parts) if parts else numpy.zeros((0, 3))
+        yield points @ Y_UP if UsdGeom.GetStageUpAxis(stage) == UsdGeom.Tokens.z else points
 
 
 if __name__ == "__main__":
