@@ -151,7 +151,7 @@ impl<'a> Flattening<'a> {
             Tolerance::Absolute(t) => t,
             Tolerance::Relative(part) => part * diagonal * motion.largest_scale[i],
         };
-        let floor = 4.0 * ulp(object_reach.max(budget.reach));
+        let floor = 4.0 * ulp(object_reach.max(budget.corners));
         let remeshed = candidate.source.remeshed;
         budget.spent = remeshed.map_or(0.0, |r| r.spent * motion.largest_scale[i]);
         budget.tolerance = asked.max(floor) - budget.spent;
@@ -251,6 +251,7 @@ fn measure_transforms(
             all.transform_error = all.transform_error.max(part.transform_error);
             all.scale = all.scale.max(part.scale);
             all.reach = all.reach.max(part.reach);
+            all.corners = all.corners.max(part.corners);
         }
     }
     Ok(budgets)
@@ -280,6 +281,13 @@ fn measure_part(
             };
             let (low, high) = (sides.map(|s| f64::from(s.0)), sides.map(|s| f64::from(s.1)));
             let budget = &mut budgets[i];
+            let source = &tracks.world.matrix[i];
+            if let Some(candidate) = meshes.get(candidate_of[i]).filter(|_| source.is_finite()) {
+                let extent = &candidate.prepared.object_extent;
+                let [x, y, z]: [(f32, f32); 3] = std::array::from_fn(|k| extent.component(k));
+                let corners = transform_box(&rows(source), &[x.0, y.0, z.0, x.1, y.1, z.1]);
+                budget.corners = corners.iter().fold(budget.corners, |most, v| most.max(v.abs()));
+            }
             let decoded = &tracks.decoded[n];
             if !node.baked {
                 let error = error_over_box(&rows(&tracks.world.matrix[i]), decoded, low, high);

@@ -95,6 +95,9 @@ pub struct Between {
     /// The objects that were looked at, and whether their vertices were taken to be in world space.
     #[serde(skip)]
     pub seen: Vec<(usize, bool)>,
+    /// Whether frames that were added change nothing of how others are shown.
+    #[serde(skip)]
+    pub steady: bool,
 }
 
 /// What a pass did, for `--explain`.

@@ -12,6 +12,10 @@
 //! Distances go down with the square of n, so the first guess at n mostly holds. What a player does is worked
 //! out from the source's own frames; what decoding adds, at most one tolerance, is left room for.
 //!
+//! A transform is taken apart as that of the file is: frame after frame, where that of one frame says something
+//! of the next (mirrors that come and go, scales of zero). Where a half turn could go either way once it is coded,
+//! both ways count.
+//!
 //! An object takes part between two frames that both show it. One that the second hides changes at once there.
 //! A point takes part where both frames and the place between them have it undamaged.
 
@@ -29,7 +33,7 @@ use meshreel_process::Cancellation;
 use meshreel_process::extent::{ulp, usable};
 use meshreel_process::trs::{Trs, align, error_over_box, rows};
 use meshreel_scene::sample::{World, is_step, just_before, largest_scale};
-use meshreel_scene::{LocalTransform, MeshId, Placed, Remark, Scene, rig, sample};
+use meshreel_scene::{MeshId, Placed, Remark, Scene, rig, sample};
 use rayon::prelude::*;
 use std::collections::{HashMap, HashSet};
 
@@ -158,6 +162,7 @@ fn frames(given: &Request<'_>) -> Result<Option<Between>, Error> {
     all.asked = all.asked.min(all.reached()).max(asked);
     all.times.sort_by(f64::total_cmp);
     let seen = items.list.iter();
+    all.steady = items.steady || all.added == 0;
     all.seen = seen.map(|item| (item.placed, item.nodes.is_empty())).collect();
     Ok(Some(all))
 }
@@ -170,7 +175,10 @@ fn each_pair<T: Send>(
     work: impl Fn(&mut Eye<'_>, usize, &Pose, &Pose) -> Result<T, Error> + Sync,
 ) -> Result<Vec<T>, Error> {
     let times = given.times;
-    let size = (pairs.len()).div_ceil(4 * rayon::current_num_threads()).max(8);
+    let size = match items.steady {
+        true => (pairs.len()).div_ceil(4 * rayon::current_num_threads()).max(8),
+        false => pairs.len().max(1),
+    };
     let parts: Vec<Vec<T>> = pairs
         .par_chunks(size)
         .map(|pairs| {
@@ -181,9 +189,9 @@ fn each_pair<T: Send>(
                 given.cancellation.check()?;
                 let from = match last.take() {
                     Some(pose) if pose.time == times[i - 1] => pose,
-                    _ => eye.pose(times[i - 1])?,
+                    last => eye.after(last, times, i - 1)?,
                 };
-                let to = eye.pose(times[i])?;
+                let to = eye.pose(times[i], Some(&from.parts))?;
                 out.push(work(&mut eye, i, &from, &to)?);
                 last = Some(to);
             }
@@ -245,6 +253,10 @@ struct Items {
     nodes: Vec<FlatNode>,
     /// Whether a node is above one of them, or shows it.
     needed: Vec<bool>,
+    /// By node how near to a half turn rotations count as one: cosine of half the angle.
+    half_turn: Vec<f64>,
+    /// Whether transforms are taken apart alike, whatever the frame before is.
+    steady: bool,
 }
 
 impl Items {
@@ -278,7 +290,8 @@ impl Items {
             };
             list.push(Item { placed: i, tolerance: 0.0, scale: 0.0, reach: 0.0, nodes: Vec::new(), points });
         }
-        let mut items = Items { list, meshes, nodes: Vec::new(), needed: Vec::new() };
+        let (nodes, needed, half_turn) = (Vec::new(), Vec::new(), Vec::new());
+        let mut items = Items { list, meshes, nodes, needed, half_turn, steady: true };
         let corners = items.resolve(given)?;
         let mut baked = vec![false; placed.len()];
         match given.baked {
@@ -305,6 +318,7 @@ impl Items {
         let locators: Vec<Option<f32>> = given.locators.iter().map(reach).collect();
         self.nodes = flatten(given.placed, given.selected, &locators, baked, given.motion);
         self.needed = vec![false; self.nodes.len()];
+        self.half_turn = vec![0.0; self.nodes.len()];
         let mut of_placed = vec![None; given.placed.len()];
         for (n, node) in self.nodes.iter().enumerate() {
             if let Some(i) = node.mesh {
@@ -316,11 +330,18 @@ impl Items {
             let mut at = of_placed[item.placed].filter(|_| !baked[item.placed]);
             while let Some(n) = at {
                 self.needed[n] = true;
+                // What coding may turn a node by.
+                let turn = item.tolerance / (item.scale * item.reach);
+                self.half_turn[n] = self.half_turn[n].max(turn.clamp(1e-4, 0.5));
                 item.nodes.push(n);
                 at = self.nodes[n].parent;
             }
             item.nodes.reverse();
         }
+        let steady =
+            |node: &FlatNode| !node.world && node.chain.iter().all(|&i| given.motion.local[i].steady);
+        let needed = self.nodes.iter().zip(&self.needed).filter(|(node, needed)| **needed && node.animated);
+        self.steady = needed.map(|(node, _)| node).all(steady);
     }
 
     /// Objects whose transforms leave no room in their tolerance: their vertices will be in world space.
@@ -424,7 +445,8 @@ impl Items {
     }
 }
 
-/// Corrects what was found, where other vertices than foretold came to be in world space.
+/// Corrects what was found, where other vertices than foretold came to be in world space, or where frames that were
+/// added may change how transforms of the frames behind them are taken apart.
 pub fn settle(
     found: Option<Between>,
     nodes: &[FlatNode],
@@ -438,7 +460,7 @@ pub fn settle(
     for node in nodes.iter().filter(|node| node.baked) {
         node.mesh.into_iter().for_each(|i| baked[i] = true);
     }
-    if found.seen.iter().all(|&(i, foretold)| baked[i] == foretold) {
+    if found.steady && found.seen.iter().all(|&(i, foretold)| baked[i] == foretold) {
         return Ok(Some(found));
     }
     Ok(again(&baked)?.map(|real| Between { after: real.after, ..found }))
@@ -506,7 +528,7 @@ struct Pose {
     /// By item: to the world.
     world: Vec<DMat4>,
     /// By node of the file.
-    local: Vec<LocalTransform>,
+    parts: Vec<Trs>,
     /// By mesh whose points move.
     points: Vec<Vec<[f32; 3]>>,
     /// By item.
@@ -532,13 +554,16 @@ impl<'a> Eye<'a> {
         Ok(Eye { given, items, world: World::new(given.scene, given.placed)? })
     }
 
-    fn pose(&mut self, time: f64) -> Result<Pose, Error> {
+    /// The frame at a time. `previous`: the nodes of the frame before.
+    fn pose(&mut self, time: f64, previous: Option<&[Trs]>) -> Result<Pose, Error> {
+        let parts = self.parts(time, previous)?;
+        Ok(Pose { time, parts, ..self.moment(time)? })
+    }
+
+    /// The source at a time, without the nodes of the file.
+    fn moment(&mut self, time: f64) -> Result<Pose, Error> {
         self.world.evaluate(time)?;
         let items = self.items;
-        let local = |(node, needed): (&FlatNode, &bool)| match needed {
-            true => node.local(&self.world),
-            false => LocalTransform::IDENTITY,
-        };
         let points = |mesh: &MeshId| {
             let mut points = Vec::new();
             sample::positions_at(&self.given.scene.meshes[*mesh], time, &mut points)?;
@@ -548,9 +573,35 @@ impl<'a> Eye<'a> {
             time,
             world: (items.list.iter()).map(|item| self.world.matrix[item.placed]).collect(),
             visible: (items.list.iter()).map(|item| self.world.visible[item.placed]).collect(),
-            local: items.nodes.iter().zip(&items.needed).map(local).collect(),
+            parts: Vec::new(),
             points: items.meshes.iter().map(points).collect::<Result<_, Error>>()?,
         })
+    }
+
+    /// Goes to a time. Gives the nodes' transforms apart, as [`Tracks`] has them.
+    fn parts(&mut self, time: f64, previous: Option<&[Trs]>) -> Result<Vec<Trs>, Error> {
+        self.world.evaluate(time)?;
+        let nodes = self.items.nodes.iter().zip(&self.items.needed).enumerate();
+        let parts = |(n, (node, needed)): (usize, (&FlatNode, &bool))| {
+            let before = previous.map(|all| &all[n]);
+            match needed {
+                true => apart(&node.local(&self.world), before).or(before.copied()).unwrap_or(Trs::IDENTITY),
+                false => Trs::IDENTITY,
+            }
+        };
+        Ok(nodes.map(parts).collect())
+    }
+
+    /// The frame of a number. `last`: one before it.
+    fn after(&mut self, last: Option<Pose>, times: &[f64], frame: usize) -> Result<Pose, Error> {
+        let mut parts = last.as_ref().map(|last| last.parts.clone());
+        if !self.items.steady {
+            let start = last.map_or(0, |last| times.partition_point(|time| *time <= last.time));
+            for &time in &times[start..frame] {
+                parts = Some(self.parts(time, parts.as_deref())?);
+            }
+        }
+        self.pose(times[frame], parts.as_deref())
     }
 
     /// Looks between two frames.
@@ -563,14 +614,14 @@ impl<'a> Eye<'a> {
         if !(some_vanish || whole > allowed) || before - from.time <= 0.5 * (to.time - from.time) {
             return Ok(pair);
         }
-        let pose = self.pose(before)?;
+        let pose = self.pose(before, Some(&from.parts))?;
         // What vanishes stands still until then, unless a frame right before that shows where it went.
         let left = if some_vanish { self.apart(from, &pose, vanishes) } else { 0.0 };
         let moved = |a: &Pose, b: &Pose| self.apart(a, b, |k| pose.both_show(to, k));
         let jump = if whole > allowed { moved(&pose, to) } else { 0.0 };
         // What is as fast before is no step.
         let fast = match jump > allowed {
-            true => Some(self.pose(2.0 * before - to.time)?),
+            true => Some(self.pose(2.0 * before - to.time, Some(&from.parts))?),
             false => None,
         };
         let moved = |a: &Pose, b: &Pose| self.apart(a, b, |k| pose.both_show(to, k));
@@ -589,7 +640,7 @@ impl<'a> Eye<'a> {
         if pair.step {
             let before = just_before(to.time);
             added.push(before);
-            end = Some(self.pose(before)?);
+            end = Some(self.pose(before, Some(&from.parts))?);
         }
         let to = end.as_ref().unwrap_or(to);
         let mut parts = 1usize;
@@ -599,11 +650,12 @@ impl<'a> Eye<'a> {
             off = 0.0;
             // Where it is the last try, what is left over must be known.
             let enough = if parts < PARTS { allowed } else { f64::INFINITY };
-            let mut last = None;
+            let mut last: Option<Pose> = None;
             for part in 1..=parts {
+                let before = last.as_ref().unwrap_or(from);
                 let next = match part == parts {
                     true => None,
-                    false => Some(self.pose(inner(from.time, to.time, part, parts))?),
+                    false => Some(self.pose(inner(from.time, to.time, part, parts), Some(&before.parts))?),
                 };
                 let pair = (last.as_ref().unwrap_or(from), next.as_ref().unwrap_or(to));
                 off = off.max(self.off(pair.0, pair.1, enough)?);
@@ -625,67 +677,42 @@ impl<'a> Eye<'a> {
             if worst > enough {
                 break;
             }
-            let own = self.pose(from.time + (to.time - from.time) * place)?;
-            let shown = self.shown(from, to, place);
+            let own = self.moment(from.time + (to.time - from.time) * place)?;
+            let ways = self.shown(from, to, place);
             let list = self.items.list.iter().enumerate();
             for (k, item) in list.filter(|(k, _)| from.both_show(to, *k)) {
-                let far = match &item.points {
-                    Points::Still(corners) => {
-                        let corners = corners.iter();
-                        let far = |p: &DVec3| {
-                            let at = match &shown[k] {
-                                Some(m) => m.transform_point3(*p),
-                                None => {
-                                    let a = from.world[k].transform_point3(*p);
-                                    a.lerp(to.world[k].transform_point3(*p), place)
-                                }
-                            };
-                            own.world[k].transform_point3(*p).distance_squared(at)
-                        };
-                        corners.map(far).fold(0.0, f64::max)
-                    }
-                    &Points::Moving(mesh) => {
-                        let pair = from.points[mesh].iter().zip(&to.points[mesh]);
-                        let far = |((a, b), p): ((&[f32; 3], &[f32; 3]), &[f32; 3])| {
-                            if !(usable(a) && usable(b) && usable(p)) {
-                                return 0.0;
-                            }
-                            let (a, b, p) = (vector(a), vector(b), vector(p));
-                            let at = match &shown[k] {
-                                Some(m) => m.transform_point3(a.lerp(b, place)),
-                                None => {
-                                    let a = from.world[k].transform_point3(a);
-                                    a.lerp(to.world[k].transform_point3(b), place)
-                                }
-                            };
-                            own.world[k].transform_point3(p).distance_squared(at)
-                        };
-                        pair.zip(&own.points[mesh]).map(far).fold(0.0, f64::max)
-                    }
-                };
+                let far = |shown: &Vec<Option<DMat4>>| far_off([from, &own, to], place, (k, item), shown[k]);
+                let far = ways.iter().map(far).fold(0.0, f64::max);
                 // What is no number comes of damaged transforms, of which nothing is promised.
                 if far.is_finite() && item.tolerance > 0.0 {
-                    worst = worst.max(far.sqrt() / item.tolerance);
+                    worst = worst.max(far / item.tolerance);
                 }
             }
         }
         Ok(worst)
     }
 
-    /// By item what a player takes its points to the world with; none: they are there.
-    fn shown(&self, from: &Pose, to: &Pose, place: f64) -> Vec<Option<DMat4>> {
-        let local: Vec<DMat4> = (from.local.iter().zip(&to.local))
-            .zip(&self.items.needed)
-            .map(|((a, b), needed)| match needed {
-                true => blend(a, b, place),
-                false => DMat4::IDENTITY,
-            })
-            .collect();
-        let of = |item: &Item| {
-            let nodes = item.nodes.iter();
-            (!item.nodes.is_empty()).then(|| nodes.fold(DMat4::IDENTITY, |above, n| above * local[*n]))
+    /// By item what a player takes its points to the world with, none where they are there; once more for half turns
+    /// that go the other way.
+    fn shown(&self, from: &Pose, to: &Pose, place: f64) -> Vec<Vec<Option<DMat4>>> {
+        let nodes = || from.parts.iter().zip(&to.parts).zip(&self.items.half_turn);
+        let either = |((a, b), near): ((&Trs, &Trs), &f64)| a.rotation.dot(b.rotation).abs() < *near;
+        let way = |other: bool| {
+            let local = |(pair, near)| {
+                let (a, b): (&Trs, &Trs) = pair;
+                blend(a, b, place, other && either((pair, near)))
+            };
+            let local: Vec<DMat4> = nodes().map(local).collect();
+            let of = |item: &Item| {
+                let nodes = item.nodes.iter();
+                (!item.nodes.is_empty()).then(|| nodes.fold(DMat4::IDENTITY, |above, n| above * local[*n]))
+            };
+            self.items.list.iter().map(of).collect()
         };
-        self.items.list.iter().map(of).collect()
+        match nodes().any(either) {
+            true => vec![way(false), way(true)],
+            false => vec![way(false)],
+        }
     }
 
     /// The largest distance of two poses, in tolerances, of the items that are `wanted`.
@@ -726,22 +753,37 @@ fn vector(p: &[f32; 3]) -> DVec3 {
     DVec3::from_array(p.map(f64::from))
 }
 
-/// The transform that a player shows between two transforms of a node.
-fn blend(a: &LocalTransform, b: &LocalTransform, place: f64) -> DMat4 {
-    if a == b {
-        return a.matrix();
-    }
-    let Some(from) = apart(a, None) else {
-        return a.matrix();
+/// The largest distance of what is at a place between two frames, `own`, from what a player shows of an item there:
+/// `shown` takes its points to the world.
+fn far_off([from, own, to]: [&Pose; 3], place: f64, (k, item): (usize, &Item), shown: Option<DMat4>) -> f64 {
+    let at = |a: DVec3, b: DVec3| match &shown {
+        Some(matrix) => matrix.transform_point3(a.lerp(b, place)),
+        None => from.world[k].transform_point3(a).lerp(to.world[k].transform_point3(b), place),
     };
-    let Some(to) = apart(b, Some(&from)) else {
-        return a.matrix();
+    let far = |a, b, p| own.world[k].transform_point3(p).distance_squared(at(a, b));
+    let most = match &item.points {
+        Points::Still(corners) => corners.iter().map(|p| far(*p, *p, *p)).fold(0.0, f64::max),
+        &Points::Moving(mesh) => {
+            let ends = from.points[mesh].iter().zip(&to.points[mesh]);
+            let far = |((a, b), p): ((&[f32; 3], &[f32; 3]), &[f32; 3])| match usable(a) && usable(b) && usable(p)
+            {
+                true => far(vector(a), vector(b), vector(p)),
+                false => 0.0,
+            };
+            ends.zip(&own.points[mesh]).map(far).fold(0.0, f64::max)
+        }
     };
+    most.sqrt()
+}
+
+/// The transform that a player shows between two transforms of a node; with `other` it turns the longer way.
+fn blend(from: &Trs, to: &Trs, place: f64, other: bool) -> DMat4 {
     let nothing = |t: &Trs| t.scale == DVec3::ZERO;
-    if nothing(&from) || nothing(&to) {
-        return a.matrix();
+    if from == to || nothing(from) || nothing(to) {
+        return from.matrix();
     }
-    let turned = from.rotation * (1.0 - place) + align(from.rotation, to.rotation) * place;
+    let near = align(from.rotation, to.rotation);
+    let turned = from.rotation * (1.0 - place) + if other { -near } else { near } * place;
     let rotation = match turned.length_squared() > 1e-12 {
         true => turned.normalize(),
         false => from.rotation,
@@ -757,14 +799,16 @@ fn blend(a: &LocalTransform, b: &LocalTransform, place: f64) -> DMat4 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use glam::DQuat;
 
     /// Blended as `meshreel::interpolate` has it: the middle of a turn is its middle, a quarter is not its
     /// quarter.
     #[test]
     fn nodes_turn_on_the_chord() {
-        let (a, b) = (DMat4::IDENTITY.into(), DMat4::from_rotation_z(1.5).into());
-        assert!(blend(&a, &b, 0.5).abs_diff_eq(DMat4::from_rotation_z(0.75), 1e-12));
-        let quarter = blend(&a, &b, 0.25);
+        let (a, b) = (Trs::IDENTITY, Trs { rotation: DQuat::from_rotation_z(1.5), ..Trs::IDENTITY });
+        let blend = |place| blend(&a, &b, place, false);
+        assert!(blend(0.5).abs_diff_eq(DMat4::from_rotation_z(0.75), 1e-12));
+        let quarter = blend(0.25);
         let even = DMat4::from_rotation_z(0.375);
         assert!(!quarter.abs_diff_eq(even, 1e-2) && quarter.abs_diff_eq(even, 3e-2));
     }
