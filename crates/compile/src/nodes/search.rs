@@ -30,6 +30,18 @@ pub struct Point {
     pub limit: f64,
 }
 
+/// A frame beside, in which things are larger: between the two frames it shows what the transform misses at that size.
+#[derive(Clone, Copy, Debug)]
+pub struct Beside {
+    /// World matrix of the parent there.
+    pub above: Matrix,
+    /// The node's scale there, or its own where that is larger.
+    pub scale: DVec3,
+}
+
+/// Points may be so many times their limit off at the size of a frame beside.
+const BESIDE: f64 = 2.0;
+
 /// The transform that is sought for a node in a frame, and how candidates are measured.
 pub struct TransformGoal<'a> {
     /// Residuals are packed, see [`meshreel_codec::clip::nodes::Nodes::packed`].
@@ -45,6 +57,8 @@ pub struct TransformGoal<'a> {
     pub target: Trs,
     /// Points that stand for all.
     pub points: &'a [Point],
+    /// Frames beside, where they count.
+    pub beside: &'a [Beside],
     /// Gives the largest error, as a part of the limit, that a decoded world matrix leaves on all points, those
     /// among them that are not in `points`.
     pub measure: &'a dyn Fn(&Matrix) -> f64,
@@ -123,7 +137,7 @@ pub fn find_transform(goal: &TransformGoal<'_>, room: &mut Workspace) -> CodedTr
             };
             let choice = Choice { class, k, ..Choice::default() };
             let found = finish(goal, choice);
-            let error = (goal.measure)(&found.world);
+            let error = (goal.measure)(&found.world).max(missed_beside(goal, &found.local));
             let nothing = |t: &Transform| t.scale == [0.0; 3];
             let right = nothing(&found.local) == nothing(goal.exact);
             if goal.hidden || error <= 1.0 && right {
@@ -157,6 +171,25 @@ fn raw(goal: &TransformGoal<'_>) -> CodedTransform {
         true => aimed,
         false => exact,
     }
+}
+
+/// The largest error, as a part of what is allowed, that a decoded transform leaves at the size of frames beside.
+fn missed_beside(goal: &TransformGoal<'_>, local: &Transform) -> f64 {
+    let t = &goal.target;
+    let rotation = DQuat::from_array(local.rotation.map(f64::from)).normalize();
+    let [translation, scale] = [local.translation, local.scale].map(|v| DVec3::from_array(v.map(f64::from)));
+    let mut most = 0.0f64;
+    for beside in goal.beside {
+        for point in goal.points {
+            let at = DVec3::from_array(point.at);
+            let right = t.rotation * (beside.scale * at) + t.translation;
+            let there = rotation * ((beside.scale + scale - t.scale) * at) + translation;
+            let [a, b] = [right, there].map(|p| DVec3::from_array(apply(&beside.above, p.to_array())));
+            let part = a.distance(b) / (BESIDE * point.limit);
+            most = if part <= most { most } else { part };
+        }
+    }
+    most
 }
 
 /// A choice as the decoder decodes it.
@@ -200,24 +233,18 @@ fn wanted(goal: &TransformGoal<'_>, prediction: &Prediction) -> [f64; COMPONENTS
 /// Errors of the points at k = 0 (before anything is added), and what steps do to them.
 fn lay_out(goal: &TransformGoal<'_>, wanted: &[f64; COMPONENTS], fine: f64, room: &mut Workspace) {
     let (track, t) = (goal.track, &goal.target);
-    let a = goal.above;
-    let above = DMat3::from_cols_array(&[
-        a[0][0], a[1][0], a[2][0], a[0][1], a[1][1], a[2][1], a[0][2], a[1][2], a[2][2],
-    ]);
     let turn = DMat3::from_quat(t.rotation);
     let local = turn * DMat3::from_diagonal(t.scale);
     let pivot = DVec3::from_array(track.pivot);
-    let whole = above * turn;
     let [moves_t, moves_r, moves_s] = track.setup.moves;
-    for point in goal.points {
-        let p = DVec3::from_array(point.at);
-        let inside = (local * p + t.translation).to_array();
-        let missed = DVec3::from_array(apply(a, inside)) - DVec3::from_array(point.goal);
-        let part = 1.0 / point.limit;
+    let mut add = |at: DVec3, above: &Matrix, scale: DVec3, missed: DVec3, limit: f64| {
+        let above = linear(above);
+        let whole = above * turn;
+        let part = 1.0 / limit;
         for (error, v) in room.error.iter_mut().zip((missed * part).to_array()) {
             error.push(v);
         }
-        let arm = p - pivot;
+        let arm = at - pivot;
         let mut c = 0;
         let mut put = |moved: DVec3| {
             for (list, v) in room.step[c].iter_mut().zip((moved * part).to_array()) {
@@ -232,7 +259,7 @@ fn lay_out(goal: &TransformGoal<'_>, wanted: &[f64; COMPONENTS], fine: f64, room
         }
         // A node without moving translation has no pivot.
         if moves_r {
-            let arm = t.scale * arm;
+            let arm = scale * arm;
             for (k, axis) in DVec3::AXES.into_iter().enumerate() {
                 put(whole * axis.cross(arm) * (track.rotation[k] / fine));
             }
@@ -242,10 +269,26 @@ fn lay_out(goal: &TransformGoal<'_>, wanted: &[f64; COMPONENTS], fine: f64, room
                 put(whole.col(k) * (arm[k] * track.scale[k] / fine));
             }
         }
+    };
+    for point in goal.points {
+        let at = DVec3::from_array(point.at);
+        let inside = (local * at + t.translation).to_array();
+        let missed = DVec3::from_array(apply(goal.above, inside)) - DVec3::from_array(point.goal);
+        add(at, goal.above, t.scale, missed, point.limit);
+        for beside in goal.beside {
+            add(at, &beside.above, beside.scale, DVec3::ZERO, BESIDE * point.limit);
+        }
     }
     for c in 0..track.components() {
         room.shift(c, -wanted[c] * fine);
     }
+}
+
+/// What a matrix does to directions.
+fn linear(m: &Matrix) -> DMat3 {
+    DMat3::from_cols_array(&[
+        m[0][0], m[1][0], m[2][0], m[0][1], m[1][1], m[2][1], m[0][2], m[1][2], m[2][2],
+    ])
 }
 
 /// Residuals whose largest error is below `limit`, if there are any: those with few bits.

@@ -7,7 +7,7 @@
 
 use crate::Error;
 use crate::nodes::matrix::{IDENTITY, Matrix, apply, corners, farthest, inverse, product, whole};
-use crate::nodes::search::{CodedTransform, Point, TransformGoal, Workspace, find_transform};
+use crate::nodes::search::{Beside, CodedTransform, Point, TransformGoal, Workspace, find_transform};
 use crate::nodes::tracks::Tracks;
 use crate::write::job::Job;
 use crate::write::node_frames::FrameInput;
@@ -19,7 +19,7 @@ use meshreel_codec::transform::Transform;
 use meshreel_options::Preset;
 use meshreel_process::trs::{Trs, decompose};
 use rayon::prelude::*;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Step of a translation, as a part of what a node's points may be off.
@@ -30,6 +30,8 @@ const STILL: f64 = 0.01;
 const ABOVE: f64 = 0.5;
 /// Nodes that nobody sees in a frame may be this many times farther off.
 const HIDDEN: f64 = 32.0;
+/// Where things are so many times as large in a frame beside, what a transform misses counts at that size.
+const LARGER: f64 = 2.0;
 /// The most points of still meshes below a node that are looked at one by one.
 const POINTS: usize = 512;
 
@@ -80,6 +82,8 @@ pub struct NodeCoder<'a> {
     links: Vec<TrackLinks>,
     /// Tracks by the number of tracks above them.
     depths: Vec<Vec<usize>>,
+    /// By track and frame the frames beside in which things are so much larger that they count. Mostly there are none.
+    beside: HashMap<(usize, u32), Vec<Beside>>,
     frames: BTreeMap<u32, CodedFrame>,
     /// Number of keys that were coded.
     keys: u32,
@@ -119,22 +123,32 @@ struct NodeMotion {
 
 impl NodeMotion {
     /// Looks at the moving nodes in all frames; `tracks` are at the first one. `boxes` are of all nodes, in
-    /// their own space.
+    /// their own space. `beside` gets the frames in which things are much larger than in one beside.
     fn measure(
         job: &Job<'_>,
         moving: &[usize],
-        mut tracks: Tracks<'_>,
-        rest: &[Transform],
+        (mut tracks, rest): (Tracks<'_>, &[Transform]),
         boxes: &[[f64; 6]],
+        beside: &mut HashMap<(usize, u32), Vec<Beside>>,
     ) -> Result<Vec<NodeMotion>, Error> {
         let middle = |n: usize| DVec3::from_array([0, 1, 2].map(|k| (boxes[n][k] + boxes[n][k + 3]) / 2.0));
         let mut motions = vec![NodeMotion::default(); moving.len()];
+        let mut sizes: Vec<Beside> = Vec::new();
         let mut paths = vec![[[DVec3::ZERO; 2]; 2]; moving.len()];
         for (frame, &time) in job.times.iter().enumerate() {
             job.cancellation.check()?;
             if frame > 0 {
                 tracks.evaluate(time)?;
             }
+            let here: Vec<Beside> = moving.iter().map(|&n| size_of(job, &tracks, n)).collect();
+            for (m, (before, now)) in sizes.iter().zip(&here).enumerate() {
+                for (frame, from, to) in [(frame - 1, before, now), (frame, now, before)] {
+                    if let Some(larger) = larger(from, to) {
+                        beside.entry((m, frame as u32)).or_default().push(larger);
+                    }
+                }
+            }
+            sizes = here;
             for ((motion, path), &n) in motions.iter_mut().zip(&mut paths).zip(moving) {
                 let t = tracks.parts(n);
                 let moved = moved(&rest[n], &tracks.local[n]);
@@ -183,7 +197,8 @@ impl<'a> NodeCoder<'a> {
         let rest = tracks.local.clone();
         let described = described_nodes(job, &rest);
         let boxes = codec::boxes(&described);
-        let motions = NodeMotion::measure(job, &moving, tracks, &rest, &boxes)?;
+        let mut beside = HashMap::new();
+        let motions = NodeMotion::measure(job, &moving, (tracks, &rest), &boxes, &mut beside)?;
         let mut track_of = vec![None; job.nodes.len()];
         moving.iter().enumerate().for_each(|(m, &n)| track_of[n] = Some(m));
         let shapes = shapes(job, &rest, &track_of);
@@ -196,6 +211,7 @@ impl<'a> NodeCoder<'a> {
             shapes,
             shape_of: vec![None; job.placed.len()],
             links: Vec::new(),
+            beside,
             depths: Vec::new(),
             frames: BTreeMap::new(),
             keys: 0,
@@ -364,6 +380,7 @@ impl<'a> NodeCoder<'a> {
             exact: &input.transforms[m],
             target: self.target(m, input, &above),
             points,
+            beside: self.beside.get(&(m, frame)).map_or(&[], |beside| beside),
             measure: &measure,
             hidden: looked.hidden,
         };
@@ -580,6 +597,21 @@ fn broken(frame: u32) -> Error {
         what: format!("the transforms of frame {frame} do not decode to what was encoded"),
         target: Default::default(),
     }
+}
+
+/// The size that a node gives to things in a frame.
+fn size_of(job: &Job<'_>, tracks: &Tracks<'_>, node: usize) -> Beside {
+    let above = job.nodes[node].parent.map_or(IDENTITY, |parent| tracks.decoded[parent]);
+    Beside { above, scale: tracks.parts(node).scale.abs() }
+}
+
+/// What counts of the frame `to` in the frame `from`, which is beside it, where things are much larger in it.
+fn larger(from: &Beside, to: &Beside) -> Option<Beside> {
+    let scale = from.scale.max(to.scale);
+    let [before, after] = [&from.above, &to.above].map(largest);
+    let much = |own: DVec3, other: DVec3| (0..3).any(|k| after * other[k] > LARGER * before * own[k]);
+    let turned = after > LARGER * before;
+    (turned || much(from.scale, to.scale)).then_some(Beside { above: to.above, scale })
 }
 
 /// The distances of a transform from the first one: in translation, in angle (for small ones), in scale.

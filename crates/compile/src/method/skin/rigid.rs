@@ -384,6 +384,7 @@ impl Bone<'_> {
             exact: &exact,
             target,
             points: &points,
+            beside: &[],
             measure: &measure,
             hidden: false,
         };
