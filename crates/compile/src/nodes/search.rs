@@ -30,17 +30,21 @@ pub struct Point {
     pub limit: f64,
 }
 
-/// A frame beside, in which things are larger: between the two frames it shows what the transform misses at that size.
+/// What a transform is held to beside the points of its own frame, for what is shown between that frame and the
+/// next ones: there what it misses may count for more.
 #[derive(Clone, Copy, Debug)]
 pub struct Beside {
-    /// World matrix of the parent there.
+    /// World matrix of the parent.
     pub above: Matrix,
-    /// The node's scale there, or its own where that is larger.
+    /// The node's scale.
     pub scale: DVec3,
+    /// In the place of the frame's points: those on the axes at a distance from the node's origin, in its space,
+    /// which may be so many times their limit off.
+    pub axes: Option<(f64, f64)>,
 }
 
 /// Points may be so many times their limit off at the size of a frame beside.
-const BESIDE: f64 = 2.0;
+pub const BESIDE: f64 = 2.0;
 
 /// The transform that is sought for a node in a frame, and how candidates are measured.
 pub struct TransformGoal<'a> {
@@ -57,7 +61,7 @@ pub struct TransformGoal<'a> {
     pub target: Trs,
     /// Points that stand for all.
     pub points: &'a [Point],
-    /// Frames beside, where they count.
+    /// What is shown between frames, where it counts.
     pub beside: &'a [Beside],
     /// Gives the largest error, as a part of the limit, that a decoded world matrix leaves on all points, those
     /// among them that are not in `points`.
@@ -173,6 +177,19 @@ fn raw(goal: &TransformGoal<'_>) -> CodedTransform {
     }
 }
 
+/// The points that are looked at for what is between frames, in the node's space, and what each may be off.
+fn points_beside<'a>(
+    goal: &'a TransformGoal<'_>,
+    beside: &'a Beside,
+) -> impl Iterator<Item = (DVec3, f64)> + 'a {
+    let least = goal.points.iter().map(|point| point.limit).fold(f64::INFINITY, f64::min);
+    let (reach, times) = beside.axes.unwrap_or_default();
+    let axes = DVec3::AXES.map(|axis| (axis * reach, least * times));
+    let on_axes = beside.axes.is_some();
+    let own = goal.points.iter().map(|point| (DVec3::from_array(point.at), point.limit * BESIDE));
+    axes.into_iter().filter(move |_| on_axes && least.is_finite()).chain(own.filter(move |_| !on_axes))
+}
+
 /// The largest error, as a part of what is allowed, that a decoded transform leaves at the size of frames beside.
 fn missed_beside(goal: &TransformGoal<'_>, local: &Transform) -> f64 {
     let t = &goal.target;
@@ -180,12 +197,11 @@ fn missed_beside(goal: &TransformGoal<'_>, local: &Transform) -> f64 {
     let [translation, scale] = [local.translation, local.scale].map(|v| DVec3::from_array(v.map(f64::from)));
     let mut most = 0.0f64;
     for beside in goal.beside {
-        for point in goal.points {
-            let at = DVec3::from_array(point.at);
+        for (at, limit) in points_beside(goal, beside) {
             let right = t.rotation * (beside.scale * at) + t.translation;
             let there = rotation * ((beside.scale + scale - t.scale) * at) + translation;
             let [a, b] = [right, there].map(|p| DVec3::from_array(apply(&beside.above, p.to_array())));
-            let part = a.distance(b) / (BESIDE * point.limit);
+            let part = a.distance(b) / limit;
             most = if part <= most { most } else { part };
         }
     }
@@ -275,8 +291,10 @@ fn lay_out(goal: &TransformGoal<'_>, wanted: &[f64; COMPONENTS], fine: f64, room
         let inside = (local * at + t.translation).to_array();
         let missed = DVec3::from_array(apply(goal.above, inside)) - DVec3::from_array(point.goal);
         add(at, goal.above, t.scale, missed, point.limit);
-        for beside in goal.beside {
-            add(at, &beside.above, beside.scale, DVec3::ZERO, BESIDE * point.limit);
+    }
+    for beside in goal.beside {
+        for (at, limit) in points_beside(goal, beside) {
+            add(at, &beside.above, beside.scale, DVec3::ZERO, limit);
         }
     }
     for c in 0..track.components() {
@@ -286,9 +304,7 @@ fn lay_out(goal: &TransformGoal<'_>, wanted: &[f64; COMPONENTS], fine: f64, room
 
 /// What a matrix does to directions.
 fn linear(m: &Matrix) -> DMat3 {
-    DMat3::from_cols_array(&[
-        m[0][0], m[1][0], m[2][0], m[0][1], m[1][1], m[2][1], m[0][2], m[1][2], m[2][2],
-    ])
+    DMat3::from_cols_array(&[m[0][0], m[1][0], m[2][0], m[0][1], m[1][1], m[2][1], m[0][2], m[1][2], m[2][2]])
 }
 
 /// Residuals whose largest error is below `limit`, if there are any: those with few bits.

@@ -765,7 +765,9 @@ fn far_off([from, own, to]: [&Pose; 3], place: f64, (k, item): (usize, &Item), s
         Points::Still(corners) => corners.iter().map(|p| far(*p, *p, *p)).fold(0.0, f64::max),
         &Points::Moving(mesh) => {
             let ends = from.points[mesh].iter().zip(&to.points[mesh]);
-            let far = |((a, b), p): ((&[f32; 3], &[f32; 3]), &[f32; 3])| match usable(a) && usable(b) && usable(p)
+            let far = |((a, b), p): ((&[f32; 3], &[f32; 3]), &[f32; 3])| match usable(a)
+                && usable(b)
+                && usable(p)
             {
                 true => far(vector(a), vector(b), vector(p)),
                 false => 0.0,

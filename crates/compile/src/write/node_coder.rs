@@ -7,12 +7,12 @@
 
 use crate::Error;
 use crate::nodes::matrix::{IDENTITY, Matrix, apply, corners, farthest, inverse, product, whole};
-use crate::nodes::search::{Beside, CodedTransform, Point, TransformGoal, Workspace, find_transform};
+use crate::nodes::search::{BESIDE, Beside, CodedTransform, Point, TransformGoal, Workspace, find_transform};
 use crate::nodes::tracks::Tracks;
 use crate::write::job::Job;
 use crate::write::node_frames::FrameInput;
 use crate::write::node_shapes::{Shape, shapes, still_above};
-use glam::DVec3;
+use glam::{DQuat, DVec3};
 use meshreel_codec::clip::nodes::{self as codec, Around, Choice, Node, Nodes, Setup, TrackCodes};
 use meshreel_codec::schedule::{Schedule, Unit};
 use meshreel_codec::transform::Transform;
@@ -82,8 +82,11 @@ pub struct NodeCoder<'a> {
     links: Vec<TrackLinks>,
     /// Tracks by the number of tracks above them.
     depths: Vec<Vec<usize>>,
-    /// By track and frame the frames beside in which things are so much larger that they count. Mostly there are none.
+    /// By track and frame what counts of the frames beside, where the file promises what is between frames. Mostly
+    /// that is nothing.
     beside: HashMap<(usize, u32), Vec<Beside>>,
+    /// By track, for one whose points say little of its rotation: by frame the angle to the frames beside.
+    turns: Vec<Vec<f32>>,
     frames: BTreeMap<u32, CodedFrame>,
     /// Number of keys that were coded.
     keys: u32,
@@ -122,50 +125,6 @@ struct NodeMotion {
 }
 
 impl NodeMotion {
-    /// Looks at the moving nodes in all frames; `tracks` are at the first one. `boxes` are of all nodes, in
-    /// their own space. `beside` gets the frames in which things are much larger than in one beside.
-    fn measure(
-        job: &Job<'_>,
-        moving: &[usize],
-        (mut tracks, rest): (Tracks<'_>, &[Transform]),
-        boxes: &[[f64; 6]],
-        beside: &mut HashMap<(usize, u32), Vec<Beside>>,
-    ) -> Result<Vec<NodeMotion>, Error> {
-        let middle = |n: usize| DVec3::from_array([0, 1, 2].map(|k| (boxes[n][k] + boxes[n][k + 3]) / 2.0));
-        let mut motions = vec![NodeMotion::default(); moving.len()];
-        let mut sizes: Vec<Beside> = Vec::new();
-        let mut paths = vec![[[DVec3::ZERO; 2]; 2]; moving.len()];
-        for (frame, &time) in job.times.iter().enumerate() {
-            job.cancellation.check()?;
-            if frame > 0 {
-                tracks.evaluate(time)?;
-            }
-            let here: Vec<Beside> = moving.iter().map(|&n| size_of(job, &tracks, n)).collect();
-            for (m, (before, now)) in sizes.iter().zip(&here).enumerate() {
-                for (frame, from, to) in [(frame - 1, before, now), (frame, now, before)] {
-                    if let Some(larger) = larger(from, to) {
-                        beside.entry((m, frame as u32)).or_default().push(larger);
-                    }
-                }
-            }
-            sizes = here;
-            for ((motion, path), &n) in motions.iter_mut().zip(&mut paths).zip(moving) {
-                let t = tracks.parts(n);
-                let moved = moved(&rest[n], &tracks.local[n]);
-                motion.farthest.iter_mut().zip(moved).for_each(|(far, by)| *far = far.max(by));
-                let at = [t.translation, t.translation + t.rotation * (t.scale * middle(n))];
-                let [last, before] = *path;
-                if frame > 1 {
-                    for k in 0..2 {
-                        motion.uneven[k] += (at[k] - 2.0 * last[k] + before[k]).length();
-                    }
-                }
-                *path = [at, last];
-            }
-        }
-        Ok(motions)
-    }
-
     /// Which components of the node are coded, and how finely. `limit`: how far its points may be off;
     /// `steps`: that over the smallest limit of all nodes.
     fn setup(&self, bounds: &[f64; 6], limit: f64, steps: f64) -> Setup {
@@ -197,8 +156,6 @@ impl<'a> NodeCoder<'a> {
         let rest = tracks.local.clone();
         let described = described_nodes(job, &rest);
         let boxes = codec::boxes(&described);
-        let mut beside = HashMap::new();
-        let motions = NodeMotion::measure(job, &moving, (tracks, &rest), &boxes, &mut beside)?;
         let mut track_of = vec![None; job.nodes.len()];
         moving.iter().enumerate().for_each(|(m, &n)| track_of[n] = Some(m));
         let shapes = shapes(job, &rest, &track_of);
@@ -211,13 +168,15 @@ impl<'a> NodeCoder<'a> {
             shapes,
             shape_of: vec![None; job.placed.len()],
             links: Vec::new(),
-            beside,
+            beside: HashMap::new(),
+            turns: vec![Vec::new(); moving.len()],
             depths: Vec::new(),
             frames: BTreeMap::new(),
             keys: 0,
             groups: 0,
         };
         coder.link_tracks(&moving, &rest, &track_of);
+        let motions = coder.measure_motion(&moving, (tracks, &rest), &boxes)?;
         let limits = coder.limits(&moving, &rest);
         let least = limits.iter().copied().fold(f64::INFINITY, f64::min);
         let base = (least * STEP).clamp(1e-29, 1e29) as f32;
@@ -231,6 +190,109 @@ impl<'a> NodeCoder<'a> {
             target: Default::default(),
         })?;
         Ok(Some(coder))
+    }
+
+    /// Looks at the moving nodes in all frames; `tracks` are at the first one. `boxes` are of all nodes, in
+    /// their own space.
+    fn measure_motion(
+        &mut self,
+        moving: &[usize],
+        (mut tracks, rest): (Tracks<'_>, &[Transform]),
+        boxes: &[[f64; 6]],
+    ) -> Result<Vec<NodeMotion>, Error> {
+        let job = self.job;
+        let middle = |n: usize| DVec3::from_array([0, 1, 2].map(|k| (boxes[n][k] + boxes[n][k + 3]) / 2.0));
+        let mut motions = vec![NodeMotion::default(); moving.len()];
+        let mut last: Option<(Vec<Size>, Vec<DQuat>)> = None;
+        let mut paths = vec![[[DVec3::ZERO; 2]; 2]; moving.len()];
+        for (frame, &time) in job.times.iter().enumerate() {
+            job.cancellation.check()?;
+            if frame > 0 {
+                tracks.evaluate(time)?;
+            }
+            if job.between.is_some() {
+                let sizes = self.sizes(moving, &tracks);
+                let rotations: Vec<DQuat> = moving.iter().map(|&n| tracks.parts(n).rotation).collect();
+                if let Some((before, from)) = &last {
+                    self.look_beside(frame, [before, &sizes], [from, &rotations]);
+                }
+                last = Some((sizes, rotations));
+            }
+            for ((motion, path), &n) in motions.iter_mut().zip(&mut paths).zip(moving) {
+                let t = tracks.parts(n);
+                let moved = moved(&rest[n], &tracks.local[n]);
+                motion.farthest.iter_mut().zip(moved).for_each(|(far, by)| *far = far.max(by));
+                let at = [t.translation, t.translation + t.rotation * (t.scale * middle(n))];
+                let [last, before] = *path;
+                if frame > 1 {
+                    for k in 0..2 {
+                        motion.uneven[k] += (at[k] - 2.0 * last[k] + before[k]).length();
+                    }
+                }
+                *path = [at, last];
+            }
+        }
+        Ok(motions)
+    }
+
+    /// Finds what counts of a frame in the one before it, and the other way round.
+    fn look_beside(&mut self, frame: usize, [before, now]: [&[Size]; 2], [from, to]: [&[DQuat]; 2]) {
+        for (m, (before, now)) in before.iter().zip(now).enumerate() {
+            for (frame, own, other) in [(frame - 1, before, now), (frame, now, before)] {
+                if let Some(larger) = larger(own, other) {
+                    self.beside.entry((m, frame as u32)).or_default().push(larger);
+                }
+            }
+            let (dot, turns) = (from[m].dot(to[m]).abs(), &mut self.turns[m]);
+            let angle = if dot < 1.0 { 2.0 * dot.acos() as f32 } else { 0.0 };
+            let links = &self.links[m];
+            let limit = links.still.iter().map(|&s| self.shapes[s].limit).fold(f64::INFINITY, f64::min);
+            let thin = |size: &Size| {
+                let reach = largest(&size.above) * size.scale.max_element() * size.reach;
+                size.spread < 0.5 * size.reach * f64::from(angle)
+                    || (size.spread / size.reach * reach).powi(2) < 0.5 * limit * reach
+            };
+            if angle > 0.0 && !links.still.is_empty() && (!turns.is_empty() || thin(before) || thin(now)) {
+                turns.resize(self.job.times.len(), 0.0);
+                [frame - 1, frame].into_iter().for_each(|f| turns[f] = turns[f].max(angle));
+            }
+        }
+    }
+
+    /// The size that each track gives to things in the frame of `tracks`.
+    fn sizes(&self, moving: &[usize], tracks: &Tracks<'_>) -> Vec<Size> {
+        let far = |p: [f64; 3]| DVec3::from_array(p).length();
+        let size = |(links, &n): (&TrackLinks, &usize)| {
+            let still = links.still.iter().map(|&s| &self.shapes[s]);
+            let points = || {
+                let of = |shape: &'_ Shape| {
+                    shape.few.iter().map(|&p| apply(&shape.between, p)).collect::<Vec<_>>()
+                };
+                still.clone().flat_map(of)
+            };
+            let (low, high) = points()
+                .map(DVec3::from_array)
+                .fold((DVec3::INFINITY, DVec3::NEG_INFINITY), |(low, high), p| (low.min(p), high.max(p)));
+            let mut sides = ((high - low) / 2.0).to_array();
+            sides.sort_by(f64::total_cmp);
+            Size {
+                above: self.job.nodes[n].parent.map_or(IDENTITY, |parent| tracks.decoded[parent]),
+                scale: tracks.parts(n).scale.abs(),
+                reach: points().map(far).fold(0.0, f64::max),
+                spread: sides[1].max(0.0),
+            }
+        };
+        let mut sizes: Vec<Size> = self.links.iter().zip(moving).map(size).collect();
+        // What is below comes behind it.
+        for m in (0..sizes.len()).rev() {
+            if let Some(above) = self.links[m].above {
+                let between = &self.links[m].between;
+                let own = largest(between) * sizes[m].scale.max_element() * sizes[m].reach;
+                let at = apply(between, tracks.parts(moving[m]).translation.to_array());
+                sizes[above].reach = sizes[above].reach.max(far(at) + own);
+            }
+        }
+        sizes
     }
 
     /// By track how far the points that it moves may be off, in the space of its node's parent.
@@ -372,15 +434,22 @@ impl<'a> NodeCoder<'a> {
         let looked = self.points_of_frame(m, frame, input, points);
         let points = &*points;
         let measure = |world: &Matrix| self.worst_error(m, frame, input, (points, looked), world);
+        let target = self.target(m, input, &above);
+        let mut beside = self.beside.get(&(m, frame)).cloned().unwrap_or_default();
+        if let (Some(&angle), false) = (self.turns[m].get(frame as usize), points.is_empty()) {
+            let reach = points.iter().map(|p| DVec3::from_array(p.at).length()).fold(0.0, f64::max);
+            let limit = points.iter().map(|p| p.limit).fold(f64::INFINITY, f64::min);
+            beside.extend(swing(&target, &above, (reach, limit), f64::from(angle)));
+        }
         let goal = TransformGoal {
             packed: self.nodes.packed,
             track,
             around,
             above: &above,
             exact: &input.transforms[m],
-            target: self.target(m, input, &above),
+            target,
             points,
-            beside: self.beside.get(&(m, frame)).map_or(&[], |beside| beside),
+            beside: &beside,
             measure: &measure,
             hidden: looked.hidden,
         };
@@ -403,7 +472,7 @@ impl<'a> NodeCoder<'a> {
             target.translation = DVec3::from_array(rest.translation.map(f64::from));
         }
         if !track.setup.moves[1] {
-            target.rotation = glam::DQuat::from_array(rest.rotation.map(f64::from)).normalize();
+            target.rotation = DQuat::from_array(rest.rotation.map(f64::from)).normalize();
         }
         if !track.setup.moves[2] {
             target.scale = DVec3::from_array(rest.scale.map(f64::from));
@@ -600,18 +669,41 @@ fn broken(frame: u32) -> Error {
 }
 
 /// The size that a node gives to things in a frame.
-fn size_of(job: &Job<'_>, tracks: &Tracks<'_>, node: usize) -> Beside {
-    let above = job.nodes[node].parent.map_or(IDENTITY, |parent| tracks.decoded[parent]);
-    Beside { above, scale: tracks.parts(node).scale.abs() }
+struct Size {
+    /// World matrix of its parent.
+    above: Matrix,
+    scale: DVec3,
+    /// The largest distance from its origin of what it moves, in its space.
+    reach: f64,
+    /// Half the second longest side of the box around what stands still in its space.
+    spread: f64,
 }
 
 /// What counts of the frame `to` in the frame `from`, which is beside it, where things are much larger in it.
-fn larger(from: &Beside, to: &Beside) -> Option<Beside> {
-    let scale = from.scale.max(to.scale);
-    let [before, after] = [&from.above, &to.above].map(largest);
-    let much = |own: DVec3, other: DVec3| (0..3).any(|k| after * other[k] > LARGER * before * own[k]);
-    let turned = after > LARGER * before;
-    (turned || much(from.scale, to.scale)).then_some(Beside { above: to.above, scale })
+fn larger(from: &Size, to: &Size) -> Option<Beside> {
+    let [before, after] = [from, to].map(|size| largest(&size.above) * size.scale * size.reach);
+    let much = |before: f64, after: f64| after > LARGER * before;
+    let stretched = (0..3).any(|k| much(before[k], after[k]));
+    let axes = much(from.reach, to.reach).then_some((to.reach, BESIDE));
+    (stretched || much(largest(&from.above), largest(&to.above))).then_some(Beside {
+        above: to.above,
+        scale: from.scale.max(to.scale),
+        axes,
+    })
+}
+
+/// What a rotation may be off whose points say little of it, so that between frames no point leaves its way by more
+/// than half its limit: rotations that are off by `e` each have an arc over the angle to the next frame that is higher
+/// or lower by about `(2·angle·e + e²)·reach / 8`.
+fn swing(target: &Trs, above: &Matrix, (reach, limit): (f64, f64), angle: f64) -> Option<Beside> {
+    let world = largest(above) * target.scale.abs().max_element() * reach;
+    let times = (2.0 / angle).min((2.0 * world / limit).sqrt());
+    // More is as good as anything.
+    (angle > 0.0 && times.is_finite() && times * limit < 4.0 * world).then_some(Beside {
+        above: *above,
+        scale: target.scale.abs(),
+        axes: Some((reach, times)),
+    })
 }
 
 /// The distances of a transform from the first one: in translation, in angle (for small ones), in scale.
