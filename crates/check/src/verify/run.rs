@@ -400,7 +400,8 @@ impl Matching<'_> {
         let mut sets = Vec::new();
         for set in &mesh.face_sets {
             let mut list = Vec::new();
-            sample::held(&set.faces, mesh, time, &mut list)?;
+            // Materials are those of the first frame, whether it shows the mesh or not.
+            sample::held(&set.faces, mesh, survey.times.first().copied().unwrap_or(time), &mut list)?;
             sets.push((set.name.clone(), list));
         }
         exact::materials(record, &map.triangle_face, &sets, unit.faces.counts.len(), path, failures);

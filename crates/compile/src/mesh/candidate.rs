@@ -99,6 +99,7 @@ pub fn source<'a>(
     // Hidden frames read others' times, and take theirs all the same.
     let span = times.last().zip(times.first()).map_or(0.0, |(last, first)| last - first);
     let seconds = if span > 0.0 { span / (times.len() - 1) as f64 } else { 1.0 / 24.0 };
+    let first_time = times[0];
     let times: Vec<f64> = read.iter().map(|&f| times[f]).collect();
     let matrices = matrices.map(|all| read.iter().map(|&f| all[f]).collect());
     Source {
@@ -108,7 +109,7 @@ pub fn source<'a>(
         seconds,
         start: 0,
         moves: None,
-        first_time: times[0],
+        first_time,
         fallback: Vec::new(),
         times,
         matrices,

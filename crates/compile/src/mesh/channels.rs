@@ -4,7 +4,7 @@
 use crate::Error;
 use crate::mesh::prepared::{Channels, Normals, Set};
 use crate::mesh::scan::Scan;
-use crate::mesh::source::Source;
+use crate::mesh::source::{Source, mend};
 use meshreel_process::attributes::{Elements, Expand};
 use meshreel_process::extent::Extent;
 use meshreel_process::faces::{Faces, corner_faces};
@@ -104,7 +104,7 @@ pub fn velocities(mesh: &Mesh) -> Option<Attribute<[f32; 3]>> {
 }
 
 /// The velocities that were found of a mesh, where it is baked with the extent that they have in the world.
-pub fn placed_velocities(source: &Source<'_>, found: Option<Set<3>>) -> Result<Option<Set<3>>, Error> {
+fn placed_velocities(source: &Source<'_>, found: Option<Set<3>>) -> Result<Option<Set<3>>, Error> {
     let Some(set) = found.filter(|_| source.matrices.is_some()) else {
         return Ok(found);
     };
@@ -112,6 +112,7 @@ pub fn placed_velocities(source: &Source<'_>, found: Option<Set<3>>) -> Result<O
     for (frame, &time) in source.times.iter().enumerate() {
         source.cancellation.check()?;
         sample::positions_at(source.mesh, time, &mut points)?;
+        mend(&mut points, &[]);
         sample::velocities_at(source.mesh, time, &mut velocities)?;
         source.place_velocities(frame, &points, &mut velocities);
         extent.extend(&velocities);

@@ -35,6 +35,8 @@ struct Placed {
     origin: Vec<[u32; 2]>,
     /// In object space, those of the source.
     object: Vec<[f32; 3]>,
+    /// Of the points that the source has, without damage.
+    bounds: Extent<3>,
     /// How many the source has that are left out, and how many were replaced.
     lost: usize,
     mended: usize,
@@ -95,9 +97,7 @@ pub fn prepare(source: &Source<'_>, remarks: &mut Vec<Remark>) -> Result<Prepare
             return Err(beyond_float32(mesh, frame));
         }
         scan.extent.extend(&placed);
-        let mut bounds = Extent::<3>::default();
-        bounds.extend(&points);
-        scan.add_bounds(&bounds);
+        scan.add_bounds(&at.bounds);
         scan.points = scan.points.max(points.len());
         scan.points_total += points.len() as u64;
         if mesh.particles.as_ref().is_some_and(|p| p.curves.is_some()) {
@@ -139,7 +139,7 @@ pub fn prepare(source: &Source<'_>, remarks: &mut Vec<Remark>) -> Result<Prepare
     }
     if source.velocities {
         if let Some(velocities) = channels::velocities(mesh) {
-            out.velocities = channels::placed_velocities(source, look.at(&velocities, 0)?)?;
+            out.velocities = look.velocities(&velocities)?;
         }
         look.numbers(&mut own)?;
     }
@@ -185,6 +185,7 @@ impl Placed {
         let mut out = Placed::default();
         sample::positions_at(mesh, time, &mut out.object)?;
         let count = out.object.len();
+        out.bounds.extend(out.object.iter().filter(|p| usable(p)));
         if ids {
             let mut all = Vec::new();
             sample::ids_at(mesh, time, &mut all)?;
@@ -303,6 +304,24 @@ impl Look<'_, '_> {
             }
         }
         Ok(Some(extent))
+    }
+
+    /// Velocities, as they are where the file keeps points.
+    fn velocities(&mut self, attribute: &Attribute<[f32; 3]>) -> Result<Option<Set<3>>, Error> {
+        let found = self.at(attribute, 0)?;
+        let (Some(set), true) = (found, self.source.matrices.is_some()) else {
+            return Ok(found);
+        };
+        let mut extent = Extent::default();
+        for (frame, &time) in self.source.times.iter().enumerate() {
+            let placed = Placed::read(self.source, self.ids, frame)?;
+            let Ok(mut own) = placed.values(attribute, self.source.mesh, time)? else {
+                return Ok(None);
+            };
+            self.source.place_velocities(frame, &placed.points(), &mut own);
+            extent.extend(&own);
+        }
+        Ok(Some(Set { extent, ..set }))
     }
 
     /// Widths, and what else is attached.
