@@ -35,10 +35,6 @@ fn asked(name: &str, usual: u64) -> u64 {
     }
 }
 
-/// Scenes of seed 1 in which players are farther from the source between frames than the compiler measures, which is
-/// not cured yet. The program refuses such a file, or compiles it again: its last act is a verification.
-const OPEN: [u64; 2] = [155, 267];
-
 #[test]
 fn whatever_compiles_verifies() {
     let count = asked("MESHREEL_SCENES", SCENES);
@@ -81,9 +77,6 @@ fn whatever_compiles_verifies() {
         }
     }
     println!("{holds} of {count} scenes hold, {} are broken", broken.len());
-    if seed == 1 {
-        broken.retain(|number| !OPEN.contains(number));
-    }
     assert!(broken.is_empty(), "seed {seed}: {broken:?}");
     assert!(count < 100 || 2 * holds > count, "{holds} of {count} scenes were compiled");
 }
@@ -100,13 +93,22 @@ fn plain_scenes_verify() {
 }
 
 /// Scenes that were broken once: a mirrored mesh whose transform is none in the first frame that shows it;
-/// bones that throw points farther than units as fine as what they leave allow for.
+/// bones that throw points farther than units as fine as what they leave allow for; float32's limit of meshes in
+/// world space; things that grow a hundredfold in one frame, alone or below others; rotations that points in a line
+/// say nothing of; velocities of damaged points, and points that are hidden whenever there are any; materials that
+/// change before the mesh is seen.
 #[test]
 fn scenes_that_broke_hold() {
     for (seed, number) in [(91, 934), (91, 1164)] {
         let (scene, options) = plain(seed, number);
         if let Outcome::Broken(why) = outcome(&scene, &options) {
             panic!("{seed} {number}: {why}");
+        }
+    }
+    for number in [441, 2288, 3244, 7305, 9028, 10856, 2973, 15528, 1309] {
+        let (scene, options) = made(1, number);
+        if let Outcome::Broken(why) = outcome(&scene, &options) {
+            panic!("{number}: {why}");
         }
     }
 }

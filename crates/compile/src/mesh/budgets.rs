@@ -12,7 +12,7 @@ use crate::nodes::motion::{self, Motion};
 use crate::nodes::tracks::Tracks;
 use crate::report::Log;
 use meshreel_options::Tolerance;
-use meshreel_process::extent::{self, ulp};
+use meshreel_process::extent::{self, Extent, ulp};
 use meshreel_process::trs::{error_over_box, rows};
 use meshreel_scene::Remark;
 use meshreel_scene::sample::{self, World};
@@ -282,8 +282,9 @@ fn measure_part(
             let (low, high) = (sides.map(|s| f64::from(s.0)), sides.map(|s| f64::from(s.1)));
             let budget = &mut budgets[i];
             let source = &tracks.world.matrix[i];
-            if let Some(candidate) = meshes.get(candidate_of[i]).filter(|_| source.is_finite()) {
-                let extent = &candidate.prepared.object_extent;
+            let extent = meshes.get(candidate_of[i]).map(|candidate| &candidate.prepared.object_extent);
+            let some = |extent: &&Extent<3>| source.is_finite() && extent.low[0] <= extent.high[0];
+            if let Some(extent) = extent.filter(some) {
                 let [x, y, z]: [(f32, f32); 3] = std::array::from_fn(|k| extent.component(k));
                 let corners = transform_box(&rows(source), &[x.0, y.0, z.0, x.1, y.1, z.1]);
                 budget.corners = corners.iter().fold(budget.corners, |most, v| most.max(v.abs()));

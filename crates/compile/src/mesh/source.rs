@@ -20,7 +20,7 @@ pub struct Source<'a> {
     pub times: Vec<f64>,
     /// World matrix at each of these times, for a mesh that is baked to world space.
     pub matrices: Option<Vec<DMat4>>,
-    /// Time of the first frame of the animation, read as the others.
+    /// Time of the first frame of the animation, whether it shows the mesh or not.
     pub first_time: f64,
     /// Normals are compiled.
     pub normals: bool,

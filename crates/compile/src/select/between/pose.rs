@@ -1,0 +1,317 @@
+//! What the source has at a time, and what players show between two frames.
+
+use super::items::{Item, Items, Points};
+use super::{PARTS, PLACES, Pair, Request, STEP};
+use crate::Error;
+use crate::nodes::flatten::FlatNode;
+use crate::nodes::tracks::apart;
+use glam::{DMat4, DVec3};
+use meshreel_process::extent::usable;
+use meshreel_process::trs::{Trs, align};
+use meshreel_scene::sample::{World, just_before};
+use meshreel_scene::{MeshId, sample};
+
+/// The source at a time.
+pub(super) struct Pose {
+    pub(super) time: f64,
+    /// By item: to the world.
+    pub(super) world: Vec<DMat4>,
+    /// By node of the file.
+    pub(super) parts: Vec<Trs>,
+    /// By mesh whose points move.
+    pub(super) points: Vec<Vec<[f32; 3]>>,
+    /// By item.
+    pub(super) visible: Vec<bool>,
+}
+
+impl Pose {
+    /// Whether an item is shown in both of two frames.
+    pub(super) fn both_show(&self, to: &Pose, item: usize) -> bool {
+        self.visible[item] && to.visible[item]
+    }
+}
+
+/// One thread's view of the source.
+pub(super) struct Eye<'a> {
+    pub(super) given: &'a Request<'a>,
+    pub(super) items: &'a Items,
+    pub(super) world: World<'a>,
+}
+
+impl<'a> Eye<'a> {
+    pub(super) fn new(given: &'a Request<'a>, items: &'a Items) -> Result<Eye<'a>, Error> {
+        Ok(Eye { given, items, world: World::new(given.scene, given.placed)? })
+    }
+
+    /// The frame at a time. `previous`: the nodes of the frame before.
+    pub(super) fn pose(&mut self, time: f64, previous: Option<&[Trs]>) -> Result<Pose, Error> {
+        let parts = self.parts(time, previous)?;
+        Ok(Pose { time, parts, ..self.moment(time)? })
+    }
+
+    /// The source at a time, without the nodes of the file.
+    pub(super) fn moment(&mut self, time: f64) -> Result<Pose, Error> {
+        self.world.evaluate(time)?;
+        let items = self.items;
+        let points = |mesh: &MeshId| {
+            let mut points = Vec::new();
+            sample::positions_at(&self.given.scene.meshes[*mesh], time, &mut points)?;
+            Ok(points)
+        };
+        Ok(Pose {
+            time,
+            world: (items.list.iter()).map(|item| self.world.matrix[item.placed]).collect(),
+            visible: (items.list.iter()).map(|item| self.world.visible[item.placed]).collect(),
+            parts: Vec::new(),
+            points: items.meshes.iter().map(points).collect::<Result<_, Error>>()?,
+        })
+    }
+
+    /// Goes to a time. Gives the nodes' transforms apart, as [`Tracks`] has them.
+    pub(super) fn parts(&mut self, time: f64, previous: Option<&[Trs]>) -> Result<Vec<Trs>, Error> {
+        self.world.evaluate(time)?;
+        let nodes = self.items.nodes.iter().zip(&self.items.needed).enumerate();
+        let parts = |(n, (node, needed)): (usize, (&FlatNode, &bool))| {
+            let before = previous.map(|all| &all[n]);
+            match needed {
+                true => apart(&node.local(&self.world), before).or(before.copied()).unwrap_or(Trs::IDENTITY),
+                false => Trs::IDENTITY,
+            }
+        };
+        Ok(nodes.map(parts).collect())
+    }
+
+    /// The frame of a number. `last`: one before it.
+    pub(super) fn after(&mut self, last: Option<Pose>, times: &[f64], frame: usize) -> Result<Pose, Error> {
+        let mut parts = last.as_ref().map(|last| last.parts.clone());
+        if !self.items.steady {
+            let start = last.map_or(0, |last| times.partition_point(|time| *time <= last.time));
+            for &time in &times[start..frame] {
+                parts = Some(self.parts(time, parts.as_deref())?);
+            }
+        }
+        self.pose(times[frame], parts.as_deref())
+    }
+
+    /// Looks between two frames.
+    pub(super) fn look(&mut self, from: &Pose, to: &Pose, allowed: f64) -> Result<Pair, Error> {
+        let whole = self.off(from, to, f64::INFINITY)?;
+        let mut pair = Pair { whole, step: false, off: whole };
+        let before = just_before(to.time);
+        let vanishes = |k: usize| from.visible[k] && !to.visible[k];
+        let some_vanish = self.given.add && (0..self.items.list.len()).any(vanishes);
+        if !(some_vanish || whole > allowed) || before - from.time <= 0.5 * (to.time - from.time) {
+            return Ok(pair);
+        }
+        let pose = self.pose(before, Some(&from.parts))?;
+        // What vanishes stands still until then, unless a frame right before that shows where it went.
+        let left = if some_vanish { self.apart(from, &pose, vanishes) } else { 0.0 };
+        let moved = |a: &Pose, b: &Pose| self.apart(a, b, |k| pose.both_show(to, k));
+        let jump = if whole > allowed { moved(&pose, to) } else { 0.0 };
+        // What is as fast before is no step.
+        let fast = match jump > allowed {
+            true => Some(self.pose(2.0 * before - to.time, Some(&from.parts))?),
+            false => None,
+        };
+        let moved = |a: &Pose, b: &Pose| self.apart(a, b, |k| pose.both_show(to, k));
+        if left > allowed || fast.is_some_and(|fast| jump > STEP * moved(&fast, &pose)) {
+            pair.step = true;
+            pair.whole = whole.max(left);
+            pair.off = self.off(from, &pose, f64::INFINITY)?;
+        }
+        Ok(pair)
+    }
+
+    /// Times between two frames, so that nothing is off by more than is allowed, and what then is off.
+    pub(super) fn divide(
+        &mut self,
+        from: &Pose,
+        to: &Pose,
+        pair: Pair,
+        allowed: f64,
+    ) -> Result<(Vec<f64>, f64), Error> {
+        let mut added = Vec::new();
+        let (mut off, mut end) = (pair.off, None);
+        if pair.step {
+            let before = just_before(to.time);
+            added.push(before);
+            end = Some(self.pose(before, Some(&from.parts))?);
+        }
+        let to = end.as_ref().unwrap_or(to);
+        let mut parts = 1usize;
+        while off > allowed && parts < PARTS {
+            let more = (off / allowed).sqrt().min(PARTS as f64);
+            parts = ((parts as f64 * more).ceil() as usize).clamp(parts + 1, PARTS);
+            off = 0.0;
+            // Where it is the last try, what is left over must be known.
+            let enough = if parts < PARTS { allowed } else { f64::INFINITY };
+            let mut last: Option<Pose> = None;
+            for part in 1..=parts {
+                let before = last.as_ref().unwrap_or(from);
+                let next = match part == parts {
+                    true => None,
+                    false => Some(self.pose(inner(from.time, to.time, part, parts), Some(&before.parts))?),
+                };
+                let pair = (last.as_ref().unwrap_or(from), next.as_ref().unwrap_or(to));
+                off = off.max(self.off(pair.0, pair.1, enough)?);
+                last = next;
+                if off > enough {
+                    break;
+                }
+            }
+        }
+        added.extend((1..parts).map(|part| inner(from.time, to.time, part, parts)));
+        Ok((added, off))
+    }
+
+    /// The largest distance, in tolerances, of what is between two poses and what a player makes of them; of
+    /// the first places only, if there it is more than `enough`.
+    pub(super) fn off(&mut self, from: &Pose, to: &Pose, enough: f64) -> Result<f64, Error> {
+        let mut worst = 0.0f64;
+        for place in PLACES {
+            if worst > enough {
+                break;
+            }
+            let own = self.moment(from.time + (to.time - from.time) * place)?;
+            let ways = self.shown(from, to, place);
+            let list = self.items.list.iter().enumerate();
+            for (k, item) in list.filter(|(k, _)| from.both_show(to, *k)) {
+                let far = |shown: &Vec<Option<DMat4>>| far_off([from, &own, to], place, (k, item), shown[k]);
+                let far = ways.iter().map(far).fold(0.0, f64::max);
+                // What is no number comes of damaged transforms, of which nothing is promised.
+                if far.is_finite() && item.tolerance > 0.0 {
+                    worst = worst.max(far / item.tolerance);
+                }
+            }
+        }
+        Ok(worst)
+    }
+
+    /// By item what a player takes its points to the world with, none where they are there; once more for half turns
+    /// that go the other way.
+    pub(super) fn shown(&self, from: &Pose, to: &Pose, place: f64) -> Vec<Vec<Option<DMat4>>> {
+        let nodes = || from.parts.iter().zip(&to.parts).zip(&self.items.half_turn);
+        let either = |((a, b), near): ((&Trs, &Trs), &f64)| a.rotation.dot(b.rotation).abs() < *near;
+        let way = |other: bool| {
+            let local = |(pair, near)| {
+                let (a, b): (&Trs, &Trs) = pair;
+                blend(a, b, place, other && either((pair, near)))
+            };
+            let local: Vec<DMat4> = nodes().map(local).collect();
+            let of = |item: &Item| {
+                let nodes = item.nodes.iter();
+                (!item.nodes.is_empty()).then(|| nodes.fold(DMat4::IDENTITY, |above, n| above * local[*n]))
+            };
+            self.items.list.iter().map(of).collect()
+        };
+        match nodes().any(either) {
+            true => vec![way(false), way(true)],
+            false => vec![way(false)],
+        }
+    }
+
+    /// The largest distance of two poses, in tolerances, of the items that are `wanted`.
+    pub(super) fn apart(&self, a: &Pose, b: &Pose, wanted: impl Fn(usize) -> bool) -> f64 {
+        let mut worst = 0.0f64;
+        for (k, item) in self.items.list.iter().enumerate().filter(|(k, _)| wanted(*k)) {
+            let (m, n) = (&a.world[k], &b.world[k]);
+            let far = match &item.points {
+                Points::Still(corners) => {
+                    let far = |p: &DVec3| m.transform_point3(*p).distance(n.transform_point3(*p));
+                    corners.iter().map(far).fold(0.0, f64::max)
+                }
+                &Points::Moving(mesh) => {
+                    let pairs = a.points[mesh].iter().zip(&b.points[mesh]);
+                    let far = |(p, q): (&[f32; 3], &[f32; 3])| {
+                        if !(usable(p) && usable(q)) {
+                            return 0.0;
+                        }
+                        let at = m.transform_point3(vector(p));
+                        at.distance(n.transform_point3(vector(q)))
+                    };
+                    pairs.map(far).fold(0.0, f64::max)
+                }
+            };
+            if far.is_finite() && item.tolerance > 0.0 {
+                worst = worst.max(far / item.tolerance);
+            }
+        }
+        worst
+    }
+}
+
+pub(super) fn inner(from: f64, to: f64, part: usize, parts: usize) -> f64 {
+    from + (to - from) * part as f64 / parts as f64
+}
+
+pub(super) fn vector(p: &[f32; 3]) -> DVec3 {
+    DVec3::from_array(p.map(f64::from))
+}
+
+/// The largest distance of what is at a place between two frames, `own`, from what a player shows of an item there:
+/// `shown` takes its points to the world.
+pub(super) fn far_off(
+    [from, own, to]: [&Pose; 3],
+    place: f64,
+    (k, item): (usize, &Item),
+    shown: Option<DMat4>,
+) -> f64 {
+    let at = |a: DVec3, b: DVec3| match &shown {
+        Some(matrix) => matrix.transform_point3(a.lerp(b, place)),
+        None => from.world[k].transform_point3(a).lerp(to.world[k].transform_point3(b), place),
+    };
+    let far = |a, b, p| own.world[k].transform_point3(p).distance_squared(at(a, b));
+    let most = match &item.points {
+        Points::Still(corners) => corners.iter().map(|p| far(*p, *p, *p)).fold(0.0, f64::max),
+        &Points::Moving(mesh) => {
+            let ends = from.points[mesh].iter().zip(&to.points[mesh]);
+            let far = |((a, b), p): ((&[f32; 3], &[f32; 3]), &[f32; 3])| match usable(a)
+                && usable(b)
+                && usable(p)
+            {
+                true => far(vector(a), vector(b), vector(p)),
+                false => 0.0,
+            };
+            ends.zip(&own.points[mesh]).map(far).fold(0.0, f64::max)
+        }
+    };
+    most.sqrt()
+}
+
+/// The transform that a player shows between two transforms of a node; with `other` it turns the longer way.
+pub(super) fn blend(from: &Trs, to: &Trs, place: f64, other: bool) -> DMat4 {
+    let nothing = |t: &Trs| t.scale == DVec3::ZERO;
+    if from == to || nothing(from) || nothing(to) {
+        return from.matrix();
+    }
+    let near = align(from.rotation, to.rotation);
+    let turned = from.rotation * (1.0 - place) + if other { -near } else { near } * place;
+    let rotation = match turned.length_squared() > 1e-12 {
+        true => turned.normalize(),
+        false => from.rotation,
+    };
+    let between = Trs {
+        rotation,
+        translation: from.translation.lerp(to.translation, place),
+        scale: from.scale.lerp(to.scale, place),
+    };
+    between.matrix()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use glam::DQuat;
+
+    /// Blended as `meshreel::interpolate` has it: the middle of a turn is its middle, a quarter is not its
+    /// quarter.
+    #[test]
+    fn nodes_turn_on_the_chord() {
+        let (a, b) = (Trs::IDENTITY, Trs { rotation: DQuat::from_rotation_z(1.5), ..Trs::IDENTITY });
+        let blend = |place| blend(&a, &b, place, false);
+        assert!(blend(0.5).abs_diff_eq(DMat4::from_rotation_z(0.75), 1e-12));
+        let quarter = blend(0.25);
+        let even = DMat4::from_rotation_z(0.375);
+        assert!(!quarter.abs_diff_eq(even, 1e-2) && quarter.abs_diff_eq(even, 3e-2));
+    }
+}
