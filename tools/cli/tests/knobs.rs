@@ -55,7 +55,7 @@ fn bricks(count: usize, frames: usize) -> Scene {
 
 /// None may be larger than one before it by more than half a percent, nor by more than a few bytes of the
 /// smallest files.
-fn none_grows(what: &str, sizes: &[u64]) {
+pub fn none_grows(what: &str, sizes: &[u64]) {
     for (i, &size) in sizes.iter().enumerate() {
         let least = sizes[..i].iter().min().copied().unwrap_or(u64::MAX);
         let most = least.saturating_add(least / 200).saturating_add(48);

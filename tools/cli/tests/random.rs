@@ -18,8 +18,12 @@ mod shape;
 #[path = "../../../fuzz/src/trial.rs"]
 mod trial;
 
-use meshreel_options::{Options, Preset};
+use crate::knobs::none_grows;
+use meshreel_check::reopen;
+use meshreel_compile::{Silent, compile};
+use meshreel_options::{Options, Preset, Tolerance};
 use meshreel_scene::read;
+use meshreel_testkit::is_thorough;
 use numbers::Numbers;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -88,6 +92,30 @@ fn plain_scenes_verify() {
         let (scene, options) = plain(1, number);
         if let Outcome::Broken(why) = outcome(&scene, &options) {
             panic!("{number}: {why}\n{}{options:?}", contents(&scene));
+        }
+    }
+}
+
+/// Whoever allows more, or lets it search longer, gets no larger file: of plain scenes, without what is beside them.
+#[test]
+fn looser_and_more_effort_are_never_larger() {
+    let count = asked("MESHREEL_KNOBS", if is_thorough() { 200 } else { 24 });
+    let first = asked("MESHREEL_FIRST", 0);
+    for number in first..first + count {
+        let (scene, options) = plain(2, number);
+        let usual = Options { preset: options.preset, jobs: 1, effort: 2, ..Options::default() };
+        let bytes = |options: &Options| -> Option<u64> {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("scene.reel");
+            let made = compile(&scene, Vec::new(), &path, options, &reopen, &Silent).ok()?;
+            Some(made.report.file_bytes - made.report.source_map_bytes)
+        };
+        let percents = [0.001, 0.01, 0.1, 1.0, 3.0];
+        let looser = percents.map(|p| Options { tolerance: Tolerance::Relative(p / 100.0), ..usual.clone() });
+        let longer = [1, 3, 5].map(|effort| Options { effort, ..usual.clone() });
+        for (what, all) in [("tolerance", &looser[..]), ("effort", &longer[..])] {
+            let sizes: Option<Vec<u64>> = all.iter().map(bytes).collect();
+            none_grows(&format!("{what} of scene {number}"), &sizes.unwrap_or_default());
         }
     }
 }
