@@ -21,7 +21,7 @@ fn open(path: &Path) -> (Scene, Vec<Remark>) {
 /// What a mesh is at a time.
 #[derive(Debug)]
 pub struct Seen {
-    points: usize,
+    pub points: usize,
     sum: DVec3,
     pub last: DVec3,
     corners: usize,

@@ -127,6 +127,9 @@ impl Stage {
 
     /// All remarks so far, and the files that were opened.
     pub fn finish(mut self) -> (Vec<Remark>, Vec<std::path::PathBuf>) {
+        let clips = &self.clip_sets.pool.remarks;
+        let clips = std::mem::take(&mut *clips.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
+        clips.into_iter().for_each(|Remark { node, what }| self.stacks.remark(&node, what));
         (self.stacks.remarks(), self.stacks.assets.files)
     }
 
@@ -478,13 +481,16 @@ impl Stage {
         out: &mut Vec<Place>,
     ) -> Result<(), Error> {
         let stack = match reference.asset.is_empty() {
-            true => Some(place.stack),
+            true => Ok(place.stack),
             false => self.stacks.stack(&reference.asset)?,
         };
-        let Some(stack) = stack else {
-            let what = format!("refers to '{}', which is not there; left out", shown(&reference.asset));
-            self.remark(at, what);
-            return Ok(());
+        let stack = match stack {
+            Ok(stack) => stack,
+            Err(why) => {
+                let what = format!("refers to '{}', which {why}; left out", shown(&reference.asset));
+                self.remark(at, what);
+                return Ok(());
+            }
         };
         let path = match reference.prim.is_empty() {
             false => Some(reference.prim),

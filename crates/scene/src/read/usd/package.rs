@@ -16,6 +16,8 @@ pub struct Package {
     entries: HashMap<String, (u64, u64)>,
     /// Name of the first entry.
     pub first: String,
+    /// Bytes of its list of entries.
+    pub listed: u64,
 }
 
 /// Whether the first bytes are those of a package.
@@ -47,7 +49,7 @@ impl Package {
             return Err(Error::unsupported(bytes.name(), what));
         }
         let list = bytes.read(start, size)?;
-        let mut package = Package { bytes, entries: HashMap::new(), first: String::new() };
+        let mut package = Package { bytes, entries: HashMap::new(), first: String::new(), listed: size };
         let (mut at, mut least) = (0usize, u64::MAX);
         for _ in 0..count {
             let head = list.get(at..at.saturating_add(46)).filter(|head| head.starts_with(b"PK\x01\x02"));
@@ -77,6 +79,15 @@ impl Package {
             true => Err(package.bytes.malformed("is a package without entries", start)),
             false => Ok(package),
         }
+    }
+
+    pub fn length(&self) -> u64 {
+        self.bytes.length()
+    }
+
+    /// What is wrong with one whose entries take more bytes than it has.
+    pub fn overlap(&self) -> Error {
+        self.bytes.malformed("entries of the package lie over each other", self.length())
     }
 
     /// The bytes of an entry; none where there is none of that name.
