@@ -21,4 +21,5 @@ mod usd;
 mod usd_clips;
 mod usd_layers;
 mod usd_paths;
+mod usd_schemas;
 mod write;

@@ -24,7 +24,7 @@ pub struct Seen {
     pub points: usize,
     sum: DVec3,
     pub last: DVec3,
-    corners: usize,
+    pub corners: usize,
     shown: bool,
     /// Of points, in the mesh's own space.
     normals: Vec<f64>,

@@ -157,3 +157,65 @@ fn packages_in_packages_are_read() {
     assert_eq!(scene.meshes.len(), 1);
     assert!(remarks.iter().any(|r| r.node == "/B" && r.what.contains("lie over each other")), "{remarks:?}");
 }
+
+/// Layers in a folder, `root.usda` among them; where `/A` is, or what is called so.
+fn x_of(layers: &[(&str, String)], path: &str) -> (f64, Vec<Remark>) {
+    let place = tempfile::tempdir().unwrap();
+    layers.iter().for_each(|(name, text)| layer(&place.path().join(name), text));
+    let (scene, remarks) = open(&place.path().join("root.usda")).unwrap();
+    let all = seen(&scene, 0.0);
+    (all.get(path).unwrap_or_else(|| panic!("{path}: {all:?}, {remarks:?}")).last.x, remarks)
+}
+
+#[test]
+fn classes_are_changed_where_a_layer_is_referred_to() {
+    let at = |x: i32| {
+        format!(
+            "double3 xformOp:translate = ({x}, 0, 0) uniform token[] xformOpOrder = [\"xformOp:translate\"]"
+        )
+    };
+    let sheet = |own: &str| format!("def Mesh \"M\" {{ {SHEET} {own} }}");
+    let model = "( defaultPrim = \"Model\" )\n";
+    let refer = |name: &str, own: &str| format!("def \"A\" ( references = @{name}@ ) {{ {own} }}");
+    // A class beside the model, said by it and by a prim below it; what the root says of it is stronger than all of
+    // the model, and weaker than what it says of the prim itself.
+    let beside = |own: &str| {
+        format!("{model}class \"_c\" {{ {} }} def \"Model\" ( inherits = </_c> ) {{ {} }}", at(1), sheet(own))
+    };
+    let root = |own: &str| format!("{} class \"_c\" {{ {own} }}", refer("b.usda", ""));
+    let b = || ("b.usda", beside(""));
+    assert_eq!(x_of(&[("root.usda", root("")), b()], "/A/M"), (1.0, vec![]));
+    assert_eq!(x_of(&[("root.usda", root(&at(5))), b()], "/A/M"), (5.0, vec![]));
+    let own = format!("{} class \"_c\" {{ {} }}", refer("b.usda", &at(7)), at(5));
+    assert_eq!(x_of(&[("root.usda", own), b()], "/A/M"), (7.0, vec![]));
+    let model_says =
+        beside("").replace("( inherits = </_c> ) {", &format!("( inherits = </_c> ) {{ {}", at(3)));
+    assert_eq!(x_of(&[("root.usda", root("")), ("b.usda", model_says.clone())], "/A/M").0, 3.0);
+    assert_eq!(x_of(&[("root.usda", root(&at(5))), ("b.usda", model_says)], "/A/M").0, 5.0);
+    // Through two references, and through a payload: the outermost counts.
+    let middle = format!("{model}def \"Model\" ( payload = @b.usda@ ) {{}} class \"_c\" {{ {} }}", at(5));
+    let outer = |own: &str| format!("{} class \"_c\" {{ {own} }}", refer("c.usda", ""));
+    for (own, x) in [("", 5.0), (&*at(9), 9.0)] {
+        assert_eq!(x_of(&[("root.usda", outer(own)), ("c.usda", middle.clone()), b()], "/A/M").0, x);
+    }
+    // A class that only the root has; one that nobody has.
+    let inherits = format!("{model}def \"Model\" ( inherits = </_c> ) {{ {} }}", sheet(""));
+    assert_eq!(x_of(&[("root.usda", root(&at(5))), ("b.usda", inherits.clone())], "/A/M"), (5.0, vec![]));
+    let (x, remarks) = x_of(&[("root.usda", refer("b.usda", "")), ("b.usda", inherits)], "/A/M");
+    assert!(x == 0.0 && remarks.len() == 1 && remarks[0].what.contains("inherits '/_c'"), "{remarks:?}");
+    // Of a prim below the model, by a class that another one inherits; and a class below the model.
+    let chain = format!(
+        "{model}class \"_d\" {{ {} }} class \"_c\" ( inherits = </_d> ) {{}} def \"Model\" {{ class \"_l\" {{ {} }} \
+         def Mesh \"M\" ( inherits = </_c> ) {{ {SHEET} }} def Mesh \"N\" ( inherits = </Model/_l> ) {{ {SHEET} }} }}",
+        at(1),
+        at(2)
+    );
+    let root =
+        format!("{} class \"_d\" {{ {} }}", refer("b.usda", &format!("class \"_l\" {{ {} }}", at(6))), at(5));
+    for (path, x) in [("/A/M", 5.0), ("/A/N", 6.0)] {
+        assert_eq!(x_of(&[("root.usda", root.clone()), ("b.usda", chain.clone())], path).0, x);
+    }
+    // In circles.
+    let round = format!("{} class \"_c\" ( references = @b.usda@ ) {{ {} }}", refer("b.usda", ""), at(5));
+    assert_eq!(x_of(&[("root.usda", round), b()], "/A/M").0, 5.0);
+}

@@ -38,6 +38,8 @@ pub struct Bound<'a> {
     /// Paths of the skeleton, and of what animates it.
     pub skeleton: &'a Arc<str>,
     pub animation: Option<&'a Arc<str>>,
+    /// Whether it may have neither joints nor blend shapes without a word.
+    pub may_be_unbound: bool,
 }
 
 /// Skeletons and clips of a scene, made when they are first asked for.
@@ -107,7 +109,7 @@ impl Skeleton {
         fps: f64,
     ) -> Result<Option<(crate::Skeleton, Clip)>, Error> {
         let (sampling, count) = sampling(&self.animation, [].into_iter());
-        if count < 2 {
+        if count < 2 || self.joints.is_empty() {
             return Ok(None);
         }
         let keys = (0..count).map(|i| sampling.time(i)).collect();
@@ -174,20 +176,29 @@ pub fn deform(
     (mesh, rig): (&mut Mesh, Option<(usize, usize)>),
 ) -> Result<Option<String>, Error> {
     let mut reader = Reader { stage, timeline };
-    let bound = reader.bound(of.binding)?;
-    if bound.is_none() && !reader.has_shapes(prim)? {
-        return Ok(Some("has a skeleton but neither joints nor weights".into()));
+    let mut bound = reader.bound(of.binding)?;
+    let has_shapes = reader.has_shapes(prim)?;
+    if bound.is_none() && !has_shapes {
+        return Ok((!of.may_be_unbound).then(|| "has a skeleton but neither joints nor weights".into()));
     }
     let skeleton = of.skeleton;
     let Some(mut own) = reader.skeleton(skeleton, of.animation)? else {
         return Ok(Some(format!("its skeleton '{}' is not there, or is none", shown(skeleton))));
     };
-    if mesh.topology == Topology::Heterogeneous || !mesh.positions.is_constant() || mesh.positions.is_empty()
-    {
+    let is_one = mesh.particles.is_some() || mesh.topology != Topology::Heterogeneous;
+    if !is_one || !mesh.positions.is_constant() || mesh.positions.is_empty() {
         return Ok(Some("its points move by themselves as well".into()));
     }
     let mut points = Vec::new();
     mesh.positions.read(0, &mut points)?;
+    if own.joints.is_empty() && bound.is_some() {
+        let what = "its skeleton has no joints that can be used";
+        if !has_shapes {
+            return Ok(Some(what.into()));
+        }
+        reader.stage.remark(&prim.path, format!("{what}: blend shapes alone move it"));
+        bound = None;
+    }
     let method = of.binding.property(Property::SkinningMethod).map(|own| own.first_small()).transpose()?;
     let method = method.flatten().and_then(|value| value.text().cloned());
     let is_dual = match method.as_deref() {
@@ -197,10 +208,10 @@ pub fn deform(
     };
     let is_skinned = bound.is_some();
     // Blend shapes alone: one for all points, of no weight.
-    let (joints, weights) = bound.unwrap_or_else(|| (vec![0], vec![0.0]));
+    let (joints, weights, rigid) = bound.unwrap_or_else(|| (vec![0], vec![0.0], Some(true)));
     let subset = reader.read(of.binding.property(Property::Joints), texts())?;
     let all = (points.len(), is_dual);
-    let Some(influences) = influences(&own, &subset, (&joints, &weights), all) else {
+    let Some(influences) = influences(&own, &subset, (&joints, &weights, rigid), all) else {
         return Ok(Some("its joints and weights do not fit its points".into()));
     };
     let shapes = reader.shapes(prim, &own.animation)?;
@@ -227,7 +238,9 @@ pub fn deform(
         count,
     });
     mesh.positions = Channel::new(sampling.clone(), deformed.clone());
-    mesh.topology = if count > 1 { Topology::Homogeneous } else { Topology::Constant };
+    if mesh.particles.is_none() {
+        mesh.topology = if count > 1 { Topology::Homogeneous } else { Topology::Constant };
+    }
     let name = mesh.normals.take().map_or_else(String::new, |normals| normals.name);
     mesh.normals = deformed.normals.as_ref().map(|(scope, _)| Attribute {
         name,
@@ -236,7 +249,8 @@ pub fn deform(
         indices: None,
     });
     mesh.velocities = None;
-    mesh.skin = is_skinned.then(|| Arc::new(skin(deformed, rig)));
+    // What has no faces is kept frame by frame.
+    mesh.skin = (is_skinned && mesh.particles.is_none()).then(|| Arc::new(skin(deformed, rig)));
     Ok(None)
 }
 
@@ -299,14 +313,14 @@ fn normals(mesh: &Mesh, points: usize) -> Result<Option<(Scope, Normals)>, Error
     Ok((values.len() == point.len()).then_some((scope, Normals { values, point })))
 }
 
-/// Numbers of joints and weights, as many of each.
-type JointsAndWeights = (Vec<i32>, Vec<f64>);
+/// Numbers of joints and weights, as many of each, and whether they are one list for all points, where that is said.
+type JointsAndWeights = (Vec<i32>, Vec<f64>, Option<bool>);
 
 /// Joints of the skeleton, and weights that sum up to 1.
 fn influences(
     skeleton: &Skeleton,
     subset: &[Arc<str>],
-    (joints, weights): (&[i32], &[f64]),
+    (joints, weights, said_rigid): (&[i32], &[f64], Option<bool>),
     (points, is_dual): (usize, bool),
 ) -> Option<Influences> {
     let count = joints.len();
@@ -314,8 +328,9 @@ fn influences(
         return None;
     }
     // One list for all points, or one for each.
-    let (influences, rigid) = match count % points == 0 && count >= points {
+    let (influences, rigid) = match count % points == 0 && said_rigid != Some(true) {
         true => (count / points, false),
+        false if said_rigid == Some(false) => return None,
         false => (count, true),
     };
     if influences > 256 {
@@ -379,15 +394,16 @@ impl Reader<'_> {
         let Some(prim) = self.stage.prim_at(path)? else {
             return Ok(None);
         };
-        let joints = self.names(&prim, "joints")?;
+        let mut joints = self.names(&prim, "joints")?;
         let mut rest = self.matrices(&prim, "restTransforms")?;
         let bind = self.matrices(&prim, "bindTransforms")?;
+        let is_skeleton = self.stage.text(&prim, "typeName")?.as_deref() == Some("Skeleton");
         if joints.is_empty() || joints.len() > MAX_JOINTS || bind.len() != joints.len() {
-            return Ok(None);
+            joints.clear();
         }
         let numbers: HashMap<&str, usize> = joints.iter().map(|name| &**name).zip(0..).collect();
         let mut parents = Vec::with_capacity(joints.len());
-        for (number, name) in joints.iter().enumerate() {
+        for name in &joints {
             // The nearest joint above; parents stand before their children.
             let mut above: &str = name;
             let mut parent = None;
@@ -398,12 +414,16 @@ impl Reader<'_> {
                 }
                 above = next;
             }
-            if parent.is_some_and(|parent| parent >= number) {
-                return Ok(None);
-            }
             parents.push(parent);
         }
+        if (0..).zip(&parents).any(|(number, parent)| parent.is_some_and(|parent| parent >= number)) {
+            (joints, parents) = (Vec::new(), Vec::new());
+        }
+        if joints.is_empty() && !is_skeleton {
+            return Ok(None);
+        }
         let invert = |m: &DMat4| if m.determinant() == 0.0 { DMat4::IDENTITY } else { m.inverse() };
+        let bind = &bind[..joints.len().min(bind.len())];
         let inverse_bind: Vec<DMat4> = bind.iter().map(invert).collect();
         if rest.len() != joints.len() {
             let local = |(i, own): (usize, &DMat4)| parents[i].map_or(*own, |p| inverse_bind[p] * *own);
@@ -484,7 +504,13 @@ impl Reader<'_> {
         if joints.is_none() || weights.is_none() {
             return Ok(None);
         }
-        Ok(Some((self.read(joints, i32s())?, self.read(weights, f64s())?)))
+        let said = joints.and_then(|own| own.interpolation.as_deref());
+        let rigid = match said {
+            Some("constant") => Some(true),
+            Some("vertex" | "varying") => Some(false),
+            _ => None,
+        };
+        Ok(Some((self.read(joints, i32s())?, self.read(weights, f64s())?, rigid)))
     }
 
     fn has_shapes(&mut self, prim: &Prim) -> Result<bool, Error> {
