@@ -83,10 +83,21 @@ def own_points(prim, skinned, cache, time):
 
 def used_points(prim, time, count):
     """Indices of the points that faces of a mesh use; None for what has no faces."""
-    if not prim.IsA(UsdGeom.Mesh):
+    if prim.IsA(UsdGeom.TetMesh):
+        indices = surface_points(UsdGeom.TetMesh(prim), time)
+    elif prim.IsA(UsdGeom.Mesh):
+        indices = numpy.array(UsdGeom.Mesh(prim).GetFaceVertexIndicesAttr().Get(time) or [], dtype=int)
+    else:
         return None
-    indices = numpy.array(UsdGeom.Mesh(prim).GetFaceVertexIndicesAttr().Get(time) or [], dtype=int)
     return numpy.unique(indices[(indices >= 0) & (indices < count)])
+
+
+def surface_points(mesh, time):
+    """Indices of points of the triangles that a mesh of tetrahedra says, or else of its surface."""
+    triangles = mesh.GetSurfaceFaceVertexIndicesAttr().Get(time)
+    if triangles is None:
+        triangles = UsdGeom.TetMesh.ComputeSurfaceFaces(mesh, time)
+    return numpy.array(triangles, dtype=int).reshape(-1)
 
 
 def all_points(prim, points, skinned, cache, time):

@@ -176,11 +176,15 @@ fn classes_are_changed_where_a_layer_is_referred_to() {
     };
     let sheet = |own: &str| format!("def Mesh \"M\" {{ {SHEET} {own} }}");
     let model = "( defaultPrim = \"Model\" )\n";
-    let refer = |name: &str, own: &str| format!("def \"A\" ( references = @{name}@ ) {{ {own} }}");
+    let refer = |name: &str, own: &str| format!("def Xform \"A\" ( references = @{name}@ ) {{ {own} }}");
     // A class beside the model, said by it and by a prim below it; what the root says of it is stronger than all of
     // the model, and weaker than what it says of the prim itself.
     let beside = |own: &str| {
-        format!("{model}class \"_c\" {{ {} }} def \"Model\" ( inherits = </_c> ) {{ {} }}", at(1), sheet(own))
+        format!(
+            "{model}class \"_c\" {{ {} }} def Xform \"Model\" ( inherits = </_c> ) {{ {} }}",
+            at(1),
+            sheet(own)
+        )
     };
     let root = |own: &str| format!("{} class \"_c\" {{ {own} }}", refer("b.usda", ""));
     let b = || ("b.usda", beside(""));
@@ -193,19 +197,20 @@ fn classes_are_changed_where_a_layer_is_referred_to() {
     assert_eq!(x_of(&[("root.usda", root("")), ("b.usda", model_says.clone())], "/A/M").0, 3.0);
     assert_eq!(x_of(&[("root.usda", root(&at(5))), ("b.usda", model_says)], "/A/M").0, 5.0);
     // Through two references, and through a payload: the outermost counts.
-    let middle = format!("{model}def \"Model\" ( payload = @b.usda@ ) {{}} class \"_c\" {{ {} }}", at(5));
+    let middle =
+        format!("{model}def Xform \"Model\" ( payload = @b.usda@ ) {{}} class \"_c\" {{ {} }}", at(5));
     let outer = |own: &str| format!("{} class \"_c\" {{ {own} }}", refer("c.usda", ""));
     for (own, x) in [("", 5.0), (&*at(9), 9.0)] {
         assert_eq!(x_of(&[("root.usda", outer(own)), ("c.usda", middle.clone()), b()], "/A/M").0, x);
     }
     // A class that only the root has; one that nobody has.
-    let inherits = format!("{model}def \"Model\" ( inherits = </_c> ) {{ {} }}", sheet(""));
+    let inherits = format!("{model}def Xform \"Model\" ( inherits = </_c> ) {{ {} }}", sheet(""));
     assert_eq!(x_of(&[("root.usda", root(&at(5))), ("b.usda", inherits.clone())], "/A/M"), (5.0, vec![]));
     let (x, remarks) = x_of(&[("root.usda", refer("b.usda", "")), ("b.usda", inherits)], "/A/M");
     assert!(x == 0.0 && remarks.len() == 1 && remarks[0].what.contains("inherits '/_c'"), "{remarks:?}");
     // Of a prim below the model, by a class that another one inherits; and a class below the model.
     let chain = format!(
-        "{model}class \"_d\" {{ {} }} class \"_c\" ( inherits = </_d> ) {{}} def \"Model\" {{ class \"_l\" {{ {} }} \
+        "{model}class \"_d\" {{ {} }} class \"_c\" ( inherits = </_d> ) {{}} def Xform \"Model\" {{ class \"_l\" {{ {} }} \
          def Mesh \"M\" ( inherits = </_c> ) {{ {SHEET} }} def Mesh \"N\" ( inherits = </Model/_l> ) {{ {SHEET} }} }}",
         at(1),
         at(2)

@@ -150,6 +150,21 @@ fn operations_go_their_own_way_also_through_nothing() {
 }
 
 #[test]
+fn what_has_no_transform_is_not_moved() {
+    for (kind, x) in [("Xform", 5.0), ("Scope", 0.0), ("", 0.0)] {
+        let text = format!(
+            "def {kind} \"A\" {{ double3 xformOp:translate = (5, 0, 0) \
+             uniform token[] xformOpOrder = [\"xformOp:translate\"] def Mesh \"M\" {{ {SHEET} }} }}"
+        );
+        let remarks = assert_last(&text, "/A/M", &[(0.0, [x, 1.0, 0.0])]);
+        assert_eq!(
+            remarks.iter().any(|r| r.node == "/A" && r.what.contains("which its type has not")),
+            x == 0.0
+        );
+    }
+}
+
+#[test]
 fn tetrahedra_are_their_surface() {
     let points = "point3f[] points = [(0,0,0), (1,0,0), (0,1,0), (0,0,1), (1,1,1)] uniform token orientation = \"rightHanded\"";
     let solid = "int4[] tetVertexIndices = [(0, 1, 2, 3), (1, 4, 2, 3)]";

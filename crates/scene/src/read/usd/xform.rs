@@ -226,7 +226,13 @@ pub fn read(
     turn: Option<DMat4>,
     is_root: bool,
 ) -> Result<Option<Transform>, Error> {
-    let order = match stage.attribute(prim, "xformOpOrder")? {
+    let mut order = stage.attribute(prim, "xformOpOrder")?;
+    if order.is_some() && matches!(stage.text(prim, "typeName")?.as_deref(), None | Some("" | "Scope")) {
+        let what = "has operations of a transform, which its type has not; they are left out";
+        stage.remark(&prim.path, what);
+        order = None;
+    }
+    let order = match order {
         Some(order) => {
             let count = order.length()?;
             if count > MAX_OPS {
