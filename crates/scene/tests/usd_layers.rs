@@ -133,6 +133,19 @@ fn packages_in_packages_are_read() {
         assert_eq!(seen(&scene, 0.0).keys().collect::<Vec<_>>(), paths, "{name}");
         assert_eq!(remarks, [], "{name}");
     }
+    // A compressed entry is missed where it is asked for alone.
+    let mut bytes = package(&[
+        ("a.usda", "#usda 1.0\ndef \"A\" ( references = @b.usda@ ) {}".into()),
+        ("b.usda", mesh("M").into()),
+    ]);
+    let list = bytes.windows(4).position(|four| four == b"PK\x01\x02").unwrap();
+    bytes[list + 46 + 6 + 10] = 8;
+    std::fs::write(at("packed.usdz"), &bytes).unwrap();
+    let (_, remarks) = open(&at("packed.usdz")).unwrap();
+    assert!(remarks.iter().any(|r| r.node == "/A" && r.what.contains("compressed")), "{remarks:?}");
+    bytes[list + 10] = 8;
+    std::fs::write(at("packed.usdz"), &bytes).unwrap();
+    assert!(matches!(open(&at("packed.usdz")), Err(Error::Unsupported { .. })));
     // Too many in each other, and such as lie over each other.
     let mut deep = mesh("M").into_bytes();
     let mut name = "m.usda";

@@ -20,8 +20,9 @@ const MAX_ARCS: usize = 64;
 const MAX_SETS: usize = 256;
 /// Most places with opinions, all prims together.
 const MAX_PLACES: usize = 1 << 21;
-/// Most classes of a place that stacks above are asked for.
+/// Most classes of a place that stacks above are asked for, and how often these are, all prims together.
 const MAX_CLASSES: usize = 64;
+const MAX_LOOKUPS: usize = 1 << 24;
 
 impl Stage {
     /// Adds a place and all that its arcs lead to.
@@ -173,6 +174,7 @@ impl Stage {
                     continue;
                 }
                 (stack, path) = (above, upper);
+                self.lookups += 1;
                 let specs = specs_at(&self.stacks.stacks[stack], &path);
                 if specs.is_empty() {
                     continue;
@@ -184,6 +186,11 @@ impl Stage {
                 let upper = Place { stack, specs, path: site, retime, arc: next.cloned(), clips };
                 implied.push((next.map_or(0, |arc| arc.depth), path.clone(), upper));
             }
+        }
+        if self.lookups > MAX_LOOKUPS {
+            let (asked, allowed) = (self.lookups as u64, MAX_LOOKUPS as u64);
+            let what = "classes that prims inherit through references; flatten it with `usdcat --flatten`";
+            return Err(Error::limit(&self.root().root().name, what, asked, allowed));
         }
         implied.sort_by_key(|(depth, ..)| *depth);
         for (_, path, above) in implied {

@@ -51,6 +51,8 @@ pub struct Stage {
     pub(super) stacks: Stacks,
     /// Places so far, and references.
     pub(super) places: usize,
+    /// How often layers above were asked for a class.
+    pub(super) lookups: usize,
     /// Memory that is taken.
     bytes: usize,
     /// What splines need to know, and samples that were made of them.
@@ -86,8 +88,20 @@ impl Stage {
         let shown = code("startTimeCode")?.zip(code("endTimeCode")?).filter(|(from, to)| from <= to);
         let span = Span { retime: Retime::NONE, step: BEFORE_STEP * root.rate()?, shown };
         let samples = AtomicUsize::new(0);
-        let (places, bytes, odd) = Default::default();
-        Ok(Stage { stacks, places, bytes, span, samples, odd, clip_sets, known_sets, known_prims, lost })
+        let (places, lookups, bytes, odd) = Default::default();
+        Ok(Stage {
+            stacks,
+            places,
+            lookups,
+            bytes,
+            span,
+            samples,
+            odd,
+            clip_sets,
+            known_sets,
+            known_prims,
+            lost,
+        })
     }
 
     pub fn root(&self) -> &Stack {

@@ -23,6 +23,9 @@ pub fn wide(v: &[f32; 3]) -> DVec3 {
 
 /// The sample before a time, its time and that of the next one: the first one before all, the last one behind all.
 fn bracket<T: Clone + Send + Sync + 'static>(channel: &Channel<T>, time: f64) -> (usize, f64, f64) {
+    if channel.is_empty() {
+        return (0, time, time);
+    }
     let (sample, _) = channel.locate(time);
     let start = channel.time(sample);
     let is_outside = time < start - SAME_TIME || sample + 1 >= channel.len();
