@@ -233,6 +233,22 @@ fn classes_are_changed_where_a_layer_is_referred_to() {
     for (path, x) in [("/A/M", 5.0), ("/A/N", 6.0)] {
         assert_eq!(x_of(&[("root.usda", root.clone()), ("b.usda", chain.clone())], path).0, x);
     }
+    // What is specialized is weaker than all else, also than what is referred to later.
+    let special = |own: &str| beside(own).replace("inherits", "specializes");
+    let over = |own: &str| format!("{} class \"_c\" {{ {own} }}", refer("b.usda", ""));
+    let says =
+        special("").replace("( specializes = </_c> ) {", &format!("( specializes = </_c> ) {{ {}", at(3)));
+    assert_eq!(x_of(&[("root.usda", over(&at(5))), ("b.usda", special(""))], "/A/M"), (5.0, vec![]));
+    assert_eq!(x_of(&[("root.usda", over(&at(5))), ("b.usda", says)], "/A/M"), (3.0, vec![]));
+    let two =
+        format!("def Xform \"A\" ( references = [@b.usda@, @c.usda@] ) {{}} class \"_c\" {{ {} }}", at(5));
+    let c = format!("{model}def Xform \"Model\" {{ {} }}", at(4));
+    assert_eq!(x_of(&[("root.usda", two), ("b.usda", special("")), ("c.usda", c)], "/A/M"), (4.0, vec![]));
+    let own = format!(
+        "def Xform \"A\" ( references = @b.usda@ specializes = </_t> ) {{}} class \"_t\" {{ {} }}",
+        at(8)
+    );
+    assert_eq!(x_of(&[("root.usda", own), ("b.usda", special(""))], "/A/M"), (1.0, vec![]));
     // In circles.
     let round = format!("{} class \"_c\" ( references = @b.usda@ ) {{ {} }}", refer("b.usda", ""), at(5));
     assert_eq!(x_of(&[("root.usda", round), b()], "/A/M").0, 5.0);

@@ -2,7 +2,7 @@
 //! references, payloads and specializes, each with all that they bring along.
 //!
 //! A class that a layer inherits is also inherited where a stack above, which refers to that layer, has one of the same
-//! path: its opinions are stronger than all of the layer that is referred to.
+//! path: its opinions are stronger than all of the layer that is referred to. What is specialized is weaker than all else.
 
 use super::assets::Assets;
 use super::compose::Stage;
@@ -41,7 +41,7 @@ impl Stage {
         let arc = place.arc.as_ref().map_or(0, |_| size_of::<ArcStep>() + at.len());
         let own = size_of::<Place>() + place.specs.len() * size_of::<(usize, SpecId)>() + place.path.len();
         self.spend(own + arc)?;
-        let implied = self.follow_implied(&place, at, out)?;
+        let implied = self.follow_implied(&place, ArcKind::Inherit, at, out)?;
         out.push(place.clone());
         for path in self.paths(&place, "inheritPaths")? {
             if !implied.contains(&path) || self.has(&place, &path) {
@@ -54,8 +54,11 @@ impl Stage {
                 self.follow_reference(&place, &from, reference, at, out)?;
             }
         }
+        let implied = self.follow_implied(&place, ArcKind::Specialize, at, out)?;
         for path in self.paths(&place, "specializes")? {
-            self.follow_path(&place, (ArcKind::Specialize, &path), at, out)?;
+            if !implied.contains(&path) || self.has(&place, &path) {
+                self.follow_path(&place, (ArcKind::Specialize, &path), at, out)?;
+            }
         }
         Ok(())
     }
@@ -123,15 +126,15 @@ impl Stage {
         self.stacks.stacks[place.stack].layers.iter().any(|own| own.layer.specs.at(path).is_some())
     }
 
-    /// The classes that a place inherits, and those that these inherit, in its own stack.
-    fn classes(&self, place: &Place) -> Result<Vec<Arc<str>>, Error> {
-        let mut out = self.paths(place, "inheritPaths")?;
+    /// The classes that a place inherits or specializes (`field`), and those of these in turn, in its own stack.
+    fn classes(&self, place: &Place, field: &str) -> Result<Vec<Arc<str>>, Error> {
+        let mut out = self.paths(place, field)?;
         let mut next = 0;
         while next < out.len().min(MAX_CLASSES) {
             let path = out[next].clone();
             let specs = specs_at(&self.stacks.stacks[place.stack], &path);
             if !specs.is_empty() {
-                let more = self.paths(&Place { specs, path, ..place.clone() }, "inheritPaths")?;
+                let more = self.paths(&Place { specs, path, ..place.clone() }, field)?;
                 more.into_iter().for_each(|path| {
                     if !out.contains(&path) {
                         out.push(path)
@@ -144,11 +147,12 @@ impl Stage {
         Ok(out)
     }
 
-    /// Adds what stacks above say of the classes that a place inherits, the outermost first. Gives the classes, as the
+    /// Adds what stacks above say of the classes that a place inherits or specializes, the outermost first. Gives the classes, as the
     /// place names them, of which there was something.
     fn follow_implied(
         &mut self,
         place: &Place,
+        kind: ArcKind,
         at: &str,
         out: &mut Vec<Place>,
     ) -> Result<Vec<Arc<str>>, Error> {
@@ -156,7 +160,8 @@ impl Stage {
         if place.arc.is_none() {
             return Ok(found);
         }
-        for class in self.classes(place)? {
+        let field = if kind == ArcKind::Inherit { "inheritPaths" } else { "specializes" };
+        for class in self.classes(place, field)? {
             let (mut stack, mut path) = (place.stack, class.clone());
             let mut next = place.arc.as_ref();
             while let Some(arc) = next {
@@ -197,7 +202,7 @@ impl Stage {
             if out.iter().any(|known| known.stack == above.stack && known.path == path) {
                 continue;
             }
-            let Ok(mut arc) = arc_to(&above, (ArcKind::Inherit, above.stack), &path, at) else {
+            let Ok(mut arc) = arc_to(&above, (kind, above.stack), &path, at) else {
                 continue;
             };
             // What is implied by too many others ends, wherever it comes in.

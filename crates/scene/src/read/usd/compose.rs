@@ -3,7 +3,7 @@
 use super::attribute::{Attribute, FoundAttribute};
 use super::clip_sets::{ClipSets, Placed, Source};
 use super::eased::Span;
-use super::place::{LayerSpecs, Place, in_scene};
+use super::place::{ArcKind, LayerSpecs, Place, in_scene};
 use super::specs::{PropertySpec, SpecId};
 use super::stack::{Stack, Stacks, layer_field, shown};
 use super::text;
@@ -214,6 +214,8 @@ impl Stage {
                 let clips = above.clips.clone();
                 self.expand(Place { stack, specs, path: own, retime, arc, clips }, &path, &mut places)?;
             }
+            // What is specialized anywhere is weaker than all else.
+            places.sort_by_key(|place: &Place| place.is_by(ArcKind::Specialize, &path));
             self.add_clips(&path, &mut places)?;
             self.spend(size_of::<Prim>() + path.len())?;
             out.push(Prim { path, name, places, bytes: self.bytes - before });
@@ -334,7 +336,7 @@ impl Stage {
             for (_, value) in self.values(place, "specifier")? {
                 match value.number() {
                     Some(0.0) => return Ok(Specifier::Def),
-                    Some(2.0) if place.is_inherited(&prim.path) => found = Specifier::Class,
+                    Some(2.0) if place.is_by(ArcKind::Inherit, &prim.path) => found = Specifier::Class,
                     Some(2.0) => return Ok(Specifier::Class),
                     _ => {}
                 }

@@ -49,11 +49,11 @@ pub enum ArcKind {
 }
 
 impl Place {
-    /// Whether it is of what the prim at `at` inherits itself, and not of what one above does.
-    pub fn is_inherited(&self, at: &str) -> bool {
+    /// Whether it is of what the prim at `at` inherits, or specializes, itself, and not of what one above does.
+    pub fn is_by(&self, kind: ArcKind, at: &str) -> bool {
         let mut next = self.arc.as_ref();
         while let Some(arc) = next {
-            if arc.kind == ArcKind::Inherit && *arc.to == *at {
+            if arc.kind == kind && *arc.to == *at {
                 return true;
             }
             next = arc.above.as_ref();
