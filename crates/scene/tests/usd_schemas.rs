@@ -99,6 +99,12 @@ fn instances_go_by_velocities_between_samples() {
     let places =
         [(0.0, [0.0, 1.0, 0.0]), (6.0, [6.0, 1.0, 0.0]), (12.0, [6.0, 1.0, 0.0]), (24.0, [-6.0, 1.0, 0.0])];
     assert_eq!(assert_last(&text(&format!("{positions} {velocities}")), "/I/0/P", &places), []);
+    // All samples are the same.
+    let same = "point3f[] positions.timeSamples = { 0: [(1,0,0)], 12: [(1,0,0)], 24: [(1,0,0)] } \
+                vector3f[] velocities.timeSamples = { 0: [(24,0,0)], 12: [(24,0,0)], 24: [(24,0,0)] }";
+    let places =
+        [(0.0, [1.0, 1.0, 0.0]), (6.0, [7.0, 1.0, 0.0]), (12.0, [1.0, 1.0, 0.0]), (21.0, [10.0, 1.0, 0.0])];
+    assert_last(&text(same), "/I/0/P", &places);
     // 6 · ¼ s · ¼ s: half of 192 · 1/16.
     let more = "vector3f[] accelerations.timeSamples = { 0: [(0,0,192)], 12: [(0,0,0)] }";
     let places = [(6.0, [6.0, 1.0, 6.0]), (12.0, [6.0, 1.0, 0.0])];

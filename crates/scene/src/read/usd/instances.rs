@@ -73,6 +73,12 @@ impl Places {
         self.orientations.iter().for_each(|own| changes.add(own));
         self.scales.iter().for_each(|own| changes.add(own));
         self.ids.iter().for_each(|own| changes.add(own));
+        if self.motion.is_some() {
+            changes.add_samples(&self.positions);
+        }
+        if let Some((_, turns)) = self.turning.as_ref().zip(self.orientations.as_ref()) {
+            changes.add_samples(turns);
+        }
     }
 
     /// The ends of what is shown where velocities lead beyond all samples.

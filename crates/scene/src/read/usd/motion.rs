@@ -107,12 +107,12 @@ impl Motion {
         Ok(Some(velocities))
     }
 
-    /// What the offsets at a time follow from; none where velocities do not fit.
+    /// What the offsets at a time follow from, no two times being the same: between them something goes on. None where velocities do not fit.
     pub fn identity(&self, positions: &Channel<[f32; 3]>, time: f64) -> Option<Identity> {
         let sample = aligned(&self.velocities, positions, time)?;
         let mut hash = Xxh3::new();
         hash.update(&self.velocities.identity(sample).to_le_bytes());
-        hash.update(&(time - self.velocities.time(sample)).to_le_bytes());
+        hash.update(&time.to_le_bytes());
         if let Some(own) = &self.accelerations
             && let Some(sample) = aligned(own, &self.velocities, time)
         {
@@ -155,12 +155,12 @@ impl Turning {
         Ok(read(&self.0, sample, count)?.map(|own| own.into_iter().map(turn).collect()))
     }
 
-    /// What the turns at a time follow from; none where angular velocities do not fit.
+    /// What the turns at a time follow from, as of [`Motion::identity`]; none where angular velocities do not fit.
     pub fn identity(&self, orientations: &Channel<f64>, time: f64) -> Option<Identity> {
         let sample = aligned(&self.0, orientations, time)?;
         let mut hash = Xxh3::new();
         hash.update(&self.0.identity(sample).to_le_bytes());
-        hash.update(&(time - self.0.time(sample)).to_le_bytes());
+        hash.update(&time.to_le_bytes());
         Some(hash.digest128())
     }
 }

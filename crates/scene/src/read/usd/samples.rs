@@ -167,7 +167,14 @@ pub struct Changes(Vec<(Arc<TimeSampling>, usize)>);
 
 impl Changes {
     pub fn add<T: Clone + Send + Sync + 'static>(&mut self, channel: &Channel<T>) {
-        if !channel.is_constant() && !self.0.iter().any(|(own, _)| own == channel.sampling()) {
+        if !channel.is_constant() {
+            self.add_samples(channel);
+        }
+    }
+
+    /// Adds a channel between whose samples something goes on, also where all are the same.
+    pub fn add_samples<T: Clone + Send + Sync + 'static>(&mut self, channel: &Channel<T>) {
+        if !channel.is_empty() && !self.0.iter().any(|(own, _)| own == channel.sampling()) {
             self.0.push((channel.sampling().clone(), channel.len()));
         }
     }
