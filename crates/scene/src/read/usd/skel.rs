@@ -199,12 +199,9 @@ pub fn deform(
         reader.stage.remark(&prim.path, format!("{what}: blend shapes alone move it"));
         bound = None;
     }
-    let method = of.binding.property(Property::SkinningMethod).map(|own| own.first_small()).transpose()?;
-    let method = method.flatten().and_then(|value| value.text().cloned());
-    let is_dual = match method.as_deref() {
-        None | Some("classicLinear") => false,
-        Some("dualQuaternion") => bound.is_some(),
-        Some(other) => return Ok(Some(format!("its skinning method '{}' is not known", shown(other)))),
+    let is_dual = match is_dual(of.binding)? {
+        Ok(is_dual) => is_dual && bound.is_some(),
+        Err(what) => return Ok(Some(what)),
     };
     let is_skinned = bound.is_some();
     // Blend shapes alone: one for all points, of no weight.
@@ -252,6 +249,17 @@ pub fn deform(
     // What has no faces is kept frame by frame.
     mesh.skin = (is_skinned && mesh.particles.is_none()).then(|| Arc::new(skin(deformed, rig)));
     Ok(None)
+}
+
+/// Whether dual quaternions are blended, or why that is not known.
+fn is_dual(binding: &Binding) -> Result<Result<bool, String>, Error> {
+    let method = binding.property(Property::SkinningMethod).map(|own| own.first_small()).transpose()?;
+    let method = method.flatten().and_then(|value| value.text().cloned());
+    Ok(match method.as_deref() {
+        None | Some("classicLinear") => Ok(false),
+        Some("dualQuaternion") => Ok(true),
+        Some(other) => Err(format!("its skinning method '{}' is not known", shown(other))),
+    })
 }
 
 /// The joints and weights of a mesh that they move.
