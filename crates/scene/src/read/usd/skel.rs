@@ -32,6 +32,10 @@ const MAX_BETWEEN: usize = 256;
 /// Most blend shapes of a mesh.
 const MAX_SHAPES: usize = 1 << 12;
 
+const NO_JOINTS: &str = "its skeleton has no joints that can be used";
+const NO_NORMALS: &str =
+    "its normals are those of the bind pose, and neither of points nor of corners; left out";
+
 /// What is bound to a mesh.
 pub struct Bound<'a> {
     pub binding: &'a Binding,
@@ -191,13 +195,11 @@ pub fn deform(
     }
     let mut points = Vec::new();
     mesh.positions.read(0, &mut points)?;
-    if own.joints.is_empty() && bound.is_some() {
-        let what = "its skeleton has no joints that can be used";
+    if own.joints.is_empty() && bound.take().is_some() {
         if !has_shapes {
-            return Ok(Some(what.into()));
+            return Ok(Some(NO_JOINTS.into()));
         }
-        reader.stage.remark(&prim.path, format!("{what}: blend shapes alone move it"));
-        bound = None;
+        reader.stage.remark(&prim.path, format!("{NO_JOINTS}: blend shapes alone move it"));
     }
     let is_dual = match is_dual(of.binding)? {
         Ok(is_dual) => is_dual && bound.is_some(),
@@ -214,8 +216,7 @@ pub fn deform(
     let shapes = reader.shapes(prim, &own.animation)?;
     let normals = normals(mesh, points.len())?;
     if mesh.normals.is_some() && normals.is_none() {
-        let what = "its normals are those of the bind pose, and neither of points nor of corners; left out";
-        reader.stage.remark(&prim.path, what);
+        reader.stage.remark(&prim.path, NO_NORMALS);
     }
     let bind = reader.read(of.binding.property(Property::GeomBindTransform), f64s())?;
     let bind = bind.first_chunk().map(DMat4::from_cols_array);
