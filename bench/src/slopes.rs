@@ -101,7 +101,7 @@ const SERIES: &[Series] = &[
         let prototype = format!("class \"P\" {{ {} }}\n", still("M"));
         let copy = |i| {
             format!(
-                "def \"R{i}\" (instanceable = true\ninherits = </P>) {{ double3 xformOp:translate = ({i}, 0, 0)\n\
+                "def Xform \"R{i}\" (instanceable = true\ninherits = </P>) {{ double3 xformOp:translate = ({i}, 0, 0)\n\
                  uniform token[] xformOpOrder = [\"xformOp:translate\"] }}\n"
             )
         };

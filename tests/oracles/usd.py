@@ -3,7 +3,7 @@
     usd.py FILE --times T,T,... -o OUT.npz
 
 Times are in seconds; OUT.npz gets one array of shape (points, 3) per time, `frame_0` and so on, in the stage's unit,
-Y up. Points that no face uses are left out.
+Y up. Points that no face uses are left out where there are faces.
 Needs the packages usd-core and numpy. It shares nothing with the program.
 """
 
@@ -82,11 +82,24 @@ def own_points(prim, skinned, cache, time):
 
 
 def used_points(prim, time, count):
-    """Indices of the points that faces of a mesh use; None for what has no faces."""
-    if not prim.IsA(UsdGeom.Mesh):
+    """Indices of the points that faces of a mesh use; None for what has no faces, which keeps all."""
+    if prim.IsA(UsdGeom.TetMesh):
+        indices = surface_points(UsdGeom.TetMesh(prim), time)
+    elif prim.IsA(UsdGeom.Mesh):
+        indices = numpy.array(UsdGeom.Mesh(prim).GetFaceVertexIndicesAttr().Get(time) or [], dtype=int)
+    else:
         return None
-    indices = numpy.array(UsdGeom.Mesh(prim).GetFaceVertexIndicesAttr().Get(time) or [], dtype=int)
+    if len(indices) == 0:
+        return None
     return numpy.unique(indices[(indices >= 0) & (indices < count)])
+
+
+def surface_points(mesh, time):
+    """Indices of points of the triangles that a mesh of tetrahedra says, or else of its surface."""
+    triangles = mesh.GetSurfaceFaceVertexIndicesAttr().Get(time)
+    if triangles is None:
+        triangles = UsdGeom.TetMesh.ComputeSurfaceFaces(mesh, time)
+    return numpy.array(triangles, dtype=int).reshape(-1)
 
 
 def all_points(prim, points, skinned, cache, time):

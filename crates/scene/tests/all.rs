@@ -19,5 +19,7 @@ mod support;
 mod takes;
 mod usd;
 mod usd_clips;
+mod usd_layers;
 mod usd_paths;
+mod usd_schemas;
 mod write;

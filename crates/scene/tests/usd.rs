@@ -21,10 +21,10 @@ fn open(path: &Path) -> (Scene, Vec<Remark>) {
 /// What a mesh is at a time.
 #[derive(Debug)]
 pub struct Seen {
-    points: usize,
+    pub points: usize,
     sum: DVec3,
     pub last: DVec3,
-    corners: usize,
+    pub corners: usize,
     shown: bool,
     /// Of points, in the mesh's own space.
     normals: Vec<f64>,

@@ -1,7 +1,7 @@
 //! Files that layers name: all in the folder of the file that was opened, or in folders there.
 //!
-//! A file is known by its path from that folder, with the entry of a package in brackets behind it:
-//! `sets/wall.usda`, `prop.usdz[geo.usdc]`.
+//! A file is known by its path from that folder, with the entry of a package in brackets behind it, which may be a
+//! package itself: `sets/wall.usda`, `prop.usdz[geo.usdc]`, `set.usdz[prop.usdz[geo.usdc]]`.
 
 use super::bytes::Bytes;
 use super::clips::{ClipFile, ClipPlace};
@@ -14,13 +14,18 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// Most packages in each other.
+const MAX_PACKAGES: usize = 8;
+
 /// The folder of the file that was opened.
 pub struct Assets {
     folder: Folder,
     /// The file that was opened: its name in the folder, and how it was said.
     first: (String, PathBuf),
-    /// Files that were looked at; none where they are no packages.
+    /// Files and entries that were looked at; none where they are no packages.
     packages: HashMap<String, Option<Package>>,
+    /// Bytes of each package that layers and lists of entries in it take.
+    taken: HashMap<String, u64>,
     /// Bytes of all layers that were opened.
     pub bytes: usize,
     /// All files that were opened, for whoever watches them.
@@ -32,22 +37,21 @@ impl Assets {
     pub fn new(path: &Path) -> (Assets, String) {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let (folder, first) = (Folder::of(path), (name.clone(), path.to_path_buf()));
-        (Assets { folder, first, packages: HashMap::new(), bytes: 0, files: Vec::new() }, name)
+        let (packages, taken) = Default::default();
+        (Assets { folder, first, packages, taken, bytes: 0, files: Vec::new() }, name)
     }
 
     /// The file that `asset` names in the file `from`, or why it is not read.
     pub fn find(from: &str, asset: &str) -> Result<String, &'static str> {
-        let (file, entry) = split(from);
-        let base = entry.unwrap_or(file).rsplit_once('/').map_or("", |(base, _)| base);
-        match (entry, split(asset)) {
-            (None, (asset, None)) => inside(base, asset),
-            (None, (asset, Some(within))) => Ok(format!("{}[{}]", inside(base, asset)?, inside("", within)?)),
-            (Some(_), (_, Some(_))) => Err("is a package in a package; unpack it"),
-            (Some(_), (asset, None)) => match inside(base, asset)? {
-                name if name.ends_with(".usdz") => Err("is a package in a package; unpack it"),
-                name => Ok(format!("{file}[{name}]")),
-            },
-        }
+        let (file, mut entries) = split(from);
+        let (asset, within) = split(asset);
+        let base = entries.pop().unwrap_or(file);
+        let own = inside(base.rsplit_once('/').map_or("", |(base, _)| base), asset)?;
+        let within: Vec<String> =
+            within.into_iter().map(|entry| inside("", entry)).collect::<Result<_, _>>()?;
+        let is_entry = !std::ptr::eq(base, file);
+        let (file, own) = if is_entry { (file, Some(&*own)) } else { (&*own, None) };
+        Ok(join(file, entries.into_iter().chain(own).chain(within.iter().map(String::as_str))))
     }
 
     /// A file by its name in the folder; none where there is no such file.
@@ -61,24 +65,71 @@ impl Assets {
 
     /// The name with the entry that is meant, where it is that of a package; none where there is no such file.
     pub fn entry(&mut self, name: &str) -> Result<Option<String>, Error> {
-        let (file, entry) = split(name);
-        if !self.packages.contains_key(file) {
-            let Some(opened) = self.file(file)? else {
+        let (file, entries) = split(name);
+        let (mut own, mut entries) = (vec![file.to_owned()], entries.into_iter());
+        loop {
+            let parts = own[1..].iter().map(String::as_str);
+            let name = join(&own[0], parts);
+            if !self.look(&name)? {
                 return Ok(None);
-            };
-            self.files.push(opened.path().into());
-            let bytes = Bytes::of_file(Arc::new(opened));
-            let mut start = [0; 4];
-            let length = bytes.length().min(4) as usize;
-            bytes.read_into(0, &mut start[..length])?;
-            let package = is_package(&start).then(|| Package::open(bytes)).transpose()?;
-            self.packages.insert(file.into(), package);
+            }
+            let package = self.packages.get(&name).and_then(Option::as_ref);
+            own.push(match (package, entries.next()) {
+                (Some(_), Some(entry)) => entry.into(),
+                (Some(package), None) => package.first.clone(),
+                (None, Some(_)) => return Ok(None),
+                (None, None) => return Ok(Some(name)),
+            });
+            if own.len() > MAX_PACKAGES + 1 {
+                let what = format!("a package in {MAX_PACKAGES} others; unpack it");
+                return Err(Error::unsupported(Path::new(&name), what));
+            }
         }
-        let package = self.packages.get(file).and_then(Option::as_ref);
-        Ok(Some(match (package, entry) {
-            (Some(package), None) => format!("{file}[{}]", package.first),
-            _ => name.into(),
-        }))
+    }
+
+    /// Finds out whether a file or an entry is a package. False where it is not there.
+    fn look(&mut self, name: &str) -> Result<bool, Error> {
+        if self.packages.contains_key(name) {
+            return Ok(true);
+        }
+        let (file, entries) = split(name);
+        let Some(bytes) = self.bytes_of(file, &entries)? else {
+            return Ok(false);
+        };
+        if entries.is_empty() {
+            self.files.push(bytes.name().into());
+        }
+        let mut start = [0; 4];
+        let length = bytes.length().min(4) as usize;
+        bytes.read_into(0, &mut start[..length])?;
+        let package = is_package(&start).then(|| Package::open(bytes)).transpose()?;
+        let listed = package.as_ref().map_or(0, |package| package.listed);
+        self.packages.insert(name.into(), package);
+        self.take(file, listed)?;
+        Ok(true)
+    }
+
+    /// The bytes of a file, or of the last one of entries that are in each other and were looked at; none where there
+    /// is no such file.
+    fn bytes_of(&self, file: &str, entries: &[&str]) -> Result<Option<Bytes>, Error> {
+        let Some((last, outer)) = entries.split_last() else {
+            return Ok(self.file(file)?.map(|file| Bytes::of_file(Arc::new(file))));
+        };
+        let outer = self.packages.get(&join(file, outer.iter().copied())).and_then(Option::as_ref);
+        outer.map_or(Ok(None), |package| package.entry(last))
+    }
+
+    /// Counts bytes of a package that are read. Entries that lie over each other would be more than there are.
+    fn take(&mut self, file: &str, bytes: u64) -> Result<(), Error> {
+        let Some(package) = self.packages.get(file).and_then(Option::as_ref) else {
+            return Ok(());
+        };
+        let taken = self.taken.entry(file.into()).or_default();
+        *taken = taken.saturating_add(bytes);
+        match *taken > package.length() {
+            true => Err(package.overlap()),
+            false => Ok(()),
+        }
     }
 
     /// Where the layer of a name that [`Assets::entry`] gave is; none where there is no such file.
@@ -86,40 +137,72 @@ impl Assets {
         let Some(name) = self.entry(name)? else {
             return Ok(None);
         };
-        let (file, entry) = split(&name);
-        let package = self.packages.get(file).and_then(Option::as_ref);
-        Ok(match (package, entry) {
-            (Some(package), Some(entry)) => {
-                let bytes = package.entry(entry)?;
-                bytes.map(|own| ClipFile { name: own.name().into(), place: ClipPlace::Entry(own) })
-            }
-            (_, Some(_)) => None,
-            (_, None) => self
-                .folder
-                .path(file)
-                .ok()
-                .map(|name| ClipFile { name, place: ClipPlace::File(self.folder.clone(), file.into()) }),
-        })
+        let (file, entries) = split(&name);
+        if entries.is_empty() {
+            let place = |name| ClipFile { name, place: ClipPlace::File(self.folder.clone(), file.into()) };
+            return Ok(self.folder.path(file).ok().map(place));
+        }
+        let bytes = self.bytes_of(file, &entries)?;
+        Ok(bytes.map(|own| ClipFile { name: own.name().into(), place: ClipPlace::Entry(own) }))
     }
 
     /// Opens the layer of a name that [`Assets::entry`] gave; none where there is no such file.
     pub fn open(&mut self, name: &str) -> Result<Option<Layer>, Error> {
-        let (file, entry) = split(name);
-        let package = self.packages.get(file).and_then(Option::as_ref);
-        let bytes = match (package, entry) {
-            (Some(package), Some(entry)) => package.entry(entry)?,
-            (_, Some(_)) => None,
-            (_, None) => self.file(file)?.map(|file| Bytes::of_file(Arc::new(file))),
+        let (file, entries) = split(name);
+        let Some(bytes) = self.bytes_of(file, &entries)? else {
+            return Ok(None);
         };
-        self.bytes += bytes.as_ref().map_or(0, |bytes| bytes.length() as usize);
-        bytes.map(Layer::open).transpose()
+        self.take(file, bytes.length())?;
+        self.bytes += bytes.length() as usize;
+        Layer::open(bytes).map(Some)
     }
 }
 
-/// A file, and the entry of a package.
-fn split(name: &str) -> (&str, Option<&str>) {
-    match name.strip_suffix(']').and_then(|name| name.rsplit_once('[')) {
-        Some((file, entry)) => (file, Some(entry)),
-        None => (name, None),
+/// A file, and entries of packages, each in the one before.
+fn split(name: &str) -> (&str, Vec<&str>) {
+    let inner = name.trim_end_matches(']');
+    let count = name.len() - inner.len();
+    let mut parts: Vec<&str> = inner.rsplitn(count.min(MAX_PACKAGES + 1) + 1, '[').collect();
+    match parts.pop() {
+        Some(file) if parts.len() == count => {
+            parts.reverse();
+            (file, parts)
+        }
+        _ => (name, Vec::new()),
+    }
+}
+
+/// The name of an entry that [`split`] takes apart.
+fn join<'a>(file: &str, entries: impl Iterator<Item = &'a str>) -> String {
+    let (mut out, mut ends) = (file.to_owned(), String::new());
+    for entry in entries {
+        out = out + "[" + entry;
+        ends.push(']');
+    }
+    out + &ends
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_found_where_they_are_said() {
+        for (from, asset, name) in [
+            ("a/b.usda", "c.usda", "a/c.usda"),
+            ("a/b.usda", "../c.usdz[d/e.usda]", "c.usdz[d/e.usda]"),
+            ("a/b.usda", "c.usdz[d.usdz[./e.usda]]", "a/c.usdz[d.usdz[e.usda]]"),
+            ("a/c.usdz[d/e.usda]", "../f.usda", "a/c.usdz[f.usda]"),
+            ("c.usdz[d/e.usdz[f/g.usda]]", "h.usda", "c.usdz[d/e.usdz[f/h.usda]]"),
+            ("c.usdz[d/e.usda]", "g.usdz[h.usda]", "c.usdz[d/g.usdz[h.usda]]"),
+            ("a]/b.usda", "c].usda", "a]/c].usda"),
+        ] {
+            assert_eq!(Assets::find(from, asset).as_deref(), Ok(name), "{from} {asset}");
+        }
+        for (from, asset) in [("c.usdz[d.usda]", "../e.usda"), ("c.usda", "d.usdz[../e.usda]")] {
+            assert!(Assets::find(from, asset).is_err(), "{from} {asset}");
+        }
+        assert_eq!(split("a[b[c]]"), ("a", vec!["b", "c"]));
+        assert_eq!(split("a]]"), ("a]]", vec![]));
     }
 }

@@ -108,6 +108,11 @@ impl Values {
         }
     }
 
+    /// Whether a text layer has them.
+    pub fn is_text(&self) -> bool {
+        matches!(self, Values::Layer(layer, _) if layer.is_text())
+    }
+
     /// Elements of an array; 1 of what is none, 0 of what holds no value.
     pub fn length(&self, i: usize) -> Result<usize, Error> {
         match self {

@@ -1,7 +1,8 @@
 //! What prims say of skins, for themselves and all below: skeleton, joints, weights.
 
 use super::attribute::Attribute;
-use super::compose::{Prim, Stage, is_within};
+use super::compose::{Prim, Stage};
+use super::place::is_within;
 use crate::Error;
 use std::collections::HashMap;
 use std::fmt::Write;

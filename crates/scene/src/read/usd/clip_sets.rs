@@ -43,7 +43,7 @@ struct Draft {
 /// What all sets of a scene share.
 #[derive(Default)]
 pub struct ClipSets {
-    pool: Arc<Pool>,
+    pub pool: Arc<Pool>,
     /// Sets that were made, and files that they have.
     count: usize,
     files: usize,
@@ -124,7 +124,17 @@ impl ClipSets {
         }
         let manifest = match draft.text("manifestAssetPath")? {
             Some(asset) if !asset.is_empty() => match Assets::find(from, &asset) {
-                Ok(name) => stacks.single(&name)?,
+                Ok(name) => match stacks.single(&name)? {
+                    Ok(layer) => Some(layer),
+                    Err(what) => {
+                        let what = format!(
+                            "the manifest '{}' of its value clips {what}; read without it",
+                            shown(&asset)
+                        );
+                        stacks.remark(at, what);
+                        None
+                    }
+                },
                 Err(what) => return Ok(Err(format!("have a manifest '{}' that {what}", shown(&asset)))),
             },
             _ => None,
@@ -137,6 +147,7 @@ impl ClipSets {
         Ok(Ok(Some(ClipSet {
             id,
             layer,
+            at: at.into(),
             source,
             prim,
             files,
@@ -171,8 +182,8 @@ impl ClipSets {
         let mut list = Vec::with_capacity(names.len());
         for name in &names {
             let found = match Assets::find(from, name) {
-                Err(what) => Err(what),
-                Ok(name) => stacks.clip(&name)?.ok_or("is not there"),
+                Err(what) => Err(what.into()),
+                Ok(name) => stacks.clip(&name)?,
             };
             if let Err(what) = &found {
                 let what = format!("its value clip '{}' {what}; it has no values then", shown(name));
@@ -222,7 +233,7 @@ impl ClipSets {
         while part <= end * PARTS && list.len() < MAX_FILES {
             let time = part / PARTS;
             let file = match Assets::find(from, &pattern.name(time)) {
-                Ok(name) => stacks.clip(&name)?,
+                Ok(name) => stacks.clip(&name)?.ok(),
                 Err(what) => return Ok(Err(format!("have a template that {what}"))),
             };
             if let Some(file) = file {

@@ -5,12 +5,12 @@
 //! values go over, as between samples. Layers are opened when they are needed, and only some are open at once.
 
 use super::bytes::Bytes;
-use super::layer::{Layer, LayerSamples};
+use super::layer::{Layer, LayerSamples, usable};
 use super::specs::{SpecId, ValueRef};
 use super::turn::turn_between;
 use super::value::{Numbers, Scalar, Value};
 use crate::read::positioned::PositionedFile;
-use crate::{Error, Identity};
+use crate::{Error, Identity, Remark};
 use glam::DQuat;
 use meshreel_files::Folder;
 use std::collections::HashMap;
@@ -51,6 +51,8 @@ pub struct Pool {
     open: Mutex<Vec<(PathBuf, Arc<Layer>)>>,
     /// Samples of all attributes so far.
     samples: AtomicUsize,
+    /// On files that are no sound layers.
+    pub remarks: Mutex<Vec<Remark>>,
 }
 
 impl Pool {
@@ -87,6 +89,14 @@ impl Files {
         let file = self.list.get(file).and_then(Option::as_ref);
         file.map(|file| self.pool.layer(file)).transpose()
     }
+
+    /// Keeps a remark on a file that is there and no sound layer.
+    fn damaged(&self, file: usize, at: &str, what: &str) {
+        let name = self.list.get(file).and_then(Option::as_ref).map(|file| file.name.display().to_string());
+        let name = name.unwrap_or_default();
+        let remark = Remark::new(at, format!("its value clip '{name}' {what}; it has no values then"));
+        self.pool.remarks.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(remark);
+    }
 }
 
 /// A set of clips, which has values for a prim and all below.
@@ -95,6 +105,8 @@ pub struct ClipSet {
     pub id: usize,
     /// Number of the layer in its stack, which is stronger.
     pub layer: usize,
+    /// The prim of the scene that says it.
+    pub at: Arc<str>,
     /// Path in the stack where it was said, and the one that stands for it in the clips.
     pub source: Arc<str>,
     pub prim: Arc<str>,
@@ -295,8 +307,13 @@ impl ClipSet {
         }
         let mut index = Index::default();
         for file in 0..self.files.list.len() {
-            if let Some(layer) = self.files.layer(file)? {
-                index.add(file, &layer, &self.prim)?;
+            let layer = self.files.layer(file);
+            let added = layer.and_then(|layer| match layer {
+                Some(layer) => index.add(file, &layer, &self.prim),
+                None => Ok(()),
+            });
+            if let Err(what) = usable(added.map(Some))? {
+                self.files.damaged(file, &self.at, &what);
             }
         }
         let index = Arc::new(index);

@@ -1,67 +1,32 @@
-//! Composition: what several layers say of one prim, strongest first. Local opinions, then inherits, variants,
-//! references, payloads and specializes, each with all that they bring along.
+//! The composed scene: prims, and what the strongest of all opinions say of them and their properties.
 
-use super::assets::Assets;
 use super::attribute::{Attribute, FoundAttribute};
 use super::clip_sets::{ClipSets, Placed, Source};
-use super::clips::ClipSet;
 use super::eased::Span;
-use super::layer::Layer;
+use super::place::{ArcKind, LayerSpecs, Place, in_scene};
 use super::specs::{PropertySpec, SpecId};
 use super::stack::{Stack, Stacks, layer_field, shown};
-use super::value::{ListEdit, Reference, Retime, Value};
+use super::text;
+use super::value::{ListEdit, Retime, Value};
 use crate::model::BEFORE_STEP;
 use crate::{Error, Remark};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
-/// Most arcs (references and the like) after each other that lead to one opinion.
-const MAX_ARCS: usize = 64;
-/// Most variant sets of a prim, and most properties.
-const MAX_SETS: usize = 256;
+/// Most properties of a prim.
 const MAX_PROPERTIES: usize = 1 << 13;
+/// Most attributes of unknown types that are named.
+const MAX_ODD: usize = 1 << 12;
 /// Most samples of all splines.
 const MAX_SAMPLES: usize = 1 << 23;
-/// Most places with opinions, all prims together.
-const MAX_PLACES: usize = 1 << 21;
 /// Most bytes of memory that what is composed may take: so many for any scene, or else for each byte of its layers.
 const MAX_BYTES: usize = 256 << 20;
 const BYTES_PER_BYTE: usize = 32;
 
-/// Layers of a stack, by number, and their specs.
-type LayerSpecs = Vec<(usize, SpecId)>;
-
 /// Number of the place above, and the specs there.
 type ByPlace = (usize, LayerSpecs);
-
-/// A place with opinions on a prim: a path in a stack of layers.
-#[derive(Clone)]
-pub struct Place {
-    stack: usize,
-    specs: LayerSpecs,
-    /// Its path in the stack, without variants.
-    path: Arc<str>,
-    /// From time codes of the stack to those of the scene.
-    retime: Retime,
-    /// The arc that leads there; none in the file that was opened.
-    arc: Option<Arc<ArcStep>>,
-    /// Value clips that were said there or above, those of the prim itself first.
-    clips: Arc<[Arc<ClipSet>]>,
-}
-
-/// An arc to another place.
-struct ArcStep {
-    stack: usize,
-    /// Path there, and the scene's path that it stands for.
-    from: Arc<str>,
-    to: Arc<str>,
-    above: Option<Arc<ArcStep>>,
-    depth: usize,
-    /// A variant: neither stack nor path change.
-    is_variant: bool,
-}
 
 /// A prim of the scene.
 pub struct Prim {
@@ -83,13 +48,18 @@ pub enum Specifier {
 
 /// The composed scene.
 pub struct Stage {
-    stacks: Stacks,
-    places: usize,
+    pub(super) stacks: Stacks,
+    /// Places so far, and references.
+    pub(super) places: usize,
+    /// How often layers above were asked for a class.
+    pub(super) lookups: usize,
     /// Memory that is taken.
     bytes: usize,
     /// What splines need to know, and samples that were made of them.
     span: Span,
     samples: AtomicUsize,
+    /// Prims, and attributes of theirs that are of no type that there is.
+    odd: Mutex<BTreeSet<(String, String)>>,
     clip_sets: ClipSets,
     /// Sets that were made already, by all that says something of them.
     known_sets: HashMap<ClipKey, Vec<Placed>>,
@@ -118,15 +88,41 @@ impl Stage {
         let shown = code("startTimeCode")?.zip(code("endTimeCode")?).filter(|(from, to)| from <= to);
         let span = Span { retime: Retime::NONE, step: BEFORE_STEP * root.rate()?, shown };
         let samples = AtomicUsize::new(0);
-        Ok(Stage { stacks, places: 0, bytes: 0, span, samples, clip_sets, known_sets, known_prims, lost })
+        let (places, lookups, bytes, odd) = Default::default();
+        Ok(Stage {
+            stacks,
+            places,
+            lookups,
+            bytes,
+            span,
+            samples,
+            odd,
+            clip_sets,
+            known_sets,
+            known_prims,
+            lost,
+        })
     }
 
     pub fn root(&self) -> &Stack {
         &self.stacks.stacks[0]
     }
 
+    /// First and last time code that is shown, where that is said.
+    pub fn shown(&self) -> Option<[f64; 2]> {
+        self.span.shown.map(|(from, to)| [from, to])
+    }
+
     /// All remarks so far, and the files that were opened.
     pub fn finish(mut self) -> (Vec<Remark>, Vec<std::path::PathBuf>) {
+        let clips = &self.clip_sets.pool.remarks;
+        let clips = std::mem::take(&mut *clips.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
+        clips.into_iter().for_each(|Remark { node, what }| self.stacks.remark(&node, what));
+        let odd = self.odd.lock().map(|mut odd| std::mem::take(&mut *odd)).unwrap_or_default();
+        for (node, name) in odd {
+            let what = format!("its attribute '{}' is of a type that there is not; left out", shown(&name));
+            self.stacks.remark(&node, what);
+        }
         (self.stacks.remarks(), self.stacks.assets.files)
     }
 
@@ -218,6 +214,8 @@ impl Stage {
                 let clips = above.clips.clone();
                 self.expand(Place { stack, specs, path: own, retime, arc, clips }, &path, &mut places)?;
             }
+            // What is specialized anywhere is weaker than all else.
+            places.sort_by_key(|place: &Place| place.is_by(ArcKind::Specialize, &path));
             self.add_clips(&path, &mut places)?;
             self.spend(size_of::<Prim>() + path.len())?;
             out.push(Prim { path, name, places, bytes: self.bytes - before });
@@ -279,40 +277,8 @@ impl Stage {
         Ok(Some(prim))
     }
 
-    /// Adds a place and all that its arcs lead to.
-    fn expand(&mut self, place: Place, at: &str, out: &mut Vec<Place>) -> Result<(), Error> {
-        self.places += 1;
-        if self.places > MAX_PLACES {
-            let (asked, allowed) = (self.places as u64, MAX_PLACES as u64);
-            let name = &self.root().root().name;
-            return Err(Error::limit(
-                name,
-                "places with opinions on prims; flatten it with `usdcat --flatten`, or export it in parts",
-                asked,
-                allowed,
-            ));
-        }
-        let arc = place.arc.as_ref().map_or(0, |_| size_of::<ArcStep>() + at.len());
-        let own = size_of::<Place>() + place.specs.len() * size_of::<(usize, SpecId)>() + place.path.len();
-        self.spend(own + arc)?;
-        out.push(place.clone());
-        for path in self.paths(&place, "inheritPaths")? {
-            self.follow_path(&place, ("inherits", &path), at, out)?;
-        }
-        self.follow_variants(&place, at, out)?;
-        for field in ["references", "payload"] {
-            for (from, reference) in self.references(&place, field, at)? {
-                self.follow_reference(&place, &from, reference, at, out)?;
-            }
-        }
-        for path in self.paths(&place, "specializes")? {
-            self.follow_path(&place, ("specializes", &path), at, out)?;
-        }
-        Ok(())
-    }
-
     /// Values of a field of all specs of a place, the strongest first, with the layers' numbers.
-    fn values(&self, place: &Place, field: &str) -> Result<Vec<(usize, Value)>, Error> {
+    pub(super) fn values(&self, place: &Place, field: &str) -> Result<Vec<(usize, Value)>, Error> {
         let mut out = Vec::new();
         for (number, spec) in &place.specs {
             let layer = &self.stacks.stacks[place.stack].layers[*number].layer;
@@ -321,198 +287,6 @@ impl Stage {
             }
         }
         Ok(out)
-    }
-
-    fn paths(&self, place: &Place, field: &str) -> Result<Vec<Arc<str>>, Error> {
-        let mut list = Vec::new();
-        for (_, value) in self.values(place, field)?.into_iter().rev() {
-            if let Value::List(edit) = value {
-                edit.apply(&mut list);
-            }
-        }
-        Ok(list)
-    }
-
-    /// References or payloads, the files that they name found; from which file each comes.
-    fn references(
-        &mut self,
-        place: &Place,
-        field: &str,
-        at: &str,
-    ) -> Result<Vec<(Arc<str>, Reference)>, Error> {
-        let mut list: Vec<(Arc<str>, Reference)> = Vec::new();
-        let values = self.values(place, field)?;
-        for (number, value) in values.into_iter().rev() {
-            let Value::References(edit) = value else {
-                continue;
-            };
-            let own = self.stacks.stacks[place.stack].layers[number].clone();
-            let mut found = |references: Vec<Reference>| -> Vec<(Arc<str>, Reference)> {
-                let mut out = Vec::new();
-                self.places += references.len();
-                for mut reference in references {
-                    if !reference.asset.is_empty() {
-                        match Assets::find(&own.name, &reference.asset) {
-                            Ok(name) => reference.asset = name.into(),
-                            Err(what) => {
-                                let what = format!("'{}' {what}; left out", shown(&reference.asset));
-                                self.remark(at, what);
-                                continue;
-                            }
-                        }
-                    }
-                    let named = if reference.asset.is_empty() { &reference.prim } else { &reference.asset };
-                    let retime = self.stacks.usable(reference.retime, at, named);
-                    reference.retime = own.retime.after(retime);
-                    // What names no file means the stack that it stands in.
-                    out.push((own.name.clone(), reference));
-                }
-                out
-            };
-            let edit = ListEdit {
-                explicit: edit.explicit.map(&mut found),
-                added: found(edit.added),
-                prepended: found(edit.prepended),
-                appended: found(edit.appended),
-                deleted: found(edit.deleted),
-            };
-            edit.apply(&mut list);
-        }
-        Ok(list)
-    }
-
-    /// An arc from a place, unless it leads in a circle or is one of too many.
-    fn step(&mut self, place: &Place, stack: usize, path: &Arc<str>, at: &str) -> Option<Arc<ArcStep>> {
-        let depth = place.arc.as_ref().map_or(0, |arc| arc.depth) + 1;
-        let mut next = place.arc.as_ref();
-        let mut circle = stack == place.stack && is_within(&place.path, path);
-        while let Some(arc) = next {
-            circle |= !arc.is_variant && arc.stack == stack && arc.from == *path;
-            next = arc.above.as_ref();
-        }
-        if circle || depth > MAX_ARCS {
-            let why = if circle { "that contains it" } else { "by too many others" };
-            self.remark(at, format!("refers to '{}' {why}; left out", shown(path)));
-            return None;
-        }
-        let above = place.arc.clone();
-        Some(Arc::new(ArcStep { stack, from: path.clone(), to: at.into(), above, depth, is_variant: false }))
-    }
-
-    /// A prim of the same stack, which is inherited or specialized.
-    fn follow_path(
-        &mut self,
-        place: &Place,
-        (verb, path): (&str, &Arc<str>),
-        at: &str,
-        out: &mut Vec<Place>,
-    ) -> Result<(), Error> {
-        let specs = specs_at(&self.stacks.stacks[place.stack], path);
-        if specs.is_empty() {
-            self.remark(at, format!("{verb} '{}', which is not there; left out", shown(path)));
-            return Ok(());
-        }
-        let Some(arc) = self.step(place, place.stack, path, at) else {
-            return Ok(());
-        };
-        let (stack, path, retime, clips) = (place.stack, path.clone(), place.retime, Arc::default());
-        self.expand(Place { stack, specs, path, retime, arc: Some(arc), clips }, at, out)
-    }
-
-    fn follow_variants(&mut self, place: &Place, at: &str, out: &mut Vec<Place>) -> Result<(), Error> {
-        let mut sets: Vec<Arc<str>> = Vec::new();
-        for (number, spec) in &place.specs {
-            let specs = &self.stacks.stacks[place.stack].layers[*number].layer.specs;
-            for (set, _, _) in &specs.prim(*spec).variants {
-                if sets.len() < MAX_SETS && !sets.contains(set) {
-                    sets.push(set.clone());
-                }
-            }
-        }
-        for set in sets {
-            let Some(selected) = self.selected(out, &set)? else {
-                continue;
-            };
-            let mut specs = Vec::new();
-            for (number, spec) in &place.specs {
-                let own = &self.stacks.stacks[place.stack].layers[*number].layer.specs;
-                let variants = own.prim(*spec).variants.iter();
-                let variants = variants.filter(|(of, variant, _)| *of == set && *variant == selected);
-                specs.extend(variants.map(|(_, _, variant)| (*number, *variant)));
-            }
-            let above = place.arc.clone();
-            let depth = above.as_ref().map_or(0, |arc| arc.depth) + 1;
-            if specs.is_empty() || depth > MAX_ARCS {
-                let what = format!("has no variant '{}' of '{}'", shown(&selected), shown(&set));
-                self.remark(at, what);
-                continue;
-            }
-            let (from, to) = (place.path.clone(), at.into());
-            let arc = ArcStep { stack: place.stack, from, to, above, depth, is_variant: true };
-            let clips = Arc::default();
-            self.expand(Place { specs, arc: Some(Arc::new(arc)), clips, ..place.clone() }, at, out)?;
-        }
-        Ok(())
-    }
-
-    /// The variant that the strongest of these places selects.
-    fn selected(&self, places: &[Place], set: &str) -> Result<Option<Arc<str>>, Error> {
-        for place in places {
-            for (_, value) in self.values(place, "variantSelection")? {
-                if let Value::Selections(list) = value
-                    && let Some((_, variant)) = list.into_iter().find(|(of, _)| **of == *set)
-                {
-                    return Ok(Some(variant).filter(|variant| !variant.is_empty()));
-                }
-            }
-        }
-        Ok(None)
-    }
-
-    fn follow_reference(
-        &mut self,
-        place: &Place,
-        from: &str,
-        reference: Reference,
-        at: &str,
-        out: &mut Vec<Place>,
-    ) -> Result<(), Error> {
-        let stack = match reference.asset.is_empty() {
-            true => Some(place.stack),
-            false => self.stacks.stack(&reference.asset)?,
-        };
-        let Some(stack) = stack else {
-            let what = format!("refers to '{}', which is not there; left out", shown(&reference.asset));
-            self.remark(at, what);
-            return Ok(());
-        };
-        let path = match reference.prim.is_empty() {
-            false => Some(reference.prim),
-            true => default_prim(self.stacks.stacks[stack].root())?,
-        };
-        let path = path.unwrap_or_default();
-        let specs = specs_at(&self.stacks.stacks[stack], &path);
-        if specs.is_empty() || path.is_empty() {
-            let asset = if reference.asset.is_empty() { from } else { &reference.asset };
-            let what = match path.is_empty() {
-                true => format!("refers to '{}', which has no default prim; left out", shown(asset)),
-                false => format!(
-                    "refers to '{}' of '{}', which is not there; left out",
-                    shown(&path),
-                    shown(asset)
-                ),
-            };
-            self.remark(at, what);
-            return Ok(());
-        }
-        let Some(arc) = self.step(place, stack, &path, at) else {
-            return Ok(());
-        };
-        let stacks = &self.stacks.stacks;
-        let codes = Retime { offset: 0.0, scale: stacks[place.stack].rate()? / stacks[stack].rate()? };
-        let retime = place.retime.after(reference.retime).after(codes);
-        let clips = Arc::default();
-        self.expand(Place { stack, specs, path, retime, arc: Some(arc), clips }, at, out)
     }
 
     /// The strongest value of a prim's own field.
@@ -554,18 +328,21 @@ impl Stage {
         Ok(list)
     }
 
-    /// Whether a prim is there, or only changes one that is not, or is there to be inherited.
+    /// Whether a prim is there, or only changes one that is not, or is there to be inherited. That what it inherits is a
+    /// class makes it none.
     pub fn specifier(&self, prim: &Prim) -> Result<Specifier, Error> {
+        let mut found = Specifier::Over;
         for place in &prim.places {
             for (_, value) in self.values(place, "specifier")? {
                 match value.number() {
                     Some(0.0) => return Ok(Specifier::Def),
+                    Some(2.0) if place.is_by(ArcKind::Inherit, &prim.path) => found = Specifier::Class,
                     Some(2.0) => return Ok(Specifier::Class),
                     _ => {}
                 }
             }
         }
-        Ok(Specifier::Over)
+        Ok(found)
     }
 
     /// Names of all properties with opinions, each once.
@@ -632,10 +409,21 @@ impl Stage {
             let (what, name) = ("time codes of all splines; bake them", &self.root().root().name);
             return Err(Error::limit(name, what, all as u64, MAX_SAMPLES as u64));
         }
-        Ok(value.flatten().map(|(retime, (times, values))| Attribute {
-            path: prim.path.as_str().into(),
+        let type_name = type_name.unwrap_or_default();
+        let value = value.flatten();
+        if value.as_ref().is_some_and(|(_, (_, values))| values.is_text()) && !text::is_type(&type_name) {
+            if let Ok(mut odd) = self.odd.lock()
+                && odd.len() < MAX_ODD
+            {
+                odd.insert((prim.path.clone(), name.into()));
+            }
+            return Ok(None);
+        }
+        let path = prim.path.as_str().into();
+        Ok(value.map(|(retime, (times, values))| Attribute {
+            path,
             name: name.into(),
-            type_name: type_name.unwrap_or_default(),
+            type_name,
             interpolation,
             weight,
             retime,
@@ -716,36 +504,4 @@ impl Stage {
         own.extend(clips.map(|set| ([usize::MAX, set.id], 0, Retime::NONE.bits())));
         Some(own)
     }
-}
-
-/// The specs at a path of a stack, by layer.
-fn specs_at(stack: &Stack, path: &str) -> Vec<(usize, SpecId)> {
-    let layers = stack.layers.iter().enumerate();
-    layers.filter_map(|(number, own)| Some((number, own.layer.specs.at(path)?))).collect()
-}
-
-fn default_prim(layer: &Layer) -> Result<Option<Arc<str>>, Error> {
-    let name = layer_field(layer, "defaultPrim")?.and_then(|value| value.text().cloned());
-    Ok(name.filter(|name| !name.is_empty()).map(|name| format!("/{}", name.trim_start_matches('/')).into()))
-}
-
-/// Whether a path is `above` or lies below it.
-pub fn is_within(path: &str, above: &str) -> bool {
-    path.strip_prefix(above).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-}
-
-/// A path of a place's stack as one of the scene. What lies outside of what was referred to stays as it is.
-fn in_scene(place: &Place, path: &Arc<str>) -> Arc<str> {
-    let Some(arc) = place.arc.as_ref() else {
-        return path.clone();
-    };
-    let mut next = Some(arc);
-    while let Some(arc) = next {
-        if let Some(rest) = path.strip_prefix(&*arc.from).filter(|_| is_within(path, &arc.from)) {
-            return format!("{}{rest}", arc.to).into();
-        }
-        // Variants and inherits stay in their stack, which an arc above leads to.
-        next = arc.above.as_ref().filter(|above| above.stack == arc.stack);
-    }
-    path.clone()
 }

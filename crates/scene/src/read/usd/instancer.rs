@@ -3,7 +3,7 @@
 use super::attribute::Attribute;
 use super::compose::{Prim, Stage};
 use super::instances::{Id, Instances, OneOf, Places, Span, listed};
-use super::samples::{Changes, Timeline, floats, i32s, i64s};
+use super::samples::{Changes, Timeline, i32s, i64s};
 use crate::{Channel, Error, Identity, NOT_THERE, SAME_TIME, TimeSampling, Transform};
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -43,14 +43,14 @@ impl Instancer {
         };
         let kinds = timeline.channel(&indices, i32s());
         let counts = counts(&positions)?;
-        let positions = timeline.channel(&positions, floats::<3>(0.0));
-        let places = Places::read(stage, prim, timeline, positions)?;
+        let places = Places::read(stage, prim, timeline, &positions)?;
         let invisible = stage.attribute(prim, "invisibleIds")?.map(|own| timeline.channel(&own, i64s()));
         let inactive = stage.integers(prim, "inactiveIds")?.into_iter().collect();
         let lists = Lists { kinds, counts, places, invisible };
         let mut lives = Lives::new(prototypes.len(), inactive);
         let name = stage.root().root().name.clone();
-        let (sampling, steady) = lists.read(&mut lives, timeline, &name)?;
+        let shown = stage.shown().map(|codes| codes.map(|code| timeline.seconds(code)));
+        let (sampling, steady) = lists.read(&mut lives, (timeline, shown), &name)?;
         lives.remarks(stage, prim);
         let instances = lives.instances;
         let all = Arc::new(Instances::new(lists.places, sampling, steady));
@@ -132,13 +132,14 @@ impl Lists {
     fn read(
         &self,
         lives: &mut Lives,
-        timeline: &Timeline,
+        (timeline, shown): (&Timeline, Option<[f64; 2]>),
         name: &Path,
     ) -> Result<(Arc<TimeSampling>, Vec<bool>), Error> {
         let mut changes = Changes::default();
         changes.add(&self.kinds);
         self.places.changes(&mut changes);
         self.invisible.iter().for_each(|own| changes.add(own));
+        changes.add_times(self.places.drifts(shown));
         let (sampling, count) = changes.sampling();
         let (mut times, mut steady, mut starts) = (Vec::new(), Vec::new(), Vec::new());
         let mut last: Option<(State, f64)> = None;

@@ -1,6 +1,8 @@
 //! Where the instances of a point instancer are: matrices at a time, and one instance's over time.
 
+use super::attribute::Attribute;
 use super::compose::{Prim, Stage};
+use super::motion::{Motion, Turning, lower, wide};
 use super::samples::{Changes, Timeline, at, f64s, floats, i64s, turns_at};
 use crate::{Channel, Error, Identity, Source, TimeSampling};
 use glam::{DMat4, DQuat, DVec3};
@@ -41,6 +43,8 @@ pub struct Places {
     orientations: Option<Channel<f64>>,
     scales: Option<Channel<[f32; 3]>>,
     pub ids: Option<Channel<i64>>,
+    motion: Option<Motion>,
+    turning: Option<Turning>,
 }
 
 impl Places {
@@ -48,16 +52,19 @@ impl Places {
         stage: &Stage,
         prim: &Prim,
         timeline: &mut Timeline,
-        positions: Channel<[f32; 3]>,
+        positions: &Attribute,
     ) -> Result<Places, Error> {
+        let motion = Motion::read(stage, prim, timeline, positions)?;
+        let positions = timeline.channel(positions, floats::<3>(0.0));
         let turns = match stage.attribute(prim, "orientationsf")? {
             Some(turns) => Some(turns),
             None => stage.attribute(prim, "orientations")?,
         };
+        let turning = Turning::read(stage, prim, timeline, turns.as_ref())?;
         let orientations = turns.map(|turns| timeline.channel(&turns, f64s()));
         let scales = stage.attribute(prim, "scales")?.map(|own| timeline.channel(&own, floats::<3>(1.0)));
         let ids = stage.attribute(prim, "ids")?.map(|own| timeline.channel(&own, i64s()));
-        Ok(Places { positions, orientations, scales, ids })
+        Ok(Places { positions, orientations, scales, ids, motion, turning })
     }
 
     /// Adds the times at which something changes.
@@ -66,6 +73,30 @@ impl Places {
         self.orientations.iter().for_each(|own| changes.add(own));
         self.scales.iter().for_each(|own| changes.add(own));
         self.ids.iter().for_each(|own| changes.add(own));
+        if self.motion.is_some() {
+            changes.add_samples(&self.positions);
+        }
+        if let Some((_, turns)) = self.turning.as_ref().zip(self.orientations.as_ref()) {
+            changes.add_samples(turns);
+        }
+    }
+
+    /// The ends of what is shown where velocities lead beyond all samples.
+    pub fn drifts(&self, shown: Option<[f64; 2]>) -> Vec<f64> {
+        let Some(shown) = shown else {
+            return Vec::new();
+        };
+        fn outside<T: Clone + Send + Sync + 'static>(channel: &Channel<T>, time: f64) -> bool {
+            channel.is_empty() || time < channel.time(0) || time > channel.time(channel.len() - 1)
+        }
+        let turns = self.turning.as_ref().and(self.orientations.as_ref());
+        let drifts = |time: &f64| {
+            self.motion.is_some() && outside(&self.positions, *time)
+                || turns.is_some_and(|turns| outside(turns, *time))
+        };
+        let mut times: Vec<f64> = shown.into_iter().filter(drifts).collect();
+        times.dedup();
+        times
     }
 
     /// Which ids there are at a time: equal ones are the same.
@@ -87,15 +118,40 @@ impl Places {
         self.orientations.iter().for_each(|turns| add(turns, time, &mut hash));
         self.scales.iter().for_each(|scales| add(scales, time, &mut hash));
         hash.update(&self.ids_identity(time).to_le_bytes());
+        let moved = self.motion.as_ref().and_then(|own| own.identity(&self.positions, time));
+        let turning = self.turning.as_ref().zip(self.orientations.as_ref());
+        let turned = turning.and_then(|(own, turns)| own.identity(turns, time));
+        for own in [moved, turned].into_iter().flatten() {
+            hash.update(&own.to_le_bytes());
+        }
         hash.digest128()
     }
 
     fn matrices(&self, time: f64) -> Result<Vec<DMat4>, Error> {
         let mix = |a: DVec3, b: DVec3, f: f64| a + (b - a) * f;
-        let wide = |v: &[f32; 3]| DVec3::from_array(v.map(f64::from));
-        let positions = at(&self.positions, time, wide, mix)?;
-        let scales = self.scales.as_ref().map(|scales| at(scales, time, wide, mix)).transpose()?;
-        let turns = self.orientations.as_ref().map(|turns| turns_at(turns, time)).transpose()?;
+        let mut positions = at(&self.positions, lower(&self.positions, time), wide, mix)?;
+        let count = positions.len();
+        let moved =
+            self.motion.as_ref().map(|own| own.at(&self.positions, time, count)).transpose()?.flatten();
+        let turning = self.turning.as_ref().zip(self.orientations.as_ref());
+        let turned = turning.map(|(own, turns)| own.at(turns, time, count)).transpose()?.flatten();
+        // Where anything goes by velocities, all else is that of the sample before.
+        let is_held = moved.is_some() || turned.is_some();
+        if !is_held {
+            positions = at(&self.positions, time, wide, mix)?;
+        }
+        let scales = self.scales.as_ref();
+        let scales = scales.map(|own| at(own, if is_held { lower(own, time) } else { time }, wide, mix));
+        let scales = scales.transpose()?;
+        let turns = self.orientations.as_ref();
+        let turns = turns.map(|own| turns_at(own, if is_held { lower(own, time) } else { time }));
+        let mut turns = turns.transpose()?;
+        for (position, offset) in positions.iter_mut().zip(moved.iter().flatten()) {
+            *position += *offset;
+        }
+        for (turn, more) in turns.iter_mut().flatten().zip(turned.iter().flatten()) {
+            *turn = *more * *turn;
+        }
         let matrix = |(i, position): (usize, &DVec3)| {
             let scale = scales.as_ref().and_then(|scales| scales.get(i).copied()).unwrap_or(DVec3::ONE);
             let turn = turns.as_ref().and_then(|turns| turns.get(i).copied()).unwrap_or(DQuat::IDENTITY);

@@ -13,6 +13,25 @@ use std::sync::{Arc, Mutex};
 /// Most elements of a value that is read for every prim.
 pub const MAX_SMALL: usize = 1 << 12;
 
+/// What was asked for, or why it is left out.
+pub type Usable<T> = Result<T, Arc<str>>;
+
+/// Why a file is left out that does not exist.
+pub const NOT_THERE: &str = "is not there";
+
+/// Makes what is wrong with a file that is not needed a reason to leave it out.
+pub fn usable<T>(read: Result<Option<T>, Error>) -> Result<Usable<T>, Error> {
+    Ok(match read {
+        Ok(Some(read)) => Ok(read),
+        Ok(None) => Err(NOT_THERE.into()),
+        Err(Error::Malformed { what, at, .. }) => {
+            Err(format!("is damaged or not of its kind ({what}, at {at})").into())
+        }
+        Err(Error::Unsupported { what, .. }) => Err(format!("is not supported ({what})").into()),
+        Err(error) => return Err(error),
+    })
+}
+
 /// An open layer.
 pub struct Layer {
     /// What errors and remarks name.

@@ -5,6 +5,7 @@ use super::compose::{Prim, Stage};
 use super::inherited::InheritedPrimvar;
 use super::samples::{Decode, Lengths, Timeline, floats, i32s, i64s, lengths, texts, u32s};
 use super::stack::shown;
+use super::tetrahedra::Surface;
 use crate::{self as scene, Channel, CustomAttribute, Error, Mesh, Scope, Topology, Winding};
 use std::sync::Arc;
 
@@ -22,15 +23,7 @@ pub fn read(
     let points = points_of(stage, prim)?;
     let counts = attribute(stage, "faceVertexCounts")?;
     let indices = attribute(stage, "faceVertexIndices")?;
-    let missing = match (&points, &counts, &indices) {
-        (None, None, None) => Some("has no geometry; taken as an empty mesh"),
-        (None, _, _) => Some("has no points; none of its faces can be shown"),
-        (_, None, _) | (_, _, None) => Some("has no faces; its points alone are not shown"),
-        _ => None,
-    };
-    if let Some(what) = missing {
-        stage.remark(&prim.path, what);
-    }
+    missing(stage, prim, [points.is_some(), counts.is_some(), indices.is_some()]);
     fn or_none<T: Clone + Send + Sync + 'static>(channel: Option<Channel<T>>) -> Channel<T> {
         channel.unwrap_or_else(|| Channel::constant(Vec::new()))
     }
@@ -44,20 +37,68 @@ pub fn read(
         faces: lengths(counts.as_ref())?,
         corners: lengths(indices.as_ref())?,
     };
+    subdivision(stage, prim, &mut mesh)?;
+    finish(stage, prim, timeline, (&mut mesh, sizes), inherited)?;
+    Ok(mesh)
+}
+
+/// Reads the surface of a mesh of tetrahedra.
+pub fn read_surface(
+    stage: &mut Stage,
+    prim: &Prim,
+    timeline: &mut Timeline,
+    inherited: &[InheritedPrimvar],
+) -> Result<Mesh, Error> {
+    let points = points_of(stage, prim)?;
+    let surface = Surface::read(stage, prim, timeline)?;
+    missing(stage, prim, [points.is_some(), surface.is_some(), surface.is_some()]);
+    let none = || Channel::constant(Vec::new());
+    let positions = points.as_ref().map(|own| timeline.channel(own, floats::<3>(0.0)));
+    let positions = positions.unwrap_or_else(|| Channel::constant(Vec::new()));
+    let empty = Lengths { first: 0, last: 0, vary: false };
+    let (counts, indices, faces) = match surface {
+        Some(Surface { counts, corners, faces }) => (counts, corners, faces),
+        None => (none(), none(), empty),
+    };
+    let corners = Lengths { first: 3 * faces.first, last: 3 * faces.last, vary: faces.vary };
+    let mut mesh = Mesh::new(prim.path.as_str(), positions, counts, indices);
+    let sizes = Sizes { points: lengths(points.as_ref())?, faces, corners };
+    finish(stage, prim, timeline, (&mut mesh, sizes), inherited)?;
+    Ok(mesh)
+}
+
+/// Says what a mesh has not: points, numbers of corners, corners.
+fn missing(stage: &mut Stage, prim: &Prim, there: [bool; 3]) {
+    let what = match there {
+        [false, false, false] => "has no geometry; taken as an empty mesh",
+        [false, ..] => "has no points; none of its faces can be shown",
+        [_, false, _] | [_, _, false] => "has no faces; its points alone are not shown",
+        _ => return,
+    };
+    stage.remark(&prim.path, what);
+}
+
+/// Reads all but points and faces.
+fn finish(
+    stage: &mut Stage,
+    prim: &Prim,
+    timeline: &mut Timeline,
+    (mesh, sizes): (&mut Mesh, Sizes),
+    inherited: &[InheritedPrimvar],
+) -> Result<(), Error> {
     if sizes.points.vary {
         mesh.topology = Topology::Heterogeneous;
     }
     if stage.attribute_text(prim, "orientation")?.as_deref() == Some("leftHanded") {
         mesh.winding = Winding::Clockwise;
     }
-    subdivision(stage, prim, &mut mesh)?;
-    let mut reader = Reader { stage, prim, timeline, sizes, mesh: &mut mesh };
+    let mut reader = Reader { stage, prim, timeline, sizes, mesh };
     reader.normals()?;
     reader.primvars(inherited)?;
     reader.velocities()?;
     let first = |name: &str| FIRST_UVS.iter().position(|first| *first == name).unwrap_or(FIRST_UVS.len());
     mesh.uvs.sort_by_key(|uv| first(&uv.name));
-    Ok(mesh)
+    Ok(())
 }
 
 /// Points of a mesh, of particles or of curves. Those that are no vectors are left out, with a remark.

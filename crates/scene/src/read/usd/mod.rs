@@ -1,6 +1,7 @@
 //! USD: layers in their binary and text forms and in packages, composed to prims, and the schemas of geometry on top of it. Values are
 //! read one sample at a time, whatever the size of the file.
 
+mod arcs;
 mod assets;
 mod attribute;
 mod binary;
@@ -17,9 +18,11 @@ mod instancer;
 mod instances;
 mod layer;
 mod mesh;
+mod motion;
 mod package;
 mod parameters;
 mod particles;
+mod place;
 mod primitives;
 mod samples;
 mod scene;
@@ -28,6 +31,7 @@ mod skeleton;
 mod specs;
 mod spline;
 mod stack;
+mod tetrahedra;
 mod text;
 mod turn;
 mod value;

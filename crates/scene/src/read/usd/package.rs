@@ -1,4 +1,4 @@
-//! Packages, `.usdz`: ZIP archives whose entries are neither compressed nor encrypted, so that each is a
+//! Packages, `.usdz`: ZIP archives whose layers are neither compressed nor encrypted, so that each is a
 //! stretch of the file. The first one is the layer that is opened.
 
 use super::bytes::Bytes;
@@ -12,10 +12,12 @@ const MAX_COMMENT: u64 = 65_535;
 /// An open package.
 pub struct Package {
     bytes: Bytes,
-    /// By name: start of the local header, bytes.
-    entries: HashMap<String, (u64, u64)>,
+    /// By name: start of the local header, bytes; none where it is not stored as it is.
+    entries: HashMap<String, Option<(u64, u64)>>,
     /// Name of the first entry.
     pub first: String,
+    /// Bytes of its list of entries.
+    pub listed: u64,
 }
 
 /// Whether the first bytes are those of a package.
@@ -47,7 +49,7 @@ impl Package {
             return Err(Error::unsupported(bytes.name(), what));
         }
         let list = bytes.read(start, size)?;
-        let mut package = Package { bytes, entries: HashMap::new(), first: String::new() };
+        let mut package = Package { bytes, entries: HashMap::new(), first: String::new(), listed: size };
         let (mut at, mut least) = (0usize, u64::MAX);
         for _ in 0..count {
             let head = list.get(at..at.saturating_add(46)).filter(|head| head.starts_with(b"PK\x01\x02"));
@@ -62,15 +64,12 @@ impl Package {
                 return Err(package.bytes.malformed("the list of a package's entries is cut short", start));
             };
             let name = String::from_utf8_lossy(name).into_owned();
-            if method != 0 || flags & 1 != 0 {
-                let what = format!("its entry '{name}' is compressed or encrypted; store it as it is");
-                return Err(Error::unsupported(package.bytes.name(), what));
-            }
             if offset < least {
                 least = offset;
                 package.first.clone_from(&name);
             }
-            package.entries.insert(name, (offset, stored));
+            let is_stored = method == 0 && flags & 1 == 0;
+            package.entries.insert(name, is_stored.then_some((offset, stored)));
             at = next;
         }
         match package.entries.is_empty() {
@@ -79,10 +78,23 @@ impl Package {
         }
     }
 
+    pub fn length(&self) -> u64 {
+        self.bytes.length()
+    }
+
+    /// What is wrong with one whose entries take more bytes than it has.
+    pub fn overlap(&self) -> Error {
+        self.bytes.malformed("entries of the package lie over each other", self.length())
+    }
+
     /// The bytes of an entry; none where there is none of that name.
     pub fn entry(&self, name: &str) -> Result<Option<Bytes>, Error> {
-        let Some(&(at, length)) = self.entries.get(name) else {
+        let Some(entry) = self.entries.get(name) else {
             return Ok(None);
+        };
+        let Some((at, length)) = *entry else {
+            let what = format!("its entry '{name}' is compressed or encrypted; store it as it is");
+            return Err(Error::unsupported(self.bytes.name(), what));
         };
         let head = self.bytes.read(at, 30)?;
         let start = at + 30 + u16_at(&head, 26) + u16_at(&head, 28);

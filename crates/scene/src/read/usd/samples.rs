@@ -44,6 +44,11 @@ impl Timeline {
         sampling
     }
 
+    /// The time of a time code of the scene.
+    pub fn seconds(&self, code: f64) -> f64 {
+        code / self.rate
+    }
+
     /// The last whole time code before a time.
     pub fn whole_code_before(&self, time: f64) -> f64 {
         ((time * self.rate - 1e-6).ceil() - 1.0) / self.rate
@@ -162,8 +167,23 @@ pub struct Changes(Vec<(Arc<TimeSampling>, usize)>);
 
 impl Changes {
     pub fn add<T: Clone + Send + Sync + 'static>(&mut self, channel: &Channel<T>) {
-        if !channel.is_constant() && !self.0.iter().any(|(own, _)| own == channel.sampling()) {
+        if !channel.is_constant() {
+            self.add_samples(channel);
+        }
+    }
+
+    /// Adds a channel between whose samples something goes on, also where all are the same.
+    pub fn add_samples<T: Clone + Send + Sync + 'static>(&mut self, channel: &Channel<T>) {
+        if !channel.is_empty() && !self.0.iter().any(|(own, _)| own == channel.sampling()) {
             self.0.push((channel.sampling().clone(), channel.len()));
+        }
+    }
+
+    /// Adds times at which something is to be looked at.
+    pub fn add_times(&mut self, times: Vec<f64>) {
+        let count = times.len();
+        if count > 0 {
+            self.0.push((Arc::new(TimeSampling::Acyclic { times }), count));
         }
     }
 

@@ -2,10 +2,11 @@
 //! scene becomes a remark.
 
 use super::binding::{Binding, Bindings};
-use super::compose::{InstanceKey, Prim, Specifier, Stage, is_within};
+use super::compose::{InstanceKey, Prim, Specifier, Stage};
 use super::inherited::InheritedPrimvars;
 use super::instancer::Instancer;
 use super::mesh::{self, Rest};
+use super::place::is_within;
 use super::samples::Timeline;
 use super::skel::{self, Bound, Rigs};
 use super::stack::{layer_field, shown};
@@ -279,8 +280,8 @@ impl Walk {
         node: &mut Node,
     ) -> Result<(), Error> {
         let mesh = match type_name {
-            "Mesh" => {
-                let mesh = self.mesh(prim, children, inherited)?;
+            "Mesh" | "TetMesh" => {
+                let mesh = self.mesh((prim, type_name), children, inherited)?;
                 node.kind = if mesh.is_subd { NodeKind::SubD } else { NodeKind::PolyMesh };
                 Some(mesh)
             }
@@ -291,14 +292,18 @@ impl Walk {
                 node.camera = Some(lens);
                 None
             }
-            _ if particles::is_type(type_name) => {
-                let primvars = self.primvars.list(inherited.primvars);
-                particles::read(&mut self.stage, prim, type_name, &mut self.timeline, primvars)?
-            }
             _ => {
                 let primvars = self.primvars.list(inherited.primvars);
-                let shape = primitives::read(&mut self.stage, prim, type_name, &mut self.timeline, primvars)?;
-                shape.map(|mesh| of_material(mesh, inherited))
+                let (stage, timeline) = (&mut self.stage, &mut self.timeline);
+                let is_shape = !particles::is_type(type_name);
+                let mut mesh = match is_shape {
+                    true => primitives::read(stage, prim, type_name, timeline, primvars)?,
+                    false => particles::read(stage, prim, type_name, timeline, primvars)?,
+                };
+                if let Some(mesh) = &mut mesh {
+                    self.bind(prim, &inherited.binding, mesh, true)?;
+                }
+                mesh.map(|mesh| if is_shape { of_material(mesh, inherited) } else { mesh })
             }
         };
         if let Some(mut mesh) = mesh {
@@ -445,7 +450,7 @@ impl Walk {
             "Xform" | "SkelRoot" | "PointInstancer" => return Some(NodeKind::Xform),
             // A name, and no more, as of glTF.
             "Material" => return Some(NodeKind::Material),
-            "" | "Scope" | "Mesh" | "Skeleton" => return Some(NodeKind::Other),
+            "" | "Scope" | "Mesh" | "TetMesh" | "Skeleton" => return Some(NodeKind::Other),
             shape if primitives::is_type(shape) => return Some(NodeKind::PolyMesh),
             // Read with the mesh that they belong to.
             "GeomSubset" | "SkelAnimation" | "BlendShape" => return None,
@@ -501,19 +506,19 @@ impl Walk {
         Ok(None)
     }
 
-    fn mesh(&mut self, prim: &Prim, children: &[Prim], inherited: &Inherited) -> Result<crate::Mesh, Error> {
+    fn mesh(
+        &mut self,
+        (prim, type_name): (&Prim, &str),
+        children: &[Prim],
+        inherited: &Inherited,
+    ) -> Result<crate::Mesh, Error> {
         let primvars = self.primvars.list(inherited.primvars);
-        let mut mesh = mesh::read(&mut self.stage, prim, &mut self.timeline, primvars)?;
-        if inherited.binding.skeleton.is_some() {
-            let fault = match inherited.binding.in_root {
-                true => self.skin(prim, &inherited.binding, &mut mesh)?,
-                false => Some("it is not below a SkelRoot".into()),
-            };
-            if let Some(what) = fault {
-                let what = format!("{what}: it is shown as it was bound");
-                self.stage.remark(&prim.path, what);
-            }
-        }
+        let (stage, timeline) = (&mut self.stage, &mut self.timeline);
+        let mut mesh = match type_name {
+            "TetMesh" => mesh::read_surface(stage, prim, timeline, primvars)?,
+            _ => mesh::read(stage, prim, timeline, primvars)?,
+        };
+        self.bind(prim, &inherited.binding, &mut mesh, false)?;
         for child in children {
             let type_name = self.stage.text(child, "typeName")?.unwrap_or_default();
             if &*type_name == "GeomSubset" {
@@ -523,20 +528,37 @@ impl Walk {
         Ok(of_material(mesh, inherited))
     }
 
-    /// Takes the skin of a mesh into its points. A sentence says why it is not followed.
-    fn skin(
+    /// Takes the skin of a mesh into its points, if a skeleton is bound to it. What is no mesh may stand below a skeleton
+    /// that does not move it (`may_be_unbound`).
+    fn bind(
         &mut self,
         prim: &Prim,
         binding: &Binding,
         mesh: &mut crate::Mesh,
-    ) -> Result<Option<String>, Error> {
-        let Some(skeleton) = &binding.skeleton else {
-            return Ok(None);
+        may_be_unbound: bool,
+    ) -> Result<(), Error> {
+        let fault = match (&binding.skeleton, binding.in_root) {
+            (None, _) => None,
+            (Some(skeleton), true) => self.skin(prim, (binding, skeleton, may_be_unbound), mesh)?,
+            (Some(_), false) => (!may_be_unbound).then(|| "it is not below a SkelRoot".into()),
         };
+        if let Some(what) = fault {
+            self.stage.remark(&prim.path, format!("{what}: it is shown as it was bound"));
+        }
+        Ok(())
+    }
+
+    /// Takes the skin of a mesh into its points. A sentence says why it is not followed.
+    fn skin(
+        &mut self,
+        prim: &Prim,
+        (binding, skeleton, may_be_unbound): (&Binding, &Arc<str>, bool),
+        mesh: &mut crate::Mesh,
+    ) -> Result<Option<String>, Error> {
         let fps = self.scene.fps.unwrap_or(24.0);
         let rig = self.rigs.clip(&mut self.stage, skeleton, &mut self.timeline, fps)?;
         let animation = self.rigs.animation(&mut self.stage, skeleton)?;
-        let bound = Bound { binding, skeleton, animation: animation.as_ref() };
+        let bound = Bound { binding, skeleton, animation: animation.as_ref(), may_be_unbound };
         skel::deform(&mut self.stage, prim, bound, &mut self.timeline, (mesh, rig))
     }
 

@@ -32,12 +32,18 @@ const MAX_BETWEEN: usize = 256;
 /// Most blend shapes of a mesh.
 const MAX_SHAPES: usize = 1 << 12;
 
+const NO_JOINTS: &str = "its skeleton has no joints that can be used";
+const NO_NORMALS: &str =
+    "its normals are those of the bind pose, and neither of points nor of corners; left out";
+
 /// What is bound to a mesh.
 pub struct Bound<'a> {
     pub binding: &'a Binding,
     /// Paths of the skeleton, and of what animates it.
     pub skeleton: &'a Arc<str>,
     pub animation: Option<&'a Arc<str>>,
+    /// Whether it may have neither joints nor blend shapes without a word.
+    pub may_be_unbound: bool,
 }
 
 /// Skeletons and clips of a scene, made when they are first asked for.
@@ -107,7 +113,7 @@ impl Skeleton {
         fps: f64,
     ) -> Result<Option<(crate::Skeleton, Clip)>, Error> {
         let (sampling, count) = sampling(&self.animation, [].into_iter());
-        if count < 2 {
+        if count < 2 || self.joints.is_empty() {
             return Ok(None);
         }
         let keys = (0..count).map(|i| sampling.time(i)).collect();
@@ -174,40 +180,43 @@ pub fn deform(
     (mesh, rig): (&mut Mesh, Option<(usize, usize)>),
 ) -> Result<Option<String>, Error> {
     let mut reader = Reader { stage, timeline };
-    let bound = reader.bound(of.binding)?;
-    if bound.is_none() && !reader.has_shapes(prim)? {
-        return Ok(Some("has a skeleton but neither joints nor weights".into()));
+    let mut bound = reader.bound(of.binding)?;
+    let has_shapes = reader.has_shapes(prim)?;
+    if bound.is_none() && !has_shapes {
+        return Ok((!of.may_be_unbound).then(|| "has a skeleton but neither joints nor weights".into()));
     }
     let skeleton = of.skeleton;
     let Some(mut own) = reader.skeleton(skeleton, of.animation)? else {
         return Ok(Some(format!("its skeleton '{}' is not there, or is none", shown(skeleton))));
     };
-    if mesh.topology == Topology::Heterogeneous || !mesh.positions.is_constant() || mesh.positions.is_empty()
-    {
+    let is_one = mesh.particles.is_some() || mesh.topology != Topology::Heterogeneous;
+    if !is_one || !mesh.positions.is_constant() || mesh.positions.is_empty() {
         return Ok(Some("its points move by themselves as well".into()));
     }
     let mut points = Vec::new();
     mesh.positions.read(0, &mut points)?;
-    let method = of.binding.property(Property::SkinningMethod).map(|own| own.first_small()).transpose()?;
-    let method = method.flatten().and_then(|value| value.text().cloned());
-    let is_dual = match method.as_deref() {
-        None | Some("classicLinear") => false,
-        Some("dualQuaternion") => bound.is_some(),
-        Some(other) => return Ok(Some(format!("its skinning method '{}' is not known", shown(other)))),
+    if own.joints.is_empty() && bound.take().is_some() {
+        if !has_shapes {
+            return Ok(Some(NO_JOINTS.into()));
+        }
+        reader.stage.remark(&prim.path, format!("{NO_JOINTS}: blend shapes alone move it"));
+    }
+    let is_dual = match is_dual(of.binding)? {
+        Ok(is_dual) => is_dual && bound.is_some(),
+        Err(what) => return Ok(Some(what)),
     };
     let is_skinned = bound.is_some();
     // Blend shapes alone: one for all points, of no weight.
-    let (joints, weights) = bound.unwrap_or_else(|| (vec![0], vec![0.0]));
+    let (joints, weights, rigid) = bound.unwrap_or_else(|| (vec![0], vec![0.0], Some(true)));
     let subset = reader.read(of.binding.property(Property::Joints), texts())?;
     let all = (points.len(), is_dual);
-    let Some(influences) = influences(&own, &subset, (&joints, &weights), all) else {
+    let Some(influences) = influences(&own, &subset, (&joints, &weights, rigid), all) else {
         return Ok(Some("its joints and weights do not fit its points".into()));
     };
     let shapes = reader.shapes(prim, &own.animation)?;
     let normals = normals(mesh, points.len())?;
     if mesh.normals.is_some() && normals.is_none() {
-        let what = "its normals are those of the bind pose, and neither of points nor of corners; left out";
-        reader.stage.remark(&prim.path, what);
+        reader.stage.remark(&prim.path, NO_NORMALS);
     }
     let bind = reader.read(of.binding.property(Property::GeomBindTransform), f64s())?;
     let bind = bind.first_chunk().map(DMat4::from_cols_array);
@@ -227,7 +236,9 @@ pub fn deform(
         count,
     });
     mesh.positions = Channel::new(sampling.clone(), deformed.clone());
-    mesh.topology = if count > 1 { Topology::Homogeneous } else { Topology::Constant };
+    if mesh.particles.is_none() {
+        mesh.topology = if count > 1 { Topology::Homogeneous } else { Topology::Constant };
+    }
     let name = mesh.normals.take().map_or_else(String::new, |normals| normals.name);
     mesh.normals = deformed.normals.as_ref().map(|(scope, _)| Attribute {
         name,
@@ -236,8 +247,20 @@ pub fn deform(
         indices: None,
     });
     mesh.velocities = None;
-    mesh.skin = is_skinned.then(|| Arc::new(skin(deformed, rig)));
+    // What has no faces is kept frame by frame.
+    mesh.skin = (is_skinned && mesh.particles.is_none()).then(|| Arc::new(skin(deformed, rig)));
     Ok(None)
+}
+
+/// Whether dual quaternions are blended, or why that is not known.
+fn is_dual(binding: &Binding) -> Result<Result<bool, String>, Error> {
+    let method = binding.property(Property::SkinningMethod).map(|own| own.first_small()).transpose()?;
+    let method = method.flatten().and_then(|value| value.text().cloned());
+    Ok(match method.as_deref() {
+        None | Some("classicLinear") => Ok(false),
+        Some("dualQuaternion") => Ok(true),
+        Some(other) => Err(format!("its skinning method '{}' is not known", shown(other))),
+    })
 }
 
 /// The joints and weights of a mesh that they move.
@@ -299,14 +322,14 @@ fn normals(mesh: &Mesh, points: usize) -> Result<Option<(Scope, Normals)>, Error
     Ok((values.len() == point.len()).then_some((scope, Normals { values, point })))
 }
 
-/// Numbers of joints and weights, as many of each.
-type JointsAndWeights = (Vec<i32>, Vec<f64>);
+/// Numbers of joints and weights, as many of each, and whether they are one list for all points, where that is said.
+type JointsAndWeights = (Vec<i32>, Vec<f64>, Option<bool>);
 
 /// Joints of the skeleton, and weights that sum up to 1.
 fn influences(
     skeleton: &Skeleton,
     subset: &[Arc<str>],
-    (joints, weights): (&[i32], &[f64]),
+    (joints, weights, said_rigid): (&[i32], &[f64], Option<bool>),
     (points, is_dual): (usize, bool),
 ) -> Option<Influences> {
     let count = joints.len();
@@ -314,8 +337,9 @@ fn influences(
         return None;
     }
     // One list for all points, or one for each.
-    let (influences, rigid) = match count % points == 0 && count >= points {
+    let (influences, rigid) = match count % points == 0 && said_rigid != Some(true) {
         true => (count / points, false),
+        false if said_rigid == Some(false) => return None,
         false => (count, true),
     };
     if influences > 256 {
@@ -379,15 +403,16 @@ impl Reader<'_> {
         let Some(prim) = self.stage.prim_at(path)? else {
             return Ok(None);
         };
-        let joints = self.names(&prim, "joints")?;
+        let mut joints = self.names(&prim, "joints")?;
         let mut rest = self.matrices(&prim, "restTransforms")?;
         let bind = self.matrices(&prim, "bindTransforms")?;
+        let is_skeleton = self.stage.text(&prim, "typeName")?.as_deref() == Some("Skeleton");
         if joints.is_empty() || joints.len() > MAX_JOINTS || bind.len() != joints.len() {
-            return Ok(None);
+            joints.clear();
         }
         let numbers: HashMap<&str, usize> = joints.iter().map(|name| &**name).zip(0..).collect();
         let mut parents = Vec::with_capacity(joints.len());
-        for (number, name) in joints.iter().enumerate() {
+        for name in &joints {
             // The nearest joint above; parents stand before their children.
             let mut above: &str = name;
             let mut parent = None;
@@ -398,12 +423,16 @@ impl Reader<'_> {
                 }
                 above = next;
             }
-            if parent.is_some_and(|parent| parent >= number) {
-                return Ok(None);
-            }
             parents.push(parent);
         }
+        if (0..).zip(&parents).any(|(number, parent)| parent.is_some_and(|parent| parent >= number)) {
+            (joints, parents) = (Vec::new(), Vec::new());
+        }
+        if joints.is_empty() && !is_skeleton {
+            return Ok(None);
+        }
         let invert = |m: &DMat4| if m.determinant() == 0.0 { DMat4::IDENTITY } else { m.inverse() };
+        let bind = &bind[..joints.len().min(bind.len())];
         let inverse_bind: Vec<DMat4> = bind.iter().map(invert).collect();
         if rest.len() != joints.len() {
             let local = |(i, own): (usize, &DMat4)| parents[i].map_or(*own, |p| inverse_bind[p] * *own);
@@ -484,7 +513,13 @@ impl Reader<'_> {
         if joints.is_none() || weights.is_none() {
             return Ok(None);
         }
-        Ok(Some((self.read(joints, i32s())?, self.read(weights, f64s())?)))
+        let said = joints.and_then(|own| own.interpolation.as_deref());
+        let rigid = match said {
+            Some("constant") => Some(true),
+            Some("vertex" | "varying") => Some(false),
+            _ => None,
+        };
+        Ok(Some((self.read(joints, i32s())?, self.read(weights, f64s())?, rigid)))
     }
 
     fn has_shapes(&mut self, prim: &Prim) -> Result<bool, Error> {

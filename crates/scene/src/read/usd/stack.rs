@@ -2,7 +2,7 @@
 
 use super::assets::Assets;
 use super::clips::ClipFile;
-use super::layer::Layer;
+use super::layer::{Layer, NOT_THERE, Usable, usable};
 use super::value::{Retime, Value};
 use crate::{Error, Remark};
 use std::collections::HashMap;
@@ -68,8 +68,8 @@ type Named = (Arc<Layer>, Arc<str>);
 pub struct Stacks {
     pub assets: Assets,
     pub stacks: Vec<Stack>,
-    by_name: HashMap<Arc<str>, Option<usize>>,
-    layers: HashMap<Arc<str>, Option<Arc<Layer>>>,
+    by_name: HashMap<Arc<str>, Usable<usize>>,
+    layers: HashMap<Arc<str>, Usable<Arc<Layer>>>,
     remarks: Vec<Remark>,
     remark_bytes: usize,
     /// Remarks that were too many.
@@ -90,10 +90,16 @@ impl Stacks {
             remark_bytes: 0,
             more: 0,
         };
-        match stacks.stack(&name)? {
-            Some(_) => Ok(stacks),
-            None => Err(Error::io(path, std::io::ErrorKind::NotFound.into())),
-        }
+        // Of all files, this one must be sound.
+        let first = stacks.assets.entry(&name)?;
+        let layer = first.as_ref().map(|first| stacks.assets.open(first)).transpose()?.flatten();
+        let (Some(first), Some(layer)) = (first, layer) else {
+            return Err(Error::io(path, std::io::ErrorKind::NotFound.into()));
+        };
+        stacks.layers.insert(first.as_str().into(), Ok(Arc::new(layer)));
+        let number = stacks.lay(&name)?;
+        stacks.by_name.insert(name.into(), number.ok_or_else(|| NOT_THERE.into()));
+        Ok(stacks)
     }
 
     pub fn remark(&mut self, node: &str, what: impl Into<String>) {
@@ -113,60 +119,61 @@ impl Stacks {
         out
     }
 
-    /// The number of a file's stack; none where there is no such file.
-    pub fn stack(&mut self, name: &str) -> Result<Option<usize>, Error> {
+    /// The number of a file's stack, or why there is none.
+    pub fn stack(&mut self, name: &str) -> Result<Usable<usize>, Error> {
         if let Some(known) = self.by_name.get(name) {
-            return Ok(*known);
+            return Ok(known.clone());
         }
-        let asked: Arc<str> = name.into();
-        // Of a package, the layer in it.
-        let name: Option<Arc<str>> = self.assets.entry(name)?.map(Arc::from);
-        let Some(name) = name else {
-            self.by_name.insert(asked, None);
-            return Ok(None);
+        let number = match self.layer(name)? {
+            Ok(_) => usable(self.lay(name))?,
+            Err(what) => Err(what),
         };
-        let number = match self.layer(&name)? {
-            None => None,
-            Some(layer) => {
-                let mut layers = Vec::new();
-                let mut above = Vec::new();
-                let first = StackLayer { layer, name: name.clone(), retime: Retime::NONE };
-                self.push(first, &mut layers, &mut above)?;
-                self.stacks.push(Stack { layers });
-                Some(self.stacks.len() - 1)
-            }
-        };
-        self.by_name.insert(asked, number);
+        self.by_name.insert(name.into(), number.clone());
         Ok(number)
     }
 
-    /// One file's layer, without sublayers; none where there is no such file.
-    pub fn single(&mut self, name: &str) -> Result<Option<Arc<Layer>>, Error> {
-        let name: Option<Arc<str>> = self.assets.entry(name)?.map(Arc::from);
-        Ok(name.map(|name| self.layer(&name)).transpose()?.flatten())
+    /// Makes the stack of a file; none where its layer is not to be had.
+    fn lay(&mut self, name: &str) -> Result<Option<usize>, Error> {
+        let Ok((layer, name)) = self.layer(name)? else {
+            return Ok(None);
+        };
+        let (mut layers, mut above) = (Vec::new(), Vec::new());
+        self.push(StackLayer { layer, name, retime: Retime::NONE }, &mut layers, &mut above)?;
+        self.stacks.push(Stack { layers });
+        Ok(Some(self.stacks.len() - 1))
     }
 
-    /// Where a file of a clip is; none where there is no such file.
-    pub fn clip(&mut self, name: &str) -> Result<Option<ClipFile>, Error> {
-        self.assets.clip(name)
+    /// One file's layer, without sublayers, or why there is none.
+    pub fn single(&mut self, name: &str) -> Result<Usable<Arc<Layer>>, Error> {
+        Ok(self.layer(name)?.map(|(layer, _)| layer))
     }
 
-    fn layer(&mut self, name: &Arc<str>) -> Result<Option<Arc<Layer>>, Error> {
-        if let Some(known) = self.layers.get(name) {
-            return Ok(known.clone());
+    /// Where a file of a clip is, or why there is none.
+    pub fn clip(&mut self, name: &str) -> Result<Usable<ClipFile>, Error> {
+        usable(self.assets.clip(name))
+    }
+
+    /// The layer of a file; of a package, the one in it. Or why there is none.
+    fn layer(&mut self, name: &str) -> Result<Usable<Named>, Error> {
+        let name: Arc<str> = match usable(self.assets.entry(name))? {
+            Ok(name) => name.into(),
+            Err(what) => return Ok(Err(what)),
+        };
+        if let Some(known) = self.layers.get(&name) {
+            return Ok(known.clone().map(|layer| (layer, name)));
         }
         if self.layers.len() >= MAX_LAYERS {
             let (asked, allowed) = (MAX_LAYERS as u64 + 1, MAX_LAYERS as u64);
             return Err(Error::limit(
-                Path::new(&**name),
+                Path::new(&*name),
                 "layers of a scene; flatten it with `usdcat --flatten`",
                 asked,
                 allowed,
             ));
         }
-        let layer = self.assets.open(name)?.map(Arc::new);
+        let layer = usable(self.assets.open(&name))?.map(Arc::new);
         self.layers.insert(name.clone(), layer.clone());
-        Ok(layer)
+        Ok(layer.map(|layer| (layer, name)))
     }
 
     /// Adds a layer and what it lies over. `above`: the names of those that it is below.
@@ -197,11 +204,19 @@ impl Stacks {
             let Some((sublayer, below)) = self.sublayer(&name, asset, above)? else {
                 continue;
             };
-            let codes = Retime { offset: 0.0, scale: rate(&layer)? / rate(&sublayer)? };
             let own = retimes.get(i).copied().unwrap_or(Retime::NONE);
             let own = self.usable(own, &name, asset);
-            let retime = retime.after(own).after(codes);
-            self.push(StackLayer { layer: sublayer, name: below, retime }, layers, above)?;
+            let (count, depth) = (layers.len(), above.len());
+            let scales = rate(&layer).and_then(|above| Ok(above / rate(&sublayer)?));
+            let pushed = scales.and_then(|scale| {
+                let retime = retime.after(own).after(Retime { offset: 0.0, scale });
+                self.push(StackLayer { layer: sublayer, name: below, retime }, layers, above)
+            });
+            if let Err(what) = usable(pushed.map(Some))? {
+                layers.truncate(count);
+                above.truncate(depth);
+                self.remark(&name, format!("the sublayer '{}' {what}; left out", shown(asset)));
+            }
         }
         above.pop();
         Ok(())
@@ -223,18 +238,14 @@ impl Stacks {
 
     /// Opens a sublayer; why it is not there is remarked upon.
     fn sublayer(&mut self, from: &str, asset: &str, above: &[Arc<str>]) -> Result<Option<Named>, Error> {
-        let what = match Assets::find(from, asset) {
-            Err(what) => what,
-            Ok(name) if above.iter().any(|above| **above == *name) => "lies over itself",
-            Ok(_) if above.len() >= MAX_DEPTH => "is a sublayer of too many others",
-            Ok(name) => {
-                let name: Option<Arc<str>> = self.assets.entry(&name)?.map(Arc::from);
-                let layer = name.as_ref().map(|name| self.layer(name)).transpose()?.flatten();
-                match (layer, name) {
-                    (Some(layer), Some(name)) => return Ok(Some((layer, name))),
-                    _ => "is not there",
-                }
-            }
+        let what: Arc<str> = match Assets::find(from, asset) {
+            Err(what) => what.into(),
+            Ok(name) if above.iter().any(|above| **above == *name) => "lies over itself".into(),
+            Ok(_) if above.len() >= MAX_DEPTH => "is a sublayer of too many others".into(),
+            Ok(name) => match self.layer(&name)? {
+                Ok(named) => return Ok(Some(named)),
+                Err(what) => what,
+            },
         };
         self.remark(from, format!("the sublayer '{}' {what}; left out", shown(asset)));
         Ok(None)

@@ -19,8 +19,6 @@ pub const Y_UP: DMat4 = DMat4::from_cols_array(&[
 
 /// Most operations of a transform.
 const MAX_OPS: usize = 1024;
-/// A quaternion whose squared length is off 1 by less has been rounded to 32 bits.
-const NEARLY_UNIT: f64 = 1e-6;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
@@ -88,13 +86,11 @@ impl Kind {
                 let degrees = [x, y, z];
                 turned(turn(c, degrees[c]) * turn(b, degrees[b]) * turn(a, degrees[a]))
             }
+            // The real part says the angle, whatever the length is.
             (Kind::Orient, &[x, y, z, w]) => {
-                let quaternion = DQuat::from_xyzw(x, y, z, w);
-                match (quaternion.length_squared() - 1.0).abs() < NEARLY_UNIT {
-                    true => turned(quaternion.normalize()),
-                    // One of another length scales, too.
-                    false => LocalTransform::Matrix(DMat4::from_quat(quaternion)),
-                }
+                let axis = DVec3::new(x, y, z).try_normalize();
+                let angle = 2.0 * w.clamp(-1.0, 1.0).acos();
+                turned(axis.map_or(DQuat::IDENTITY, |axis| DQuat::from_axis_angle(axis, angle)))
             }
             // Rows of a row-vector matrix are columns of a column-vector one.
             (Kind::Matrix, v) => {
@@ -230,7 +226,13 @@ pub fn read(
     turn: Option<DMat4>,
     is_root: bool,
 ) -> Result<Option<Transform>, Error> {
-    let order = match stage.attribute(prim, "xformOpOrder")? {
+    let mut order = stage.attribute(prim, "xformOpOrder")?;
+    if order.is_some() && matches!(stage.text(prim, "typeName")?.as_deref(), None | Some("" | "Scope")) {
+        let what = "has operations of a transform, which its type has not; they are left out";
+        stage.remark(&prim.path, what);
+        order = None;
+    }
+    let order = match order {
         Some(order) => {
             let count = order.length()?;
             if count > MAX_OPS {

@@ -142,7 +142,7 @@ impl Text {
             let what = format!("a value is none of the type {name}; mend it there, or export it anew");
             Error::malformed(self.bytes.name(), what, format!("byte {}", raw.start))
         };
-        if matches!(element, "token" | "string" | "asset" | "pathExpression") {
+        if is_text(element) {
             let list = texts(text).ok_or_else(wrong)?;
             return match array || list.len() == 1 {
                 true => Ok(Value::Texts { array, list }),
@@ -166,6 +166,16 @@ impl Text {
         }
         Ok(Value::Numbers(Numbers { scalar, width, array, bytes }))
     }
+}
+
+fn is_text(element: &str) -> bool {
+    matches!(element, "token" | "string" | "asset" | "pathExpression")
+}
+
+/// Whether values of a type can be read.
+pub fn is_type(name: &str) -> bool {
+    let element = name.strip_suffix("[]").unwrap_or(name);
+    is_text(element) || layout(element).is_some()
 }
 
 /// How numbers of a type are stored, and how many make an element.
