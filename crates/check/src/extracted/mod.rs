@@ -7,6 +7,7 @@ mod clips;
 mod faces;
 mod sides;
 mod times;
+mod triangles;
 
 use crate::error::error;
 use crate::verify::Failure;
@@ -281,12 +282,12 @@ impl Comparison<'_> {
         if found.failures.list.is_empty() && all_near {
             let near = faces::Lists::new(decoded.points.len(), near_points.iter().copied());
             found.report.faces += decoded.faces.len() as u64;
-            match faces::compare(&decoded, &extracted.side, &near) {
+            match triangles::compare(&decoded, &extracted.side, &near) {
                 None => {}
-                Some(faces::Difference::Decoded(node, what)) => {
+                Some(triangles::Difference::Decoded(node, what)) => {
                     found.failures.add(&nodes[node].path, Some(frame), || what);
                 }
-                Some(faces::Difference::Extracted(placed, what)) => {
+                Some(triangles::Difference::Extracted(placed, what)) => {
                     found.failures.add(&self.placed[placed].path, Some(frame), || what);
                 }
             }

@@ -40,7 +40,7 @@ fn keyed(scene: &Scene, own: &[f64]) -> Vec<Option<f64>> {
     }
     for node in &scene.nodes {
         there.extend(node.transform.iter().flat_map(|t| sample_times(&t.local)));
-        there.extend(node.visibility.iter().flat_map(|v| sample_times(v)));
+        there.extend(node.visibility.iter().flat_map(sample_times));
     }
     there.sort_by(f64::total_cmp);
     let nearest = |key: &f64| {

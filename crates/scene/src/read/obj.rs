@@ -525,6 +525,19 @@ mod tests {
         vt 0 0\nvt 1 0\nvt 1 1\nvn 0 0 1\nusemtl red paint\nf 1/1/1 2/2/1 \\\n 3/3/1\nusemtl blue\nf -4/-3/-1 -2/-1/-1 -1/-3/-1";
 
     #[test]
+    fn an_object_without_colours_has_none_beside_one_that_has() {
+        let plain = "o plain\nv 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n";
+        let half = "o half\nv 0 0 0 1 0 0\nv 1 0 0\nv 0 1 0\nf 4 5 6\n";
+        let (shapes, _) = read(format!("{plain}{half}").as_bytes()).unwrap();
+        assert!(shapes[0].colours.is_none());
+        let white = [1.0; 4];
+        assert_eq!(shapes[1].colours.as_ref().unwrap().values, [[1.0, 0.0, 0.0, 1.0], white, white]);
+        let said = "some points have colours and some have none; those are white";
+        assert!(remarks(&format!("{plain}{half}")).iter().any(|what| what.contains(said)));
+        assert!(remarks(plain).is_empty());
+    }
+
+    #[test]
     fn everything_of_a_mesh() {
         let shape = one(FULL);
         assert_eq!(shape.name, None);
