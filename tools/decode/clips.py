@@ -76,6 +76,13 @@ def streamed_layers(skeleton, stored, table, pieces):
     return layers
 
 
+# clip.md#random-access-form
+def blend(left, right, share):
+    """A pose that is this share of the way between two others."""
+    mix = lambda a, b: [*RandomAccess.between(0, a[:4], b[:4], share), *RandomAccess.between(3, a[4:], b[4:], share)]
+    return [mix(*pair) for pair in zip(left, right)]
+
+
 # clip.md#skeletons-and-clips
 def clips(data):
     """Name, codec and joints of each clip, and the poses of all samples and of 30 % of the way from each to the
@@ -91,11 +98,11 @@ def clips(data):
         joints = len(skeleton["parents"])
         if clip["codec"] == "curve":
             curve = Curve(skeleton, clip["stored"])
-            at = lambda s, part_: curve.pose(min(s + part_, curve.samples - 1))
-            count, poses = curve.samples, []
+            count = curve.samples
+            at = lambda s, part_: blend(curve.pose(s), curve.pose(min(s + 1, count - 1)), f32(part_))
         elif clip["codec"] == "sampled":
             layers = streamed_layers(skeleton, clip["stored"], table, pieces)
-            count, poses = table["samples"] if table else layers[0].samples, []
+            count = table["samples"] if table else layers[0].samples
             divided = len(layers) > 1
             own = [own_samples(table["layers"][l] if divided else None, count) for l in range(len(layers))]
 
@@ -107,8 +114,7 @@ def clips(data):
                     share = f32((s + part_ - list_[k]) / (after - list_[k])) if after > list_[k] else 0.0
                     left, right = layer.pose(k), layer.pose(min(k + 1, len(list_) - 1))
                     held.append(left)
-                    mix = lambda a, b: [*RandomAccess.between(0, a[:4], b[:4], share), *RandomAccess.between(3, a[4:], b[4:], share)]
-                    all_.append([mix(*pair) for pair in zip(left, right)])
+                    all_.append(blend(left, right, share))
                 of_layer = lambda j: table["layer_of"][j] if divided else 0
                 is_held = lambda j: table and table["stepped"][j]
                 return [(held if is_held(j) else all_)[of_layer(j)][j] for j in range(joints)]
@@ -119,7 +125,7 @@ def clips(data):
             for layer, tier, chunk, offset, size, segments in table["pieces"] if table else []:
                 need((layer, tier) == (len(layers), 0), "a layer that is not one piece")
                 layers.append(RandomAccess(skeleton, table["layers"][layer]["header"], pieces[chunk][offset : offset + size]))
-            count, poses = layers[0].h["samples"], []
+            count = layers[0].h["samples"]
 
             def at(s, part_):
                 all_ = [layer.pose(s, min(s + (part_ > 0), count - 1), part_) for layer in layers]

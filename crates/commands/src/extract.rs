@@ -5,7 +5,7 @@ use crate::failure::{Class, Failure};
 use crate::stopping::{outcome, stopping};
 use crate::{Progress, reels};
 use meshreel::{Limits, Reel};
-use meshreel_check::extract::{As, SkinError, skin_errors, to_scene_at};
+use meshreel_check::extract::{As, FaceForm, SkinError, skin_errors, to_scene_with};
 use meshreel_compile::Cancellation;
 use meshreel_compile::report::readable::{number, short};
 use meshreel_options::{Distance, RigChoice, Tolerance};
@@ -159,7 +159,7 @@ pub fn extract(
     let name = output.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let asked = bones_for(bones.unwrap_or(Bones::Auto), kind, output)?;
     check_level(&reel, level)?;
-    let (scene, undone) = to_scene_at(&reel, asked, level)?;
+    let (scene, undone) = to_scene_with(&reel, asked, level, kind.faces())?;
     let scene = stopping(scene, cancellation);
     let skins = outcome(skin_errors(&scene), cancellation)?;
     let times: Vec<f64> = reel.frames().iter().map(|frame| frame.time).collect();
@@ -323,6 +323,14 @@ impl Kind {
             _ => usage(
                 "give a name that ends in .abc, .glb, .bvh or .obj, or a directory (ending in /)".into(),
             ),
+        }
+    }
+
+    /// What such files have as faces.
+    fn faces(self) -> FaceForm {
+        match self {
+            Kind::Glb | Kind::OpenVat => FaceForm::Triangles,
+            Kind::Alembic | Kind::Bvh | Kind::Obj | Kind::ObjSequence => FaceForm::Source,
         }
     }
 

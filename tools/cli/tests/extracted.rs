@@ -126,8 +126,27 @@ fn clips_come_back() {
     let folder = folder.path();
     std::fs::write(folder.join("a.bvh"), meshreel_testkit::bvh(40, 0.0)).unwrap();
     at(folder, "compile a.bvh -o a.reel").expect(0);
-    for report in all_ways(folder, &["back.bvh", "back.glb"]) {
+    for report in all_ways(folder, &["back.bvh", "back.glb", "back.abc"]) {
         assert_eq!(report["clips"].as_array().unwrap().len(), 1, "{report}");
+    }
+}
+
+#[test]
+fn a_face_that_is_turned_or_missing_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    std::fs::write(folder.join("a.usda"), HIDDEN).unwrap();
+    at(folder, "compile a.usda -o a.reel").expect(0);
+    at(folder, "extract a.reel -o frames/").expect(0);
+    let file = folder.join("frames/frames.0002.obj");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let report = at(folder, "verify --extracted frames/ a.reel --json").expect(0).json();
+    assert!(report["faces"].as_u64().unwrap() >= 4, "{report}");
+    for faces in ["f 4 3 2 1\n", "f 1 2 3\nf 2 3 4\n", "f 1 2 3 4\nf 1 2 3\n"] {
+        let at_faces = text.find("f ").unwrap();
+        std::fs::write(&file, format!("{}{faces}", &text[..at_faces])).unwrap();
+        let done = at(folder, "verify --extracted frames/ a.reel").expect(1).stdout;
+        assert!(done.contains("NOT as it decodes") && !done.contains("from what was extracted"), "{done}");
     }
 }
 

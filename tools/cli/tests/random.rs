@@ -19,15 +19,18 @@ mod shape;
 mod trial;
 
 use crate::knobs::none_grows;
+use meshreel::{FrameDecoder, Reel};
 use meshreel_check::reopen;
-use meshreel_compile::{Silent, compile};
-use meshreel_options::{Options, Preset, Tolerance};
+use meshreel_commands::failure::Class;
+use meshreel_commands::{extract, verify};
+use meshreel_compile::{Cancellation, Silent, compile};
+use meshreel_options::{Block, Options, Preset, Tolerance};
 use meshreel_scene::read;
 use meshreel_testkit::is_thorough;
 use numbers::Numbers;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
-use trial::{Outcome, contents, made, outcome, plain};
+use trial::{Outcome, contents, made, outcome, outcome_and, plain};
 
 /// Scenes that every run looks at.
 const SCENES: u64 = 400;
@@ -37,6 +40,50 @@ fn asked(name: &str, usual: u64) -> u64 {
         Ok(text) => text.parse().unwrap_or_else(|_| panic!("{name}={text}: a whole number")),
         Err(_) => usual,
     }
+}
+
+/// Of every so many scenes one is extracted and compared; `MESHREEL_EXTRACTED=1` does so with all.
+const EXTRACTED: u64 = 4;
+
+/// Extracts a file to each format that meshes have and compares what is there with what the file decodes to.
+fn comes_back(reel: &Reel, folder: &Path) -> Result<(), String> {
+    let path = reel.path();
+    let cancellation = Cancellation::default();
+    for name in ["frames/", "back.abc", "back.glb"] {
+        if name == "frames/" && !shows_faces(reel)? {
+            // Files without a point are no sequence.
+            continue;
+        }
+        let back = folder.join(name);
+        match extract::extract(path, &back, &extract::Options::default(), &|_, _, _| (), &cancellation) {
+            Ok(_) => {}
+            // A scene without a mesh, and an .obj holds nothing else.
+            Err(error) if error.class == Class::Unsupported => continue,
+            Err(error) => return Err(format!("{name}: cannot be extracted: {}", error.line())),
+        }
+        let compared = verify::extracted(&[back], path, (None, 0), &|_, _, _| (), &cancellation);
+        let (report, _) =
+            compared.map_err(|error| format!("{name}: cannot be compared: {}", error.line()))?;
+        if let Some(first) = report.failures.first() {
+            let more = report.failures.len() as u64 + report.more_failures - 1;
+            return Err(format!("{name}: {first}, and {more} more"));
+        }
+    }
+    Ok(())
+}
+
+/// Whether any frame shows a mesh that has faces.
+fn shows_faces(reel: &Reel) -> Result<bool, String> {
+    let said = |error: meshreel::Error| error.to_string();
+    let mut decoder = FrameDecoder::new(reel).map_err(said)?;
+    for frame in 0..reel.frame_count() {
+        decoder.decode(frame).map_err(said)?;
+        let mut meshes = (0..).zip(&reel.description().nodes).filter_map(|(n, node)| Some((n, node.mesh?)));
+        if meshes.any(|(n, mesh)| decoder.visible(n) && decoder.mesh(mesh as usize).indices().len() > 2) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 #[test]
@@ -53,7 +100,11 @@ fn whatever_compiles_verifies() {
                 return own;
             }
             let (scene, options) = made(seed, number);
-            let found = match outcome(&scene, &options) {
+            let also = |reel: &Reel, folder: &Path| match number % asked("MESHREEL_EXTRACTED", EXTRACTED) {
+                0 => comes_back(reel, folder),
+                _ => Ok(()),
+            };
+            let found = match outcome_and(&scene, &options, &also) {
                 Outcome::Broken(what) => Outcome::Broken(format!("{what}\n{}{options:?}", contents(&scene))),
                 found => found,
             };
@@ -83,6 +134,35 @@ fn whatever_compiles_verifies() {
     println!("{holds} of {count} scenes hold, {} are broken", broken.len());
     assert!(broken.is_empty(), "seed {seed}: {broken:?}");
     assert!(count < 100 || 2 * holds > count, "{holds} of {count} scenes were compiled");
+}
+
+/// Scenes that the decoder made from the document decodes as well, which is slow.
+const DECODED: u64 = 12;
+
+/// The decoder in Python shows what the runtime shows, of scenes that hold.
+#[test]
+fn whatever_compiles_is_decoded_alike_from_the_document() {
+    let Some(python) = meshreel_testkit::python() else { return };
+    let seed = asked("MESHREEL_SEED", 1);
+    let mut decoded = 0;
+    for number in asked("MESHREEL_FIRST", 0)..asked("MESHREEL_SCENES", SCENES) {
+        let (scene, options) = made(seed, number);
+        // Python has this one everywhere.
+        let options = Options { block: Block::Deflate, ..options };
+        let also = |reel: &Reel, _: &Path| {
+            crate::document::assert_decoded_alike(python, reel.path());
+            Ok(())
+        };
+        match outcome_and(&scene, &options, &also) {
+            Outcome::Holds => decoded += 1,
+            Outcome::Refused(_) => {}
+            Outcome::Broken(what) => panic!("seed {seed}, scene {number}: {what}\n{}", contents(&scene)),
+        }
+        if decoded == asked("MESHREEL_DECODED", DECODED) {
+            break;
+        }
+    }
+    assert!(decoded > 0, "no scene was compiled");
 }
 
 /// Up to three meshes in a small tree, without what bends or is wild.

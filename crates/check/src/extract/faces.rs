@@ -4,6 +4,17 @@ use meshreel::SourceMap;
 use meshreel::record::MeshRecord;
 use meshreel::source_faces::{FaceOf, source_faces};
 
+/// What faces come back as, where the file has the map of its source's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FaceForm {
+    /// As those of the source.
+    #[default]
+    Source,
+    /// As the file's own triangles, for formats that have no other faces: polygons that are cut again may be cut
+    /// otherwise, which is another surface where they are not flat.
+    Triangles,
+}
+
 /// Faces of a mesh. Corners refer to vertices and to points; the two are the same without a source map.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Faces {

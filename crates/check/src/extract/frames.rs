@@ -2,7 +2,7 @@
 //! has been decoded, so that a writer may go mesh by mesh; of a large one there is a decoder, which is quick
 //! going forward.
 
-use super::faces::{self, Faces};
+use super::faces::{self, FaceForm, Faces};
 use crate::error::error;
 use meshreel::record::{MeshRecord, Method, Semantic, Visibility};
 use meshreel::{BoneMatrix, BonesView, FrameDecoder, MeshView, Reel, SourceMap, Transform};
@@ -100,6 +100,7 @@ type Maps = Vec<Option<SourceMap>>;
 
 struct State {
     maps: Arc<Maps>,
+    faces: FaceForm,
     decoder: FrameDecoder,
     /// Frame and mesh of the last shape that was made of a large animation.
     last: Option<(usize, usize, Arc<Shape>)>,
@@ -143,7 +144,7 @@ pub(super) struct Tracks {
 }
 
 impl Frames {
-    pub fn new(reel: &Reel) -> Result<Frames, Error> {
+    pub fn new(reel: &Reel, faces: FaceForm) -> Result<Frames, Error> {
         let decoder = FrameDecoder::new(reel).map_err(error)?;
         let frames = reel.frame_count();
         let kept = if bytes_of(reel) <= KEPT { frames } else { 0 };
@@ -157,7 +158,7 @@ impl Frames {
         Ok(Frames {
             reel: reel.clone(),
             maps: maps.clone(),
-            state: Mutex::new(State { maps, last: None, decoder, kept: vec![None; kept] }),
+            state: Mutex::new(State { maps, faces, last: None, decoder, kept: vec![None; kept] }),
             tracks: OnceLock::new(),
         })
     }
@@ -233,7 +234,7 @@ impl Frames {
                     return Ok(shape.clone());
                 }
                 let map = self.maps[mesh].as_ref().and_then(|map| map.of_frame(frame));
-                let shape = Arc::new(shape_of(state.decoder.mesh(mesh), map));
+                let shape = Arc::new(shape_of(state.decoder.mesh(mesh), map, state.faces));
                 state.last = Some((frame, mesh, shape.clone()));
                 shape
             }
@@ -310,7 +311,7 @@ impl State {
             if fluid {
                 let map = self.maps[m].as_ref();
                 let map = map.and_then(|map| map.of_frame(frame));
-                of_mesh.shape = Arc::new(shape_of(mesh, map));
+                of_mesh.shape = Arc::new(shape_of(mesh, map, self.faces));
             }
             meshes.push(of_mesh);
         }
@@ -318,14 +319,17 @@ impl State {
     }
 }
 
-fn shape_of(mesh: MeshView<'_>, map: Option<&SourceMap>) -> Shape {
+fn shape_of(mesh: MeshView<'_>, map: Option<&SourceMap>, form: FaceForm) -> Shape {
     let ranges: Vec<(u32, u32)> = (mesh.materials().iter()).map(|r| (r.first, r.count)).collect();
     let (vertices, indices) = (mesh.vertex_count(), mesh.indices());
     let fits =
         |map: &&SourceMap| map.vertex_point.len() == vertices && 3 * map.triangle_face.len() == indices.len();
     let (faces, of_vertex, points) = match map.filter(fits) {
         Some(map) => {
-            let faces = faces::rebuild(indices, &ranges, map);
+            let faces = match form {
+                FaceForm::Source => faces::rebuild(indices, &ranges, map),
+                FaceForm::Triangles => faces::triangles(indices, &ranges),
+            };
             (faces, &map.vertex_point[..], map.points as usize)
         }
         None => {

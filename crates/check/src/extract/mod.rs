@@ -17,6 +17,7 @@ mod scene;
 mod shared;
 mod skin;
 
-pub use scene::{to_scene, to_scene_as, to_scene_at};
+pub use faces::FaceForm;
+pub use scene::{to_scene, to_scene_as, to_scene_at, to_scene_with};
 pub use shared::As;
 pub use skin::{SkinError, skin_errors};

@@ -1,7 +1,7 @@
 //! Nodes, meshes and their channels.
 
 use super::cameras;
-use super::faces::{self, Faces};
+use super::faces::{self, FaceForm, Faces};
 use super::frames::{Frames, Values};
 use super::objects::{self, Carried, Object};
 use super::shared::{As, Shared};
@@ -32,14 +32,25 @@ pub fn to_scene_as(reel: &Reel, bones: As) -> Result<(Scene, Vec<Remark>), Error
 /// The decoded content at LOD level `lod` (0: the meshes themselves): its triangles, and of the vertices
 /// those that they need. A mesh that has not so many levels is there at its last.
 pub fn to_scene_at(reel: &Reel, bones: As, lod: usize) -> Result<(Scene, Vec<Remark>), Error> {
+    to_scene_with(reel, bones, lod, FaceForm::Source)
+}
+
+/// As [`to_scene_at`], with faces in this form.
+pub fn to_scene_with(
+    reel: &Reel,
+    bones: As,
+    lod: usize,
+    faces: FaceForm,
+) -> Result<(Scene, Vec<Remark>), Error> {
     let shared = Shared {
         bones,
+        faces,
         lod,
         rigs: match bones {
             As::Auto | As::Skins => rig::all(reel)?,
             As::Points | As::Parts => Vec::new(),
         },
-        frames: Arc::new(Frames::new(reel)?),
+        frames: Arc::new(Frames::new(reel, faces)?),
         times: Arc::new(sampling(reel)),
         constant: Arc::new(TimeSampling::Uniform { start: 0.0, step: 1.0 }),
     };
@@ -82,7 +93,7 @@ pub fn to_scene_at(reel: &Reel, bones: As, lod: usize) -> Result<(Scene, Vec<Rem
     };
     let mut remarks = Vec::new();
     for (m, record) in description.meshes.iter().enumerate() {
-        if record.method == Method::Fluid && !shared.frames.has_runs(m) {
+        if faces == FaceForm::Source && record.method == Method::Fluid && !shared.frames.has_runs(m) {
             let what = "its faces change, and the file has no map of that (it was compiled with --short-source-map, --strip or --preset classic): it comes back in triangles";
             remarks.push(Remark::new(&record.path, what));
         }
@@ -284,8 +295,8 @@ impl Shared {
             ),
         };
         let faces = match &map {
-            Some(map) => faces::rebuild(&indices, &ranges, map),
-            None => faces::triangles(&indices, &ranges),
+            Some(map) if self.faces == FaceForm::Source => faces::rebuild(&indices, &ranges, map),
+            _ => faces::triangles(&indices, &ranges),
         };
         // Vertex of each point, and point of each vertex: the identity (nothing) without a map.
         let order = self.order(mesh)?;

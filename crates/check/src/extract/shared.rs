@@ -1,5 +1,6 @@
 //! Decoder, times and choices that all channels of a decoded scene share.
 
+use super::faces::FaceForm;
 use super::frames::Frames;
 use glam::DMat4;
 use meshreel::MeshRig;
@@ -24,6 +25,7 @@ pub enum As {
 /// Decoder, times and choices that all channels of a scene share.
 pub(super) struct Shared {
     pub bones: As,
+    pub faces: FaceForm,
     /// LOD level; 0 is the mesh itself.
     pub lod: usize,
     /// The rigs of meshes that clips move.

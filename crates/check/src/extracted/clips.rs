@@ -4,10 +4,11 @@ use crate::double;
 use crate::error::error;
 use crate::verify::attribute::ulp;
 use crate::verify::report::{Failures, beyond};
-use glam::{DAffine3, DVec3};
-use meshreel::clip::{ClipCursor, PoseSource};
+use glam::{DAffine3, DMat4, DVec3};
+use meshreel::clip::{Clip, ClipCursor, PoseSource};
 use meshreel::{Reel, Transform};
-use meshreel_scene::{Error, Scene, Skeleton};
+use meshreel_scene::sample::World;
+use meshreel_scene::{Error, Placed, SAME_TIME, Scene, Skeleton};
 use serde::Serialize;
 
 /// A clip that was compared.
@@ -26,76 +27,193 @@ const BVH_ANGLE: f64 = 3.0 * 0.5e-6 * std::f64::consts::PI / 180.0;
 /// Lengths in a BVH have six decimals: half a unit of the last along each axis, in centimetres.
 const BVH_LENGTH: f64 = 1e-6;
 
-/// Compares clips by their order. `factor`: from the extracted file's unit to the `.reel`'s.
+/// The extracted file, and the factor from its unit to the `.reel`'s.
+pub(super) struct There<'a> {
+    pub scene: &'a Scene,
+    pub placed: &'a [Placed],
+    pub factor: f64,
+}
+
+/// Compares clips by their order.
 pub(super) fn compare(
-    scene: &Scene,
+    there: &There<'_>,
     reel: &Reel,
-    factor: f64,
     failures: &mut Failures,
 ) -> Result<Vec<ExtractedClip>, Error> {
     let clips = reel.clips().map_err(error)?;
-    // Alembic has clips as nodes, a BVH has one, and what is left holds none.
-    let wanted = match scene.format {
+    if there.scene.format.starts_with("alembic") {
+        return in_nodes(there, reel, &clips, failures);
+    }
+    // A BVH has one, and what is left holds none.
+    let wanted = match there.scene.format {
         "gltf" => clips.len(),
         "bvh" => clips.len().min(1),
         _ => 0,
     };
-    if scene.clips.len() < wanted {
-        failures.add("", None, || format!("{} clips, the file has {}", scene.clips.len(), clips.len()));
+    let found = &there.scene.clips;
+    if found.len() < wanted {
+        failures.add("", None, || format!("{} clips, the file has {}", found.len(), clips.len()));
     }
     let mut out = Vec::new();
-    for (clip, there) in clips.iter().zip(&scene.clips).take(wanted) {
-        let there_scaled = there.scaled(factor);
-        let skeleton = scene.skeletons[there.skeleton].scaled(factor);
+    for (clip, own) in clips.iter().zip(found).take(wanted) {
+        let scaled = own.scaled(there.factor);
+        let skeleton = there.scene.skeletons[own.skeleton].scaled(there.factor);
         let Some(joints) = matching(clip.skeleton().names.as_slice(), &clip.skeleton().parents, &skeleton)
         else {
             failures.add(clip.name(), None, || "has other joints than the file's clip".into());
             continue;
         };
-        if there_scaled.samples != clip.samples() {
+        let samples = samples_there(clip, &scaled);
+        if samples.last().is_none_or(|last| scaled.samples.abs_diff(last.0 + 1) > 1) {
             failures.add(clip.name(), None, || {
-                format!("{} samples, the file's clip has {}", there_scaled.samples, clip.samples())
+                let there = (scaled.samples, scaled.fps);
+                format!(
+                    "{} samples, {} per second; the file's clip has {}, {} per second",
+                    there.0,
+                    there.1,
+                    clip.samples(),
+                    clip.fps()
+                )
             });
             continue;
         }
-        let record = clip.skeleton();
-        let mut found = ExtractedClip { name: clip.name().into(), max_error: 0.0, share: 0.0 };
-        let (mut cursor, mut pose) = (ClipCursor::new(clip), vec![Transform::IDENTITY; joints.len()]);
-        let (mut own, mut other, mut local) = (Vec::new(), Vec::new(), Vec::new());
-        for sample in 0..clip.samples() {
-            clip.sample_at(&mut cursor, sample, &mut pose).map_err(error)?;
-            let parents = record.parents.iter().enumerate();
-            let parents = parents.map(|(j, &p)| Some(p as usize).filter(|p| *p < j));
-            double::object_space(parents, pose.iter().map(double::qvv), &mut own);
-            there_scaled.pose(sample, &mut local);
-            let parents = skeleton.joints.iter().map(|joint| joint.parent);
-            double::object_space(parents, local.iter().copied(), &mut other);
-            let reach = own.iter().map(|m: &DAffine3| m.translation.abs().max_element()).fold(0.0, f64::max);
-            for (j, &k) in joints.iter().enumerate() {
-                let shell = f64::from(record.shell[j]);
-                let corners = [DVec3::ZERO, DVec3::X * shell, DVec3::Y * shell, DVec3::Z * shell];
-                let off =
-                    corners.map(|p| (own[j].transform_point3(p) - other[k].transform_point3(p)).length());
-                let off = off.into_iter().fold(0.0, f64::max);
-                let depth = depth(&record.parents, j);
-                let text = match scene.format {
-                    "bvh" => depth * (BVH_LENGTH * factor + BVH_ANGLE * (2.0 * reach + shell)),
-                    _ => 0.0,
-                };
-                let limit = text + (4.0 + 4.0 * depth) * ulp(reach + shell);
-                found.max_error = found.max_error.max(off);
-                found.share = found.share.max(off / limit);
+        let (mut local, mut all) = (Vec::new(), Vec::new());
+        let pose = |sample: usize, out: &mut Vec<DAffine3>| {
+            let (sample, is_one) = samples[sample];
+            if !is_one {
+                return Ok(false);
             }
-        }
-        if beyond(found.share, 1.0) {
-            let ExtractedClip { max_error, share, .. } = found;
-            failures.add(clip.name(), None, || {
-                format!("joints are up to {max_error:e} off, {share:.1} times what such a file holds")
-            });
-        }
-        out.push(found);
+            scaled.pose(sample, &mut local);
+            let parents = skeleton.joints.iter().map(|joint| joint.parent);
+            double::object_space(parents, local.iter().copied(), &mut all);
+            out.clear();
+            out.extend(joints.iter().map(|&joint| all[joint]));
+            Ok(true)
+        };
+        out.push(poses(clip, pose, (there.scene.format, there.factor), failures)?);
     }
     Ok(out)
+}
+
+/// An archive has joints as nodes: those of each clip below a node of its own, which are the last at the top, or at the
+/// top themselves where one clip is all there is. Names may be others; the tree and its order are the same.
+fn in_nodes(
+    there: &There<'_>,
+    reel: &Reel,
+    clips: &[Clip],
+    failures: &mut Failures,
+) -> Result<Vec<ExtractedClip>, Error> {
+    let mut children = vec![Vec::new(); there.placed.len()];
+    let mut roots = Vec::new();
+    for (i, placed) in there.placed.iter().enumerate() {
+        match placed.parent {
+            Some(parent) => children[parent].push(i),
+            None => roots.push(i),
+        }
+    }
+    let alone = clips.len() == 1 && reel.description().nodes.is_empty();
+    let groups = roots.len().checked_sub(clips.len()).filter(|_| !alone);
+    let mut out = Vec::new();
+    for (number, clip) in clips.iter().enumerate() {
+        let top = match (alone, groups) {
+            (true, _) => Some(&roots),
+            (false, groups) => groups.map(|first| &children[roots[first + number]]),
+        };
+        let joints = top.and_then(|top| nodes_of(&clip.skeleton().parents, top, &children));
+        let Some(joints) = joints else {
+            failures.add(clip.name(), None, || "there are no nodes in the tree of its joints".into());
+            continue;
+        };
+        let mut world = World::new(there.scene, there.placed)?;
+        let unit = DMat4::from_scale(DVec3::splat(there.factor));
+        let inverse = DMat4::from_scale(DVec3::splat(1.0 / there.factor));
+        let pose = |sample: usize, out: &mut Vec<DAffine3>| {
+            world.evaluate(clip.start() + sample as f64 / clip.fps())?;
+            out.clear();
+            out.extend(joints.iter().map(|&p| DAffine3::from_mat4(unit * world.matrix[p] * inverse)));
+            Ok(true)
+        };
+        out.push(poses(clip, pose, (there.scene.format, there.factor), failures)?);
+    }
+    Ok(out)
+}
+
+/// The node of each joint, of a tree that is the same. None where it is another.
+fn nodes_of(parents: &[u32], top: &[usize], children: &[Vec<usize>]) -> Option<Vec<usize>> {
+    let mut out: Vec<usize> = Vec::with_capacity(parents.len());
+    // How many children of each joint have been met, and of the top.
+    let (mut met, mut of_top) = (vec![0; parents.len()], 0);
+    for (joint, &parent) in parents.iter().enumerate() {
+        let parent = Some(parent as usize).filter(|parent| *parent < joint);
+        let (list, next) = match parent {
+            Some(parent) => (&children[out[parent]][..], &mut met[parent]),
+            None => (top, &mut of_top),
+        };
+        out.push(*list.get(*next)?);
+        *next += 1;
+    }
+    let all = out.iter().zip(&met).all(|(&node, met)| children[node].len() == *met);
+    (all && top.len() == of_top).then_some(out)
+}
+
+/// By sample the one that is nearest in the extracted clip, and whether that is at its time. Key times of a glTF say no
+/// rate: readers take one, on which few keys that are far apart need not lie.
+fn samples_there(clip: &Clip, there: &meshreel_scene::Clip) -> Vec<(usize, bool)> {
+    let one = |sample: usize| {
+        let at = sample as f64 / clip.fps() * there.fps;
+        let near = at.round();
+        let off = (at - near).abs() / there.fps;
+        (near as usize, off <= 2.0 * SAME_TIME && (near as usize) < there.samples)
+    };
+    match there.samples == clip.samples() {
+        true => (0..clip.samples()).map(|sample| (sample, true)).collect(),
+        false => (0..clip.samples()).map(one).collect(),
+    }
+}
+
+/// Compares all samples of a clip. `there`: matrices of its joints in the extracted file, in object space, at a sample;
+/// false where that has no such sample.
+fn poses(
+    clip: &Clip,
+    mut there: impl FnMut(usize, &mut Vec<DAffine3>) -> Result<bool, Error>,
+    (format, factor): (&str, f64),
+    failures: &mut Failures,
+) -> Result<ExtractedClip, Error> {
+    let record = clip.skeleton();
+    let mut found = ExtractedClip { name: clip.name().into(), max_error: 0.0, share: 0.0 };
+    let (mut cursor, mut pose) = (ClipCursor::new(clip), vec![Transform::IDENTITY; record.parents.len()]);
+    let (mut own, mut other) = (Vec::new(), Vec::new());
+    for sample in 0..clip.samples() {
+        clip.sample_at(&mut cursor, sample, &mut pose).map_err(error)?;
+        let parents = record.parents.iter().enumerate();
+        let parents = parents.map(|(j, &p)| Some(p as usize).filter(|p| *p < j));
+        double::object_space(parents, pose.iter().map(double::qvv), &mut own);
+        if !there(sample, &mut other)? {
+            continue;
+        }
+        let reach = own.iter().map(|m: &DAffine3| m.translation.abs().max_element()).fold(0.0, f64::max);
+        for (j, (a, b)) in own.iter().zip(&other).enumerate() {
+            let shell = f64::from(record.shell[j]);
+            let corners = [DVec3::ZERO, DVec3::X * shell, DVec3::Y * shell, DVec3::Z * shell];
+            let off = corners.map(|p| (a.transform_point3(p) - b.transform_point3(p)).length());
+            let off = off.into_iter().fold(0.0, f64::max);
+            let depth = depth(&record.parents, j);
+            let text = match format {
+                "bvh" => depth * (BVH_LENGTH * factor + BVH_ANGLE * (2.0 * reach + shell)),
+                _ => 0.0,
+            };
+            let limit = text + (4.0 + 4.0 * depth) * ulp(reach + shell);
+            found.max_error = found.max_error.max(off);
+            found.share = found.share.max(off / limit);
+        }
+    }
+    if beyond(found.share, 1.0) {
+        let ExtractedClip { max_error, share, .. } = found;
+        failures.add(clip.name(), None, || {
+            format!("joints are up to {max_error:e} off, {share:.1} times what such a file holds")
+        });
+    }
+    Ok(found)
 }
 
 /// The joint of `skeleton` for each of the file's joints: by the names from the root, or by number where names were

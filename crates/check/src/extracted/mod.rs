@@ -4,7 +4,10 @@
 //! them: only what is seen counts.
 
 mod clips;
+mod faces;
 mod sides;
+mod times;
+mod triangles;
 
 use crate::error::error;
 use crate::verify::Failure;
@@ -39,6 +42,8 @@ pub struct ExtractedReport {
     pub frames: usize,
     /// Vertices that were compared, in all frames together.
     pub vertices: u64,
+    /// Triangles that were compared, in all frames together.
+    pub faces: u64,
     /// The largest distance, in the `.reel`'s unit.
     pub max_error: f64,
     /// The largest share of what it may be.
@@ -88,8 +93,9 @@ pub fn compare(
         placed: &placed,
         expected,
         factor: factor(reel, scene.unit),
-        times: times(scene, reel, &mut failures),
+        times: times::times(scene, reel, &mut failures),
         ranks: sides::ranks(reel, expected.level)?,
+        loose: sides::loose(scene),
     };
     let mut all = Found::default();
     let done = std::sync::atomic::AtomicU64::new(0);
@@ -101,9 +107,11 @@ pub fn compare(
         let mut decoder = FrameDecoder::new(reel).map_err(error)?;
         let mut world = World::new(scene, &placed)?;
         for &frame in frames {
-            decoder.decode(frame).map_err(error)?;
-            world.evaluate(comparison.times[frame])?;
-            comparison.frame(frame, &decoder, &world, &mut found)?;
+            if let Some(time) = comparison.times[frame] {
+                decoder.decode(frame).map_err(error)?;
+                world.evaluate(time)?;
+                comparison.frame((frame, time), &decoder, &world, &mut found)?;
+            }
             progress(done.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1, total);
         }
         Ok(found)
@@ -117,7 +125,8 @@ pub fn compare(
     if holds_nodes(scene) {
         report.cameras = comparison.cameras(&mut failures)?;
     }
-    report.clips = clips::compare(scene, reel, comparison.factor, &mut failures)?;
+    let there = clips::There { scene, placed: &placed, factor: comparison.factor };
+    report.clips = clips::compare(&there, reel, &mut failures)?;
     report.frames = reel.frame_count();
     report.ok = failures.list.is_empty();
     Ok(ExtractedReport { failures: failures.list, more_failures: failures.more, ..report })
@@ -128,27 +137,14 @@ fn holds_nodes(scene: &Scene) -> bool {
     scene.format.starts_with("alembic") || scene.format == "gltf"
 }
 
+/// Whether it is .obj files, which have no fourth component of a colour.
+fn is_obj(scene: &Scene) -> bool {
+    scene.format.starts_with("obj")
+}
+
 /// From the extracted file's unit to the `.reel`'s; 1 where one of them says none.
 fn factor(reel: &Reel, there: Option<Unit>) -> f64 {
     double::unit(reel).zip(there).map_or(1.0, |(own, there)| there.metres() / own.metres())
-}
-
-/// The time of each frame in the extracted file. Sequences of files have numbers and no times.
-fn times(scene: &Scene, reel: &Reel, failures: &mut Failures) -> Vec<f64> {
-    let own: Vec<f64> = reel.frames().iter().map(|frame| frame.time).collect();
-    if !scene.format.starts_with("obj") {
-        return own;
-    }
-    let longest = scene.meshes.iter().max_by_key(|mesh| mesh.positions.len());
-    let Some(mesh) = longest else {
-        failures.add("", None, || "there is no mesh in the extracted files".into());
-        return Vec::new();
-    };
-    let there = mesh.positions.len();
-    if there != own.len() && there > 1 {
-        failures.add("", None, || format!("{there} extracted frames, the file has {}", own.len()));
-    }
-    (0..own.len().min(there)).map(|i| mesh.positions.time(i)).collect()
 }
 
 /// What was found in some frames.
@@ -168,6 +164,7 @@ impl Found {
     fn append(&mut self, other: Found) {
         let (own, more) = (&mut self.report, other.report);
         own.vertices += more.vertices;
+        own.faces += more.faces;
         own.max_error = own.max_error.max(more.max_error);
         if beyond(more.share, own.share) {
             (own.share, own.worst, own.worst_frame) = (more.share, more.worst, more.worst_frame);
@@ -210,9 +207,12 @@ struct Comparison<'a> {
     placed: &'a [Placed],
     expected: &'a Expected,
     factor: f64,
-    times: Vec<f64>,
+    /// By frame its time in the extracted file.
+    times: Vec<Option<f64>>,
     /// By mesh of the `.reel` the triangles of the level of detail; none: all of the frame's.
     ranks: Vec<Option<Vec<u32>>>,
+    /// By mesh of the extracted file whether its points are only as near as the tolerance.
+    loose: Vec<[bool; 2]>,
 }
 
 /// Coincident points that are looked at for the values of one vertex.
@@ -222,16 +222,20 @@ impl Comparison<'_> {
     /// Compares one frame, both ways.
     fn frame(
         &self,
-        frame: usize,
+        (frame, time): (usize, f64),
         decoder: &FrameDecoder,
         world: &World<'_>,
         found: &mut Found,
     ) -> Result<(), Error> {
-        let decoded = Side::of_reel(self.reel, decoder, &self.ranks)?;
-        let extracted = Extracted::read(self.scene, self.placed, world, self.times[frame], self.factor)?;
+        let decoded = {
+            let holds = (self.scene.format.starts_with("alembic"), is_obj(self.scene));
+            Side::of_reel(self.reel, decoder, &self.ranks, holds)?
+        };
+        let extracted = Extracted::read(self.scene, self.placed, world, &self.loose, (time, self.factor))?;
         let nodes = &self.reel.description().nodes;
         let (here, there) = (KdTree::new(&decoded.points), KdTree::new(&extracted.side.points));
         let mut lost = vec![0usize; nodes.len()];
+        let (mut near_points, mut all_near): (Vec<(u32, u32)>, bool) = (Vec::new(), true);
         for (v, &seen) in decoded.seen.iter().enumerate() {
             found.report.vertices += 1;
             let p = decoded.points[v];
@@ -251,9 +255,16 @@ impl Comparison<'_> {
                 lost[seen.owner] += 1;
                 continue;
             }
-            self.values((&decoded, v), (&extracted, &there), (limit, frame), found);
+            let from = near_points.len();
+            let (_, more) = there.within(p, limit, COINCIDENT, |i| {
+                near_points.push((v as u32, i));
+                false
+            });
+            all_near &= !more;
+            let near = near_points[from..].iter().map(|(_, i)| *i);
+            self.values((&decoded, v), (&extracted, near), frame, found);
         }
-        for (i, &seen) in extracted.side.seen.iter().enumerate() {
+        for (i, &seen) in extracted.side.seen.iter().enumerate().filter(|(_, seen)| seen.in_area) {
             let p = extracted.side.points[i];
             let (distance, nearest) = here.nearest(p).unwrap_or((f64::INFINITY, u32::MAX));
             let owner = decoded.seen.get(nearest as usize).map(|seen| seen.owner);
@@ -268,6 +279,19 @@ impl Comparison<'_> {
                 break;
             }
         }
+        if found.failures.list.is_empty() && all_near {
+            let near = faces::Lists::new(decoded.points.len(), near_points.iter().copied());
+            found.report.faces += decoded.faces.len() as u64;
+            match triangles::compare(&decoded, &extracted.side, &near) {
+                None => {}
+                Some(triangles::Difference::Decoded(node, what)) => {
+                    found.failures.add(&nodes[node].path, Some(frame), || what);
+                }
+                Some(triangles::Difference::Extracted(placed, what)) => {
+                    found.failures.add(&self.placed[placed].path, Some(frame), || what);
+                }
+            }
+        }
         if holds_nodes(self.scene) {
             self.locators(frame, decoder, world, found);
         }
@@ -277,7 +301,7 @@ impl Comparison<'_> {
     /// How far a point may be off that belongs to a node, if it is such a one of the extracted file.
     fn limit(&self, owner: usize, seen: Option<&Seen>, extracted: &Extracted<'_>, decoded: &Side) -> f64 {
         let nodes = &self.reel.description().nodes;
-        let float = decoded.float[owner];
+        let float = decoded.float[owner] + seen.map_or(0.0, |seen| extracted.base(seen.owner));
         let moves = nodes[owner].mesh.is_some_and(|m| {
             let record = &self.reel.description().meshes[m as usize];
             record.method.changes() || record.streams.first().is_some_and(|s| s.animated)
@@ -295,25 +319,32 @@ impl Comparison<'_> {
     fn values(
         &self,
         (decoded, v): (&Side, usize),
-        (extracted, there): (&Extracted<'_>, &KdTree),
-        (limit, frame): (f64, usize),
+        (extracted, near): (&Extracted<'_>, impl Iterator<Item = u32>),
+        frame: usize,
         found: &mut Found,
     ) {
         let own = &decoded.values[v];
         // The largest share of what is allowed, and the differences.
         let mut best: Option<(f64, Vec<Difference>)> = None;
+        let changing = &decoded.changing[decoded.seen[v].owner];
         let path = || &self.reel.description().nodes[decoded.seen[v].owner].path[..];
-        there.within(decoded.points[v], limit, COINCIDENT, |i| {
+        for i in near {
             let seen = &extracted.side.seen[i as usize];
             for corner in extracted.corners(i as usize) {
-                let all = differences(own, corner, extracted.is_loose(seen.owner, true));
+                let turn = decoded.turns[decoded.seen[v].owner];
+                let mut all = self.differences(own, corner, (extracted.is_loose(seen.owner, true), turn));
+                all.retain(|(kind, ..)| {
+                    !(changing.contains(kind) && extracted.is_earlier(seen.owner, *kind))
+                });
                 let share = all.iter().map(|(_, off, limit)| off / limit).fold(0.0, f64::max);
                 if best.as_ref().is_none_or(|(least, _)| share < *least) {
                     best = Some((share, all));
                 }
             }
-            best.as_ref().is_some_and(|(share, _)| *share == 0.0)
-        });
+            if best.as_ref().is_some_and(|(share, _)| *share == 0.0) {
+                break;
+            }
+        }
         let Some((_, all)) = best else { return };
         for (kind, off, limit) in all {
             found.value(kind, off);
@@ -376,7 +407,8 @@ impl Comparison<'_> {
                 continue;
             };
             count += 1;
-            for (frame, &time) in self.times.iter().enumerate() {
+            for (frame, time) in self.times.iter().enumerate() {
+                let Some(time) = *time else { continue };
                 let Some(right) = lens_at(there, time)? else { continue };
                 let own = lens::of_file(&camera.lens(FramePair::single(frame as u32))).tracks();
                 let pairs = own.as_flattened().iter().zip(right.tracks().as_flattened().to_vec());
@@ -394,34 +426,44 @@ impl Comparison<'_> {
 /// What hangs on a vertex, how far it is off, and how far it may be.
 type Difference = (Kind, f64, f64);
 
-/// By what hangs on both how far it is off, and may be. `loose`: of a file that was quantized or is a skin.
-fn differences(own: &Values, there: &Values, loose: bool) -> Vec<Difference> {
-    let mut out = Vec::new();
-    for (kind, a) in own {
-        let Some((_, b)) = there.iter().find(|(other, _)| other == kind) else { continue };
-        let largest = a.iter().chain(b).fold(1.0f64, |most, v| most.max(v.abs()));
-        let off = match kind {
-            Kind::Normal => {
-                let [a, b] = [a, b].map(|v| glam::DVec3::from_slice(v));
-                a.cross(b).length().atan2(a.dot(b)).to_degrees()
-            }
-            // Octets go from 0 to 1; files that have floats keep what is beyond.
-            Kind::Colour(_) if loose => {
-                let off = |(a, b): (&f64, &f64)| (a - b).abs().min((a.clamp(0.0, 1.0) - b).abs());
-                a.iter().zip(b).map(off).fold(0.0, f64::max)
-            }
-            Kind::Colour(_) => a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max),
-            _ => a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt(),
-        };
-        // Octets, and 12 bits of a texture's width, are the least that compressed files keep.
-        let limit = match kind {
-            Kind::Normal if loose => 2.0,
-            Kind::Normal => 0.05,
-            Kind::Uv(_) if loose => largest / 4096.0,
-            Kind::Colour(_) if loose => largest / 254.0,
-            _ => 8.0 * ulp(largest),
-        };
-        out.push((*kind, off, limit));
+impl Comparison<'_> {
+    /// By what hangs on both how far it is off, and may be. `loose`: of a file that was quantized or is a skin. `turn`: by
+    /// how much normals may be off because of their transform.
+    fn differences(&self, own: &Values, there: &Values, (loose, turn): (bool, f64)) -> Vec<Difference> {
+        let mut out = Vec::new();
+        for (kind, a) in own {
+            let Some((_, b)) = there.iter().find(|(other, _)| other == kind) else { continue };
+            let clamped;
+            let a = match kind {
+                // Colours of a glTF go from 0 to 1.
+                Kind::Colour(_) if self.scene.format == "gltf" => {
+                    clamped = a.iter().map(|v| v.clamp(0.0, 1.0)).collect();
+                    &clamped
+                }
+                _ => a,
+            };
+            let largest = a.iter().chain(b).fold(1.0f64, |most, v| most.max(v.abs()));
+            let off = match kind {
+                Kind::Normal => {
+                    let [a, b] = [a, b].map(|v| glam::DVec3::from_slice(v));
+                    a.cross(b).length().atan2(a.dot(b)).to_degrees()
+                }
+                Kind::Colour(_) if is_obj(self.scene) => {
+                    a.iter().zip(b).take(3).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
+                }
+                Kind::Colour(_) => a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max),
+                _ => a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt(),
+            };
+            // Octets, and 12 bits of a texture's width, are the least that compressed files keep.
+            let limit = match kind {
+                Kind::Normal if loose => 2.0 + turn,
+                Kind::Normal => 0.05 + turn,
+                Kind::Uv(_) if loose => largest / 4096.0,
+                Kind::Colour(_) if loose => largest / 254.0,
+                _ => 8.0 * ulp(largest),
+            };
+            out.push((*kind, off, limit));
+        }
+        out
     }
-    out
 }

@@ -1,5 +1,6 @@
 //! What is seen in one frame: of the `.reel` by its decoder, of the extracted file by its reader.
 
+use super::faces::{Faces, turn_of};
 use crate::double;
 use crate::error::error;
 use crate::verify::attribute::{Sampled, ulp, velocities};
@@ -8,7 +9,7 @@ use glam::{DMat4, DVec3};
 use meshreel::record::Semantic;
 use meshreel::{FrameDecoder, MeshView, Reel};
 use meshreel_scene::sample::{self, World, largest_scale};
-use meshreel_scene::{Attribute, Error, Mesh, Placed, Scene};
+use meshreel_scene::{Attribute, Error, Mesh, Placed, SAME_TIME, Scene, Winding};
 
 /// What hangs on a vertex or a corner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,6 +42,8 @@ pub(super) type Values = Vec<(Kind, Vec<f64>)>;
 pub(super) struct Seen {
     pub owner: usize,
     pub number: u32,
+    /// Not only of faces that go to two points and back, which the `.reel` may leave out.
+    pub in_area: bool,
 }
 
 /// Points in the world that something is made of.
@@ -52,6 +55,11 @@ pub(super) struct Side {
     pub values: Vec<Values>,
     /// By owner what float32 holds of its points.
     pub float: Vec<f64>,
+    pub faces: Faces,
+    /// By owner how far its transform turns a normal at most that float32 has rounded, in degrees.
+    pub turns: Vec<f64>,
+    /// By owner what of its values changes.
+    pub changing: Vec<Vec<Kind>>,
 }
 
 /// By mesh its triangles at a level of detail; none for the mesh itself.
@@ -66,49 +74,84 @@ pub(super) fn ranks(reel: &Reel, level: usize) -> Result<Vec<Option<Vec<u32>>>, 
     (0..reel.description().meshes.len()).map(one).collect()
 }
 
-/// What float32 holds of points of a node that are up to `size` from its origin along an axis: each transform
-/// above it is rounded, too.
+/// What float32 holds of points of a node that are up to `size` from its origin along an axis. Coordinates are rounded,
+/// and so is the transform of each node above: by as much as it moves its points far, which those above scale.
 pub(super) fn float_limit(reel: &Reel, decoder: &FrameDecoder, node: usize, size: f64) -> f64 {
     let nodes = &reel.description().nodes;
-    let own = double::affine(&decoder.world(node));
-    let mut reach = size * largest_scale(&own);
-    let mut depth = 0.0;
+    let world = |n: usize| double::affine(&decoder.world(n));
+    let mut reach = size;
+    let mut limit = 4.0 * ulp(size) * largest_scale(&world(node));
     for n in std::iter::successors(Some(node), |&n| nodes[n].parent.map(|p| p as usize)) {
-        reach = reach.max(double::affine(&decoder.world(n)).w_axis.truncate().abs().max_element());
-        depth += 1.0;
+        let own = double::qvv(&decoder.transform(n));
+        reach = reach * own.scale.abs().max_element() + own.translation.abs().max_element();
+        let above = nodes[n].parent.map_or(1.0, |p| largest_scale(&world(p as usize)));
+        limit += 4.0 * ulp(reach) * above;
     }
-    (4.0 + 4.0 * depth) * ulp(reach)
+    // A format's unit, and coordinates in the world.
+    limit + 4.0 * ulp(reach)
 }
 
 impl Side {
     /// All that is shown of a decoded frame.
-    pub fn of_reel(reel: &Reel, decoder: &FrameDecoder, levels: &[Option<Vec<u32>>]) -> Result<Side, Error> {
+    /// `particles`: with points that are of no face, which an archive alone has; `nothing`: with meshes that a
+    /// transform leaves nothing of, which .obj files have as points in one place.
+    pub fn of_reel(
+        reel: &Reel,
+        decoder: &FrameDecoder,
+        levels: &[Option<Vec<u32>>],
+        (particles, nothing): (bool, bool),
+    ) -> Result<Side, Error> {
         let nodes = &reel.description().nodes;
-        let mut side = Side { float: vec![0.0; nodes.len()], ..Side::default() };
+        let count = nodes.len();
+        let mut side = Side {
+            float: vec![0.0; count],
+            turns: vec![0.0; count],
+            changing: vec![Vec::new(); count],
+            ..Side::default()
+        };
         for (n, node) in nodes.iter().enumerate() {
             let Some(mesh) = node.mesh.map(|m| m as usize).filter(|_| decoder.visible(n)) else { continue };
             let view = decoder.mesh(mesh);
             let mut positions = vec![0.0; 3 * view.vertex_count()];
             view.positions_into(&mut positions).map_err(error)?;
             let world = double::affine(&decoder.world(n));
-            if is_nothing(&world) {
+            let particle = view.record().particles.is_some();
+            if is_nothing(&world) && !nothing || particle && !particles {
                 continue;
             }
-            let values = of_view(&view, &world)?;
+            let (values, changing) = of_view(&view, &world)?;
+            side.changing[n] = changing;
             let mut used = vec![view.record().particles.is_some(); view.vertex_count()];
             let triangles = levels[mesh].as_deref().unwrap_or(view.indices());
             triangles.iter().for_each(|&v| used[v as usize] = true);
             let size = positions.iter().fold(0.0f32, |most, v| most.max(v.abs()));
+            // What is thin in one direction and long in another turns normals by as much more.
+            let uneven = largest_scale(&world) * largest_scale(&world.inverse());
+            side.turns[n] = (8.0 * ulp(1.0) * uneven).to_degrees();
             side.float[n] = float_limit(reel, decoder, n, f64::from(size));
+            let mut place = vec![0u32; used.len()];
             for v in (0..used.len()).filter(|v| used[*v]) {
+                place[v] = side.points.len() as u32;
                 let p = DVec3::from_array([0, 1, 2].map(|k| f64::from(positions[3 * v + k])));
                 side.points.push(world.transform_point3(p).to_array());
-                side.seen.push(Seen { owner: n, number: v as u32 });
-                side.values.push(values.iter().map(|(kind, all)| (*kind, all[v].clone())).collect());
+                side.seen.push(Seen { owner: n, number: v as u32, in_area: true });
+                let own = values.iter().filter_map(|(kind, all)| Some((*kind, all[v].clone()?)));
+                side.values.push(own.collect());
+            }
+            let turn = turn_of(&world);
+            for corners in triangles.as_chunks::<3>().0 {
+                side.faces.add(n, turn, corners.map(|v| place[v as usize]));
             }
         }
         Ok(side)
     }
+}
+
+/// Whether a face has three different points.
+fn has_area(points: &[i32]) -> bool {
+    let Some((first, others)) = points.split_first() else { return false };
+    let second = others.iter().find(|point| *point != first);
+    second.is_some_and(|second| others.iter().any(|point| point != first && point != second))
 }
 
 /// Whether a transform leaves nothing to be seen: a scale of zero is how a glTF hides a mesh.
@@ -116,13 +159,13 @@ fn is_nothing(world: &DMat4) -> bool {
     largest_scale(world) == 0.0
 }
 
-/// Values of one kind, by vertex.
-type OfKind = (Kind, Vec<Vec<f64>>);
+/// Values of one kind, by vertex; none where a transform leaves nothing of it.
+type OfKind = (Kind, Vec<Option<Vec<f64>>>);
 
-/// Values of all vertices of a decoded mesh, by kind. Normals that the source did not have do not count.
-fn of_view(view: &MeshView<'_>, world: &DMat4) -> Result<Vec<OfKind>, Error> {
+/// Values of all vertices of a decoded mesh, by kind, and the kinds of those that change.
+fn of_view(view: &MeshView<'_>, world: &DMat4) -> Result<(Vec<OfKind>, Vec<Kind>), Error> {
     let n = view.vertex_count();
-    let mut out: Vec<OfKind> = Vec::new();
+    let (mut out, mut changing): (Vec<OfKind>, Vec<Kind>) = (Vec::new(), Vec::new());
     let (mut uvs, mut colours) = (0, 0);
     for stream in &view.record().streams {
         let mut floats = vec![0.0f32; n * stream.semantic.components().max(3)];
@@ -156,20 +199,20 @@ fn of_view(view: &MeshView<'_>, world: &DMat4) -> Result<Vec<OfKind>, Error> {
         };
         let all = floats.chunks(width).map(|v| in_world(kind, v, world));
         out.push((kind, all.collect()));
+        if stream.animated || view.record().method.changes() {
+            changing.push(kind);
+        }
     }
-    Ok(out)
+    Ok((out, changing))
 }
 
-/// A value as it is in the world.
-fn in_world(kind: Kind, value: &[f32], world: &DMat4) -> Vec<f64> {
+/// A value as it is in the world. None for a normal that a transform makes flat: nothing says which way it goes.
+fn in_world(kind: Kind, value: &[f32], world: &DMat4) -> Option<Vec<f64>> {
     let wide: Vec<f64> = value.iter().map(|v| f64::from(*v)).collect();
     match kind {
-        Kind::Normal => {
-            let turned = turn_normal(world, DVec3::from_slice(&wide));
-            turned.map_or(wide, |n| n.normalize_or_zero().to_array().to_vec())
-        }
-        Kind::Velocity => world.transform_vector3(DVec3::from_slice(&wide)).to_array().to_vec(),
-        _ => wide,
+        Kind::Normal => Some(turn_normal(world, DVec3::from_slice(&wide))?.normalize().to_array().to_vec()),
+        Kind::Velocity => Some(world.transform_vector3(DVec3::from_slice(&wide)).to_array().to_vec()),
+        _ => Some(wide),
     }
 }
 
@@ -178,7 +221,12 @@ pub(super) struct Extracted<'a> {
     pub side: Side,
     scene: &'a Scene,
     placed: &'a [Placed],
-    quantized: bool,
+    /// By mesh whether points are only as near as the tolerance where those of the `.reel` move, and everywhere.
+    loose: &'a [[bool; 2]],
+    /// By placed object whether its mesh has values of an earlier time: a glTF has those of its first frame.
+    earlier: Vec<bool>,
+    /// By placed object what float32 loses where a glTF has points as differences from its first frame.
+    base: Vec<f64>,
     /// Values of corners, and where those of each point begin.
     corners: Vec<Values>,
     first: Vec<usize>,
@@ -189,16 +237,16 @@ impl<'a> Extracted<'a> {
         scene: &'a Scene,
         placed: &'a [Placed],
         world: &World<'_>,
-        time: f64,
-        factor: f64,
+        loose: &'a [[bool; 2]],
+        (time, factor): (f64, f64),
     ) -> Result<Extracted<'a>, Error> {
-        let quantized =
-            scene.metadata.iter().any(|(key, value)| key == "extensions" && value.contains("quantization"));
         let mut out = Extracted {
             side: Side::default(),
             scene,
             placed,
-            quantized,
+            loose,
+            earlier: vec![false; placed.len()],
+            base: vec![0.0; placed.len()],
             corners: Vec::new(),
             first: vec![0],
         };
@@ -217,30 +265,67 @@ impl<'a> Extracted<'a> {
         sample::positions_at(mesh, time, &mut points)?;
         sample::faces_at(mesh, time, &mut faces)?;
         let attributes = Attributes::read(mesh, time)?;
+        if self.scene.format == "gltf" && !mesh.positions.is_empty() {
+            self.earlier[owner] = time > mesh.positions.time(0) + SAME_TIME;
+            let mut first = Vec::new();
+            if mesh.positions.len() > 1 {
+                mesh.positions.read(0, &mut first)?;
+            }
+            let size = first.iter().flatten().fold(0.0f32, |most, v| most.max(v.abs()));
+            self.base[owner] = 2.0 * ulp(f64::from(size)) * largest_scale(world);
+        }
         let mut of_point: Vec<Vec<(u32, u32)>> = vec![Vec::new(); points.len()];
+        let mut in_area = vec![mesh.particles.is_some(); points.len()];
         let mut corner = 0u32;
         for (face, &count) in (0u32..).zip(&faces.counts) {
-            for _ in 0..count.max(0) {
-                let point = faces.indices.get(corner as usize).copied().unwrap_or(-1);
-                if let Some(list) = usize::try_from(point).ok().and_then(|p| of_point.get_mut(p)) {
+            let count = count.max(0) as u32;
+            let corners = corner..corner.saturating_add(count);
+            corner = corners.end;
+            let own = faces.indices.get(corners.start as usize..corners.end as usize).unwrap_or(&[]);
+            if own.len() < 3 {
+                continue;
+            }
+            let of_area = has_area(own);
+            for (corner, point) in corners.zip(own) {
+                let used = usize::try_from(*point).ok().and_then(|p| in_area.get_mut(p));
+                used.into_iter().for_each(|used| *used |= of_area);
+                if let Some(list) = usize::try_from(*point).ok().and_then(|p| of_point.get_mut(p)) {
                     list.push((face, corner));
                 }
-                corner += 1;
             }
         }
+        let mut place = vec![0u32; points.len()];
         for (i, (point, corners)) in points.iter().zip(&of_point).enumerate() {
+            place[i] = self.side.points.len() as u32;
             // A point that no face uses is not seen.
             if corners.is_empty() && mesh.particles.is_none() {
                 continue;
             }
             self.side.points.push(world.transform_point3(double::vector(*point)).to_array());
-            self.side.seen.push(Seen { owner, number: i as u32 });
+            self.side.seen.push(Seen { owner, number: i as u32, in_area: in_area[i] });
             let none = crate::verify::polygons::NONE;
             let single = [(none, none)];
             let list = if mesh.particles.is_some() { &single[..] } else { &corners[..] };
             let all = list.iter().map(|&(face, corner)| attributes.at(corner, face, i as u32, world));
             self.corners.extend(all);
             self.first.push(self.corners.len());
+        }
+        let turn = match mesh.winding {
+            Winding::CounterClockwise => turn_of(world),
+            Winding::Clockwise => -turn_of(world),
+        };
+        let mut rest = &faces.indices[..];
+        for &count in &faces.counts {
+            let (own, others) = rest.split_at(rest.len().min(count.max(0) as usize));
+            rest = others;
+            if own.len() < 3 {
+                continue;
+            }
+            let corners: Option<Vec<u32>> =
+                own.iter().map(|&i| usize::try_from(i).ok().and_then(|i| place.get(i).copied())).collect();
+            if let Some(corners) = corners {
+                self.side.faces.add(owner, turn, corners);
+            }
         }
         Ok(())
     }
@@ -250,14 +335,33 @@ impl<'a> Extracted<'a> {
         &self.corners[self.first[point]..self.first[point + 1]]
     }
 
-    /// Whether points of a placed mesh are only as near as the mesh's tolerance: where joints or nodes move what
-    /// the `.reel` has as points, and in quantized files.
-    pub fn is_loose(&self, owner: usize, moves: bool) -> bool {
-        let mesh = self.scene.nodes[self.placed[owner].node].mesh.map(|m| &self.scene.meshes[m]);
-        mesh.is_some_and(|mesh| {
-            self.quantized || mesh.skin.is_some() || moves && mesh.positions.is_constant()
-        })
+    /// How far a point of a placed mesh may be off because of the first frame.
+    pub fn base(&self, owner: usize) -> f64 {
+        self.base[owner]
     }
+
+    /// Whether such a value of a placed mesh is one of an earlier time, where it changes.
+    pub fn is_earlier(&self, owner: usize, kind: Kind) -> bool {
+        self.earlier[owner] && matches!(kind, Kind::Uv(_) | Kind::Colour(_))
+    }
+
+    /// Whether points of a placed mesh are only as near as the mesh's tolerance. `moves`: whether those of the `.reel` move.
+    pub fn is_loose(&self, owner: usize, moves: bool) -> bool {
+        let mesh = self.scene.nodes[self.placed[owner].node].mesh;
+        mesh.is_some_and(|mesh| self.loose[mesh][usize::from(!moves)])
+    }
+}
+
+/// By mesh whether points are only as near as the tolerance: where joints or nodes move what the `.reel` has as points
+/// that move, and in quantized files everywhere.
+pub(super) fn loose(scene: &Scene) -> Vec<[bool; 2]> {
+    let quantized =
+        scene.metadata.iter().any(|(key, value)| key == "extensions" && value.contains("quantization"));
+    let of_mesh = |mesh: &Mesh| {
+        let always = quantized || mesh.skin.is_some();
+        [always || mesh.positions.is_constant(), always]
+    };
+    scene.meshes.iter().map(of_mesh).collect()
 }
 
 /// Everything that hangs on a mesh of the extracted file, at one time.
@@ -294,7 +398,7 @@ impl Attributes {
     fn at(&self, corner: u32, face: u32, point: u32, world: &DMat4) -> Values {
         let mut out = Values::new();
         let mut add = |kind: Kind, value: Option<&[f32]>| {
-            out.extend(value.map(|value| (kind, in_world(kind, value, world))));
+            out.extend(value.and_then(|value| Some((kind, in_world(kind, value, world)?))));
         };
         let normal = self.normals.as_ref().and_then(|a| a.at(corner, face, point));
         add(Kind::Normal, normal.as_ref().map(|v| &v[..]));

@@ -104,7 +104,7 @@ pub(crate) fn parse(
 struct Pool {
     points: Vec<[f32; 3]>,
     /// Empty until the first point with a colour.
-    colours: Vec<[f32; 4]>,
+    colours: Vec<Option<[f32; 4]>>,
     uvs: Vec<[f32; 2]>,
     normals: Vec<[f32; 3]>,
     face_counts: Vec<i32>,
@@ -168,7 +168,7 @@ impl Pool {
             return Ok(());
         };
         match keyword {
-            b"v" => self.point(words, number, tally),
+            b"v" => self.point(words),
             b"vt" => {
                 let (values, n) = floats::<3>(words, "vt")?;
                 if n == 0 {
@@ -214,17 +214,14 @@ impl Pool {
     }
 
     /// `v x y z`, `v x y z w`, `v x y z r g b` or `v x y z r g b a`.
-    fn point(&mut self, words: Words<'_>, number: u64, tally: &mut Tally) -> Result<(), String> {
+    fn point(&mut self, words: Words<'_>) -> Result<(), String> {
         let (v, n) = floats::<7>(words, "v")?;
         if n < 3 {
             return Err("a point with fewer than 3 coordinates".into());
         }
         if n >= 6 {
-            if self.colours.len() < self.points.len() {
-                tally.add("some points have colours and some have none; those are white", || at(number));
-                self.colours.resize(self.points.len(), [1.0; 4]);
-            }
-            self.colours.push([v[3], v[4], v[5], if n == 7 { v[6] } else { 1.0 }]);
+            self.colours.resize(self.points.len(), None);
+            self.colours.push(Some([v[3], v[4], v[5], if n == 7 { v[6] } else { 1.0 }]));
         }
         self.points.push([v[0], v[1], v[2]]);
         Ok(())
@@ -299,7 +296,7 @@ impl Pool {
             }
         }
         if !self.colours.is_empty() {
-            self.colours.resize(self.points.len(), [1.0; 4]);
+            self.colours.resize(self.points.len(), None);
         }
         let alone = self.objects.len() == 1;
         let mut out = Vec::new();
@@ -371,7 +368,16 @@ impl Pool {
         let used = pick(&mut points, declared);
         shape.positions = used.of(&self.points);
         if !self.colours.is_empty() {
-            shape.colours = Some(Values::plain(Scope::Vertex, used.of(&self.colours)));
+            // An object none of whose points has one has no colours, whatever others have.
+            let own = used.of(&self.colours);
+            if own.iter().any(Option::is_some) {
+                if own.iter().any(Option::is_none) {
+                    let name = || object.name.clone().unwrap_or_else(|| "the whole file".into());
+                    tally.add("some points have colours and some have none; those are white", name);
+                }
+                let own = own.into_iter().map(|colour| colour.unwrap_or([1.0; 4])).collect();
+                shape.colours = Some(Values::plain(Scope::Vertex, own));
+            }
         }
         shape.face_indices = points.into_iter().map(|p| p as i32).collect();
         shape.uvs = self.corner_uvs(uvs, object.uv..next.uv, tally);
@@ -517,6 +523,19 @@ mod tests {
 
     const FULL: &str = "# made by hand\r\nmtllib a.mtl\r\nv 0 0 0 1 0 0\r\nv 1 0 0 0 1 0\r\nv 1 1 0 0 0 1\r\nv 0 1 0 1 1 1\r\n\
         vt 0 0\nvt 1 0\nvt 1 1\nvn 0 0 1\nusemtl red paint\nf 1/1/1 2/2/1 \\\n 3/3/1\nusemtl blue\nf -4/-3/-1 -2/-1/-1 -1/-3/-1";
+
+    #[test]
+    fn an_object_without_colours_has_none_beside_one_that_has() {
+        let plain = "o plain\nv 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n";
+        let half = "o half\nv 0 0 0 1 0 0\nv 1 0 0\nv 0 1 0\nf 4 5 6\n";
+        let (shapes, _) = read(format!("{plain}{half}").as_bytes()).unwrap();
+        assert!(shapes[0].colours.is_none());
+        let white = [1.0; 4];
+        assert_eq!(shapes[1].colours.as_ref().unwrap().values, [[1.0, 0.0, 0.0, 1.0], white, white]);
+        let said = "some points have colours and some have none; those are white";
+        assert!(remarks(&format!("{plain}{half}")).iter().any(|what| what.contains(said)));
+        assert!(remarks(plain).is_empty());
+    }
 
     #[test]
     fn everything_of_a_mesh() {

@@ -122,7 +122,8 @@ fn sample_times(
     }
     times.retain(|t| t.is_finite());
     times.sort_by(f64::total_cmp);
-    times.dedup_by(|b, a| *b - *a < SAME_TIME);
+    // To the bit as a channel finds its samples: what it takes for one time must not be two.
+    times.dedup_by(|b, a| *b <= *a + SAME_TIME);
     if times.is_empty() {
         times.push(fallback.filter(|t| t.is_finite()).unwrap_or(0.0));
     }
@@ -289,7 +290,8 @@ fn add<T: Clone + Send + Sync + 'static>(
     if times.len() + channel.len() > 4 * MAX_FRAMES {
         // Many objects share times: merge before giving up.
         times.sort_by(f64::total_cmp);
-        times.dedup_by(|b, a| *b - *a < SAME_TIME);
+        // To the bit as a channel finds its samples: what it takes for one time must not be two.
+        times.dedup_by(|b, a| *b <= *a + SAME_TIME);
     }
     if times.len() + channel.len() > 8 * MAX_FRAMES {
         return Err(Error::Limit {

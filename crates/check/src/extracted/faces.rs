@@ -1,0 +1,83 @@
+//! Faces of either side at one time: their corners are points of the side.
+
+use glam::{DMat3, DMat4};
+
+/// Faces of one side: corners are points of the side, face by face.
+#[derive(Default)]
+pub(super) struct Faces {
+    corners: Vec<u32>,
+    /// The first corner of each, and the end of the last.
+    first: Vec<u32>,
+    /// Which way round corners go in the world: 1 counter-clockwise, −1 clockwise, 0 where a transform leaves no volume.
+    pub turn: Vec<i8>,
+    pub owner: Vec<u32>,
+}
+
+impl Faces {
+    /// Adds a face.
+    pub fn add(&mut self, owner: usize, turn: i8, corners: impl IntoIterator<Item = u32>) {
+        if self.first.is_empty() {
+            self.first.push(0);
+        }
+        self.corners.extend(corners);
+        self.first.push(self.corners.len() as u32);
+        self.turn.push(turn);
+        self.owner.push(owner as u32);
+    }
+
+    pub fn len(&self) -> usize {
+        self.turn.len()
+    }
+
+    pub fn corners(&self, face: usize) -> &[u32] {
+        &self.corners[self.first[face] as usize..self.first[face + 1] as usize]
+    }
+
+    /// By point the faces that have it as a corner.
+    pub fn of_points(&self, points: usize) -> Lists {
+        let faces =
+            (0..self.len()).flat_map(|face| self.corners(face).iter().map(move |&p| (p, face as u32)));
+        Lists::new(points, faces)
+    }
+}
+
+/// Which way round a transform leaves what goes counter-clockwise.
+pub(super) fn turn_of(world: &DMat4) -> i8 {
+    /// A volume of so little of what the lengths of the axes make is that of rounding.
+    const FLAT: f64 = 1e-6;
+    let m = DMat3::from_mat4(*world);
+    let [x, y, z] = [m.x_axis, m.y_axis, m.z_axis].map(|axis| axis.try_normalize().unwrap_or_default());
+    match DMat3::from_cols(x, y, z).determinant() {
+        volume if volume > FLAT => 1,
+        volume if volume < -FLAT => -1,
+        _ => 0,
+    }
+}
+
+/// Lists of numbers, one by one.
+pub(super) struct Lists {
+    first: Vec<u32>,
+    all: Vec<u32>,
+}
+
+impl Lists {
+    /// So many lists of pairs of a list and a number in it.
+    pub fn new(count: usize, pairs: impl Iterator<Item = (u32, u32)> + Clone) -> Lists {
+        let mut first = vec![0u32; count + 1];
+        pairs.clone().for_each(|(list, _)| first[list as usize + 1] += 1);
+        for i in 0..count {
+            first[i + 1] += first[i];
+        }
+        let mut next = first.clone();
+        let mut all = vec![0; first[count] as usize];
+        for (list, number) in pairs {
+            all[next[list as usize] as usize] = number;
+            next[list as usize] += 1;
+        }
+        Lists { first, all }
+    }
+
+    pub fn get(&self, list: u32) -> &[u32] {
+        &self.all[self.first[list as usize] as usize..self.first[list as usize + 1] as usize]
+    }
+}

@@ -1,0 +1,73 @@
+//! Where the frames of a `.reel` are in an extracted file.
+
+use crate::verify::report::Failures;
+use meshreel::Reel;
+use meshreel_scene::{Channel, SAME_TIME, Scene};
+
+/// The time of each frame in the extracted file; none of one that such a file cannot tell from another.
+pub(super) fn times(scene: &Scene, reel: &Reel, failures: &mut Failures) -> Vec<Option<f64>> {
+    let own: Vec<f64> = reel.frames().iter().map(|frame| frame.time).collect();
+    match scene.format {
+        format if format.starts_with("obj") => numbered(scene, own.len(), failures),
+        // Named ranges are animations of their own, which are read one after the other.
+        "gltf" if reel.ranges().is_empty() => keyed(scene, &own),
+        _ => alone(&own, &own, |_| 1.001 * SAME_TIME),
+    }
+}
+
+/// Of a sequence of files, which have numbers and no times.
+fn numbered(scene: &Scene, frames: usize, failures: &mut Failures) -> Vec<Option<f64>> {
+    let longest = scene.meshes.iter().max_by_key(|mesh| mesh.positions.len());
+    let Some(mesh) = longest else {
+        failures.add("", None, || "there is no mesh in the extracted files".into());
+        return Vec::new();
+    };
+    let there = mesh.positions.len();
+    if there != frames && there > 1 {
+        failures.add("", None, || format!("{there} extracted frames, the file has {frames}"));
+    }
+    (0..frames.min(there)).map(|i| Some(mesh.positions.time(i))).collect()
+}
+
+/// Of a glTF, whose keys are float32 and begin at 0 where frames begin before that. Readers put keys at even times where
+/// they nearly are.
+fn keyed(scene: &Scene, own: &[f64]) -> Vec<Option<f64>> {
+    let shift = own.first().map_or(0.0, |first| first.min(0.0));
+    let keys: Vec<f64> = own.iter().map(|time| f64::from((time - shift) as f32)).collect();
+    let mut there: Vec<f64> = Vec::new();
+    for mesh in &scene.meshes {
+        there.extend(sample_times(&mesh.positions));
+    }
+    for node in &scene.nodes {
+        there.extend(node.transform.iter().flat_map(|t| sample_times(&t.local)));
+        there.extend(node.visibility.iter().flat_map(sample_times));
+    }
+    there.sort_by(f64::total_cmp);
+    let nearest = |key: &f64| {
+        let after = there.partition_point(|time| time < key);
+        let around = there[after.saturating_sub(1)..there.len().min(after + 1)].iter();
+        let near = around.copied().min_by(|a, b| (a - key).abs().total_cmp(&(b - key).abs()));
+        near.filter(|time| (time - key).abs() <= slack(*key)).unwrap_or(*key)
+    };
+    alone(&keys, &keys.iter().map(nearest).collect::<Vec<f64>>(), slack)
+}
+
+fn sample_times<T: Clone + Send + Sync + 'static>(channel: &Channel<T>) -> impl Iterator<Item = f64> + '_ {
+    (0..channel.len()).map(|i| channel.time(i))
+}
+
+/// `there` of those times of a list that readers do not take for the one before or after, which is farther away than
+/// `slack` then.
+fn alone(times: &[f64], there: &[f64], slack: impl Fn(f64) -> f64) -> Vec<Option<f64>> {
+    let apart = |a: f64, b: f64| b - a > slack(b);
+    let is_alone = |i: usize| {
+        let before = i.checked_sub(1).is_none_or(|before| apart(times[before], times[i]));
+        before && times.get(i + 1).is_none_or(|after| apart(times[i], *after))
+    };
+    there.iter().enumerate().map(|(i, time)| Some(*time).filter(|_| is_alone(i))).collect()
+}
+
+/// Times in float32 that are closer than this are one.
+fn slack(time: f64) -> f64 {
+    2.0 * SAME_TIME.max(time.abs() * f64::from(f32::EPSILON))
+}

@@ -1,0 +1,154 @@
+//! Faces of an extracted file against the triangles of the `.reel`, at one time. A face may be a triangle or a polygon,
+//! and its corners may be points that several vertices share or that lie where others do: what counts is where corners
+//! are and which way round they go.
+//!
+//! Every decoded triangle must lie in a face that has its corners in their order, and every edge of a face must be one
+//! of a decoded triangle. Both leave out faces that have two corners in one place, of which nothing is seen. Where there
+//! are none, faces must enclose as many triangles as there are.
+
+use super::faces::Lists;
+use super::sides::Side;
+
+/// What differs: the owner of the `.reel` or of the extracted file, and in words.
+pub(super) enum Difference {
+    Decoded(usize, String),
+    Extracted(usize, String),
+}
+
+/// Some of a list's numbers, which are forgotten at once.
+struct Marks {
+    of: Vec<u32>,
+    now: u32,
+}
+
+impl Marks {
+    fn new(count: usize) -> Marks {
+        Marks { of: vec![0; count], now: 0 }
+    }
+
+    /// Has these and no others.
+    fn only(&mut self, numbers: &[u32]) {
+        self.now += 1;
+        numbers.iter().for_each(|&number| self.of[number as usize] = self.now);
+    }
+
+    fn has(&self, number: u32) -> bool {
+        self.of[number as usize] == self.now
+    }
+
+    /// Adds one; false where it was there.
+    fn add(&mut self, number: u32) -> bool {
+        let new = !self.has(number);
+        self.of[number as usize] = self.now;
+        new
+    }
+}
+
+/// Compares faces. `near`: by decoded vertex the points of the extracted file that may be it.
+pub(super) fn compare(decoded: &Side, extracted: &Side, near: &Lists) -> Option<Difference> {
+    let triangles = Triangles::new(decoded, extracted, near);
+    let (whole, difference) = triangles.lie_in_faces();
+    difference.or_else(|| triangles.have_edges_of_faces(whole))
+}
+
+struct Triangles<'a> {
+    decoded: &'a Side,
+    extracted: &'a Side,
+    near: &'a Lists,
+    /// By point the vertices that it may be.
+    back: Lists,
+}
+
+impl<'a> Triangles<'a> {
+    fn new(decoded: &'a Side, extracted: &'a Side, near: &'a Lists) -> Triangles<'a> {
+        let count = decoded.points.len() as u32;
+        let pairs = (0..count).flat_map(|v| near.get(v).iter().map(move |&p| (p, v)));
+        let back = Lists::new(extracted.points.len(), pairs);
+        Triangles { decoded, extracted, near, back }
+    }
+
+    /// Whether all of them have corners in three places, and the first that no face has in it.
+    fn lie_in_faces(&self) -> (bool, Option<Difference>) {
+        let (triangles, faces) = (&self.decoded.faces, &self.extracted.faces);
+        let of_points = faces.of_points(self.extracted.points.len());
+        let mut places = [(); 3].map(|()| Marks::new(self.extracted.points.len()));
+        let mut seen = Marks::new(faces.len());
+        let mut whole = true;
+        for triangle in 0..triangles.len() {
+            let &[a, b, c] = triangles.corners(triangle) else { continue };
+            let near = [a, b, c].map(|v| self.near.get(v));
+            places.iter_mut().zip(near).for_each(|(marks, near)| marks.only(near));
+            let one_place = |i: usize, k: usize| near[i].iter().any(|&p| places[k].has(p));
+            if one_place(0, 1) || one_place(1, 2) || one_place(2, 0) {
+                whole = false;
+                continue;
+            }
+            seen.only(&[]);
+            let mut candidates = near[0].iter().flat_map(|&p| of_points.get(p));
+            let there = candidates.any(|&face| {
+                let turn = triangles.turn[triangle] * faces.turn[face as usize];
+                seen.add(face) && goes_through(faces.corners(face as usize), turn, &places)
+            });
+            if !there {
+                let [a, b, c] = [a, b, c].map(|v| self.decoded.seen[v as usize].number);
+                let what = format!("the triangle of vertices {a}, {b}, {c} was not extracted");
+                return (whole, Some(Difference::Decoded(triangles.owner[triangle] as usize, what)));
+            }
+        }
+        (whole, None)
+    }
+
+    /// The first face that has an edge which none of them has. Where they are all `whole`, and faces are, there must be as
+    /// many.
+    fn have_edges_of_faces(&self, mut whole: bool) -> Option<Difference> {
+        let (triangles, faces) = (&self.decoded.faces, &self.extracted.faces);
+        let of_vertices = triangles.of_points(self.decoded.points.len());
+        let mut marks = Marks::new(self.decoded.points.len());
+        let mut enclosed = 0;
+        for face in 0..faces.len() {
+            let corners = faces.corners(face);
+            enclosed += corners.len() - 2;
+            marks.only(&[]);
+            let mut vertices = corners.iter().map(|&p| self.back.get(p));
+            if vertices.any(|own| own.iter().any(|&v| marks.has(v)) || own.iter().any(|&v| !marks.add(v))) {
+                whole = false;
+                continue;
+            }
+            let edges = corners.iter().zip(corners.iter().cycle().skip(1));
+            for (&p, &q) in edges {
+                marks.only(self.back.get(q));
+                let is_edge = |&v: &u32| {
+                    of_vertices.get(v).iter().any(|&triangle| {
+                        let turn = faces.turn[face] * triangles.turn[triangle as usize];
+                        let corners = triangles.corners(triangle as usize);
+                        let leads = |k: usize, by: usize| marks.has(corners[(k + by) % corners.len()]);
+                        let from = (0..corners.len()).filter(|&k| corners[k] == v);
+                        from.into_iter().any(|k| turn >= 0 && leads(k, 1) || turn <= 0 && leads(k, 2))
+                    })
+                };
+                if !self.back.get(p).iter().any(is_edge) {
+                    let what = format!("an edge of face {face} is none of a decoded triangle");
+                    return Some(Difference::Extracted(faces.owner[face] as usize, what));
+                }
+            }
+        }
+        if whole && enclosed != triangles.len() {
+            let owner = triangles.owner.first().map_or(0, |owner| *owner as usize);
+            let what = format!("{} triangles are decoded, {enclosed} were extracted", triangles.len());
+            return Some(Difference::Decoded(owner, what));
+        }
+        None
+    }
+}
+
+/// Whether these corners come by three places one after the other, forwards, or backwards with a `turn` below 0.
+fn goes_through(corners: &[u32], turn: i8, places: &[Marks; 3]) -> bool {
+    let n = corners.len();
+    let goes = |start: usize, backwards: bool| {
+        let at = |k: usize| corners[(if backwards { start + n - k } else { start + k }) % n];
+        let second = (1..n).find(|&k| places[1].has(at(k)));
+        second.is_some_and(|second| (second + 1..n).any(|k| places[2].has(at(k))))
+    };
+    let mut starts = (0..n).filter(|&k| places[0].has(corners[k]));
+    starts.any(|k| turn >= 0 && goes(k, false) || turn <= 0 && goes(k, true))
+}
