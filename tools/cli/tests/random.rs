@@ -188,7 +188,7 @@ fn looser_and_more_effort_are_never_larger() {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join("scene.reel");
             let made = compile(&scene, Vec::new(), &path, options, &reopen, &Silent).ok()?;
-            Some(made.report.file_bytes - made.report.source_map_bytes)
+            Some(made.file_bytes - made.source_map_bytes)
         };
         let percents = [0.001, 0.01, 0.1, 1.0, 3.0];
         let looser = percents.map(|p| Options { tolerance: Tolerance::Relative(p / 100.0), ..usual.clone() });

@@ -1,17 +1,46 @@
 //! The placements that bend, and the nodes that the file will have above them.
 
-use super::Request;
 use crate::Error;
 use crate::nodes::budget::{LEAST_LEFT, leaves_too_little};
 use crate::nodes::flatten::{FlatNode, flatten};
+use crate::nodes::motion::Motion;
 use crate::nodes::tracks::Tracks;
 use glam::DVec3;
-use meshreel_options::Tolerance;
+use meshreel_options::{BetweenChoice, Tolerance};
+use meshreel_process::Cancellation;
 use meshreel_process::extent::{ulp, usable};
 use meshreel_process::trs::{error_over_box, rows};
 use meshreel_scene::sample::{World, largest_scale};
-use meshreel_scene::{MeshId, rig, sample};
+use meshreel_scene::{MeshId, Placed, Scene, rig, sample};
 use rayon::prelude::*;
+
+/// The objects and times between which is looked.
+pub(super) struct Request<'a> {
+    /// The source.
+    pub(super) scene: &'a Scene,
+    /// Its placed objects.
+    pub(super) placed: &'a [Placed],
+    /// By object whether its mesh is compiled.
+    pub(super) selected: &'a [bool],
+    /// Nodes without meshes that are kept.
+    pub(super) locators: &'a [bool],
+    /// By object whether its vertices are in world space, where that is known; else it is foretold.
+    pub(super) baked: Option<&'a [bool]>,
+    /// The motion of objects at `times`.
+    pub(super) motion: &'a Motion,
+    /// Seconds of the frames between which is looked.
+    pub(super) times: &'a [f64],
+    /// The tolerance of the object at a path.
+    pub(super) tolerance: &'a (dyn Fn(&str) -> Tolerance + Sync),
+    /// Meshes with a rig that clips can move need no frames.
+    pub(super) rigs: bool,
+    /// The multiple of the tolerance that was asked for.
+    pub(super) choice: BetweenChoice,
+    /// Whether frames may be added.
+    pub(super) add: bool,
+    /// Ends the work with an error.
+    pub(super) cancellation: &'a Cancellation,
+}
 
 /// A placement that bends.
 pub(super) struct Item {

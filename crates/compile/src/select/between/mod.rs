@@ -28,55 +28,19 @@ use crate::nodes::flatten::FlatNode;
 use crate::nodes::motion::Motion;
 use crate::report::{Between, Log};
 use crate::select::selection::Selected;
-use items::Items;
+use items::{Items, Request};
 use meshreel_options::{BetweenChoice, Options, RigChoice, Tolerance};
-use meshreel_process::Cancellation;
 use meshreel_scene::sample::is_step;
-use meshreel_scene::{Placed, Remark, Scene, sample};
-use pose::{Eye, Pose};
+use meshreel_scene::{Remark, sample};
+use pose::{Eye, PARTS, Pair, Pose};
 use rayon::prelude::*;
 use std::collections::{HashMap, HashSet};
 
-/// Most parts of the time between two samples.
-const PARTS: usize = 16;
-/// Places between two frames that are looked at, the one that is mostly worst first. On a chord the middle is
-/// right and the places beside it are not.
-const PLACES: [f64; 3] = [0.5, 0.25, 0.75];
 /// Where nobody asks for a multiple, there are at most so many times the source's frames: all of them have to
 /// be decoded when a file is played.
 const MOST_TIMES: usize = 3;
-/// A step goes so many times as far as what is as long and right before it.
-const STEP: f64 = 4.0;
 /// Room for rounding.
 const MARGIN: f64 = 0.98;
-
-/// The objects and times between which is looked.
-struct Request<'a> {
-    /// The source.
-    scene: &'a Scene,
-    /// Its placed objects.
-    placed: &'a [Placed],
-    /// By object whether its mesh is compiled.
-    selected: &'a [bool],
-    /// Nodes without meshes that are kept.
-    locators: &'a [bool],
-    /// By object whether its vertices are in world space, where that is known; else it is foretold.
-    baked: Option<&'a [bool]>,
-    /// The motion of objects at `times`.
-    motion: &'a Motion,
-    /// Seconds of the frames between which is looked.
-    times: &'a [f64],
-    /// The tolerance of the object at a path.
-    tolerance: &'a (dyn Fn(&str) -> Tolerance + Sync),
-    /// Meshes with a rig that clips can move need no frames.
-    rigs: bool,
-    /// The multiple of the tolerance that was asked for.
-    choice: BetweenChoice,
-    /// Whether frames may be added.
-    add: bool,
-    /// Ends the work with an error.
-    cancellation: &'a Cancellation,
-}
 
 /// Looks between the frames of `content`, and adds frames where the source bends away from what players show.
 /// With `baked`, which says whose vertices are in world space, it only looks. `None` where nothing bends.
@@ -205,17 +169,6 @@ fn each_pair<T: Send>(
 /// tolerance is asked for.
 fn allowed(multiple: f64) -> f64 {
     (multiple - 1.0) * MARGIN
-}
-
-/// How far players are off between two frames.
-#[derive(Clone, Copy, Default)]
-struct Pair {
-    /// The largest distance between the frames, in tolerances.
-    whole: f64,
-    /// Something changes at once at the second.
-    step: bool,
-    /// The largest distance up to right before that step, in tolerances.
-    off: f64,
 }
 
 /// Frames that a multiple takes, about: distances go down with the square of the parts.

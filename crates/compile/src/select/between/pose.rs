@@ -1,7 +1,6 @@
 //! What the source has at a time, and what players show between two frames.
 
-use super::items::{Item, Items, Points};
-use super::{PARTS, PLACES, Pair, Request, STEP};
+use super::items::{Item, Items, Points, Request};
 use crate::Error;
 use crate::nodes::flatten::FlatNode;
 use crate::nodes::tracks::apart;
@@ -10,6 +9,25 @@ use meshreel_process::extent::usable;
 use meshreel_process::trs::{Trs, align};
 use meshreel_scene::sample::{World, just_before};
 use meshreel_scene::{MeshId, sample};
+
+/// Most parts of the time between two samples.
+pub(super) const PARTS: usize = 16;
+/// Places between two frames that are looked at, the one that is mostly worst first. On a chord the middle is
+/// right and the places beside it are not.
+const PLACES: [f64; 3] = [0.5, 0.25, 0.75];
+/// A step goes so many times as far as what is as long and right before it.
+const STEP: f64 = 4.0;
+
+/// How far players are off between two frames.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Pair {
+    /// The largest distance between the frames, in tolerances.
+    pub(super) whole: f64,
+    /// Something changes at once at the second.
+    pub(super) step: bool,
+    /// The largest distance up to right before that step, in tolerances.
+    pub(super) off: f64,
+}
 
 /// The source at a time.
 pub(super) struct Pose {
