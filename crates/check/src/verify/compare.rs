@@ -13,6 +13,7 @@ use crate::verify::survey::turn_normal;
 use glam::{DMat4, DVec3};
 use meshreel::record::Semantic;
 use meshreel_scene::{Attribute, Error, sample};
+use std::cell::Cell;
 
 /// A mesh of the source and a mesh of the file in one frame, whose attributes are compared.
 pub(crate) struct Attributes<'b> {
@@ -203,10 +204,18 @@ impl Attributes<'_> {
         let found = match (normals, &self.source.mesh.normals) {
             (Normals::Source, Some(attribute)) => {
                 let right = self.sample(attribute)?;
+                // Corners of a vertex mostly have one normal.
+                let last = Cell::new((NONE, [0.0; 3], None));
                 find(Corners::All, limit, &|vertex, corner| {
                     let (face, point) = self.place(corner);
                     let n = right.at(corner, face, point)?;
-                    difference(vertex, double::vector(n).try_normalize()?)
+                    let (known, normal, found) = last.get();
+                    if (known, normal) == (vertex, n) {
+                        return found;
+                    }
+                    let found = difference(vertex, double::vector(n).try_normalize()?);
+                    last.set((vertex, n, found));
+                    found
                 })
             }
             _ => {
