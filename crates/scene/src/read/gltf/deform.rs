@@ -6,7 +6,7 @@ use super::primitives::Shape;
 use super::rig::{Rig, identity_of};
 use super::tree::Posing;
 use crate::{Channel, Driven, Error, Identity, Skin, Source, TimeSampling, trs};
-use glam::{DAffine3, DMat3, DMat4, DVec3};
+use glam::{DAffine3, DMat4, DVec3};
 use std::sync::Arc;
 
 /// The morph targets and the skin that move a mesh on a node.
@@ -241,20 +241,23 @@ impl Deformation {
             let joints = bound.joint.chunks(k.max(1));
             let weights = bound.weight.chunks(k.max(1));
             for ((value, joints), weights) in values.iter_mut().zip(joints).zip(weights) {
-                let mut sum = DAffine3::from_mat3_translation(DMat3::ZERO, DVec3::ZERO);
-                let mut any = false;
-                for (&joint, &weight) in joints.iter().zip(weights).filter(|(_, w)| **w > 0.0) {
+                let mut influences = joints.iter().zip(weights).filter(|(_, w)| **w > 0.0);
+                let Some((&joint, &weight)) = influences.next() else { continue };
+                let mut sum = matrices[usize::from(joint)];
+                // Most points of most characters follow one joint alone.
+                if weight != 1.0 {
+                    let w = f64::from(weight);
+                    sum = DAffine3::from_mat3_translation(sum.matrix3 * w, sum.translation * w);
+                }
+                for (&joint, &weight) in influences {
                     let (m, w) = (&matrices[usize::from(joint)], f64::from(weight));
                     sum.matrix3 += m.matrix3 * w;
                     sum.translation += m.translation * w;
-                    any = true;
                 }
-                if any {
-                    *value = match what {
-                        What::Positions => sum.transform_point3(*value),
-                        What::Normals => trs::cofactors(&sum.matrix3) * *value,
-                    };
-                }
+                *value = match what {
+                    What::Positions => sum.transform_point3(*value),
+                    What::Normals => trs::cofactors(&sum.matrix3) * *value,
+                };
             }
         }
         for (out, value) in out.iter_mut().zip(values) {
