@@ -22,6 +22,7 @@
 //!
 //! ```text
 //! need(key i of a track) = time of key i − 2, or 0          keys are sorted by (need, time, track): as soon as key n is passed, key n + 2 is there
+//! t         a sample
 //! segment   P₁ at T₁ ≤ t < T₂ of P₂ (T₂ too, where it is the last); P₀ before, P₃ after; u = (t − T₁)/(T₂ − T₁)
 //! knots     dᵢ = 1 · Tᵢ₊₁ − Tᵢ · √(Tᵢ₊₁ − Tᵢ)               uniform · chordal · centripetal
 //! tangents  S = P₂ − P₁; M₁ = ((P₁ − P₀)·(d₁/d₀) − (P₂ − P₀)·(d₁/(d₀ + d₁))) + S, S where there is no P₀
