@@ -22,9 +22,6 @@ fn telling(mut map: SourceMap) -> SourceMap {
     if map.starts.iter().all(|s| *s == 0) && map.others.is_empty() {
         map.starts.clear();
     }
-    if !map.frames.contains(&false) {
-        map.frames.clear();
-    }
     if map.runs.is_empty() {
         map.run_of.clear();
     }
