@@ -32,12 +32,12 @@ fuzz_target!(|data: &[u8]| {
     };
     let ((), most) = measure(|| {
         if !is_plan {
-            let _ = join(&[given], &joined, 1, &Silent);
+            let _ = join(&[given], &joined, None, 1, &Silent);
         } else if let Some(share) = share {
             let inputs = (cache.inputs.clone(), cache.points.clone());
             let done = part(&given, share, &made, Some(inputs), 1, &Silent);
             if done.is_ok() && share.count() == 1 {
-                let _ = join(&[made], &joined, 1, &Silent);
+                let _ = join(&[made], &joined, None, 1, &Silent);
             }
         }
     });
