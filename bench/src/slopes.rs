@@ -73,7 +73,7 @@ const SERIES: &[Series] = &[
             xform(&format!("X{i}"), &way, "")
         }))
     }),
-    usda("nested nodes", 32, 1 << 9, |n| {
+    usda("nested nodes", 32, 1 << 7, |n| {
         let mut text = still("M");
         for i in 0..n {
             text = xform(&format!("X{i}"), "double3 xformOp:translate = (1, 0, 0)\n", &text);
