@@ -6,37 +6,45 @@ use crate::error::error;
 use crate::lens;
 use meshreel::{Camera, FramePair};
 use meshreel_scene::{Error, Identity, Lens, Node, NodeKind, Source};
+use std::collections::{HashMap, HashSet};
 
 /// Puts the cameras of the file below the nodes of their places.
 pub(super) fn add(shared: &Shared, objects: &[Object], nodes: &mut Vec<Node>) -> Result<(), Error> {
     let reel = shared.frames.reel();
-    let mut below: Vec<(usize, Camera)> = Vec::new();
+    let places = objects.iter().enumerate().filter_map(|(own, object)| Some((object.locator?, own)));
+    // Of several objects at one node the first has the camera.
+    let own: HashMap<_, usize> = places.rev().collect();
+    let mut taken: HashSet<(usize, String)> =
+        nodes.iter().filter_map(|node| Some((node.parent?, node.name.clone()))).collect();
+    let mut below: Vec<Vec<Node>> = nodes.iter().map(|_| Vec::new()).collect();
     for camera in reel.cameras().map_err(error)? {
-        let own = objects.iter().position(|object| object.locator == Some(camera.node()));
-        below.extend(own.map(|own| (own, camera)));
-    }
-    // From the last one on, so that numbers of those before stay.
-    below.sort_by_key(|(parent, _)| std::cmp::Reverse(*parent));
-    for (parent, camera) in below {
+        let Some(&parent) = own.get(&camera.node()) else { continue };
         let name = camera.path().rsplit('/').next().unwrap_or_default();
-        let taken = |name: &str| nodes.iter().any(|n| n.parent == Some(parent) && n.name == name);
         let mut free = if name.is_empty() { "camera".to_owned() } else { name.to_owned() };
-        while taken(&free) {
+        while !taken.insert((parent, free.clone())) {
             free.push('_');
         }
         let path = format!("{}/{free}", nodes[parent].path);
         let samples = shared.samples(camera.is_animated());
         let lenses = Lenses { camera, samples };
-        let node = Node {
-            parent: Some(parent),
+        below[parent].push(Node {
             camera: Some(shared.channel(samples > 1, lenses)),
             samples,
             ..Node::new(path, NodeKind::Camera)
-        };
-        for other in nodes.iter_mut() {
-            other.parent = other.parent.map(|p| if p > parent { p + 1 } else { p });
-        }
-        nodes.insert(parent + 1, node);
+        });
+    }
+    // By node its new number: each camera stands right behind the node that it is below.
+    let mut number = Vec::with_capacity(nodes.len());
+    let mut next = 0;
+    for cameras in &below {
+        number.push(next);
+        next += 1 + cameras.len();
+    }
+    let old = std::mem::take(nodes);
+    for (parent, (node, cameras)) in old.into_iter().zip(below).enumerate() {
+        nodes.push(Node { parent: node.parent.map(|p| number[p]), ..node });
+        let cameras = cameras.into_iter().rev();
+        nodes.extend(cameras.map(|camera| Node { parent: Some(number[parent]), ..camera }));
     }
     Ok(())
 }
