@@ -101,29 +101,6 @@ impl Between {
         for place in PLACES {
             let time = start + (end - start) * f64::from(place);
             source.evaluate(time)?;
-            if std::env::var_os("DBG2").is_some() {
-                for n in 0..from.local.len() {
-                    if from.local[n] != to.local[n] {
-                        eprintln!(
-                            "local frame {} node {n} {}\n   {:?}\n   {:?}",
-                            from.frame,
-                            plan.reel.description().nodes[n].path,
-                            from.local[n],
-                            to.local[n]
-                        );
-                    }
-                }
-                source.evaluate(start)?;
-                let a: Vec<_> = plan.survey.placements.iter().map(|p| source.matrix[p.placed]).collect();
-                source.evaluate(end)?;
-                for (i, p) in plan.survey.placements.iter().enumerate() {
-                    eprintln!(
-                        "src frame {} {} \n   {:?}\n   {:?}",
-                        from.frame, plan.survey.placed[p.placed].path, a[i], source.matrix[p.placed]
-                    );
-                }
-                source.evaluate(time)?;
-            }
             let shown = Shown { from, to, place, time, world: worlds(plan, from, to, place) };
             self.measure(plan, source, &shown, &mut worst)?;
         }
