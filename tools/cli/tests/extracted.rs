@@ -68,15 +68,21 @@ fn frames_between_samples_are_as_decoded() {
     }
 }
 
-#[test]
-fn what_differs_is_named() {
-    let folder = tempfile::tempdir().unwrap();
-    let folder = folder.path();
+/// Compiles and extracts a scene. Gives the file of its second frame, and what that says.
+fn second_frame(folder: &Path) -> (PathBuf, String) {
     std::fs::write(folder.join("a.usda"), HIDDEN).unwrap();
     at(folder, "compile a.usda -o a.reel").expect(0);
     at(folder, "extract a.reel -o frames/").expect(0);
     let file = folder.join("frames/frames.0002.obj");
     let text = std::fs::read_to_string(&file).unwrap();
+    (file, text)
+}
+
+#[test]
+fn what_differs_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let (file, text) = second_frame(folder);
     let moved = text.replacen("v 1.0", "v 1.1", 1);
     assert_ne!(text, moved);
     std::fs::write(&file, moved).unwrap();
@@ -135,11 +141,7 @@ fn clips_come_back() {
 fn a_face_that_is_turned_or_missing_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    std::fs::write(folder.join("a.usda"), HIDDEN).unwrap();
-    at(folder, "compile a.usda -o a.reel").expect(0);
-    at(folder, "extract a.reel -o frames/").expect(0);
-    let file = folder.join("frames/frames.0002.obj");
-    let text = std::fs::read_to_string(&file).unwrap();
+    let (file, text) = second_frame(folder);
     let report = at(folder, "verify --extracted frames/ a.reel --json").expect(0).json();
     assert!(report["faces"].as_u64().unwrap() >= 4, "{report}");
     for faces in ["f 4 3 2 1\n", "f 1 2 3\nf 2 3 4\n", "f 1 2 3 4\nf 1 2 3\n"] {

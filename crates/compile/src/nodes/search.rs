@@ -30,8 +30,8 @@ pub struct Point {
     pub limit: f64,
 }
 
-/// What a transform is held to beside the points of its own frame, for what is shown between that frame and the
-/// next ones: there what it misses may count for more.
+/// A requirement on a transform besides the points of its own frame: between that frame and those beside it, its
+/// errors may move things farther.
 #[derive(Clone, Copy, Debug)]
 pub struct Beside {
     /// World matrix of the parent.
@@ -302,7 +302,7 @@ fn lay_out(goal: &TransformGoal<'_>, wanted: &[f64; COMPONENTS], fine: f64, room
     }
 }
 
-/// What a matrix does to directions.
+/// The linear part of a matrix.
 fn linear(m: &Matrix) -> DMat3 {
     DMat3::from_cols_array(&[m[0][0], m[1][0], m[2][0], m[0][1], m[1][1], m[2][1], m[0][2], m[1][2], m[2][2]])
 }

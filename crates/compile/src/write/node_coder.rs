@@ -82,8 +82,8 @@ pub struct NodeCoder<'a> {
     links: Vec<TrackLinks>,
     /// Tracks by the number of tracks above them.
     depths: Vec<Vec<usize>>,
-    /// By track and frame what counts of the frames beside, where the file promises what is between frames. Mostly
-    /// that is nothing.
+    /// By track and frame the requirements of the frames beside, where the file promises a distance between frames.
+    /// Most frames have none.
     beside: HashMap<(usize, u32), Vec<Beside>>,
     /// By track, for one whose points say little of its rotation: by frame the angle to the frames beside.
     turns: Vec<Vec<f32>>,
@@ -203,6 +203,7 @@ impl<'a> NodeCoder<'a> {
         let job = self.job;
         let middle = |n: usize| DVec3::from_array([0, 1, 2].map(|k| (boxes[n][k] + boxes[n][k + 3]) / 2.0));
         let mut motions = vec![NodeMotion::default(); moving.len()];
+        let own = self.extents();
         let mut last: Option<(Vec<Size>, Vec<DQuat>)> = None;
         let mut paths = vec![[[DVec3::ZERO; 2]; 2]; moving.len()];
         for (frame, &time) in job.times.iter().enumerate() {
@@ -211,7 +212,7 @@ impl<'a> NodeCoder<'a> {
                 tracks.evaluate(time)?;
             }
             if job.between.is_some() {
-                let sizes = self.sizes(moving, &tracks);
+                let sizes = self.sizes(moving, &tracks, &own);
                 let rotations: Vec<DQuat> = moving.iter().map(|&n| tracks.parts(n).rotation).collect();
                 if let Some((before, from)) = &last {
                     self.look_beside(frame, [before, &sizes], [from, &rotations]);
@@ -235,7 +236,7 @@ impl<'a> NodeCoder<'a> {
         Ok(motions)
     }
 
-    /// Finds what counts of a frame in the one before it, and the other way round.
+    /// Finds the requirements that a frame and the one before it add to each other.
     fn look_beside(&mut self, frame: usize, [before, now]: [&[Size]; 2], [from, to]: [&[DQuat]; 2]) {
         for (m, (before, now)) in before.iter().zip(now).enumerate() {
             for (frame, own, other) in [(frame - 1, before, now), (frame, now, before)] {
@@ -259,30 +260,33 @@ impl<'a> NodeCoder<'a> {
         }
     }
 
-    /// The size that each track gives to things in the frame of `tracks`.
-    fn sizes(&self, moving: &[usize], tracks: &Tracks<'_>) -> Vec<Size> {
-        let far = |p: [f64; 3]| DVec3::from_array(p).length();
-        let size = |(links, &n): (&TrackLinks, &usize)| {
-            let still = links.still.iter().map(|&s| &self.shapes[s]);
-            let points = || {
-                let of = |shape: &'_ Shape| {
-                    shape.few.iter().map(|&p| apply(&shape.between, p)).collect::<Vec<_>>()
-                };
-                still.clone().flat_map(of)
-            };
-            let (low, high) = points()
-                .map(DVec3::from_array)
-                .fold((DVec3::INFINITY, DVec3::NEG_INFINITY), |(low, high), p| (low.min(p), high.max(p)));
+    /// Measures the still shapes of each track, in its space: the largest distance from its origin, and half the second
+    /// longest side of the box around them.
+    fn extents(&self) -> Vec<[f64; 2]> {
+        let of = |links: &TrackLinks| {
+            let (mut low, mut high, mut reach) = (DVec3::INFINITY, DVec3::NEG_INFINITY, 0.0f64);
+            for shape in links.still.iter().map(|&s| &self.shapes[s]) {
+                for p in shape.few.iter().map(|&p| DVec3::from_array(apply(&shape.between, p))) {
+                    (low, high, reach) = (low.min(p), high.max(p), reach.max(p.length()));
+                }
+            }
             let mut sides = ((high - low) / 2.0).to_array();
             sides.sort_by(f64::total_cmp);
-            Size {
-                above: self.job.nodes[n].parent.map_or(IDENTITY, |parent| tracks.decoded[parent]),
-                scale: tracks.parts(n).scale.abs(),
-                reach: points().map(far).fold(0.0, f64::max),
-                spread: sides[1].max(0.0),
-            }
+            [reach, sides[1].max(0.0)]
         };
-        let mut sizes: Vec<Size> = self.links.iter().zip(moving).map(size).collect();
+        self.links.iter().map(of).collect()
+    }
+
+    /// The size that each track gives to things in the frame of `tracks`. `own`: [`Self::extents`].
+    fn sizes(&self, moving: &[usize], tracks: &Tracks<'_>, own: &[[f64; 2]]) -> Vec<Size> {
+        let far = |p: [f64; 3]| DVec3::from_array(p).length();
+        let size = |(&[reach, spread], &n): (&[f64; 2], &usize)| Size {
+            above: self.job.nodes[n].parent.map_or(IDENTITY, |parent| tracks.decoded[parent]),
+            scale: tracks.parts(n).scale.abs(),
+            reach,
+            spread,
+        };
+        let mut sizes: Vec<Size> = own.iter().zip(moving).map(size).collect();
         // What is below comes behind it.
         for m in (0..sizes.len()).rev() {
             if let Some(above) = self.links[m].above {
@@ -679,7 +683,7 @@ struct Size {
     spread: f64,
 }
 
-/// What counts of the frame `to` in the frame `from`, which is beside it, where things are much larger in it.
+/// The requirement that the frame `to` adds to the frame `from` beside it; none unless things are much larger there.
 fn larger(from: &Size, to: &Size) -> Option<Beside> {
     let [before, after] = [from, to].map(|size| largest(&size.above) * size.scale * size.reach);
     let much = |before: f64, after: f64| after > LARGER * before;
@@ -692,8 +696,8 @@ fn larger(from: &Size, to: &Size) -> Option<Beside> {
     })
 }
 
-/// What a rotation may be off whose points say little of it, so that between frames no point leaves its way by more
-/// than half its limit: rotations that are off by `e` each have an arc over the angle to the next frame that is higher
+/// Limits a rotation whose points say little of it, so that between frames no point leaves its way by more than half
+/// its limit: rotations that are off by `e` each have an arc over the angle to the next frame that is higher
 /// or lower by about `(2·angle·e + e²)·reach / 8`.
 fn swing(target: &Trs, above: &Matrix, (reach, limit): (f64, f64), angle: f64) -> Option<Beside> {
     let world = largest(above) * target.scale.abs().max_element() * reach;
