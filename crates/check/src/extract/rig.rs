@@ -4,13 +4,15 @@ use super::shared::{As, Rigged, Shared};
 use crate::double;
 use crate::error::error;
 use crate::skinning::{Influences, rig_matrices};
-use meshreel::clip::{ClipCursor, PoseSource};
-use meshreel::{Reel, Transform};
+use crate::verify::attribute::ulp;
+use meshreel::clip::{Clip, ClipCursor, PoseSource, Repeats, Rounding, SkeletonRecord};
+
+use meshreel::{FrameDecoder, MeshRig, Reel, Transform};
 use meshreel_scene::{Channel, Error, Skin};
 use std::sync::Arc;
 
 /// All rigs of a file.
-pub(super) fn all(reel: &Reel) -> Result<Vec<Rigged>, Error> {
+pub(super) fn all(reel: &Reel, bones: As) -> Result<Vec<Rigged>, Error> {
     let rigs = reel.rigs().map_err(error)?;
     if rigs.is_empty() {
         return Ok(Vec::new());
@@ -33,15 +35,65 @@ pub(super) fn all(reel: &Reel) -> Result<Vec<Rigged>, Error> {
                 Some(matrices.iter().map(double::matrix).collect())
             }
         };
-        out.push(Rigged { rig, first });
+        let shows_frames = match clip {
+            Some((clip, _)) if bones == As::Auto => {
+                shows_frames(reel, &rig, &skeletons[rig.skeleton()], clip)?
+            }
+            _ => true,
+        };
+        out.push(Rigged { rig, shows_frames, first });
     }
     Ok(out)
+}
+
+/// Whether a rig with its clip is in every frame where the file's frames have its mesh: both within the mesh's
+/// tolerance of the source. Of a mesh that only clips move, and of several ranges one after the other, the frames say nothing.
+fn shows_frames(
+    reel: &Reel,
+    rig: &MeshRig,
+    skeleton: &SkeletonRecord,
+    clip: &Clip,
+) -> Result<bool, Error> {
+    let description = reel.description();
+    let record = &description.meshes[rig.mesh()];
+    let moves = record.streams.first().is_some_and(|stream| stream.animated);
+    if !moves || !reel.ranges().is_empty() {
+        return Ok(true);
+    }
+    let placements: Vec<usize> =
+        (0..description.nodes.len()).filter(|&n| description.nodes[n].mesh == Some(rig.mesh() as u32)).collect();
+    let tolerance = placements.iter().map(|&n| description.nodes[n].tolerance).fold(0.0, f64::max);
+    let vertices = record.vertices as usize;
+    let mut decoder = FrameDecoder::new(reel).map_err(error)?;
+    let mut cursor = ClipCursor::new(clip);
+    let mut pose = vec![Transform::IDENTITY; clip.joints()];
+    let (mut decoded, mut posed) = (vec![0.0; 3 * vertices], vec![[0.0; 3]; rig.vertices()]);
+    for frame in 0..reel.frame_count() {
+        decoder.decode(frame).map_err(error)?;
+        if !placements.iter().any(|&n| decoder.visible(n)) {
+            continue;
+        }
+        decoder.mesh(rig.mesh()).positions_into(&mut decoded).map_err(error)?;
+        let seconds = reel.time(frame) - clip.start();
+        clip.sample(&mut cursor, seconds, Repeats::Clamp, Rounding::None, &mut pose).map_err(error)?;
+        rig.positions(&rig_matrices(rig, skeleton, &pose), &mut posed);
+        let pairs = decoded.as_chunks::<3>().0.iter().zip(&posed);
+        let near = |(a, b): (&[f32; 3], &[f32; 3])| {
+            let size = a.iter().fold(0.0f32, |most, v| most.max(v.abs()));
+            let off = double::vector(*a).distance(double::vector(*b));
+            off <= 2.0 * tolerance + 8.0 * ulp(f64::from(size))
+        };
+        if !pairs.into_iter().all(near) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// The skin of a mesh that has a rig, unless frames are asked for. `points`: vertex of each point.
 pub(super) fn skin(shared: &Shared, mesh: usize, points: &[usize]) -> Option<Arc<Skin>> {
     let rigged = shared.rigs.iter().find(|own| own.rig.mesh() == mesh);
-    let rigged = rigged.filter(|_| matches!(shared.bones, As::Auto | As::Skins))?;
+    let rigged = rigged.filter(|own| own.shows_frames && matches!(shared.bones, As::Auto | As::Skins))?;
     let rig = &rigged.rig;
     if points.iter().any(|&v| v >= rig.vertices()) {
         return None;

@@ -47,7 +47,7 @@ pub fn to_scene_with(
         faces,
         lod,
         rigs: match bones {
-            As::Auto | As::Skins => rig::all(reel)?,
+            As::Auto | As::Skins => rig::all(reel, bones)?,
             As::Points | As::Parts => Vec::new(),
         },
         frames: Arc::new(Frames::new(reel, faces)?),
@@ -97,6 +97,10 @@ pub fn to_scene_with(
             let what = "its faces change, and the file has no map of that (it was compiled with --short-source-map, --strip or --preset classic): it comes back in triangles";
             remarks.push(Remark::new(&record.path, what));
         }
+    }
+    for own in shared.rigs.iter().filter(|own| !own.shows_frames) {
+        let what = "its clips show other frames than the file's, so it comes as points; --as skins leaves it to its clips";
+        remarks.push(Remark::new(&description.meshes[own.rig.mesh()].path, what));
     }
     if bones == As::Parts {
         let orders = (0..scene.meshes.len()).map(|m| shared.order(m));

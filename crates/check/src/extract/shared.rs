@@ -12,8 +12,8 @@ use std::sync::Arc;
 pub enum As {
     /// As the decoded points, frame by frame.
     Points,
-    /// On their skeleton where the file has their rig, so that its clips move them; with their bones as a
-    /// skin where these alone keep the promise; else as points.
+    /// On their skeleton where the file has their rig, whose clip shows what its frames show, so that its clips
+    /// move them; with their bones as a skin where these alone keep the promise; else as points.
     #[default]
     Auto,
     /// With their bones as a skin, whatever that leaves out.
@@ -40,5 +40,7 @@ pub(super) struct Shared {
 /// A rig, and the matrices from its bind pose to the first frame, where that is known.
 pub(super) struct Rigged {
     pub rig: MeshRig,
+    /// Its clip shows what the file's frames show.
+    pub shows_frames: bool,
     pub first: Option<Vec<DMat4>>,
 }

@@ -27,7 +27,8 @@ use sides::{Extracted, Kind, Seen, Side, Values};
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Expected {
     /// How far a point may be off, in the `.reel`'s unit. None: what float32 holds; of skins, of parts that
-    /// nodes move and of quantized files the mesh's own tolerance.
+    /// nodes move and of quantized files the mesh's own tolerance; twice that of rigs, which are as far from
+    /// the source as the frames on the other side may be.
     pub tolerance: Option<f64>,
     /// The level of detail that was extracted.
     pub level: usize,
@@ -96,6 +97,7 @@ pub fn compare(
         times: times::times(scene, reel, &mut failures),
         ranks: sides::ranks(reel, expected.level)?,
         loose: sides::loose(scene),
+        rigged: reel.rigs().map_err(error)?.iter().map(|rig| rig.mesh()).collect(),
     };
     let mut all = Found::default();
     let done = std::sync::atomic::AtomicU64::new(0);
@@ -213,6 +215,8 @@ struct Comparison<'a> {
     ranks: Vec<Option<Vec<u32>>>,
     /// By mesh of the extracted file whether its points are only as near as the tolerance.
     loose: Vec<[bool; 2]>,
+    /// Meshes of the `.reel` that have a rig.
+    rigged: Vec<usize>,
 }
 
 /// Coincident points that are looked at for the values of one vertex.
@@ -309,7 +313,10 @@ impl Comparison<'_> {
         let loose = seen.is_some_and(|seen| extracted.is_loose(seen.owner, moves));
         match self.expected.tolerance {
             Some(tolerance) => tolerance.max(float),
-            None if loose => nodes[owner].tolerance.max(float),
+            None if loose => {
+                let has_rig = nodes[owner].mesh.is_some_and(|m| self.rigged.contains(&(m as usize)));
+                (nodes[owner].tolerance * if has_rig { 2.0 } else { 1.0 }).max(float)
+            }
             None => float,
         }
     }

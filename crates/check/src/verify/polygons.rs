@@ -172,8 +172,10 @@ impl WeightedCorners {
             let (back, after) = (before - here, next - here);
             let cross = after.cross(back);
             let sine_squared = cross.length_squared();
-            if cross.dot(unit) < 0.0 && sine_squared > 1e-18 * back.length_squared() * after.length_squared()
-            {
+            // A corner that stands upright on its face is turned neither way.
+            let away = -cross.dot(unit);
+            let turned = away > 0.0 && away * away > 1e-18 * sine_squared;
+            if turned && sine_squared > 1e-18 * back.length_squared() * after.length_squared() {
                 self.turned.push(self.cosine.len());
             }
             self.sine_squared.push(sine_squared);

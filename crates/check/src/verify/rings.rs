@@ -86,12 +86,7 @@ pub(crate) fn part_sides(polygons: &Polygons, join: &mut dyn FnMut(u32, u32)) ->
     let between = rings.points_between_sides(polygons);
     rings.join_repeats(polygons, join);
     join_outside(polygons, &between, join);
-    for ((a, b), mut walkers) in rings.edges(polygons, &between) {
-        for list in &mut walkers {
-            // Repeats are joined already.
-            list.sort_unstable();
-            list.dedup_by_key(|w| w.0);
-        }
+    for ((a, b), walkers) in rings.edges(polygons, &between) {
         let mut meet = |x: &Walker, y: &Walker| {
             for (k, point) in [a, b].into_iter().enumerate() {
                 if between[point as usize] {
@@ -181,19 +176,17 @@ fn join_outside(polygons: &Polygons, between: &[bool], join: &mut dyn FnMut(u32,
     }
 }
 
-/// Calls `meet` for pairs of different faces that walk an edge in opposite directions, so often that all are
-/// joined that belong together.
+/// Calls `meet` for pairs of different shapes that walk an edge in opposite directions, so often that all are
+/// joined that belong together: each one meets the first that goes the other way, and the first of another shape
+/// than that.
 fn meet_walkers([up, down]: &[Vec<Walker>; 2], meet: &mut dyn FnMut(&Walker, &Walker)) {
-    if up.len().min(down.len()) < 3 {
-        for x in up {
-            for y in down.iter().filter(|y| y.0 != x.0) {
-                meet(x, y);
+    for (all, others) in [(up, down), (down, up)] {
+        let Some(first) = others.first() else { continue };
+        let second = others.iter().find(|other| other.0 != first.0);
+        for one in all {
+            for other in [Some(first), second].into_iter().flatten().filter(|other| other.0 != one.0) {
+                meet(one, other);
             }
-        }
-    } else {
-        // Of three or more each way every one meets two, and all meet in the end.
-        for x in up.iter().chain(down) {
-            meet(x, &up[0]);
         }
     }
 }

@@ -12,7 +12,6 @@ use meshreel_scene::Remark;
 /// The LOD levels of a mesh, encoded.
 #[derive(Default)]
 pub struct Lod {
-    /// Of each level its size and error.
     /// The size and error of each level.
     pub levels: Vec<LodLevel>,
     /// Bytes of the levels.
@@ -105,9 +104,10 @@ fn looks(plan: &MeshPlan<'_>, fixed: &Fixed) -> Result<Vec<[f32; 5]>, Error> {
     Ok((0..fixed.vertex_point.len()).map(of).collect())
 }
 
-/// Frames in which the mesh is shown; the first where it is in none.
+/// The mesh's own frames that are shown; the first where none is.
 fn shown(plan: &MeshPlan<'_>) -> Vec<usize> {
-    let frames = plan.source.times.len();
-    let all: Vec<usize> = (0..frames).filter(|&f| plan.shown.contains(f)).collect();
-    if all.is_empty() { vec![0] } else { all }
+    let shown = (0..plan.source.frames).filter(|&f| plan.shown.contains(f));
+    let mut own: Vec<usize> = shown.map(|f| plan.source.own(f)).collect();
+    own.dedup();
+    if own.is_empty() { vec![0] } else { own }
 }

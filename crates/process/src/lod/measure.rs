@@ -8,10 +8,14 @@
 
 use super::simplify::{HUB, collapse};
 
-/// A point of one surface on the other: both as weights of vertices.
+/// A place on a triangle: its vertices, and the weights of the second and the third. What single precision leaves of
+/// the weights never leads out of the triangle, nor off its plane.
+type Place = ([u32; 3], [f32; 2]);
+
+/// A point of one surface on the other.
 struct Bound {
-    own: ([u32; 3], [f32; 3]),
-    on: ([u32; 3], [f32; 3]),
+    own: Place,
+    on: Place,
 }
 
 /// What is measured of a level in each frame.
@@ -87,9 +91,9 @@ impl Bounds {
             near.sort_unstable();
             near.dedup();
             let v = v as u32;
-            let own = ([v; 3], [1.0, 0.0, 0.0]);
+            let own = ([v; 3], [0.0; 2]);
             let on = nearest(own, &near, &level, point, poses);
-            let on = on.unwrap_or(([end; 3], [1.0, 0.0, 0.0]));
+            let on = on.unwrap_or(([end; 3], [0.0; 2]));
             list.push(Bound { own, on });
         }
         ended.sort_unstable();
@@ -98,7 +102,7 @@ impl Bounds {
             ended[from..].iter().take_while(move |e| e.0 == p).map(|e| e.1)
         };
         const THIRD: f32 = 1.0 / 3.0;
-        let samples = [[THIRD; 3], [0.5, 0.5, 0.0], [0.0, 0.5, 0.5], [0.5, 0.0, 0.5]];
+        let samples = [[THIRD; 2], [0.5, 0.0], [0.5, 0.5], [0.0, 0.5]];
         for t in &level {
             near.clear();
             let corners = t.map(|v| point[v as usize]);
@@ -119,14 +123,7 @@ impl Bounds {
 
     /// Measures a frame; positions by vertex.
     pub fn frame(&mut self, at: impl Fn(u32) -> [f32; 3]) {
-        let place = |&(vertices, weights): &([u32; 3], [f32; 3])| {
-            let mut out = [0.0f64; 3];
-            for (v, w) in vertices.into_iter().zip(weights) {
-                let p = at(v);
-                (0..3).for_each(|k| out[k] += f64::from(p[k]) * f64::from(w));
-            }
-            out
-        };
+        let place = |&(vertices, weights): &Place| on_triangle(vertices.map(|v| at(v).map(f64::from)), weights);
         for bound in &self.list {
             let (a, b) = (place(&bound.own), place(&bound.on));
             let square: f64 = (0..3).map(|k| (a[k] - b[k]) * (a[k] - b[k])).sum();
@@ -140,14 +137,25 @@ impl Bounds {
     }
 }
 
+fn on_triangle([a, b, c]: [[f64; 3]; 3], weights: [f32; 2]) -> [f64; 3] {
+    let [v, w] = weights.map(f64::from);
+    std::array::from_fn(|k| a[k] + v * (b[k] - a[k]) + w * (c[k] - a[k]))
+}
+
+/// A weight in single precision that is not larger.
+fn narrow(weight: f64) -> f32 {
+    let near = weight as f32;
+    if f64::from(near) > weight { near.next_down() } else { near }
+}
+
 /// The place nearest to a point on some triangles, in all poses together.
 fn nearest(
-    (vertices, weights): ([u32; 3], [f32; 3]),
+    (vertices, weights): Place,
     near: &[u32],
     triangles: &[[u32; 3]],
     point: &[u32],
     poses: &[Vec<[f32; 3]>],
-) -> Option<([u32; 3], [f32; 3])> {
+) -> Option<Place> {
     let mut best = None;
     let mut least = f64::INFINITY;
     for &t in near {
@@ -158,11 +166,7 @@ fn nearest(
         for pose in poses {
             let at = |v: u32| pose[point[v as usize] as usize].map(f64::from);
             let [a, b, c] = corners.map(at);
-            let mut own = [0.0; 3];
-            for (v, w) in vertices.into_iter().zip(weights) {
-                let p = at(v);
-                (0..3).for_each(|k| own[k] += p[k] * f64::from(w));
-            }
+            let own = on_triangle(vertices.map(at), weights);
             for k in 0..3 {
                 let (b, c, p) = (b[k] - a[k], c[k] - a[k], own[k] - a[k]);
                 (bb, bc, cc) = (bb + b * b, bc + b * c, cc + c * c);
@@ -173,7 +177,7 @@ fn nearest(
         let square = pp - 2.0 * (v * bp + w * cp) + v * v * bb + 2.0 * v * w * bc + w * w * cc;
         if square < least {
             least = square;
-            best = Some((corners, [(1.0 - v - w) as f32, v as f32, w as f32]));
+            best = Some((corners, [v, w].map(narrow)));
         }
     }
     best
