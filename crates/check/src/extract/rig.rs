@@ -5,9 +5,10 @@ use crate::double;
 use crate::error::error;
 use crate::skinning::{Influences, rig_matrices};
 use crate::verify::attribute::ulp;
-use meshreel::clip::{Clip, ClipCursor, PoseSource, Repeats, Rounding, SkeletonRecord};
+use meshreel::clip::{Clip, ClipCursor, PoseSource, SkeletonRecord};
 
 use meshreel::{FrameDecoder, MeshRig, Reel, Transform};
+use meshreel_options::{Options, RigChoice};
 use meshreel_scene::{Channel, Error, Skin};
 use std::sync::Arc;
 
@@ -35,10 +36,9 @@ pub(super) fn all(reel: &Reel, bones: As) -> Result<Vec<Rigged>, Error> {
                 Some(matrices.iter().map(double::matrix).collect())
             }
         };
-        let shows_frames = match clip {
-            Some((clip, _)) if bones == As::Auto => {
-                shows_frames(reel, &rig, &skeletons[rig.skeleton()], clip)?
-            }
+        let own = |clip: &&Clip| clip.record().skeleton as usize == rig.skeleton();
+        let shows_frames = match clip.map(|(clip, _)| clip).or_else(|| clips.iter().find(own)) {
+            Some(clip) if bones == As::Auto => shows_frames(reel, &rig, &skeletons[rig.skeleton()], clip)?,
             _ => true,
         };
         out.push(Rigged { rig, shows_frames, first });
@@ -47,7 +47,8 @@ pub(super) fn all(reel: &Reel, bones: As) -> Result<Vec<Rigged>, Error> {
 }
 
 /// Whether a rig with its clip is in every frame where the file's frames have its mesh: both within the mesh's
-/// tolerance of the source. Of a mesh that only clips move, and of several ranges one after the other, the frames say nothing.
+/// tolerance of the source. Frames of a file whose rigs are all that moves its meshes say nothing, and neither do those
+/// of several ranges one after the other.
 fn shows_frames(
     reel: &Reel,
     rig: &MeshRig,
@@ -56,8 +57,8 @@ fn shows_frames(
 ) -> Result<bool, Error> {
     let description = reel.description();
     let record = &description.meshes[rig.mesh()];
-    let moves = record.streams.first().is_some_and(|stream| stream.animated);
-    if !moves || !reel.ranges().is_empty() {
+    let asked = Options::from_text(&description.options).map(|options| options.rig);
+    if !matches!(asked, Ok(RigChoice::Keep)) || !reel.ranges().is_empty() {
         return Ok(true);
     }
     let placements: Vec<usize> =
@@ -67,6 +68,7 @@ fn shows_frames(
     let mut decoder = FrameDecoder::new(reel).map_err(error)?;
     let mut cursor = ClipCursor::new(clip);
     let mut pose = vec![Transform::IDENTITY; clip.joints()];
+    let mut next = pose.clone();
     let (mut decoded, mut posed) = (vec![0.0; 3 * vertices], vec![[0.0; 3]; rig.vertices()]);
     for frame in 0..reel.frame_count() {
         decoder.decode(frame).map_err(error)?;
@@ -74,8 +76,11 @@ fn shows_frames(
             continue;
         }
         decoder.mesh(rig.mesh()).positions_into(&mut decoded).map_err(error)?;
-        let seconds = reel.time(frame) - clip.start();
-        clip.sample(&mut cursor, seconds, Repeats::Clamp, Rounding::None, &mut pose).map_err(error)?;
+        let sample = ((reel.time(frame) - clip.start()) * clip.fps()).clamp(0.0, (clip.samples() - 1) as f64);
+        clip.sample_at(&mut cursor, sample as usize, &mut pose).map_err(error)?;
+        let after = (sample as usize + 1).min(clip.samples() - 1);
+        clip.sample_at(&mut cursor, after, &mut next).map_err(error)?;
+        pose.iter_mut().zip(&next).for_each(|(a, b)| *a = between(a, b, sample.fract()));
         rig.positions(&rig_matrices(rig, skeleton, &pose), &mut posed);
         let pairs = decoded.as_chunks::<3>().0.iter().zip(&posed);
         let near = |(a, b): (&[f32; 3], &[f32; 3])| {
@@ -88,6 +93,16 @@ fn shows_frames(
         }
     }
     Ok(true)
+}
+
+/// The transform at a part of the way from one key to the next, as a glTF goes it.
+fn between(a: &Transform, b: &Transform, part: f64) -> Transform {
+    let [from, to] = [a, b].map(double::qvv);
+    Transform {
+        rotation: from.rotation.slerp(to.rotation, part).normalize().to_array().map(|v| v as f32),
+        translation: from.translation.lerp(to.translation, part).to_array().map(|v| v as f32),
+        scale: from.scale.lerp(to.scale, part).to_array().map(|v| v as f32),
+    }
 }
 
 /// The skin of a mesh that has a rig, unless frames are asked for. `points`: vertex of each point.

@@ -16,7 +16,9 @@ use crate::verify::kd_tree::KdTree;
 use crate::verify::report::{Failures, beyond};
 use crate::{double, lens};
 pub use clips::ExtractedClip;
+use meshreel::record::StreamRecord;
 use meshreel::{FrameDecoder, FramePair, Reel};
+use meshreel_options::{Options, RigChoice};
 use meshreel_scene::sample::{World, lens_at};
 use meshreel_scene::{Error, Placed, Scene, Unit};
 use rayon::prelude::*;
@@ -94,10 +96,11 @@ pub fn compare(
         placed: &placed,
         expected,
         factor: factor(reel, scene.unit),
-        times: times::times(scene, reel, &mut failures),
+        times: times::times(scene, reel, &mut failures)?,
         ranks: sides::ranks(reel, expected.level)?,
         loose: sides::loose(scene),
         rigged: reel.rigs().map_err(error)?.iter().map(|rig| rig.mesh()).collect(),
+        rig_only: Options::from_text(&reel.description().options).is_ok_and(|o| o.rig == RigChoice::Only),
     };
     let mut all = Found::default();
     let done = std::sync::atomic::AtomicU64::new(0);
@@ -217,6 +220,8 @@ struct Comparison<'a> {
     loose: Vec<[bool; 2]>,
     /// Meshes of the `.reel` that have a rig.
     rigged: Vec<usize>,
+    /// These are moved by clips alone, whatever frames show.
+    rig_only: bool,
 }
 
 /// Coincident points that are looked at for the values of one vertex.
@@ -240,7 +245,10 @@ impl Comparison<'_> {
         let (here, there) = (KdTree::new(&decoded.points), KdTree::new(&extracted.side.points));
         let mut lost = vec![0usize; nodes.len()];
         let (mut near_points, mut all_near): (Vec<(u32, u32)>, bool) = (Vec::new(), true);
-        for (v, &seen) in decoded.seen.iter().enumerate() {
+        let by_clips = |owner: usize| {
+            self.rig_only && nodes[owner].mesh.is_some_and(|m| self.rigged.contains(&(m as usize)))
+        };
+        for (v, &seen) in decoded.seen.iter().enumerate().filter(|(_, seen)| !by_clips(seen.owner)) {
             found.report.vertices += 1;
             let p = decoded.points[v];
             let (distance, nearest) = there.nearest(p).unwrap_or((f64::INFINITY, u32::MAX));
@@ -265,10 +273,38 @@ impl Comparison<'_> {
                 false
             });
             all_near &= !more;
-            let near = near_points[from..].iter().map(|(_, i)| *i);
-            self.values((&decoded, v), (&extracted, near), frame, found);
+            let near: Vec<u32> = near_points[from..].iter().map(|(_, i)| *i).collect();
+            let Some(mut best) = self.best_values(&decoded, v, &extracted, &near) else { continue };
+            if best.share > 1.0 {
+                // Vertices of one corner of the source, whose values the file rounds each for itself, are one
+                // corner again.
+                here.within(p, limit, COINCIDENT, |other| {
+                    if self.is_twin(&decoded, v, other as usize)
+                        && let Some(own) = self.best_values(&decoded, other as usize, &extracted, &near)
+                        && own.share <= 1.0
+                    {
+                        best = own;
+                    }
+                    best.share <= 1.0
+                });
+            }
+            let path = &nodes[seen.owner].path;
+            for (kind, off, limit) in best.differences {
+                found.value(kind, off);
+                if beyond(off, limit) {
+                    found.failures.add(path, Some(frame), || {
+                        let (what, number) = (kind.name(), seen.number);
+                        format!("{what} of vertex {number} is {off:e} off, {limit:e} is allowed")
+                    });
+                }
+            }
         }
-        for (i, &seen) in extracted.side.seen.iter().enumerate().filter(|(_, seen)| seen.in_area) {
+        let on_joints = |owner: usize| {
+            let mesh = self.scene.nodes[self.placed[owner].node].mesh;
+            self.rig_only && mesh.is_some_and(|mesh| self.scene.meshes[mesh].skin.is_some())
+        };
+        let compared = |seen: &Seen| seen.in_area && !on_joints(seen.owner);
+        for (i, &seen) in extracted.side.seen.iter().enumerate().filter(|(_, seen)| compared(seen)) {
             let p = extracted.side.points[i];
             let (distance, nearest) = here.nearest(p).unwrap_or((f64::INFINITY, u32::MAX));
             let owner = decoded.seen.get(nearest as usize).map(|seen| seen.owner);
@@ -283,7 +319,7 @@ impl Comparison<'_> {
                 break;
             }
         }
-        if found.failures.list.is_empty() && all_near {
+        if found.failures.list.is_empty() && all_near && !(self.rig_only && !self.rigged.is_empty()) {
             let near = faces::Lists::new(decoded.points.len(), near_points.iter().copied());
             found.report.faces += decoded.faces.len() as u64;
             match triangles::compare(&decoded, &extracted.side, &near) {
@@ -321,21 +357,18 @@ impl Comparison<'_> {
         }
     }
 
-    /// Compares what hangs on a vertex with what hangs on the corners that lie where it does: those of them that
-    /// fit best.
-    fn values(
+    /// What hangs on a vertex against what hangs on the corners that lie where it does: those that fit best.
+    fn best_values(
         &self,
-        (decoded, v): (&Side, usize),
-        (extracted, near): (&Extracted<'_>, impl Iterator<Item = u32>),
-        frame: usize,
-        found: &mut Found,
-    ) {
+        decoded: &Side,
+        v: usize,
+        extracted: &Extracted<'_>,
+        near: &[u32],
+    ) -> Option<Differences> {
         let own = &decoded.values[v];
-        // The largest share of what is allowed, and the differences.
-        let mut best: Option<(f64, Vec<Difference>)> = None;
+        let mut best: Option<Differences> = None;
         let changing = &decoded.changing[decoded.seen[v].owner];
-        let path = || &self.reel.description().nodes[decoded.seen[v].owner].path[..];
-        for i in near {
+        for &i in near {
             let seen = &extracted.side.seen[i as usize];
             for corner in extracted.corners(i as usize) {
                 let turn = decoded.turns[decoded.seen[v].owner];
@@ -344,24 +377,36 @@ impl Comparison<'_> {
                     !(changing.contains(kind) && extracted.is_earlier(seen.owner, *kind))
                 });
                 let share = all.iter().map(|(_, off, limit)| off / limit).fold(0.0, f64::max);
-                if best.as_ref().is_none_or(|(least, _)| share < *least) {
-                    best = Some((share, all));
+                if best.as_ref().is_none_or(|best| share < best.share) {
+                    best = Some(Differences { share, differences: all });
                 }
             }
-            if best.as_ref().is_some_and(|(share, _)| *share == 0.0) {
+            if best.as_ref().is_some_and(|best| best.share == 0.0) {
                 break;
             }
         }
-        let Some((_, all)) = best else { return };
-        for (kind, off, limit) in all {
-            found.value(kind, off);
-            if beyond(off, limit) {
-                found.failures.add(path(), Some(frame), || {
-                    let number = decoded.seen[v].number;
-                    format!("{} of vertex {number} is {off:e} off, {limit:e} is allowed", kind.name())
-                });
-            }
-        }
+        best
+    }
+
+    /// Whether the values of two vertices of one mesh may be those of one corner of the source: each within the
+    /// tolerances of the file.
+    fn is_twin(&self, decoded: &Side, v: usize, other: usize) -> bool {
+        let owner = decoded.seen[v].owner;
+        let Some(mesh) = self.reel.description().nodes[owner].mesh else { return false };
+        let streams = &self.reel.description().meshes[mesh as usize].streams;
+        let tolerance = |kind: Kind| {
+            let of_kind = |s: &&StreamRecord| kind.is_of(s.semantic);
+            streams.iter().filter(of_kind).map(|s| s.tolerance).fold(0.0, f64::max)
+        };
+        let (a, b) = (&decoded.values[v], &decoded.values[other]);
+        v != other
+            && decoded.seen[other].owner == owner
+            && a.len() == b.len()
+            && a.iter().zip(b).all(|((kind, a), (_, b))| {
+                // Transforms that are not even turn some normals farther apart.
+                let even = decoded.turns[owner] <= EVEN;
+                kind.distance(a, b) <= 2.0 * tolerance(*kind) || *kind == Kind::Normal && !even
+            })
     }
 
     /// Compares where locators are: by their name, and where that was changed, with whatever fits.
@@ -433,6 +478,16 @@ impl Comparison<'_> {
 /// What hangs on a vertex, how far it is off, and how far it may be.
 type Difference = (Kind, f64, f64);
 
+/// What hangs on a vertex against a corner.
+struct Differences {
+    /// The largest share of what is allowed.
+    share: f64,
+    differences: Vec<Difference>,
+}
+
+/// Rounding turns normals by at most so many degrees where a transform is as large in all directions.
+const EVEN: f64 = 1e-4;
+
 impl Comparison<'_> {
     /// By what hangs on both how far it is off, and may be. `loose`: of a file that was quantized or is a skin. `turn`: by
     /// how much normals may be off because of their transform.
@@ -451,15 +506,8 @@ impl Comparison<'_> {
             };
             let largest = a.iter().chain(b).fold(1.0f64, |most, v| most.max(v.abs()));
             let off = match kind {
-                Kind::Normal => {
-                    let [a, b] = [a, b].map(|v| glam::DVec3::from_slice(v));
-                    a.cross(b).length().atan2(a.dot(b)).to_degrees()
-                }
-                Kind::Colour(_) if is_obj(self.scene) => {
-                    a.iter().zip(b).take(3).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
-                }
-                Kind::Colour(_) => a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max),
-                _ => a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt(),
+                Kind::Colour(_) if is_obj(self.scene) => kind.distance(&a[..3], b),
+                _ => kind.distance(a, b),
             };
             // Octets, and 12 bits of a texture's width, are the least that compressed files keep.
             let limit = match kind {

@@ -32,6 +32,29 @@ impl Kind {
             Kind::Width => "width",
         }
     }
+
+    /// Whether streams of such a meaning hold it.
+    pub fn is_of(self, semantic: Semantic) -> bool {
+        match self {
+            Kind::Normal => matches!(semantic, Semantic::Normal | Semantic::QTangent),
+            Kind::Uv(_) => semantic == Semantic::Uv,
+            Kind::Colour(_) => semantic == Semantic::Colour,
+            Kind::Velocity => semantic == Semantic::Velocity,
+            Kind::Width => semantic == Semantic::Width,
+        }
+    }
+
+    /// How far two values are from each other: degrees for normals, the largest component for colours.
+    pub fn distance(self, a: &[f64], b: &[f64]) -> f64 {
+        match self {
+            Kind::Normal => {
+                let [a, b] = [a, b].map(DVec3::from_slice);
+                a.cross(b).length().atan2(a.dot(b)).to_degrees()
+            }
+            Kind::Colour(_) => a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max),
+            _ => a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt(),
+        }
+    }
 }
 
 /// Values by kind, in the world where they turn with it.
@@ -264,6 +287,10 @@ impl<'a> Extracted<'a> {
         let (mut points, mut faces) = (Vec::new(), sample::Faces::default());
         sample::positions_at(mesh, time, &mut points)?;
         sample::faces_at(mesh, time, &mut faces)?;
+        // A glTF hides a mesh on joints by a scale of zero above them.
+        if mesh.skin.is_some() && points.windows(2).all(|pair| pair[0] == pair[1]) {
+            return Ok(());
+        }
         let attributes = Attributes::read(mesh, time)?;
         if self.scene.format == "gltf" && !mesh.positions.is_empty() {
             self.earlier[owner] = time > mesh.positions.time(0) + SAME_TIME;

@@ -1,18 +1,27 @@
 //! Where the frames of a `.reel` are in an extracted file.
 
+use crate::error::error;
 use crate::verify::report::Failures;
 use meshreel::Reel;
-use meshreel_scene::{Channel, SAME_TIME, Scene};
+use meshreel_scene::{Channel, Error, SAME_TIME, Scene};
 
 /// The time of each frame in the extracted file; none of one that such a file cannot tell from another.
-pub(super) fn times(scene: &Scene, reel: &Reel, failures: &mut Failures) -> Vec<Option<f64>> {
+pub(super) fn times(
+    scene: &Scene,
+    reel: &Reel,
+    failures: &mut Failures,
+) -> Result<Vec<Option<f64>>, Error> {
     let own: Vec<f64> = reel.frames().iter().map(|frame| frame.time).collect();
-    match scene.format {
+    Ok(match scene.format {
         format if format.starts_with("obj") => numbered(scene, own.len(), failures),
         // Named ranges are animations of their own, which are read one after the other.
-        "gltf" if reel.ranges().is_empty() => keyed(scene, &own),
+        "gltf" if reel.ranges().is_empty() => {
+            let clips = reel.clips().map_err(error)?;
+            let starts = clips.iter().map(|clip| clip.start()).chain(own.first().copied());
+            keyed(scene, &own, starts.fold(0.0, f64::min))
+        }
         _ => alone(&own, &own, |_| 1.001 * SAME_TIME),
-    }
+    })
 }
 
 /// Of a sequence of files, which have numbers and no times.
@@ -29,11 +38,9 @@ fn numbered(scene: &Scene, frames: usize, failures: &mut Failures) -> Vec<Option
     (0..frames.min(there)).map(|i| Some(mesh.positions.time(i))).collect()
 }
 
-/// Of a glTF, whose keys are float32 and begin at 0 where frames begin before that. Readers put keys at even times where
-/// they nearly are.
-fn keyed(scene: &Scene, own: &[f64]) -> Vec<Option<f64>> {
-    let shift = own.first().map_or(0.0, |first| first.min(0.0));
-    let keys: Vec<f64> = own.iter().map(|time| f64::from((time - shift) as f32)).collect();
+/// Of a glTF, whose keys are float32 and count from `start`. Readers put keys at even times where they nearly are.
+fn keyed(scene: &Scene, own: &[f64], start: f64) -> Vec<Option<f64>> {
+    let keys: Vec<f64> = own.iter().map(|time| f64::from((time - start) as f32)).collect();
     let mut there: Vec<f64> = Vec::new();
     for mesh in &scene.meshes {
         there.extend(sample_times(&mesh.positions));

@@ -66,10 +66,9 @@ impl Take {
         let Some((grid, _)) = self.grid else {
             return time;
         };
-        // Keys are of 32 bits; those that mean a time of the grid are that.
         let i = ((time - grid.start) * grid.fps).round().max(0.0) as usize;
-        match (self.placed, (time - grid.time(i)).abs()) {
-            (_, off) if off <= 2.0 * SAME_TIME => self.time(&grid, i, fps),
+        match (self.placed, time == grid.time(i)) {
+            (_, true) => self.time(&grid, i, fps),
             (None, _) => time,
             (Some((_, start)), _) => start + (time - grid.start),
         }
@@ -309,12 +308,21 @@ impl Takes {
                 }
             }
             if let Some((grid, _)) = take.grid {
-                // Keys are of 32 bits; those that mean a time of the grid are that.
-                for time in &mut own {
-                    let near = grid.time(((*time - grid.start) * grid.fps).round().max(0.0) as usize);
-                    if (*time - near).abs() <= 2.0 * SAME_TIME {
-                        *time = near;
-                    }
+                // Keys are of 32 bits; those that mean a time of the grid are that, as long as curves have the key's
+                // value there. Two keys are never one time: the later of them says how it goes on.
+                own.sort_by(f64::total_cmp);
+                own.dedup();
+                let nearest = |time: &f64| {
+                    let near = grid.time(((time - grid.start) * grid.fps).round().max(0.0) as usize);
+                    if (time - near).abs() <= SAME_TIME { near } else { *time }
+                };
+                let near: Vec<f64> = own.iter().map(nearest).collect();
+                let alone = |i: usize| {
+                    let before = i.checked_sub(1).and_then(|before| near.get(before));
+                    before != Some(&near[i]) && near.get(i + 1) != Some(&near[i])
+                };
+                for i in (0..own.len()).filter(|&i| alone(i)) {
+                    own[i] = near[i];
                 }
             }
             for curve in curves.iter().filter(|_| way != Way::Held) {

@@ -94,14 +94,19 @@ impl Tree<'_> {
         out
     }
 
-    /// An animation of `nodes`, the joints of its skeleton.
-    pub(super) fn clip(&mut self, scene: &Scene, clip: &Clip, nodes: &[Index<Node>]) -> Result<(), Error> {
-        let shift = clip.start.min(0.0);
-        if shift < 0.0 {
-            let what = format!("glTF's time begins at 0: it was moved by {} seconds", -shift);
+    /// An animation of `nodes`, the joints of its skeleton. `start`: the time that becomes 0.
+    pub(super) fn clip(
+        &mut self,
+        scene: &Scene,
+        clip: &Clip,
+        start: f64,
+        nodes: &[Index<Node>],
+    ) -> Result<(), Error> {
+        if start < 0.0 {
+            let what = format!("glTF's time begins at 0: it was moved by {} seconds", -start);
             self.meshes.remarks.insert(Remark::new(&clip.name, what));
         }
-        let time = |i: usize| [(clip.start - shift + i as f64 / clip.fps) as f32];
+        let time = |i: usize| [(clip.start - start + i as f64 / clip.fps) as f32];
         let keys: Vec<[f32; 1]> = (0..clip.samples).map(time).collect();
         if keys.windows(2).any(|w| w[1] <= w[0]) {
             return Err(Error::unsupported(
@@ -138,7 +143,7 @@ impl Tree<'_> {
             let scale = samples(track.scale.is_constant(), 2)?;
             self.track(node, track, metres(scene.unit), [rotation, translation, scale])?;
         }
-        self.close_clip(scene, clip, extras(Value::Object(markers_and_scalars(clip, shift))));
+        self.close_clip(scene, clip, extras(Value::Object(markers_and_scalars(clip, start))));
         Ok(())
     }
 
@@ -190,13 +195,13 @@ impl Tree<'_> {
     }
 }
 
-/// The extras of an animation: markers as `events`, scalar tracks as `scalars`. `shift`: seconds that are
-/// taken from all times.
-fn markers_and_scalars(clip: &Clip, shift: f64) -> serde_json::Map<String, Value> {
+/// The extras of an animation: markers as `events`, scalar tracks as `scalars`. `start`: the time that
+/// becomes 0.
+fn markers_and_scalars(clip: &Clip, start: f64) -> serde_json::Map<String, Value> {
     let mut out = serde_json::Map::new();
     if !clip.markers.is_empty() {
         let markers = clip.markers.iter();
-        let markers = markers.map(|m| json!({"name": m.name, "time": m.time - shift}));
+        let markers = markers.map(|m| json!({"name": m.name, "time": m.time - start}));
         out.insert("events".into(), markers.collect());
     }
     if !clip.scalars.is_empty() {

@@ -68,9 +68,10 @@ fn write_as(
 ) -> Result<Finished, Error> {
     let file = path.display().to_string();
     let mut remarks = Vec::new();
+    let start = shared_start(scene, times);
     let (times, keys) = match (times, scene.clips.is_empty()) {
         ([], false) => Default::default(),
-        (times, _) => key_times(times, &file, &mut remarks)?,
+        (times, _) => key_times(times, start.unwrap_or_default(), &file, &mut remarks)?,
     };
     let placed = scene.expand()?;
     let facts = Facts::gather(scene, &placed, &times)?;
@@ -101,7 +102,8 @@ fn write_as(
     let skeletons = tree.skeletons(scene, &mut roots);
     tree.rigs(scene, &skeletons, &mut roots)?;
     for clip in &scene.clips {
-        tree.clip(scene, clip, &skeletons[clip.skeleton])?;
+        let start = start.unwrap_or(clip.start.min(0.0));
+        tree.clip(scene, clip, start, &skeletons[clip.skeleton])?;
     }
     tree.finish(roots, remarks)
 }
@@ -202,21 +204,32 @@ impl Tree<'_> {
     }
 }
 
-/// Frame times as f32, not below 0 and ascending as glTF demands, and the times they stand for.
-fn key_times(times: &[f64], file: &str, remarks: &mut Vec<Remark>) -> Result<(Vec<f64>, Vec<f32>), Error> {
-    let Some(&first) = times.first() else {
+/// The time that becomes 0, at most 0, of frames and clips that play together, so that a mesh on a skeleton is where
+/// its frames are. None where clips alone are written; ranges become animations that begin at 0 themselves.
+fn shared_start(scene: &Scene, times: &[f64]) -> Option<f64> {
+    let first = times.first().filter(|_| scene.ranges.is_empty())?;
+    Some(scene.clips.iter().map(|clip| clip.start).fold(first.min(0.0), f64::min))
+}
+
+/// Frame times as f32, ascending as glTF demands and counted from `start`, and the times they stand for.
+fn key_times(
+    times: &[f64],
+    start: f64,
+    file: &str,
+    remarks: &mut Vec<Remark>,
+) -> Result<(Vec<f64>, Vec<f32>), Error> {
+    if times.is_empty() {
         return Err(Error::misuse("no frames to write"));
-    };
-    let shift = first.min(0.0);
-    if shift < 0.0 {
+    }
+    if start < 0.0 {
         remarks.push(Remark::new(
             file,
-            format!("glTF's time begins at 0: everything was moved by {} seconds", -shift),
+            format!("glTF's time begins at 0: everything was moved by {} seconds", -start),
         ));
     }
     let (mut kept, mut keys) = (Vec::new(), Vec::<f32>::new());
     for &time in times {
-        let key = (time - shift) as f32;
+        let key = (time - start) as f32;
         if keys.last().is_none_or(|last| key > *last) {
             kept.push(time);
             keys.push(key);
