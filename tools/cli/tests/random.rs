@@ -47,7 +47,6 @@ const EXTRACTED: u64 = 4;
 
 /// Extracts a file to each format that meshes have and compares what is there with what the file decodes to.
 fn comes_back(reel: &Reel, folder: &Path) -> Result<(), String> {
-    if let Some(to) = std::env::var_os("KEEP") { std::fs::copy(reel.path(), Path::new(&to)).unwrap(); }
     let path = reel.path();
     let cancellation = Cancellation::default();
     for name in ["frames/", "back.abc", "back.glb"] {

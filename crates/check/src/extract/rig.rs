@@ -49,20 +49,16 @@ pub(super) fn all(reel: &Reel, bones: As) -> Result<Vec<Rigged>, Error> {
 /// Whether a rig with its clip is in every frame where the file's frames have its mesh: both within the mesh's
 /// tolerance of the source. Frames of a file whose rigs are all that moves its meshes say nothing, and neither do those
 /// of several ranges one after the other.
-fn shows_frames(
-    reel: &Reel,
-    rig: &MeshRig,
-    skeleton: &SkeletonRecord,
-    clip: &Clip,
-) -> Result<bool, Error> {
+fn shows_frames(reel: &Reel, rig: &MeshRig, skeleton: &SkeletonRecord, clip: &Clip) -> Result<bool, Error> {
     let description = reel.description();
     let record = &description.meshes[rig.mesh()];
     let asked = Options::from_text(&description.options).map(|options| options.rig);
     if !matches!(asked, Ok(RigChoice::Keep)) || !reel.ranges().is_empty() {
         return Ok(true);
     }
-    let placements: Vec<usize> =
-        (0..description.nodes.len()).filter(|&n| description.nodes[n].mesh == Some(rig.mesh() as u32)).collect();
+    let placements: Vec<usize> = (0..description.nodes.len())
+        .filter(|&n| description.nodes[n].mesh == Some(rig.mesh() as u32))
+        .collect();
     let tolerance = placements.iter().map(|&n| description.nodes[n].tolerance).fold(0.0, f64::max);
     let vertices = record.vertices as usize;
     let mut decoder = FrameDecoder::new(reel).map_err(error)?;

@@ -254,6 +254,9 @@ impl Comparison<'_> {
             let (distance, nearest) = there.nearest(p).unwrap_or((f64::INFINITY, u32::MAX));
             let limit =
                 self.limit(seen.owner, extracted.side.seen.get(nearest as usize), &extracted, &decoded);
+            if !seen.in_area && beyond(distance, limit) {
+                continue;
+            }
             let near = found.distance(distance, limit, &nodes[seen.owner].path, frame);
             if !near {
                 if lost[seen.owner] == 0 {
@@ -371,8 +374,13 @@ impl Comparison<'_> {
         for &i in near {
             let seen = &extracted.side.seen[i as usize];
             for corner in extracted.corners(i as usize) {
-                let turn = decoded.turns[decoded.seen[v].owner];
-                let mut all = self.differences(own, corner, (extracted.is_loose(seen.owner, true), turn));
+                let Seen { owner, edge, .. } = decoded.seen[v];
+                let loose = extracted.is_loose(seen.owner, true);
+                // Where points may be off, faces may turn.
+                let tolerance = if loose { self.reel.description().nodes[owner].tolerance } else { 0.0 };
+                let turn =
+                    decoded.turns[owner] + (2.0 * tolerance / edge).min(std::f64::consts::PI).to_degrees();
+                let mut all = self.differences(own, corner, (loose, turn));
                 all.retain(|(kind, ..)| {
                     !(changing.contains(kind) && extracted.is_earlier(seen.owner, *kind))
                 });

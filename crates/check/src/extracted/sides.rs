@@ -65,8 +65,10 @@ pub(super) type Values = Vec<(Kind, Vec<f64>)>;
 pub(super) struct Seen {
     pub owner: usize,
     pub number: u32,
-    /// Not only of faces that go to two points and back, which the `.reel` may leave out.
+    /// Not only of faces that go to two places and back, which either side may leave out.
     pub in_area: bool,
+    /// Length of the shortest edge of a triangle there; infinite on the extracted side, and of particles.
+    pub edge: f64,
 }
 
 /// Points in the world that something is made of.
@@ -157,13 +159,22 @@ impl Side {
                 place[v] = side.points.len() as u32;
                 let p = DVec3::from_array([0, 1, 2].map(|k| f64::from(positions[3 * v + k])));
                 side.points.push(world.transform_point3(p).to_array());
-                side.seen.push(Seen { owner: n, number: v as u32, in_area: true });
+                side.seen.push(Seen { owner: n, number: v as u32, in_area: particle, edge: f64::INFINITY });
                 let own = values.iter().filter_map(|(kind, all)| Some((*kind, all[v].clone()?)));
                 side.values.push(own.collect());
             }
             let turn = turn_of(&world);
             for corners in triangles.as_chunks::<3>().0 {
-                side.faces.add(n, turn, corners.map(|v| place[v as usize]));
+                let corners = corners.map(|v| place[v as usize]);
+                let at = corners.map(|c| DVec3::from_array(side.points[c as usize]));
+                let edges = [0, 1, 2].map(|k| at[k].distance(at[(k + 1) % 3]));
+                let shortest = edges.into_iter().fold(f64::INFINITY, f64::min);
+                for seen in corners.map(|c| c as usize) {
+                    let seen = &mut side.seen[seen];
+                    seen.in_area |= shortest > 0.0;
+                    seen.edge = seen.edge.min(shortest);
+                }
+                side.faces.add(n, turn, corners);
             }
         }
         Ok(side)
@@ -288,9 +299,7 @@ impl<'a> Extracted<'a> {
         sample::positions_at(mesh, time, &mut points)?;
         sample::faces_at(mesh, time, &mut faces)?;
         // A glTF hides a mesh on joints by a scale of zero above them.
-        if mesh.skin.is_some() && points.windows(2).all(|pair| pair[0] == pair[1]) {
-            return Ok(());
-        }
+        let is_nothing = mesh.skin.is_some() && points.windows(2).all(|pair| pair[0] == pair[1]);
         let attributes = Attributes::read(mesh, time)?;
         if self.scene.format == "gltf" && !mesh.positions.is_empty() {
             self.earlier[owner] = time > mesh.positions.time(0) + SAME_TIME;
@@ -312,7 +321,7 @@ impl<'a> Extracted<'a> {
             if own.len() < 3 {
                 continue;
             }
-            let of_area = has_area(own);
+            let of_area = has_area(own) && !is_nothing;
             for (corner, point) in corners.zip(own) {
                 let used = usize::try_from(*point).ok().and_then(|p| in_area.get_mut(p));
                 used.into_iter().for_each(|used| *used |= of_area);
@@ -329,7 +338,7 @@ impl<'a> Extracted<'a> {
                 continue;
             }
             self.side.points.push(world.transform_point3(double::vector(*point)).to_array());
-            self.side.seen.push(Seen { owner, number: i as u32, in_area: in_area[i] });
+            self.side.seen.push(Seen { owner, number: i as u32, in_area: in_area[i], edge: f64::INFINITY });
             let none = crate::verify::polygons::NONE;
             let single = [(none, none)];
             let list = if mesh.particles.is_some() { &single[..] } else { &corners[..] };
@@ -342,7 +351,7 @@ impl<'a> Extracted<'a> {
             Winding::Clockwise => -turn_of(world),
         };
         let mut rest = &faces.indices[..];
-        for &count in &faces.counts {
+        for &count in faces.counts.iter().filter(|_| !is_nothing) {
             let (own, others) = rest.split_at(rest.len().min(count.max(0) as usize));
             rest = others;
             if own.len() < 3 {

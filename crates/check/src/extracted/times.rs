@@ -6,11 +6,7 @@ use meshreel::Reel;
 use meshreel_scene::{Channel, Error, SAME_TIME, Scene};
 
 /// The time of each frame in the extracted file; none of one that such a file cannot tell from another.
-pub(super) fn times(
-    scene: &Scene,
-    reel: &Reel,
-    failures: &mut Failures,
-) -> Result<Vec<Option<f64>>, Error> {
+pub(super) fn times(scene: &Scene, reel: &Reel, failures: &mut Failures) -> Result<Vec<Option<f64>>, Error> {
     let own: Vec<f64> = reel.frames().iter().map(|frame| frame.time).collect();
     Ok(match scene.format {
         format if format.starts_with("obj") => numbered(scene, own.len(), failures),

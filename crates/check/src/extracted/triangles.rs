@@ -78,7 +78,8 @@ impl<'a> Triangles<'a> {
             let &[a, b, c] = triangles.corners(triangle) else { continue };
             let near = [a, b, c].map(|v| self.near.get(v));
             places.iter_mut().zip(near).for_each(|(marks, near)| marks.only(near));
-            let one_place = |i: usize, k: usize| near[i].iter().any(|&p| places[k].has(p));
+            let at = [a, b, c].map(|v| self.decoded.points[v as usize]);
+            let one_place = |i: usize, k: usize| at[i] == at[k] || near[i].iter().any(|&p| places[k].has(p));
             if one_place(0, 1) || one_place(1, 2) || one_place(2, 0) {
                 whole = false;
                 continue;

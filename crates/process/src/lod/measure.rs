@@ -123,7 +123,8 @@ impl Bounds {
 
     /// Measures a frame; positions by vertex.
     pub fn frame(&mut self, at: impl Fn(u32) -> [f32; 3]) {
-        let place = |&(vertices, weights): &Place| on_triangle(vertices.map(|v| at(v).map(f64::from)), weights);
+        let place =
+            |&(vertices, weights): &Place| on_triangle(vertices.map(|v| at(v).map(f64::from)), weights);
         for bound in &self.list {
             let (a, b) = (place(&bound.own), place(&bound.on));
             let square: f64 = (0..3).map(|k| (a[k] - b[k]) * (a[k] - b[k])).sum();
