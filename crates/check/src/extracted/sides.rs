@@ -402,6 +402,8 @@ pub(super) fn loose(scene: &Scene) -> Vec<[bool; 2]> {
 
 /// Everything that hangs on a mesh of the extracted file, at one time.
 struct Attributes {
+    /// The mesh is moved by joints.
+    on_joints: bool,
     normals: Option<Sampled<3>>,
     uvs: Vec<Sampled<2>>,
     colours: Vec<Sampled<4>>,
@@ -423,6 +425,7 @@ impl Attributes {
         }
         let widths = mesh.particles.as_ref().and_then(|particles| particles.widths.as_ref());
         Ok(Attributes {
+            on_joints: mesh.skin.is_some(),
             normals: one(mesh.normals.as_ref(), mesh, time)?,
             uvs: mesh.uvs.iter().map(|a| Sampled::read(a, mesh, time)).collect::<Result<_, _>>()?,
             colours: mesh.colours.iter().map(|a| Sampled::read(a, mesh, time)).collect::<Result<_, _>>()?,
@@ -436,7 +439,9 @@ impl Attributes {
         let mut add = |kind: Kind, value: Option<&[f32]>| {
             out.extend(value.and_then(|value| Some((kind, in_world(kind, value, world)?))));
         };
-        let normal = self.normals.as_ref().and_then(|a| a.at(corner, face, point));
+        // Joints turn normals as they move points, whatever the faces do.
+        let normals = self.normals.as_ref().filter(|_| !self.on_joints);
+        let normal = normals.and_then(|a| a.at(corner, face, point));
         add(Kind::Normal, normal.as_ref().map(|v| &v[..]));
         for (i, uvs) in self.uvs.iter().enumerate() {
             add(Kind::Uv(i), uvs.at(corner, face, point).as_ref().map(|v| &v[..]));

@@ -6,7 +6,8 @@
 //! ```text
 //! for each face, in order:
 //!     edges of its triangles that no other of them has the other way round
-//!     from the smallest point along them: one loop, if each point is the start of one edge and the loop comes back
+//!     from the smallest point along them: one loop, if each point is the start of one edge, the loop comes back, and
+//!         it has two points more than there are triangles
 //! ```
 
 use crate::record::source_map::SourceMap;
@@ -106,10 +107,12 @@ struct Loop {
 }
 
 impl Loop {
-    /// Fills `corners`; false where the boundary is not one simple loop.
+    /// Fills `corners`; false where the boundary is not one simple loop around all of their points.
     fn trace(&mut self, triangles: impl Iterator<Item = [u32; 3]>, points: &[u32]) -> bool {
         self.all.clear();
+        let mut count = 0;
         for corners in triangles {
+            count += 1;
             for k in 0..3 {
                 let (a, b) = (corners[k], corners[(k + 1) % 3]);
                 let edge = (points[a as usize], points[b as usize], a);
@@ -142,7 +145,8 @@ impl Loop {
                 _ => return false,
             }
         }
-        self.corners.len() == self.edges.len() && self.corners.len() >= 3
+        // Of fewer corners some triangles have a point inside, or fold back on themselves.
+        self.corners.len() == self.edges.len() && self.corners.len() == count + 2
     }
 }
 
@@ -204,6 +208,9 @@ mod tests {
         let faces = trace(&indices, &map(&points, &[0, 0, 1, 1]));
         assert_eq!(faces.counts, [3; 4]);
         assert_eq!(faces.vertices, indices);
+        // A pentagon with a spike: points 0, 1, 2 lie around the others' edges, which are walked both ways.
+        let indices = [4, 0, 1, 4, 1, 2, 4, 2, 0];
+        assert_eq!(trace(&indices, &map(&points, &[0; 3])).vertices, indices);
         // Two loops that do not touch.
         let faces = trace(&[0, 1, 2, 3, 4, 5], &map(&points, &[0, 0]));
         assert_eq!(faces.counts, [3; 2]);

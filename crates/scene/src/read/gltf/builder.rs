@@ -13,7 +13,7 @@ use super::takes::Way;
 use crate::read::shape;
 use crate::{
     Channel, Error, Identity, Lens, LocalTransform, Mesh, Node, NodeKind, Qvv, Remark, Scene, Source,
-    TimeSampling, Transform, Unit,
+    TimeSampling, Transform, Unit, Winding,
 };
 use glam::{DAffine3, DMat4};
 use std::collections::HashMap;
@@ -356,7 +356,12 @@ impl<'a> Builder<'a> {
                     true => Some(self.placement(node, number, &shape, skin)?),
                     false => None,
                 };
-                let mesh: Mesh = mesh::mesh(&shape, &path, placement, &mut self.remarks)?;
+                let mut mesh: Mesh = mesh::mesh(&shape, &path, placement, &mut self.remarks)?;
+                // It stands in the world already, but its node says which side of its faces is the front (glTF 2.0,
+                // 3.7.2.1).
+                if skin.is_some() && self.rig.tree.is_mirrored(node) {
+                    mesh.winding = Winding::Clockwise;
+                }
                 self.scene.meshes.push(mesh);
                 let id = self.scene.meshes.len() - 1;
                 if !deforms {

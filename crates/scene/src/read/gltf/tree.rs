@@ -92,6 +92,17 @@ impl Tree {
         self.rest[node].qvv
     }
 
+    /// Whether the node turns over what it shows where nothing moves it: it and those above mirror an odd number of
+    /// times.
+    pub fn is_mirrored(&self, node: usize) -> bool {
+        let above = std::iter::successors(Some(node), |&n| self.parents[n]);
+        let mirrors = |&n: &usize| match &self.rest[n].matrix {
+            Some(matrix) => matrix.determinant() < 0.0,
+            None => self.rest[n].qvv.scale.element_product() < 0.0,
+        };
+        above.filter(mirrors).count() % 2 == 1
+    }
+
     /// Whether the node's transform has shear, which a joint cannot have.
     pub fn is_sheared(&self, node: usize) -> bool {
         self.rest[node].matrix.is_some()
