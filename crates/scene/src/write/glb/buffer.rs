@@ -17,6 +17,9 @@ use std::path::Path;
 /// Leaves room for the JSON beside it: a .glb as a whole is below 4 GiB, too.
 const MOST_BYTES: u64 = u32::MAX as u64 - (256 << 20);
 
+/// Weights of more bytes are written without their zeros, whose number grows with the square of the frames.
+const SPARSE: u64 = 1 << 16;
+
 /// Bytes that are written at once.
 const FLUSH: usize = 1 << 20;
 
@@ -122,9 +125,25 @@ impl Document {
         }
     }
 
-    /// `value[column] = 1` in each row of `columns` numbers, else 0: weights of which at most one is set.
-    pub fn one_hot(&mut self, rows: &[Option<u32>], columns: usize) -> Result<Index<Accessor>, Error> {
+    /// `value[column] = 1` in each row of `columns` numbers, else 0: weights of which at most one is set. `whole`: as a
+    /// list of all of them, of which parts can be taken.
+    pub fn one_hot(
+        &mut self,
+        rows: &[Option<u32>],
+        columns: usize,
+        whole: bool,
+    ) -> Result<Index<Accessor>, Error> {
         let asked = (rows.len() as u64).saturating_mul(columns as u64).saturating_mul(4);
+        if asked > SPARSE && !whole {
+            let place = |(row, column): (usize, &Option<u32>)| Some((row * columns) as u32 + (*column)?);
+            let places: Vec<u32> = rows.iter().enumerate().filter_map(place).collect();
+            let count = rows.len() * columns;
+            if !places.is_empty() && count <= u32::MAX as usize {
+                let mut out = accessor(None, count, ComponentType::F32, Type::Scalar);
+                out.sparse = Some(self.sparse(&places, count, &vec![1.0; places.len()])?);
+                return Ok(Index::push(&mut self.root.accessors, out));
+            }
+        }
         self.check(asked)?;
         self.bytes.clear();
         self.bytes.resize(asked as usize, 0);
@@ -173,32 +192,38 @@ impl Document {
         (out.min, out.max) = (Some(low.to_vec().into()), Some(high.to_vec().into()));
         // No view and nothing sparse: all zero.
         if !moved.is_empty() {
-            self.bytes.clear();
-            let kind = self.put_indices(&moved, deltas.len());
-            let indices = self.view(Use::Animation, Packing::Raw)?;
-            self.bytes.clear();
-            self.bytes.extend(moved.iter().flat_map(|&i| deltas[i as usize]).flat_map(f32::to_le_bytes));
-            let values = self.view(Use::Animation, Packing::Raw)?;
-            out.sparse = Some(sparse::Sparse {
-                count: USize64::from(moved.len()),
-                indices: sparse::Indices {
-                    buffer_view: indices,
-                    byte_offset: USize64(0),
-                    component_type: Valid(IndexComponentType(kind)),
-                    extensions: None,
-                    extras: Default::default(),
-                },
-                values: sparse::Values {
-                    buffer_view: values,
-                    byte_offset: USize64(0),
-                    extensions: None,
-                    extras: Default::default(),
-                },
-                extensions: None,
-                extras: Default::default(),
-            });
+            let values: Vec<[f32; 3]> = moved.iter().map(|&i| deltas[i as usize]).collect();
+            out.sparse = Some(self.sparse(&moved, deltas.len(), values.as_flattened())?);
         }
         Ok(Index::push(&mut self.root.accessors, out))
+    }
+
+    /// The values at these of `count` places; the others are zero.
+    fn sparse(&mut self, places: &[u32], count: usize, values: &[f32]) -> Result<sparse::Sparse, Error> {
+        self.bytes.clear();
+        let kind = self.put_indices(places, count);
+        let indices = self.view(Use::Animation, Packing::Raw)?;
+        self.bytes.clear();
+        self.bytes.extend(values.iter().flat_map(|v| v.to_le_bytes()));
+        let values = self.view(Use::Animation, Packing::Raw)?;
+        Ok(sparse::Sparse {
+            count: USize64::from(places.len()),
+            indices: sparse::Indices {
+                buffer_view: indices,
+                byte_offset: USize64(0),
+                component_type: Valid(IndexComponentType(kind)),
+                extensions: None,
+                extras: Default::default(),
+            },
+            values: sparse::Values {
+                buffer_view: values,
+                byte_offset: USize64(0),
+                extensions: None,
+                extras: Default::default(),
+            },
+            extensions: None,
+            extras: Default::default(),
+        })
     }
 
     /// Positions as whole numbers of 16 bits, or their differences where they are `signed`.
@@ -487,11 +512,22 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("a.glb");
         let mut document = Document::create(&target, None).unwrap();
-        let error = document.one_hot(&vec![None; 40_000], 40_000).unwrap_err();
+        let error = document.one_hot(&vec![None; 40_000], 40_000, true).unwrap_err();
         assert!(matches!(error, Error::Limit { .. }), "{error}");
         assert!(error.to_string().contains(".abc"), "{error}");
         drop(document);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn many_weights_take_space_for_those_that_are_set() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut document = Document::create(&folder.path().join("a.glb"), None).unwrap();
+        let rows: Vec<Option<u32>> = (0..20_000).map(|row: u32| row.checked_sub(1)).collect();
+        document.one_hot(&rows, 20_000, false).unwrap();
+        let sparse = document.root.accessors[0].sparse.as_ref().unwrap();
+        assert_eq!((sparse.count.0, document.root.accessors[0].count.0), (19_999, 400_000_000));
+        assert!(document.length + document.pending.len() as u64 <= 8 * 20_000);
     }
 
     #[test]

@@ -48,6 +48,8 @@ pub(super) struct Meshes<'a> {
     materials: HashMap<String, Index<material::Material>>,
     inputs: HashMap<(usize, usize), Index<Accessor>>,
     weights: HashMap<Vec<Option<u32>>, Index<Accessor>>,
+    /// Animations take parts of what is written for all frames.
+    has_ranges: bool,
 }
 
 impl<'a> Meshes<'a> {
@@ -56,6 +58,7 @@ impl<'a> Meshes<'a> {
         times: &'a [f64],
         keys: &'a [f32],
         compression: Option<&'a Compression>,
+        has_ranges: bool,
     ) -> Meshes<'a> {
         let remarks = BTreeSet::new();
         Meshes {
@@ -68,6 +71,7 @@ impl<'a> Meshes<'a> {
             materials: HashMap::new(),
             inputs: HashMap::new(),
             weights: HashMap::new(),
+            has_ranges,
         }
     }
 
@@ -416,7 +420,7 @@ impl<'a> Meshes<'a> {
         if let Some(output) = self.weights.get(&rows) {
             return Ok(*output);
         }
-        let output = self.document.one_hot(&rows, targets)?;
+        let output = self.document.one_hot(&rows, targets, self.has_ranges)?;
         self.weights.insert(rows, output);
         Ok(output)
     }

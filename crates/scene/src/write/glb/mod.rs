@@ -77,7 +77,7 @@ fn write_as(
     let facts = Facts::gather(scene, &placed, &times)?;
 
     let document = Document::create(path, compression.map(|c| c.extension))?;
-    let mut meshes = Meshes::new(document, &times, &keys, compression);
+    let mut meshes = Meshes::new(document, &times, &keys, compression, !scene.ranges.is_empty());
     let runs = write_meshes(&mut meshes, scene, &placed, progress)?;
     let mut tree = Tree {
         meshes,
