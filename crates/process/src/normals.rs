@@ -487,6 +487,15 @@ mod tests {
     }
 
     #[test]
+    fn a_corner_that_stands_upright_has_its_angle_on_either_side() {
+        // What is left of its sine along the normal is noise.
+        for noise in [1e-17, 0.0, -1e-17] {
+            let angle = interior_angle([0.0, 1.0, 0.0], [0.0; 3], [1.0, 0.0, 0.0], [1.0, 0.0, noise]);
+            assert!((angle - std::f64::consts::FRAC_PI_2).abs() < 1e-12, "{angle}");
+        }
+    }
+
+    #[test]
     fn a_spike_has_no_angle() {
         let n = [0., 0., 1.];
         let a = interior_angle([1., 1e-17, 0.], [0.; 3], [1., 0., 0.], n);

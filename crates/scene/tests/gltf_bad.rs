@@ -3,6 +3,7 @@
 use crate::maker::{Maker, animated, open_bytes};
 use meshreel_scene::Error;
 use meshreel_scene::read::{self, ReadOptions};
+use meshreel_scene::sample::World;
 use serde_json::json;
 
 fn error_of(change: impl Fn(&mut Maker)) -> String {
@@ -161,4 +162,30 @@ fn odd_animations_have_a_result() {
     let path = folder.path().join("a.glb");
     std::fs::write(&path, maker.glb()).unwrap();
     assert!(matches!(read::open(&path, &options), Err(Error::Misuse { .. })));
+}
+
+/// Kenney's assets list a node that hangs below another, which the scene does not have.
+#[test]
+fn nodes_of_a_scene_are_shown_once_and_without_parents_that_it_does_not_have() {
+    let mut maker = Maker::new();
+    let mesh = maker.triangle(&[]);
+    let parent = maker.node(None, json!({ "name": "parent", "translation": [5, 0, 0] }));
+    let child = maker.node(Some(parent), json!({ "name": "child", "mesh": mesh, "translation": [0, 1, 0] }));
+    let seen = |maker: &Maker| {
+        let (scene, remarks) = maker.open().unwrap();
+        let placed = scene.expand().unwrap();
+        let mut world = World::new(&scene, &placed).unwrap();
+        world.evaluate(0.0).unwrap();
+        let meshes = (0..placed.len()).filter(|&p| scene.nodes[placed[p].node].mesh.is_some());
+        let places: Vec<[f64; 3]> =
+            meshes.map(|p| world.matrix[p].transform_point3(glam::DVec3::ZERO).to_array()).collect();
+        (places, remarks.iter().any(|r| r.to_string().contains("hang below others")))
+    };
+    assert_eq!(seen(&maker), (vec![[5.0, 1.0, 0.0]], false));
+    maker.json["scenes"][0]["nodes"] = json!([child]);
+    assert_eq!(seen(&maker), (vec![[0.0, 1.0, 0.0]], true));
+    for listed in [json!([parent, child]), json!([child, parent, parent])] {
+        maker.json["scenes"][0]["nodes"] = listed;
+        assert_eq!(seen(&maker), (vec![[5.0, 1.0, 0.0]], true));
+    }
 }

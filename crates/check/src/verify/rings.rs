@@ -214,6 +214,17 @@ mod tests {
     }
 
     #[test]
+    fn a_face_that_walks_an_edge_twice_is_joined_twice() {
+        // Both sides of a triangle, and a face that goes from 0 to 1 twice, against the back.
+        let raw = Faces { counts: vec![3, 3, 6], indices: vec![0, 1, 2, 0, 2, 1, 0, 1, 3, 0, 1, 4] };
+        let polygons = Polygons::new(&raw, 5, Winding::CounterClockwise);
+        let (group, _) = polygons.groups(&[[0.0; 3]; 5], None);
+        assert_eq!([group[6], group[9]], [group[3]; 2]);
+        assert_eq!([group[7], group[10]], [group[5]; 2]);
+        assert_ne!(group[0], group[3]);
+    }
+
+    #[test]
     fn the_two_sides_of_an_edge() {
         // A front and a back of two triangles on points 0 to 3, and a third sheet of one triangle at the edge
         // 2–3, which goes on from the back.

@@ -51,7 +51,7 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), 
     }
     let document = Arc::new(Document::open(path)?);
     let mut remarks = Vec::new();
-    let tree = Tree::new(&document, &mut remarks)?;
+    let mut tree = Tree::new(&document, &mut remarks)?;
     let root = &document.root;
     let file = path.display().to_string();
     check_references(&document)?;
@@ -59,7 +59,7 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), 
         |mesh: usize| root.meshes[mesh].primitives.first().map_or(0, |primitive| primitive.targets.len());
     let animations = animation::read(&document, targets, &mut remarks)?;
     let played = played(&document, &animations, options.animation.as_deref())?;
-    let chosen = chosen(&document, &tree)?;
+    let chosen = chosen(&document, &mut tree, &mut remarks)?;
     let all = is_skeleton(&document, &tree, &animations);
     let skeletons = Skeletons::new(&document, &tree, &animations, all, &mut remarks)?;
     let (clips, of_clip) = skeletons.clips(&document, &tree, &animations, fps, &mut remarks)?;
@@ -208,7 +208,7 @@ fn extras(document: &Document) -> Vec<Remark> {
 }
 
 /// The roots of the scene that is shown.
-fn chosen(document: &Document, tree: &Tree) -> Result<Vec<usize>, Error> {
+fn chosen(document: &Document, tree: &mut Tree, remarks: &mut Vec<Remark>) -> Result<Vec<usize>, Error> {
     let root = &document.root;
     let Some(scene) = root.scenes.get(root.scene.unwrap_or(0)) else {
         if root.scene.is_some() {
@@ -217,17 +217,33 @@ fn chosen(document: &Document, tree: &Tree) -> Result<Vec<usize>, Error> {
         let is_root = |node: &usize| tree.parents[*node].is_none();
         return Ok((0..root.nodes.len()).filter(is_root).collect());
     };
-    let mut seen = vec![false; root.nodes.len()];
+    let mut listed = vec![false; root.nodes.len()];
+    let mut roots = Vec::new();
     for &node in &scene.nodes {
-        match seen.get_mut(node) {
-            Some(seen) if !*seen && tree.parents[node].is_none() => *seen = true,
-            _ => {
-                let what = format!("node {node} is no root, or is one twice");
-                return Err(document.wrong(what, "the scene"));
-            }
+        let Some(listed) = listed.get_mut(node) else {
+            return Err(document.wrong(format!("node {node} is not there"), "the scene"));
+        };
+        if !std::mem::replace(listed, true) {
+            roots.push(node);
         }
     }
-    Ok(scene.nodes.clone())
+    // Exporters list nodes that hang below others. One whose parents the scene does not have stands alone, as other
+    // readers have it; one whose parents it has is there already.
+    let mut below = vec![false; listed.len()];
+    for &node in &tree.order {
+        below[node] = tree.parents[node].is_some_and(|parent| listed[parent] || below[parent]);
+    }
+    roots.retain(|&node| !below[node]);
+    let mut hang = roots.len() < scene.nodes.len();
+    for &node in &roots {
+        hang |= tree.parents[node].is_some();
+        tree.detach(node);
+    }
+    if hang {
+        let what = "nodes of the scene hang below others, or are there twice: each is shown once, and without parents that are not in the scene";
+        remarks.push(Remark::new(document.path.display().to_string(), what));
+    }
+    Ok(roots)
 }
 
 /// The animations that meshes and nodes follow.

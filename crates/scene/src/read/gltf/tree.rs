@@ -87,6 +87,11 @@ impl Tree {
         Ok(Tree { parents, order, rest })
     }
 
+    /// Takes a node away from its parent.
+    pub fn detach(&mut self, node: usize) {
+        self.parents[node] = None;
+    }
+
     /// The local transform where nothing moves the node; the nearest one without shear.
     pub fn rest(&self, node: usize) -> Qvv {
         self.rest[node].qvv

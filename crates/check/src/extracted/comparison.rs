@@ -1,0 +1,128 @@
+//! An extracted file and the `.reel` that it is of: what is the same in all frames, locators and lenses.
+
+use super::report::{Expected, Found};
+use super::sides;
+use crate::error::error;
+use crate::verify::attribute::ulp;
+use crate::verify::report::{Failures, beyond};
+use crate::{double, lens};
+use meshreel::{FrameDecoder, FramePair, Reel};
+use meshreel_scene::sample::{World, lens_at};
+use meshreel_scene::{Error, Placed, Scene};
+
+/// Whether such a file holds nodes without meshes.
+pub(super) fn holds_nodes(scene: &Scene) -> bool {
+    scene.format.starts_with("alembic") || scene.format == "gltf"
+}
+
+/// Whether it is .obj files, which have no fourth component of a colour.
+pub(super) fn is_obj(scene: &Scene) -> bool {
+    scene.format.starts_with("obj")
+}
+
+/// Both sides, and what is the same in all frames.
+pub(super) struct Comparison<'a> {
+    pub scene: &'a Scene,
+    pub reel: &'a Reel,
+    pub placed: &'a [Placed],
+    pub expected: &'a Expected,
+    pub factor: f64,
+    /// By frame its time in the extracted file.
+    pub times: Vec<Option<f64>>,
+    /// By mesh of the `.reel` the triangles of the level of detail; none: all of the frame's.
+    pub ranks: Vec<Option<Vec<u32>>>,
+    /// By mesh of the extracted file whether its points are only as near as the tolerance.
+    pub loose: Vec<[bool; 2]>,
+    /// Meshes of the `.reel` that have a rig.
+    pub rigged: Vec<usize>,
+    /// These are moved by clips alone, whatever frames show.
+    pub rig_only: bool,
+}
+
+impl Comparison<'_> {
+    /// Whether a node of the `.reel` shows a mesh that has a rig.
+    pub fn has_rig(&self, node: usize) -> bool {
+        let mesh = self.reel.description().nodes[node].mesh;
+        mesh.is_some_and(|mesh| self.rigged.contains(&(mesh as usize)))
+    }
+
+    /// Whether frames say nothing of a node of the `.reel`.
+    pub fn is_moved_by_clips(&self, node: usize) -> bool {
+        self.rig_only && self.has_rig(node)
+    }
+
+    /// Whether frames say nothing of a placed object of the extracted file.
+    pub fn is_on_joints_alone(&self, placed: usize) -> bool {
+        let mesh = self.scene.nodes[self.placed[placed].node].mesh;
+        self.rig_only && mesh.is_some_and(|mesh| self.scene.meshes[mesh].skin.is_some())
+    }
+
+    /// Compares where locators are: by their name, and where that was changed, with whatever fits.
+    pub fn locators(&self, frame: usize, decoder: &FrameDecoder, world: &World<'_>, found: &mut Found) {
+        // A glTF of nodes alone is read as a skeleton, whose clips are compared.
+        if self.placed.is_empty() && !self.scene.skeletons.is_empty() {
+            return;
+        }
+        let nodes = &self.reel.description().nodes;
+        let mut count = 0;
+        for (n, node) in nodes.iter().enumerate().filter(|(_, node)| node.reach > 0.0) {
+            count += 1;
+            let own = double::affine(&decoder.world(n));
+            let corner = |k: usize| {
+                let side = |axis: usize| f64::from(node.reach) * if k >> axis & 1 == 1 { 1.0 } else { -1.0 };
+                glam::DVec3::new(side(0), side(1), side(2))
+            };
+            let off = |p: usize| {
+                let scaled = glam::DMat4::from_scale(glam::DVec3::splat(self.factor)) * world.matrix[p];
+                let distance =
+                    |k| (scaled.transform_point3(corner(k)) - own.transform_point3(corner(k))).length();
+                (0..8).map(distance).fold(0.0, f64::max)
+            };
+            let name = node.path.rsplit('/').next().unwrap_or_default();
+            let named = |p: &usize| self.placed[*p].path.rsplit('/').next() == Some(name);
+            let least = |all: &mut dyn Iterator<Item = usize>| all.map(&off).fold(f64::INFINITY, f64::min);
+            let by_name = least(&mut (0..self.placed.len()).filter(named));
+            let limit = sides::float_limit(self.reel, decoder, n, f64::from(node.reach));
+            let distance = match beyond(by_name, limit) {
+                true => least(&mut (0..self.placed.len())),
+                false => by_name,
+            };
+            found.report.locator_max_error = found.report.locator_max_error.max(distance);
+            if beyond(distance, limit) {
+                let what = format!("no node is where this one is: {distance:e} off, {limit:e} is allowed");
+                found.failures.add(&node.path, Some(frame), || what);
+            }
+        }
+        found.report.locators = count;
+    }
+
+    /// Compares lenses of cameras; how many. A glTF has those of the first frame.
+    pub fn cameras(&self, failures: &mut Failures) -> Result<usize, Error> {
+        let mut count = 0;
+        if self.scene.format == "gltf" {
+            return Ok(0);
+        }
+        for camera in self.reel.cameras().map_err(error)? {
+            let name = camera.path().rsplit('/').next().unwrap_or_default();
+            let lenses = self.placed.iter().filter(|p| p.path.rsplit('/').next() == Some(name));
+            let mut lenses = lenses.filter_map(|p| self.scene.nodes[p.node].camera.as_ref());
+            let Some(there) = lenses.next() else {
+                failures.add(camera.path(), None, || "the camera was not extracted".into());
+                continue;
+            };
+            count += 1;
+            for (frame, time) in self.times.iter().enumerate() {
+                let Some(time) = *time else { continue };
+                let Some(right) = lens_at(there, time)? else { continue };
+                let own = lens::of_file(&camera.lens(FramePair::single(frame as u32))).tracks();
+                let pairs = own.as_flattened().iter().zip(right.tracks().as_flattened().to_vec());
+                if let Some((a, b)) = pairs.into_iter().find(|(a, b)| (**a - b).abs() > 8.0 * ulp(a.abs())) {
+                    failures
+                        .add(camera.path(), Some(frame), || format!("its lens has {a}, {b} was extracted"));
+                    break;
+                }
+            }
+        }
+        Ok(count)
+    }
+}

@@ -1,0 +1,270 @@
+//! One frame: its vertices, points and triangles against those of the extracted file.
+
+use super::comparison::{Comparison, is_obj};
+use super::report::Found;
+use super::sides::{Extracted, Kind, Seen, Side, Values};
+use super::{faces, triangles};
+use crate::verify::attribute::ulp;
+use crate::verify::kd_tree::KdTree;
+use crate::verify::report::beyond;
+use meshreel::FrameDecoder;
+use meshreel::record::StreamRecord;
+use meshreel_scene::Error;
+use meshreel_scene::sample::World;
+
+/// Coincident points that are looked at for the values of one vertex.
+const COINCIDENT: usize = 4096;
+
+/// Rounding turns normals by at most so many degrees where a transform is as large in all directions.
+const EVEN: f64 = 1e-4;
+
+/// Compares one frame, both ways. `time`: in the extracted file.
+pub(super) fn compare(
+    comparison: &Comparison<'_>,
+    (number, time): (usize, f64),
+    (decoder, world): (&FrameDecoder, &World<'_>),
+    found: &mut Found,
+) -> Result<(), Error> {
+    let Comparison { scene, reel, placed, .. } = *comparison;
+    let holds = (scene.format.starts_with("alembic"), is_obj(scene));
+    let decoded = Side::of_reel(reel, decoder, &comparison.ranks, holds)?;
+    let extracted = Extracted::read(scene, placed, world, &comparison.loose, (time, comparison.factor))?;
+    let (here, there) = (KdTree::new(&decoded.points), KdTree::new(&extracted.side.points));
+    let frame = Frame { comparison, number, decoded, extracted, here, there };
+    let near = frame.vertices(found);
+    frame.points(found);
+    if let Some(near) = near {
+        frame.triangles(&near, found);
+    }
+    Ok(())
+}
+
+/// Both sides of a frame.
+struct Frame<'a> {
+    comparison: &'a Comparison<'a>,
+    number: usize,
+    decoded: Side,
+    extracted: Extracted<'a>,
+    here: KdTree,
+    there: KdTree,
+}
+
+/// What hangs on a vertex, how far it is off, and how far it may be.
+type Difference = (Kind, f64, f64);
+
+/// What hangs on a vertex against a corner.
+struct Differences {
+    /// The largest share of what is allowed.
+    share: f64,
+    differences: Vec<Difference>,
+}
+
+impl Frame<'_> {
+    /// Looks for a point where each vertex is, and at what hangs on both. Gives all points that a vertex may be, if not too
+    /// many lie in one place.
+    fn vertices(&self, found: &mut Found) -> Option<Vec<(u32, u32)>> {
+        let (decoded, number) = (&self.decoded, self.number);
+        let nodes = &self.comparison.reel.description().nodes;
+        let mut lost = vec![false; nodes.len()];
+        let (mut near_points, mut all_near): (Vec<(u32, u32)>, bool) = (Vec::new(), true);
+        let compared = |seen: &Seen| !self.comparison.is_moved_by_clips(seen.owner);
+        for (v, &seen) in decoded.seen.iter().enumerate().filter(|(_, seen)| compared(seen)) {
+            found.report.vertices += 1;
+            let (p, path) = (decoded.points[v], &nodes[seen.owner].path);
+            let (distance, nearest) = self.there.nearest(p).unwrap_or((f64::INFINITY, u32::MAX));
+            let limit = self.limit(seen.owner, self.extracted.side.seen.get(nearest as usize));
+            if !seen.in_area && beyond(distance, limit) {
+                continue;
+            }
+            if !found.distance(distance, limit, path, number) {
+                if !std::mem::replace(&mut lost[seen.owner], true) {
+                    let what = format!(
+                        "vertex {} is {distance:e} from what was extracted, {limit:e} is allowed",
+                        seen.number
+                    );
+                    found.failures.add(path, Some(number), || what);
+                }
+                continue;
+            }
+            let from = near_points.len();
+            let (_, more) = self.there.within(p, limit, COINCIDENT, |i| {
+                near_points.push((v as u32, i));
+                false
+            });
+            all_near &= !more;
+            self.values(v, &near_points[from..], limit, found);
+        }
+        all_near.then_some(near_points)
+    }
+
+    /// Looks for a vertex where each point is.
+    fn points(&self, found: &mut Found) {
+        let (decoded, side) = (&self.decoded, &self.extracted.side);
+        let compared = |seen: &Seen| seen.in_area && !self.comparison.is_on_joints_alone(seen.owner);
+        for (i, seen) in side.seen.iter().enumerate().filter(|(_, seen)| compared(seen)) {
+            let (distance, nearest) = self.here.nearest(side.points[i]).unwrap_or((f64::INFINITY, u32::MAX));
+            let owner = decoded.seen.get(nearest as usize).map(|seen| seen.owner);
+            let limit = owner.map_or(0.0, |owner| self.limit(owner, Some(seen)));
+            let path = &self.comparison.placed[seen.owner].path;
+            if !found.distance(distance, limit, path, self.number) {
+                let what = format!(
+                    "point {} is {distance:e} from what is decoded, {limit:e} is allowed",
+                    seen.number
+                );
+                found.failures.add(path, Some(self.number), || what);
+                break;
+            }
+        }
+    }
+
+    /// Compares triangles with faces, where points are where they should be.
+    fn triangles(&self, near: &[(u32, u32)], found: &mut Found) {
+        let Comparison { rig_only, ref rigged, .. } = *self.comparison;
+        if !found.failures.list.is_empty() || rig_only && !rigged.is_empty() {
+            return;
+        }
+        let near = faces::Lists::new(self.decoded.points.len(), near.iter().copied());
+        found.report.faces += self.decoded.faces.len() as u64;
+        let (path, what) = match triangles::compare(&self.decoded, &self.extracted.side, &near) {
+            None => return,
+            Some(triangles::Difference::Decoded(node, what)) => {
+                (&self.comparison.reel.description().nodes[node].path, what)
+            }
+            Some(triangles::Difference::Extracted(placed, what)) => {
+                (&self.comparison.placed[placed].path, what)
+            }
+        };
+        found.failures.add(path, Some(self.number), || what);
+    }
+
+    /// How far a point may be off that belongs to a node, if it is such a one of the extracted file.
+    fn limit(&self, owner: usize, seen: Option<&Seen>) -> f64 {
+        let description = self.comparison.reel.description();
+        let node = &description.nodes[owner];
+        let float = self.decoded.float[owner] + seen.map_or(0.0, |seen| self.extracted.base(seen.owner));
+        let moves = node.mesh.is_some_and(|m| {
+            let record = &description.meshes[m as usize];
+            record.method.changes() || record.streams.first().is_some_and(|s| s.animated)
+        });
+        let loose = seen.is_some_and(|seen| self.extracted.is_loose(seen.owner, moves));
+        match self.comparison.expected.tolerance {
+            Some(tolerance) => tolerance.max(float),
+            None if loose => {
+                let times = if self.comparison.has_rig(owner) { 2.0 } else { 1.0 };
+                (node.tolerance * times).max(float)
+            }
+            None => float,
+        }
+    }
+
+    /// Compares what hangs on a vertex with what hangs on the corners that lie where it does, at most `limit` away.
+    fn values(&self, v: usize, near: &[(u32, u32)], limit: f64, found: &mut Found) {
+        let Some(mut best) = self.best_values(v, near) else { return };
+        if best.share > 1.0 {
+            // Vertices of one corner of the source, whose values the file rounds each for itself, are one corner again.
+            self.here.within(self.decoded.points[v], limit, COINCIDENT, |other| {
+                let own = Some(other as usize).filter(|other| self.is_twin(v, *other));
+                let own = own.and_then(|other| self.best_values(other, near));
+                if let Some(own) = own.filter(|own| own.share <= 1.0) {
+                    best = own;
+                }
+                best.share <= 1.0
+            });
+        }
+        let Seen { owner, number, .. } = self.decoded.seen[v];
+        let path = &self.comparison.reel.description().nodes[owner].path;
+        for (kind, off, limit) in best.differences {
+            found.value(kind, off);
+            if beyond(off, limit) {
+                found.failures.add(path, Some(self.number), || {
+                    format!("{} of vertex {number} is {off:e} off, {limit:e} is allowed", kind.name())
+                });
+            }
+        }
+    }
+
+    /// What hangs on a vertex against what hangs on the corners that lie where it does: those that fit best.
+    fn best_values(&self, v: usize, near: &[(u32, u32)]) -> Option<Differences> {
+        let (decoded, extracted) = (&self.decoded, &self.extracted);
+        let own = &decoded.values[v];
+        let mut best: Option<Differences> = None;
+        let Seen { owner, edge, .. } = decoded.seen[v];
+        for &(_, i) in near {
+            let seen = &extracted.side.seen[i as usize];
+            for corner in extracted.corners(i as usize) {
+                let loose = extracted.is_loose(seen.owner, true);
+                // Where points may be off, faces may turn.
+                let tolerance = self.comparison.reel.description().nodes[owner].tolerance;
+                let turned = if loose { (2.0 * tolerance / edge).min(std::f64::consts::PI) } else { 0.0 };
+                let turn = decoded.turns[owner] + turned.to_degrees();
+                let mut all = self.differences(own, corner, (loose, turn));
+                all.retain(|(kind, ..)| {
+                    !(decoded.changing[owner].contains(kind) && extracted.is_earlier(seen.owner, *kind))
+                });
+                let share = all.iter().map(|(_, off, limit)| off / limit).fold(0.0, f64::max);
+                if best.as_ref().is_none_or(|best| share < best.share) {
+                    best = Some(Differences { share, differences: all });
+                }
+            }
+            if best.as_ref().is_some_and(|best| best.share == 0.0) {
+                break;
+            }
+        }
+        best
+    }
+
+    /// Whether the values of two vertices of one mesh may be those of one corner of the source: each within the
+    /// tolerances of the file.
+    fn is_twin(&self, v: usize, other: usize) -> bool {
+        let (decoded, description) = (&self.decoded, self.comparison.reel.description());
+        let owner = decoded.seen[v].owner;
+        let Some(mesh) = description.nodes[owner].mesh else { return false };
+        let streams = &description.meshes[mesh as usize].streams;
+        let tolerance = |kind: Kind| {
+            let of_kind = |s: &&StreamRecord| kind.is_of(s.semantic);
+            streams.iter().filter(of_kind).map(|s| s.tolerance).fold(0.0, f64::max)
+        };
+        let (a, b) = (&decoded.values[v], &decoded.values[other]);
+        v != other
+            && decoded.seen[other].owner == owner
+            && a.len() == b.len()
+            && a.iter().zip(b).all(|((kind, a), (_, b))| {
+                // Transforms that are not even turn some normals farther apart.
+                let even = decoded.turns[owner] <= EVEN;
+                kind.distance(a, b) <= 2.0 * tolerance(*kind) || *kind == Kind::Normal && !even
+            })
+    }
+
+    /// By what hangs on both how far it is off, and may be. `loose`: of a file that was quantized or is a skin. `turn`: by
+    /// how much normals may be off because of their transform.
+    fn differences(&self, own: &Values, there: &Values, (loose, turn): (bool, f64)) -> Vec<Difference> {
+        let mut out = Vec::new();
+        for (kind, a) in own {
+            let Some((_, b)) = there.iter().find(|(other, _)| other == kind) else { continue };
+            let clamped;
+            let a = match kind {
+                // Colours of a glTF go from 0 to 1.
+                Kind::Colour(_) if self.comparison.scene.format == "gltf" => {
+                    clamped = a.iter().map(|v| v.clamp(0.0, 1.0)).collect();
+                    &clamped
+                }
+                _ => a,
+            };
+            let largest = a.iter().chain(b).fold(1.0f64, |most, v| most.max(v.abs()));
+            let off = match kind {
+                Kind::Colour(_) if is_obj(self.comparison.scene) => kind.distance(&a[..3], b),
+                _ => kind.distance(a, b),
+            };
+            // Octets, and 12 bits of a texture's width, are the least that compressed files keep.
+            let limit = match kind {
+                Kind::Normal if loose => 2.0 + turn,
+                Kind::Normal => 0.05 + turn,
+                Kind::Uv(_) if loose => largest / 4096.0,
+                Kind::Colour(_) if loose => largest / 254.0,
+                _ => 8.0 * ulp(largest),
+            };
+            out.push((*kind, off, limit));
+        }
+        out
+    }
+}
