@@ -17,7 +17,7 @@ pub struct Expected {
     pub level: usize,
 }
 
-/// Outcome of [`compare`].
+/// Outcome of [`compare`](super::compare).
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct ExtractedReport {
     /// Nothing failed.
