@@ -6,7 +6,6 @@ use crate::error::error;
 use crate::skinning::{Influences, rig_matrices};
 use crate::verify::attribute::ulp;
 use meshreel::clip::{Clip, ClipCursor, PoseSource, SkeletonRecord};
-
 use meshreel::{FrameDecoder, MeshRig, Reel, Transform};
 use meshreel_options::{Options, RigChoice};
 use meshreel_scene::{Channel, Error, Skin};

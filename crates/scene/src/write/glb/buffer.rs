@@ -134,11 +134,11 @@ impl Document {
         whole: bool,
     ) -> Result<Index<Accessor>, Error> {
         let asked = (rows.len() as u64).saturating_mul(columns as u64).saturating_mul(4);
-        if asked > SPARSE && !whole {
+        let count = rows.len().saturating_mul(columns);
+        if asked > SPARSE && !whole && count <= u32::MAX as usize {
             let place = |(row, column): (usize, &Option<u32>)| Some((row * columns) as u32 + (*column)?);
             let places: Vec<u32> = rows.iter().enumerate().filter_map(place).collect();
-            let count = rows.len() * columns;
-            if !places.is_empty() && count <= u32::MAX as usize {
+            if !places.is_empty() {
                 let mut out = accessor(None, count, ComponentType::F32, Type::Scalar);
                 out.sparse = Some(self.sparse(&places, count, &vec![1.0; places.len()])?);
                 return Ok(Index::push(&mut self.root.accessors, out));

@@ -68,7 +68,7 @@ fn write_as(
 ) -> Result<Finished, Error> {
     let file = path.display().to_string();
     let mut remarks = Vec::new();
-    let start = shared_start(scene, times);
+    let start = frames_start(scene, times);
     let (times, keys) = match (times, scene.clips.is_empty()) {
         ([], false) => Default::default(),
         (times, _) => key_times(times, start.unwrap_or_default(), &file, &mut remarks)?,
@@ -102,7 +102,8 @@ fn write_as(
     let skeletons = tree.skeletons(scene, &mut roots);
     tree.rigs(scene, &skeletons, &mut roots)?;
     for clip in &scene.clips {
-        let start = start.unwrap_or(clip.start.min(0.0));
+        let own = clip.start.min(0.0);
+        let start = start.filter(|_| scene.ranges.is_empty()).unwrap_or(own);
         tree.clip(scene, clip, start, &skeletons[clip.skeleton])?;
     }
     tree.finish(roots, remarks)
@@ -204,11 +205,12 @@ impl Tree<'_> {
     }
 }
 
-/// The time that becomes 0, at most 0, of frames and clips that play together, so that a mesh on a skeleton is where
-/// its frames are. None where clips alone are written; ranges become animations that begin at 0 themselves.
-fn shared_start(scene: &Scene, times: &[f64]) -> Option<f64> {
-    let first = times.first().filter(|_| scene.ranges.is_empty())?;
-    Some(scene.clips.iter().map(|clip| clip.start).fold(first.min(0.0), f64::min))
+/// The frames' time that becomes 0, at most 0. It is that of clips as well, so that a mesh on a skeleton is where its
+/// frames are; but ranges become animations that begin at 0 themselves, as clips do beside them. None without frames.
+fn frames_start(scene: &Scene, times: &[f64]) -> Option<f64> {
+    let first = times.first()?.min(0.0);
+    let clips = scene.clips.iter().filter(|_| scene.ranges.is_empty());
+    Some(clips.map(|clip| clip.start).fold(first, f64::min))
 }
 
 /// Frame times as f32, ascending as glTF demands and counted from `start`, and the times they stand for.
