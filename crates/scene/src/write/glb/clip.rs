@@ -24,21 +24,22 @@ fn how(held: bool) -> Interpolation {
     }
 }
 
-/// For each joint of a skeleton whether its rotation, translation and scale leave the rest pose in any of its
+/// Whether the rotation, translation and scale of each joint of each skeleton leave the rest pose in any of its
 /// clips. Then all of them say where it is: a program that goes from one animation to another leaves what the
 /// next one does not name as it was.
-fn written(scene: &Scene, skeleton: usize) -> Vec<[bool; 3]> {
-    let joints = &scene.skeletons[skeleton].joints;
-    let mut written = vec![[false; 3]; joints.len()];
-    for clip in scene.clips.iter().filter(|clip| clip.skeleton == skeleton) {
-        for ((track, joint), written) in clip.tracks.iter().zip(joints).zip(&mut written) {
+pub(super) fn animated_parts(scene: &Scene) -> Vec<Vec<[bool; 3]>> {
+    let mut animated: Vec<_> =
+        scene.skeletons.iter().map(|skeleton| vec![[false; 3]; skeleton.joints.len()]).collect();
+    for clip in &scene.clips {
+        let joints = &scene.skeletons[clip.skeleton].joints;
+        for ((track, joint), animated) in clip.tracks.iter().zip(joints).zip(&mut animated[clip.skeleton]) {
             let (r, t, s) = (&track.rotation, &track.translation, &track.scale);
-            written[0] |= !r.is_constant() || r.at(0) != joint.rest.rotation;
-            written[1] |= !t.is_constant() || t.at(0) != joint.rest.translation;
-            written[2] |= !s.is_constant() || s.at(0) != joint.rest.scale;
+            animated[0] |= !r.is_constant() || r.at(0) != joint.rest.rotation;
+            animated[1] |= !t.is_constant() || t.at(0) != joint.rest.translation;
+            animated[2] |= !s.is_constant() || s.at(0) != joint.rest.scale;
         }
     }
-    written
+    animated
 }
 
 impl Tree<'_> {
@@ -94,13 +95,15 @@ impl Tree<'_> {
         out
     }
 
-    /// An animation of `nodes`, the joints of its skeleton. `start`: the time that becomes 0.
+    /// An animation of `nodes`, the joints of its skeleton. `start`: the time that becomes 0; `animated`: which
+    /// parts of them it says, as [`animated_parts`] has them.
     pub(super) fn clip(
         &mut self,
         scene: &Scene,
         clip: &Clip,
         start: f64,
         nodes: &[Index<Node>],
+        animated: &[[bool; 3]],
     ) -> Result<(), Error> {
         if start < 0.0 {
             let what = format!("glTF's time begins at 0: it was moved by {} seconds", -start);
@@ -120,10 +123,9 @@ impl Tree<'_> {
         let is_constant = clip.tracks.iter().all(|track| {
             track.rotation.is_constant() && track.translation.is_constant() && track.scale.is_constant()
         });
-        let written = written(scene, clip.skeleton);
         for (j, (track, &node)) in clip.tracks.iter().zip(nodes).enumerate() {
             let mut samples = |constant: bool, part: usize| -> Result<_, Error> {
-                Ok(match (constant, !written[j][part]) {
+                Ok(match (constant, !animated[j][part]) {
                     (false, _) => Some((whole, clip.samples)),
                     (true, true) => None,
                     (true, false) => {

@@ -101,10 +101,11 @@ fn write_as(
     }
     let skeletons = tree.skeletons(scene, &mut roots);
     tree.rigs(scene, &skeletons, &mut roots)?;
+    let animated = clip::animated_parts(scene);
     for clip in &scene.clips {
         let own = clip.start.min(0.0);
         let start = start.filter(|_| scene.ranges.is_empty()).unwrap_or(own);
-        tree.clip(scene, clip, start, &skeletons[clip.skeleton])?;
+        tree.clip(scene, clip, start, &skeletons[clip.skeleton], &animated[clip.skeleton])?;
     }
     tree.finish(roots, remarks)
 }
