@@ -62,16 +62,20 @@ def read_obj(path):
     return numpy.array(points, dtype=float).reshape(-1, 3)
 
 
-def distance(ours, theirs):
-    """The largest distance of any point of one set from the nearest of the other, both ways."""
+def distance(ours, theirs, is_partial):
+    """The largest distance of any point of one set from the nearest of the other, both ways; where theirs are not all,
+    from theirs to ours alone."""
     if len(ours) == 0 or len(theirs) == 0:
         return 0.0 if len(ours) == len(theirs) else float("inf")
-    ways = [cKDTree(theirs).query(ours)[0], cKDTree(ours).query(theirs)[0]]
+    ways = [cKDTree(ours).query(theirs)[0]]
+    if not is_partial:
+        ways.append(cKDTree(theirs).query(ours)[0])
     return max(float(way.max()) for way in ways)
 
 
 def expected(options, source, folder, times):
-    """World-space points of the oracle, by time; None where there is no oracle for this kind of file."""
+    """World-space points of the oracle and whether there are more, by time; None where there is no oracle for this kind
+    of file."""
     oracle = ORACLES.get(source.suffix.lower())
     if oracle is None or oracle == "fbx" and options.fbx is None:
         return None
@@ -87,7 +91,8 @@ def expected(options, source, folder, times):
     if done.returncode != 0 or not out.exists():
         raise Refused((done.stderr.strip().splitlines() or ["the oracle gave nothing"])[-1][:200])
     with numpy.load(out) as frames:
-        return [frames[f"frame_{i}"] for i in range(len(times))]
+        partial = lambda i: bool(frames.get(f"partial_{i}", False))
+        return [(frames[f"frame_{i}"], partial(i)) for i in range(len(times))]
 
 
 def of_lines(done, count):
@@ -99,7 +104,7 @@ def of_lines(done, count):
         mesh = json.loads(line)
         if mesh["visible"]:
             frames[mesh["frame"]].append(numpy.array(mesh["points"], dtype=float).reshape(-1, 3))
-    return [numpy.concatenate(parts) if parts else numpy.zeros((0, 3)) for parts in frames]
+    return [(numpy.concatenate(parts) if parts else numpy.zeros((0, 3)), False) for parts in frames]
 
 
 def compared(options, source, folder, reel):
@@ -112,8 +117,8 @@ def compared(options, source, folder, reel):
     wanted = expected(options, source, folder, [times[i] for i in chosen])
     if wanted is None:
         return "no oracle"
-    if not any(map(len, wanted)):
-        raise Refused("the oracle shows nothing")
+    if source.suffix.lower() == ".abc" and not any(len(points) for points, _ in wanted):
+        raise Refused("the oracle shows meshes alone")
     done = run([options.program, "extract", "--quiet", reel, "-o", f"{folder / 'frames'}/"])
     if done.returncode != 0:
         return f"not extracted: {done.stderr.strip().splitlines()[-1]}"
@@ -122,7 +127,7 @@ def compared(options, source, folder, reel):
         return f"{len(files)} files of {len(times)} frames"
     tolerance = max((node.get("tolerance") or 0.0) for node in info["nodes"])
     worst, where = 0.0, 0
-    for i, theirs in zip(chosen, wanted):
+    for i, (theirs, is_partial) in zip(chosen, wanted):
         ours = read_obj(files[i])
         theirs = theirs[numpy.isfinite(theirs).all(axis=1)]
         ours = ours[numpy.isfinite(ours).all(axis=1)]
@@ -130,7 +135,7 @@ def compared(options, source, folder, reel):
         if source.suffix.lower() == ".abc" and len(ours) == 0:
             continue
         reach = numpy.abs(theirs).max() if len(theirs) else 1.0
-        part = distance(ours, theirs) / max(TOLERANCES * tolerance + EPSILON * reach, 1e-30)
+        part = distance(ours, theirs, is_partial) / max(TOLERANCES * tolerance + EPSILON * reach, 1e-30)
         if part > worst:
             worst, where = part, i
     if worst > 1.0:

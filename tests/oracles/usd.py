@@ -3,7 +3,8 @@
     usd.py FILE --times T,T,... -o OUT.npz
 
 Times are in seconds; OUT.npz gets one array of shape (points, 3) per time, `frame_0` and so on, in the stage's unit,
-Y up. Points that no face uses are left out where there are faces.
+Y up. Points that no face uses are left out where there are faces. Of shapes without points (spheres, cubes and such)
+some points are given that every tessellation has; then `partial_0` and so on is true, as the program's has more.
 Needs the packages usd-core and numpy. It shares nothing with the program.
 """
 
@@ -16,8 +17,8 @@ PREDICATE = Usd.TraverseInstanceProxies(Usd.PrimDefaultPredicate)
 PROTOTYPES = Usd.TraverseInstanceProxies(Usd.PrimIsActive & Usd.PrimIsLoaded & ~Usd.PrimIsAbstract)
 # Z-up to Y-up, for points as rows.
 Y_UP = numpy.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
-# The program tessellates these by itself, so their points cannot be compared.
-IMPLICIT = (UsdGeom.Cube, UsdGeom.Sphere, UsdGeom.Cylinder, UsdGeom.Cone, UsdGeom.Capsule, UsdGeom.Plane)
+# Which of x, y and z are across, across and along, by the axis of a shape.
+ACROSS = {"X": (1, 2, 0), "Y": (2, 0, 1), "Z": (0, 1, 2)}
 
 
 def points_array(values):
@@ -81,6 +82,42 @@ def own_points(prim, skinned, cache, time):
     return world[used] if used is not None else world
 
 
+def ring(radius, along):
+    """Four points of a circle around an axis, as (across, across, along)."""
+    return [(radius, 0.0, along), (-radius, 0.0, along), (0.0, radius, along), (0.0, -radius, along)]
+
+
+def shape_points(prim, time):
+    """Points on a shape that has none, in its own space; None for prims of other kinds."""
+    get = lambda name: prim.GetAttribute(name).Get(time)
+    kind = prim.GetTypeName()
+    if kind == "Cube":
+        half = get("size") / 2.0
+        return numpy.array([(x, y, z) for x in (-half, half) for y in (-half, half) for z in (-half, half)])
+    if kind == "Sphere":
+        radius = get("radius")
+        points, axis = [*ring(radius, 0.0), (0.0, 0.0, radius), (0.0, 0.0, -radius)], "Z"
+    elif kind == "Plane":
+        return plane_points(get("width") / 2.0, get("length") / 2.0, get("axis"))
+    elif kind in ("Cylinder", "Cone", "Capsule", "Cylinder_1", "Capsule_1"):
+        half, axis = get("height") / 2.0, get("axis")
+        same = not kind.endswith("_1")
+        below, above = (get("radius"),) * 2 if same else (get("radiusBottom"), get("radiusTop"))
+        points = ring(below, -half)
+        points += [(0.0, 0.0, half)] if kind == "Cone" else ring(above, half)
+        if kind.startswith("Capsule"):
+            points += [(0.0, 0.0, -half - below), (0.0, 0.0, half + above)]
+    else:
+        return None
+    return numpy.array(points)[:, numpy.argsort(ACROSS[axis])]
+
+
+def plane_points(width, length, axis):
+    """Corners of a plane: its width is along x, or z where that is its axis's; its length along y, or z."""
+    corners = [(w, l) for w in (-width, width) for l in (-length, length)]
+    return numpy.array([{"X": (0.0, l, w), "Y": (w, 0.0, l), "Z": (w, l, 0.0)}[axis] for w, l in corners])
+
+
 def used_points(prim, time, count):
     """Indices of the points that faces of a mesh use; None for what has no faces, which keeps all."""
     if prim.IsA(UsdGeom.TetMesh):
@@ -129,6 +166,12 @@ def is_seen(prim, time):
     return seen and imageable.ComputePurpose() not in (UsdGeom.Tokens.guide, UsdGeom.Tokens.proxy)
 
 
+class Parts(list):
+    """Arrays of points, and whether a program has more points than these."""
+
+    is_partial = False
+
+
 def below(root, skinned, cache, time, out, depth=0):
     """Adds the points of all prims at and below `root`; an instancer's prototypes are added once per instance."""
     walk = iter(Usd.PrimRange(root, PREDICATE if depth == 0 else PROTOTYPES))
@@ -138,9 +181,12 @@ def below(root, skinned, cache, time, out, depth=0):
             if depth < 4 and is_seen(prim, time):
                 instanced(UsdGeom.PointInstancer(prim), skinned, cache, time, out, depth)
             continue
-        if any(prim.IsA(kind) for kind in IMPLICIT):
-            raise SystemExit("has shapes without points, which every program makes points of by itself")
         if is_seen(prim, time):
+            shape = shape_points(prim, time)
+            if shape is not None:
+                out.is_partial = True
+                out.append(transformed(shape, cache.GetLocalToWorldTransform(prim)))
+                continue
             points = own_points(prim, skinned, cache, time)
             if points is not None:
                 out.append(points)
@@ -162,11 +208,12 @@ def instanced(instancer, skinned, cache, time, out, depth):
             prototype = stage.GetPrimAtPath(targets[index])
             made[index] = []
             if prototype:
-                parts = []
+                parts = Parts()
                 below(prototype, skinned, cache, time, parts, depth + 1)
                 # The transform of an instance includes that of the prototype's root.
                 inverse = cache.GetLocalToWorldTransform(prototype).GetInverse()
                 made[index] = [transformed(points, inverse) for points in parts]
+                out.is_partial |= parts.is_partial
         out.extend(transformed(points, matrix * world) for points in made[index])
 
 
@@ -177,10 +224,11 @@ def world_points(path, seconds):
     skinned = skinned_prims(stage)
     for second in seconds:
         time = Usd.TimeCode(second * stage.GetTimeCodesPerSecond())
-        cache, parts = UsdGeom.XformCache(time), []
+        cache, parts = UsdGeom.XformCache(time), Parts()
         below(stage.GetPseudoRoot(), skinned, cache, time, parts)
         points = numpy.concatenate(parts) if parts else numpy.zeros((0, 3))
-        yield points @ Y_UP if UsdGeom.GetStageUpAxis(stage) == UsdGeom.Tokens.z else points
+        points = points @ Y_UP if UsdGeom.GetStageUpAxis(stage) == UsdGeom.Tokens.z else points
+        yield points, parts.is_partial
 
 
 if __name__ == "__main__":
