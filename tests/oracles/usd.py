@@ -32,7 +32,8 @@ def transformed(points, matrix):
 
 
 def skinned_prims(stage):
-    """Path of each skinned prim: its skinning query and the query of its skeleton."""
+    """Path of each skinned prim: its skinning query, the query of its skeleton, and the skeleton's prim, which for
+    instances is another one than the query's."""
     cache, found = UsdSkel.Cache(), {}
     for prim in Usd.PrimRange.Stage(stage, PREDICATE):
         if not prim.IsA(UsdSkel.Root):
@@ -42,7 +43,7 @@ def skinned_prims(stage):
         for binding in cache.ComputeSkelBindings(root, PREDICATE):
             skeleton = cache.GetSkelQuery(binding.GetSkeleton())
             for query in binding.GetSkinningTargets():
-                found[query.GetPrim().GetPath()] = (query, skeleton)
+                found[query.GetPrim().GetPath()] = (query, skeleton, binding.GetSkeleton().GetPrim())
     return found
 
 
@@ -144,7 +145,7 @@ def all_points(prim, points, skinned, cache, time):
     to_world = cache.GetLocalToWorldTransform(prim)
     if prim.GetPath() not in skinned:
         return transformed(points_array(points), to_world)
-    query, skeleton = skinned[prim.GetPath()]
+    query, skeleton, placed = skinned[prim.GetPath()]
     points = blended(query, skeleton, points, time)
     if not query.HasJointInfluences():
         return transformed(points_array(points), to_world)
@@ -154,7 +155,7 @@ def all_points(prim, points, skinned, cache, time):
         points = transformed(points_array(points), matrix)
     else:
         query.ComputeSkinnedPoints(joints, points, time)
-    return transformed(points_array(points), cache.GetLocalToWorldTransform(skeleton.GetPrim()))
+    return transformed(points_array(points), cache.GetLocalToWorldTransform(placed))
 
 
 def is_seen(prim, time):
