@@ -190,5 +190,70 @@ fn attributes_of_types_that_there_are_not_are_left_out() {
         scene_of(&format!("def Mesh \"M\" {{ {SHEET} flaot[] primvars:a = [1, 2] flaot b = 1 }}"));
     assert_eq!(seen(&scene, 0.0)["/M"].points, 3);
     let [remark] = &remarks[..] else { panic!("{remarks:?}") };
-    assert!(remark.node == "/M" && remark.what.contains("'primvars:a' is of a type"), "{remark}");
+    assert!(remark.node == "/M" && remark.what.contains("'primvars:a' is of the type"), "{remark}");
+}
+
+#[test]
+fn an_attribute_of_a_type_that_its_schema_does_not_allow_is_a_remark() {
+    let skinned = format!(
+        "rel skel:skeleton = </R/S> \
+         int[] primvars:skel:jointIndices = [0, 0, 0] ( elementSize = 1 interpolation = \"vertex\" ) \
+         float[] primvars:skel:jointWeights = [1, 1, 1] ( elementSize = 1 interpolation = \"vertex\" ) {SHEET}"
+    );
+    let skeleton = format!(
+        "uniform token[] joints = [\"j\"] uniform matrix4d[] bindTransforms = [{UNIT}] \
+         uniform matrix4d[] restTransforms = [{UNIT}] rel skel:animationSource = </R/S/A>"
+    );
+    for (name, prim) in [
+        ("visibility", "def Xform \"X\" { bool visibility = true }".to_owned()),
+        ("visibility", "def Xform \"X\" { bool visibility.timeSamples = { 1: true, 2: false } }".into()),
+        (
+            "xformOp:translate",
+            "def Xform \"X\" { string xformOp:translate = \"a\" \
+             uniform token[] xformOpOrder = [\"xformOp:translate\"] }"
+                .into(),
+        ),
+        ("radius", "def Sphere \"X\" { string radius = \"x\" }".into()),
+        ("focalLength", "def Camera \"X\" { string focalLength = \"x\" }".into()),
+        ("ids", "def Points \"X\" { point3f[] points = [(0,0,0)] string ids = \"a\" }".into()),
+        ("widths", "def Points \"X\" { point3f[] points = [(0,0,0)] string[] widths = [\"a\"] }".into()),
+        (
+            "curveVertexCounts",
+            "def BasisCurves \"X\" { point3f[] points = [(0,0,0), (1,1,1)] float[] curveVertexCounts = [2] }"
+                .into(),
+        ),
+        ("faceVertexCounts", format!("def Mesh \"X\" {{ {} }}", SHEET.replacen("int[]", "float[]", 1))),
+        (
+            "protoIndices",
+            "def PointInstancer \"X\" { point3f[] positions = [(0,0,0)] float[] protoIndices = [0] \
+             rel prototypes = </M> }"
+                .into(),
+        ),
+        (
+            "orientations",
+            "def PointInstancer \"X\" { point3f[] positions = [(0,0,0)] int[] protoIndices = [0] \
+             string orientations = \"x\" rel prototypes = </M> }"
+                .into(),
+        ),
+        ("indices", format!("def Mesh \"X\" {{ {SHEET} def GeomSubset \"g\" {{ float[] indices = [0] }} }}")),
+        (
+            "joints",
+            format!(
+                "def SkelRoot \"R\" {{ def Skeleton \"S\" {{ int joints = 3 }} def Mesh \"X\" {{ {skinned} }} }}"
+            ),
+        ),
+        (
+            "rotations",
+            format!(
+                "def SkelRoot \"R\" {{ def Skeleton \"S\" {{ {skeleton} def SkelAnimation \"A\" {{ \
+                 uniform token[] joints = [\"j\"] string rotations = \"x\" float3[] translations = [(1, 2, 3)] \
+                 half3[] scales = [(1, 1, 1)] }} }} def Mesh \"X\" {{ {skinned} }} }}"
+            ),
+        ),
+    ] {
+        let (scene, remarks) = scene_of(&format!("def Mesh \"M\" {{ {SHEET} }} {prim}"));
+        assert!(seen(&scene, 0.0).contains_key("/M"), "{name}");
+        let what = format!("its attribute '{name}' is of the type '");
+        assert!(remarks.iter().any(|remark| remark.what.starts_with(&what)), "{name}: {remarks:?}");
+    }
 }

@@ -4,6 +4,7 @@ use super::attribute::{Attribute, FoundAttribute};
 use super::clip_sets::{ClipSets, Placed, Source};
 use super::eased::Span;
 use super::place::{ArcKind, LayerSpecs, Place, in_scene};
+use super::schema;
 use super::specs::{PropertySpec, SpecId};
 use super::stack::{Stack, Stacks, layer_field, shown};
 use super::text;
@@ -58,8 +59,8 @@ pub struct Stage {
     /// What splines need to know, and samples that were made of them.
     span: Span,
     samples: AtomicUsize,
-    /// Prims, and attributes of theirs that are of no type that there is.
-    odd: Mutex<BTreeSet<(String, String)>>,
+    /// Attributes that are of a type they cannot have: prim, name and type.
+    odd: Mutex<BTreeSet<(String, String, Arc<str>)>>,
     clip_sets: ClipSets,
     /// Sets that were made already, by all that says something of them.
     known_sets: HashMap<ClipKey, Vec<Placed>>,
@@ -119,8 +120,10 @@ impl Stage {
         let clips = std::mem::take(&mut *clips.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
         clips.into_iter().for_each(|Remark { node, what }| self.stacks.remark(&node, what));
         let odd = self.odd.lock().map(|mut odd| std::mem::take(&mut *odd)).unwrap_or_default();
-        for (node, name) in odd {
-            let what = format!("its attribute '{}' is of a type that there is not; left out", shown(&name));
+        for (node, name, own) in odd {
+            let (name, own) = (shown(&name), shown(&own));
+            let what =
+                format!("its attribute '{name}' is of the type '{own}', which it cannot have; left out");
             self.stacks.remark(&node, what);
         }
         (self.stacks.remarks(), self.stacks.assets.files)
@@ -411,11 +414,13 @@ impl Stage {
         }
         let type_name = type_name.unwrap_or_default();
         let value = value.flatten();
-        if value.as_ref().is_some_and(|(_, (_, values))| values.is_text()) && !text::is_type(&type_name) {
+        let is_unknown = value.as_ref().is_some_and(|(_, (_, values))| values.is_text())
+            && text::kind_of_type(&type_name).is_none();
+        if is_unknown || value.is_some() && !schema::allows(name, &type_name) {
             if let Ok(mut odd) = self.odd.lock()
                 && odd.len() < MAX_ODD
             {
-                odd.insert((prim.path.clone(), name.into()));
+                odd.insert((prim.path.clone(), name.into(), type_name));
             }
             return Ok(None);
         }

@@ -26,6 +26,7 @@ mod place;
 mod primitives;
 mod samples;
 mod scene;
+mod schema;
 mod skel;
 mod skeleton;
 mod specs;

@@ -5,6 +5,14 @@ use super::spline::Spline;
 use crate::read::number::half;
 use std::sync::Arc;
 
+/// The kinds of values that attributes are read as. Whole numbers can be read as numbers, but not the other way round.
+#[derive(Clone, Copy, PartialEq)]
+pub enum ValueKind {
+    Text,
+    Whole,
+    Number,
+}
+
 /// How one number is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scalar {

@@ -172,10 +172,15 @@ fn is_text(element: &str) -> bool {
     matches!(element, "token" | "string" | "asset" | "pathExpression")
 }
 
-/// Whether values of a type can be read.
-pub fn is_type(name: &str) -> bool {
+/// The kind of the values of a type, or of its elements; `None` for types whose values cannot be read.
+pub fn kind_of_type(name: &str) -> Option<ValueKind> {
     let element = name.strip_suffix("[]").unwrap_or(name);
-    is_text(element) || layout(element).is_some()
+    if is_text(element) {
+        return Some(ValueKind::Text);
+    }
+    let (scalar, width) = layout(element)?;
+    let is_whole = width == 1 && !matches!(scalar, Scalar::F16 | Scalar::F32 | Scalar::F64);
+    Some(if is_whole { ValueKind::Whole } else { ValueKind::Number })
 }
 
 /// How numbers of a type are stored, and how many make an element.
