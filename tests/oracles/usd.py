@@ -224,7 +224,9 @@ def world_points(path, seconds):
         raise SystemExit("usd-core does not open it")
     skinned = skinned_prims(stage)
     for second in seconds:
-        time = Usd.TimeCode(second * stage.GetTimeCodesPerSecond())
+        # A bit later, so that rounding does not hold the value of the sample before.
+        code = second * stage.GetTimeCodesPerSecond()
+        time = Usd.TimeCode(code + 1e-9 * max(1.0, abs(code)))
         cache, parts = UsdGeom.XformCache(time), Parts()
         below(stage.GetPseudoRoot(), skinned, cache, time, parts)
         points = numpy.concatenate(parts) if parts else numpy.zeros((0, 3))
