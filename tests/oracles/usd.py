@@ -57,7 +57,7 @@ def blended(query, skeleton, points, time):
         return points
     mapper = query.GetBlendShapeMapper()
     if mapper and not mapper.IsNull() and not mapper.IsIdentity():
-        weights = mapper.Remap(weights, 1, [0.0] * len(query.GetBlendShapeOrder() or []))
+        weights = mapper.Remap(weights)
     shapes = UsdSkel.BlendShapeQuery(UsdSkel.BindingAPI(query.GetPrim()))
     sub_weights, shape_indices, sub_indices = shapes.ComputeSubShapeWeights(weights)
     shapes.ComputeDeformedPoints(
