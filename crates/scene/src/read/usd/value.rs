@@ -9,7 +9,10 @@ use std::sync::Arc;
 #[derive(Clone, Copy, PartialEq)]
 pub enum ValueKind {
     Text,
-    Whole,
+    /// Whole numbers, `width` to an element.
+    Whole {
+        width: usize,
+    },
     Number,
 }
 

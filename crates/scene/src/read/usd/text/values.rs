@@ -5,7 +5,7 @@ use super::splines::spline;
 use crate::read::number::float;
 use crate::read::usd::bytes::Bytes;
 use crate::read::usd::specs::ValueRef;
-use crate::read::usd::value::{Numbers, Scalar, Value};
+use crate::read::usd::value::{Numbers, Scalar, Value, ValueKind};
 use crate::{Error, Identity};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -179,8 +179,10 @@ pub fn kind_of_type(name: &str) -> Option<ValueKind> {
         return Some(ValueKind::Text);
     }
     let (scalar, width) = layout(element)?;
-    let is_whole = width == 1 && !matches!(scalar, Scalar::F16 | Scalar::F32 | Scalar::F64);
-    Some(if is_whole { ValueKind::Whole } else { ValueKind::Number })
+    Some(match scalar {
+        Scalar::F16 | Scalar::F32 | Scalar::F64 => ValueKind::Number,
+        _ => ValueKind::Whole { width },
+    })
 }
 
 /// How numbers of a type are stored, and how many make an element.
