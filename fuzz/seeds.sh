@@ -51,7 +51,7 @@ if command -v python3 >/dev/null; then
     PYTHONDONTWRITEBYTECODE=1 python3 - testdata/golden/v*/*.reel <<'END'
 import os, struct, sys, zlib
 sys.path.insert(0, "tools")
-import decode
+from decode.container import block, container
 
 def seed(target, data):
     folder = os.path.join("fuzz/corpus", target)
@@ -62,13 +62,13 @@ def seed(target, data):
 for path in sys.argv[1:]:
     with open(path, "rb") as file:
         data = file.read()
-    table = decode.container(data)
+    table = container(data)
     for entry in table["chunks"]:
         stored = data[entry["offset"] : entry["offset"] + entry["size"]]
         seed("block", stored)
         target = {1: "record", 4: "source_map"}.get(entry["kind"])
         if target and stored[:1] == b"\0":
-            seed(target, decode.block(stored))
+            seed(target, block(stored))
 
 corners = [(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0.5)]
 lines = [f"v {x} {y} {z} 1 0.5 0" for x, y, z in corners] + ["vt 0 0", "vt 1 1", "vn 0 0 1"]
