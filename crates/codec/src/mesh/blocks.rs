@@ -1,34 +1,34 @@
-//! How the points of a level are cut into blocks, and frames bundled.
+//! Cuts the points of a hierarchy level into blocks of 16, and bundles up to eight frames.
 
 use crate::mesh::hierarchy::Hierarchy;
 use crate::schedule::UNIT_FRAMES;
 use std::ops::Range;
 
 // Part of the format.
-/// Most frames side by side.
+/// The largest number of frames decoded side by side.
 pub const BUNDLE: usize = UNIT_FRAMES;
 
-/// Vertices of a block.
+/// The number of vertices per block.
 pub const BLOCK: usize = 16;
 
-/// A block of one frame, whose vectors have 16 bits, in registers of 128: two vertices each.
+/// A block of one frame with 16-bit components: 128-bit registers, each of two vertices.
 pub(in crate::mesh) type Rows = [[i16; 8]; ROWS];
 
-/// Registers of a block of one frame.
+/// The number of 128-bit registers that hold a block of one frame.
 pub(in crate::mesh) const ROWS: usize = BLOCK / 2;
 
-/// Blocks of a level of vertices `range`.
+/// Returns the blocks of a level that has the vertices `range`; the last block may be shorter.
 pub fn blocks(range: Range<usize>) -> impl Iterator<Item = Range<usize>> {
     let end = range.end;
     range.step_by(BLOCK).map(move |start| start..end.min(start + BLOCK))
 }
 
-/// Vectors of scratch memory that decoding needs: eight per point, and a little.
+/// The number of vectors of scratch memory that decoding needs: eight per point, and some padding.
 pub const fn scratch_len(points: usize) -> usize {
     (points + BLOCK + 1) * BUNDLE
 }
 
-/// Blocks of a frame.
+/// Returns the number of blocks per frame.
 pub(in crate::mesh) fn count(hierarchy: &Hierarchy) -> usize {
     (0..hierarchy.levels()).map(|l| blocks(hierarchy.level(l)).count()).sum()
 }

@@ -1,34 +1,35 @@
-//! What kernels look contexts up in: as much of the tables as fits into registers and small caches.
+//! Lookup tables for contexts in the layout that the vectorized decoders need: small enough for registers and
+//! the first cache.
 
 use crate::entropy::rans::Slots;
 use crate::mesh::tables::{self, CONTEXTS, LAYERS, PAST};
 
-/// The tables in which kernels look contexts up. They depend on the tables of tokens alone.
+/// The lookup tables for contexts. They depend on the token tables alone.
 #[derive(Debug)]
 pub struct Contexts {
-    /// Per layer, by class of neighbours (of a float's leading bits) and of references: table · 4096 | shift
-    /// << 24.
+    /// Per layer, indexed by 8 × the class of the neighbours (leading bits of a float) + the class of the
+    /// references: table · 4096 | shift << 24.
     pub(in crate::mesh) directory: Box<[[u32; DIRECTORY]]>,
-    /// For AVX-512.
+    /// The smaller lookup of AVX-512; `None` if there are more than 32 tables.
     #[cfg(target_arch = "x86_64")]
     pub(in crate::mesh) lookup: Option<Box<Lookup>>,
 }
 
-/// Classes of neighbours, 8 entries each.
+/// The number of directory entries: 128 classes of neighbours, 8 entries each.
 pub(in crate::mesh) const DIRECTORY: usize = 128 * 8;
 
-/// Bits of 0.25, the least of what is looked up.
+/// The bits of 0.25_f32, the smallest sum that is looked up.
 pub(in crate::mesh) const QUARTER: i32 = 125 << 23;
 
 impl Contexts {
-    /// Bytes that they take beside themselves.
+    /// The bytes of memory behind the struct, without the struct itself.
     pub const BYTES: usize = LAYERS * DIRECTORY * 4 + LOOKUP;
 
-    /// Every number in `map` is that of a table.
+    /// Builds the lookups. Every entry of `map` must be the number of a table.
     #[cfg_attr(not(target_arch = "x86_64"), allow(unused_variables))]
     pub fn new(map: &[u8; CONTEXTS], slots: &[Slots]) -> Contexts {
         let entry = |layer: usize, index: usize| {
-            // The least sum of that class: what the kernel looks up is the sum less a half.
+            // The smallest sum of this class: the kernel looks up the sum minus a half.
             let bits = ((index as u32 / 8) << 21) + QUARTER as u32;
             let sum = (f32::from_bits(bits) + 0.5).ceil() as i32;
             let near = tables::near(if index < 8 { 0 } else { sum });
@@ -44,26 +45,27 @@ impl Contexts {
     }
 }
 
-/// Bytes of what contexts are looked up in beside the directory.
+/// The size in bytes of [`Lookup`], where there is one.
 #[cfg(target_arch = "x86_64")]
 const LOOKUP: usize = size_of::<Lookup>();
 #[cfg(not(target_arch = "x86_64"))]
 const LOOKUP: usize = 0;
 
-/// Bytes in which contexts are looked up.
+/// Byte-sized context lookups for AVX-512.
 #[cfg(target_arch = "x86_64")]
 #[derive(Debug, Clone)]
 pub struct Lookup {
-    /// By leading bits of a sum: number of the first context with this class of neighbours, and its shift.
+    /// By leading bits of the neighbours' sum: the first context of this class of neighbours within its
+    /// layer, and its shift.
     pub(in crate::mesh) near: [u8; 128],
     pub(in crate::mesh) shift: [u8; 128],
-    /// By layer and context within: the table.
+    /// By layer and context within it: the number of the table.
     pub(in crate::mesh) tables: [[u8; 128]; LAYERS],
-    /// By table: how often token 0 is among 4096.
+    /// By table: the frequency of token 0, out of 4096.
     pub(in crate::mesh) zeros: [u16; 32],
 }
 
-/// The lookup of units without tokens.
+/// The lookup for access units without tokens.
 #[cfg(target_arch = "x86_64")]
 pub(in crate::mesh) static NO_LOOKUP: Lookup =
     Lookup { near: [0; 128], shift: [0; 128], tables: [[0; 128]; LAYERS], zeros: [0; 32] };
@@ -73,7 +75,7 @@ impl Lookup {
     pub fn new(map: &[u8; CONTEXTS], slots: &[crate::entropy::rans::Slots]) -> Option<Lookup> {
         const { assert!(tables::NEAR * PAST <= 128 && PAST_MOST <= 16) };
         let near = |index: usize| {
-            // The least sum of that class: what the kernel looks up is the sum less a half.
+            // The smallest sum of this class: the kernel looks up the sum minus a half.
             let bits = ((index as u32) << 21) + QUARTER as u32;
             let sum = (f32::from_bits(bits) + 0.5).ceil() as i32;
             tables::near(if index == 0 { 0 } else { sum })
@@ -98,6 +100,6 @@ impl Lookup {
     }
 }
 
-/// Magnitudes from that on are all in the last class of the references.
+/// Magnitudes from this one on are all in the last class of the references.
 #[cfg(target_arch = "x86_64")]
 pub(in crate::mesh) const PAST_MOST: usize = 16;

@@ -1,20 +1,20 @@
-//! Default sets of tables, so that a short animation need not keep its own. Part of the format.
+//! Default sets of frequency tables, so that short animations need not store their own. Part of the format.
 //!
-//! A file names a set by number, 1 … [`SETS`]; which one, if any, the encoder chooses by the bytes it takes.
-//! The sets are the bytes of `defaults.bin`, each coded as tables are in a static part ([`crate::mesh::tables`])
-//! behind its size in two bytes; `docs/FORMAT/tables.hex` has the same bytes as text. `meshreel-bench tables` makes
-//! them anew: from the tokens of short animations, clustered by what their tokens cost with each other's
-//! tables.
+//! A file names a set by its number, 1 … [`SETS`]; the encoder chooses the set, or the file's own tables, by
+//! the size of the result. `defaults.bin` holds the sets, each coded like the tables of a static part
+//! ([`crate::mesh::tables`]) and preceded by its size in two bytes; `docs/FORMAT/tables.hex` shows the same
+//! bytes as text. `meshreel-bench tables` regenerates them from the tokens of short animations, clustered by
+//! the cost of their tokens with each other's tables.
 
 use crate::Corrupt;
 use crate::mesh::tables::Tables;
 
-/// Number of default sets.
+/// The number of default sets.
 pub const SETS: u8 = 15;
 
 static BYTES: &[u8] = include_bytes!("defaults.bin");
 
-/// The coded sets in order.
+/// Returns the coded sets in order.
 pub fn coded() -> impl Iterator<Item = &'static [u8]> {
     let mut rest = BYTES;
     std::iter::from_fn(move || {
@@ -25,7 +25,7 @@ pub fn coded() -> impl Iterator<Item = &'static [u8]> {
     })
 }
 
-/// The set of a number; 0 is none.
+/// Returns the set of this number, from 1. Fails for 0 and for numbers above [`SETS`].
 pub fn set(number: u8) -> Result<Tables, Corrupt> {
     let at = usize::from(number).checked_sub(1);
     let bytes = at.and_then(|at| coded().nth(at));

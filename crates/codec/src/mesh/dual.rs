@@ -1,16 +1,17 @@
-//! Dual quaternions of a rig's joints: what several do to a vertex, blended as rotations and translations, behind what
-//! they stretch, blended linearly.
+//! Dual quaternion skinning: the rotations and translations of a vertex's joints are blended as dual
+//! quaternions, their stretches linearly, and the stretch is applied first.
 //!
-//! The formulas are those of `docs/FORMAT/mesh.md`, under the rig.
+//! The formulas are those of the rig in `docs/FORMAT/mesh.md`.
 //!
 //! Credit: Ladislav Kavan, Steven Collins, Jiří Žára and Carol O'Sullivan, "Skinning with dual quaternions", 2007;
 //! Nicholas Higham, "Computing the polar decomposition — with applications", 1986.
 
 use crate::clip::space::Rows;
 
-/// Matrices that are kept apart, by joints: those of vertices next to each other are the same.
+/// The number of decomposed matrices that are cached, by joint number: neighbouring vertices have the same
+/// joints.
 const KEPT: usize = 32;
-/// Most steps towards the rotation of a matrix; nearly all need 4 to 7.
+/// The limit of iterations towards the rotation of a matrix; nearly all need 4 to 7.
 const STEPS: usize = 24;
 
 pub(super) const IDENTITY: Rows = [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]];
@@ -19,7 +20,7 @@ type Matrix = [[f64; 3]; 3];
 /// x, y, z, w.
 type Quaternion = [f32; 4];
 
-/// A matrix, taken apart.
+/// A joint's matrix, decomposed into a dual quaternion and a symmetric stretch.
 #[derive(Clone, Copy, Default)]
 struct Joint {
     real: Quaternion,
@@ -27,7 +28,7 @@ struct Joint {
     stretch: [[f32; 3]; 3],
 }
 
-/// Matrices of joints, taken apart when they are first asked for.
+/// The matrices of joints, decomposed on first use.
 pub(super) struct Joints<'a> {
     matrices: &'a [Rows],
     kept: [(u32, Joint); KEPT],
@@ -46,7 +47,7 @@ impl<'a> Joints<'a> {
         &place.1
     }
 
-    /// What moves a vertex of these joints and weights.
+    /// Returns the matrix that moves a vertex with these joints and weights.
     pub fn blended(&mut self, own: impl Iterator<Item = (u32, f32)> + Clone) -> Rows {
         let Some((heaviest, _)) = own.clone().reduce(|a, b| if b.1 > a.1 { b } else { a }) else {
             return IDENTITY;
@@ -88,7 +89,7 @@ fn dot(a: &Quaternion, b: &Quaternion) -> f32 {
     a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3]
 }
 
-/// The matrix of a rotation.
+/// Returns the matrix of a rotation.
 fn turn([x, y, z, w]: &Quaternion) -> [[f32; 3]; 3] {
     [
         [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)],
@@ -110,7 +111,7 @@ fn apart(rows: &Rows) -> Joint {
     Joint { real: [x, y, z, w].map(|v| v as f32), dual: dual.map(|v| v as f32), stretch }
 }
 
-/// The inverse transpose times the determinant, and the determinant.
+/// Returns the inverse transpose multiplied by the determinant, and the determinant.
 fn adjugate(m: &Matrix) -> (Matrix, f64) {
     let cross = |a: &[f64; 3], b: &[f64; 3]| {
         [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
@@ -120,7 +121,8 @@ fn adjugate(m: &Matrix) -> (Matrix, f64) {
     (rows, determinant)
 }
 
-/// The rotation that is nearest to a matrix, or to its mirror image; none for one whose determinant is 0.
+/// Returns the rotation nearest to a matrix, or to its negative if it mirrors; the identity if the
+/// determinant is 0.
 fn rotation(m: &Matrix) -> Matrix {
     const NONE: Matrix = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
     let size = m.as_flattened().iter().fold(0.0, |most: f64, v| most.max(v.abs()));
@@ -137,7 +139,7 @@ fn rotation(m: &Matrix) -> Matrix {
             return NONE;
         }
         let square = |m: &Matrix| m.as_flattened().iter().map(|v| v * v).sum::<f64>();
-        // A factor that brings large and small stretches together: |M⁻¹| over |M|, to the power of one half.
+        // A factor that evens out large and small stretches: √(|M⁻¹| / |M|).
         let factor = (square(&rows) / square(&at)).sqrt() / determinant;
         let factor = factor.sqrt();
         let mut moved = 0.0f64;
@@ -153,7 +155,7 @@ fn rotation(m: &Matrix) -> Matrix {
     at
 }
 
-/// The quaternion of a rotation's matrix, by its largest component.
+/// Returns the quaternion of a rotation matrix, computed from its largest component.
 fn quaternion(m: &Matrix) -> [f64; 4] {
     let squares = [
         1.0 + m[0][0] - m[1][1] - m[2][2],
@@ -180,7 +182,7 @@ mod tests {
         a.as_flattened().iter().zip(b.as_flattened()).all(|(a, b)| (a - b).abs() <= far)
     }
 
-    /// The rows of a rotation about an axis of length 1, behind a stretch, at a place.
+    /// Returns the rows of a matrix that stretches, rotates about an axis of length 1, and translates.
     fn rows(axis: [f32; 3], angle: f32, stretch: [[f32; 3]; 3], place: [f32; 3]) -> Rows {
         let (s, c) = (0.5 * angle).sin_cos();
         let turn = turn(&[axis[0] * s, axis[1] * s, axis[2] * s, c]);
@@ -221,7 +223,7 @@ mod tests {
             near(&made, &[[2.0, 0.0, 0.0, 0.0], [0.0, -2.0, 0.0, 0.0], [0.0, 0.0, -2.0, 0.0]], 1e-5),
             "{made:?}"
         );
-        // Numbers of joints that are not there stand, and nothing that is not finite panics.
+        // Unknown joint numbers act as the identity, and values that are not finite do not panic.
         Joints::new(&[]).blended([(7, 1.0)].into_iter());
         let bad = [[[f32::NAN, 1.0, f32::INFINITY, 0.0]; 3]];
         Joints::new(&bad).blended([(0, 1.0)].into_iter());

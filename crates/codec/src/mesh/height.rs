@@ -1,7 +1,7 @@
-//! Height fields: of the points of a regular grid two coordinates follow from column and row and stand still,
-//! so that one is left.
+//! Height fields: points of a regular grid two coordinates of which follow from column and row and never
+//! change, so that only the third is coded.
 //!
-//! Static part of cells kept as heights:
+//! Static part of fixed-point positions stored as heights:
 //!
 //! | offset | size | name | meaning |
 //! |---|---|---|---|
@@ -13,8 +13,8 @@
 //! value    of the others = ⌊(origin + column · step + row · step − centre) / unit⌉       in f64; halves to the even number
 //! ```
 //!
-//! Cells of units are decoded as if there were no plane. What comes out along the others is then replaced by
-//! these numbers.
+//! Access units are decoded as if there were no plane; the other two coordinates are then replaced by these
+//! values.
 
 use crate::bytes::Cursor;
 use crate::mesh::decode::{self, Static};
@@ -25,32 +25,32 @@ use crate::quantize::lattice::Grid;
 use crate::topology::grid::Shape;
 use crate::{Corrupt, each_width, for_width};
 
-/// Where the points of a grid are but for their heights.
+/// The plane in which the points of a grid lie, apart from their heights.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Plane {
-    /// The coordinate that is coded.
+    /// The coordinate that is coded: 0 x, 1 y, 2 z.
     pub axis: usize,
-    /// Origin, step along the columns, step along the rows: of the coordinate after that, and the one after
-    /// the next, counted round.
+    /// Origin, step along the columns and step along the rows for each other coordinate: the one after `axis`
+    /// and the one after that, cyclically.
     pub sides: [[f32; 3]; 2],
 }
 
-/// A plane in cells.
+/// A plane in fixed-point positions.
 #[derive(Debug, Clone)]
 pub struct Flat {
     /// The coordinate that is coded.
     pub axis: usize,
-    /// Cells in the order of levels of detail, 0 along the axis.
+    /// The fixed-point positions of the plane in the order of the hierarchy, 0 along the axis.
     pub base: Vec<[i32; 3]>,
 }
 
 impl Plane {
-    /// The coordinates that are not coded, and what is said of each.
+    /// Returns the two coordinates that are not coded, each with origin and steps.
     fn others(&self) -> [(usize, [f32; 3]); 2] {
         [0, 1].map(|k| ((self.axis + 1 + k) % 3, self.sides[k]))
     }
 
-    /// Where column `i` of row `j` is; 0 along the axis.
+    /// Returns the position of column `i`, row `j`; 0 along the axis.
     pub fn at(&self, [i, j]: [u32; 2]) -> [f64; 3] {
         let mut out = [0.0; 3];
         for (k, side) in self.others() {
@@ -60,7 +60,7 @@ impl Plane {
         out
     }
 
-    /// Its cells on a grid. None where they lie beyond what cells hold.
+    /// Returns the plane in fixed-point positions; `None` if one of them exceeds their range.
     pub fn cells<W: FixedPoint>(&self, places: &[[u32; 2]], order: &[u32], grid: &Grid) -> Option<Flat> {
         let cell = |&point: &u32| {
             let (at, mut out) = (self.at(*places.get(point as usize)?), [0; 3]);
@@ -85,7 +85,7 @@ impl Plane {
 }
 
 impl Flat {
-    /// Puts the plane into cells whose heights were decoded.
+    /// Overwrites the two other coordinates of decoded positions with those of the plane.
     pub fn lay<W: FixedPoint>(&self, cells: &mut [[W; 4]]) {
         let [a, b] = [(self.axis + 1) % 3, (self.axis + 2) % 3];
         for (cell, base) in cells.iter_mut().zip(&self.base) {
@@ -93,7 +93,7 @@ impl Flat {
         }
     }
 
-    /// Reads the static part of a mesh whose points are those of a grid of this shape.
+    /// Reads the static part of a mesh whose points form a grid of this shape.
     pub fn decode(
         bytes: &[u8],
         hierarchy: Hierarchy,

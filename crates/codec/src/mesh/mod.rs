@@ -1,4 +1,5 @@
-//! The soft codec: points of constant connectivity, any motion, few bytes, a guaranteed error.
+//! The soft codec: vertices of constant connectivity and any motion, in few bytes and within a guaranteed
+//! error.
 //!
 //! ```text
 //! T   = Σ c_r · rec_r[v]                temporal prediction from up to 4 decoded frames, fitted weights     temporal
@@ -7,17 +8,19 @@
 //! inn[v] = p + S·q     rec[v] = T + inn[v]     out = rec · u + centre
 //! ```
 //!
-//! * **Time**: keys every 16 frames, the frames between them dyadic; stored in units ([`crate::schedule`]).
-//! * **Space**: points in level-of-detail order; a level needs only coarser ones, so it is computed 16 points
-//!   at a time.
-//! * **Numbers**: integers that wrap ([`crate::quantize::fixed`]), so every machine gives the same bits; the f32 output is
-//!   checked by the encoder for each point of each frame.
-//! * **Entropy**: one token per point ([`token`]), tables for the whole file by the magnitudes around
-//!   ([`tables`]) or one of the [`defaults`], interleaved range coding ([`crate::entropy::rans`]), signs and low bits raw.
+//! * **Time**: a key frame every 16 frames, and in between temporal layers that halve the distances; stored
+//!   in access units ([`crate::schedule`]).
+//! * **Space**: points ordered from coarse to fine; a hierarchy level depends on coarser ones only, so it is
+//!   decoded 16 points at a time.
+//! * **Numbers**: wrapping integers ([`crate::quantize::fixed`]), so every machine produces the same bits;
+//!   the encoder checks the f32 output of each point of each frame.
+//! * **Entropy**: one token per point ([`token`]), coded by interleaved rANS ([`crate::entropy::rans`]) with
+//!   a frequency table selected by the magnitudes around it, from those of the file ([`tables`]) or a set of
+//!   the [`defaults`]; signs and low bits are raw.
 //!
-//! [`decode`] has the byte layout and the plain decoder, the oracle of the fast ones; [`encode`] the steps of
-//! encoding. The other components of a mesh go the same way: texture coordinates as (u, v, 0), colours as (r,
-//! g, b) and (alpha, 0, 0), with `lattice::Extent::axes` saying how many axes are used.
+//! [`decode`] has the byte layout and the scalar decoder, the reference for the vectorized ones; [`encode`]
+//! has the steps of encoding. Other vertex attributes are coded in the same way: texture coordinates as (u,
+//! v, 0), colours as (r, g, b) and (alpha, 0, 0); `lattice::Extent::axes` is the number of axes in use.
 
 mod blocks;
 mod contexts;

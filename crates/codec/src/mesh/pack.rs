@@ -1,8 +1,8 @@
-//! Residuals packed in bits, for units that must be decoded as fast as memory: no tables, no states, no
-//! contexts.
+//! Residuals packed in plain bits, for access units that must decode at the speed of memory: no tables, no
+//! entropy coder states, no contexts.
 //!
-//! What follows the heads of a unit of kind 2, in the order of bundles, levels, blocks and frames
-//! (`mesh/decode/bundle.rs`):
+//! The layout behind the head of a unit of kind 2; blocks are in the order of bundles, levels, blocks and
+//! frames (`mesh/decode/bundle.rs`):
 //!
 //! | size | name | meaning |
 //! |---|---|---|
@@ -38,16 +38,16 @@ use crate::mesh::token::BitWriter;
 // Part of the format.
 pub(super) const DENSE: u32 = 7;
 pub(super) const WHOLE: u32 = 15;
-/// Widest field of sparse and of dense blocks.
+/// The widest fields of sparse and of dense blocks, in bits.
 #[cfg(feature = "encode")]
 const MOST_SPARSE: u32 = 7;
 #[cfg(feature = "encode")]
 const MOST_DENSE: u32 = 8;
 
-/// Residuals of a block; those that a block lacks are zero.
+/// The residuals of a block; missing ones are zero.
 pub type Block = [[i32; 3]; BLOCK];
 
-/// The sections of a unit while it is packed.
+/// The sections of an access unit that is being packed.
 #[cfg(feature = "encode")]
 #[derive(Debug, Default)]
 pub struct Packer {
@@ -60,8 +60,8 @@ pub struct Packer {
 
 #[cfg(feature = "encode")]
 impl Packer {
-    /// Appends a block of at most 16 residuals, each of equal parity on all axes unless `width`, the bits of
-    /// a cell, are kept whole.
+    /// Appends a block of at most 16 residuals. A residual of mixed parity makes the block whole, with
+    /// `width` bits (16 or 32) per component.
     pub fn put(&mut self, block: &[[i32; 3]], width: u32) {
         let mask = (block.iter().enumerate()).fold(0u16, |m, (v, q)| m | u16::from(*q != [0; 3]) << v);
         self.flags.put(u128::from(mask != 0), 1);
@@ -104,7 +104,7 @@ impl Packer {
         self.fields.put(u128::from(v as u32 & (u32::MAX >> (32 - w))), w);
     }
 
-    /// Appends the sections to a unit.
+    /// Appends the finished sections to a unit.
     pub fn finish(self, out: &mut Vec<u8>) {
         put_varint(self.filled, out);
         put_varint(self.masks.len() as u32, out);
@@ -115,7 +115,7 @@ impl Packer {
     }
 }
 
-/// The packing of a block that is not all zero, and the width of its fields.
+/// The packing of a block that is not all zero, with the width of its fields.
 #[cfg(feature = "encode")]
 enum Form {
     Sparse(u32),
@@ -134,22 +134,23 @@ fn form(block: &[[i32; 3]], mask: u16) -> Form {
     }
 }
 
-/// Width of the fields of a residual.
+/// Returns the width of the fields of a residual, in bits.
 #[cfg(feature = "encode")]
 #[inline(always)]
 pub fn width(q: [i32; 3]) -> u32 {
-    // Of all three together as of the widest one.
+    // The bitwise or of all three is as wide as the widest.
     bits_of(q.iter().fold(0, |all, &v| all | (v >> 1) ^ (v >> 31)))
 }
 
-/// True if a block of `count` vertices of which `n` are not zero has a mask.
+/// `true` if a block of `count` vertices, `n` of them nonzero, is smaller with a mask; `w` is its field
+/// width.
 #[cfg(feature = "encode")]
 #[inline(always)]
 pub fn is_sparse(n: u32, count: u32, w: u32) -> bool {
     w <= MOST_SPARSE && BLOCK as u32 + n * (1 + 3 * w) < count * (1 + 3 * w)
 }
 
-/// Bits that a block takes in all sections.
+/// Returns the bits that a block takes in all sections together.
 #[cfg(feature = "encode")]
 pub fn bits(block: &[[i32; 3]], width: u32) -> usize {
     let mask = (block.iter().enumerate()).fold(0u16, |m, (v, q)| m | u16::from(*q != [0; 3]) << v);
@@ -165,13 +166,13 @@ pub fn bits(block: &[[i32; 3]], width: u32) -> usize {
     5 + fields as usize
 }
 
-/// Bits of a number in two's complement, without those that only repeat its sign.
+/// Returns the bits of a number in two's complement, including one sign bit.
 #[cfg(feature = "encode")]
 fn bits_of(v: i32) -> u32 {
     33 - (v ^ (v >> 31)).leading_zeros()
 }
 
-/// The sections of a unit, and how far they are read.
+/// The sections of an access unit, with the read position in each.
 #[derive(Debug, Clone)]
 pub struct Unpacker<'a> {
     pub(super) flags: BitReader<'a>,
@@ -184,7 +185,7 @@ pub struct Unpacker<'a> {
 }
 
 impl<'a> Unpacker<'a> {
-    /// Splits what follows the heads of a unit of `blocks` blocks.
+    /// Splits the bytes behind the head of a unit of `blocks` blocks into sections.
     pub fn new(bytes: &'a [u8], blocks: usize) -> Result<Self, Corrupt> {
         let mut c = Cursor::new(bytes);
         let (filled, sparse) = (c.varint()? as usize, c.varint()? as usize);
@@ -206,7 +207,7 @@ impl<'a> Unpacker<'a> {
         })
     }
 
-    /// The next block, of `count` vertices and cells of `width` bits; None if it is all zero.
+    /// Returns the next block, of `count` vertices with components of `width` bits; `None` if it is all zero.
     pub fn block(&mut self, count: usize, width: u32) -> Option<Block> {
         if self.flags.take(1) == 0 {
             return None;
@@ -241,12 +242,12 @@ impl<'a> Unpacker<'a> {
         Some(out)
     }
 
-    /// Next number of `w` bits in two's complement.
+    /// Reads the next number of `w` bits in two's complement.
     fn field(&mut self, w: u32) -> i32 {
         (self.fields.take(w) << (32 - w)) as i32 >> (32 - w)
     }
 
-    /// True if everything was read, and nothing beyond.
+    /// `true` if everything was read, and nothing beyond the end.
     pub fn finished(&self) -> bool {
         self.flags.position() == self.blocks
             && self.flags.finished()

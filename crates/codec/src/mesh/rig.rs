@@ -1,6 +1,6 @@
-//! The rig of a mesh: where its vertices are when nothing moves them (the bind pose), which joints of a
-//! skeleton move them, and how much. Any pose of the skeleton, of a clip or blended, moves the mesh by linear
-//! blend skinning, by dual quaternions, or by a part of both:
+//! The rig of a mesh: its bind pose (the positions of its vertices when nothing moves them), the joints of a
+//! skeleton that move them, and their weights. Any pose of the skeleton, of a clip or blended, moves the mesh
+//! by linear blend skinning, by dual quaternions, or by a mixture of both:
 //!
 //! ```text
 //! M(joint) object(joint) · inverse(joint)
@@ -11,8 +11,8 @@
 //! vertex   ((1 − part) · linear + part · dual) · bind
 //! ```
 //!
-//! A chunk holds, for each mesh that has one, in order: a varint number of the mesh, a varint size, and so
-//! many bytes:
+//! A chunk holds, for each mesh with a rig, in order: the mesh's number as a varint, a size as a varint, and
+//! that many bytes:
 //!
 //! | offset | size | name | meaning |
 //! |---|---|---|---|
@@ -45,40 +45,40 @@ use crate::mesh::{decode, hierarchy};
 use crate::quantize::code::Code;
 use crate::topology::weld;
 
-/// Bits of `depth`: all is blended by dual quaternions; or a part of each point.
+/// Bits of `depth`: everything is blended by dual quaternions; or a fraction given for each point.
 const DUAL: u8 = 1 << 5;
 const PARTS: u8 = 1 << 6;
-/// A part that is all of it.
+/// The fraction of a point that is blended by dual quaternions only.
 const WHOLE: u16 = u16::MAX;
 
-/// The parts of a rig that an encoder writes.
+/// The contents of a rig, as an encoder writes them.
 #[cfg(feature = "encode")]
 pub struct Parts<'a> {
-    /// Number of the skeleton.
+    /// The number of the skeleton.
     pub skeleton: u32,
-    /// Joints of the skeleton.
+    /// The joints of the skeleton that the rig uses.
     pub joints: &'a [u32],
-    /// Of each of these.
+    /// For each of these, the matrix from the bind pose to the joint's space.
     pub inverse: &'a [Rows],
-    /// Point of each vertex, numbered by first vertices.
+    /// The point of each vertex; points are numbered in order of their first vertices.
     pub point_of: &'a [u32],
-    /// One frame of the soft codec.
+    /// The bind pose as one frame of the soft codec.
     pub bind: &'a [u8],
-    /// Of the weights.
+    /// The sum of a point's weights is 2 to this power.
     pub depth: u32,
-    /// As [`weights::code`] writes them.
+    /// The weights as [`weights::code`] writes them.
     pub weights: &'a [u8],
-    /// Of each point the part that dual quaternions blend, in 1/65535; none where all is linear.
+    /// For each point, the fraction blended by dual quaternions, in 1/65535; empty if all is linear.
     pub dual: &'a [u16],
-    /// Clip and sample of the first frame.
+    /// The clip and sample that the mesh shows in the first frame.
     pub first: Option<(u32, u32)>,
-    /// Promised.
+    /// The guaranteed largest distance of a vertex from the source's rig.
     pub tolerance: f64,
-    /// Measured.
+    /// The largest distance measured.
     pub error: f64,
 }
 
-/// Appends a rig.
+/// Appends the bytes of a rig.
 #[cfg(feature = "encode")]
 pub fn encode(parts: &Parts<'_>, out: &mut Vec<u8>) {
     put_varint(parts.skeleton, out);
@@ -115,46 +115,46 @@ pub fn encode(parts: &Parts<'_>, out: &mut Vec<u8>) {
     out.extend_from_slice(&parts.error.to_le_bytes());
 }
 
-/// Triangles between points, from those between vertices.
+/// Returns the triangles between points, given those between vertices.
 pub fn triangles(indices: &[u32], point_of: &[u32]) -> Vec<u32> {
     let point = |v: &u32| point_of.get(*v as usize).copied().unwrap_or(u32::MAX);
     indices.iter().map(point).collect()
 }
 
-/// A joint of the rig, and its part of a vertex.
+/// A joint of the rig and its weight for a vertex.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Pull {
     joint: u32,
     weight: f32,
 }
 
-/// A decoded rig. What moves vertices allocates nothing.
+/// A decoded rig. Moving vertices allocates no memory.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rig {
-    /// Number of the skeleton.
+    /// The number of the skeleton.
     pub skeleton: u32,
-    /// Joints of the skeleton that the rig knows, by the numbers that weights use.
+    /// The joints of the skeleton that the rig uses; weights refer to them by index.
     pub joints: Vec<u32>,
-    /// From the bind pose to the space of each of these.
+    /// For each of these, the matrix from the bind pose to the joint's space.
     pub inverse: Vec<Rows>,
-    /// Point of each vertex.
+    /// The point of each vertex.
     pub point_of: Vec<u32>,
-    /// Where each point is in the bind pose.
+    /// The position of each point in the bind pose.
     pub bind: Vec<[f32; 3]>,
-    /// Clip and sample that the mesh shows in the first frame.
+    /// The clip and sample that the mesh shows in the first frame.
     pub first: Option<(u32, u32)>,
-    /// Promised.
+    /// The guaranteed largest distance of a vertex from the source's rig.
     pub tolerance: f64,
-    /// Measured.
+    /// The largest distance measured.
     pub error: f64,
-    /// Pulls of point p are from `starts[p]` to `starts[p + 1]`.
+    /// Point p has the pulls `starts[p]..starts[p + 1]`.
     starts: Vec<u32>,
     pulls: Vec<Pull>,
-    /// Of each point the part that dual quaternions blend; none where all is linear.
+    /// For each point, the fraction blended by dual quaternions; empty if all is linear.
     dual: Vec<u16>,
 }
 
-/// Reads all of `bytes`, of a mesh of so many vertices and with these triangles.
+/// Decodes a rig from all of `bytes`, for a mesh with `vertices` vertices and these triangles.
 pub fn decode(bytes: &[u8], vertices: u32, indices: &[u32]) -> Result<Rig, Corrupt> {
     let mut c = Cursor::new(bytes);
     let mut rig = Rig { skeleton: c.varint()?, ..Rig::default() };
@@ -181,7 +181,7 @@ pub fn decode(bytes: &[u8], vertices: u32, indices: &[u32]) -> Result<Rig, Corru
         rig.inverse.push(rows);
     }
     let points = c.varint()?;
-    // A vertex takes a byte here, so there is room for no more than the input has.
+    // Each vertex takes at least a byte here, which bounds the allocation by the size of the input.
     if points > vertices || vertices as usize > c.left() {
         return Err(Corrupt("rig: more points than vertices"));
     }
@@ -222,7 +222,7 @@ pub fn decode(bytes: &[u8], vertices: u32, indices: &[u32]) -> Result<Rig, Corru
 }
 
 impl Rig {
-    /// Takes what is in the order of levels.
+    /// Stores the bind pose and weights, which come in the hierarchy's order, by point.
     fn place(&mut self, order: &[u32], bind: &[[f32; 3]], weights: &Weights) {
         let mut new_of = vec![0; order.len()];
         self.bind = vec![[0.0; 3]; order.len()];
@@ -247,26 +247,26 @@ impl Rig {
         &self.pulls[self.starts[point] as usize..self.starts[point + 1] as usize]
     }
 
-    /// Joints of a vertex, as numbers of the rig, and their weights, with a sum of 1; none: it does not move.
-    /// Panics where there is no such vertex.
+    /// Returns the joints of a vertex, as indices into `joints`, and their weights, whose sum is 1; an
+    /// unmoved vertex has none. Panics if there is no such vertex.
     pub fn influences(&self, vertex: usize) -> impl Iterator<Item = (usize, f32)> + '_ {
         let pulls = self.pulls_of(vertex).iter();
         pulls.map(|pull| (pull.joint as usize, pull.weight))
     }
 
-    /// The part, 0 to 1, of how joints move a vertex that dual quaternions blend, the rest being linear. Panics
-    /// where there is no such vertex.
+    /// Returns the fraction, 0 to 1, of a vertex's motion that is blended by dual quaternions; the rest is
+    /// linear. Panics if there is no such vertex.
     pub fn dual_part(&self, vertex: usize) -> f32 {
         self.dual.get(self.point_of[vertex] as usize).map_or(0.0, |part| f32::from(*part) / f32::from(WHOLE))
     }
 
-    /// Whether dual quaternions blend any part of any vertex.
+    /// `true` if dual quaternions move any vertex, wholly or in part.
     pub fn is_dual(&self) -> bool {
         self.dual.iter().any(|part| *part > 0)
     }
 
-    /// The matrices that take the bind pose to a pose, by joint of the rig: `object` are object-space
-    /// matrices of the skeleton's joints; those that it does not have are the identity.
+    /// Computes the matrices from the bind pose to a pose, by joint of the rig. `object` has the object-space
+    /// matrices of the skeleton's joints; missing ones are the identity.
     pub fn matrices(&self, object: &[Rows], out: &mut [Rows]) {
         let joints = self.joints.iter().zip(&self.inverse);
         for ((&joint, inverse), out) in joints.zip(out) {
@@ -274,7 +274,7 @@ impl Rig {
         }
     }
 
-    /// Where these matrices put all vertices, as far as there is room in `out`.
+    /// Computes the positions of all vertices, or of as many as fit into `out`.
     pub fn positions(&self, matrices: &[Rows], out: &mut [[f32; 3]]) {
         let mut joints = dual::Joints::new(matrices);
         for (vertex, out) in (0..self.point_of.len()).zip(out) {
@@ -284,8 +284,8 @@ impl Rig {
         }
     }
 
-    /// Turns normals of the bind pose as these matrices do, as far as there is room in `out`: by cofactors,
-    /// so that scale and shear leave them upright. Of length 1.
+    /// Transforms normals of the bind pose, as many as fit into `out`, by cofactors, so that they stay
+    /// perpendicular under scale and shear. The results have length 1.
     pub fn normals(&self, matrices: &[Rows], bind: &[[f32; 3]], out: &mut [[f32; 3]]) {
         let mut joints = dual::Joints::new(matrices);
         for ((vertex, normal), out) in (0..self.point_of.len()).zip(bind).zip(out) {
@@ -293,7 +293,7 @@ impl Rig {
         }
     }
 
-    /// The way back: normals of a pose as those of the bind pose.
+    /// Transforms normals of a pose back to those of the bind pose.
     pub fn unbound_normals(&self, matrices: &[Rows], posed: &[[f32; 3]], out: &mut [[f32; 3]]) {
         let mut joints = dual::Joints::new(matrices);
         for ((vertex, normal), out) in (0..self.point_of.len()).zip(posed).zip(out) {
@@ -304,7 +304,7 @@ impl Rig {
         }
     }
 
-    /// The matrix of a vertex.
+    /// Returns the blended matrix of a vertex.
     #[inline]
     fn blend(&self, vertex: usize, matrices: &[Rows], joints: &mut dual::Joints<'_>) -> Rows {
         let part = self.dual_part(vertex);
@@ -323,7 +323,7 @@ impl Rig {
         out
     }
 
-    /// The same where all is linear.
+    /// Returns the matrix of a vertex by linear blending.
     #[inline]
     fn blend_linear(&self, vertex: usize, matrices: &[Rows]) -> Rows {
         let of = |pull: &Pull| matrices.get(pull.joint as usize).unwrap_or(&IDENTITY);
@@ -344,7 +344,7 @@ impl Rig {
     }
 }
 
-/// A direction by a matrix's linear part.
+/// Transforms a direction by the linear part of a matrix.
 fn apply(m: &Rows, v: [f32; 3]) -> [f32; 3] {
     m.map(|row| row[0] * v[0] + row[1] * v[1] + row[2] * v[2])
 }
@@ -353,7 +353,7 @@ fn cross(a: [f32; 3], b: [f32; 3]) -> [f32; 3] {
     [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
-/// The inverse transpose times the determinant's size, which is there for every matrix.
+/// Returns the inverse transpose times the absolute determinant, which exists for every matrix.
 fn cofactors(m: &Rows) -> Rows {
     let [x, y, z] = m.map(|row| [row[0], row[1], row[2]]);
     let rows = [cross(y, z), cross(z, x), cross(x, y)];
@@ -387,7 +387,7 @@ mod tests {
 
     const VERTICES: u32 = 12;
 
-    /// A strip of triangles; vertex 5 is vertex 2 again.
+    /// A strip of triangles; vertex 5 shares the point of vertex 2.
     fn indices() -> Vec<u32> {
         (0..VERTICES - 2).flat_map(|v| [v, v + 1, v + 2]).collect()
     }
@@ -396,7 +396,7 @@ mod tests {
         blended(&[])
     }
 
-    /// `dual`: parts of points.
+    /// `dual`: for each point, the fraction blended by dual quaternions.
     fn blended(dual: &[u16]) -> Vec<u8> {
         let point_of = [0, 1, 2, 3, 4, 2, 5, 6, 7, 8, 9, 10];
         let points = 11;
@@ -447,7 +447,7 @@ mod tests {
         assert_eq!((rig.first, rig.tolerance, rig.error), (Some((1, 30)), 0.25, 0.125));
         assert_eq!(rig.influences(5).collect::<Vec<_>>(), [(1, 1.0)]);
         assert_eq!(rig.influences(11).count(), 0);
-        // Joint 2 of the skeleton turns a quarter about z and goes up; joint 7 stands.
+        // Joint 2 of the skeleton makes a quarter turn about z and moves up; joint 7 stands still.
         let mut object = [IDENTITY; 8];
         object[2] = [[0.0, -1.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 3.0]];
         let mut matrices = [Rows::default(); 2];
@@ -477,7 +477,7 @@ mod tests {
 
     #[test]
     fn f17_vertices_are_blended_linearly_by_dual_quaternions_or_by_both() {
-        // Joint 2 turns half-way round about z: halves of vertices at its centre become thin by lines.
+        // Joint 2 makes half a turn about z: linear blending thins the mesh where weights are about equal.
         let mut object = [IDENTITY; 8];
         object[2] = [[-1.0, 0.0, 0.0, 1.0], [0.0, -1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]];
         let posed = |dual: &[u16]| {
@@ -494,7 +494,7 @@ mod tests {
         halves[4..].fill(u16::MAX / 2 + 1);
         let (both, parts, some) = posed(&halves);
         assert_eq!((none, all, some, no_parts[7], whole[7]), (false, true, true, 0.0, 1.0));
-        // From the axis, which goes through x = 1.
+        // The distance from the axis, which goes through x = 1.
         let long = |v: [f32; 3]| ((v[0] - 1.0) * (v[0] - 1.0) + v[1] * v[1]).sqrt();
         for v in 0..VERTICES as usize {
             let middle: [f32; 3] =

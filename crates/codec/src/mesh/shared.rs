@@ -1,9 +1,8 @@
-//! Tables ready to decode with. Parts that have the same tables share them: each default set is there once in
-//! the process, and each set of a file's own once in the file.
+//! Frequency tables prepared for decoding and shared between parts: each default set exists once per process,
+//! each set of a file's own once per file.
 //!
-//! Tables with an entry for each of 4096 slots are what is fastest to decode with, but take up to half a
-//! megabyte. Only parts of so many points that the kernels decode them bring such tables of their own; the
-//! others search.
+//! Tables with an entry for each of 4096 slots decode fastest but take up to half a megabyte. Only parts with
+//! enough points for the vectorized decoders get such tables of their own; the others search.
 
 use crate::Corrupt;
 use crate::entropy::rans::{self, Frequencies, Slots, TOTAL};
@@ -14,39 +13,40 @@ use crate::mesh::token::TOKENS;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
-/// Points from which on tables have slots: with fewer they take more memory than the frames.
+/// The number of points from which tables have slots; with fewer, they would take more memory than the
+/// frames.
 const LARGE: usize = 512;
 
-/// Tables as decoders read them.
+/// Frequency tables in the form that decoders read.
 #[derive(Debug)]
 pub struct Shared {
-    /// Table by context.
+    /// The number of the table, by context.
     pub map: [u8; CONTEXTS],
     pub(super) form: Form,
 }
 
 #[derive(Debug)]
 pub(super) enum Form {
-    /// By slot.
+    /// One entry per slot.
     Slots(Ready),
-    /// To be searched.
+    /// Compact tables that are searched.
     Ranges(Box<[Ranges]>),
 }
 
-/// Tables by slot.
+/// Tables with one entry per slot.
 #[derive(Debug)]
 pub(super) struct Ready {
     pub slots: Box<[Slots]>,
-    /// The tables in which kernels look contexts up.
+    /// The tables in which the vectorized decoders look up contexts.
     pub contexts: Contexts,
 }
 
-/// A table in which the token of a slot is searched.
+/// A compact table in which the token of a slot is searched.
 #[derive(Debug)]
 pub(super) struct Ranges {
-    /// First slot of each token; those of no slots begin where the next one does.
+    /// The first slot of each token; a token without slots begins where the next one does.
     starts: [u16; TOKENS + 1],
-    /// By 64th of the slots the token that its first one has.
+    /// The token of the first slot of each run of 64 slots.
     first: [u8; (TOTAL as usize) >> STEP],
 }
 
@@ -66,7 +66,7 @@ impl Ranges {
         ranges
     }
 
-    /// The entry that the slot has in [`Slots`].
+    /// Returns the entry that [`Slots`] has for a slot.
     #[inline(always)]
     pub fn entry(&self, slot: u32) -> u32 {
         let slot = slot & (TOTAL - 1);
@@ -81,7 +81,7 @@ impl Ranges {
 }
 
 impl Shared {
-    /// Makes tables ready for parts of so many points.
+    /// Prepares tables for parts of `points` points.
     pub fn new(tables: &Tables, points: usize) -> Shared {
         let all = &tables.tables;
         if points < LARGE {
@@ -97,7 +97,7 @@ impl Shared {
         }
     }
 
-    /// Bytes of memory that so many tables take for parts of so many points.
+    /// Returns the bytes of memory that `tables` tables take for parts of `points` points.
     pub const fn bytes_of(tables: usize, points: usize) -> u64 {
         let each = match points < LARGE {
             true => tables * size_of::<Ranges>(),
@@ -106,7 +106,7 @@ impl Shared {
         (size_of::<Shared>() + 32 + each) as u64
     }
 
-    /// The tables for kernels; none where tokens are searched.
+    /// Returns the tables for the vectorized decoders; `None` if tokens are searched.
     pub(super) fn ready(&self) -> Option<&Ready> {
         match &self.form {
             Form::Slots(ready) => Some(ready),
@@ -114,7 +114,7 @@ impl Shared {
         }
     }
 
-    /// Tables.
+    /// Returns the number of tables.
     pub(super) fn len(&self) -> usize {
         match &self.form {
             Form::Slots(ready) => ready.slots.len(),
@@ -123,12 +123,12 @@ impl Shared {
     }
 }
 
-/// The tables that parts of a file have, each once, while its static data is read.
+/// The tables of a file's parts, each stored once, while the static data is read.
 #[derive(Debug)]
 pub struct Sets {
-    /// By the bytes that they are coded in, with slots or without.
+    /// Keyed by their coded bytes: tables without slots, then tables with slots.
     own: [HashMap<Box<[u8]>, Arc<Shared>>; 2],
-    /// Which default sets were asked for.
+    /// Bit n is set if default set n was used.
     defaults: u32,
     bytes: u64,
     allowed: u64,
@@ -136,29 +136,29 @@ pub struct Sets {
 }
 
 impl Default for Sets {
-    /// Without a limit: a part brings half a megabyte of tables at most.
+    /// Without a memory limit: a part brings at most half a megabyte of tables.
     fn default() -> Sets {
         Sets::new(u64::MAX)
     }
 }
 
 impl Sets {
-    /// None yet; together they may take so many bytes.
+    /// Creates an empty collection whose tables may take at most `allowed` bytes.
     pub fn new(allowed: u64) -> Sets {
         Sets { own: Default::default(), defaults: 0, bytes: 0, allowed, refused: None }
     }
 
-    /// Bytes of memory that those take that were asked for.
+    /// Returns the bytes of memory of all tables used so far.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// The bytes that the tables would have taken, if that was more than allowed and refused.
+    /// Returns the bytes that the tables would have taken if that exceeded the limit and was refused.
     pub fn refused(&self) -> Option<u64> {
         self.refused
     }
 
-    /// The default set of a number.
+    /// Returns the default set of a number.
     pub(super) fn default_set(&mut self, number: u8) -> Result<Arc<Shared>, Corrupt> {
         let shared = shared(number)?;
         let bit = 1u32.checked_shl(number.into()).unwrap_or(0);
@@ -169,14 +169,14 @@ impl Sets {
         Ok(shared)
     }
 
-    /// Tables that a part of so many points brings.
+    /// Returns the tables coded in a part of `points` points.
     pub(super) fn own_set(&mut self, coded: &[u8], points: usize) -> Result<Arc<Shared>, Corrupt> {
         let large = usize::from(points >= LARGE);
         if let Some(known) = self.own[large].get(coded) {
             return Ok(known.clone());
         }
         let tables = Tables::decode(coded)?;
-        // The bytes that they are found by are held as long as this is.
+        // The key, a copy of the coded bytes, lives as long as this collection.
         let found_by = 96 + 2 * coded.len() as u64;
         self.take(Shared::bytes_of(tables.tables.len(), points) + found_by)?;
         let shared = Arc::new(Shared::new(&tables, points));
@@ -195,7 +195,7 @@ impl Sets {
     }
 }
 
-/// The set of a number, ready to decode with: made when it is first asked for, and kept.
+/// Returns the default set of a number, ready to decode with: built on first use and kept.
 pub(super) fn shared(number: u8) -> Result<Arc<Shared>, Corrupt> {
     static READY: [OnceLock<Arc<Shared>>; SETS as usize] = [const { OnceLock::new() }; SETS as usize];
     let at = usize::from(number).checked_sub(1);

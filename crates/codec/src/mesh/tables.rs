@@ -1,8 +1,9 @@
-//! Contexts of tokens, and the frequency tables that belong to them.
+//! The contexts of tokens, and their frequency tables.
 //!
-//! A context is the layer (frame 0, keys, depths 1 … 4), a class of what the neighbours were, and a class of
-//! what the same vertex was in the first two references. The encoder merges contexts to a few tables; map and
-//! tables are in the static part, coded by [`crate::entropy::range`] with [`Settling`] chances, so that a unit needs none of its own.
+//! A context consists of the layer (frame 0, key frames, depths 1 … 4), a class of the neighbours'
+//! magnitudes, and a class of the same vertex's magnitudes in the first two references. The encoder merges
+//! contexts into a few tables; map and tables are in the static part, coded by [`crate::entropy::range`] with
+//! [`Settling`] chances, so that an access unit needs none of its own.
 //!
 //! | what | coding |
 //! |---|---|
@@ -10,7 +11,7 @@
 //! | map, contexts in order | "as the one before" in one bit, else 5 bits |
 //! | per table and token | bits of the frequency (0 … 13) in a tree whose model follows the same token of the table before and the smaller tokens of this one; then up to two bits below the highest one |
 //!
-//! The frequency of a table's most frequent token is what is left of 4096.
+//! The frequency of a table's most frequent token is the rest up to 4096.
 
 use crate::Corrupt;
 #[cfg(feature = "encode")]
@@ -21,22 +22,22 @@ use crate::mesh::token::{ESCAPE, TOKENS};
 
 pub use crate::quantize::lattice::LAYERS;
 
-/// Classes of the neighbours' magnitudes.
+/// The number of classes of the neighbours' magnitudes.
 pub const NEAR: usize = 20;
-/// Classes of the references' magnitudes.
+/// The number of classes of the references' magnitudes.
 pub const PAST: usize = 5;
-/// Number of contexts.
+/// The number of contexts.
 pub const CONTEXTS: usize = LAYERS * NEAR * PAST;
-/// Most tables.
+/// The largest number of tables.
 pub const MAX_TABLES: usize = 32;
 
-/// Smallest sum of four neighbours' magnitudes of class 1, 2, … Part of the format.
+/// The smallest sum of four neighbours' magnitudes in class 1, 2, … Part of the format.
 const NEAR_BOUNDS: [i32; NEAR - 1] =
     [1, 2, 3, 5, 7, 9, 13, 17, 25, 33, 49, 81, 161, 321, 641, 1281, 2561, 5121, 10_241];
-/// Smallest magnitude in the references of class 1, 2, …
+/// The smallest magnitude of the references in class 1, 2, …
 const PAST_BOUNDS: [i32; PAST - 1] = [1, 3, 6, 13];
 
-/// Class of the sum of four neighbours' magnitudes.
+/// Returns the class of the sum of four neighbours' magnitudes.
 #[inline(always)]
 pub fn near(sum: i32) -> usize {
     match NEAR_OF.get(sum as usize) {
@@ -45,7 +46,7 @@ pub fn near(sum: i32) -> usize {
     }
 }
 
-/// Class of the larger magnitude of the first two references.
+/// Returns the class of the larger magnitude of the first two references.
 #[inline(always)]
 pub fn past(magnitude: i32) -> usize {
     PAST_BOUNDS.iter().filter(|b| magnitude >= **b).count()
@@ -67,36 +68,36 @@ const fn near_classes() -> [u8; 256] {
     out
 }
 
-/// Low bits that a class of neighbours leaves raw.
+/// Returns the number of low bits that stay raw for a class of neighbours.
 #[inline(always)]
 pub const fn shift(near: usize) -> u32 {
     near.saturating_sub(11) as u32
 }
 
-/// Number of a context.
+/// Returns the number of a context.
 #[inline(always)]
 pub const fn context(layer: usize, near: usize, past: usize) -> usize {
     (layer * NEAR + near) * PAST + past
 }
 
-/// Class of the neighbours in a context.
+/// Returns the class of neighbours of a context.
 #[cfg(feature = "encode")]
 #[inline(always)]
 pub const fn near_of(context: usize) -> usize {
     context / PAST % NEAR
 }
 
-/// Which context has which table, and the tables.
+/// The frequency tables, and the table of each context.
 #[derive(Debug, Clone)]
 pub struct Tables {
-    /// Table by context.
+    /// The number of the table, by context.
     pub map: [u8; CONTEXTS],
-    /// Frequencies.
+    /// The frequencies of all tokens, per table.
     pub tables: Vec<Frequencies>,
 }
 
 impl Tables {
-    /// Bits of tokens with these tables, raw ones not counted.
+    /// Returns the bits that the counted tokens take with these tables, without raw bits.
     #[cfg(feature = "encode")]
     pub fn bits(&self, counts: &Counts) -> f64 {
         let lengths = self.tables.iter().map(|t| {
@@ -111,7 +112,7 @@ impl Tables {
         counts.counts.iter().enumerate().map(context).sum()
     }
 
-    /// Coded.
+    /// Codes the tables.
     #[cfg(feature = "encode")]
     pub fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
@@ -155,7 +156,7 @@ impl Tables {
         bytes
     }
 
-    /// Decoded; every byte must be needed.
+    /// Decodes tables. Fails if bytes are left over.
     pub fn decode(bytes: &[u8]) -> Result<Tables, Corrupt> {
         let mut r = Decoder::new(bytes);
         let count = take_plain(&mut r, 5) as usize + 1;
@@ -217,7 +218,7 @@ impl Tables {
     }
 }
 
-/// `count` bits through a tree of 2^count chances, the highest first.
+/// Writes `count` bits through a tree of 2^count adaptive chances, the highest bit first.
 #[cfg(feature = "encode")]
 fn put_tree(out: &mut Encoder, chances: &mut [Settling], value: u32, count: u32) {
     let mut node = 1;
@@ -228,7 +229,7 @@ fn put_tree(out: &mut Encoder, chances: &mut [Settling], value: u32, count: u32)
     }
 }
 
-/// `count` bits that are as likely 0 as 1, the highest first.
+/// Writes `count` bits that are equally likely 0 and 1, the highest first.
 #[cfg(feature = "encode")]
 fn put_plain(out: &mut Encoder, value: u32, count: u32) {
     for bit in (0..count).rev() {
@@ -236,7 +237,7 @@ fn put_plain(out: &mut Encoder, value: u32, count: u32) {
     }
 }
 
-/// Reads what [`put_tree`] wrote.
+/// Reads the bits that [`put_tree`] wrote.
 fn take_tree(from: &mut Decoder, chances: &mut [Settling], count: u32) -> u32 {
     let mut node = 1;
     for _ in 0..count {
@@ -245,12 +246,12 @@ fn take_tree(from: &mut Decoder, chances: &mut [Settling], count: u32) -> u32 {
     node as u32 - (1 << count)
 }
 
-/// Reads what [`put_plain`] wrote.
+/// Reads the bits that [`put_plain`] wrote.
 fn take_plain(from: &mut Decoder, count: u32) -> u32 {
     (0..count).fold(0, |v, _| v << 1 | u32::from(from.take(&mut Settling::default())))
 }
 
-/// Bits of a token of that frequency.
+/// Returns the bits of a token of this frequency.
 #[cfg(feature = "encode")]
 fn bits_of(frequency: u16) -> f64 {
     static BITS: std::sync::LazyLock<Vec<f64>> = std::sync::LazyLock::new(|| {
@@ -260,7 +261,7 @@ fn bits_of(frequency: u16) -> f64 {
     BITS[usize::from(frequency)]
 }
 
-/// Bits of a frequency's mantissa below the highest one.
+/// The number of bits that are kept of a frequency below its highest one.
 const MANTISSA: u32 = 2;
 
 #[cfg(feature = "encode")]
@@ -268,7 +269,7 @@ fn length(f: u16) -> u32 {
     u16::BITS - f.leading_zeros()
 }
 
-/// The two most likely tables of a context: those of the contexts that differ by one class.
+/// Returns the two most likely tables of a context: those of contexts that differ by one class.
 fn guesses(map: &[u8; CONTEXTS], c: usize) -> (u8, u8) {
     let past = c % PAST;
     let near = c / PAST % NEAR;
@@ -280,8 +281,8 @@ fn guesses(map: &[u8; CONTEXTS], c: usize) -> (u8, u8) {
     }
 }
 
-/// The token whose frequency is what is left: the one that has too many bits to be coded, else the most
-/// frequent.
+/// Returns the token whose frequency is not coded but is the rest: one whose frequency has too many bits to
+/// be coded, else the most frequent.
 #[cfg(feature = "encode")]
 fn most_frequent(table: &Frequencies) -> usize {
     if let Some(token) = table.iter().position(|&f| f > 0 && short(f64::from(f)) != f) {
@@ -306,7 +307,8 @@ impl Lengths {
         Lengths { most: [Settling::default(); 256], length: [[Settling::default(); 16]; 64] }
     }
 
-    /// Model of a token's length: from the table before, and from smaller tokens of this one.
+    /// Returns the model of a token's length, from its length in the table before and those of smaller tokens
+    /// in this one.
     fn model(&self, token: usize, lengths: &[u8; TOKENS], before: &[u8; TOKENS]) -> usize {
         let old = u32::from(before[token]);
         if token == usize::from(ESCAPE) {
@@ -324,7 +326,7 @@ impl Lengths {
     }
 }
 
-/// Counts by context and token; what tables are made of.
+/// Token counts by context, from which tables are made.
 #[cfg(feature = "encode")]
 #[derive(Debug, Clone)]
 pub struct Counts {
@@ -333,7 +335,7 @@ pub struct Counts {
 
 #[cfg(feature = "encode")]
 impl Default for Counts {
-    /// Nothing counted.
+    /// Starts with no tokens counted.
     fn default() -> Counts {
         Counts { counts: vec![[0; TOKENS]; CONTEXTS] }
     }
@@ -341,20 +343,20 @@ impl Default for Counts {
 
 #[cfg(feature = "encode")]
 impl Counts {
-    /// A token, so many times.
+    /// Counts a token `times` times.
     #[inline(always)]
     pub fn add(&mut self, context: u16, token: u8, times: u32) {
         self.counts[usize::from(context)][usize::from(token)] += times;
     }
 
-    /// Adds the counts of another part of the frames.
+    /// Adds the counts of other frames.
     pub fn merge(&mut self, other: &Counts) {
         for (a, b) in self.counts.iter_mut().zip(&other.counts) {
             a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
         }
     }
 
-    /// Share of tokens that are 0.
+    /// Returns the fraction of tokens that are 0.
     pub fn zeros(&self) -> f64 {
         let sum = |part: &[u32]| part.iter().map(|&n| f64::from(n)).sum::<f64>();
         let all: f64 = self.counts.iter().map(|c| sum(c)).sum();
@@ -362,7 +364,7 @@ impl Counts {
         zeros / all.max(1.0)
     }
 
-    /// Adds the counts of others, each so many times as to weigh `times`.
+    /// Adds other counts, multiplied by `times`.
     pub fn merge_weighted(&mut self, other: &Counts, times: f64) {
         for (a, b) in self.counts.iter_mut().zip(&other.counts) {
             for (a, b) in a.iter_mut().zip(b) {
@@ -371,8 +373,9 @@ impl Counts {
         }
     }
 
-    /// The best tables for these counts; `scale`: how many times as many tokens there will be. `most`: what a
-    /// token may have been counted as that was met only once, 0 where all was counted.
+    /// Returns the best tables for these counts. `scale` is the ratio of tokens in the file to tokens
+    /// counted. `most` is the highest count of a token in a sample that may have occurred only once; 0 if all
+    /// tokens were counted.
     pub fn tables(&self, scale: f64, most: u32) -> Tables {
         let mut map = [0u8; CONTEXTS];
         let mut clusters: Vec<Cluster> = Vec::new();
@@ -391,7 +394,7 @@ impl Counts {
         for (t, cluster) in clusters.iter().enumerate() {
             cluster.members.iter().for_each(|&c| map[c] = t as u8);
         }
-        // Contexts that did not occur take the table that costs nothing to name.
+        // Contexts that did not occur take the table that is cheapest to code.
         for c in 0..CONTEXTS {
             if self.counts[c].iter().all(|n| *n == 0) {
                 map[c] = guesses(&map, c).0;
@@ -401,8 +404,8 @@ impl Counts {
         Tables { map, tables: tables.collect() }
     }
 
-    /// Tables for these counts by the contexts of others: nearly as good where the counts are alike, and
-    /// quickly made.
+    /// Returns tables for these counts with the context map of known tables: nearly as good if the counts are
+    /// similar, and much faster.
     pub fn tables_like(&self, known: &Tables, most: u32) -> Tables {
         let mut clusters = vec![Cluster::empty(); known.tables.len()];
         for (c, counts) in self.counts.iter().enumerate() {
@@ -415,8 +418,8 @@ impl Counts {
         Tables { map: known.map, tables: clusters.iter().zip(&known.tables).map(new).collect() }
     }
 
-    /// Lloyd's algorithm with code lengths as distance, from clusters of equal weight in order of the mean
-    /// token.
+    /// Runs Lloyd's algorithm with code lengths as the distance, starting from clusters of equal weight in
+    /// order of the share of token 0.
     fn cluster(&self, members: &[usize], most: usize) -> Vec<Cluster> {
         let sum = |c: usize| self.counts[c].iter().map(|&n| u64::from(n)).sum::<u64>();
         let zero = |c: usize| f64::from(self.counts[c][0]) / sum(c).max(1) as f64;
@@ -508,21 +511,21 @@ fn x_log_x(n: u32) -> f64 {
     }
 }
 
-/// Bits of the tokens with a table made for them.
+/// Returns the bits of the tokens with an ideal table for them.
 #[cfg(feature = "encode")]
 fn cost(counts: &[u32; TOKENS]) -> f64 {
     let sum: u64 = counts.iter().map(|&n| u64::from(n)).sum();
     sum as f64 * (sum.max(1) as f64).log2() - counts.iter().map(|&n| x_log_x(n)).sum::<f64>()
 }
 
-/// Bits of a table in the static part.
+/// Estimates the bits of a table in the static part.
 #[cfg(feature = "encode")]
 fn table_bits(counts: &[u32; TOKENS]) -> f64 {
     20.0 + 6.0 * counts.iter().filter(|n| **n > 0).count() as f64
 }
 
-/// Joins clusters of equal shift, the pair that costs least first, while that saves bits or there are too
-/// many.
+/// Merges clusters of equal shift, the cheapest pair first, while that saves bits or there are too many
+/// tables.
 #[cfg(feature = "encode")]
 fn merge_clusters(clusters: &mut Vec<Cluster>, scale: f64) {
     let price = |counts: &[u32; TOKENS]| scale * cost(counts) + table_bits(counts);
@@ -563,8 +566,8 @@ fn merge_clusters(clusters: &mut Vec<Cluster>, scale: f64) {
     }
 }
 
-/// The counts to expect of the whole file: those of the sample, and where that was only a part, a little of
-/// what other clusters of the same shift have: as much as was met only once.
+/// Estimates the counts of the whole file from those of a sample: tokens that the cluster lacks get a share
+/// from the other clusters of the same shift, in total as many as occurred at most `most` times here.
 #[cfg(feature = "encode")]
 fn expected(cluster: &Cluster, all: &[Cluster], most: u32) -> [f64; TOKENS] {
     let mut out = cluster.counts.map(f64::from);
@@ -591,8 +594,8 @@ fn expected(cluster: &Cluster, all: &[Cluster], most: u32) -> [f64; TOKENS] {
     out
 }
 
-/// Frequencies that can be coded, close to the counts; the escape always has one. Tokens so rare that even
-/// the smallest frequency would cost the others more than escapes do have none.
+/// Returns codable frequencies close to the counts; the escape always has one. Very rare tokens have none if
+/// even the smallest frequency would cost the others more than escapes do.
 #[cfg(feature = "encode")]
 fn normalise(counts: &[f64; TOKENS]) -> Frequencies {
     let sum = counts.iter().sum::<f64>().max(1e-9);
@@ -619,7 +622,7 @@ fn normalise(counts: &[f64; TOKENS]) -> Frequencies {
             out[t] = f;
             left -= i64::from(f);
         }
-        // Small frequencies are rounded up to 1: the others must make room.
+        // Small frequencies are rounded up to 1, so the others must make room.
         if left as f64 >= 0.9 * ideal * f64::from(TOTAL) && left > 0 {
             out[most] = left as u16;
             break;
@@ -629,11 +632,11 @@ fn normalise(counts: &[f64; TOKENS]) -> Frequencies {
     out
 }
 
-// Tuning: what an escape costs more than a rare token.
+// Tuning: the extra bits of an escape over a rare token.
 #[cfg(feature = "encode")]
 const ESCAPE_BITS: f64 = 40.0;
 
-/// Nearest frequency with two bits below its highest one, at least 1.
+/// Returns the nearest frequency with two bits below its highest one, at least 1.
 #[cfg(feature = "encode")]
 fn short(wanted: f64) -> u16 {
     let f = wanted.round().clamp(1.0, 4000.0) as u16;
@@ -671,7 +674,7 @@ mod tests {
         assert_eq!([0, 11, 12, 19].map(shift), [0, 0, 1, 8]);
     }
 
-    /// The default sets, as they were first written, are what is written of them.
+    /// The default sets, coded again, give the bytes first written.
     #[test]
     fn bytes_are_frozen() {
         for coded in crate::mesh::defaults::coded() {
@@ -693,7 +696,7 @@ mod tests {
             for c in 0..CONTEXTS {
                 for t in 0..TOKENS {
                     let has = tables.tables[usize::from(tables.map[c])][t] > 0;
-                    // Only rare ones are left to the escape.
+                    // Only rare tokens are left to the escape.
                     assert!(has || counts.counts[c][t] < 10);
                 }
             }

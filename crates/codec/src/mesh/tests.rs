@@ -1,4 +1,4 @@
-//! Whole sequences, through encoder and decoder.
+//! Tests of whole sequences, through encoder and decoder.
 
 use crate::Corrupt;
 use crate::bytes::put_varint;
@@ -13,13 +13,13 @@ use crate::schedule::{Schedule, Unit};
 use crate::simd::isa::Isa;
 use proptest::prelude::*;
 
-/// A waving cloth of side × side points, and some loose ones.
+/// A waving cloth of side × side points, and some loose points.
 struct Cloth {
     side: u32,
     loose: u32,
     frames: u32,
     scale: f32,
-    /// Units that are predicted from outside, if any are.
+    /// The units that are predicted from outside, if any.
     push: Option<i32>,
 }
 
@@ -199,7 +199,7 @@ fn every_tolerance_and_effort() {
     }
 }
 
-/// Number of the default set that a static part names.
+/// Returns the number of the default set in a static part.
 fn set_of(s: &Cloth, options: Options) -> u8 {
     encode::<i16>(s, 0.01, options).unwrap().fixed[0] >> 4
 }
@@ -363,7 +363,7 @@ fn damage_is_an_error_or_other_numbers() {
     assert!(decode_one::<i32>(&fixed, &file, Unit::Key(1), &[], &mut [vec![], vec![]]).is_err());
 }
 
-/// Residuals of a unit as a decoder finds them that has its words alone, from the start of 32 blocks each; by block
+/// Decodes the residuals of an access unit from its index words alone, starting at each 32 blocks; by block
 /// and frame.
 fn residuals_by_index<W: Width>(fixed: &Static, words: &[u32]) -> Vec<Block> {
     let frames = (words[1] & 0xFF) as usize;
@@ -409,7 +409,7 @@ fn residuals_by_index<W: Width>(fixed: &Static, words: &[u32]) -> Vec<Block> {
     out
 }
 
-/// Residuals of a unit as the decoder finds them, which does not know starts.
+/// Decodes the residuals of an access unit in order, without using starts.
 fn residuals_in_order<W: Width>(fixed: &Static, frames: usize, words: &[u32]) -> Vec<Block> {
     let levels = (0..fixed.hierarchy.levels()).map(|l| fixed.hierarchy.level(l));
     let sizes: Vec<usize> = levels.flat_map(blocks).map(|block| block.len()).collect();
@@ -463,7 +463,7 @@ fn units_by_index<W: Width>(radius: f64) {
                 let in_order = residuals_in_order::<W>(&fixed, count, &words);
                 assert_eq!(in_order, by_index);
             }
-            // What the decoder refuses, the index refuses as well, and the other way round.
+            // The decoder and the index refuse the same bytes.
             for cut in (0..bytes.len()).step_by(1 + bytes.len() / 100) {
                 assert!(index(&bytes[..cut]).is_err());
             }
@@ -499,7 +499,7 @@ fn tokens_have_no_index() {
     assert!(index_of::<i16>(&fixed, coded).is_err());
 }
 
-/// Sixteen lanes, eight lanes, all kinds of tokens: `decode_one` holds all kernels against the reference.
+/// Sixteen lanes, eight lanes, all kinds of tokens: `decode_one` compares all decoders with the reference.
 #[test]
 fn kernels_agree_where_there_are_many_points() {
     let mut state = 1u64;

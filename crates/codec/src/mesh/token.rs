@@ -17,18 +17,18 @@
 pub use crate::entropy::rans::TOKENS;
 use crate::quantize::fixed::FixedPoint;
 
-/// The token of a vector that no other one holds.
+/// The token of a vector that no other token can hold.
 pub const ESCAPE: u8 = 250;
-/// Number of shifts.
+/// The number of shifts.
 pub const SHIFTS: usize = 9;
 
 const BASE: [u32; 5] = [0, 1, 2, 3, 5];
 const EXTRA: [u32; 5] = [0, 0, 0, 1, 2];
-/// Class of a.
+/// Class by a, 0 … 8.
 #[cfg(feature = "encode")]
 const CLASS: [u8; 9] = [0, 1, 2, 3, 3, 4, 4, 4, 4];
 
-/// Raw bits by shift and token; those of the escape are not here.
+/// The number of raw bits by shift and token; the escape has no entry.
 pub static RAW_BITS: [[u8; 256]; SHIFTS] = raw_bits();
 
 const fn raw_bits() -> [[u8; 256]; SHIFTS] {
@@ -53,8 +53,8 @@ const fn raw_bits() -> [[u8; 256]; SHIFTS] {
     out
 }
 
-/// Token, raw bits and their number. The three residuals must have equal parity, or the escape is taken.
-/// `width`: bits of an escaped component.
+/// Returns the token, its raw bits and their number. Takes the escape unless the three residuals have equal
+/// parity and are in range; `width` is the number of bits of an escaped component.
 #[cfg(feature = "encode")]
 #[inline]
 pub fn split(q: [i32; 3], k: u32, width: u32) -> (u8, u128, u32) {
@@ -66,7 +66,7 @@ pub fn split(q: [i32; 3], k: u32, width: u32) -> (u8, u128, u32) {
     (ESCAPE, raw(0) | raw(1) | raw(2), 3 * width)
 }
 
-/// Token and raw bits of a vector; `None` where it takes the escape.
+/// Returns the token, its raw bits and their number; `None` if the vector takes the escape.
 #[cfg(feature = "encode")]
 #[inline(always)]
 pub fn plain(q: [i32; 3], k: u32) -> Option<(u8, u64, u32)> {
@@ -101,7 +101,8 @@ pub fn plain(q: [i32; 3], k: u32) -> Option<(u8, u64, u32)> {
     inside.then_some((token as u8, bits, count))
 }
 
-/// Class of a residual, 5 where it is beyond: what the encoder weighs tokens by before it makes one.
+/// Returns the class of a residual, or 5 if it is out of range. The encoder compares candidates by it before
+/// it codes one.
 #[cfg(feature = "encode")]
 #[inline(always)]
 pub fn class(v: i32, k: u32) -> u32 {
@@ -117,7 +118,8 @@ pub fn class(v: i32, k: u32) -> u32 {
     }
 }
 
-/// The residuals of a token that is not the escape; `bits` are its raw bits, and whatever follows.
+/// Returns the residuals of a token other than the escape; `bits` begins with its raw bits, higher bits are
+/// ignored.
 #[inline]
 pub fn join(token: u8, mut bits: u64, k: u32) -> [i32; 3] {
     let token = u32::from(token);
@@ -144,7 +146,7 @@ pub fn join(token: u8, mut bits: u64, k: u32) -> [i32; 3] {
     out
 }
 
-/// The residual of a token, whose raw bits are next: an escape has whole components.
+/// Reads the raw bits of a token and returns its residuals; the components of an escape are stored whole.
 #[inline(always)]
 pub fn residual<W: FixedPoint>(token: u8, k: u32, raw: &mut BitReader) -> [i32; 3] {
     if token == ESCAPE {
@@ -155,20 +157,20 @@ pub fn residual<W: FixedPoint>(token: u8, k: u32, raw: &mut BitReader) -> [i32; 
     q
 }
 
-/// |x| + |y| + |z|, at most 4095: what contexts are made of.
+/// Returns |x| + |y| + |z|, at most 4095: the value that contexts are derived from.
 #[inline(always)]
 pub fn magnitude(q: [i32; 3]) -> i32 {
     let sum = q[0].unsigned_abs().saturating_add(q[1].unsigned_abs()).saturating_add(q[2].unsigned_abs());
     sum.min(4095) as i32
 }
 
-/// A residual of 16 bits and its magnitude.
+/// Returns a 16-bit residual together with its magnitude.
 #[inline(always)]
 pub(in crate::mesh) fn vector(q: [i32; 3]) -> [i16; 4] {
     [q[0] as i16, q[1] as i16, q[2] as i16, magnitude(q) as i16]
 }
 
-/// Raw bits, lowest first.
+/// Writes raw bits, lowest first.
 #[cfg(feature = "encode")]
 #[derive(Debug, Default, Clone)]
 pub struct BitWriter {
@@ -179,7 +181,7 @@ pub struct BitWriter {
 
 #[cfg(feature = "encode")]
 impl BitWriter {
-    /// Appends the low `count` ≤ 96 bits of `bits`, which has no others.
+    /// Appends the low `count` ≤ 96 bits of `bits`, whose higher bits must be zero.
     #[inline]
     pub fn put(&mut self, bits: u128, count: u32) {
         self.pending |= bits << self.count;
@@ -191,17 +193,17 @@ impl BitWriter {
         }
     }
 
-    /// Bits so far.
+    /// Returns the number of bits written so far.
     pub fn len(&self) -> usize {
         8 * self.bytes.len() + self.count as usize
     }
 
-    /// True before the first bit.
+    /// `true` before the first bit.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The bytes, the last one filled with zeros.
+    /// Returns the bytes, the last one padded with zeros.
     pub fn finish(mut self) -> Vec<u8> {
         let rest = self.count.div_ceil(8) as usize;
         self.bytes.extend_from_slice(&(self.pending as u64).to_le_bytes()[..rest]);
@@ -209,7 +211,7 @@ impl BitWriter {
     }
 }
 
-/// Reads raw bits at any position; beyond the end there are zeros.
+/// Reads raw bits at any position; beyond the end it reads zeros.
 #[derive(Debug, Clone, Copy)]
 pub struct BitReader<'a> {
     bytes: &'a [u8],
@@ -217,27 +219,27 @@ pub struct BitReader<'a> {
 }
 
 impl<'a> BitReader<'a> {
-    /// At the first bit.
+    /// Starts at the first bit.
     pub fn new(bytes: &'a [u8]) -> Self {
         BitReader { bytes, at: 0 }
     }
 
-    /// At any bit.
+    /// Starts at bit `at`.
     pub fn at(bytes: &'a [u8], at: usize) -> Self {
         BitReader { bytes, at }
     }
 
-    /// All bytes.
+    /// Returns all bytes, read or not.
     pub fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
 
-    /// Number of the next bit.
+    /// Returns the index of the next bit.
     pub fn position(&self) -> usize {
         self.at
     }
 
-    /// At least 57 bits from the present position on, higher ones undefined; does not move.
+    /// Returns at least 57 bits from the current position on, higher ones undefined, without moving.
     #[inline(always)]
     pub fn peek(&self) -> u64 {
         let byte = self.at >> 3;
@@ -254,13 +256,13 @@ impl<'a> BitReader<'a> {
         rest.iter().rev().fold(0, |w, &b| w << 8 | u64::from(b))
     }
 
-    /// Moves on.
+    /// Skips `count` bits.
     #[inline(always)]
     pub fn skip(&mut self, count: u32) {
         self.at = self.at.saturating_add(count as usize);
     }
 
-    /// Next `count` ≤ 32 bits.
+    /// Reads the next `count` ≤ 32 bits.
     #[inline(always)]
     pub fn take(&mut self, count: u32) -> u32 {
         let value = self.peek() & ((1 << count) - 1);
@@ -268,13 +270,13 @@ impl<'a> BitReader<'a> {
         value as u32
     }
 
-    /// Bytes read, rounded up; None if reading went beyond the end.
+    /// Returns the number of bytes read, rounded up; `None` if reading went beyond the end.
     pub fn used(&self) -> Option<usize> {
         let used = self.at.div_ceil(8);
         (used <= self.bytes.len()).then_some(used)
     }
 
-    /// True if everything was read, and the bits that fill the last byte are zero.
+    /// `true` if everything was read and the padding of the last byte is zero.
     pub fn finished(&self) -> bool {
         let fill = self.at & 7;
         let clean = fill == 0 || self.bytes.last().is_none_or(|&b| b >> fill == 0);

@@ -1,16 +1,16 @@
-//! Decoding of a bundle with AVX2: the same bits as [`crate::mesh::decode::bundle::decode_scalar`], five to six times as
-//! fast.
+//! Decodes a bundle with AVX2, with the same results as [`crate::mesh::decode::bundle::decode_scalar`] but
+//! five to six times as fast.
 //!
-//! * **Prediction**: innovations of a bundle lie side by side, so one 32-byte load is a neighbour in four
+//! * **Prediction**: the innovations of a bundle lie side by side, so one 32-byte load is a neighbour in four
 //!   frames; weights are multiplied in pairs (`vpmaddwd`), and the magnitudes, fourth in each vector, are
-//!   summed by weights of 1.
-//! * **Context**: the class of a sum is in the leading bits of the sum as a float; table and shift come from
-//!   one gather.
+//!   summed with weights of 1.
+//! * **Context**: the class of a sum is given by the leading bits of the sum as a float; one gather returns
+//!   table and shift.
 //! * **Tokens and raw bits**: [`crate::mesh::decode::tokens`].
-//! * **Packed residuals**: a gather fetches the fields of eight vertices, shifts take them apart.
+//! * **Packed residuals**: a gather loads the fields of eight vertices, shifts separate them.
 //!
-//! Vertices stand in registers in the order 0 1 4 5 2 3 6 7 ([`ORDER`]), as shuffles of 4-vectors within
-//! halves give them.
+//! The order of vertices in registers is 0 1 4 5 2 3 6 7 ([`ORDER`]), which results from shuffling 4-vectors
+//! within register halves.
 
 #![allow(unsafe_code)]
 
@@ -26,9 +26,9 @@ use crate::schedule::REFERENCES;
 use crate::simd::isa::Avx2;
 use std::arch::x86_64::*;
 
-/// Decodes a bundle; the same as [`crate::mesh::decode::bundle::decode_scalar`].
+/// Decodes a bundle, with the same results as [`crate::mesh::decode::bundle::decode_scalar`].
 ///
-/// False, and nothing done, if the arguments are not what the kernel is for.
+/// Returns `false` and does nothing if the arguments do not fit this decoder.
 pub(super) fn decode(
     _: Avx2,
     plan: &Plan,
@@ -50,8 +50,8 @@ pub(super) fn decode(
     if !fits {
         return false;
     }
-    // SAFETY: AVX2 is there (the first argument says so), and all slices have the lengths that the kernel
-    // relies on.
+    // SAFETY: the first argument proves that AVX2 is available, and all slices have the lengths that the
+    // kernel relies on.
     unsafe { run(plan, s, bundle, source, out, scratch) };
     true
 }
@@ -134,7 +134,7 @@ unsafe fn run(
     }
 }
 
-/// Masks of the first `count` of 16 vertices.
+/// Returns masks of the first `count` of 16 vertices.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn active(count: usize) -> [__m256i; 2] {
@@ -146,20 +146,20 @@ fn active(count: usize) -> [__m256i; 2] {
 
 struct Kernel<'a> {
     plan: &'a Plan,
-    /// By frame.
+    /// The directory of contexts, by frame.
     directory: [*const i32; BUNDLE],
     slots: *const i32,
     step: [__m256i; BUNDLE],
     coefficients: [[__m256i; 2]; BUNDLE],
-    /// Whether there are more than four frames: 64 bytes for each vertex, else 32.
+    /// `true` if there are more than four frames: 64 bytes for each vertex, else 32.
     wide: bool,
     innovation: *mut u8,
 }
 
-/// A block: its frames and place.
+/// The references, output and size of a block.
 #[derive(Clone, Copy)]
 struct Block {
-    /// By frame: references and output, from its first vertex on.
+    /// By frame: references and output, from the block's first vertex on.
     references: [[*const __m256i; REFERENCES]; BUNDLE],
     out: [*mut __m256i; BUNDLE],
     frames: usize,
@@ -167,10 +167,10 @@ struct Block {
     count: usize,
 }
 
-/// 16 vectors of i16.
+/// The number of registers that hold a block: four vectors of i16 each.
 const QUADS: usize = BLOCK / 4;
 
-/// Where residuals come from.
+/// The source of the residuals.
 #[allow(clippy::large_enum_variant)] // One per unit, on the stack.
 enum Input<'a> {
     Zero,
@@ -178,7 +178,7 @@ enum Input<'a> {
     Packed(Fields<'a>),
 }
 
-/// The low 16 bits of each, sign-extended, of `v >> shift`, where `left` = 16 − shift.
+/// The low 16 bits of `v >> shift` in each lane, sign-extended, where `left` = 16 − shift.
 macro_rules! wrapped {
     ($v:expr, $left:literal) => {
         _mm256_srai_epi32::<16>(_mm256_slli_epi32::<$left>($v))
@@ -194,9 +194,9 @@ impl<'a> Kernel<'a> {
         wide: bool,
         scratch: &mut [Vector<i16>],
     ) -> Kernel<'a> {
-        // Tables are there if there are tokens.
+        // The tables exist if there are tokens.
         let ready = s.tables.ready();
-        // In whole cache lines; there is one vector's worth of them to spare.
+        // Aligned to cache lines; the scratch memory has room for that.
         let start = scratch.as_mut_ptr().cast::<u8>();
         let innovation = start.wrapping_add(start.addr().wrapping_neg() % LINE);
         let mut coefficients = [[_mm256_setzero_si256(); 2]; BUNDLE];
@@ -219,7 +219,7 @@ impl<'a> Kernel<'a> {
         }
     }
 
-    /// Spatial prediction of a block: x, y, z and the sum of the neighbours' magnitudes, by frame.
+    /// Predicts a block over the surface, by frame: x, y, z and the sum of the neighbours' magnitudes.
     #[inline]
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
     unsafe fn predict<const HALVES: usize>(
@@ -234,7 +234,7 @@ impl<'a> Kernel<'a> {
             let mut rows = [[half; 4]; HALVES];
             for v in 0..4 {
                 let point = start + 4 * quad + v;
-                // SAFETY: there are zeros for a whole block behind the last point.
+                // SAFETY: the list is padded for a whole block behind the last point.
                 let near = |k: usize| unsafe { *self.plan.near[k].get_unchecked(point) };
                 let [o0, o1, o2, o3] = [near(0), near(1), near(2), near(3)];
                 let pair = |k: usize| {
@@ -247,8 +247,8 @@ impl<'a> Kernel<'a> {
                 };
                 let (w0, w1) = (pair(0), pair(1));
                 for h in 0..HALVES {
-                    // SAFETY: neighbours are points, which have a line or, where there is one half, half a
-                    // line.
+                    // SAFETY: neighbours are valid points, each with a line, or with half a line if `HALVES`
+                    // is 1.
                     let load = |offset: u32| unsafe {
                         let at = offset as usize * HALVES / 2 + 32 * h;
                         _mm256_load_si256(self.innovation.add(at).cast())
@@ -279,7 +279,7 @@ impl<'a> Kernel<'a> {
         }
     }
 
-    /// Adds residuals and the temporal prediction: from `predicted` becomes the innovation.
+    /// Adds residuals and the temporal prediction; turns `predicted` into the innovation.
     #[inline]
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
     unsafe fn finish(
@@ -293,11 +293,11 @@ impl<'a> Kernel<'a> {
         for f in 0..block.frames {
             let p = &mut predicted[f];
             let refs = block.references[f];
-            // SAFETY: 16 vertices are there.
+            // SAFETY: the pointers lead to 16 vertices.
             let load = |k: usize, quad: usize| unsafe { _mm256_loadu_si256(refs[k].add(quad)) };
             let residual = match input {
                 Input::Zero => None,
-                // SAFETY: as here.
+                // SAFETY: the conditions are those of the enclosing function.
                 Input::Packed(fields) => unsafe { fields.block(block.count) },
                 Input::Tokens(stream) => {
                     let past = |quad: usize| {
@@ -309,7 +309,7 @@ impl<'a> Kernel<'a> {
                         false => [fourths(p[0], p[1]), fourths(p[2], p[3])],
                         true => [_mm256_slli_epi32::<2>(past[0]), _mm256_slli_epi32::<2>(past[1])],
                     };
-                    // SAFETY: as here.
+                    // SAFETY: the conditions are those of the enclosing function.
                     unsafe {
                         let a = Self::context(self.directory[f], near[0], past[0]);
                         let b = Self::context(self.directory[f], near[1], past[1]);
@@ -352,13 +352,13 @@ impl<'a> Kernel<'a> {
                     blend(_mm256_unpackhi_epi16(a, b), _mm256_unpackhi_epi16(c, d)),
                 );
                 let rec = _mm256_add_epi16(_mm256_and_si256(t, space), p[quad]);
-                // SAFETY: 16 vertices are there.
+                // SAFETY: the pointers lead to 16 vertices.
                 unsafe { _mm256_storeu_si256(block.out[f].add(quad), rec) };
             }
         }
     }
 
-    /// Table and shift of eight vertices.
+    /// Returns the directory entries, table and shift, of eight vertices.
     #[inline]
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
     unsafe fn context(directory: *const i32, near: __m256i, past: __m256i) -> __m256i {
@@ -376,7 +376,7 @@ impl<'a> Kernel<'a> {
         unsafe { _mm256_i32gather_epi32::<4>(directory, index) }
     }
 
-    /// Innovations side by side.
+    /// Stores the innovations of all frames side by side.
     #[inline]
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
     unsafe fn keep(&self, start: usize, innovation: &[[__m256i; QUADS]; BUNDLE]) {
@@ -397,7 +397,7 @@ impl<'a> Kernel<'a> {
     }
 }
 
-/// Rows of four 64-bit values become columns.
+/// Transposes four rows of four 64-bit values.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn transposed([a, b, c, d]: [__m256i; 4]) -> [__m256i; 4] {
@@ -411,7 +411,7 @@ fn transposed([a, b, c, d]: [__m256i; 4]) -> [__m256i; 4] {
     ]
 }
 
-/// The fourth of eight vectors, in the order of `ORDER`.
+/// Returns the fourth components of eight vectors, in the order of `ORDER`.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn fourths(a: __m256i, b: __m256i) -> __m256i {

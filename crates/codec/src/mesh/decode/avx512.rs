@@ -1,13 +1,13 @@
-//! Decoding of a unit with AVX-512: the same bits as [`crate::mesh::decode::bundle::decode_scalar`], and twice as fast as
-//! [`crate::mesh::decode::avx2`].
+//! Decodes an access unit with AVX-512, with the same results as
+//! [`crate::mesh::decode::bundle::decode_scalar`] and twice as fast as [`crate::mesh::decode::avx2`].
 //!
-//! * **Prediction**: the innovations of a vertex in eight frames are one register, and one cache line.
+//! * **Prediction**: the innovations of a vertex in eight frames fill one register and one cache line.
 //!   Weights are multiplied in pairs and summed by one instruction (`vpdpwssd`); the magnitudes, fourth in
-//!   each vector, have weight 1. A unit of one frame has its innovations vertex by vertex; neighbours are
+//!   each vector, have weight 1. In a unit of one frame, innovations lie vertex by vertex, and neighbours are
 //!   gathered.
 //! * **Tokens and raw bits**: [`crate::mesh::decode::tokens`].
-//! * **Packed residuals**: a permutation of bytes and shifts by word; `vpexpandq` deals them to the vertices
-//!   of a mask.
+//! * **Packed residuals**: a permutation of bytes and shifts by word separate them; `vpexpandq` distributes
+//!   them to the vertices of a mask.
 
 #![allow(unsafe_code)]
 
@@ -24,14 +24,14 @@ use crate::schedule::REFERENCES;
 use crate::simd::isa::Avx512;
 use std::arch::x86_64::*;
 
-/// Vectors of half a block.
+/// The number of vectors in half a block.
 const HALF: usize = BLOCK / 2;
-/// The mask of the first three of each four double words, which are pairs of words of two vectors.
+/// The mask of the first three of every four double words, each a pair of components of two vectors.
 const PAIRS: __mmask16 = 0x7777;
 
-/// Decodes a unit; the same as [`crate::mesh::decode::bundle::decode_scalar`].
+/// Decodes an access unit, with the same results as [`crate::mesh::decode::bundle::decode_scalar`].
 ///
-/// False, and nothing done, if the arguments are not what the kernel is for.
+/// Returns `false` and does nothing if the arguments do not fit this decoder.
 pub(super) fn decode(
     _: Avx512,
     plan: &Plan,
@@ -58,18 +58,18 @@ pub(super) fn decode(
     if !fits {
         return false;
     }
-    // SAFETY: AVX-512 is there (the first argument says so), and all slices have the lengths that the kernel
-    // relies on.
+    // SAFETY: the first argument proves that AVX-512 is available, and all slices have the lengths that the
+    // kernel relies on.
     unsafe { run(plan, lookup, s, bundle, source, out, scratch) };
     true
 }
 
-// Where residuals come from, for the compiler.
+// The sources of residuals as constants, for generic parameters.
 const ZERO: u8 = 0;
 const TOKENS: u8 = 1;
 const PACKED: u8 = 2;
 
-/// Where residuals come from.
+/// The source of the residuals.
 #[allow(clippy::large_enum_variant)] // One per unit, on the stack.
 enum Input<'a> {
     Zero,
@@ -93,7 +93,7 @@ unsafe fn run(
         Source::Tokens(t) => Input::Tokens(Stream::new(t)),
         Source::Packed(p) => Input::Packed(Fields::new(p)),
     };
-    // SAFETY: the kinds are those of the input.
+    // SAFETY: the constants match the kind of the input.
     unsafe {
         match (&input, kernel.frames) {
             (Input::Zero, 1) => kernel.levels::<ZERO, true>(s, bundle, &mut input),
@@ -112,22 +112,22 @@ unsafe fn run(
 }
 }
 
-/// More points than that have more innovations than fit beside the rest into a cache of 2 MiB.
+/// The number of points above which the innovations do not fit, with all else, into a cache of 2 MiB.
 const FAR: usize = 20_000;
 
 /// The values that all blocks of a level share.
 struct Place {
     root: bool,
-    /// Whether neighbours are likely to be outside the second cache.
+    /// `true` if neighbours are likely to be outside the second-level cache.
     far: bool,
-    /// Whether innovations are looked at again.
+    /// `true` if later levels need the innovations.
     kept: bool,
     rho: Rho,
 }
 
 /// ρ by frame, in 1/16.
 struct Rho {
-    /// All are 1.
+    /// `true` if ρ is 1 in all frames.
     whole: bool,
     low: __m512i,
     high: __m512i,
@@ -135,7 +135,8 @@ struct Rho {
 
 impl Rho {
     kernel! {
-    /// As unpacking leaves vectors: of one frame all the same, else even and odd frames apart.
+    /// Arranges ρ in the order of unpacked vectors: one frame throughout, else even and odd frames
+    /// separately.
     fn new(rho: [i32; BUNDLE], frames: usize) -> Rho {
         let four = |k: [i32; 4]| {
             let [a, b, c, d] = k.map(|k| _mm_set1_epi32(k));
@@ -159,10 +160,10 @@ struct Kernel<'a> {
     slots: *const i32,
     frames: usize,
     layers: [usize; BUNDLE],
-    /// S for the axes, 1 for the magnitude.
+    /// The step for the axes, 1 for the magnitude.
     step: [__m512i; BUNDLE],
     coefficients: [[__m512i; 2]; BUNDLE],
-    /// By frame: its references and itself, from the first vertex on.
+    /// By frame: its references and its output, from the first vertex on.
     references: [[*const Vector<i16>; REFERENCES]; BUNDLE],
     out: [*mut Vector<i16>; BUNDLE],
     innovation: *mut __m512i,
@@ -178,7 +179,7 @@ impl<'a> Kernel<'a> {
         out: &mut [&mut [Vector<i16>]],
         scratch: &mut [Vector<i16>],
     ) -> Kernel<'a> {
-        // In whole cache lines; there is one vector's worth of them to spare.
+        // Aligned to cache lines; the scratch memory has room for that.
         let start = scratch.as_mut_ptr().cast::<u8>();
         let line = size_of::<__m512i>();
         let innovation = start.wrapping_add(start.addr().wrapping_neg() % line);
@@ -215,7 +216,7 @@ impl<'a> Kernel<'a> {
     }
 
     kernel! {
-    /// Decodes all vertices, of `ONE` frame or more. `KIND` must be the input's.
+    /// Decodes all vertices, of one frame if `ONE`. `KIND` must be that of the input.
     unsafe fn levels<const KIND: u8, const ONE: bool>(
         &self,
         s: &Static,
@@ -235,7 +236,7 @@ impl<'a> Kernel<'a> {
             };
             for vertices in blocks::blocks(s.hierarchy.level(level)) {
                 let (start, count) = (vertices.start, vertices.len());
-                // SAFETY: the block's vertices are points.
+                // SAFETY: the block's vertices are points of the mesh.
                 unsafe {
                     match count {
                         BLOCK => self.block::<KIND, ONE, true>(&place, start, count, input),
@@ -248,7 +249,7 @@ impl<'a> Kernel<'a> {
     }
 
     kernel! {
-    /// Decodes `count` vertices of one level from number `start` on: a `FULL` block of 16, or less.
+    /// Decodes `count` vertices of one level from number `start` on: a `FULL` block of 16, or fewer.
     unsafe fn block<const KIND: u8, const ONE: bool, const FULL: bool>(
         &self,
         place: &Place,
@@ -263,8 +264,8 @@ impl<'a> Kernel<'a> {
             let ahead = (start + BLOCK).min(self.plan.points);
             for near in &self.plan.near {
                 for v in ahead..ahead + BLOCK {
-                    // SAFETY: there are zeros for a whole block behind the last point. Asking for memory
-                    // touches nothing.
+                    // SAFETY: the list is padded for a whole block behind the last point. A prefetch accesses
+                    // no memory.
                     unsafe {
                         let offset = *near.as_ptr().add(v) as usize;
                         _mm_prefetch::<_MM_HINT_T0>(self.innovation.byte_add(offset).cast());
@@ -272,7 +273,7 @@ impl<'a> Kernel<'a> {
                 }
             }
         }
-        // SAFETY: as here.
+        // SAFETY: the conditions are those of the enclosing function.
         unsafe {
             if !place.root {
                 match (ONE, place.rho.whole) {
@@ -289,7 +290,7 @@ impl<'a> Kernel<'a> {
             if !place.kept {
                 return;
             }
-            // Behind the last point there is room for a whole block.
+            // There is room for a whole block behind the last point.
             if ONE {
                 let to = self.innovation.cast::<Vector<i16>>().add(start);
                 _mm512_storeu_si512(to.cast(), inn[0][0]);
@@ -308,7 +309,7 @@ impl<'a> Kernel<'a> {
     }
 
     kernel! {
-    /// Spatial prediction of a block in all frames: x, y, z and the sum of the neighbours' magnitudes.
+    /// Predicts a block over the surface in all frames: x, y, z and the sum of the neighbours' magnitudes.
     unsafe fn predict<const KIND: u8, const WHOLE: bool>(
         &self,
         place: &Place,
@@ -319,7 +320,7 @@ impl<'a> Kernel<'a> {
         for h in 0..2 {
             let row = |v: usize| {
                 let v = start + HALF * h + v;
-                // SAFETY: there are zeros for a whole block behind the last point; neighbours are points.
+                // SAFETY: the list is padded for a block behind the last point; neighbours are valid points.
                 unsafe {
                     let pairs = self.plan.weights.as_ptr().add(v).cast::<i32>();
                     let pair = |k: usize| {
@@ -348,7 +349,7 @@ impl<'a> Kernel<'a> {
     }
 
     kernel! {
-    /// Prediction in a unit of one frame.
+    /// Predicts a block over the surface in a unit of one frame.
     unsafe fn predict_one<const KIND: u8, const WHOLE: bool>(
         &self,
         place: &Place,
@@ -358,7 +359,7 @@ impl<'a> Kernel<'a> {
         let ones = _mm512_set1_epi32(0x0001_0001);
         for h in 0..2 {
             let v = start + HALF * h;
-            // SAFETY: as above.
+            // SAFETY: the lists are padded behind the last point; neighbours are valid points.
             unsafe {
                 let near = |k: usize| {
                     let offsets = _mm256_loadu_si256(self.plan.near[k].as_ptr().add(v).cast());
@@ -383,7 +384,7 @@ impl<'a> Kernel<'a> {
     }
 
     kernel! {
-    /// Adds the residual and the temporal prediction: from a prediction becomes the innovation.
+    /// Adds the residual and the temporal prediction; turns the prediction `inn` into the innovation.
     unsafe fn finish<const KIND: u8, const ONE: bool, const FULL: bool>(
         &self,
         root: bool,
@@ -395,7 +396,7 @@ impl<'a> Kernel<'a> {
     ) {
         let refs = &self.references[f];
         let masks = [active as u8, (active >> 8) as u8];
-        // SAFETY: the active vertices are there.
+        // SAFETY: the active vertices exist.
         let load = |k: usize, h: usize| unsafe {
             let from = refs[k].add(start + HALF * h);
             match FULL {
@@ -406,7 +407,7 @@ impl<'a> Kernel<'a> {
         let residual = match input {
             Input::Zero if KIND == ZERO => None,
             Input::Packed(fields) if KIND == PACKED => {
-                // SAFETY: as here.
+                // SAFETY: the conditions are those of the enclosing function.
                 fields.next().then(|| unsafe { fields.block(active) })
             }
             Input::Tokens(stream) if KIND == TOKENS => {
@@ -417,13 +418,13 @@ impl<'a> Kernel<'a> {
                     true => _mm512_slli_epi32::<2>(past),
                     false => fourths(*inn),
                 };
-                // SAFETY: as here.
+                // SAFETY: the conditions are those of the enclosing function.
                 unsafe {
                     let context = Context::new(self.lookup, self.layers[f], near, past);
                     stream.block(self.lookup, self.slots, context, active)
                 }
             }
-            // SAFETY: the kinds are equal.
+            // SAFETY: `KIND` is that of the input.
             _ => unsafe { std::hint::unreachable_unchecked() },
         };
         for h in 0..2 {
@@ -442,7 +443,7 @@ impl<'a> Kernel<'a> {
             let wrapped = |sum: __m512i| _mm512_srai_epi32::<16>(_mm512_slli_epi32::<8>(sum));
             let t = _mm512_packs_epi32(wrapped(low), wrapped(high));
             let rec = _mm512_mask_add_epi16(inn[h], AXES, inn[h], t);
-            // SAFETY: the active vertices are there.
+            // SAFETY: the active vertices exist.
             unsafe {
                 let to = self.out[f].add(start + HALF * h);
                 match FULL {
@@ -456,10 +457,10 @@ impl<'a> Kernel<'a> {
 }
 
 kernel! {
-/// `sum` plus products of pairs of words. The compiler makes three instructions of two of these, to end
-/// sooner; what counts here is how many there are.
+/// Returns `sum` plus the products of pairs of words. Written in assembly because the compiler would replace
+/// two of these by three instructions for lower latency; the number of instructions matters here.
 fn products(mut sum: __m512i, a: __m512i, b: __m512i) -> __m512i {
-    // SAFETY: AVX-512 VNNI is there, and nothing but the register changes.
+    // SAFETY: AVX-512 VNNI is available, and only the register changes.
     unsafe {
         std::arch::asm!(
             "vpdpwssd {sum}, {a}, {b}",
@@ -474,7 +475,8 @@ fn products(mut sum: __m512i, a: __m512i, b: __m512i) -> __m512i {
 }
 
 kernel! {
-/// `start` plus sums of four vectors by weights, the low and the high ones of each lane apart.
+/// Returns `start` plus weighted sums of four vectors, those of the low and of the high half of each lane
+/// separately.
 fn weighted(
     start: __m512i,
     [a, b, c, d]: [__m512i; 4],
@@ -491,7 +493,7 @@ fn weighted(
 }
 
 kernel! {
-/// The number from which [`rounded`] expects sums to start.
+/// Returns the initial value of sums for [`rounded`].
 fn half<const WHOLE: bool>() -> __m512i {
     match WHOLE {
         true => _mm512_maskz_set1_epi32(PAIRS, 2048),
@@ -501,10 +503,10 @@ fn half<const WHOLE: bool>() -> __m512i {
 }
 
 kernel! {
-/// Sums times ρ, rounded; those of magnitudes as they are, but only where there are tokens.
+/// Multiplies sums by ρ and rounds them; sums of magnitudes stay as they are, but only if there are tokens.
 fn rounded<const KIND: u8, const WHOLE: bool>([low, high]: [__m512i; 2], rho: &Rho) -> __m512i {
     let each = |sum: __m512i, rho: __m512i| {
-        // ((sum >> 6) · 16 + 512) >> 10 is (sum + 2048) >> 12; of that 16 bits.
+        // ((sum >> 6) · 16 + 512) >> 10 equals (sum + 2048) >> 12, of which 16 bits are kept.
         let high = if WHOLE {
             match KIND {
                 TOKENS => _mm512_mask_slli_epi32::<4>(sum, PAIRS, sum),
@@ -528,9 +530,9 @@ fn rounded<const KIND: u8, const WHOLE: bool>([low, high]: [__m512i; 2], rho: &R
 }
 
 kernel! {
-/// Rows of eight 64-bit values become columns.
+/// Transposes eight rows of eight 64-bit values.
 fn transposed(r: [__m512i; 8]) -> [__m512i; 8] {
-    // By pairs of columns, then lanes.
+    // By pairs of columns, then by lanes.
     let lanes = |a: __m512i, b: __m512i, c: __m512i, d: __m512i| {
         let (even, odd) = (
             [_mm512_shuffle_i64x2::<0x88>(a, b), _mm512_shuffle_i64x2::<0x88>(c, d)],
@@ -552,7 +554,7 @@ fn transposed(r: [__m512i; 8]) -> [__m512i; 8] {
 }
 
 kernel! {
-/// The fourths of 16 vectors.
+/// Returns the fourth components of 16 vectors.
 fn fourths([a, b]: Vectors) -> __m512i {
     let odd = _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
     _mm512_srai_epi32::<16>(_mm512_permutex2var_epi32(a, odd, b))

@@ -1,13 +1,12 @@
-//! The frames of a unit, up to eight, are decoded side by side, in blocks of 16 vertices of a level.
+//! Decodes the frames of an access unit, up to eight, side by side in blocks of 16 vertices of a level.
 //!
 //! ```text
 //! for each level, each block of 16 of its vertices, each frame of the unit:
 //!     the residuals of the block's vertices                         this is the order of tokens and raw bits
 //! ```
 //!
-//! So neighbours and weights are read once for eight frames, whose innovations lie side by side in one cache
-//! line. A frame that refers to another of its unit needs only the same vertex of it, which has just been
-//! decoded.
+//! Neighbours and weights are thus read once for eight frames, whose innovations share a cache line. A frame
+//! that refers to another one of its unit needs only the same vertex there, which has just been decoded.
 
 use super::first::Static;
 use super::unit::{Body, Head, Vector, add};
@@ -16,18 +15,19 @@ use crate::mesh::tables;
 use crate::quantize::fixed::FixedPoint;
 use crate::schedule::REFERENCES;
 
-/// The frames of a unit, and what they are predicted from.
+/// The frames of an access unit, and their references.
 pub struct Bundle<'a, W> {
-    /// Layer of each.
+    /// The layer of each frame.
     pub layers: [usize; BUNDLE],
-    /// By frame.
+    /// The head of each frame.
     pub heads: &'a [Head],
-    /// By frame; at least as many as heads.
+    /// The references of each frame; at least as many entries as heads.
     pub references: [[Reference<'a, W>; REFERENCES]; BUNDLE],
 }
 
 impl<W> Bundle<'_, W> {
-    /// True if references are frames of `points` vertices, or inside before those that refer to them.
+    /// `true` if each reference is a frame of `points` vertices, or precedes in the bundle the frame that
+    /// refers to it.
     pub fn fits(&self, points: usize) -> bool {
         let fits = |f: usize, r: &Reference<W>| match *r {
             Reference::Known(frame) => frame.len() == points,
@@ -41,13 +41,13 @@ impl<W> Bundle<'_, W> {
 /// A frame that others are predicted from.
 #[derive(Debug, Clone, Copy)]
 pub enum Reference<'a, W> {
-    /// Decoded before.
+    /// A frame decoded before this bundle.
     Known(&'a [Vector<W>]),
-    /// This one of the bundle, before the frame that refers to it.
+    /// The frame of this index in the bundle, before the one that refers to it.
     Inside(usize),
 }
 
-/// Decodes a bundle into `out`; the reference.
+/// Decodes a bundle into `out`. This is the reference implementation.
 pub(super) fn decode_scalar<W: FixedPoint>(
     s: &Static,
     bundle: &Bundle<W>,
@@ -92,7 +92,7 @@ pub(super) fn decode_scalar<W: FixedPoint>(
     }
 }
 
-/// Temporal prediction of a vertex.
+/// Predicts a vertex over time.
 #[inline(always)]
 fn blend<W: FixedPoint>(references: [Vector<W>; REFERENCES], coefficients: [i16; REFERENCES]) -> [W; 3] {
     [0, 1, 2].map(|k| W::blend(references.map(|r| r[k]), coefficients))

@@ -1,4 +1,4 @@
-//! What is kept once of a mesh: the static part, with frame 0.
+//! The static part of a mesh, stored once, with frame 0.
 
 use super::unit::{Body, Vector, add};
 use crate::bytes::Cursor;
@@ -13,41 +13,41 @@ use crate::width::OwnedPoints;
 use crate::{Corrupt, each_width, for_width};
 use std::sync::Arc;
 
-/// Frame 0 in one of the two widths.
+/// The vectors of frame 0 in one of the two widths.
 pub type First = OwnedPoints;
 
-/// The static part of a mesh, decoded: everything that its units need. Made once.
+/// The decoded static part of a mesh, built once: everything that its access units need.
 #[derive(Debug, Clone)]
 pub struct Static {
-    /// Unit, middle, steps.
+    /// The unit, centre and steps of the fixed-point positions.
     pub grid: Grid,
-    /// Level order of the points.
+    /// The hierarchy of the points.
     pub hierarchy: Hierarchy,
-    /// Four coarser vertices each; those that a vertex does not have are its first one again (roots: 0), with
-    /// weight 0. Empty where the plan has them.
+    /// Four coarser neighbours per vertex; missing ones repeat the first (roots: 0), with weight 0. Empty if
+    /// `plan` has them.
     pub(in crate::mesh) neighbours: Vec<[u32; 4]>,
-    /// In 1/4096.
+    /// Their weights, in 1/4096.
     pub(in crate::mesh) weights: Vec<[i16; 4]>,
-    /// The tables, shared with all that have the same.
+    /// The frequency tables, shared by all parts with equal ones.
     pub tables: Arc<Shared>,
-    /// Frame 0.
+    /// The decoded frame 0.
     pub first: First,
     pub(in crate::mesh) plan: Option<super::plan::Plan>,
 }
 
-/// Flag of the static part: cells are i32.
+/// Flag of the static part: fixed-point positions have 32 bits.
 pub(in crate::mesh) const WIDE: u8 = 1;
 
-/// Lowest bit of the number of the fit.
+/// The lowest bit of the number of the fit.
 pub(in crate::mesh) const FIT_SHIFT: u32 = 1;
 
-/// Lowest bit of the number of the default set of tables.
+/// The lowest bit of the number of the default set of tables.
 pub(in crate::mesh) const SET_SHIFT: u32 = 4;
 
 impl Static {
-    /// Decodes the static part for a mesh with this hierarchy. `outside`: what was subtracted from frame 0
-    /// before it was coded, in the hierarchy's order. Memory: about 60 bytes per point, and at most half a
-    /// megabyte of tables.
+    /// Decodes the static part of a mesh with this hierarchy. `outside` is the prediction that was subtracted
+    /// from frame 0 before coding, in the hierarchy's order. Takes about 60 bytes of memory per point, and at
+    /// most half a megabyte for tables.
     pub fn decode(
         bytes: &[u8],
         hierarchy: Hierarchy,
@@ -56,7 +56,7 @@ impl Static {
         Static::read(bytes, hierarchy, outside, true, &mut Sets::default())
     }
 
-    /// [`Static::decode`] with tables that may be shared by other meshes.
+    /// [`Static::decode`] with tables that other meshes may share.
     pub fn decode_sharing(
         bytes: &[u8],
         hierarchy: Hierarchy,
@@ -66,7 +66,7 @@ impl Static {
         Static::read(bytes, hierarchy, outside, true, sets)
     }
 
-    /// `more`: with what other frames need.
+    /// With `more`, also prepares the weights and the plan that other frames need.
     fn read(
         bytes: &[u8],
         hierarchy: Hierarchy,
@@ -107,7 +107,7 @@ impl Static {
         Ok(out)
     }
 
-    /// Reads frame 0, and solves the weights if they are to be fitted.
+    /// Reads frame 0, and computes the weights if a fit is given.
     fn read_first<W: FixedPoint>(
         &mut self,
         bytes: &[u8],
@@ -122,12 +122,12 @@ impl Static {
         Ok(())
     }
 
-    /// Number of points.
+    /// Returns the number of points.
     pub fn points(&self) -> usize {
         self.hierarchy.order.len()
     }
 
-    /// Coarser neighbours of a vertex, and their weights in 1/4096.
+    /// Returns the coarser neighbours of a vertex, and their weights in 1/4096.
     #[inline(always)]
     pub fn near(&self, v: usize) -> ([u32; 4], [i16; 4]) {
         if let Some(plan) = &self.plan {
@@ -137,12 +137,12 @@ impl Static {
     }
 }
 
-/// Whether cells of a static part are i32.
+/// `true` if a static part has 32-bit fixed-point positions. Fails if it is empty.
 pub fn is_wide(bytes: &[u8]) -> Result<bool, Corrupt> {
     Ok(Cursor::new(bytes).u8()? & WIDE != 0)
 }
 
-/// Flags, unit, centre and steps, with which a static part begins.
+/// Reads the flags, unit, centre and steps at the beginning of a static part.
 pub(in crate::mesh) fn head(c: &mut Cursor<'_>) -> Result<(u8, Grid), Corrupt> {
     let flags = c.u8()?;
     let grid = Grid {
@@ -162,12 +162,12 @@ pub(in crate::mesh) fn head(c: &mut Cursor<'_>) -> Result<(u8, Grid), Corrupt> {
     }
 }
 
-/// Unit and middle of a static part.
+/// Returns the unit, centre and steps of a static part.
 pub(crate) fn grid(bytes: &[u8]) -> Result<Grid, Corrupt> {
     Ok(head(&mut Cursor::new(bytes))?.1)
 }
 
-/// Positions of frame 0 alone, in the hierarchy's order.
+/// Returns the positions of frame 0 alone, in the hierarchy's order.
 pub fn still(bytes: &[u8], hierarchy: &Hierarchy) -> Result<Vec<[f32; 3]>, Corrupt> {
     let s = Static::read(bytes, hierarchy.clone(), None, false, &mut Sets::default())?;
     Ok(each_width!(&s.first, first => placed(&s.grid, first)))
@@ -178,7 +178,7 @@ pub(in crate::mesh) fn placed<W: FixedPoint>(grid: &Grid, cells: &[Vector<W>]) -
     cells.iter().map(of).collect()
 }
 
-/// Positions of frame 0, in units.
+/// Returns the fixed-point positions of frame 0.
 pub(in crate::mesh) fn positions<W: FixedPoint>(
     first: &[Vector<W>],
     outside: Option<&[[i32; 3]]>,
@@ -190,7 +190,7 @@ pub(in crate::mesh) fn positions<W: FixedPoint>(
     (0..first.len()).map(position).collect()
 }
 
-/// Neighbours and weights from frame 0, missing neighbours filled.
+/// Computes neighbours and weights from frame 0; missing neighbours repeat the first.
 pub(in crate::mesh) fn solve<W: FixedPoint>(
     hierarchy: &Hierarchy,
     first: &[Vector<W>],
@@ -208,7 +208,7 @@ pub(in crate::mesh) fn solve<W: FixedPoint>(
     (solved.neighbours, solved.weights)
 }
 
-/// Mean of a ring, rounded to nearest.
+/// Returns the mean of a ring, rounded to nearest.
 pub(in crate::mesh) fn ring_mean<W: FixedPoint>(ring: &[u32], frame: &[Vector<W>]) -> [W; 3] {
     let count = ring.len().max(1) as i64;
     [0, 1, 2].map(|k| {
@@ -217,7 +217,7 @@ pub(in crate::mesh) fn ring_mean<W: FixedPoint>(ring: &[u32], frame: &[Vector<W>
     })
 }
 
-/// The magnitudes that frame 0 takes its context from.
+/// Returns the context of a vertex of frame 0, from the magnitudes of its ring.
 pub(in crate::mesh) fn ring_context<W: FixedPoint>(ring: &[u32], frame: &[Vector<W>]) -> usize {
     if ring.is_empty() {
         return tables::context(0, NEAR - 1, 0);

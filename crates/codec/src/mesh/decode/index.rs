@@ -1,5 +1,6 @@
-//! Units of packed residuals for a decoder that reads all their blocks side by side, on a graphics card: checked, as
-//! words of 32 bits, with an index of where the fields of blocks lie. Nothing is decoded.
+//! Prepares packed access units for a decoder that reads all blocks in parallel, on a graphics card: the
+//! bytes are checked and arranged in 32-bit words, with an index of where the fields of blocks begin. Nothing
+//! is decoded.
 //!
 //! | words | name | meaning |
 //! |---|---|---|
@@ -20,39 +21,39 @@ use crate::mesh::pack::{DENSE, Unpacker, WHOLE};
 use crate::quantize::fixed::FixedPoint;
 use crate::schedule::Unit;
 
-/// Blocks that share a start.
+/// The number of blocks that share an entry of `starts`.
 pub const STARTED: usize = 32;
-/// Words before the heads.
+/// The number of words before the heads.
 pub const BEFORE_HEADS: usize = 6;
-/// Beside the number of frames: there are residuals.
+/// Flag next to the number of frames: there are residuals.
 pub const HAS_RESIDUALS: u32 = 1 << 8;
-/// Words of a head without ρ.
+/// The number of words of a head without ρ.
 const HEAD: usize = 3;
-/// ρ in a word.
+/// The number of ρ values per word.
 const RHO: usize = 8;
 
-/// Words of the head of a frame.
+/// Returns the number of words in the head of a frame.
 pub fn head_words(levels: usize) -> usize {
     HEAD + levels.div_ceil(RHO)
 }
 
-/// Words of the starts of a unit.
+/// Returns the number of words in the starts of a unit.
 pub fn start_words(blocks: usize) -> usize {
     3 * blocks.div_ceil(STARTED)
 }
 
-/// The most words that a frame of so many points has on average, in whatever unit; of cells of 32 bits where `wide`.
-/// Its frames have at most `bytes` each on average.
+/// Returns the largest average number of words per frame in any unit of a mesh with `points` points, with
+/// 32-bit fixed-point positions if `wide`. The frames of a unit have at most `bytes` bytes each on average.
 pub fn most_words(points: usize, wide: bool, bytes: usize) -> usize {
     let levels = points.min(super::MAX_LEVELS);
     let blocks = points / BLOCK + levels;
-    // A block has a flag, a code, and what is more of a mask with the widest fields or of whole cells.
+    // A block has a flag, a code, and at most a mask with the widest fields or whole components.
     let block = 2 + BLOCK * if wide { 12 } else { 6 };
     BEFORE_HEADS + head_words(levels) + start_words(blocks) + (blocks * block).min(bytes).div_ceil(4) + 2
 }
 
-/// Writes the words of a unit and gives their number; 0 of key 0, which has none. Units of tokens are refused, as is
-/// what does not fit into `out`.
+/// Writes the words of an access unit and returns their number; 0 for key frame 0, which has none. Fails for
+/// units of tokens, and if `out` is too short.
 pub fn index<W: FixedPoint>(s: &Static, coded: CodedUnit<'_>, out: &mut [u32]) -> Result<usize, Corrupt> {
     let CodedUnit { schedule, unit, bytes } = coded;
     let frames = schedule.frames_of(unit);
@@ -84,7 +85,7 @@ pub fn index<W: FixedPoint>(s: &Static, coded: CodedUnit<'_>, out: &mut [u32]) -
         Source::Packed(packed) => {
             first[0] |= HAS_RESIDUALS;
             words.put_starts::<W>(s, packed, frames.len())?;
-            // They lie one behind the other up to the end.
+            // The sections follow each other up to the end.
             let sections = [packed.flags.bytes(), packed.codes.bytes(), packed.masks, packed.fields.bytes()];
             let size: usize = sections.iter().map(|section| section.len()).sum();
             let mut at = 0;
@@ -102,7 +103,7 @@ pub fn index<W: FixedPoint>(s: &Static, coded: CodedUnit<'_>, out: &mut [u32]) -
     Ok(used)
 }
 
-/// Words that are written one after the other.
+/// A buffer to which words are appended.
 struct Out<'a> {
     words: &'a mut [u32],
     used: usize,
@@ -127,7 +128,7 @@ impl Out<'_> {
         Ok(())
     }
 
-    /// Passes over all blocks, and tells where they begin.
+    /// Skips all blocks and writes where they begin.
     fn put_starts<W: FixedPoint>(
         &mut self,
         s: &Static,
@@ -173,8 +174,8 @@ impl Out<'_> {
 }
 
 impl Unpacker<'_> {
-    /// Passes over a block that is not all zero, of `count` vertices and cells of `width` bits, but for its fields,
-    /// of which it gives the bits.
+    /// Skips a block that is not all zero, of `count` vertices with components of `width` bits, except for
+    /// its fields, whose number of bits it returns.
     #[inline(always)]
     fn pass(&mut self, count: usize, width: u32) -> usize {
         let code = self.codes.take(4);

@@ -1,4 +1,4 @@
-//! The decoder, plain: the meaning of every byte, and the oracle of the fast ones.
+//! The scalar decoder: it defines the meaning of every byte and is the reference for the vectorized decoders.
 //!
 //! **Static part**
 //!
@@ -23,12 +23,13 @@
 //! | 2 × words | | what the lanes take |
 //! | rest | `raw` | raw bits of the vertices |
 //!
-//! Coefficients are signed Exp-Golomb codes of order 4, in 1/256; that of the first reference is 256 − the
-//! others. ρ: one bit "as the level before" (before the first one it is 4), else 3 bits, 0 … 4, in quarters.
-//! Frame 0 has neither.
+//! Coefficients are signed Exp-Golomb codes of order 4, in 1/256; the first reference gets 256 − the sum of
+//! the others. ρ: one bit "as the level before" (4 before the first), else 3 bits, 0 … 4, in quarters. Frame
+//! 0 has neither.
 //!
-//! **Frames** of a unit are decoded side by side: for each level, each 16 vertices of the level, each frame
-//! of the unit: these vertices. The lane of a vertex is its place in the level modulo lanes:
+//! The **frames** of an access unit are decoded side by side: for each level, for each 16 vertices of the
+//! level, for each frame of the unit, these vertices. The lane of a vertex is its index within the level,
+//! modulo the number of lanes:
 //!
 //! ```text
 //! T      = (Σ c_r · rec_r[v] + 128) >> 8
@@ -38,7 +39,7 @@
 //! inn[v] = p + S·q            rec[v] = T + inn[v]           magnitude of both: |q|
 //! ```
 //!
-//! In frame 0 T = 0 and p is the mean of the ring, or in level 0 the root before.
+//! In frame 0, T = 0 and p is the mean of the ring; in level 0, p is the root before it.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -70,14 +71,14 @@ pub use first::{First, Static, is_wide, still};
 pub(in crate::mesh) use unit::{FIRST_RHO, MAX_COEFFICIENT, MAX_LEVELS, ORDER, add};
 pub use unit::{Head, Vector};
 
-/// Cells that a decoder can choose between at run time.
+/// A width of fixed-point positions, i16 or i32, that decoders choose at run time.
 pub trait Width: FixedPoint {
-    /// Frame 0, if it has this width.
+    /// Returns frame 0, if it has this width.
     fn first(s: &Static) -> Option<&[Vector<Self>]> {
         Self::lent(s.first.lent())
     }
 
-    /// Decodes the frames of a bundle with the kernel for this machine and width.
+    /// Decodes the frames of a bundle with the fastest decoder for this width on this machine.
     fn decode_bundle(
         _: Isa,
         s: &Static,
@@ -136,22 +137,23 @@ impl Width for i32 {
     }
 }
 
-/// The bytes of a unit, and which frames they hold.
+/// The bytes of an access unit, and the frames that they hold.
 #[derive(Clone, Copy, Debug)]
 pub struct CodedUnit<'a> {
-    /// Of the file.
+    /// The schedule of the file.
     pub schedule: &'a Schedule,
-    /// Which of its units.
+    /// The unit of that schedule.
     pub unit: Unit,
-    /// All of the unit's bytes.
+    /// All bytes of the unit.
     pub bytes: &'a [u8],
 }
 
-/// Decodes a unit into `out`, one slice per frame of [`Schedule::frames_of`], each as long as there are
-/// points.
+/// Decodes an access unit into `out`, one slice per frame of [`Schedule::frames_of`], each as long as the
+/// number of points.
 ///
-/// `reference` gives the decoded frames of [`Schedule::needs`]; `scratch` has at least [`scratch_len`]
-/// vectors. Nothing is allocated. Key 0 has no bytes: it is copied. After an error `out` holds anything.
+/// `reference` returns the decoded frames of [`Schedule::needs`]; `scratch` has at least [`scratch_len`]
+/// vectors. No memory is allocated. Key frame 0 has no bytes: it is copied. After an error the contents of
+/// `out` are unspecified.
 pub fn decode_unit<'r, W: Width>(
     s: &Static,
     coded: CodedUnit<'_>,
@@ -162,7 +164,7 @@ pub fn decode_unit<'r, W: Width>(
     decode_unit_with(Isa::get(), s, coded, reference, out, scratch)
 }
 
-/// [`decode_unit`] with the kernels of one of [`Isa::all`]. The result is the same.
+/// [`decode_unit`] with one of the instruction sets of [`Isa::all`]. The result is the same.
 pub fn decode_unit_with<'r, W: Width>(
     isa: Isa,
     s: &Static,
@@ -209,7 +211,7 @@ pub fn decode_unit_with<'r, W: Width>(
         bundle.layers[at] = layer(schedule, frame);
         let list = schedule.references(frame);
         for (k, found) in bundle.references[at].iter_mut().enumerate() {
-            // References that a frame lacks have coefficient 0.
+            // Missing references have coefficient 0.
             let number = list[if k < list.len() { k } else { 0 }];
             *found = find(number, &frames[..at], first, reference)?;
         }
@@ -218,7 +220,7 @@ pub fn decode_unit_with<'r, W: Width>(
     body.finish()
 }
 
-/// Where frame `number` is: among those of the same unit that stand `before`, or decoded earlier; frame 0 is
+/// Finds frame `number`: among the frames `before` it in the same unit, or decoded earlier; frame 0 is
 /// `first`.
 fn find<'a, 'r: 'a, W>(
     number: u32,
@@ -239,7 +241,7 @@ fn find<'a, 'r: 'a, W>(
     }
 }
 
-/// Layer of a frame: 0 for frame 0, 1 for keys, 1 + depth for others.
+/// Returns the layer of a frame: 0 for frame 0, 1 for key frames, 1 + depth for others.
 pub(super) fn layer(schedule: &Schedule, frame: u32) -> usize {
     match frame {
         0 => 0,
@@ -247,7 +249,7 @@ pub(super) fn layer(schedule: &Schedule, frame: u32) -> usize {
     }
 }
 
-/// Temporal prediction of a whole frame; the fourth component is not used.
+/// Predicts a whole frame from its references; the fourth component is not used.
 #[cfg(feature = "encode")]
 #[inline(always)]
 pub(super) fn blend<W: FixedPoint>(

@@ -1,9 +1,10 @@
-//! Decoding of a bundle in registers of 128 bits: the same bits as [`crate::mesh::decode::bundle::decode_scalar`].
+//! Decodes a bundle in 128-bit registers, with the same results as
+//! [`crate::mesh::decode::bundle::decode_scalar`].
 //!
-//! As with AVX2 ([`super`]'s kernels of that name), the innovations of a bundle lie side by side, weights are
-//! multiplied in one step with the sum of magnitudes, fourth in each vector, and contexts are looked up by the leading
-//! bits of a sum as a float. A register has two vertices of a frame, or a vertex of two frames. There are no gathers:
-//! what is looked up, is vertex by vertex ([`super::tokens::narrow`]).
+//! As with AVX2 ([`super`]'s module of that name), the innovations of a bundle lie side by side, the
+//! multiplication by weights also sums the magnitudes, fourth in each vector, and contexts are looked up by
+//! the leading bits of a sum as a float. A register holds two vertices of a frame, or a vertex of two frames.
+//! There are no gathers: lookups are made vertex by vertex ([`super::tokens::narrow`]).
 
 use super::bundle::{Bundle, Reference};
 use super::first::Static;
@@ -17,9 +18,9 @@ use crate::schedule::REFERENCES;
 use crate::simd::isa::Narrow;
 use crate::simd::quads::{self, Pair, Quad, Task};
 
-/// Decodes a bundle; the same as [`crate::mesh::decode::bundle::decode_scalar`].
+/// Decodes a bundle, with the same results as [`crate::mesh::decode::bundle::decode_scalar`].
 ///
-/// False, and nothing done, if the arguments are not what the kernel is for.
+/// Returns `false` and does nothing if the arguments do not fit this decoder.
 pub(super) fn decode(
     narrow: Narrow,
     plan: &Plan,
@@ -53,7 +54,7 @@ struct Kernel<'a, 'b, 'c> {
     scratch: &'a mut [Vector<i16>],
 }
 
-/// Where residuals come from.
+/// The source of the residuals.
 enum Input<'a> {
     Zero,
     Tokens(Stream<'a>),
@@ -70,7 +71,7 @@ impl Task for Kernel<'_, '_, '_> {
             Source::Tokens(t) => Input::Tokens(Stream::new(t)),
             Source::Packed(p) => Input::Packed(Fields::new(p)),
         };
-        // Keys are alone; most other units have seven or eight frames.
+        // Key frames are alone; most other units have seven or eight frames.
         match self.out.len() {
             1..=2 => self.levels::<Q, 1>(&mut input),
             _ => self.levels::<Q, { BUNDLE / 2 }>(&mut input),
@@ -83,17 +84,17 @@ impl Task for Kernel<'_, '_, '_> {
     }
 }
 
-/// ρ of a level: four times that of each frame, and whether all are 1.
+/// ρ of a level: by frame in 1/16, and whether all are 1.
 struct Rho([i32; BUNDLE], bool);
 
-/// What the last block has of the references and of its frame, where it is not whole.
+/// Copies of the references and of the frame for the last block, if it is not whole.
 type Ends = [[Vector<i16>; BLOCK]; REFERENCES + 1];
 
 /// Predicted vectors of a block: by frame, two vertices each.
 type Predicted<Q> = [[Q; ROWS]; BUNDLE];
 
 impl Kernel<'_, '_, '_> {
-    /// With `PAIRS` pairs of frames side by side.
+    /// Decodes all levels with `PAIRS` pairs of frames side by side.
     #[inline(always)]
     fn levels<Q: Quad, const PAIRS: usize>(&mut self, input: &mut Input) {
         let mut ends = [[[0; 4]; BLOCK]; REFERENCES + 1];
@@ -119,7 +120,7 @@ impl Kernel<'_, '_, '_> {
         }
     }
 
-    /// Spatial prediction of a block: x, y, z and the sum of the neighbours' magnitudes.
+    /// Predicts a block over the surface: x, y, z and the sum of the neighbours' magnitudes.
     #[inline(always)]
     fn predict<Q: Quad, const PAIRS: usize>(&self, start: usize, rho: &Rho, out: &mut Predicted<Q>) {
         let lines = self.scratch.as_flattened();
@@ -157,7 +158,7 @@ impl Kernel<'_, '_, '_> {
         }
     }
 
-    /// Adds residuals and the temporal prediction: from `predicted` becomes the innovation.
+    /// Adds residuals and the temporal prediction; turns the prediction `p` into the innovation.
     #[inline(always)]
     fn finish<Q: Quad>(
         &mut self,
@@ -178,7 +179,7 @@ impl Kernel<'_, '_, '_> {
         let residual = match input {
             Input::Zero => None,
             Input::Packed(fields) => fields.block::<Q>(block.count),
-            // Closures would not be compiled for the machine.
+            // A closure would not be compiled for the instruction set.
             Input::Tokens(stream) => match self.s.tables.ready() {
                 Some(ready) => {
                     let contexts = contexts(block.root, references, p);
@@ -212,7 +213,7 @@ impl Kernel<'_, '_, '_> {
         }
     }
 
-    /// Innovations side by side.
+    /// Stores the innovations of all frames side by side.
     #[inline(always)]
     fn keep<Q: Quad, const PAIRS: usize>(&mut self, start: usize, innovation: &Predicted<Q>) {
         let lines = &mut self.scratch.as_flattened_mut()[8 * PAIRS * start..][..8 * PAIRS * BLOCK];
@@ -228,23 +229,23 @@ impl Kernel<'_, '_, '_> {
     }
 }
 
-/// A block's place and size, and whether it belongs to the roots.
+/// The start and size of a block, and whether it belongs to the roots.
 struct Block {
     start: usize,
     count: usize,
     root: bool,
 }
 
-/// Of two vectors all components but the fourth.
+/// The mask of all components of two vectors except the fourth.
 const AXES: [i16; 8] = [-1, -1, -1, 0, -1, -1, -1, 0];
 
-/// Sixteen of a list, which goes on for a block behind the last point.
+/// Returns sixteen entries of a list, which is padded for a block beyond the last point.
 #[inline(always)]
 fn sixteen<T>(list: &[T], start: usize) -> &[T; BLOCK] {
     list[start..].first_chunk().expect("a block more than there are points")
 }
 
-/// The first block of a list, or `end`, which holds what there is of it.
+/// Returns the first block of a list; a shorter rest is copied into `end`.
 #[inline(always)]
 fn rows<'a>(list: &'a [Vector<i16>], end: &'a mut [Vector<i16>; BLOCK]) -> &'a Rows {
     bytemuck::cast_ref(match list.first_chunk() {
@@ -256,7 +257,7 @@ fn rows<'a>(list: &'a [Vector<i16>], end: &'a mut [Vector<i16>; BLOCK]) -> &'a R
     })
 }
 
-/// Where the contexts of a block stand in their directory.
+/// Returns the indices of a block's contexts in the directory.
 #[inline(always)]
 fn contexts<Q: Quad>(root: bool, references: [&Rows; REFERENCES], p: &[Q; ROWS]) -> [i32; BLOCK] {
     let mut out = [0; BLOCK];
@@ -276,6 +277,6 @@ fn contexts<Q: Quad>(root: bool, references: [&Rows; REFERENCES], p: &[Q; ROWS])
     out
 }
 
-/// Class of the references by their magnitude, at most 15. What it is looked up with has zeros in its other bytes,
-/// as has the first.
+/// The class of the references by magnitude, at most 15. The other bytes of the lookup index are zero and
+/// give class 0.
 const CLASSES: [u8; 16] = [0, 1, 1, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 4, 4, 4];

@@ -1,19 +1,20 @@
-//! Neighbours and weights of a mesh, arranged for the kernels.
+//! The neighbours and weights of a mesh, arranged for the vectorized decoders.
 
 use crate::mesh::blocks::{BLOCK, BUNDLE};
 use crate::mesh::shared::Shared;
 
-/// Neighbours and weights of a mesh, arranged for the kernels. Neighbours are known to be points.
+/// The neighbours and weights of a mesh, arranged for the vectorized decoders. All neighbours are valid
+/// points.
 #[derive(Debug, Clone, Default)]
 pub struct Plan {
-    /// By point, and zeros for a block more: where four neighbours are among lines, each in a list of its
-    /// own, and their weights.
+    /// By point, padded with zeros for one more block: the byte offsets of the four neighbours' innovations,
+    /// in a list each, and their weights.
     pub(super) near: [Vec<u32>; 4],
     pub(super) weights: Vec<[i16; 4]>,
     pub(super) points: usize,
 }
 
-/// Bytes of a vertex in eight frames.
+/// The bytes of a vertex in eight frames.
 pub(in crate::mesh) const LINE: usize = 8 * BUNDLE;
 
 impl Plan {
@@ -35,7 +36,7 @@ impl Plan {
         })
     }
 
-    /// Neighbours of a point, and their weights.
+    /// Returns the neighbours of a point, and their weights.
     #[inline(always)]
     pub(super) fn near_of(&self, v: usize) -> ([u32; 4], [i16; 4]) {
         let near = [0, 1, 2, 3].map(|k| self.near[k][v] / LINE as u32);
@@ -43,7 +44,7 @@ impl Plan {
     }
 }
 
-/// With zeros for a block more.
+/// Collects the values and appends zeros for one more block.
 pub(in crate::mesh) fn padded<T: Clone + Default>(values: impl Iterator<Item = T>) -> Vec<T> {
     let more = std::iter::repeat_n(T::default(), BLOCK);
     values.chain(more).collect()

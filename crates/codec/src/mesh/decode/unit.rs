@@ -1,4 +1,4 @@
-//! A unit of frames: its heads, and the residuals behind them.
+//! An access unit: the heads of its frames, and the residuals behind them.
 
 use crate::Corrupt;
 use crate::bytes::Cursor;
@@ -14,32 +14,32 @@ use crate::schedule::REFERENCES;
 /// A decoded vector: x, y, z and the magnitude of its residual.
 pub type Vector<W> = [W; 4];
 
-/// `p + S·q`, with the magnitude of q.
+/// Returns `p + S·q`, with the magnitude of q.
 #[inline(always)]
 pub(in crate::mesh) fn add<W: FixedPoint>(p: [W; 3], q: [i32; 3], step: i32) -> Vector<W> {
     let axis = |k: usize| p[k].plus(W::wrap(q[k].wrapping_mul(step)));
     [axis(0), axis(1), axis(2), W::wrap(token::magnitude(q))]
 }
 
-/// Coefficients of a frame's references, and ρ by level in quarters.
+/// The coefficients of a frame's references, and ρ by level.
 #[derive(Debug, Clone, Copy)]
 pub struct Head {
     /// By reference, in 1/256.
     pub coefficients: [i16; REFERENCES],
-    /// By level; level 0 has none.
+    /// ρ by level, in quarters; the entry of level 0 is not used.
     pub rho: [u8; MAX_LEVELS],
 }
 
-/// Most levels of a hierarchy.
+/// The largest number of levels in a hierarchy.
 pub(in crate::mesh) const MAX_LEVELS: usize = 128;
 
-/// ρ before the first level, in quarters.
+/// The value of ρ before the first level, in quarters.
 pub(in crate::mesh) const FIRST_RHO: u8 = 4;
 
-/// Order of the coefficients' Exp-Golomb code.
+/// The order of the coefficients' Exp-Golomb code.
 pub(in crate::mesh) const ORDER: u32 = 4;
 
-/// Largest coefficient.
+/// The largest absolute value of a coefficient.
 pub(in crate::mesh) const MAX_COEFFICIENT: i32 = 8191;
 
 impl Head {
@@ -81,10 +81,10 @@ impl Head {
     }
 }
 
-/// Where the residuals of a unit come from.
+/// The residuals of an access unit.
 pub struct Body<'a> {
     pub(in crate::mesh) source: Source<'a>,
-    /// The present block, if residuals are packed.
+    /// The current block, if residuals are packed.
     pub(in crate::mesh) block: Option<pack::Block>,
 }
 
@@ -101,7 +101,7 @@ pub(in crate::mesh) struct Tokens<'a> {
 }
 
 impl<'a> Body<'a> {
-    /// Splits a unit. `heads` reads what stands before the residuals.
+    /// Splits the bytes of a unit. `heads` reads the part before the residuals.
     pub(in crate::mesh) fn new(
         bytes: &'a [u8],
         blocks: usize,
@@ -147,7 +147,7 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// Residual of the vertex at place `at` of its level.
+    /// Returns the residual of the vertex with index `at` in its level.
     #[inline(always)]
     pub(in crate::mesh) fn vertex<W: FixedPoint>(
         &mut self,
@@ -171,7 +171,7 @@ impl<'a> Body<'a> {
         token::residual::<W>(token, k, &mut t.raw)
     }
 
-    /// Whether the present block has residuals that are not zero.
+    /// `true` if the current block may have nonzero residuals.
     pub(in crate::mesh) fn has_residuals(&self) -> bool {
         match self.source {
             Source::Zero => false,

@@ -1,4 +1,4 @@
-//! Tables ready to code with, and what tokens cost by them.
+//! Tables prepared for coding, and the cost of tokens with them.
 
 use crate::entropy::rans::{self, Frequencies, Starts};
 use crate::mesh::defaults::{SETS, set};
@@ -7,32 +7,32 @@ use crate::mesh::token::{ESCAPE, RAW_BITS};
 use crate::quantize::fixed::FixedPoint;
 use std::sync::{Arc, OnceLock};
 
-/// All sets, ready to code with.
+/// Returns all default sets, prepared for coding.
 pub(in crate::mesh) fn codings() -> &'static [Arc<Coding>] {
     static CODINGS: OnceLock<Vec<Arc<Coding>>> = OnceLock::new();
     let coding = |number| Some(Arc::new(Coding::new(set(number).ok()?, number)));
     CODINGS.get_or_init(|| (1..=SETS).filter_map(coding).collect())
 }
 
-/// Tables ready to code with.
+/// Tables prepared for coding.
 #[derive(Clone)]
 pub struct Coding {
     pub tables: Tables,
-    /// Number of the default set that they are; 0: the file keeps them.
+    /// The number of the default set; 0 if the file stores the tables.
     pub set: u8,
     pub(in crate::mesh) starts: Vec<Starts>,
     pub(in crate::mesh) costs: Vec<Costs>,
-    /// Which of them a context has.
+    /// The index in `costs` for each context.
     pub(in crate::mesh) cost_of: [u16; CONTEXTS],
 }
 
-/// Bits of each token, by table and shift.
+/// The bits of each token, by table and shift.
 #[derive(Clone)]
 pub(in crate::mesh) struct Costs {
-    /// Bits with raw ones by parity and classes, of which 5 is beyond any token: 216·p + 36·x + 6·y + z. What
-    /// has no frequency costs what the escape does.
+    /// Bits including raw ones, by parity and classes, with class 5 for values beyond any token: 216·p + 36·x
+    /// + 6·y + z. Tokens without a frequency cost as much as the escape.
     pub(in crate::mesh) bits: [f32; COSTS],
-    /// No more than any residual but zero costs.
+    /// A lower bound of the costs of all residuals except zero.
     pub(in crate::mesh) least: f32,
 }
 
@@ -54,7 +54,7 @@ impl Costs {
                 0 => escape + raw,
                 f => (total / f32::from(f)).log2() + raw,
             };
-            // With low bits of its own even the first token may be of another residual.
+            // With low bits, even the first token may stand for another residual.
             if n > 0 || k > 0 {
                 least = least.min(bits);
             }
@@ -65,7 +65,7 @@ impl Costs {
 }
 
 impl Coding {
-    /// The tables of the set of that number, or the file's own.
+    /// Prepares the tables of the default set `set`, or the file's own if it is 0.
     pub fn new(tables: Tables, set: u8) -> Coding {
         let starts = tables.tables.iter().map(rans::starts).collect();
         let mut kinds: Vec<(u8, u32)> = Vec::new();

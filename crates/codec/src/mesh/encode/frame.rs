@@ -1,4 +1,4 @@
-//! Codes one frame: prediction, choice of residuals, reconstruction exactly as the decoder's, and the check
+//! Codes one frame: prediction, choice of residuals, reconstruction exactly as in the decoder, and the check
 //! of the error.
 
 use super::coding::{COSTS, Coding, Costs, wrapped};
@@ -16,39 +16,39 @@ use crate::simd::isa::Isa;
 use crate::simd::lanes::{self, Lanes, Task};
 use std::ops::Range;
 
-/// Everything about a mesh that coding one of its frames reads.
+/// The properties of a mesh that coding one of its frames needs.
 pub struct Setting<'a> {
     pub grid: Grid,
     pub choice: Choice,
-    /// Largest allowed distance, in the unit of the positions.
+    /// The largest allowed distance, in the unit of the positions.
     pub radius: f64,
-    /// The lattice's share of it.
+    /// The part of it that the lattice may use.
     pub lattice_bound: f64,
     pub hierarchy: &'a Hierarchy,
     pub neighbours: &'a [[u32; 4]],
-    /// Vertices of a level by which its ρ is chosen.
+    /// The number of vertices of a level by which its ρ is chosen.
     pub rho_sample: usize,
     pub weights: &'a [[i16; 4]],
 }
 
-/// A frame's source in the hierarchy's order.
+/// A frame of the source in the hierarchy's order.
 #[derive(Debug, Default, Clone)]
 pub struct Target {
-    /// Positions.
+    /// The positions.
     pub source: Vec<[f32; 3]>,
-    /// Positions less what is predicted from outside, in 1/256 (i32: 1/64) units.
+    /// The positions minus `outside`, in 1/256 units (i32: 1/64).
     pub fixed: Vec<[i32; 3]>,
-    /// Predictions from outside (bones, parts), in units; empty if there are none.
+    /// Predictions from bones or parts, in units; empty if there are none.
     pub outside: Vec<[i32; 3]>,
 }
 
-/// Bits of a target's fraction.
+/// The number of fraction bits in `Target::fixed`.
 pub const fn fraction<W: FixedPoint>() -> u32 {
     if W::BITS == 16 { 8 } else { 6 }
 }
 
 impl Target {
-    /// Fills `fixed` from the others. False if a position is not finite or lies outside the grid.
+    /// Fills `fixed` from the others. Returns `false` if a position is not finite or outside the grid.
     pub fn prepare<W: FixedPoint>(&mut self, grid: &Grid) -> bool {
         let mut fits = true;
         let width = std::marker::PhantomData::<W>;
@@ -57,7 +57,7 @@ impl Target {
     }
 }
 
-/// [`Target::prepare`].
+/// The task of [`Target::prepare`].
 struct Prepare<'a, W>(&'a mut Target, &'a Grid, &'a mut bool, std::marker::PhantomData<W>);
 
 impl<W: FixedPoint> Task for Prepare<'_, W> {
@@ -83,7 +83,7 @@ impl<W: FixedPoint> Task for Prepare<'_, W> {
     }
 }
 
-/// A frame to code.
+/// The inputs for coding a frame.
 pub struct Job<'a, W> {
     pub layer: usize,
     pub references: [&'a [Vector<W>]; REFERENCES],
@@ -92,8 +92,8 @@ pub struct Job<'a, W> {
     pub target: &'a Target,
 }
 
-/// Tuning: what errors are worth in frame 0, of which the spatial weights are made, in keys and in the
-/// deepest frames.
+/// Tuning: the weight of errors in frame 0, from which the spatial weights are computed, in key frames and in
+/// the deepest frames.
 const FIRST_ERROR_WEIGHT: f32 = 6.0;
 const KEY_ERROR_WEIGHT: f32 = 1.6;
 const LAST_ERROR_WEIGHT: f32 = 0.55;
@@ -101,13 +101,13 @@ const LAST_ERROR_WEIGHT: f32 = 0.55;
 const RHO_CHANGE: f32 = 6.0;
 
 impl Setting<'_> {
-    /// Radius of the ball in which zero will do, in units.
+    /// Returns the error bound within which a residual of zero suffices, in units.
     pub fn bound<W: FixedPoint>(&self) -> f32 {
         let fixed = 3f64.sqrt() / f64::from(2u32 << fraction::<W>());
         (self.lattice_bound / f64::from(self.grid.unit) * 0.9999 - fixed).max(0.0) as f32
     }
 
-    /// Codes a frame that has references. False if a vertex cannot be brought within the radius.
+    /// Codes a frame that has references. Returns `false` if a vertex cannot be brought within the radius.
     pub fn code<W: FixedPoint>(
         &self,
         job: &Job<W>,
@@ -122,14 +122,14 @@ impl Setting<'_> {
         good
     }
 
-    /// Coded innovations around a vertex.
+    /// Returns the coded innovations of the neighbours of a vertex.
     #[inline(always)]
     fn near<W: FixedPoint>(&self, v: usize, innovation: &[Vector<W>]) -> [Vector<W>; 4] {
         let [a, b, c, d] = self.neighbours[v];
         [innovation[a as usize], innovation[b as usize], innovation[c as usize], innovation[d as usize]]
     }
 
-    /// Tokens of a block.
+    /// Codes the tokens of a block.
     #[allow(clippy::too_many_arguments)]
     #[inline(always)]
     fn token_block<W: FixedPoint>(
@@ -172,7 +172,7 @@ impl Setting<'_> {
         good
     }
 
-    /// Residuals of a block that are to be packed together.
+    /// Codes the residuals of a block that are packed together.
     #[allow(clippy::too_many_arguments)]
     #[inline(always)]
     fn pack_block<W: FixedPoint>(
@@ -200,7 +200,7 @@ impl Setting<'_> {
             let (t, p) = (out[v], spatial[i]);
             let (q, fits) = quantizer.settled(job.target, v, sum_of(t, p), errors[i], chosen[i]);
             good &= fits;
-            // What the decoder sees of what is kept whole wraps.
+            // Components that are kept whole wrap.
             let q = [wrapped::<W>(q[0]), wrapped::<W>(q[1]), wrapped::<W>(q[2])];
             sink.escape = 3 * W::BITS;
             sink.residuals.get_or_insert_default().push(q);
@@ -238,7 +238,7 @@ impl Setting<'_> {
         let bound = self.bound::<W>();
         let inverse = 1.0 / (bound * bound);
         let scale = 1.0 / (1u32 << fraction::<W>()) as f32;
-        // Of each ρ the product of all factors, as a mantissa and its exponent.
+        // For each ρ, the product of all factors as mantissa and exponent.
         let mut products = [1f32; 8];
         let mut exponents = [0i32; 8];
         for v in level.step_by(stride) {
@@ -281,7 +281,7 @@ impl Setting<'_> {
     }
 }
 
-/// The values of ρ, and fillers.
+/// The values of ρ, padded.
 const RHOS: [f32; 8] = [0.0, 0.25, 0.5, 0.75, 1.0, 0.0, 0.0, 0.0];
 const RHO_COUNT: usize = 5;
 
@@ -290,7 +290,7 @@ fn sum_of<W: FixedPoint>(t: Vector<W>, p: Vector<W>) -> [W; 3] {
     [t[0].plus(p[0]), t[1].plus(p[1]), t[2].plus(p[2])]
 }
 
-/// [`Setting::code`].
+/// The task of [`Setting::code`].
 struct Code<'a, W> {
     setting: &'a Setting<'a>,
     job: &'a Job<'a, W>,
@@ -335,7 +335,7 @@ impl<W: FixedPoint> Task for Code<'_, W> {
     }
 }
 
-/// [`Setting::code_first`].
+/// The task of [`Setting::code_first`].
 struct CodeFirst<'a, W> {
     setting: &'a Setting<'a>,
     target: &'a Target,
@@ -382,7 +382,7 @@ fn put_coefficients<W>(job: &Job<W>, out: &mut BitWriter) {
     }
 }
 
-/// The factor of [`Choice::error_weight`] in a layer: larger where other frames refer to it.
+/// Returns the factor of [`Choice::error_weight`] in a layer: larger if other frames refer to it.
 fn layer_error_weight(layer: usize) -> f32 {
     if layer == 0 {
         return FIRST_ERROR_WEIGHT;
@@ -396,33 +396,33 @@ fn square(v: [f32; 3]) -> f32 {
     v[0] * v[0] + v[1] * v[1] + v[2] * v[2]
 }
 
-/// Of what is farther off than that, anything: such residuals are found in another way.
+/// Doubles a value; after an overflow, `Quantizer::search` finds the residual.
 #[inline(always)]
 fn twice(x: i32) -> i32 {
     x.wrapping_mul(2)
 }
 
-/// The nearest integer of what is below 2²², ties to even; anything of anything else.
+/// Returns the nearest integer, ties to even, for magnitudes below 2²²; an arbitrary value for others.
 #[inline(always)]
 fn nearest_integer(x: f32) -> i32 {
     const ROUND: f32 = 12_582_912.0;
     ((x + ROUND).to_bits() as i32).wrapping_sub(ROUND.to_bits() as i32)
 }
 
-/// The choice of one residual.
+/// Chooses residuals in one frame.
 struct Quantizer<'a, W> {
     grid: Grid,
     lattice: Lattice,
     step: i32,
-    /// Square of the ball within which zero will do, in units.
+    /// The square of the error bound within which zero suffices, in units.
     square_bound: f32,
     inverse: f32,
     scale: f32,
-    /// Square of the radius.
+    /// The square of the largest allowed distance.
     radius: f64,
     coding: Option<&'a Coding>,
     error_weight: f32,
-    /// Bits that the square of an error of one unit counts for.
+    /// The bits that the square of an error of one unit is worth.
     bits_per_square: f32,
     width: std::marker::PhantomData<W>,
 }
@@ -447,7 +447,7 @@ impl<'a, W: FixedPoint> Quantizer<'a, W> {
         }
     }
 
-    /// True if the decoded position is near enough.
+    /// `true` if the decoded position is within the radius.
     #[inline(always)]
     fn holds(&self, target: &Target, v: usize, base: [W; 3], q: [i32; 3]) -> bool {
         let mut rec = [0; 3];
@@ -464,7 +464,7 @@ impl<'a, W: FixedPoint> Quantizer<'a, W> {
         d[0] * d[0] + d[1] * d[1] + d[2] * d[2] <= self.radius
     }
 
-    /// The residual for what a prediction misses, not checked.
+    /// Returns the residual for an error `e` of the prediction, without checking it.
     #[inline(always)]
     fn chosen(&self, e: [f32; 3], context: usize) -> [i32; 3] {
         match self.costs_of(context) {
@@ -474,7 +474,7 @@ impl<'a, W: FixedPoint> Quantizer<'a, W> {
         }
     }
 
-    /// The difference between a vertex and its prediction, in units.
+    /// Returns the difference between a vertex and its prediction, in units.
     #[inline(always)]
     fn error(&self, target: &Target, v: usize, base: [W; 3]) -> [f32; 3] {
         let fixed = target.fixed[v];
@@ -489,15 +489,15 @@ impl<'a, W: FixedPoint> Quantizer<'a, W> {
         e
     }
 
-    /// The residual, or another one if it does not bring the vertex near enough; false if none does.
+    /// Returns the residual `q`, or another if it does not bring the vertex within the radius; `false` if
+    /// none does.
     #[inline(always)]
     fn settled(&self, target: &Target, v: usize, base: [W; 3], e: [f32; 3], q: [i32; 3]) -> ([i32; 3], bool) {
         let mut left = [0.0; 3];
         for k in 0..3 {
             left[k] = e[k] - q[k].wrapping_mul(self.step) as f32;
         }
-        // Errors that small are exact, and the ball is so much smaller than the radius that it holds whatever
-        // is rounded.
+        // Errors this small are exact, and the bound is enough below the radius for all rounding errors.
         let exact = e[0].abs().max(e[1].abs()).max(e[2].abs()) < 1024.0;
         if exact && square(left) <= self.square_bound || self.holds(target, v, base, q) {
             debug_assert!(self.holds(target, v, base, q));
@@ -511,8 +511,8 @@ impl<'a, W: FixedPoint> Quantizer<'a, W> {
         lattice::nearest(e.map(|e| e * self.inverse), self.lattice)
     }
 
-    /// Residuals of a block that is packed: fields as narrow as the ball allows, and within that width the
-    /// best.
+    /// Returns the residuals of a packed block: fields as narrow as the error bound allows, and the nearest
+    /// values of that width.
     #[inline(always)]
     fn packed(&self, errors: &[[f32; 3]]) -> [[i32; 3]; BLOCK] {
         let mut out = [[0; 3]; BLOCK];
@@ -534,7 +534,7 @@ impl<'a, W: FixedPoint> Quantizer<'a, W> {
             width -= 1;
         }
         if !pack::is_sparse(filled, errors.len() as u32, width) {
-            // Zeros cost what others do.
+            // Zeros take as many bits as other values.
             for (i, &e) in errors.iter().enumerate() {
                 if out[i] == [0; 3] {
                     let q = self.nearest(e);
@@ -546,7 +546,8 @@ impl<'a, W: FixedPoint> Quantizer<'a, W> {
         out
     }
 
-    /// Replaces residuals that are wider by the nearest within the ball that are not; false if there is none.
+    /// Replaces wider residuals by the nearest of this width within the bound; returns `false` if there is
+    /// none.
     fn narrowed(&self, errors: &[[f32; 3]], width: u32, out: &mut [[i32; 3]; BLOCK]) -> bool {
         for (i, &e) in errors.iter().enumerate() {
             if pack::width(out[i]) > width {
@@ -559,7 +560,7 @@ impl<'a, W: FixedPoint> Quantizer<'a, W> {
         true
     }
 
-    /// The nearest residual of a width within the ball.
+    /// Returns the nearest residual of a width within the error bound.
     fn within(&self, e: [f32; 3], width: u32) -> Option<[i32; 3]> {
         let y = e.map(|e| e * self.inverse);
         let bound = 1 << (width - 1);
@@ -576,15 +577,15 @@ impl<'a, W: FixedPoint> Quantizer<'a, W> {
         best.0
     }
 
-    /// Bits of tokens in a context, if residuals are chosen by their bits.
+    /// Returns the bits of tokens in a context, if residuals are chosen by them.
     #[inline(always)]
     fn costs_of(&self, context: usize) -> Option<&'a Costs> {
         let coding = self.coding.filter(|_| self.error_weight > 0.0)?;
         Some(&coding.costs[usize::from(coding.cost_of[context])])
     }
 
-    /// The residual within the ball that costs least, bits and error weighed: of the nearest points of both
-    /// parities, and what lies towards zero from them on any of the axes.
+    /// Returns the residual within the bound with the lowest cost in bits and weighted error, among the
+    /// nearest points of both parities and those one step closer to zero on any of the axes.
     #[inline(always)]
     fn cheapest(&self, e: [f32; 3], costs: &Costs, k: u32) -> [i32; 3] {
         let square = square(e);
@@ -615,7 +616,7 @@ impl<'a, W: FixedPoint> Quantizer<'a, W> {
 
     #[inline(always)]
     fn around(&self, e: [f32; 3], q: [i32; 3], costs: &Costs, k: u32, best: &mut ([i32; 3], f32)) {
-        // By axis: the nearest value, and the one towards zero.
+        // By axis: the nearest value, and the one closer to zero.
         let mut values = [[0i32; 2]; 3];
         let mut squares = [[0f32; 2]; 3];
         let mut places = [[0u32; 2]; 3];
@@ -644,13 +645,13 @@ impl<'a, W: FixedPoint> Quantizer<'a, W> {
         }
     }
 
-    /// The best of many, for the few vertices where rounding was against the first choice.
+    /// Searches many residuals, for the few vertices where rounding rules out the first choice.
     #[cold]
     fn search(&self, target: &Target, v: usize, base: [W; 3]) -> ([i32; 3], bool) {
         let one = f64::from(1u32 << fraction::<W>());
         let e = [0, 1, 2].map(|k| {
             let d = f64::from(target.fixed[v][k]) / one - f64::from(base[k].get());
-            // The way round is as good where cells wrap.
+            // Differences are modulo the width of fixed-point positions.
             let turn = f64::from(W::BITS).exp2();
             d - (d / turn).round() * turn
         });
@@ -674,7 +675,7 @@ impl<'a, W: FixedPoint> Quantizer<'a, W> {
     }
 }
 
-/// True if a hierarchy has no more levels than heads can hold.
+/// `true` if the head of a frame can hold all levels of a hierarchy.
 pub fn levels_fit(hierarchy: &Hierarchy) -> bool {
     hierarchy.levels() <= MAX_LEVELS
 }

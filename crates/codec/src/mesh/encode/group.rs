@@ -1,4 +1,4 @@
-//! Keys and groups of frames: how they are coded once the settings are known.
+//! Codes key frames and groups of frames with given settings.
 
 use crate::mesh::decode::{self, Vector};
 use crate::mesh::encode::coding::Coding;
@@ -12,17 +12,17 @@ use crate::schedule::{REFERENCES, Schedule, Unit};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Where frames come from.
+/// A source of frames.
 pub trait Source: Sync {
-    /// Fills in the positions of a frame, in the points' own order.
+    /// Writes the positions of a frame, in the points' own order.
     fn positions(&self, frame: u32, out: &mut [[f32; 3]]);
-    /// Fills in what is predicted from outside (bones, parts), in units, in the hierarchy's order; false:
-    /// nothing is. Either all frames have such a prediction or none. Frames are coded as positions less that,
-    /// and it is added to what is decoded, both modulo the width of the cells.
+    /// Writes the predictions from bones or parts, in units and in the hierarchy's order; returns `false` if
+    /// there are none. Either all frames have predictions or none. They are subtracted from positions before
+    /// coding and added after decoding, both modulo the width of fixed-point positions.
     fn outside(&self, _frame: u32, _grid: &Grid, _out: &mut [[i32; 3]]) -> bool {
         false
     }
-    /// The only coordinate that is coded; the others are what is predicted from outside, see
+    /// The only coordinate that is coded; the others are those of [`Source::outside`], see
     /// [`crate::mesh::height`].
     fn axis(&self) -> Option<usize> {
         None
@@ -41,18 +41,18 @@ impl<T: Source + ?Sized> Source for &T {
     }
 }
 
-/// How a mesh is to be encoded.
+/// The options for encoding a mesh.
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
-    /// Work spent on size, 1 … 9.
+    /// The work spent on size, 1 … 9.
     pub effort: u32,
-    /// Residuals are packed, not entropy coded: larger, faster.
+    /// `true` to pack residuals instead of entropy coding them: larger, but faster.
     pub packed: bool,
-    /// Every how many keys one refers to key 0 alone.
+    /// The interval, in key frames, at which one refers to key frame 0 alone.
     pub restart: u32,
-    /// Lattice and steps, if they are not to be chosen.
+    /// The lattice and steps, or `None` to choose them.
     pub choice: Option<Choice>,
-    /// Tables are kept in the file even where a default set takes fewer bytes.
+    /// `true` to store tables in the file even if a default set takes fewer bytes.
     pub own_tables: bool,
 }
 
@@ -62,21 +62,21 @@ impl Default for Options {
     }
 }
 
-/// Why a mesh cannot be coded.
+/// The reason why a mesh cannot be coded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
-    /// Cells of this width cannot hold the box at this tolerance.
+    /// Fixed-point positions of this width cannot hold the bounds at this tolerance.
     #[error("the tolerance is too fine for the size")]
     TooFine,
-    /// A frame is not finite or leaves the box.
+    /// A frame is not finite or leaves the bounds.
     #[error("frame {0} leaves the box that was announced")]
     Outside(u32),
-    /// More levels than a unit can describe.
+    /// The hierarchy has more levels than an access unit can describe.
     #[error("too many levels of detail")]
     Levels,
 }
 
-/// Buffers of one thread.
+/// The buffers of one thread.
 #[derive(Debug)]
 pub struct Work<W> {
     pub(super) points: Vec<[f32; 3]>,
@@ -101,7 +101,7 @@ impl<W: FixedPoint> Default for Work<W> {
 /// Called with the number of a frame, its points in their own order, and the decoded ones in the hierarchy's.
 pub type Watch<'a, W> = dyn FnMut(u32, &[[f32; 3]], &[Vector<W>]) + 'a;
 
-/// Everything but the tables.
+/// The settings of a mesh and everything derived from them, except tables.
 pub(super) struct Model<W> {
     pub(super) grid: Grid,
     pub(super) choice: Choice,
@@ -115,7 +115,7 @@ pub(super) struct Model<W> {
 /// The model and the tables with which frames are coded.
 pub(super) struct Setup<'m, W> {
     pub(super) model: &'m Model<W>,
-    /// Tables that tell what tokens cost, where there are any yet.
+    /// The tables from which costs are estimated, if there are any yet.
     pub(super) coding: Option<&'m Coding>,
 }
 
@@ -127,7 +127,7 @@ impl<W> Clone for Setup<'_, W> {
 
 impl<W> Copy for Setup<'_, W> {}
 
-/// The mesh and its frames: everything that does not change with the settings.
+/// The mesh and its frames: everything that does not depend on the settings.
 pub(super) struct Common<'a> {
     pub(super) hierarchy: Hierarchy,
     pub(super) schedule: Schedule,
@@ -137,26 +137,25 @@ pub(super) struct Common<'a> {
 }
 
 // Tuning.
-/// Vertices by which temporal weights are fitted, by effort; up to four times as many where they are only a
-/// small part of all: [`FIT_PART`].
+/// The number of vertices by which temporal weights are fitted, by effort; up to four times as many if they
+/// are a small part of all, see [`FIT_PART`].
 const FIT_SAMPLE: [usize; 9] = [512, 512, 768, 768, 1024, 2048, 3072, 4096, 4096];
-/// One vertex of so many may be used to fit.
+/// At most one vertex in this number is used for fits.
 const FIT_PART: usize = 12;
 
-/// Vertices of a level by which its ρ is chosen.
+/// The number of vertices of a level by which its ρ is chosen.
 const RHO_SAMPLE: [usize; 9] = [64, 64, 96, 128, 160, 256, 400, 600, 1000];
 
-/// Rounds in which temporal weights are fitted, by effort.
+/// The number of rounds in which temporal weights are fitted, by effort.
 const FIT_ROUNDS: [u32; 9] = [2, 2, 2, 3, 3, 4, 5, 5, 6];
 
-/// The mean square of a corrected vertex' error that simulations assume, as a part of the squared error
-/// bound.
+/// The mean squared error of a corrected vertex that simulations assume, relative to the squared error bound.
 const NOISE: f32 = 2.0;
 
-/// Gets a key, its unit and its decoded frame.
+/// Called with the number of a key frame, the result of coding it, and its decoded frame.
 pub type Each<'a, W, T> = &'a mut dyn FnMut(u32, T, &[Vector<W>]);
 
-/// Result of coding one frame within a longer task.
+/// The result of coding one frame within a longer task.
 pub(super) type Coded = Result<(), Refused>;
 
 impl Common<'_> {
@@ -197,7 +196,7 @@ impl Common<'_> {
         }
     }
 
-    /// Codes frame 0. `coding`: tables that tell what tokens cost.
+    /// Codes frame 0. `coding` has the tables from which costs are estimated.
     pub(super) fn model<W: FixedPoint>(
         &self,
         choice: Choice,
@@ -236,7 +235,7 @@ impl Common<'_> {
         Ok(model)
     }
 
-    /// The vertices at which frames are compared.
+    /// Returns the vertices at which frames are compared.
     pub(super) fn sampled(&self) -> impl Iterator<Item = usize> + Clone + use<> {
         let level_2 = self.hierarchy.starts.get(2).map_or(0, |&s| s as usize);
         let count = self.points().saturating_sub(level_2);
@@ -284,7 +283,7 @@ impl Common<'_> {
         }
     }
 
-    /// The temporal weights that are likely to cost least.
+    /// Returns the temporal weights with the lowest estimated cost.
     fn weigh<W: FixedPoint>(
         &self,
         model: &Model<W>,
@@ -326,7 +325,7 @@ impl Common<'_> {
         best.0
     }
 
-    /// Codes the keys of a segment up to `end`, which are then called one after the other.
+    /// Codes the key frames `keys` of a segment in order, and calls `each` with each of them.
     pub(super) fn segment<W: FixedPoint>(
         &self,
         setup: Setup<'_, W>,
@@ -358,7 +357,7 @@ impl Common<'_> {
         Ok(())
     }
 
-    /// One of a group's deepest frames that lies between others, and those that it needs.
+    /// Returns one of a group's deepest frames that lies between others, and the frames that it needs.
     pub(super) fn sample_of(&self, group: u32) -> Vec<u32> {
         let last = self.schedule.frames_of(Unit::TopLayer(group));
         let mut out: Vec<u32> = last.get(last.len() * 5 / 16).copied().into_iter().collect();
@@ -413,7 +412,7 @@ impl Common<'_> {
     }
 }
 
-/// Which frames of a group are coded.
+/// The frames of a group that are coded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Part {
     All,

@@ -6,7 +6,7 @@
 //! group(g)         the units LowerLayers(g) and TopLayer(g), from the decoded keys g − 1 … g + 2; groups are independent
 //! ```
 //!
-//! Frames are asked for when they are needed and never kept, so memory does not grow with their number.
+//! Frames are requested when they are needed and never kept, so memory does not grow with their number.
 
 pub(crate) mod coding;
 mod frame;
@@ -34,19 +34,19 @@ use search::{Trial, USUAL_EFFORT, table_bits};
 use settled::Settled;
 use std::sync::Arc;
 
-/// A mesh whose static part is made.
+/// The encoder of a mesh whose static part is complete.
 pub struct Encoder<'a, W> {
     common: Common<'a>,
     model: Model<W>,
     coding: Arc<Coding>,
     settled: Settled,
-    /// Only where tables are to be made of them.
+    /// The tokens of the search; only with [`Options::own_tables`].
     counts: Option<Counts>,
     static_bytes: Vec<u8>,
 }
 
 impl<'a, W: FixedPoint> Encoder<'a, W> {
-    /// Makes the static part of a mesh of `frames` frames within `extent`.
+    /// Encodes the static part of a mesh with `frames` frames within `extent`.
     pub fn new(
         hierarchy: Hierarchy,
         frames: u32,
@@ -58,7 +58,7 @@ impl<'a, W: FixedPoint> Encoder<'a, W> {
         Self::owning(hierarchy, frames, extent, options, Arc::new(source), work)
     }
 
-    /// [`Encoder::new`] of a source that nobody else needs.
+    /// [`Encoder::new`], with ownership of the source.
     pub fn owning(
         hierarchy: Hierarchy,
         frames: u32,
@@ -75,7 +75,7 @@ impl<'a, W: FixedPoint> Encoder<'a, W> {
         let mut best = common.choose(work)?;
         let mut effort = options.effort;
         if options.effort > USUAL_EFFORT && options.choice.is_none() {
-            // A longer search can end in a worse place than a shorter one.
+            // A longer search can end with worse settings than a shorter one.
             common.options.effort = USUAL_EFFORT;
             let (model, trial) = common.choose(work)?;
             common.options.effort = options.effort;
@@ -89,13 +89,13 @@ impl<'a, W: FixedPoint> Encoder<'a, W> {
         }
         let (model, Trial { coding, counts, weighed_by, .. }) = best;
         let settled = Settled { effort, choice: model.choice, weighed_by };
-        // There may be an encoder for each of very many meshes: what only the search needed is not kept.
+        // There may be an encoder for each of very many meshes, so data of the search is dropped.
         let counts = common.options.own_tables.then_some(counts);
         Ok(Encoder { counts, ..Self::finish(common, model, coding, settled) })
     }
 
-    /// The encoder of which another one's [`Encoder::settled`] are the bytes, all else being as it was for
-    /// that: nothing is sought, and it writes the same. `Err(None)` where the bytes make no sense.
+    /// Recreates an encoder from its [`Encoder::settled`] bytes, with otherwise identical arguments: it skips
+    /// the search and produces the same output. `Err(None)` if the bytes are invalid.
     pub fn again(
         hierarchy: Hierarchy,
         frames: u32,
@@ -125,43 +125,43 @@ impl<'a, W: FixedPoint> Encoder<'a, W> {
         Encoder { counts: None, common, model, coding, settled, static_bytes }
     }
 
-    /// What was found, for [`Encoder::again`].
+    /// Returns the results of the search, for [`Encoder::again`].
     pub fn settled(&self) -> Vec<u8> {
         self.settled.write(&self.coding)
     }
 
-    /// The static part.
+    /// Returns the static part.
     pub fn static_bytes(&self) -> &[u8] {
         &self.static_bytes
     }
 
-    /// Frame 0 as the static part says it.
+    /// Returns frame 0 as decoded from the static part.
     pub fn first(&self) -> &[Vector<W>] {
         &self.model.first
     }
 
-    /// Units, steps and middle.
+    /// Returns the unit, steps and centre.
     pub fn grid(&self) -> &Grid {
         &self.model.grid
     }
 
-    /// Lattice and steps that were chosen.
+    /// Returns the chosen lattice and steps.
     pub fn choice(&self) -> &Choice {
         &self.model.choice
     }
 
-    /// Number of tables, the default set that they are or 0, and the bytes that they take in the static part.
+    /// Returns the number of tables, their number as a default set or 0, and their bytes in the static part.
     pub fn tables(&self) -> (usize, u8, usize) {
         let (coding, count) = (&self.coding, self.coding.tables.tables.len());
         (count, coding.set, (table_bits(coding) / 8.0) as usize)
     }
 
-    /// The tokens that the tables were chosen by; kept with [`Options::own_tables`] only.
+    /// Returns the tokens from which the tables were chosen; only with [`Options::own_tables`].
     pub fn counts(&self) -> Option<&Counts> {
         self.counts.as_ref()
     }
 
-    /// The frames and their units.
+    /// Returns the frames and their access units.
     pub fn schedule(&self) -> &Schedule {
         &self.common.schedule
     }
@@ -170,8 +170,8 @@ impl<'a, W: FixedPoint> Encoder<'a, W> {
         Setup { model: &self.model, coding: Some(&self.coding) }
     }
 
-    /// Codes the keys of a segment. `each` gets the key, its unit's bytes (none for key 0) and the decoded
-    /// frame.
+    /// Codes the key frames of a segment. `each` is called with the number of the key, the bytes of its unit
+    /// (none for key 0) and the decoded frame.
     pub fn segment(&self, segment: u32, work: &mut Work<W>, each: Each<W, Vec<u8>>) -> Result<(), Refused> {
         let keys = self.common.schedule.segment(segment);
         let mut sink = |key: u32, sink: Sink, frame: &[Vector<W>]| {
@@ -184,9 +184,9 @@ impl<'a, W: FixedPoint> Encoder<'a, W> {
         self.common.segment(self.setup(), keys, work, &mut sink)
     }
 
-    /// Codes a group: the bytes of its units LowerLayers and TopLayer, empty where the unit has no frames. `key` gives
-    /// the decoded frame of a key, by its frame number: keys `group − 1` … `group + 2`, where they exist.
-    /// `watch` sees each decoded frame.
+    /// Codes a group and returns the bytes of its units LowerLayers and TopLayer, empty for a unit without
+    /// frames. `key` returns the decoded frame of a key by its frame number; it is asked for the existing
+    /// keys from `group − 1` to `group + 2`. `watch` is called with each decoded frame.
     pub fn group<'r>(
         &self,
         group: u32,

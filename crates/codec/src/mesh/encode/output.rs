@@ -1,4 +1,4 @@
-//! What coding frames leaves: tokens, raw bits and residuals of a unit; and the unit's bytes.
+//! The tokens, raw bits and residuals of coded frames, and the bytes of an access unit made from them.
 
 use super::coding::{Coding, wrapped};
 use crate::bytes::put_varint;
@@ -10,21 +10,21 @@ use crate::mesh::{blocks, tables};
 use crate::quantize::fixed::FixedPoint;
 use std::ops::Range;
 
-/// Tokens and raw bits of a unit before they are coded.
+/// The tokens and raw bits of an access unit before entropy coding.
 #[derive(Debug, Default, Clone)]
 pub struct Sink {
     pub heads: BitWriter,
     /// Context · 256 + token, frame by frame.
     pub symbols: Vec<u32>,
-    /// Raw bits of each symbol; of an escape its place in `escapes`.
+    /// The raw bits of each symbol; for an escape its index in `escapes`.
     pub raw: Vec<u64>,
-    /// The residuals that no token holds.
+    /// The residuals of escapes.
     pub escapes: Vec<[i32; 3]>,
-    /// Layer of each frame.
+    /// The layer of each frame.
     pub layers: Vec<usize>,
-    /// Raw bits of an escape.
+    /// The number of raw bits of an escape.
     pub escape: u32,
-    /// Residuals as the decoder sees them, frame by frame, where they are to be packed.
+    /// The residuals as the decoder reads them, frame by frame; only if they will be packed.
     pub residuals: Option<Vec<[i32; 3]>>,
 }
 
@@ -39,7 +39,7 @@ impl Sink {
         }
     }
 
-    /// Appends the residual of a vertex; what the decoder sees of it.
+    /// Appends the residual of a vertex; returns it as the decoder reads it.
     #[inline(always)]
     pub fn put_token<W: FixedPoint>(&mut self, q: [i32; 3], context: usize) -> [i32; 3] {
         let k = tables::shift(tables::near_of(context));
@@ -54,13 +54,13 @@ impl Sink {
         self.symbols.push((context as u32) << 8 | u32::from(token));
         self.raw.push(raw);
         match token {
-            // What the decoder sees of an escape wraps.
+            // The components of an escape wrap.
             ESCAPE => [wrapped::<W>(q[0]), wrapped::<W>(q[1]), wrapped::<W>(q[2])],
             _ => q,
         }
     }
 
-    /// The bytes of a unit whose frames these are.
+    /// Returns the bytes of the access unit with these frames.
     pub fn finish(mut self, hierarchy: &Hierarchy, coding: &Coding) -> Vec<u8> {
         self.escape_unknown(coding);
         let heads = std::mem::take(&mut self.heads).finish();
@@ -109,7 +109,7 @@ impl Sink {
         out
     }
 
-    /// The unit with packed residuals.
+    /// Returns the bytes of the access unit with packed residuals.
     fn packed(&self, hierarchy: &Hierarchy, residuals: &[[i32; 3]], heads: &[u8]) -> Vec<u8> {
         let mut packer = Packer::default();
         let (points, frames) = (hierarchy.order.len(), self.layers.len());
@@ -125,7 +125,7 @@ impl Sink {
         out
     }
 
-    /// Tokens that the tables do not have become escapes.
+    /// Replaces tokens that the tables lack by escapes.
     fn escape_unknown(&mut self, coding: &Coding) {
         for (symbol, raw) in self.symbols.iter_mut().zip(&mut self.raw) {
             let (context, token) = ((*symbol >> 8) as usize, *symbol as u8);
@@ -157,13 +157,13 @@ impl Sink {
         }
     }
 
-    /// The symbols of the frame coded as number `n`.
+    /// Returns the symbols of the frame coded as number `n`.
     pub fn symbols_of(&self, hierarchy: &Hierarchy, n: usize) -> &[u32] {
         let points = hierarchy.order.len();
         self.symbols.get(n * points..(n + 1) * points).unwrap_or_default()
     }
 
-    /// Bits of that frame that are not tokens; and those of its packed residuals, if it has them.
+    /// Returns the raw bits of that frame, and the bits of its packed residuals; one of the two is 0.
     pub fn plain_bits(&self, hierarchy: &Hierarchy, n: usize) -> (usize, usize) {
         if let Some(residuals) = &self.residuals {
             let start = n * hierarchy.order.len();
@@ -186,7 +186,7 @@ impl Sink {
     }
 }
 
-/// Calls `each` with every block of every level, and the first vertex of the level.
+/// Calls `each` with every block of every level, and with the first vertex of the level.
 fn for_blocks(hierarchy: &Hierarchy, mut each: impl FnMut(Range<usize>, usize)) {
     for level in 0..hierarchy.levels() {
         let range = hierarchy.level(level);
@@ -194,7 +194,7 @@ fn for_blocks(hierarchy: &Hierarchy, mut each: impl FnMut(Range<usize>, usize)) 
     }
 }
 
-/// log₂ of the number of lanes: so many that states weigh little.
+/// Returns log₂ of the number of lanes, limited so that states take a small part of the unit.
 fn lanes_log(symbols: usize, points: usize) -> u32 {
     let most = LANES.ilog2();
     let by_points = (points / 64).max(1).ilog2();

@@ -1,5 +1,5 @@
-//! Which lattice, steps and tables suit a mesh: settings are tried on a sample of its groups of frames, and
-//! the cheapest is taken.
+//! Chooses the lattice, steps and tables of a mesh: tries settings on a sample of its groups of frames, and
+//! takes the cheapest.
 
 use crate::mesh::decode::{self, Vector};
 use crate::mesh::encode::coding::{Coding, codings};
@@ -16,58 +16,58 @@ use crate::quantize::lattice::{Choice, Lattice};
 use crate::schedule::Unit;
 use std::sync::Arc;
 
-/// Effort of those who ask for none.
+/// The default effort.
 pub(super) const USUAL_EFFORT: u32 = 5;
 
 // Tuning, by effort.
-/// The work that all trials of settings may take, as a part of the frames of the file; the two numbers after
-/// it say what a frame counts for, at once and for each bit per vertex.
+/// The limit for the work of all trials, relative to the frames of the file. The next two constants are the
+/// work of a frame: a fixed part, and a part for each bit per vertex.
 const TRIALS: [f64; 9] = [0.0, 0.1, 0.2, 0.4, 0.75, 1.5, 2.5, 3.5, 5.0];
 
 const FRAME_WORK: f64 = 0.5;
 
 const BIT_WORK: f64 = 0.25;
 
-/// Least part of the groups that a trial codes.
+/// The smallest fraction of the groups that a trial codes.
 const TRYING: [f64; 9] = [0.01, 0.01, 0.02, 0.02, 0.1, 0.1, 0.2, 0.3, 0.5];
 
-/// Part of the groups that are coded to learn the tables, and how often. Up to twice the part where a vertex
-/// has fewer bits than so many.
+/// The fraction of the groups that are coded to learn the tables, and the number of passes. Up to twice the
+/// fraction if a vertex has fewer than `LEARNING_BITS` bits.
 const LEARNING: [f64; 9] = [0.1, 0.15, 0.2, 0.35, 0.5, 1.0, 1.0, 1.0, 1.0];
 
 const LEARNING_BITS: f64 = 1.5;
 
 const LEARNED: [u32; 9] = [1, 1, 1, 1, 1, 1, 1, 2, 2];
 
-/// Frames by which the fit of spatial weights is chosen.
+/// The number of frames by which the fit of spatial weights is chosen.
 const FIT_FRAMES: [u32; 9] = [2, 4, 4, 4, 4, 8, 12, 16, 24];
 
-/// The mean square of a corrected vertex' error that the choice of the fit of spatial weights assumes, as a
-/// part of the squared error bound; and that bound, as a part of the real one, since much is corrected that
-/// would not have to be.
+/// The mean squared error of a corrected vertex that the choice of the fit of spatial weights assumes,
+/// relative to the squared error bound; and the bound used, relative to the real one, since many vertices are
+/// corrected that would not need it.
 const FIT_NOISE: f32 = 0.45;
 const FIT_BOUND: f32 = 0.5;
 
-/// More bits than a default set of tables can be good for.
+/// Meshes with more bits than this never use a default set of tables.
 const MOST_DEFAULT_BITS: f64 = (1 << 20) as f64;
 
-/// Of the states of a unit, on top of their information.
+/// The bits of the states of an access unit that do not carry information.
 const STATE_BITS: f64 = 200.0;
 
 /// The result of coding a sample of the groups.
 pub(super) struct Trial {
-    /// Bits of the whole file, as far as the sample tells.
+    /// The estimated bits of the whole file.
     pub(super) bits: f64,
     pub(super) coding: Arc<Coding>,
-    /// The tables by which frame 0 was weighed, if there were any.
+    /// The tables from which the costs of frame 0 were estimated, if any.
     pub(super) weighed_by: Option<Arc<Coding>>,
     /// The tokens of the sample.
     pub(super) counts: Counts,
-    /// Frames that were coded.
+    /// The number of frames that were coded.
     pub(super) frames: usize,
 }
 
-/// A part of the sample: its tokens, and its other bits. Frames that stand for others count as often.
+/// The tokens and other bits of a part of the sample. Frames that stand for others count that many times.
 #[derive(Default)]
 struct Tally {
     counts: Counts,
@@ -107,15 +107,15 @@ impl Tally {
 struct Sampled {
     /// Frame 0.
     first: Tally,
-    /// All other keys.
+    /// All other key frames.
     keys: Tally,
     /// The frames of groups.
     inside: Tally,
 }
 
-/// Keys that were decoded while a sample was coded.
+/// Key frames that were decoded while a sample was coded.
 struct KnownKeys<W> {
-    /// Number of the key, and its frame.
+    /// The number of each key, and its frame.
     frames: Vec<(u32, Vec<Vector<W>>)>,
     /// Keys below this number were counted.
     counted: u32,
@@ -128,11 +128,11 @@ impl<W> KnownKeys<W> {
     }
 }
 
-/// The state of the search for settings: the best so far, what was tried, and the work that is left.
+/// The state of the search for settings: the best so far, those tried, and the work that is left.
 struct Search<W> {
     best: Option<(Model<W>, Trial)>,
     tried: Vec<Choice>,
-    /// Frames that may still be coded.
+    /// The work that is left, in frames.
     left: f64,
 }
 
@@ -163,13 +163,13 @@ impl Common<'_> {
         Ok((model, trial))
     }
 
-    /// Bits per vertex and frame.
+    /// Returns the bits per vertex and frame.
     fn rate(&self, trial: &Trial) -> f64 {
         trial.bits / (self.points() as f64 * f64::from(self.schedule.frames())).max(1.0)
     }
 
-    /// Tables of a mesh's own, or the default set that takes fewer bits. `scale`: times that counts stand
-    /// for.
+    /// Returns the mesh's own tables, or a default set if that takes fewer bits. `scale` is the ratio of the
+    /// file's tokens to those counted.
     fn coding(&self, own: Tables, counts: &Counts, scale: f64) -> Arc<Coding> {
         let own = Arc::new(Coding::new(own, 0));
         let bits = scale * own.tables.bits(counts);
@@ -186,7 +186,7 @@ impl Common<'_> {
         best.0.clone()
     }
 
-    /// Tries a setting; true if it is the best.
+    /// Tries a setting; returns `true` if it is the best so far.
     fn attempt<W: FixedPoint>(
         &self,
         choice: Choice,
@@ -194,10 +194,10 @@ impl Common<'_> {
         work: &mut Work<W>,
     ) -> Result<bool, Refused> {
         search.tried.push(choice);
-        // Tokens of another lattice have other contexts: tables are learned first.
+        // Tokens of another lattice have other contexts, so tables are learned first.
         let lattice = search.best.as_ref().map(|b| b.0.choice.lattice);
         let mut learn = lattice != Some(choice.lattice);
-        // All others are weighed by the same tables: by those that the best one has made it would seem dearer itself.
+        // All settings use the same tables; with its own, the best one would seem to cost more.
         let mut coding = search.best.as_ref().and_then(|b| b.1.weighed_by.clone());
         let (model, trial) = loop {
             let part = TRYING[self.effort()];
@@ -223,18 +223,18 @@ impl Common<'_> {
         Ok(better)
     }
 
-    /// From starts to what no move makes better.
+    /// Searches from several starts until no move is an improvement.
     fn search<W: FixedPoint>(&self, search: &mut Search<W>, work: &mut Work<W>) -> Result<(), Refused> {
         let allowed = |c: &Choice| c.lattice == Lattice::Cubic || self.extent.axes == 3;
         let fit = self.best_fit(STARTS[0].1, work)?;
         let frames = self.schedule.frames();
         let starts = STARTS.map(|(rates, start)| {
-            // A frame 0 that is referred to for longer is worth more.
+            // A frame 0 that more frames refer to deserves more bits.
             let long = (frames as f32 / 100.0).clamp(0.25, 1.0).sqrt();
             let first = (start.first * long).max(1.0);
             (rates, Choice { fit, first, ..start })
         });
-        // The first trial has no tables to weigh bits with.
+        // The first trial has no tables from which to estimate bits.
         self.attempt(starts[0].1, search, work)?;
         let rate = search.best.as_ref().map(|b| self.rate(&b.1));
         for (rates, start) in starts.into_iter().skip(1) {
@@ -266,7 +266,7 @@ impl Common<'_> {
         Ok(())
     }
 
-    /// The fit of spatial weights that is likely to cost least, by frames of the source.
+    /// Returns the fit of spatial weights with the lowest estimated cost, from frames of the source.
     fn best_fit<W: FixedPoint>(&self, choice: Choice, work: &mut Work<W>) -> Result<u8, Refused> {
         let model = match self.model(choice, None, work) {
             Err(Refused::TooFine) => return Ok(0),
@@ -287,7 +287,7 @@ impl Common<'_> {
         let mut costs = [0.0; FITS.len()];
         let count = FIT_FRAMES[self.effort()];
         for n in 0..count {
-            // A frame of each depth in turn.
+            // One frame of each depth in turn.
             let groups = self.schedule.groups();
             let group = (u64::from(n) * u64::from(groups) / u64::from(count)) as u32;
             let frame = self.schedule.key_frame(group) + [8, 4, 2, 1][n as usize % 4];
@@ -323,8 +323,8 @@ impl Common<'_> {
         Ok(best as u8)
     }
 
-    /// Codes a part of the groups, of each a sample of its frames. `coding`: tables that tell what tokens
-    /// cost. `learn`: contexts are joined anew.
+    /// Codes a fraction of the groups, of each a sample of its frames. `coding` has the tables from which
+    /// costs are estimated. With `learn`, contexts are clustered anew.
     pub(super) fn trial<W: FixedPoint>(
         &self,
         model: &Model<W>,
@@ -353,8 +353,8 @@ impl Common<'_> {
         Ok(self.estimate(&sampled, coding.filter(|_| !learn)))
     }
 
-    /// Codes the keys that the frames of `group` refer to, as far as they are not `known`. Keys that were
-    /// coded before count once.
+    /// Codes the key frames that the frames of `group` refer to, unless they are `known`. Keys that are coded
+    /// repeatedly are counted once.
     fn code_keys<W: FixedPoint>(
         &self,
         setup: Setup<'_, W>,
@@ -386,7 +386,7 @@ impl Common<'_> {
         Ok(())
     }
 
-    /// By layer: for how many frames of a group one of its sample stands.
+    /// Returns, by layer, the number of frames of a group that one frame of its sample stands for.
     fn times(&self, group: u32) -> [u32; LAYERS] {
         let (mut of_layer, mut coded) = ([0u32; LAYERS], [0u32; LAYERS]);
         for unit in [Unit::LowerLayers(group), Unit::TopLayer(group)] {
@@ -400,8 +400,8 @@ impl Common<'_> {
         std::array::from_fn(|layer| (of_layer[layer] / coded[layer].max(1)).max(1))
     }
 
-    /// Tables for what a sample took, and bits of the whole file with them. `like`: contexts stay joined as
-    /// they are there.
+    /// Makes tables from a sample, and estimates the bits of the whole file with them. With `like`, the
+    /// contexts are clustered as there.
     fn estimate(&self, sampled: &Sampled, like: Option<&Coding>) -> Trial {
         let Sampled { first, keys, inside } = sampled;
         let all_keys = f64::from(self.schedule.keys().max(1) - 1);
@@ -436,7 +436,7 @@ impl Common<'_> {
     }
 }
 
-/// Bits of tables in the static part.
+/// Returns the bits of tables in the static part.
 pub(super) fn table_bits(coding: &Coding) -> f64 {
     match coding.set {
         0 => 8.0 * coding.tables.encode().len() as f64 + 16.0,

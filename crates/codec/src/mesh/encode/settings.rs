@@ -1,10 +1,11 @@
-//! Settings that the encoder tries: where its search starts, and how it goes on. Tuning, free to change.
+//! Settings that the encoder tries: the starting points of its search, and its moves. Tuning, not part of the
+//! format.
 
 use crate::mesh::weights::FITS;
 use crate::quantize::lattice::{Choice, Lattice};
 use std::ops::Range;
 
-/// Settings from which a search starts, and the bits per vertex and frame at which they may be good.
+/// Settings from which a search starts, and the range of bits per vertex and frame in which they may be good.
 pub const STARTS: [(Range<f64>, Choice); 3] = [
     (
         0.0..2.2,
@@ -20,17 +21,18 @@ pub const STARTS: [(Range<f64>, Choice); 3] = [
     ),
 ];
 
-/// Number of [`moved`] settings.
+/// The number of [`moved`] settings.
 pub const MOVES: u32 = 13;
-/// By how much steps are moved at first, and beyond which size no more.
+/// The first factor by which steps are moved, and the factor at which the search ends.
 pub const FIRST_MOVE: f32 = 1.3;
 pub const LAST_MOVE: f32 = 1.05;
 
-/// By fit the one with the next smaller ridge, the next larger one, and a like one of the other falloff.
+/// For each fit: the one with the next smaller ridge, with the next larger ridge, and a similar one with the
+/// other falloff.
 const FIT_MOVES: [[u8; 3]; FITS.len()] =
     [[2, 3, 1], [4, 6, 0], [5, 0, 4], [0, 3, 6], [4, 1, 2], [7, 2, 4], [1, 6, 3], [7, 5, 4]];
 
-/// A neighbour of a setting.
+/// Returns a neighbouring setting.
 pub fn moved(now: Choice, number: u32, size: f32) -> Choice {
     let mut next = now;
     match number {
@@ -52,7 +54,7 @@ pub fn moved(now: Choice, number: u32, size: f32) -> Choice {
             }
         }
         _ => {
-            // Together, as they weigh against each other.
+            // Both at once, as they trade off against each other.
             next.key = now.key * size;
             next.last = (now.last / size).max(1.0);
         }

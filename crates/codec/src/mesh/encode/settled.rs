@@ -1,5 +1,5 @@
-//! What the search for settings found, as bytes from which an encoder goes on without it. No part of the
-//! format: only the same version reads them.
+//! The results of the search for settings as bytes, from which an encoder can be recreated without it. Not
+//! part of the format: only the same version reads them.
 
 use crate::Corrupt;
 use crate::bytes::{Cursor, put_sized};
@@ -10,20 +10,20 @@ use crate::mesh::weights::FITS;
 use crate::quantize::lattice::{Choice, Lattice};
 use std::sync::Arc;
 
-/// Settings and how they were come by.
+/// Chosen settings and their origin.
 pub(super) struct Settled {
     /// The effort with which frame 0 was coded.
     pub(super) effort: u32,
     pub(super) choice: Choice,
-    /// The tables by which frame 0 was weighed, if there were any.
+    /// The tables from which the costs of frame 0 were estimated, if any.
     pub(super) weighed_by: Option<Arc<Coding>>,
 }
 
-/// In place of the number of a set: none.
+/// Written instead of the number of a set: no tables.
 const NONE: u8 = u8::MAX;
 
 impl Settled {
-    /// Bytes of these and of the tables of all frames.
+    /// Returns the bytes of the settings and of the tables of all frames.
     pub(super) fn write(&self, coding: &Coding) -> Vec<u8> {
         let Choice { lattice, first, key, last, error_weight, fit } = self.choice;
         let mut out = vec![self.effort as u8, u8::from(lattice == Lattice::Cubic), fit];

@@ -1,14 +1,14 @@
-//! Choice of the temporal weights: what is left after the *spatial* prediction is what costs bits. Encoder
+//! Chooses the temporal weights of a frame by the bits that remain after the *spatial* prediction. Encoder
 //! only.
 //!
-//! The codec is simulated on a sample of vertices: each takes what its neighbours will have decoded, which is
-//! nothing where their error lies within the ball. So where much is corrected the detail of frames decides
-//! (each vertex less the weighted mean of its neighbours), where little is corrected their positions.
+//! The codec is simulated on a sample of vertices: the innovation of each neighbour is its error if that is
+//! outside the error bound, else zero. If much is corrected, the spatial residual of frames decides (each
+//! vertex minus the weighted mean of its neighbours); if little is corrected, their positions decide.
 //!
-//! Candidates are linear and cubic interpolation (keys: the last key, or on from the last two) and
-//! least-squares fits with a sum of 1 of what the simulation leaves, found by re-weighting: x or 1/x with x =
-//! e²/ball², so that those vertices count that may or may not have to be corrected; the others cost nothing,
-//! or are lost anyway.
+//! Candidates are linear and cubic interpolation (key frames: the last key, or extrapolation from the last
+//! two) and least-squares fits, with weights of sum 1, of the simulated residuals. The fits are iteratively
+//! reweighted by x or 1/x, whichever is smaller, with x = e²/bound²: vertices near the bound count most;
+//! those well inside cost nothing, and those far outside are corrected anyway.
 
 use crate::mesh::decode::{MAX_COEFFICIENT, Vector};
 use crate::quantize::fixed::FixedPoint;
@@ -16,20 +16,20 @@ use crate::schedule::REFERENCES;
 use crate::simd::isa::Isa;
 use crate::simd::lanes::{self, Lanes, Task};
 
-/// One frame at the sampled vertices, in units: x, y and z of the four neighbours times their weights, and
-/// the vertex itself.
+/// A frame at the sampled vertices, in units: x, y and z of the four neighbours times their weights, then the
+/// vertex itself.
 pub type SpatialResidual = Vec<[f32; 16]>;
 
 /// The vertices at which frames are compared.
 #[derive(Debug, Clone, Default)]
 pub struct Sample {
     vertices: Vec<u32>,
-    /// Squares of the weights of their neighbours.
+    /// The squared weights of their neighbours.
     squares: Vec<[f32; 4]>,
 }
 
 impl Sample {
-    /// Of these vertices.
+    /// Creates a sample of these vertices.
     pub fn new(chosen: impl Iterator<Item = usize> + Clone, weights: &[[i16; 4]]) -> Sample {
         let one = |w: i16| (f32::from(w) / 4096.0) * (f32::from(w) / 4096.0);
         Sample {
@@ -38,7 +38,7 @@ impl Sample {
         }
     }
 
-    /// SpatialResidual of a decoded frame.
+    /// Computes the spatial residual of a decoded frame.
     pub fn decoded<W: FixedPoint>(
         &self,
         frame: &[Vector<W>],
@@ -50,7 +50,7 @@ impl Sample {
         self.detail(neighbours, weights, value, out);
     }
 
-    /// SpatialResidual of the source, which is in `1/scale` units.
+    /// Computes the spatial residual of the source; `scale` converts its values to units.
     pub fn source(
         &self,
         frame: &[[i32; 3]],
@@ -89,10 +89,10 @@ impl Sample {
     }
 }
 
-/// Where the vertex itself is in a [`SpatialResidual`].
+/// The index of the vertex itself in a [`SpatialResidual`].
 const OWN: usize = 12;
 
-/// Weights of Lagrange's interpolation at `time` through `times`.
+/// Returns the weights of Lagrange's interpolation at `time` through `times`.
 pub fn lagrange(time: f64, times: &[f64]) -> [f64; REFERENCES] {
     let mut out = [0.0; REFERENCES];
     for (i, o) in out.iter_mut().enumerate().take(times.len()) {
@@ -106,7 +106,7 @@ pub fn lagrange(time: f64, times: &[f64]) -> [f64; REFERENCES] {
     out
 }
 
-/// In 1/256, summing to 256.
+/// Returns the weights in 1/256, with a sum of 256.
 pub fn rounded(weights: [f64; REFERENCES], count: usize) -> [i16; REFERENCES] {
     let mut out = [0i16; REFERENCES];
     let most = f64::from(MAX_COEFFICIENT);
@@ -119,16 +119,16 @@ pub fn rounded(weights: [f64; REFERENCES], count: usize) -> [i16; REFERENCES] {
     out
 }
 
-/// The quantizer as the simulation sees it.
+/// The quantizer as simulated.
 #[derive(Debug, Clone, Copy)]
 pub struct Scale {
-    /// Radius of the ball in which zero will do, in units.
+    /// The error bound within which a residual of zero suffices, in units.
     pub bound: f32,
-    /// Mean square of the error of a corrected vertex, as a part of the ball's.
+    /// The mean squared error of a corrected vertex, relative to the squared bound.
     pub noise: f32,
 }
 
-/// Errors of a vertex and of its neighbours (times their weights) without spatial prediction.
+/// Returns the errors of a vertex and of its neighbours (times their weights) after temporal prediction only.
 #[inline(always)]
 fn errors(
     target: &[f32; 16],
@@ -146,7 +146,7 @@ fn errors(
     e
 }
 
-/// 1 for each neighbour whose error lies outside the ball, which will be corrected.
+/// Returns 1 for each neighbour whose error is outside the bound and will be corrected, else 0.
 #[inline(always)]
 fn corrected(e: &[f32; 16], squares: &[f32; 4], bound: f32) -> [f32; 4] {
     let mut part = [0.0; 4];
@@ -157,7 +157,7 @@ fn corrected(e: &[f32; 16], squares: &[f32; 4], bound: f32) -> [f32; 4] {
     part
 }
 
-/// The vertex less those neighbours.
+/// Subtracts those neighbours from the vertex.
 #[inline(always)]
 fn filtered(v: &[f32; 16], part: [f32; 4]) -> [f32; 3] {
     let mut out = [0.0; 3];
@@ -175,12 +175,12 @@ fn dot(a: [f32; 3], b: [f32; 3]) -> f32 {
     a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 }
 
-/// As many references as there may be; those that are not there weigh nothing.
+/// Pads the list of references; the added ones have weight 0.
 fn slices<'a>(references: &[&'a SpatialResidual]) -> [&'a [[f32; 16]]; REFERENCES] {
     std::array::from_fn(|r| &references[if r < references.len() { r } else { 0 }][..])
 }
 
-/// [`Sample::cost`].
+/// The task of [`Sample::cost`].
 struct Cost<'a> {
     sample: &'a Sample,
     target: &'a [[f32; 16]],
@@ -205,8 +205,7 @@ impl Task for Cost<'_> {
             let noise =
                 (part[0] * squares[0] + part[1] * squares[1]) + (part[2] * squares[2] + part[3] * squares[3]);
             let x = dot(left, left) * inverse + self.scale.noise * noise;
-            // One logarithm for several factors.
-            // Inside the ball there is next to nothing to pay.
+            // One logarithm for several factors. Inside the bound the cost is nearly zero.
             let inside = x.min(1.0);
             let cube = inside * inside * inside;
             product *= 1.0 + 8.0 * x * cube * inside * inside;
@@ -219,7 +218,7 @@ impl Task for Cost<'_> {
     }
 }
 
-/// A round of [`Sample::fit`]: the normal equations of the weights but the first.
+/// A round of [`Sample::fit`]: the normal equations of all weights but the first.
 struct Round<'a> {
     sample: &'a Sample,
     target: &'a [[f32; 16]],
@@ -261,7 +260,7 @@ impl Task for Round<'_> {
 }
 
 impl Sample {
-    /// About the bits that these weights leave.
+    /// Estimates the bits that remain with these weights.
     pub fn cost(
         &self,
         target: &SpatialResidual,
@@ -282,7 +281,7 @@ impl Sample {
         sum
     }
 
-    /// The fit, from the weights `start`.
+    /// Fits weights, starting from `start`.
     pub fn fit(
         &self,
         target: &SpatialResidual,
@@ -308,7 +307,7 @@ impl Sample {
                 sums: &mut m,
             };
             lanes::run(Isa::get(), round);
-            // Weights that do not matter stay where they are.
+            // Weights that have no effect keep their values.
             for r in 0..free {
                 let ridge = 1e-6 * m[r][r] + 1e-3;
                 m[r][r] += ridge;
@@ -325,7 +324,7 @@ impl Sample {
     }
 }
 
-/// Symmetric positive definite; the upper triangle is given.
+/// Solves a symmetric positive definite system, given its upper triangle.
 fn solve(m: &mut [[f64; 4]; 3], n: usize) -> [f64; 3] {
     for r in 0..n {
         for c in 0..r {

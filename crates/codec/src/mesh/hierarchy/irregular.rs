@@ -1,6 +1,5 @@
-//! Level-of-detail order of a mesh's points from its triangles alone: every point gets a ring of points of
-//! coarser levels, so that a level is predicted from what is known before it, all its points at once. Part of
-//! the format.
+//! Hierarchy of a mesh's points, from its triangles alone: every point gets a ring of points of coarser
+//! levels, so that all points of a level are predicted at once from the levels before it. Part of the format.
 //!
 //! ```text
 //! repeat                                            one round = one level, the finest first
@@ -21,14 +20,14 @@
 //! | … | lone points, in no triangle: number j of them, j = odd · s, s a power of two falling from level to level | j − s, j + s, j − 3s, j + 3s, where they exist |
 //! | … | rounds, the last one first | noted when removed; widened below four |
 //!
-//! Inside a level points keep their order by index. Levels but 0 and 1 are never empty. Removed points share
-//! no triangle, so a round takes about a quarter of the points: some 25 levels for 10,000 points, and time
-//! and memory grow with the input's size whatever it holds: wild, degenerate, repeated and unordered
-//! triangles are all allowed.
+//! Within a level points keep their order by index. Levels except 0 and 1 are never empty. Removed points
+//! share no triangle, so a round removes about a quarter of the points, which gives some 25 levels for 10,000
+//! points. Time and memory are proportional to the size of the input whatever it contains: wild, degenerate,
+//! repeated and unordered triangles are all allowed.
 //!
-//! Credit: removal of independent sets of low valence is David Kirkpatrick's ("Optimal search in planar
-//! subdivisions", 1983), as a hierarchy of meshes Michael Lee and others' (MAPS, 1998), to predict from
-//! coarse to fine the lifting scheme of Wim Sweldens (1996).
+//! Credit: removing independent sets of low valence is from David Kirkpatrick ("Optimal search in planar
+//! subdivisions", 1983), as a hierarchy of meshes from Michael Lee and others (MAPS, 1998), and predicting
+//! from coarse to fine is from the lifting scheme of Wim Sweldens (1996).
 
 use super::order::Hierarchy;
 use crate::sort;
@@ -36,17 +35,17 @@ use crate::sort;
 // Part of the format.
 const FULL_RING: usize = 8;
 const MOST_ROUNDS: usize = 64;
-/// Smaller rings are widened, each of their points giving from so many of its triangles.
+/// Smaller rings are widened by the points of up to 32 triangles of each of their points.
 const SMALL_RING: usize = 4;
 const MOST_LOOKED_AT: usize = 32;
-/// More triangles than that count for nothing.
+/// Triangles beyond this number are ignored.
 const MOST_TRIANGLES: usize = 1 << 30;
-/// A round that removes less than one of so many points is not made.
+/// A round that would remove less than one point in 50 is not made.
 const FEWEST: usize = 50;
 
-/// Orders `points` points by `triangles` (three indices each; those with an index that is no point count for
-/// nothing, nor does an incomplete one). The time is that of some passes over both; memory about 100 bytes
-/// per point and 40 per triangle while it runs.
+/// Builds the hierarchy of `points` points from `triangles`, three indices each; incomplete triangles and
+/// those with an index out of range are ignored. It takes time for a few passes over both, and temporary
+/// memory of about 100 bytes per point and 40 per triangle.
 pub fn build(points: u32, triangles: &[u32]) -> Hierarchy {
     let mut mesh = Mesh::new(points, triangles);
     let component = components(points, &mesh.triangles);
@@ -64,7 +63,7 @@ pub fn build(points: u32, triangles: &[u32]) -> Hierarchy {
     levels.finish(&component, &lone, &left)
 }
 
-/// The smallest point of each point's component.
+/// Returns the smallest point of each point's component.
 fn components(points: u32, triangles: &[[u32; 3]]) -> Vec<u32> {
     let mut parent: Vec<u32> = (0..points).collect();
     fn root(parent: &mut [u32], mut v: u32) -> u32 {
@@ -84,15 +83,15 @@ fn components(points: u32, triangles: &[[u32; 3]]) -> Vec<u32> {
         }
     }
     for v in 0..points {
-        // Parents are smaller, so they are final.
+        // Parents are smaller, so they are already final.
         parent[v as usize] = parent[parent[v as usize] as usize];
     }
     parent
 }
 
-/// The mesh before a round, in a numbering of its own without gaps.
+/// The mesh before a round, with its vertices numbered without gaps.
 struct Mesh {
-    /// Point of each vertex, ascending.
+    /// The point of each vertex, ascending.
     names: Vec<u32>,
     triangles: Vec<[u32; 3]>,
     /// Vertex v has the corners `corners[first[v]..first[v + 1]]`: the two other vertices of each of its
@@ -101,10 +100,10 @@ struct Mesh {
     corners: Vec<[u32; 2]>,
     valence: Vec<u32>,
     border: Vec<bool>,
-    /// Scratch: vertices already met, by a stamp.
+    /// Scratch: stamps of the vertices already visited.
     mark: Vec<u32>,
     state: Vec<State>,
-    /// Where a removed vertex goes.
+    /// The vertex with which a removed vertex is merged.
     target: Vec<u32>,
 }
 
@@ -136,7 +135,7 @@ impl Mesh {
         }
     }
 
-    /// Takes vertices without triangles out of the numbering and returns their points, ascending.
+    /// Removes vertices without triangles from the numbering and returns their points, ascending.
     fn drop_lone(&mut self) -> Vec<u32> {
         self.mark.clear();
         self.mark.resize(self.names.len(), 0);
@@ -163,7 +162,7 @@ impl Mesh {
         lone
     }
 
-    /// One round. False, and nothing changed, if it would remove too few.
+    /// Runs one round. Returns `false` and changes nothing if it would remove too few points.
     fn round(&mut self, levels: &mut Levels) -> bool {
         self.find_corners();
         self.find_valences();
@@ -192,7 +191,7 @@ impl Mesh {
         }
         self.corners.clear();
         self.corners.resize(3 * self.triangles.len(), [0; 2]);
-        // Backwards, so that each vertex keeps the order of the triangles.
+        // Backwards, so that the corners of each vertex keep the order of the triangles.
         for &[a, b, c] in self.triangles.iter().rev() {
             for (v, others) in [(a, [b, c]), (b, [c, a]), (c, [a, b])] {
                 let at = &mut self.first[v as usize];
@@ -221,12 +220,13 @@ impl Mesh {
                 *mark = v;
             }
             self.valence.push(different);
-            // A closed fan has as many triangles as neighbours.
+            // A closed fan has as many neighbours as triangles; an open one has more.
             self.border.push(different as usize > corners.len());
         }
     }
 
-    /// Chooses the vertices of this round; leaves their rings (as vertices) in the pool. Returns how many.
+    /// Chooses the vertices of this round and leaves their rings (as vertices) in the pool. Returns their
+    /// number.
     fn remove(&mut self, levels: &mut Levels) -> usize {
         let n = self.names.len();
         let mut queue: [Vec<u32>; FULL_RING] = Default::default();
@@ -273,7 +273,7 @@ impl Mesh {
             .min_by_key(|&u| (inland(u), self.valence[u as usize]))
             .expect("only vertices with triangles are removed");
         self.target[v as usize] = target;
-        // The target takes over v's other neighbours; those that both had lose one.
+        // The target takes over v's other neighbours; the neighbours of both lose one.
         let mut shared = 0;
         for at in self.first[v as usize]..self.first[v as usize + 1] {
             let [a, b] = self.corners[at as usize];
@@ -288,8 +288,8 @@ impl Mesh {
         *valence = (*valence + ring.len() as u32).saturating_sub(2 + shared);
     }
 
-    /// Rings below four take more from the rings of their vertices: those that stay, in order, until there
-    /// are eight.
+    /// Extends rings of fewer than four by the neighbours of their vertices that are not removed, in order,
+    /// up to eight.
     fn widen(&mut self, levels: &mut Levels) {
         for v in 0..self.names.len() {
             if self.state[v] != State::Removed {
@@ -318,7 +318,8 @@ impl Mesh {
         }
     }
 
-    /// Moves removed vertices to their targets, drops what degenerates, and closes the gaps in the numbering.
+    /// Merges removed vertices with their targets, drops degenerate triangles, and closes the gaps in the
+    /// numbering.
     fn collapse(&mut self, levels: &mut Levels) {
         let mut round = Vec::new();
         let mut kept = 0;
@@ -349,13 +350,13 @@ impl Mesh {
     }
 }
 
-/// The points that each round removed.
+/// The points that each round removed, and their rings.
 struct Levels {
     rounds: Vec<Vec<u32>>,
-    /// Rings of all rounds; up to `points_end` points, from there on vertices of the present round.
+    /// The rings of all rounds: points up to `points_end`, beyond it vertices of the current round.
     pool: Vec<u32>,
     points_end: usize,
-    /// By point: start of its ring in the pool, and length.
+    /// By point: the start and length of its ring in the pool.
     noted: Vec<[u32; 2]>,
 }
 
@@ -373,7 +374,7 @@ impl Levels {
         start as usize..(start + len) as usize
     }
 
-    /// Ends a round that removed `round`: its rings become points.
+    /// Ends a round that removed `round`: converts its rings from vertices to points.
     fn close(&mut self, round: Vec<u32>, names: &[u32]) {
         for u in &mut self.pool[self.points_end..] {
             *u = names[*u as usize];
@@ -382,7 +383,8 @@ impl Levels {
         self.rounds.push(round);
     }
 
-    /// Adds what no round removed, `lone` and `left`, both ascending, and numbers anew.
+    /// Builds the hierarchy from the rounds and the points that no round removed, `lone` and `left`, both
+    /// ascending.
     fn finish(&self, component: &[u32], lone: &[u32], left: &[u32]) -> Hierarchy {
         let mut root_of = vec![u32::MAX; component.len()];
         let (mut roots, mut star) = (Vec::new(), Vec::new());
@@ -444,7 +446,7 @@ pub(crate) mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A grid of `w` × `h` points, each cell cut in two.
+    /// A grid of `w` × `h` points, each quad split in two.
     pub fn grid(w: u32, h: u32) -> (u32, Vec<u32>) {
         let mut triangles = Vec::new();
         for y in 0..h - 1 {
@@ -469,7 +471,7 @@ pub(crate) mod tests {
         (w * h, triangles)
     }
 
-    /// Everything that the type promises.
+    /// Builds a hierarchy and checks everything that the type promises.
     fn check(points: u32, triangles: &[u32]) -> Hierarchy {
         let h = build(points, triangles);
         assert_eq!(h, build(points, triangles));
@@ -499,7 +501,7 @@ pub(crate) mod tests {
         h
     }
 
-    /// FNV-1a: the order and the rings as they were frozen.
+    /// FNV-1a, for comparison with the frozen order and rings.
     pub fn hash(numbers: impl IntoIterator<Item = u32>) -> u64 {
         let bytes = numbers.into_iter().flat_map(u32::to_le_bytes);
         bytes.fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3))
@@ -519,7 +521,7 @@ pub(crate) mod tests {
         let h = check(3, &[2, 1, 0]);
         assert_eq!((&*h.order, &*h.starts), (&[1, 2, 0][..], &[0, 1, 2, 3][..]));
         assert_eq!(h.ring, [0, 1, 0]);
-        // Two triangles on one edge: both outer points go at once.
+        // Two triangles on one edge: both outer points are removed in one round.
         let h = check(4, &[0, 1, 2, 1, 3, 2]);
         assert_eq!((&*h.order, &*h.starts), (&[1, 2, 0, 3][..], &[0, 1, 2, 4][..]));
         assert_eq!(h.ring_of(3), [1, 0]);
@@ -535,7 +537,7 @@ pub(crate) mod tests {
         assert_eq!(h.ring_of(1), [0]);
         assert_eq!(h.ring_of(2), [0, 1]);
         assert_eq!(h.ring_of(6), [3, 2, 0, 4]);
-        // A triangle between them.
+        // A triangle among lone points.
         let h = check(6, &[1, 3, 4]);
         assert_eq!((h.starts[1], &h.order[..2]), (2, &[0, 3][..]));
     }

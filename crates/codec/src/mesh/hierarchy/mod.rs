@@ -1,5 +1,5 @@
-//! Points from coarse to fine: the order in which they are coded, and the coarser points that each is predicted
-//! from. It follows from the triangles, or from the sides of a grid, and is not kept.
+//! Hierarchy of points from coarse to fine: the order in which they are coded, and the coarser points that
+//! each is predicted from. It is derived from the triangles or the size of a grid and is not stored.
 
 pub(crate) mod irregular;
 mod order;
@@ -10,8 +10,8 @@ use crate::topology::grid::Shape;
 pub use irregular::build;
 pub use order::Hierarchy;
 
-/// The order of `points` points with these triangles: by `regular` where `shape` is that of a grid
-/// of so many, else by [`build`].
+/// Builds the hierarchy of `points` points with these triangles: by `regular` if `shape` is a grid of that
+/// many points, else by [`build`].
 pub fn of(shape: Option<&Shape>, points: u32, triangles: &[u32]) -> Hierarchy {
     let fits = |shape: &&Shape| shape.width.checked_mul(shape.height) == Some(points);
     match shape.filter(fits) {

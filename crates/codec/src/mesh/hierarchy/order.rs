@@ -1,31 +1,32 @@
-//! Points from coarse to fine, and the ring of coarser points that each is predicted from.
+//! The hierarchy of points from coarse to fine, with the ring of coarser points that predicts each.
 
-/// Points by level, and the ring that each is predicted from.
+/// Points by level, and the ring of coarser points from which each is predicted.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Hierarchy {
     /// `order[new] = point`: a permutation of all points.
     pub order: Vec<u32>,
-    /// Level l is the new numbers `starts[l]..starts[l + 1]`. 0 = roots, 1 = star (may be empty), then coarse
-    /// to fine.
+    /// Level l has the new numbers `starts[l]..starts[l + 1]`. Level 0 holds the roots, level 1 the star (may
+    /// be empty); the others follow from coarse to fine.
     pub starts: Vec<u32>,
     /// Point `new` has the ring `ring[ring_starts[new]..ring_starts[new + 1]]`.
     pub ring_starts: Vec<u32>,
-    /// New numbers, at most 8 per point, all of coarser levels, all different; empty exactly for roots.
+    /// The rings, in new numbers: at most 8 per point, all different and of coarser levels; empty for roots
+    /// only.
     pub ring: Vec<u32>,
 }
 
 impl Hierarchy {
-    /// The ring of point `new`, in the new numbering.
+    /// Returns the ring of point `new`, in the new numbering.
     pub fn ring_of(&self, new: usize) -> &[u32] {
         &self.ring[self.ring_starts[new] as usize..self.ring_starts[new + 1] as usize]
     }
 
-    /// Number of levels.
+    /// Returns the number of levels.
     pub fn levels(&self) -> usize {
         self.starts.len() - 1
     }
 
-    /// New numbers of level `level`.
+    /// Returns the new numbers of the points of a level.
     pub fn level(&self, level: usize) -> std::ops::Range<usize> {
         self.starts[level] as usize..self.starts[level + 1] as usize
     }

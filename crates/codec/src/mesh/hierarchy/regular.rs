@@ -1,6 +1,6 @@
-//! Level-of-detail order of a regular [grid](crate::topology::grid): as [`super::irregular`] has it of any mesh, but a
-//! point lies in the middle of those that it is predicted from, and half of all points between their four
-//! neighbours. Worth a tenth of the bytes of cloth and water. Part of the format.
+//! Hierarchy of a regular [grid](crate::topology::grid): like that of any mesh in [`super::irregular`], but
+//! each point lies in the middle of the points that predict it, and half of all points between their four
+//! neighbours. It saves a tenth of the bytes of cloth and water. Part of the format.
 //!
 //! ```text
 //! known coordinates of an axis of n at step s:  multiples of s below n; and n − 1, unless the axis is closed
@@ -15,26 +15,26 @@
 //!                y new: the same with x and y exchanged, so that the first two are (x, c), (x, d)
 //! ```
 //!
-//! Inside a level points keep their order by index. Credit: the quincunx is that of wavelets on it (Jelena
-//! Kovačević and Martin Vetterli, 1992).
+//! Within a level points keep their order by index. Credit: the quincunx is that of two-dimensional wavelets
+//! (Jelena Kovačević and Martin Vetterli, 1992).
 
 use super::order::Hierarchy;
 use crate::sort;
 use crate::topology::grid::Shape;
 
-/// A point that is known at a step.
+/// The neighbourhood of a coordinate that is known at a step.
 #[derive(Clone, Copy)]
 struct Known {
-    /// The known coordinate before it, and what is new between.
+    /// The known coordinate before it, and the new one between, if any.
     before: Option<(u32, Option<u32>)>,
     after: Option<(u32, Option<u32>)>,
 }
 
-/// One axis at a step.
+/// The coordinates of one axis at a step.
 struct Axis {
-    /// New coordinates, each with the known ones around it.
+    /// New coordinates, each with the known ones on both sides.
     new: Vec<(u32, [u32; 2])>,
-    /// Known ones, rising, each with what is next to it.
+    /// Known coordinates, ascending, each with its neighbourhood.
     known: Vec<(u32, Known)>,
 }
 
@@ -45,8 +45,8 @@ impl Axis {
             at.push(count - 1);
         }
         let half = step / 2;
-        // What is new between a known coordinate and the next one, which may be `count`, where a closed axis
-        // begins again.
+        // The new coordinate between a known one and the next, which may be `count`, where a closed axis
+        // starts over.
         let between = |a: u32, b: u32| Some(a + half).filter(|_| a.is_multiple_of(step) && a + half < b);
         let n = at.len();
         let after = |k: usize| match k + 1 < n {
@@ -75,7 +75,7 @@ impl Axis {
     }
 }
 
-/// A vertex and what it is predicted from, with how much of that there is.
+/// A vertex and its ring, of which `count` entries are used.
 #[derive(Clone, Copy)]
 struct Place {
     vertex: u32,
@@ -88,7 +88,7 @@ impl Place {
         Place { vertex, ring: [0; 6], count: 0 }
     }
 
-    /// Adds what is not there yet.
+    /// Adds the vertices that the ring does not have yet.
     fn with(mut self, more: impl IntoIterator<Item = u32>) -> Place {
         for v in more {
             if !self.ring[..self.count].contains(&v) {
@@ -100,8 +100,8 @@ impl Place {
     }
 }
 
-/// The edges whose coordinate `along` one axis is new, and that `across` it known. `number` is of a
-/// coordinate along and one across.
+/// Returns the edge points, whose coordinate `along` one axis is new and whose coordinate `across` it is
+/// known. `number` maps a coordinate along and one across to a vertex.
 fn between(along: &Axis, across: &Axis, number: &dyn Fn(u32, u32) -> u32) -> Vec<Place> {
     let mut out = Vec::with_capacity(across.known.len() * along.new.len());
     for &(y, known) in &across.known {
@@ -119,7 +119,7 @@ fn between(along: &Axis, across: &Axis, number: &dyn Fn(u32, u32) -> u32) -> Vec
     out
 }
 
-/// Orders the vertices of a grid.
+/// Builds the hierarchy of a grid's vertices.
 pub fn build(shape: &Shape) -> Hierarchy {
     let (w, h) = (shape.width, shape.height);
     let number = |x: u32, y: u32| shape.number(x, y);

@@ -1,5 +1,5 @@
-//! Trees over the groups and vertices of a mesh, and the tables that the masks and numbers of
-//! [`crate::mesh::normals::states`] are coded with: what they start from in each unit.
+//! Trees over the groups and vertices of a mesh, and the tables with which the masks and numbers of
+//! [`crate::mesh::normals::states`] are coded, as they are at the start of each access unit.
 //!
 //! ```text
 //! tree       of groups, and of vertices with tangents: nodes of 4, 16, 64 and 256 items in order, the last ones less; a node has four
@@ -11,9 +11,10 @@
 //! changes    a table with the weights 1, 1, 1, 1, 0 …
 //! ```
 //!
-//! Bytes, range coded: chances of groups, then of vertices if there are tangents, from nodes of 4 items to those
-//! of 256 and from heat 0 to 2: one bit, whether it is not even, then eight plain ones (`level`). Then exponents of pairs and
-//! longer, and of turns if there are tangents: one bit, whether it is not 15, then four plain ones.
+//! Bytes, range coded: the chances of groups, then of vertices if there are tangents, from nodes of 4 items
+//! to those of 256 and from heat 0 to 2: one bit, whether it is not even, then eight plain ones (`level`).
+//! Then the exponents of pairs and longer, and of turns if there are tangents: one bit, whether it is not 15,
+//! then four plain ones.
 
 use crate::entropy::nibble::{SYMBOLS, Table};
 use crate::entropy::range::{Bits, Chance};
@@ -21,27 +22,27 @@ use crate::entropy::range::{Bits, Chance};
 use crate::mesh::normals::contexts::level_of;
 use crate::mesh::normals::contexts::{EVEN_LEVEL, level};
 
-/// Sizes of nodes: 4, 16, 64 and 256 items.
+/// The number of sizes of nodes: 4, 16, 64 and 256 items.
 pub(super) const SIZES: usize = 4;
 const HEATS: usize = 3;
-/// Patterns of four heats.
+/// The number of patterns of four heats.
 const PATTERNS: usize = HEATS * HEATS * HEATS * HEATS;
 
-/// Tables that are not of masks.
+/// The numbers of tables other than those of masks.
 pub(super) const CHANGES: usize = 0;
 pub(super) const PAIRS: usize = 1;
 pub(super) const LONGER: usize = 2;
 pub(super) const TURNS: usize = 3;
 const NUMBERS: [usize; 3] = [PAIRS, LONGER, TURNS];
-/// The first table of masks.
+/// The number of the first table of masks.
 const MASKS: usize = 4;
-/// All that there can be.
+/// The largest number of tables.
 const MOST: usize = MASKS + 2 * SIZES * PATTERNS;
 
 /// The exponent of a number that is not expected.
 const SELDOM: u8 = 15;
 
-/// Nodes over items in order.
+/// The nodes over items in order.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Tree {
     pub items: usize,
@@ -49,16 +50,16 @@ pub(super) struct Tree {
     pub nodes: [Vec<u16>; SIZES],
 }
 
-/// How states are coded.
+/// The coding of states: trees, and the tables to start from.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::mesh) struct Coding {
     pub(super) groups: Tree,
     pub(super) turns: Tree,
-    /// Of each table of masks: its tree, size and pattern.
+    /// For each table of masks: its tree, size and pattern.
     masks: Vec<(u8, u8, u8)>,
-    /// Chances that a part changes, by tree, size and heat.
+    /// The chances that a part changes, by tree, size and heat.
     chances: [[[u8; HEATS]; SIZES]; 2],
-    /// Exponents of numbers.
+    /// The exponents of numbers.
     exponents: [[u8; SYMBOLS]; NUMBERS.len()],
     tables: Vec<Table>,
 }
@@ -76,13 +77,13 @@ impl Default for Coding {
     }
 }
 
-/// The heat of a part of a pattern.
+/// Returns the heat of a part of a pattern.
 fn heat(pattern: u8, part: usize) -> usize {
     usize::from(pattern) / HEATS.pow(part as u32) % HEATS
 }
 
 impl Coding {
-    /// The trees over items of these classes.
+    /// Builds the trees over items of these classes.
     pub(super) fn trees(&mut self, groups: &[u8], vertices: &[u8]) {
         let mut known = vec![0u16; MOST];
         for (tree, classes) in [groups, vertices].into_iter().enumerate() {
@@ -106,7 +107,7 @@ impl Coding {
         }
     }
 
-    /// Codes what tables start from.
+    /// Codes the chances and exponents from which tables start.
     pub(super) fn starts(&mut self, bits: &mut impl Bits<Context = Chance>, tangents: bool) {
         let trees = 1 + usize::from(tangents);
         let mut used = Chance::default();
@@ -146,7 +147,7 @@ impl Coding {
         }
     }
 
-    /// The tables with which a unit starts.
+    /// Returns the tables with which a unit starts.
     pub(super) fn tables(&self) -> [Table; MOST] {
         let mut tables = [Table::EMPTY; MOST];
         for (to, from) in tables.iter_mut().zip(&self.tables) {
@@ -164,20 +165,20 @@ mod fit {
     use crate::mesh::normals::coding::*;
     use crate::mesh::normals::contexts::level_near;
 
-    /// How often which symbol was, by table.
+    /// The number of occurrences of each symbol, by table.
     pub type Counts = Vec<[u32; SYMBOLS]>;
 
     impl Coding {
-        /// Nothing yet.
+        /// Returns counts of zero.
         pub fn counts(&self) -> Counts {
             vec![[0; SYMBOLS]; MASKS + self.masks.len()]
         }
 
-        /// Starts tables from what was counted, of groups and vertices that change seldom.
+        /// Fits chances and exponents to counts; `seldom` describes groups and vertices that did not change.
         pub fn fit(&mut self, counts: &Counts, seldom: [Seldom; 2]) {
             for (exponents, table) in self.exponents.iter_mut().zip(NUMBERS) {
                 let all = f64::from(counts[table].iter().sum::<u32>());
-                // What was not seen takes no bits to begin with.
+                // Tables that were not used keep the default, which costs nothing.
                 if all == 0.0 {
                     continue;
                 }
@@ -202,30 +203,30 @@ mod fit {
         }
     }
 
-    /// How often items change of class 0: classes are from the samples that are counted, so these did not change
-    /// in any of them. As many are seen to change in one more as there are that changed once, by the number
-    /// of samples (I. J. Good and A. Turing).
+    /// Estimates how often items of class 0 change. Classes come from the samples that are counted, so these
+    /// items changed in none of them. The number of items that change in one more sample is that of items
+    /// that changed once, divided by the number of samples (I. J. Good and A. Turing).
     #[derive(Debug, Clone, Copy, Default)]
     pub struct Seldom {
-        /// By heat 0 and 1: items, and changes of these.
+        /// By heat 0 and 1: the items, and their changes.
         items: [f64; 2],
         changes: [f64; 2],
         samples: f64,
     }
 
     impl Seldom {
-        /// Notes an item of a class, which changed so often in so many samples.
+        /// Adds an item of a class, which changed `changes` times in `samples` samples.
         pub fn add(&mut self, class: u8, changes: usize, samples: usize) {
             self.samples = samples as f64;
             if let Some(items) = self.items.get_mut(usize::from(class)) {
                 *items += 1.0;
                 self.changes[usize::from(class)] += changes as f64;
             }
-            // It stands for those that were not seen.
+            // It stands for items whose change was not seen.
             self.changes[0] += f64::from(u8::from(changes == 1));
         }
 
-        /// The chance of a part of heat 0 to change, of so large nodes, where one of heat 1 has that other.
+        /// Returns the chance that a part of heat 0 changes in nodes of this size, given that of heat 1.
         fn chance(&self, size: usize, other: Option<f64>) -> f64 {
             let [none, one] = [0, 1].map(|h| self.changes[h] / (self.items[h] * self.samples).max(1.0));
             let items = 4f64.powi(size as i32);
@@ -236,9 +237,9 @@ mod fit {
         }
     }
 
-    /// The chances that parts of each heat change, by how often which mask of which pattern was; without `zero`
-    /// masks that are zero are not among them, as many as there would have been. None of heats that were not
-    /// seen.
+    /// Returns the chance that a part changes, by heat, from the counts of masks by pattern. Without `zero`,
+    /// masks of zero are not counted, and as many are added as there would have been. `None` for heats that
+    /// did not occur.
     fn chances(list: &[(u8, &[u32; SYMBOLS])], zero: bool) -> [Option<f64>; HEATS] {
         let (mut one, mut parts) = ([0.02, 0.1, 0.2], [0; HEATS]);
         for &(pattern, counts) in list {

@@ -1,14 +1,15 @@
-//! Contexts of the numbers that bases are coded in, the numbers by which states change, and chances in a byte.
+//! The contexts in which bases are coded, the stride of changing states, and chances as a byte.
 
 use crate::entropy::range::{Bits, Chance};
 
 // Part of the format.
 pub(super) const CLASSES: usize = 4;
 
-/// States and turns of a frame differ from their reference's by multiples of this.
+/// States and turns of a frame differ from those of its reference by multiples of this.
 pub(in crate::mesh) const STRIDE: i16 = 3;
 
-/// Numbers: is it zero, then an exponential Golomb code with a context for each bit of its length.
+/// The contexts of numbers: one for zero, then an exponential Golomb code with one for each bit of the
+/// length.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct CorrectionContexts<C> {
     pub(super) zero: [C; 3],
@@ -35,7 +36,7 @@ impl<C: Copy> CorrectionContexts<C> {
     }
 }
 
-/// The number of strides from one value to another.
+/// Returns the number of strides from one value to another.
 #[inline]
 pub(super) fn strides(from: i16, to: i16) -> i16 {
     ((i32::from(to) - i32::from(from)) / i32::from(STRIDE)) as i16
@@ -46,7 +47,7 @@ pub(super) fn moved(from: i16, strides: i16) -> i16 {
     (i32::from(from) + i32::from(strides) * i32::from(STRIDE)) as i16
 }
 
-/// The chance of a one is (16 + low 4 bits) · 2^(high 4 bits) / 2²⁰. Part of the format.
+/// A byte encodes the chance of a one as (16 + low 4 bits) · 2^(high 4 bits) / 2²⁰. Part of the format.
 pub(super) const EVEN_LEVEL: u8 = 15 << 4;
 
 pub(in crate::mesh) fn level(code: u8) -> Chance {
@@ -54,7 +55,7 @@ pub(in crate::mesh) fn level(code: u8) -> Chance {
     Chance::new((65536 - one.clamp(1, 65535)) as u16)
 }
 
-/// The chance to start with after so many zeros and ones.
+/// Returns the chance to start with after this many zeros and ones.
 #[cfg(feature = "encode")]
 pub(in crate::mesh) fn level_near(zeros: u32, ones: u32) -> Chance {
     let zero = (f64::from(zeros) + 0.4) / (f64::from(zeros) + f64::from(ones) + 0.8);

@@ -1,5 +1,5 @@
-//! The encoder of [`crate::mesh::normals`]: what is kept once per mesh, and the cheapest states that keep the
-//! tolerance. Nothing of this is part of the format.
+//! The encoder of [`crate::mesh::normals`]: chooses the static part of a mesh, and the cheapest states within
+//! the tolerance. Nothing here is part of the format.
 //!
 //! ```text
 //! bases      of a few frames the residual of every item in its frame: 0, the median, or the middle, whichever leaves fewest frames outside
@@ -22,31 +22,31 @@ use crate::mesh::normals::{Draft, Normals, STRIDE, Shape, TURNED, Work, width};
 use crate::simd::lanes::{Place, cross, dot};
 use crate::transform::Transform;
 
-/// The normals and tangents that are to be kept, and how exactly.
+/// The normals and tangents to encode, and the tolerance.
 #[derive(Debug, Clone, Copy)]
 pub struct Wanted<'a> {
-    /// Per vertex a number that those share whose normals are equal in all frames.
+    /// Per vertex, a number that is equal for vertices whose normals are equal in all frames.
     pub groups: &'a [u32],
-    /// Per triangle the polygon of the source that it is a part of; empty: unknown.
+    /// Per triangle, the polygon of the source that it belongs to; empty if unknown.
     pub faces: &'a [u32],
-    /// Per vertex the sign of its bitangent; empty: no tangents.
+    /// Per vertex, the sign of its bitangent; empty without tangents.
     pub signs: &'a [f32],
-    /// Largest angle in degrees of normals and of tangents; not below 0.02.
+    /// The largest error of normals and of tangents in degrees; at least 0.02.
     pub degrees: f64,
-    /// Frames of the mesh.
+    /// The number of frames of the mesh.
     pub frames: usize,
-    /// Whether states are packed, for speed, not coded.
+    /// `true` if states are packed, for speed, not entropy coded.
     pub packed: bool,
-    /// Bits that a nanosecond per vertex of decoding time is worth; 0: only bytes count.
+    /// The bits that a nanosecond of decoding time per vertex is worth; 0 if only bytes count.
     pub nanosecond: f64,
-    /// How polygons are weighted; none: what takes the fewest bytes is chosen, which takes most of the time.
+    /// The weights of polygons; `None` to choose those with the fewest bytes, which takes most of the time.
     pub weighting: Option<Weighting>,
 }
 
-/// How the polygons around a vertex count in what is predicted.
+/// The weights of the polygons around a vertex in the prediction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Weighting {
-    /// Normals are not made from polygons but turned with bones.
+    /// `true` if normals are turned with bones and not computed from polygons.
     turned: bool,
     normals: Weights,
     tangents: TangentWeights,
@@ -60,17 +60,17 @@ pub struct Source<'a, P> {
     pub normals: &'a [[f32; 3]],
     /// Empty without tangents.
     pub tangents: &'a [[f32; 4]],
-    /// Of rigid bones, where these alone move the points.
+    /// The transforms of rigid bones, if these alone move the points.
     pub transforms: &'a [Transform],
 }
 
-/// Encodes units of a mesh. Shared by the threads that work on different units.
+/// Encodes the access units of a mesh. Threads that encode different units share it.
 #[derive(Debug, Clone)]
 pub struct Encoder {
     normals: Normals,
     bytes: Vec<u8>,
     members: Members,
-    /// Square of the longest allowed chord.
+    /// The square of the longest allowed chord.
     limit: f64,
     weighting: Weighting,
 }
@@ -79,7 +79,7 @@ pub struct Encoder {
 #[derive(Debug, Clone)]
 struct Members {
     list: Vec<u32>,
-    /// Where those of each group begin, and the last ones end.
+    /// The start of each group's vertices, and the end of the last.
     starts: Vec<u32>,
 }
 
@@ -99,7 +99,7 @@ impl Members {
         Members { list, starts }
     }
 
-    /// Number of groups.
+    /// Returns the number of groups.
     fn len(&self) -> usize {
         self.starts.len() - 1
     }
@@ -113,7 +113,7 @@ impl Members {
     }
 }
 
-/// Largest angles in degrees that are left.
+/// The largest remaining errors in degrees.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 #[allow(missing_docs)]
 pub struct Errors {
@@ -121,27 +121,28 @@ pub struct Errors {
     pub tangent: f64,
 }
 
-/// Step of the lattices, as a part of the tolerance. A correction is a multiple of three: what is left is at
-/// most √½ of the tolerance for a state, and half of it for a turn, so that both together keep it.
+/// The step of the lattices relative to the tolerance. Corrections are multiples of three steps: the
+/// remaining error is at most √½ of the tolerance for a state and half of it for a turn, so both together
+/// stay within it.
 const STEP: f64 = 1.0 / 3.0;
-/// The part of the square of the longest allowed chord that may be left where that takes smaller numbers: a
-/// turn leaves a quarter, and both together keep it.
+/// The part of the squared limit of the chord that a state may use if that takes smaller numbers: a turn
+/// leaves a quarter, so both together stay within it.
 const SLACK: f64 = 0.74;
-/// Samples that weights are chosen by.
+/// The number of samples by which weights are chosen.
 const LOOKED_AT: usize = 6;
-/// Vertices, in all samples together, that weights are chosen by, and the fewest samples.
+/// The number of vertices, in all samples together, by which weights are chosen, and the fewest samples.
 const MUCH: usize = 1 << 18;
 const FEWEST: usize = 5;
-/// Normals that are looked at to choose a reference.
+/// The number of normals that are compared to choose a reference.
 const COMPARED: usize = 1 << 12;
-/// Nanoseconds per vertex that polygons take which are weighted the simplest way.
+/// The nanoseconds per vertex for polygons with the simplest weights.
 const POLYGONS: f64 = 6.0;
-/// Vertices per byte of a frame, of which no more are worth a choice.
+/// The number of vertices per byte of a frame from which a choice is not worth its time.
 const NOTHING: usize = 64;
-/// The part of the tolerance that is left to the f32 arithmetic of whoever measures again.
+/// The part of the tolerance that is reserved for the f32 arithmetic of later measurements.
 const MARGIN: f64 = 1e-4;
 
-/// Square of the longest chord of normals that may be so many degrees apart.
+/// Returns the square of the longest chord between normals that may be `degrees` apart.
 fn limit(degrees: f64) -> f64 {
     let degrees = degrees.clamp(0.02, 179.0);
     let chord = 2.0 * f64::sin((degrees * (1.0 - MARGIN)).to_radians() / 2.0);
@@ -149,7 +150,7 @@ fn limit(degrees: f64) -> f64 {
 }
 
 impl Encoder {
-    /// Finds what is kept once. `samples` are some frames, spread over all.
+    /// Chooses the static part. `samples` are some frames, spread over all.
     pub fn new<P: Place>(
         shape: Shape<'_>,
         wanted: Wanted<'_>,
@@ -182,14 +183,14 @@ impl Encoder {
         Encoder::with(draft, shape, wanted, samples)
     }
 
-    /// The weights that leave fewest bytes, as far as some of the samples tell.
+    /// Chooses the weights that give the fewest bytes for some of the samples.
     fn choose_weights<'a, P: Place>(
         mut draft: Draft<'a>,
         shape: Shape<'_>,
         wanted: Wanted<'_>,
         samples: &[Source<'_, P>],
     ) -> Result<Draft<'a>, Corrupt> {
-        // Very many vertices tell as much in few frames.
+        // With very many vertices, a few frames are enough.
         let most = MUCH.checked_div(shape.point.len()).unwrap_or(samples.len()).max(FEWEST);
         let spread: Vec<Source<'_, P>> =
             samples.iter().copied().step_by(samples.len().div_ceil(most).max(1)).collect();
@@ -198,7 +199,7 @@ impl Encoder {
         let apart = samples.len().div_ceil(looked_at).max(1);
         let some: Vec<Source<'_, P>> = samples.iter().copied().step_by(apart).collect();
         let cost = |draft: Draft<'a>| -> Result<(usize, usize), Corrupt> {
-            // Bases from all of them: from few they would fit these, and say nothing of others.
+            // Bases need all samples: fitted to a few, they would not predict the others.
             let encoder = Encoder::with(draft, shape, wanted, samples)?;
             let (mut earlier, mut bytes): (Vec<i16>, usize) = (Vec::new(), 0);
             for source in &some {
@@ -218,14 +219,14 @@ impl Encoder {
         if shape.rest.is_some() {
             let own = Draft { turned: true, ..draft };
             let (least, bytes) = cost(own)?;
-            // Nothing is quicker.
+            // Nothing is faster.
             if nothing(bytes) {
                 return Ok(own);
             }
             turned = Some((least, own));
         }
         let (mut least, bytes) = cost(draft)?;
-        // Where hardly anything is corrected, there is nothing to gain.
+        // If hardly anything is corrected, there is nothing to gain.
         if nothing(bytes) && wanted.nanosecond == 0.0 {
             return Ok(draft);
         }
@@ -240,7 +241,7 @@ impl Encoder {
             }
         }
         if draft.tangents {
-            // What is cheaper to make is taken where both are alike.
+            // Of equally good ones, the faster is chosen.
             let other = Draft { tangent_weights: TangentWeights::Still, ..draft };
             let own = cost(other)?.0;
             if own <= least {
@@ -250,7 +251,7 @@ impl Encoder {
         Ok(turned.filter(|turned| turned.0 <= least).map_or(draft, |turned| turned.1))
     }
 
-    /// With these weights.
+    /// Creates the encoder with the weights of a draft.
     fn with<P: Place>(
         mut draft: Draft<'_>,
         shape: Shape<'_>,
@@ -273,7 +274,7 @@ impl Encoder {
         let seldom = out.fit(samples, wanted.frames, f64::from(draft.steps[0]));
         let base = out.normals.base.clone();
         if let Some(polygons) = polygons {
-            // Now with the base in what is at rest.
+            // Again, with the base included in the vectors at rest.
             let classes = std::mem::take(&mut out.normals.classes);
             out.normals = Normals { base: base.clone(), classes, ..polygons };
             out.normals.turn_rest(shape)?;
@@ -284,7 +285,7 @@ impl Encoder {
         Ok(out)
     }
 
-    /// Turns predictions round if most of them look the wrong way.
+    /// Negates predictions if most of them point the wrong way.
     fn negate<P: Place>(&mut self, samples: &[Source<'_, P>]) {
         let Some(first) = samples.first() else { return };
         let mut work = self.normals.work();
@@ -298,11 +299,11 @@ impl Encoder {
         source.normals[self.members.first(g)]
     }
 
-    /// Chooses bases and classes; how often groups and vertices change that did not in the samples.
+    /// Chooses bases and classes; returns statistics of groups and vertices that change seldom.
     fn fit<P: Place>(&mut self, samples: &[Source<'_, P>], frames: usize, step: f64) -> [Seldom; 2] {
         let mut seldom = [Seldom::default(); 2];
         let groups = self.members.len();
-        // What is within the tolerance, in steps.
+        // The radius within the tolerance, in steps.
         let radius = (1.0 / STEP * 0.98) as f32;
         let within = 2.0 * f64::sin(f64::from(radius) * step / 2.0);
         let mut states: Vec<Vec<[f32; 2]>> = Vec::new();
@@ -316,7 +317,7 @@ impl Encoder {
             }
             predicted.push(work.normals.clone());
         }
-        // Of groups that need no correction it does not matter how far they are off.
+        // The deviation of groups that need no correction does not matter.
         for (sample, predicted) in samples.iter().zip(&predicted) {
             self.normals.lay(P::kind(sample.points), &mut work);
             let off = |g: usize| match good[g] {
@@ -379,29 +380,29 @@ impl Encoder {
         seldom
     }
 
-    /// Predicted tangent of a vertex whose normal is that which is there.
+    /// Returns the predicted tangent of a vertex, from the normal in `work`.
     fn predicted_tangent(&self, v: usize, work: &Work) -> [f32; 3] {
         let tangents = self.normals.tangents.as_ref();
         xyz(tangents.map_or([0.0; 4], |t| work.tangents[t.classes()[v] as usize]))
     }
 
-    /// Residual of the normal of group `g` against the prediction `n`, as an angle along each axis of its
-    /// frame.
+    /// Returns the residual of the normal of group `g` against the prediction `n`, as an angle along each
+    /// axis of its frame.
     fn off<P: Place>(&self, (source, work): (&Source<'_, P>, &Work), g: usize, n: [f32; 3]) -> [f64; 2] {
         let wanted = self.source(source, g);
         let [e1, e2] = self.normals.surface.frame::<P>(&work.laid, g, n);
         let [x, y, z] = [e1, e2, n].map(|e| f64::from(dot(e, wanted)));
         let side = (x * x + y * y).sqrt();
         if side < 1e-9 {
-            // Nothing to tell, but for the opposite pole.
+            // There is no direction, except at the opposite pole.
             return [if z < 0.0 { angle(-1.0, 0.0) } else { 0.0 }, 0.0];
         }
         let angle = angle(z, side);
         [x / side * angle, y / side * angle]
     }
 
-    /// Counts what the samples would have coded, each with the one before as reference, and starts tables from
-    /// that.
+    /// Counts the symbols of the samples, each with the one before as its reference, and fits the tables to
+    /// them.
     fn count<P: Place>(&mut self, samples: &[Source<'_, P>], seldom: [Seldom; 2]) {
         if self.normals.packed {
             return;
@@ -442,7 +443,7 @@ impl Encoder {
         Ok(())
     }
 
-    /// The encoder whose static part these bytes are, for normals within `degrees`; nothing is sought.
+    /// Returns the encoder with this static part, for normals within `degrees`; nothing is chosen anew.
     pub fn read(bytes: &[u8], shape: Shape<'_>, degrees: f64) -> Result<Encoder, Corrupt> {
         let normals = Normals::read(bytes, shape)?;
         let members = Members::new(&normals.group, normals.groups());
@@ -459,23 +460,23 @@ impl Encoder {
         Ok(Encoder { normals, bytes: bytes.to_vec(), members, limit: limit(degrees), weighting })
     }
 
-    /// The static part: everything that is kept once per mesh.
+    /// Returns the static part: everything stored once per mesh.
     pub fn static_bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// How polygons are weighted.
+    /// Returns the weights of polygons.
     pub fn weighting(&self) -> Weighting {
         self.weighting
     }
 
-    /// The decoder.
+    /// Returns the decoder.
     pub fn decoder(&self) -> &Normals {
         &self.normals
     }
 
-    /// Appends the bytes of a unit, and sets `states` to what the decoder will have for its frames, in the
-    /// given order. `refs` are the states of frames that the decoder will have by then.
+    /// Appends the bytes of an access unit, and sets `states` to the states that the decoder will have for
+    /// its frames, in the given order. `refs` are the states of frames that the decoder will already have.
     pub fn encode<P: Place>(
         &self,
         frames: &[Source<'_, P>],
@@ -517,7 +518,7 @@ impl Encoder {
         errors
     }
 
-    /// Appends a unit of packed states.
+    /// Appends an access unit of packed states.
     fn pack(&self, refs: &[&[i16]], states: &[Vec<i16>], numbers: &[usize], out: &mut Vec<u8>) {
         let start = out.len();
         let groups = 2 * self.members.len();
@@ -536,7 +537,7 @@ impl Encoder {
         out.truncate(start + used);
     }
 
-    /// Chooses the reference (0: the base) and the states of a frame.
+    /// Chooses the reference (0 is the base) and the states of a frame.
     fn choose<P: Place>(
         &self,
         source: &Source<'_, P>,
@@ -575,8 +576,8 @@ impl Encoder {
         (best.0, Errors { normal: degrees(most[0]), tangent: degrees(most[1]) })
     }
 
-    /// Chooses the state of a group and the turns of its vertices, from those of the reference, of which `work`
-    /// has normals and tangents; squares of the largest chords left.
+    /// Chooses the state of a group and the turns of its vertices, starting from those of the reference,
+    /// whose normals and tangents are in `work`. Returns the squares of the largest remaining chords.
     fn settle<P: Place>(
         &self,
         source: &Source<'_, P>,
@@ -611,8 +612,8 @@ impl Encoder {
         [chord(n, wanted), self.turns((source, work), g, Some(n), from, state)]
     }
 
-    /// Chooses the turns of the vertices of a group whose normal is `other`, or else the one that is there; the
-    /// square of the largest chord left.
+    /// Chooses the turns of the vertices of a group whose normal is `other`, or else the one in `work`.
+    /// Returns the square of the largest remaining chord.
     fn turns<P: Place>(
         &self,
         (source, work): (&Source<'_, P>, &Work),
@@ -660,8 +661,8 @@ impl Encoder {
     }
 }
 
-/// What weights take, in nanoseconds per vertex, besides what all take: measured on grids and organic meshes of
-/// thousands of vertices.
+/// Returns the decoding time that depends on the weights, in nanoseconds per vertex: measured on grids and
+/// organic meshes of thousands of vertices.
 fn nanoseconds(draft: &Draft<'_>) -> f64 {
     if draft.turned {
         return 0.0;
@@ -679,8 +680,8 @@ fn nanoseconds(draft: &Draft<'_>) -> f64 {
     POLYGONS + normals + tangents
 }
 
-/// The base that leaves the fewest outside, the class of what it leaves, and how many these are. The list is
-/// put in another order.
+/// Returns the base that leaves the fewest samples outside `radius`, the class of what it leaves, and their
+/// number. Reorders the list.
 fn base_of(list: &mut [[f32; 2]], radius: f32, frames: usize) -> ([i16; 2], u8, usize) {
     let count = list.len();
     if count == 0 {
@@ -715,16 +716,16 @@ fn base_of(list: &mut [[f32; 2]], radius: f32, frames: usize) -> ([i16; 2], u8, 
     (best.0.map(|x| x as i16), class, best.1)
 }
 
-/// The value nearest to `wanted` that differs from `from` by a multiple of the stride.
+/// Returns the value nearest to `wanted` that differs from `from` by a multiple of the stride.
 fn nearest(wanted: f64, from: i16) -> i16 {
     let steps = ((wanted - f64::from(from)) / f64::from(STRIDE)).round();
     let value = f64::from(from) + steps * f64::from(STRIDE);
-    // One stride less where that is beyond the numbers.
+    // One stride less if that is out of range.
     let beyond = f64::from(STRIDE) * f64::from(i8::from(value > 32767.0) - i8::from(value < -32767.0));
     (value - beyond) as i16
 }
 
-/// States beside `nearest` that differ less from `from`, the smallest numbers first.
+/// Returns states next to `nearest` that differ less from `from`, those with the smallest differences first.
 fn smaller(nearest: [i16; 2], from: [i16; 2]) -> impl Iterator<Item = [i16; 2]> {
     let less = [0, 1].map(|k| {
         let off = i32::from(nearest[k]) - i32::from(from[k]);
@@ -740,17 +741,17 @@ fn xyz(n: [f32; 4]) -> [f32; 3] {
     [n[0], n[1], n[2]]
 }
 
-/// Square of the distance of two unit vectors.
+/// Returns the square of the distance between two unit vectors.
 fn chord(a: [f32; 3], b: [f32; 3]) -> f64 {
     (0..3).map(|k| (f64::from(a[k]) - f64::from(b[k])) * (f64::from(a[k]) - f64::from(b[k]))).sum()
 }
 
-/// Angle of a chord given by its square.
+/// Returns the angle of a chord, given its square.
 fn degrees(chord: f64) -> f64 {
     2.0 * (chord.sqrt() / 2.0).min(1.0).asin().to_degrees()
 }
 
-/// What [`turn`] turns by this angle, given its cosine and sine; from −π to about π, the same on every
+/// Returns the angle for which [`turn`] gives this cosine and sine, from −π to about π; the same on every
 /// machine.
 fn angle(cosine: f64, sine: f64) -> f64 {
     let mut about = f64::from(arc_cosine(cosine as f32));
@@ -758,7 +759,7 @@ fn angle(cosine: f64, sine: f64) -> f64 {
         let [c, s] = turn(about as f32).map(f64::from);
         let off = sine.abs() * c - cosine * s;
         about += off;
-        // What is left is the square of it, and less than f32 tells apart.
+        // The remaining error is its square, and below the precision of f32.
         if off.abs() < 1e-6 {
             break;
         }
@@ -766,7 +767,7 @@ fn angle(cosine: f64, sine: f64) -> f64 {
     if sine < 0.0 { -about } else { about }
 }
 
-/// Angle by which `t` must be turned about `n` to lie as near to `wanted` as it can.
+/// Returns the angle by which `t` must be rotated about `n` to be as near to `wanted` as possible.
 fn turn_between(t: [f32; 3], n: [f32; 3], wanted: [f32; 4]) -> f64 {
     let wanted = [wanted[0], wanted[1], wanted[2]];
     let c = f64::from(dot(t, wanted));

@@ -1,5 +1,5 @@
-//! Normals of groups from the triangles and quads around each, sixteen groups side by side. Corners of a group
-//! that follow each other around it share the edge between them.
+//! Normals of groups from the triangles and quads around each, sixteen groups side by side. Successive
+//! corners around a group share the edge between them.
 //!
 //! ```text
 //! corner     e, f to the points after and before it, d to the one across: of a triangle the one after it
@@ -15,13 +15,13 @@ use crate::mesh::normals::roots::{angle, interior, inverse_root, rough_angle, ro
 use crate::simd::lanes::{BLOCK, Number, Part, Vector, cross, difference, dot, minus, plus, times};
 use crate::sort;
 
-/// How much a polygon adds to the normals of its corners. Part of the format.
+/// The weight of a polygon in the normals of its corners. Part of the format.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Weights {
-    /// About its angle.
+    /// Its approximate angle.
     #[default]
     Angle,
-    /// All the same.
+    /// The same for all polygons.
     Equal,
     /// Its area.
     Area,
@@ -30,19 +30,19 @@ pub enum Weights {
 }
 
 impl Weights {
-    /// All of them, by their numbers in a file.
+    /// All weights, by their numbers in a file.
     pub const ALL: [Weights; 4] = [Weights::Angle, Weights::Equal, Weights::Area, Weights::Interior];
 
-    /// Whether corners of a polygon have vectors of their own.
+    /// `true` if the corners of a polygon have different vectors.
     pub(super) fn apart(self) -> bool {
         matches!(self, Weights::Angle | Weights::Interior)
     }
 }
 
-/// Most corners that stand beside others; of groups that have more, each is looked at by itself.
+/// The largest number of corners that are summed side by side; groups with more are summed corner by corner.
 pub(super) const MOST: usize = 16;
 
-/// A corner: its place and those after it, across and before it, and what belongs to it.
+/// A corner: its place, the places after, across and before it, and its own value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Corner<T> {
     pub at: u32,
@@ -52,7 +52,7 @@ pub(super) struct Corner<T> {
     pub own: T,
 }
 
-/// Puts corners in order around their points.
+/// Orders corners around their points.
 pub(super) fn chain<T: Copy>(mut left: Vec<Corner<T>>) -> Vec<Corner<T>> {
     sort::by_key(&mut left, |c| c.at);
     let mut out: Vec<Corner<T>> = Vec::with_capacity(left.len());
@@ -68,18 +68,18 @@ pub(super) fn chain<T: Copy>(mut left: Vec<Corner<T>>) -> Vec<Corner<T>> {
     out
 }
 
-/// The corners of sixteen items that lie alike: each of them has some of these, in this order.
+/// The corners of sixteen items in the same arrangement: each item has some of these, in this order.
 pub(super) struct Alike<T> {
-    /// Where runs begin: of the items, of the first corner's point after it, then of each corner's point across
-    /// and before it.
+    /// The starts of runs: of the items themselves, of the point after the first corner, then of the points
+    /// across and before each corner.
     pub own: i64,
     pub first: i64,
     pub runs: Vec<[i64; 2]>,
-    /// Per corner, what the items have.
+    /// For each corner, the values of the items that have it.
     pub values: Vec<[Option<T>; BLOCK]>,
 }
 
-/// Looks for a way to read corners in runs.
+/// Finds an arrangement in which the corners can be read in runs.
 pub(super) fn alike<T: Copy>(own: &[u32], corners: &[Vec<Corner<T>>]) -> Option<Alike<T>> {
     let start = i64::from(*own.first()?);
     if !own.iter().zip(start..).all(|(own, wanted)| i64::from(*own) == wanted) {
@@ -99,7 +99,7 @@ pub(super) fn alike<T: Copy>(own: &[u32], corners: &[Vec<Corner<T>>]) -> Option<
     let mut values = vec![[None; BLOCK]; pattern.len()];
     for (l, list) in corners.iter().enumerate() {
         let mut at = 0;
-        // The order of two does not matter to their sum.
+        // The sum of two does not depend on their order.
         let turned = |list: &[Corner<T>]| list.iter().rev().copied().collect::<Vec<_>>();
         let place = |c: &Corner<T>| pattern.iter().position(|p| *p == off(l, c));
         let over = list.len() == 2 && place(&list[0]) > place(&list[1]);
@@ -117,14 +117,14 @@ pub(super) fn alike<T: Copy>(own: &[u32], corners: &[Vec<Corner<T>>]) -> Option<
     })
 }
 
-/// The points around sixteen items, one after the other: each one with the point across the corner before it.
+/// Returns the points around an item in turn, each with the point across the corner before it.
 pub(super) fn spokes<T: Copy>(own: u32, corners: &[Corner<T>], across: bool) -> Vec<([u32; 2], Option<T>)> {
     let mut out = Vec::new();
     let mut last = None;
     for c in corners {
         match last {
             None => out.push(([own, c.after], None)),
-            // A step over nothing: towards the point itself nothing has an area.
+            // A gap is stepped over by the point itself, towards which no polygon has an area.
             Some(last) if last != c.after => {
                 if !across {
                     out.push(([own, own], None));
@@ -139,24 +139,24 @@ pub(super) fn spokes<T: Copy>(own: u32, corners: &[Corner<T>], across: bool) -> 
     out
 }
 
-/// Sixteen groups.
+/// The corners of sixteen groups.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Block {
     own: Row,
-    /// Where its rows end, and which factors of its corners come first, if there are any.
+    /// The end of its rows, and the first factors of its corners, if it has any.
     end: u32,
     factors: Option<u32>,
     kind: Kind,
 }
 
-/// What rows there are of each corner.
+/// The rows that are stored per corner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// The point before it: that after it is the row before.
+    /// The point before it; the point after it is in the row before.
     Triangles,
     /// The points across and before it.
     Quads,
-    /// Its own point and those after, across and before it: corners of several points.
+    /// Its own point and those after, across and before it, for corners at several points.
     Apart,
 }
 
@@ -165,19 +165,19 @@ enum Kind {
 pub(super) struct Fans {
     blocks: Vec<Block>,
     rows: Vec<Row>,
-    /// Per corner and item, whether it is there.
+    /// Per corner and item: 1 if the item has the corner, else 0.
     factors: Vec<[f32; BLOCK]>,
-    /// Corners of groups that have very many, and where each list ends.
+    /// The corners of groups that have very many, and the end of each list.
     long: Vec<Corner<()>>,
     long_ends: Vec<u32>,
-    /// Where their sums are put.
+    /// The number of the vector that receives the first of their sums.
     sums: usize,
 }
 
 impl Fans {
-    /// `own` is the first place of each group, `corners` those of each group in the order of polygons. Sums of groups
-    /// that have very many go to `next` and behind it, which is set to what is free then; also which groups these
-    /// are.
+    /// Takes the first place of each group and its corners in the order of polygons. The sums of groups with
+    /// very many corners are stored from `next` on, which is moved behind them; the groups and the numbers of
+    /// their sums are returned as well.
     pub fn new(
         own: &[u32],
         corners: impl Fn(usize) -> Vec<Corner<()>>,
@@ -253,8 +253,8 @@ impl Fans {
         Some(Block { own, end: self.rows.len() as u32, factors, kind })
     }
 
-    /// The corners of a group, as places: the point itself and those after, across and before it. Those without an
-    /// area are left out.
+    /// Returns the corners of a group as places: the point itself and those after, across and before it.
+    /// Corners that cannot have an area are left out.
     pub fn corners_of(&self, rows: &Rows, group: usize) -> Vec<[u32; 4]> {
         let (number, lane) = (group / BLOCK, group % BLOCK);
         let start = if number == 0 { 0 } else { self.blocks[number - 1].end };
@@ -280,7 +280,7 @@ impl Fans {
         out
     }
 
-    /// The corners of each group that has very many, as places.
+    /// Returns the corners of each group with very many, as places.
     pub fn long_corners(&self) -> impl Iterator<Item = Vec<[u32; 4]>> + '_ {
         let mut start = 0;
         self.long_ends.iter().map(move |&end| {
@@ -290,12 +290,12 @@ impl Fans {
         })
     }
 
-    /// The number of the first vector that is such a group's sum.
+    /// Returns the number of the first vector that holds the sum of such a group.
     pub fn first_sum(&self) -> usize {
         self.sums
     }
 
-    /// Sums of groups that have very many corners, in their order.
+    /// Computes the sums of groups with very many corners, in order.
     #[inline(always)]
     pub fn sum_long(
         &self,
@@ -318,7 +318,7 @@ impl Fans {
         }
     }
 
-    /// Sums of the corners of a part of a block.
+    /// Sums the corners of a part of a block.
     #[inline(always)]
     pub fn sum<L: Part, U: Unit>(
         &self,
@@ -327,7 +327,7 @@ impl Fans {
         (rows, laid): (&Rows, &Laid),
     ) -> Vector<L> {
         match weights {
-            // What is known of them when this is compiled stays in registers.
+            // Weights known at compile time allow values to stay in registers.
             Weights::Angle => self.sum_of::<L, U>(Weights::Angle, (block, part), (rows, laid)),
             Weights::Area => self.sum_of::<L, U>(Weights::Area, (block, part), (rows, laid)),
             other => self.sum_of::<L, U>(other, (block, part), (rows, laid)),
@@ -379,12 +379,12 @@ impl Fans {
     }
 }
 
-/// Whether the places of a corner leave room for an area.
+/// `true` if the places of a corner can enclose an area.
 fn has_area([own, after, across, before]: &[u32; 4]) -> bool {
     across != own && after != before && (across != before || after != own)
 }
 
-/// What is known of an edge for both of its corners: its square, or one over its length.
+/// Returns the value of an edge that both its corners use: its square, or one over its length.
 #[inline(always)]
 fn edge<N: Number>(weights: Weights, e: Vector<N>) -> N {
     match weights {
@@ -394,7 +394,7 @@ fn edge<N: Number>(weights: Weights, e: Vector<N>) -> N {
     }
 }
 
-/// What a corner adds; in a triangle `d` is `e`.
+/// Returns the vector that a corner adds; in a triangle `d` is `e`.
 #[inline(always)]
 fn vector<N: Number>(weights: Weights, [e, d, f]: [Vector<N>; 3], edges: [N; 2]) -> Vector<N> {
     let m = cross(d, minus(f, e));
@@ -418,7 +418,7 @@ fn vector<N: Number>(weights: Weights, [e, d, f]: [Vector<N>; 3], edges: [N; 2])
 mod tests {
     use super::*;
 
-    /// Corners of a grid of quads, row by row.
+    /// The corners of a grid of quads, row by row.
     fn grid(width: u32, height: u32) -> Vec<Vec<Corner<()>>> {
         let mut out = vec![Vec::new(); (width * height) as usize];
         for y in 1..height {

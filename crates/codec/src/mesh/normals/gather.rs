@@ -1,25 +1,25 @@
-//! Sums of vectors that lie elsewhere, for sixteen items at a time, in the order of each item's list.
+//! Sums of vectors stored elsewhere, for sixteen items at a time, in the order of each item's list.
 
 use crate::simd::lanes::{BLOCK, BlockRow, Part, Vector, plus};
 
-/// Longest list that stands beside others; longer ones are summed before, one by one.
+/// The longest list that is summed side by side; longer ones are summed before, one by one.
 pub(super) const MOST: usize = 16;
 
-/// Per item the numbers of its vectors, arranged for adding them.
+/// For each item, the numbers of the vectors in its sum, arranged for adding.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Gather {
-    /// Per block where its rows end.
+    /// The end of each block's rows.
     ends: Vec<u32>,
-    /// Numbers of vectors; 0 where a list has ended.
+    /// The numbers of vectors; 0 after the end of a list.
     rows: Vec<BlockRow>,
-    /// Lists of items that have many, and where each ends.
+    /// The lists of items with many vectors, and the end of each.
     long: Vec<u32>,
     long_ends: Vec<u32>,
-    /// Where the first sum of these is put.
+    /// The number of the vector that receives the first sum of these.
     sums: usize,
 }
 
-/// Lists of items, one after the other.
+/// The lists of items, one after the other.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Lists {
     pub ends: Vec<usize>,
@@ -27,7 +27,7 @@ pub(super) struct Lists {
 }
 
 impl Lists {
-    /// Lists of so many items from pairs of an item and what its list gets next.
+    /// Creates the lists of `count` items from pairs of an item and the next entry of its list.
     pub fn new(count: usize, pairs: impl Iterator<Item = (u32, u32)>) -> Lists {
         let pairs: Vec<(u32, u32)> = pairs.collect();
         let mut ends = vec![0usize; count + 1];
@@ -55,8 +55,7 @@ impl Lists {
 }
 
 impl Gather {
-    /// Vector 0 is to be zero; sums of long lists go to `next` and behind it, which is set to what is free
-    /// then.
+    /// Vector 0 must be zero. The sums of long lists are stored from `next` on, which is moved behind them.
     pub fn new(lists: &Lists, next: &mut usize) -> Gather {
         let mut out = Gather { sums: *next, ..Gather::default() };
         let count = lists.ends.len();
@@ -89,7 +88,7 @@ impl Gather {
         out
     }
 
-    /// The numbers of an item's vectors.
+    /// Returns the numbers of an item's vectors.
     pub fn list(&self, item: usize) -> Vec<u32> {
         let (block, lane) = (item / BLOCK, item % BLOCK);
         let start = if block == 0 { 0 } else { self.ends[block - 1] as usize };
@@ -108,7 +107,7 @@ impl Gather {
         out
     }
 
-    /// Sums of long lists.
+    /// Computes the sums of long lists.
     pub fn sum_long(&self, vectors: &mut [[f32; 4]]) {
         let mut start = 0;
         for (i, &end) in self.long_ends.iter().enumerate() {
@@ -122,7 +121,7 @@ impl Gather {
         }
     }
 
-    /// Adds to the sums of a part of a block each vector in turn.
+    /// Adds the vectors of a part of a block to its sums, one after the other.
     #[inline(always)]
     pub fn add<L: Part>(
         &self,
@@ -138,7 +137,7 @@ impl Gather {
     }
 }
 
-/// The sixteen from `start` on of a list; where it ends earlier, `fill` takes their place.
+/// Returns sixteen entries of a list from `start` on, padded with `fill` beyond its end.
 #[inline(always)]
 pub(super) fn sixteen<T: Copy>(list: &[T], start: usize, fill: T) -> [T; BLOCK] {
     let list = list.get(start..).unwrap_or(&[]);

@@ -1,5 +1,5 @@
-//! A frame's normals and tangents, sixteen at a time: vectors of polygons, then groups, classes and vertices.
-//! Where a class is a group, or a vertex, their steps are one.
+//! Computes a frame's normals and tangents, sixteen at a time: vectors of polygons, then groups, classes and
+//! vertices. If each class is a group, or a vertex, their steps are merged.
 
 use crate::mesh::normals::gather::sixteen;
 use crate::mesh::normals::model::{Directions, Normals, Work};
@@ -10,22 +10,22 @@ use crate::simd::lanes::{BLOCK, BlockTask, Number, Part, Vector, cross, plus, se
 use std::f32::consts::PI;
 use std::marker::PhantomData;
 
-/// How far a frame is computed.
+/// The extent to which a frame is computed.
 pub(super) enum Stage<'a> {
     /// Predicted normals of groups.
     #[cfg(feature = "encode")]
     Predicted,
-    /// Normals of groups, from the predicted ones that are there, or as they are there, and predicted tangents
-    /// of classes, if wanted, of a frame that is predicted.
+    /// Normals of groups, by correcting the predicted ones in the buffer or unchanged, and, if wanted,
+    /// predicted tangents of classes, in a frame that has been predicted.
     #[cfg(feature = "encode")]
     Bent(Option<Corrections<'a>>, bool),
-    /// Normals of groups and, if wanted, tangents of classes, without turns.
+    /// Normals of groups and, if wanted, tangents of classes before turns.
     Built(Corrections<'a>, bool),
-    /// Only what is asked for, of all vertices.
+    /// Only the requested directions, of all vertices.
     Written(Corrections<'a>, Directions<'a>),
 }
 
-/// States of groups and turns of vertices, of a frame or between two.
+/// The states of groups and turns of vertices, in a frame or between two.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Corrections<'a> {
     pub states: &'a [[i16; 2]],
@@ -33,7 +33,7 @@ pub(super) struct Corrections<'a> {
     pub next: Option<Next<'a>>,
 }
 
-/// States and turns of the frame that follows, and how far on the way there.
+/// The states and turns of the following frame, and the fraction of the way to it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Next<'a> {
     pub states: &'a [[i16; 2]],
@@ -42,7 +42,7 @@ pub(super) struct Next<'a> {
 }
 
 impl Corrections<'_> {
-    /// States of a part of a block; none where all are zero.
+    /// Returns the states of a part of a block; `None` if all are zero.
     #[inline(always)]
     fn states<L: Part>(&self, block: usize, part: usize) -> Option<[L; 2]> {
         let from = sixteen(self.states, block * BLOCK, [0; 2]);
@@ -58,7 +58,7 @@ impl Corrections<'_> {
         Some([x + (x2 - x) * t, y + (y2 - y) * t])
     }
 
-    /// Turns of a part of a block, in steps; none where all are zero.
+    /// Returns the turns of a part of a block, in steps; `None` if all are zero.
     #[inline(always)]
     fn turns<L: Part>(&self, block: usize, part: usize, step: f32) -> Option<L> {
         let from = sixteen(self.turns, block * BLOCK, 0);
@@ -72,7 +72,7 @@ impl Corrections<'_> {
         Some(between(L::load_i16(&from, part), L::load_i16(&to, part), t, step))
     }
 
-    /// The turn of a vertex, in steps.
+    /// Returns the turn of a vertex, in steps.
     pub fn turn(&self, v: usize, step: f32) -> f32 {
         let from = f32::from(self.turns[v]);
         match self.next {
@@ -82,7 +82,7 @@ impl Corrections<'_> {
     }
 }
 
-/// Between two turns; the nearer one where they are more than half a turn apart.
+/// Interpolates two turns; returns the nearer one if they are more than half a turn apart.
 #[inline(always)]
 fn between<N: Number>(from: N, to: N, t: f32, step: f32) -> N {
     let off = to - from;
@@ -100,7 +100,7 @@ fn axes<L: Part>(states: &[[i16; 2]; BLOCK], part: usize) -> [L; 2] {
     [L::load_i16(&x, part), L::load_i16(&y, part)]
 }
 
-/// The kernel of a frame whose points are laid, in a unit that `U` knows.
+/// The kernel of a frame whose points are laid out, with the unit that `U` gives.
 pub(super) struct Kernel<'a, U> {
     pub normals: &'a Normals,
     pub unit: PhantomData<U>,
@@ -172,7 +172,7 @@ fn store<L: Part>(v: Vector<L>, list: &mut [[f32; 4]], block: usize, part: usize
     L::store_vectors(v, &mut list.as_chunks_mut().0[block], part);
 }
 
-/// Numbers of the items of a block.
+/// Returns the numbers of the items of a block.
 #[cfg(feature = "encode")]
 #[inline(always)]
 fn numbers(block: usize) -> [u32; BLOCK] {
@@ -183,10 +183,10 @@ fn numbers(block: usize) -> [u32; BLOCK] {
     out
 }
 
-// A function of an instruction set is one as a whole. In WebAssembly all of the program is compiled for one, and what is
-// used in several places need not be there more than once.
+// A function for an instruction set is inlined as a whole. A WebAssembly program is compiled for one
+// instruction set, so a function used in several places need not be duplicated.
 impl Normals {
-    /// Normals of a part of a block of groups.
+    /// Returns the normals of a part of a block of groups.
     #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
     #[cfg_attr(target_arch = "wasm32", inline(never))]
     fn group_block<L: Part, U: Unit>(
@@ -205,7 +205,7 @@ impl Normals {
         self.bend_block::<L, U>(laid, (block, part), n, states)
     }
 
-    /// Turns predicted normals as their states say.
+    /// Corrects predicted normals by their states.
     #[inline(always)]
     fn bend_block<L: Part, U: Unit>(
         &self,
@@ -222,7 +222,7 @@ impl Normals {
         select(there, bent(n, frame, [x, y], self.step), n)
     }
 
-    /// Normals of all groups into `work`; without states the predicted ones.
+    /// Computes the normals of all groups into `work`; the predicted ones without states.
     #[inline(always)]
     fn all_groups<L: Part, U: Unit>(&self, work: &mut Work, states: Option<&Corrections<'_>>) {
         for block in 0..self.surface.groups().div_ceil(BLOCK) {
@@ -233,7 +233,7 @@ impl Normals {
         }
     }
 
-    /// Tangents of a part of a block of classes whose normals are `n`.
+    /// Returns the tangents of a part of a block of classes with the normals `n`.
     #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
     #[cfg_attr(target_arch = "wasm32", inline(never))]
     fn class_block<L: Part, U: Unit>(
@@ -256,7 +256,7 @@ impl Normals {
         select(there, t, other)
     }
 
-    /// Tangents of all classes into `work`, whose normals are known.
+    /// Computes the tangents of all classes into `work`, from known normals.
     #[inline(always)]
     fn all_classes<L: Part, U: Unit>(&self, tangents: &Tangents, work: &mut Work) {
         for block in 0..tangents.groups().len().div_ceil(BLOCK) {
@@ -269,11 +269,11 @@ impl Normals {
         }
     }
 
-    /// Normals of all vertices, without a thought of tangents.
+    /// Writes the normals of all vertices, without tangents.
     #[inline(always)]
     fn normals_only<L: Part, U: Unit>(&self, work: &mut Work, target: &mut Target<'_>) {
         let groups = self.surface.groups();
-        // Both are numbered as vertices come.
+        // Both are numbered in the order of vertices.
         let follow = groups == self.group.len();
         for block in 0..groups.div_ceil(BLOCK) {
             for part in 0..L::PARTS {
@@ -293,7 +293,7 @@ impl Normals {
         }
     }
 
-    /// Normals and tangents of all vertices, in as few steps as there can be.
+    /// Writes the normals and tangents of all vertices, in as few steps as possible.
     #[inline(always)]
     fn shown<L: Part, U: Unit>(&self, tangents: &Tangents, work: &mut Work, target: &mut Target<'_>) {
         let groups = self.surface.groups();
@@ -332,7 +332,7 @@ impl Normals {
     }
 }
 
-/// Where the directions of all vertices are written.
+/// The output for the directions of all vertices.
 struct Target<'a> {
     normals: &'a Normals,
     states: Corrections<'a>,
@@ -340,7 +340,7 @@ struct Target<'a> {
 }
 
 impl Target<'_> {
-    /// Of a part of a block of vertices.
+    /// Writes the normals of a part of a block of vertices.
     #[inline(always)]
     fn normal<L: Part>(&mut self, (block, part): (usize, usize), n: Vector<L>) {
         let Some(out) = &mut self.out.normals else { return };
@@ -354,7 +354,7 @@ impl Target<'_> {
         }
     }
 
-    /// Of vertices whose tangents are not yet turned.
+    /// Writes normals, and turns and writes tangents, of a part of a block of vertices.
     #[inline(always)]
     fn both<L: Part>(&mut self, tangents: &Tangents, at: (usize, usize), n: Vector<L>, mut t: Vector<L>) {
         self.normal(at, n);
@@ -378,7 +378,7 @@ impl Target<'_> {
     }
 }
 
-/// Puts a part of the last block there, as far as there are vertices.
+/// Copies a part of the last block, as far as there are vertices.
 #[inline(always)]
 fn put<const N: usize>(
     rows: &[[f32; N]; BLOCK],
@@ -392,7 +392,7 @@ fn put<const N: usize>(
     out[own.clone()].copy_from_slice(&rows[own]);
 }
 
-/// The normal of a state that is not zero, in the frame of the predicted normal `n`.
+/// Returns the normal of a nonzero state, in the frame of the predicted normal `n`.
 #[inline(always)]
 pub(super) fn bent<N: Number>(
     n: Vector<N>,
@@ -406,8 +406,8 @@ pub(super) fn bent<N: Number>(
     plus(times(n, c), plus(times(e1, x * s), times(e2, y * s)))
 }
 
-/// The unit vector at right angles to `n` that is turned from `t` by the angle of `turn` (cosine and sine)
-/// about `n`.
+/// Returns the unit vector perpendicular to `n` that results from rotating `t` about `n` by the angle with
+/// the cosine and sine `turn`.
 #[inline(always)]
 pub(super) fn turned<N: Number>(t: Vector<N>, n: Vector<N>, turn: [N; 2]) -> Vector<N> {
     plus(times(t, turn[0]), times(cross(n, t), turn[1]))

@@ -1,5 +1,5 @@
-//! What the normals and tangents of a mesh are made of, as plain lists: for those who make them elsewhere, on a
-//! graphics card. The same corners that the kernels read in blocks of sixteen, in the same order.
+//! The static part of normals and tangents as plain lists, for computing them elsewhere, on a graphics card.
+//! The corners are those that the kernels read in blocks of sixteen, in the same order.
 //!
 //! ```text
 //! group     unit(Σ over its corners): mesh/normals/fans.rs, mesh/normals/surface.rs; or turned by a bone: mesh/normals/turned.rs
@@ -10,12 +10,12 @@ pub use crate::mesh::normals::fans::Weights;
 pub use crate::mesh::normals::roots::{ARC, LARGEST, ROUGH_ARC, ROUGH_ROOT, SMALLEST};
 pub use crate::simd::lanes::HALF_EXPONENT;
 
-/// Items of all lists, one list after the other, and where each ends.
+/// The items of all lists, one list after the other, and the end of each.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ended<T> {
-    /// Per list.
+    /// The end of each list within `items`.
     pub ends: Vec<u32>,
-    /// All items.
+    /// The items of all lists.
     pub items: Vec<T>,
 }
 
@@ -26,7 +26,7 @@ impl<T> Default for Ended<T> {
 }
 
 impl<T> Ended<T> {
-    /// Lists in turn.
+    /// Concatenates lists.
     pub(super) fn new(lists: impl Iterator<Item = Vec<T>>) -> Ended<T> {
         let mut out = Ended::default();
         for mut list in lists {
@@ -36,72 +36,72 @@ impl<T> Ended<T> {
         out
     }
 
-    /// A list. Panics where there is no such list.
+    /// Returns a list. Panics if there is no such list.
     pub fn of(&self, list: usize) -> &[T] {
         let start = if list == 0 { 0 } else { self.ends[list - 1] };
         &self.items[start as usize..self.ends[list] as usize]
     }
 }
 
-/// What is turned by bones, where nothing is summed.
+/// Vectors that bones turn, used instead of sums.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TurnedList {
-    /// The bone of each; the number of bones where none turns it.
+    /// The bone of each vector; the number of bones if none turns it.
     pub bones: Vec<u32>,
-    /// Unit vectors at rest.
+    /// The unit vectors at rest.
     pub at_rest: Vec<[f32; 3]>,
 }
 
-/// Where the tangents of classes come from.
+/// The source of the tangents of classes.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TangentSums {
-    /// Per class the points around it and their static factors: Σ c · (q − p).
+    /// Per class, the points around it and their static factors: Σ c · (q − p).
     Still(Ended<(u32, f32)>),
-    /// Per class its corners: points after and before it, and the factors of the vectors to these.
+    /// Per class, its corners: the points after and before it, and the factors of the vectors to them.
     Projected(Ended<([u32; 2], [f32; 2])>),
-    /// Turned by bones.
+    /// Tangents at rest, turned by bones.
     Turned(TurnedList),
 }
 
-/// Tangents of a mesh.
+/// The tangents of a mesh.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TangentLists {
-    /// Class of each vertex.
+    /// The class of each vertex.
     pub class: Vec<u32>,
-    /// Group of each class.
+    /// The group of each class.
     pub group: Vec<u32>,
-    /// Point of each class.
+    /// The point of each class.
     pub point: Vec<u32>,
-    /// Per vertex the sign of its bitangent.
+    /// The sign of each vertex's bitangent.
     pub signs: Vec<f32>,
-    /// What each class is made of.
+    /// The source of each class's tangent.
     pub sums: TangentSums,
-    /// Where corners are summed: of classes with very many the static sum takes their place.
+    /// With projected corners: the static sums that replace them for classes with very many corners.
     pub long: Ended<(u32, f32)>,
 }
 
-/// Normals of a mesh, and tangents where it has them. Points are numbered as in a frame.
+/// The normals of a mesh, and its tangents if it has any. Points are numbered as in a frame.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NormalLists {
-    /// How much a polygon adds.
+    /// The weights of polygons in the sums of normals.
     pub weights: Weights,
-    /// Predicted normals look the other way.
+    /// `true` if predicted normals are negated.
     pub negated: bool,
-    /// Steps of states and of turns, radians.
+    /// The steps of states and of turns, in radians.
     pub steps: [f32; 2],
-    /// Group of each vertex.
+    /// The group of each vertex.
     pub group: Vec<u32>,
-    /// Per group its corners in triangles and quads: the point itself and those after, across and before it; in a
-    /// triangle the one across is the one after.
+    /// Per group, its corners in triangles and quads: the point itself and those after, across and before it;
+    /// in a triangle, the point across is the one after.
     pub corners: Ended<[u32; 4]>,
-    /// Per group its corners in larger polygons: number of the polygon, and of the corner in it.
+    /// Per group, its corners in larger polygons: the number of the polygon, and of the corner in it.
     pub large_corners: Ended<[u32; 2]>,
-    /// Points of each larger polygon.
+    /// The points of each larger polygon.
     pub polygons: Ended<u32>,
-    /// Per group its point, and another one that gives its frame a direction.
+    /// Per group, its point, and another one that gives its frame a direction.
     pub anchors: Vec<[u32; 2]>,
-    /// Where bones turn normals: instead of all corners.
+    /// The normals at rest, if bones turn them; all lists of corners are then empty.
     pub turned: Option<TurnedList>,
-    /// Tangents.
+    /// The tangents, if the mesh has any.
     pub tangents: Option<TangentLists>,
 }

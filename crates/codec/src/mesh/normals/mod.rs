@@ -1,11 +1,12 @@
-//! Normals and tangents as corrections of what the decoded geometry says. Error bound: the tolerance, in
-//! degrees, of normals and of tangents, as the encoder measures it on the decoder's own output for every
-//! vertex and frame.
+//! Normals and tangents, stored as corrections to a prediction from the decoded geometry. Error bound: the
+//! tolerance, in degrees, of normals and of tangents, as the encoder measures it on the decoder's own output
+//! for every vertex and frame.
 //!
-//! Points that are 10⁻⁴ of the mesh off give normals that are mostly a few tenths of a degree off: as good as
-//! stored ones. So the file keeps, for every normal, a *state*: where it lies in the frame of the predicted
-//! one, in steps of an angle; and for every vertex by how many steps its tangent is turned. Nearly all states
-//! are those of the frame they are predicted from, which costs hundredths of a bit.
+//! Points that are off by 10⁻⁴ of the mesh's size give normals that are mostly off by a few tenths of a
+//! degree, as good as stored ones. So the file stores, for every normal, a *state*: its position in the frame
+//! of the predicted normal, in steps of an angle; and for every vertex the steps by which its tangent is
+//! turned. Nearly all states equal those of the frame they are predicted from, which costs hundredths of a
+//! bit.
 //!
 //! ```text
 //! group      vertices that share a normal in all frames (topology/partition.rs); its predicted normal n: mesh/normals/surface.rs
@@ -18,9 +19,9 @@
 //!            are off at all times
 //! ```
 //!
-//! A third of the tolerance is one step, and a frame differs from its reference by whole multiples of three:
-//! what is corrected is at most √½ of the tolerance off, and tangents half of it, so that both together keep
-//! it.
+//! A step is a third of the tolerance, and a frame differs from its reference by multiples of three steps:
+//! corrected normals are off by at most √½ of the tolerance, and tangents by half of it, so that both
+//! together stay within it.
 //!
 //! ```text
 //! reference  of a frame: 0 is the base, i the i-th of the frames it may refer to: the caller's, then those of the unit so far
@@ -29,20 +30,20 @@
 //! class      0 … 3, how often the encoder's samples corrected the item: what is likely to change
 //! ```
 //!
-//! Items *touch* as in topology/partition.rs, the first ones found count; the *mate* is the first that has
-//! the same group.
+//! Items *touch* as defined in topology/partition.rs, in the order found there; the *mate* of a vertex is the
+//! first touching one of the same group.
 //!
 //! # Between frames
 //!
-//! A decoded frame keeps its states; normals are made when it is shown. Between two frames they are made
-//! once, of points and states that lie between theirs, both on straight lines ([`Moment`]). Nothing is
-//! promised there, and at both ends they are what the frames have.
+//! A decoded frame keeps its states; normals are computed when it is shown. Between two frames they are
+//! computed from interpolated points and states, both on straight lines ([`Moment`]). No error is guaranteed
+//! there; at both ends the normals are those of the frames.
 //!
 //! # How it is computed
 //!
-//! Everything is written for blocks of sixteen polygons, groups, classes or vertices (`simd/lanes/block.rs`),
-//! with AVX-512 or AVX2 where the machine has it (mesh/normals/kernel.rs); blocks whose states are all zero
-//! are not bent.
+//! All computation is in blocks of sixteen polygons, groups, classes or vertices (`simd/lanes/block.rs`),
+//! with AVX-512 or AVX2 if the machine has it (mesh/normals/kernel.rs); blocks whose states are all zero skip
+//! the correction.
 //!
 //! # Bytes
 //!
@@ -55,36 +56,36 @@
 //! | 5 | 4 | turn step | of turns, radians, f32; 0 without tangents |
 //! | 9 | … | range coded | faces if kept; groups; signs of vertices with tangents; class and base of each group; class and turn of each vertex with tangents; first tables |
 //!
-//! The faces, groups and signs are those of topology/partition.rs; a sign is one bit, whether it is not that
-//! of the uv area of the vertex's first triangle that has one, its context what the vertex before did. A
-//! class is as many ones as it is high, at most three, in the contexts of the class before (at most 2); then
-//! one bit, in the context of the class, for groups and vertices apart, whether the base is not what is
-//! expected: 0 for groups, the mate's for turns; then numbers.
+//! The faces, groups and signs are those of topology/partition.rs. The sign of a vertex is one bit: whether
+//! it differs from the sign of the uv area of the vertex's first triangle with one, in the context of the bit
+//! of the vertex before. A class is coded in unary, with at most three ones, in the contexts of the class
+//! before (at most 2); then one bit, in the context of the class, for groups and vertices separately: whether
+//! the base differs from the expected value, 0 for groups and the mate's for turns; then numbers.
 //!
 //! ```text
 //! number     one bit [zero]: is it not 0?  sign, plain;  bits [length] while the logarithm of its size is larger, at most 15;
 //!            as many plain bits of the size
 //! ```
 //!
-//! A unit is one string of symbols (mesh/normals/states.rs); or packed (mesh/normals/packed.rs), without first
-//! tables. It is empty where all is as the base.
+//! An access unit is one string of symbols (mesh/normals/states.rs), or packed (mesh/normals/packed.rs),
+//! without first tables. It is empty if all states are the base.
 //!
 //! # How it is used
 //!
-//! * Compile: [`Sharing`](crate::topology::partition::Sharing) over the source's normals of all frames (or
-//!   started from the smoothing groups, without looking at frames);
+//! * Compile: build [`Sharing`](crate::topology::partition::Sharing) from the source's normals of all frames
+//!   (or from the smoothing groups, without reading frames), then
 //!   [`Encoder::new`](crate::mesh::normals::encode::Encoder::new) with about two dozen decoded frames, then
-//!   its `static_bytes`; `encode` for each unit gives bytes, states and the largest errors: where these are
-//!   above the tolerance, the mesh cannot be done this way (vertices of one group that differ, normals that
-//!   are no numbers).
+//!   its `static_bytes`. `encode` returns the bytes, states and largest errors of each access unit; if these
+//!   are above the tolerance, the mesh cannot be coded in this way (vertices of one group that differ,
+//!   normals that are not numbers).
 //! * Load: [`Normals::read`], [`Normals::work`].
-//! * Unit: [`Normals::decode`] gives the states of its frames; no positions are needed. A player keeps
+//! * Access unit: [`Normals::decode`] returns the states of its frames; it needs no positions. A player keeps
 //!   [`Normals::state_len`] × 2 bytes per frame: 4 for each group and 2 for each vertex with tangents.
-//! * Moment that is shown: [`Normals::write`] with the points and states of its frames; or
-//!   [`Normals::build`], then [`Built::normal`] and [`Built::tangent`] of any vertex.
+//! * Moment to show: [`Normals::write`] with the points and states of its frames; or [`Normals::build`], then
+//!   [`Built::normal`] and [`Built::tangent`] of any vertex.
 //!
-//! References cost nothing but that the states of their frames are there; none (an empty list) is always
-//! allowed, in the decoder exactly as in the encoder.
+//! References only require the states of their frames; an empty list is always allowed, if decoder and
+//! encoder use the same one.
 
 mod coding;
 mod contexts;
@@ -130,29 +131,28 @@ pub(in crate::mesh) use contexts::STRIDE;
 use contexts::{CLASSES, CorrectionContexts};
 use std::marker::PhantomData;
 
-/// The mesh as encoder and decoder both know it.
+/// The mesh as both encoder and decoder know it.
 #[derive(Debug, Clone, Copy)]
 pub struct Shape<'a> {
-    /// Vertices of each triangle.
+    /// The vertices of each triangle.
     pub triangles: &'a [[u32; 3]],
-    /// Point of each vertex, numbered without gaps.
+    /// The point of each vertex, numbered without gaps.
     pub point: &'a [u32],
-    /// Decoded uv of each vertex in the first frame, which tangents follow; empty where there are no
-    /// tangents.
+    /// The decoded uv of each vertex in the first frame, from which tangents follow; empty without tangents.
     pub uvs: &'a [[f32; 2]],
-    /// Where vertices are a regular grid, row by row as it numbers them.
+    /// The grid, if the vertices form a regular one, numbered row by row.
     pub grid: Option<grid::Shape>,
     /// The points of frame 0.
     pub first: Points<'a>,
-    /// Where rigid bones alone move the points.
+    /// The bones of the points, if rigid bones alone move them.
     pub rest: Option<Rest<'a>>,
 }
 
 const HEAD: usize = 9;
-/// In place of the number of weights: normals are those at rest, turned by bones.
+/// The value in place of the weights of normals if bones turn normals at rest.
 const TURNED: u8 = 3;
 
-/// No item.
+/// The number that stands for no item.
 const NONE: u32 = u32::MAX;
 
 impl Normals {
@@ -198,7 +198,7 @@ impl Normals {
         Ok(out)
     }
 
-    /// Makes of the base what bones turn.
+    /// Turns the base into vectors at rest, which bones turn.
     pub(in crate::mesh) fn turn_rest(&mut self, shape: Shape<'_>) -> Result<(), Corrupt> {
         let Rest { bones, rigid } = shape.rest.ok_or(Corrupt("normals: turned where no rigid bones are"))?;
         let points = shape.first;
@@ -228,27 +228,27 @@ impl Normals {
         Ok(())
     }
 
-    /// Numbers of which the states of a frame consist.
+    /// Returns the number of values in the states of a frame.
     pub fn state_len(&self) -> usize {
         self.base.len()
     }
 
-    /// States and turns that the mesh keeps once: where there is no better reference.
+    /// Returns the base: the states and turns stored once, used if no reference is better.
     pub fn base(&self) -> &[i16] {
         &self.base
     }
 
-    /// Number of vertices.
+    /// Returns the number of vertices.
     pub fn vertices(&self) -> usize {
         self.group.len()
     }
 
-    /// Number of different normals in a frame.
+    /// Returns the number of different normals in a frame.
     pub fn groups(&self) -> usize {
         self.surface.groups()
     }
 
-    /// Whether there are tangents.
+    /// `true` if the mesh has tangents.
     pub fn has_tangents(&self) -> bool {
         self.tangents.is_some()
     }
@@ -258,7 +258,7 @@ impl Normals {
         std::iter::once(&self.surface.rows).chain(tangents).collect()
     }
 
-    /// The lists that the static part stands for. Allocates.
+    /// Returns the static part as plain lists. Allocates.
     pub fn lists(&self) -> NormalLists {
         let groups = self.groups();
         let mut out = NormalLists {
@@ -290,7 +290,7 @@ impl Normals {
         out
     }
 
-    /// Buffers for [`Normals::build`].
+    /// Allocates the buffers for [`Normals::build`].
     pub fn work(&self) -> Work {
         let classes = self.tangents.as_ref().map_or(0, |t| t.groups().len());
         Work {
@@ -301,7 +301,7 @@ impl Normals {
         }
     }
 
-    /// Codes classes and base of all items.
+    /// Codes the classes and the base of all items.
     pub(in crate::mesh) fn bases(&mut self, bits: &mut impl Bits<Context = Chance>) {
         let groups = self.groups();
         let mut known = [[Chance::default(); 3]; 3];
@@ -311,7 +311,7 @@ impl Normals {
         let items = self.classes.len();
         for i in 0..items {
             let turn = usize::from(i >= groups);
-            // Each class is a run of ones of its length.
+            // A class is as many ones as it is high.
             let context = &mut known[usize::from(before).min(2)];
             let wanted = self.classes[i];
             let mut class = 0;
@@ -320,7 +320,7 @@ impl Normals {
             }
             (self.classes[i], before) = (class, class);
             let at = self.at(i);
-            // Turns follow that of the vertex that moves along.
+            // The expected turn is that of the vertex's mate.
             let expected = match i.checked_sub(groups) {
                 Some(v) if (self.mates[v] as usize) < v => self.base[2 * groups + self.mates[v] as usize],
                 _ => 0,
@@ -338,15 +338,15 @@ impl Normals {
         }
     }
 
-    /// Where an item's part of the states lies.
+    /// Returns the range of an item's values within the states.
     #[inline]
     pub(in crate::mesh) fn at(&self, item: usize) -> std::ops::Range<usize> {
         let groups = self.groups();
         if item < groups { 2 * item..2 * item + 2 } else { groups + item..groups + item + 1 }
     }
 
-    /// Decodes the states of the frames of a unit, [`Normals::state_len`] each, in the unit's order. `refs`
-    /// are the states of the frames that the unit may refer to, the same as in the encoder.
+    /// Decodes the states of the frames of an access unit, [`Normals::state_len`] each, in the unit's order.
+    /// `refs` are the states of the frames that the unit may refer to, the same as in the encoder.
     pub fn decode(&self, bytes: &[u8], refs: &[&[i16]], out: &mut [&mut [i16]]) -> Result<(), Corrupt> {
         if self.packed {
             return self.unpack(bytes, refs, out);
@@ -371,7 +371,7 @@ impl Normals {
         symbols.finish()
     }
 
-    /// The same of packed states.
+    /// Decodes an access unit of packed states.
     fn unpack(&self, bytes: &[u8], refs: &[&[i16]], out: &mut [&mut [i16]]) -> Result<(), Corrupt> {
         let mut reader = packed::Reader::new(bytes);
         for f in 0..out.len() {
@@ -388,7 +388,7 @@ impl Normals {
         reader.finish()
     }
 
-    /// The reference of this number: none is the base.
+    /// Returns the reference with this number; `None` for the base.
     fn reference<'a>(
         &self,
         number: usize,
@@ -409,16 +409,17 @@ impl Normals {
         Ok(from)
     }
 
-    /// The normals and, if wanted, the tangents of a moment. Panics where its points or states are too few.
+    /// Computes the normals and, if wanted, the tangents of a moment. Panics if it has too few points or
+    /// states.
     pub fn build<'a>(&'a self, moment: Moment<'a>, tangents: bool, work: &'a mut Work) -> Built<'a> {
         let states = self.corrections(moment);
         self.compute(Isa::get(), moment, Stage::Built(states, tangents), work);
         Built { normals: self, states, work }
     }
 
-    /// Writes the normals and tangents of a moment that are asked for; what is not asked for is not computed.
-    /// Panics where points or states are too few, where there are no tangents, or where the room is not for
-    /// all vertices.
+    /// Writes the requested normals and tangents of a moment; others are not computed. Panics if points or
+    /// states are too few, if tangents are requested but there are none, or if an output is not as long as
+    /// the number of vertices.
     pub fn write(&self, moment: Moment<'_>, work: &mut Work, out: Directions<'_>) {
         assert!(out.normals.as_ref().is_none_or(|o| o.len() == self.vertices()), "normals of all vertices");
         assert!(out.tangents.as_ref().is_none_or(|o| o.len() == self.vertices()), "tangents of all vertices");
@@ -448,7 +449,7 @@ impl Normals {
         }
         let to = moment.next.map(|(next, t)| (next.points, t));
         self.lay_moment(isa, from, to, work);
-        // What is between narrow points is wide.
+        // Points between narrow ones are wide.
         let wide = matches!(from, Points::Wide(_)) || to.is_some();
         self.run(isa, wide, work, stage);
     }
@@ -457,7 +458,7 @@ impl Normals {
         lanes::run_blocks(isa, Lay { order: &self.surface.order, from, to, out: &mut work.laid });
     }
 
-    /// The kernel of a moment whose points are laid.
+    /// Runs the kernel of a moment whose points are laid out.
     fn run(&self, isa: Isa, wide: bool, work: &mut Work, stage: Stage<'_>) {
         #[cfg(target_arch = "wasm32")]
         {
@@ -471,7 +472,7 @@ impl Normals {
         })
     }
 
-    /// Predicted normals of all groups, in a frame with these transforms of bones.
+    /// Predicts the normals of all groups, in a frame with these transforms of bones.
     #[cfg(feature = "encode")]
     pub(in crate::mesh) fn predict<P: Place>(&self, points: &[P], transforms: &[Transform], work: &mut Work) {
         if let Some(turned) = &self.turned {
@@ -481,26 +482,26 @@ impl Normals {
         self.run(Isa::get(), P::WIDE, work, Stage::Predicted);
     }
 
-    /// Lays the points of a frame.
+    /// Lays out the points of a frame.
     #[cfg(feature = "encode")]
     fn lay(&self, points: Points<'_>, work: &mut Work) {
         self.lay_moment(Isa::get(), points, None, work);
     }
 
-    /// Turns the predicted normals of all groups as these states say.
+    /// Corrects the predicted normals of all groups by these states.
     #[cfg(feature = "encode")]
     pub(in crate::mesh) fn bend_all<P: Place>(&self, states: &[[i16; 2]], work: &mut Work) {
         let states = Corrections { states, turns: &[], next: None };
         self.run(Isa::get(), P::WIDE, work, Stage::Bent(Some(states), false));
     }
 
-    /// Predicted tangents of all classes, of groups whose normals are there.
+    /// Predicts the tangents of all classes from the normals in `work`.
     #[cfg(feature = "encode")]
     pub(in crate::mesh) fn all_tangents<P: Place>(&self, work: &mut Work) {
         self.run(Isa::get(), P::WIDE, work, Stage::Bent(None, true));
     }
 
-    /// The normal that `state` means where `n` is predicted.
+    /// Returns the normal that `state` denotes if `n` is predicted.
     #[cfg(feature = "encode")]
     pub(in crate::mesh) fn bend<P: Place>(
         &self,
@@ -515,7 +516,7 @@ impl Normals {
         bent(n, self.surface.frame::<P>(&work.laid, g, n), state.map(f32::from), self.step)
     }
 
-    /// The predicted tangent of a vertex with the decoded normal `n`, in a frame that `work` has predicted.
+    /// Predicts the tangent of a vertex with the decoded normal `n`, in a frame predicted into `work`.
     #[cfg(feature = "encode")]
     pub(in crate::mesh) fn tangent<P: Place>(&self, v: usize, n: [f32; 3], work: &Work) -> [f32; 3] {
         let tangents = self.tangents.as_ref().expect("tangents");
@@ -530,24 +531,24 @@ impl Normals {
     }
 }
 
-/// What the normals of a frame are made of.
+/// The inputs from which the normals of a frame are computed.
 #[derive(Debug, Clone, Copy)]
 #[allow(missing_docs)]
 pub struct Frame<'a> {
     pub points: Points<'a>,
     pub state: &'a [i16],
-    /// Of rigid bones, where these turn normals; bones that it does not have do not turn.
+    /// The transforms of rigid bones, if these turn normals; missing ones are identities.
     pub transforms: &'a [Transform],
 }
 
 impl<'a> Frame<'a> {
-    /// A frame of a mesh whose normals no bones turn.
+    /// Creates a frame of a mesh whose normals are not turned by bones.
     pub fn new(points: impl Into<Points<'a>>, state: &'a [i16]) -> Frame<'a> {
         Frame { points: points.into(), state, transforms: &[] }
     }
 }
 
-/// A frame, or a moment between two.
+/// A frame, or a moment between two frames.
 #[derive(Debug, Clone, Copy)]
 pub struct Moment<'a> {
     first: Frame<'a>,
@@ -561,15 +562,15 @@ impl<'a> From<Frame<'a>> for Moment<'a> {
 }
 
 impl<'a> Moment<'a> {
-    /// On the way to the next frame: 0 is here, 1 there. Points go straight, states as well, and normals are
-    /// those of the surface in between: at both ends they are the frames'.
+    /// Moves towards the next frame: `t` is 0 here and 1 there. Points and states are interpolated linearly,
+    /// and normals are those of the interpolated surface; at both ends they are the frames' own.
     pub fn towards(self, next: Frame<'a>, t: f32) -> Moment<'a> {
         let next = (t > 0.0).then_some((next, t));
         Moment { next, ..self }
     }
 }
 
-/// A moment whose normals are known.
+/// A moment whose normals have been computed.
 #[derive(Debug, Clone, Copy)]
 pub struct Built<'a> {
     normals: &'a Normals,
@@ -578,14 +579,14 @@ pub struct Built<'a> {
 }
 
 impl Built<'_> {
-    /// Unit normal of a vertex.
+    /// Returns the unit normal of a vertex.
     #[inline]
     pub fn normal(&self, v: usize) -> [f32; 3] {
         let [x, y, z, _] = self.work.normals[self.normals.group[v] as usize];
         [x, y, z]
     }
 
-    /// Unit tangent of a vertex and the sign of its bitangent. Panics where there are no tangents.
+    /// Returns the unit tangent of a vertex and the sign of its bitangent. Panics if there are no tangents.
     #[inline]
     pub fn tangent(&self, v: usize) -> [f32; 4] {
         let tangents = self.normals.tangents.as_ref().expect("tangents");
@@ -599,12 +600,12 @@ impl Built<'_> {
     }
 }
 
-/// Bits for a number from 0 to `most`.
+/// Returns the number of bits for a number from 0 to `most`.
 pub(in crate::mesh) fn width(most: usize) -> u32 {
     most.checked_ilog2().map_or(0, |b| b + 1)
 }
 
-/// The input of the layout: all of it in an encoder, the flags in a decoder.
+/// The input of the layout: complete in an encoder, only the flags in a decoder.
 #[derive(Clone, Copy)]
 pub(in crate::mesh) struct Draft<'a> {
     pub faces: Option<&'a [u32]>,
@@ -622,7 +623,7 @@ pub(in crate::mesh) struct Draft<'a> {
 }
 
 impl Draft<'_> {
-    /// Codes partitions and signs and lays out everything that follows from them; bases and chances are
+    /// Codes partitions and signs and lays out everything that follows from them; bases and chances are left
     /// empty.
     pub(in crate::mesh) fn layout(
         &self,
@@ -673,7 +674,7 @@ impl Draft<'_> {
     }
 }
 
-/// The first earlier vertex that touches a vertex and has its group.
+/// Returns the first earlier vertex that touches a vertex and has its group.
 fn mate(near: &Near, group: &[u32], v: usize) -> u32 {
     let mut mate = NONE;
     near.earlier(v as u32, |w| {
@@ -684,7 +685,7 @@ fn mate(near: &Near, group: &[u32], v: usize) -> u32 {
     mate
 }
 
-/// Codes the sign of each vertex: mostly that of the uvs in its first triangle.
+/// Codes the sign of each vertex, which is mostly that of the uvs in its first triangle.
 fn signs(
     bits: &mut impl Bits<Context = Chance>,
     shape: Shape<'_>,

@@ -1,4 +1,4 @@
-//! What is known of the normals of a mesh, and what is kept while a frame is made.
+//! The decoded static part of a mesh's normals, and the buffers for computing a frame.
 
 use crate::mesh::normals::coding::Coding;
 use crate::mesh::normals::places::Laid;
@@ -6,46 +6,47 @@ use crate::mesh::normals::surface::Surface;
 use crate::mesh::normals::tangents::Tangents;
 use crate::mesh::normals::turned::Turned;
 
-/// Static part of the normals of a mesh, made from its bytes.
+/// The decoded static part of a mesh's normals.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Normals {
     pub(in crate::mesh) surface: Surface,
     pub(in crate::mesh) tangents: Option<Tangents>,
-    /// What is turned by bones, where no polygon is looked at in a frame.
+    /// The vectors at rest, if bones turn them; polygons are then not used.
     pub(in crate::mesh) turned: Option<Turned>,
-    /// Group of each vertex.
+    /// The group of each vertex.
     pub(in crate::mesh) group: Vec<u32>,
-    /// State of each group, then turn of each vertex.
+    /// The state of each group, then the turn of each vertex.
     pub(in crate::mesh) base: Vec<i16>,
-    /// Class of each group, then of each vertex.
+    /// The class of each group, then of each vertex.
     pub(in crate::mesh) classes: Vec<u8>,
-    /// A vertex before each vertex that touches it and has the same normal.
+    /// For each vertex, an earlier one that touches it and has the same normal.
     pub(in crate::mesh) mates: Vec<u32>,
     pub(in crate::mesh) step: f32,
     pub(in crate::mesh) turn_step: f32,
     pub(in crate::mesh) negated: bool,
-    /// Whether states are packed, not coded.
+    /// `true` if states are packed, not entropy coded.
     pub(in crate::mesh) packed: bool,
-    /// Vectors that are kept while a frame is computed.
+    /// The number of vectors stored while a frame is computed.
     pub(in crate::mesh) vectors: usize,
-    /// How states are coded; nothing where they are packed.
+    /// The coding of states; empty if they are packed.
     pub(in crate::mesh) coding: Coding,
 }
 
-/// Buffers of the frame that is built.
+/// Buffers for computing a frame.
 #[derive(Debug, Clone, Default)]
 pub struct Work {
-    /// Points of the moment.
+    /// The points of the moment.
     pub(super) laid: Laid,
-    /// Of large polygons and sums; the first sixteen are zero. Where bones turn normals, the rotations of these.
+    /// Vectors of large polygons and sums; the first sixteen are zero. If bones turn normals, their
+    /// rotations.
     pub(in crate::mesh) vectors: Vec<[f32; 4]>,
-    /// Per group.
+    /// The normal of each group.
     pub(in crate::mesh) normals: Vec<[f32; 4]>,
-    /// Per class of tangents.
+    /// The tangent of each class.
     pub(in crate::mesh) tangents: Vec<[f32; 4]>,
 }
 
-/// What is written of all vertices.
+/// The outputs for all vertices; `None` if not requested.
 #[derive(Debug, Default)]
 pub struct Directions<'a> {
     /// Unit normals.

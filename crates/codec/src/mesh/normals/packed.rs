@@ -1,5 +1,5 @@
-//! States and turns of a frame as packed blocks: what changes of 64 items is a mask and bit fields, read
-//! without asking what was read before. Larger than range coded, and many times faster. Lossless.
+//! States and turns of a frame in packed blocks: the changes among 64 items are a mask and bit fields, whose
+//! positions do not depend on decoded values. Larger than range coded, and many times faster. Lossless.
 //!
 //! ```text
 //! frame      u8 reference; section of groups (two numbers each); with tangents section of vertices (one number each)
@@ -10,18 +10,18 @@
 //! number     state or turn = that of the reference + 3 · field, wrapping 16 bits
 //! ```
 //!
-//! Bytes of a unit that are zero at its end are not there.
+//! Zero bytes at the end of an access unit are omitted.
 
 use crate::Corrupt;
 use crate::mesh::normals::contexts::moved;
 #[cfg(feature = "encode")]
 use crate::mesh::normals::contexts::strides;
 
-/// Items of a mask, and of a bit above it. Part of the format.
+/// The number of items per mask, and per flag bit above it. Part of the format.
 const ITEMS: usize = 64;
 const GROUP: usize = 4 * ITEMS;
 
-/// Bytes with zeros behind them.
+/// Bytes, followed by zeros.
 pub(super) struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -46,7 +46,7 @@ impl<'a> Reader<'a> {
         if self.at < self.bytes.len() { Err(Corrupt("normals: bytes behind the last frame")) } else { Ok(()) }
     }
 
-    /// Adds what a section says to items of so many numbers, which are those of the reference.
+    /// Adds the differences of a section to items that hold the values of the reference.
     pub fn section<const NUMBERS: usize>(&mut self, items: &mut [[i16; NUMBERS]]) -> Result<(), Corrupt> {
         match self.u8() {
             0 => return Ok(()),
@@ -81,7 +81,7 @@ impl<'a> Reader<'a> {
                 let item = left.trailing_zeros() as usize;
                 left &= left - 1;
                 let field = u32::from_le_bytes(window(self.bytes, bit / 8)) >> (bit % 8);
-                // Signed, from its highest bit on.
+                // Sign-extended from its highest bit.
                 let field = ((field << (32 - width)) as i32 >> (32 - width)) as i16;
                 items[item][number] = moved(items[item][number], field);
                 bit += width as usize;
@@ -108,7 +108,7 @@ fn window<const BYTES: usize>(bytes: &[u8], at: usize) -> [u8; BYTES] {
     }
 }
 
-/// Appends the section of items that become `new` where the reference has `old`.
+/// Appends the section of items that have the values `old` in the reference and become `new`.
 #[cfg(feature = "encode")]
 pub(super) fn put_section<const NUMBERS: usize>(
     old: &[[i16; NUMBERS]],
@@ -138,7 +138,7 @@ pub(super) fn put_section<const NUMBERS: usize>(
     }
 }
 
-/// Whether there is no mask.
+/// Appends a block of items; returns `true` if it has no mask.
 #[cfg(feature = "encode")]
 fn put_block<const NUMBERS: usize>(
     old: &[[i16; NUMBERS]],
@@ -197,7 +197,7 @@ mod tests {
         reader.section(&mut again).unwrap();
         assert_eq!(again, new);
         reader.finish().unwrap();
-        // What is cut off is zero, and any bytes do no harm.
+        // Cut bytes read as zeros, and damaged bytes do not panic.
         for cut in 0..bytes.len() {
             let _ = Reader::new(&bytes[..cut]).section(&mut again);
         }
@@ -218,7 +218,7 @@ mod tests {
             let old = vec![[5i16, -7]; count];
             assert_eq!(round_trip(&old, &old), 1);
             for width in 0..16 {
-                // Strides that stay within 16 bits.
+                // Strides that keep values within 16 bits.
                 let off = |i: usize| if i.is_multiple_of(3) { ((1 << width) - 1).min(10_000) } else { 0 };
                 let new: Vec<[i16; 2]> = (0..count).map(|i| [moved(5, off(i) as i16), -7]).collect();
                 round_trip(&old, &new);

@@ -1,7 +1,6 @@
-//! Points in the order in which vertices first use them, or of a regular grid row by row: their *places*; and
-//! rows of sixteen of these. What is
-//! near on the surface is near in memory then; and where sixteen neighbours have numbers that follow each other,
-//! as on grids, tubes and spheres, a row is read at once.
+//! Points in the order in which vertices first use them, or row by row for a regular grid: their *places*;
+//! and rows of sixteen places. Points that are near on the surface are then near in memory, and where sixteen
+//! neighbours have consecutive places, as on grids, tubes and spheres, a row is read at once.
 
 use crate::simd::lanes::{BLOCK, BlockRow, BlockTask, Part, Place};
 use crate::topology::grid;
@@ -14,7 +13,8 @@ pub(super) struct Order {
 }
 
 impl Order {
-    /// Also the place of each vertex. `grid`, where vertices are a regular one.
+    /// Creates the order, and returns the place of each vertex. `grid` is given if the vertices form a
+    /// regular one.
     pub fn new(point: &[u32], points: usize, grid: Option<grid::Shape>) -> (Order, Vec<u32>) {
         if let Some(grid) = grid.filter(|_| points == point.len())
             && u64::from(grid.width) * u64::from(grid.height) == points as u64
@@ -40,7 +40,7 @@ impl Order {
         (out, of)
     }
 
-    /// Points of frame 0 in their places.
+    /// Returns the points of frame 0 in the order of places. Fails if there are too few.
     pub fn first(&self, points: Points<'_>) -> Result<Vec<[f32; 3]>, Corrupt> {
         each_width!(points, points => {
             let at = |p: &u32| points.get(*p as usize).map(|p| p.minus(Place::ZERO));
@@ -49,51 +49,52 @@ impl Order {
         .ok_or(Corrupt("normals: fewer points than vertices name"))
     }
 
-    /// The point of a place.
+    /// Returns the point of a place.
     pub fn point(&self, place: u32) -> u32 {
         self.points[place as usize]
     }
 
-    /// Number of places.
+    /// Returns the number of places.
     pub fn len(&self) -> usize {
         self.points.len()
     }
 }
 
-/// A row: numbers in a list, or how far behind its block's first item a run of sixteen begins.
+/// A row: the number of a list, or the offset of a run of sixteen places from its block's first item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Row(u32);
 
-/// Set in rows that are runs; others are numbers of lists.
+/// The flag of rows that are runs; others are numbers of lists.
 const RUN: u32 = 1 << 31;
 /// Added to the starts of runs, which can be negative.
 const BIAS: i64 = 1 << 30;
-/// No run reaches farther before the first place, or beyond the last: it is kept free for each frame.
+/// The largest distance of a run before the first place or beyond the last; that much padding may be
+/// allocated.
 const MARGIN: usize = 1 << 12;
 
-/// Rows of places.
+/// The rows of a mesh.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Rows {
     lists: Vec<BlockRow>,
-    /// How far runs reach before the first place and beyond the last.
+    /// The distance that runs reach before the first place and beyond the last.
     margin: usize,
     runs: bool,
 }
 
 impl Rows {
-    /// A row of any places.
+    /// Adds a row of any places.
     fn list(&mut self, at: BlockRow) -> Row {
         self.lists.push(at);
         Row(self.lists.len() as u32 - 1)
     }
 
-    /// How many rows are lists.
+    /// Returns the number of rows that are lists.
     #[cfg(test)]
     pub fn lists(&self) -> usize {
         self.lists.len()
     }
 
-    /// Sixteen places from `start` on, among so many; none where that is too far outside.
+    /// Adds a run of sixteen places from `start` on, among `places`; `None` if it is too far outside.
     pub fn run(&mut self, start: i64, places: usize) -> Option<Row> {
         let outside = (-start).max(start + BLOCK as i64 - places as i64).max(0) as usize;
         if outside > MARGIN.min(places + BLOCK) {
@@ -104,7 +105,7 @@ impl Rows {
         Some(Row(RUN | (start + BIAS) as u32))
     }
 
-    /// A row of places, of which so many matter; in runs where that is possible. Others are the first one's.
+    /// Adds a row whose first `count` places matter, as a run if possible. The others repeat the first.
     pub fn row(&mut self, at: impl Fn(usize) -> u32, count: usize, places: usize) -> Row {
         let list: BlockRow = std::array::from_fn(|l| at(if l < count { l } else { 0 }));
         let follows = |(l, place): (usize, &u32)| u64::from(*place) == u64::from(list[0]) + l as u64;
@@ -116,7 +117,8 @@ impl Rows {
         self.list(list)
     }
 
-    /// The place of one item of a row; of runs that reach beyond all places some number that is none.
+    /// Returns the place of one item of a row; for runs that reach beyond all places, possibly an invalid
+    /// number.
     pub fn place(&self, row: Row, lane: usize) -> u32 {
         match row.0 & RUN {
             0 => self.lists[row.0 as usize][lane],
@@ -124,7 +126,7 @@ impl Rows {
         }
     }
 
-    /// Places of a part of a row.
+    /// Loads the points of a part of a row.
     #[inline(always)]
     pub fn fetch<L: Part>(&self, row: Row, frame: &Laid, part: usize) -> [L::Whole; 3] {
         match row.0 & RUN {
@@ -138,26 +140,26 @@ impl Rows {
     }
 }
 
-/// The points of a frame in their places, as far as rows need them.
+/// The points of a frame in the order of places, in the layouts that rows need.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Laid {
-    /// One by one, for lists.
+    /// The points one by one, for lists.
     points: Vec<[i32; 4]>,
-    /// Coordinates apart, for runs, with zeros at both ends.
+    /// Separate coordinates, for runs, padded with zeros at both ends.
     planes: [Vec<i32>; 3],
     margin: usize,
-    /// The factor of differences between them, where the kernel does not know it.
+    /// The factor of differences between points, for kernels that are not compiled for a type of points.
     #[cfg(target_arch = "wasm32")]
     pub unit: f32,
 }
 
-/// Who knows the factor of differences between points that are laid.
+/// A source of the factor of differences between points.
 pub(super) trait Unit {
-    /// That factor.
+    /// Returns the factor.
     fn of(laid: &Laid) -> f32;
 }
 
-/// The type of the points, where kernels are compiled for each.
+/// The type of the points determines it, for kernels compiled for each type.
 impl<P: Place> Unit for P {
     #[inline(always)]
     fn of(_: &Laid) -> f32 {
@@ -165,7 +167,7 @@ impl<P: Place> Unit for P {
     }
 }
 
-/// What is laid: one kernel for both types, as programs in WebAssembly should be small.
+/// The points themselves carry it: one kernel for both types, as WebAssembly programs should be small.
 #[cfg(target_arch = "wasm32")]
 pub(super) struct Told;
 
@@ -178,7 +180,7 @@ impl Unit for Told {
 }
 
 impl Laid {
-    /// The point of a place.
+    /// Returns the point of a place.
     #[inline(always)]
     pub fn at(&self, place: u32) -> [i32; 3] {
         let at = place as usize;
@@ -188,7 +190,7 @@ impl Laid {
         }
     }
 
-    /// Points of some places, for what happens seldom.
+    /// Loads the points of any places; slower, for rare cases.
     #[inline(always)]
     pub fn some<L: Part>(&self, places: &BlockRow, part: usize) -> [L::Whole; 3] {
         let mut points = [[0; 4]; BLOCK];
@@ -199,7 +201,7 @@ impl Laid {
         L::points(&points[..], &std::array::from_fn(|l| l as u32), part)
     }
 
-    /// Room for all that these rows read.
+    /// Allocates the layouts that these rows read.
     pub fn new(order: &Order, rows: &[&Rows]) -> Laid {
         let count = order.len();
         let any = |f: fn(&Rows) -> bool| rows.iter().any(|rows| f(rows));
@@ -215,7 +217,7 @@ impl Laid {
     }
 }
 
-/// Lays the points of a frame, or of a moment between two.
+/// Lays out the points of a frame, or of a moment between two.
 pub(super) struct Lay<'a> {
     pub order: &'a Order,
     pub from: Points<'a>,
@@ -223,10 +225,10 @@ pub(super) struct Lay<'a> {
     pub out: &'a mut Laid,
 }
 
-/// Steps of the way from a frame to the next one, and so many parts of a unit of narrow points: the difference
-/// of two of them, times this, stays within 32 bits.
+/// The steps between two frames, and the parts of a unit for narrow points: the difference of two points,
+/// times this, stays within 32 bits.
 const FINER: i32 = 1 << 14;
-/// The same of points of 32 bits, of which 25 are used: edges of few units keep their direction.
+/// The same for 32-bit points, of which 25 bits are used: edges of a few units keep their direction.
 const WIDE_FINER: i32 = 1 << 6;
 
 impl BlockTask for Lay<'_> {

@@ -1,50 +1,50 @@
-//! Roots, arcs and turns as the format defines them: a few products and sums each, the same bits on every
-//! machine.
+//! Inverse roots, arc cosines and rotations as the format defines them: a few products and sums each, with
+//! the same bits on every machine.
 
 use crate::simd::lanes::{Number, Vector, dot, minus, select, times};
 use std::f32::consts::{FRAC_PI_2, PI, TAU};
 
-// Part of the format, like all numbers here.
-/// Of `rough_inverse_root`.
+// Part of the format, as are all numbers here.
+/// The constants of `rough_inverse_root`.
 pub const ROUGH_ROOT: [f32; 2] = [2.389_244_6, 0.703_952_25];
-/// Of `angle`.
+/// The coefficients of `angle`.
 pub const ARC: [f32; 4] = [1.570_728_8, -0.212_114_4, 0.074_261, -0.018_729_3];
-/// Of `rough_angle`.
+/// The coefficients of `rough_angle`.
 pub const ROUGH_ARC: [f32; 3] = [1.085_445, -0.320_988, 0.662_658];
 
-/// Where a group without faces looks.
+/// The normal of a group without faces.
 pub const UP: [f32; 3] = [0.0, 0.0, 1.0];
 
-/// One over the root within 7·10⁻⁴: Newton's step from half the negated exponent, with the constants of J. Kadlec.
-/// Of zero a large number. Part of the format.
+/// Returns the inverse square root within 7·10⁻⁴: one Newton step from half the negated exponent, with the
+/// constants of J. Kadlec. For zero it is a large number. Part of the format.
 #[inline(always)]
 pub(in crate::mesh) fn rough_inverse_root<N: Number>(x: N) -> N {
     let y = x.halve_exponent();
     y * ((N::splat(ROUGH_ROOT[0]) - (x * y) * y) * N::splat(ROUGH_ROOT[1]))
 }
 
-/// The same within 10⁻⁶, by another step. Part of the format.
+/// Returns the inverse square root within 10⁻⁶, by another step. Part of the format.
 #[inline(always)]
 pub(in crate::mesh) fn inverse_root<N: Number>(x: N) -> N {
     let y = rough_inverse_root(x);
     y * (N::splat(1.5) - (x * N::splat(0.5) * y) * y)
 }
 
-// Squares of lengths that are not between these have no direction.
-/// See `inverse_length`.
+// Vectors whose squared length is not between these have no direction.
+/// The lower limit of the square in `inverse_length`.
 pub const SMALLEST: f32 = 1e-30;
-/// See `inverse_length`.
+/// The upper limit of the square in `inverse_length`.
 pub const LARGEST: f32 = 1e30;
 
-/// One over the length; zero where there is no direction.
+/// Returns one over the length, given its square; zero if there is no direction.
 #[inline(always)]
 pub(in crate::mesh) fn inverse_length<N: Number>(square: N) -> N {
     let usable = N::both(N::splat(SMALLEST).less(square), square.less(N::splat(LARGEST)));
     N::select(usable, inverse_root(square), N::splat(0.0))
 }
 
-/// The arc cosine within 10⁻³; beyond ±1 as at ±1: formula 4.4.45 of M. Abramowitz and I. Stegun, *Handbook of
-/// mathematical functions*, 1964, with a rough root. Part of the format.
+/// Returns the arc cosine within 10⁻³, clamped beyond ±1: formula 4.4.45 of M. Abramowitz and I. Stegun,
+/// *Handbook of mathematical functions*, 1964, with a rough root. Part of the format.
 #[inline(always)]
 pub(super) fn angle<N: Number>(cosine: N) -> N {
     let a = cosine.abs().min(N::splat(1.0));
@@ -54,8 +54,9 @@ pub(super) fn angle<N: Number>(cosine: N) -> N {
     N::select(cosine.less(N::splat(0.0)), N::splat(PI) - arc, arc)
 }
 
-/// The arc cosine within 0.015 up to 0.9, 0.02 up to 0.98 and 0.15 up to 1: a polynomial that was fitted to that. Of
-/// weights, most of which are right angles, that is enough. Part of the format.
+/// Returns the arc cosine within 0.015 for cosines up to 0.9, 0.02 up to 0.98 and 0.15 up to 1, by a
+/// polynomial fitted to that. It is accurate enough for weights, most of which are right angles. Part of the
+/// format.
 #[inline(always)]
 pub(super) fn rough_angle<N: Number>(cosine: N) -> N {
     let square = cosine * cosine;
@@ -64,16 +65,17 @@ pub(super) fn rough_angle<N: Number>(cosine: N) -> N {
     N::splat(FRAC_PI_2) - cosine * inner
 }
 
-/// The angle on the side of the polygon's plane that the turn shows. Part of the format.
+/// Returns the interior angle: `angle`, or 2π − `angle` at a reflex corner, where `side` is negative. Part of
+/// the format.
 #[inline(always)]
 pub(super) fn interior<N: Number>(angle: N, cosine: N, side: N) -> N {
     let reflex = N::both(side.less(N::splat(0.0)), cosine.less(N::splat(0.999)));
     N::select(reflex, N::splat(TAU) - angle, angle)
 }
 
-/// What a half angle h with the square `v` turns by: its cosine, and by what h is to be multiplied to give its
-/// sine. About exact for small h; h = π/2 is nearly a half turn, and what is beyond goes on from there. Part of
-/// the format.
+/// Returns the cosine and sine of the angle 2h that a half angle h with the square `v` stands for, the sine
+/// as a factor of h. Nearly exact for small h; h = π/2 is nearly a half turn, and larger values continue from
+/// there. Part of the format.
 #[inline(always)]
 pub(in crate::mesh) fn rotation<N: Number>(v: N) -> [N; 2] {
     // tan h = h · (15 − v) / (15 − 6 v), as numerator and denominator.
@@ -84,7 +86,7 @@ pub(in crate::mesh) fn rotation<N: Number>(v: N) -> [N; 2] {
     [(cosine - sine) * scale, (above * below) * (scale + scale)]
 }
 
-/// Cosine and sine of about an angle between −π and π. Part of the format.
+/// Returns approximately the cosine and sine of an angle between −π and π. Part of the format.
 #[inline(always)]
 pub(in crate::mesh) fn turn<N: Number>(angle: N) -> [N; 2] {
     let half = angle * N::splat(0.5);
@@ -92,15 +94,15 @@ pub(in crate::mesh) fn turn<N: Number>(angle: N) -> [N; 2] {
     [c, half * s]
 }
 
-/// Unit vectors; up where there is no direction.
+/// Normalizes vectors; those without a direction become +z.
 #[inline(always)]
 pub(in crate::mesh) fn directions<N: Number>(v: Vector<N>) -> Vector<N> {
     let scale = inverse_length(dot(v, v));
     select(N::splat(0.0).less(scale), times(v, scale), [N::splat(UP[0]), N::splat(UP[1]), N::splat(UP[2])])
 }
 
-/// The direction of what `v` has at right angles to the unit vector `n`; a mask of where that is more than
-/// rounding.
+/// Returns the direction of the component of `v` perpendicular to the unit vector `n`, and a mask that is set
+/// where this component is larger than rounding errors.
 #[inline(always)]
 pub(in crate::mesh) fn flat<N: Number>(v: Vector<N>, n: Vector<N>) -> (Vector<N>, N::Mask) {
     let rest = minus(v, times(n, dot(v, n)));

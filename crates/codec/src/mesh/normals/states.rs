@@ -1,8 +1,9 @@
-//! States and turns of a frame as masks of what changes, in a tree, and numbers. Lossless.
+//! The states and turns of a frame, coded as a tree of masks of changes, and numbers. Lossless.
 //!
-//! Few items change from the reference, near each other and mostly those that the encoder's samples corrected. A
-//! mask is one symbol for four parts of a node, and below a part that does not change nothing is coded, so a
-//! frame takes as long as it has changes. Tables: [`crate::mesh::normals::coding`]; symbols: [`crate::entropy::nibble`].
+//! Few items change from the reference; they are near each other and mostly those that the encoder's samples
+//! corrected. A mask is one symbol for four parts of a node, and nothing is coded below a part that does not
+//! change, so decoding time depends on the number of changes. Tables: [`crate::mesh::normals::coding`];
+//! symbols: [`crate::entropy::nibble`].
 //!
 //! ```text
 //! unit       for each frame: plain n, its reference, of as many bits as the largest number needs; then
@@ -22,12 +23,12 @@ use crate::mesh::normals::coding::{CHANGES, LONGER, PAIRS, TURNS, Tree};
 use crate::mesh::normals::contexts::{moved, strides};
 use crate::mesh::normals::model::Normals;
 
-/// The code of numbers of so many bits, or more.
+/// The code of numbers with this many bits or more.
 const MORE: u32 = 3;
-/// Bits that a number has at most.
+/// The largest number of bits of a number.
 const MOST: u32 = 16;
 
-/// Items of which some change.
+/// A list of items, some of which change.
 struct Section<'a, S: Symbols, const NUMBERS: usize> {
     symbols: &'a mut S,
     tables: &'a mut [S::Table],
@@ -71,7 +72,7 @@ impl<S: Symbols, const NUMBERS: usize> Section<'_, S, NUMBERS> {
         }
     }
 
-    /// Codes which parts of a node change.
+    /// Codes the mask of the parts of a node that change.
     #[inline(always)]
     fn parts(&mut self, size: usize, node: usize) -> Parts {
         let table = &mut self.tables[usize::from(self.tree.nodes[size][node])];
@@ -114,7 +115,7 @@ impl<S: Symbols, const NUMBERS: usize> Section<'_, S, NUMBERS> {
         }
     }
 
-    /// A number of so many bits.
+    /// Codes a number with `count` bits.
     #[inline(always)]
     fn number(&mut self, count: u32, wanted: i16) -> i16 {
         let top = 1 << (count - 1);
@@ -126,7 +127,7 @@ impl<S: Symbols, const NUMBERS: usize> Section<'_, S, NUMBERS> {
 }
 
 impl Normals {
-    /// The trees of items whose classes are known.
+    /// Builds the trees of items whose classes are known.
     pub(super) fn find_trees(&mut self) {
         if !self.packed {
             let (groups, vertices) = self.classes.split_at(self.groups());
@@ -134,7 +135,7 @@ impl Normals {
         }
     }
 
-    /// Codes what the tables of units start from.
+    /// Codes the chances and exponents from which the tables of units start.
     pub(super) fn starts(&mut self, bits: &mut impl Bits<Context = Chance>) {
         if !self.packed {
             let tangents = self.has_tangents();
@@ -143,7 +144,7 @@ impl Normals {
         }
     }
 
-    /// Codes the states of a frame, which are those of the reference on entry in a decoder.
+    /// Codes the states of a frame; in a decoder they are those of the reference on entry.
     pub(in crate::mesh) fn frame<S: Symbols>(
         &self,
         symbols: &mut S,
@@ -199,7 +200,7 @@ mod tests {
         Ok(new)
     }
 
-    /// Codes once more with tables from what was coded; the bytes then.
+    /// Codes twice, the second time with tables fitted to the first; returns the size in bytes.
     fn round_trip<const NUMBERS: usize>(
         classes: &[u8],
         old: &[[i16; NUMBERS]],
@@ -259,7 +260,7 @@ mod tests {
         let classes: Vec<u8> = (0..count).map(|i| u8::from(i % 100 < 10)).collect();
         let new: Vec<[i16; 1]> = (0..count).map(|i| [if i % 100 == 5 { 3 } else { 0 }]).collect();
         let bytes = round_trip(&classes, &vec![[0]; count], &new);
-        // One of ten where any is likely: 58 bytes with a sign each.
+        // One of ten where changes are likely: 58 bytes with a sign each.
         assert!(bytes < 130, "{bytes}");
     }
 
@@ -276,7 +277,7 @@ mod tests {
                 0 => [0, 1].map(|k| {
                     let by = by[k] >> shift;
                     let new = i32::from(old[k]) + i32::from(by) * 3;
-                    // Within 16 bits, as an encoder's are.
+                    // Within 16 bits, like the values of an encoder.
                     if i16::try_from(new).is_ok() { moved(old[k], by) } else { old[k] }
                 }),
                 _ => *old,

@@ -1,10 +1,10 @@
-//! Normals of a decoded surface, the same bits on every machine: what stored normals are predicted from. No
-//! error of its own.
+//! Normals of a decoded surface, from which stored normals are predicted; the same bits on every machine.
+//! Adds no error of its own.
 //!
-//! Every corner of a polygon adds the polygon's normal, weighted as the mesh says: the unit normal with the
-//! interior angle (G. Thürmer, C. Wüthrich, *Computing vertex normals from polygonal facets*, 1998), the unit
-//! normal alone, or one as long as the polygon is large. Corners that share a normal form a *group*. The
-//! polygons are the source's, not the triangles: on bent quads the two differ by many degrees.
+//! Every corner of a polygon adds the polygon's normal, weighted as the mesh specifies: the unit normal times
+//! the interior angle (G. Thürmer, C. Wüthrich, *Computing vertex normals from polygonal facets*, 1998), the
+//! unit normal alone, or a vector as long as the polygon's area. Corners that share a normal form a *group*.
+//! The polygons are the source's, not the triangles: on bent quads the two differ by many degrees.
 //!
 //! ```text
 //! for each triangle and quad      mesh/normals/fans.rs
@@ -16,9 +16,9 @@
 //!                                 point in their order + the vectors of other corners in turn), or +z
 //! ```
 //!
-//! Corners of triangles and quads are computed anew for each group they belong to, so that nothing is added to
-//! what another lane adds to. Everything is f32 + − × ÷ in the order of the code; points are whole numbers, so
-//! edges are exact. Weights may be rough: a thousandth of a weight is nothing of a degree.
+//! Corners of triangles and quads are computed separately for each group they belong to, so that no two lanes
+//! add to the same sum. All arithmetic is f32 + − × ÷ in the order of the code; points are integers, so edges
+//! are exact. Weights may be rough: an error of a thousandth in a weight is a negligible angle.
 
 use crate::Corrupt;
 pub use crate::mesh::normals::fans::Weights;
@@ -40,24 +40,25 @@ pub struct Surface {
     pub(super) order: Order,
     pub(super) rows: Rows,
     fans: Fans,
-    /// Places of the corners of polygons of five corners and more, where each polygon ends, and the number of the
-    /// first vector of these.
+    /// The places of the corners of polygons with five or more, the end of each polygon, and the number of
+    /// the first vector of these.
     large: Vec<u32>,
     large_ends: Vec<u32>,
     large_first: usize,
-    /// Per group the vectors of its corners in these, and what is summed before.
+    /// Per group, the vectors of its corners in these, and the sums computed before.
     corners: Gather,
-    /// Per group its place, and another one from which its frame takes its direction; of sixteen groups, rows.
+    /// Per group, its place, and another one that gives its frame a direction; the rows are those of sixteen
+    /// groups.
     anchors: Vec<[u32; 2]>,
     anchor_rows: Vec<[Row; 2]>,
     points: usize,
-    /// Vectors that are kept while a frame is computed.
+    /// The number of vectors stored while a frame is computed.
     vectors: usize,
 }
 
 impl Surface {
-    /// `polygons` are vertices, `ends` where each polygon ends; `point` and `group` say what each vertex
-    /// belongs to, both numbered without gaps. Also the place of each vertex.
+    /// Takes the vertices of all `polygons` and their `ends`; `point` and `group` are those of each vertex,
+    /// both numbered without gaps. Also returns the place of each vertex.
     pub fn new(
         polygons: &[u32],
         ends: &[usize],
@@ -85,7 +86,7 @@ impl Surface {
         Ok((out, place))
     }
 
-    /// Finds for each group a place and another one.
+    /// Finds two places for each group: its own, and one that gives its frame a direction.
     fn anchor(&mut self, polygons: &[&[u32]], place: &[u32], group: &[u32], groups: usize) {
         self.anchors = vec![[0; 2]; groups];
         for (g, p) in group.iter().zip(place).rev() {
@@ -119,7 +120,7 @@ impl Surface {
             let own = polygons.iter().enumerate().filter(move |(_, p)| sides.contains(&p.len()));
             own.flat_map(|(i, p)| (0..p.len()).map(move |k| (i, k)))
         };
-        // Groups that are part of one polygon only look where it does: one corner says that.
+        // The normal of a group within one polygon is that of the polygon, so one corner is enough.
         let mut polygon_of = vec![None; groups];
         let mut several = vec![false; groups];
         for (i, k) in all(3..=usize::MAX) {
@@ -129,7 +130,7 @@ impl Surface {
         }
         let mut seen = vec![false; groups];
         let mut counts = |g: u32| several[g as usize] || !std::mem::replace(&mut seen[g as usize], true);
-        // A corner's number is that of its polygon and its own in it.
+        // A corner's number combines its polygon and its index in it.
         let number = |(i, k): (usize, usize)| (group[polygons[i][k] as usize], (4 * i + k) as u32);
         let lists = Lists::new(groups, all(3..=4).map(number).filter(|(g, _)| counts(*g)));
         let corners = |g: usize| -> Vec<Corner<()>> {
@@ -160,17 +161,17 @@ impl Surface {
         self.vectors = next.next_multiple_of(BLOCK);
     }
 
-    /// How much a polygon adds.
+    /// Returns the weights of polygons.
     pub(super) fn weights(&self) -> Weights {
         self.weights
     }
 
-    /// Per group its point, and another one that gives its frame a direction.
+    /// Returns, per group, its point, and another one that gives its frame a direction.
     pub(super) fn anchor_points(&self) -> Vec<[u32; 2]> {
         self.anchors.iter().map(|anchor| anchor.map(|place| self.order.point(place))).collect()
     }
 
-    /// The corners of a group in triangles and quads: its point and those after, across and before it.
+    /// Returns a group's corners in triangles and quads: its point and those after, across and before it.
     pub(super) fn fan_of(&self, group: usize) -> Vec<[u32; 4]> {
         let mut places = self.fans.corners_of(&self.rows, group);
         let first = self.fans.first_sum();
@@ -182,7 +183,7 @@ impl Surface {
         places.into_iter().map(|corner| corner.map(|place| self.order.point(place))).collect()
     }
 
-    /// Per group its corners in larger polygons, and the points of these.
+    /// Returns, per group, its corners in larger polygons, and the points of these polygons.
     pub(super) fn large_polygons(&self) -> (Ended<[u32; 2]>, Ended<u32>) {
         let points = self.large.iter().map(|place| self.order.point(*place)).collect();
         let polygons = Ended { ends: self.large_ends.clone(), items: points };
@@ -202,30 +203,30 @@ impl Surface {
         (Ended::new((0..self.groups()).map(of)), polygons)
     }
 
-    /// Leaves groups and the directions of their frames alone.
+    /// Drops everything but groups and the directions of their frames.
     pub(super) fn forget_polygons(&mut self) {
         let Surface { order, anchors, points, .. } = std::mem::take(self);
         *self = Surface { order, anchors, points, ..Surface::default() };
         self.anchor_rows();
     }
 
-    /// Number of groups.
+    /// Returns the number of groups.
     pub fn groups(&self) -> usize {
         self.anchors.len()
     }
 
-    /// Vectors that are kept while a frame is computed: a multiple of sixteen.
+    /// Returns the number of vectors stored while a frame is computed: a multiple of sixteen.
     pub(super) fn vectors(&self) -> usize {
         self.vectors
     }
 
-    /// Number of points that a frame must have.
+    /// Returns the number of points that a frame must have.
     pub fn points(&self) -> usize {
         self.points
     }
 
-    /// The first pass: vectors of the corners of large polygons, and sums of groups with very many corners.
-    /// `vectors` are as many as [`Surface::vectors`], of which the first ones are zero.
+    /// The first pass: computes vectors of the corners of large polygons, and sums of groups with very many
+    /// corners. `vectors` has as many entries as [`Surface::vectors`], the first of which are zero.
     #[inline(always)]
     pub(super) fn write_vectors<U: Unit>(&self, laid: &Laid, vectors: &mut [[f32; 4]]) {
         self.fans.sum_long(self.weights, U::of(laid), |place| laid.at(place), vectors);
@@ -238,7 +239,7 @@ impl Surface {
         self.corners.sum_long(vectors);
     }
 
-    /// The second pass: unit normals of a part of a block of groups.
+    /// The second pass: returns the unit normals of a part of a block of groups.
     #[inline(always)]
     pub(super) fn directions<L: Part, U: Unit>(
         &self,
@@ -250,8 +251,8 @@ impl Surface {
         directions(self.corners.add::<L>(sum, block, vectors))
     }
 
-    /// Two unit vectors that make a right-handed frame with the normal `n` of group `g` and turn with the
-    /// surface.
+    /// Returns two unit vectors that form a right-handed frame with the normal `n` of group `g` and turn with
+    /// the surface.
     #[cfg(feature = "encode")]
     #[inline]
     pub(super) fn frame<U: Unit>(&self, laid: &Laid, g: usize, n: [f32; 3]) -> [[f32; 3]; 2] {
@@ -259,7 +260,7 @@ impl Surface {
         frame(difference::<f32>(other, own, U::of(laid)), n)
     }
 
-    /// Tangent frames of a part of a block of groups.
+    /// Returns the tangent frames of a part of a block of groups.
     #[inline(always)]
     pub(super) fn frames<L: Part, U: Unit>(
         &self,
@@ -273,7 +274,7 @@ impl Surface {
         frame(difference::<L>(other, own, U::of(laid)), n)
     }
 
-    /// The same of any groups.
+    /// Returns the tangent frames of any groups.
     #[inline(always)]
     pub(super) fn frames_of<L: Part, U: Unit>(
         &self,
@@ -291,7 +292,7 @@ impl Surface {
     }
 }
 
-/// A polygon of any number of corners; how many vectors it has.
+/// Computes the vectors of a polygon with five or more corners; returns their number.
 fn large_polygon<U: Unit>(weights: Weights, corners: &[u32], laid: &Laid, out: &mut [[f32; 4]]) -> usize {
     let (count, unit) = (corners.len(), U::of(laid));
     let edge = |i: usize| {
@@ -323,7 +324,7 @@ fn large_polygon<U: Unit>(weights: Weights, corners: &[u32], laid: &Laid, out: &
     count
 }
 
-/// A unit vector at right angles to the unit vector `n`.
+/// Returns a unit vector perpendicular to the unit vector `n`.
 #[inline(always)]
 fn perpendicular<N: Number>(n: Vector<N>) -> Vector<N> {
     let (one, zero) = (N::splat(1.0), N::splat(0.0));
@@ -332,7 +333,8 @@ fn perpendicular<N: Number>(n: Vector<N>) -> Vector<N> {
     select(there, v, [one, zero, zero])
 }
 
-/// Two unit vectors that make a right-handed frame with the unit vector `n`, the first one towards `ahead`.
+/// Returns two unit vectors that form a right-handed frame with the unit vector `n`, the first towards
+/// `ahead`.
 #[inline(always)]
 fn frame<N: Number>(ahead: Vector<N>, n: Vector<N>) -> [Vector<N>; 2] {
     let (mut x, there) = flat(ahead, n);
@@ -377,7 +379,7 @@ mod tests {
         }
     }
 
-    /// The definition in f64, on any polygons.
+    /// The definition in f64, for any polygons.
     fn reference(
         polygons: &[Vec<u32>],
         group: &[u32],

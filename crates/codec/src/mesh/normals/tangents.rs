@@ -1,11 +1,11 @@
-//! Tangents of a decoded surface, the same bits on every machine: what stored tangents are predicted from. No
-//! error of its own.
+//! Tangents of a decoded surface, from which stored tangents are predicted; the same bits on every machine.
+//! Adds no error of its own.
 //!
 //! M. Mikkelsen's tangent space (*Simulation of wrinkled surfaces revisited*, 2008) from decoded points,
-//! normals and uvs: each corner of a triangle adds the direction in which u grows there. What the original
-//! finds again in every frame is static here: a *class* are the vertices of one point with one normal, one uv
-//! and one sign, and its corners are those of its vertices. Where the original parts or joins them otherwise,
-//! the coder's bases and corrections make up for it.
+//! normals and uvs: each corner of a triangle adds the direction in which u grows there. The original
+//! recomputes the connectivity in every frame; here it is static: a *class* consists of the vertices of one
+//! point with one normal, one uv and one sign, and its corners are those of its vertices. Where the original
+//! splits or joins vertices differently, bases and corrections compensate.
 //!
 //! ```text
 //! triangle p₀ p₁ p₂           e = p₁ − p₀, f = p₂ − p₀, A = u(p₁)·v(p₂) − v(p₁)·u(p₂)          u, v: differences from those of p₀
@@ -26,35 +26,35 @@ use crate::mesh::normals::roots::{angle, inverse_length, inverse_root, rough_inv
 use crate::simd::lanes::{BLOCK, Number, Part, Vector, difference, dot, minus, plus, times};
 use crate::sort;
 
-/// How much a triangle adds to the tangents of its corners. Part of the format.
+/// The weight of a triangle in the tangents of its corners. Part of the format.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum TangentWeights {
-    /// Its angle in frame 0: no root, nothing that is not known before the frame.
+    /// Its angle in frame 0: needs no root, and is known before the frame.
     #[default]
     Still,
-    /// Its interior angle as it looks along the normal, as does the direction: what most tools write. The
-    /// nearest where surfaces stretch, and the dearest.
+    /// Its interior angle as seen along the normal, as is the direction: the weights of most tools. The most
+    /// accurate on surfaces that stretch, and the slowest.
     Projected,
 }
 
 impl TangentWeights {
-    /// All of them, by their numbers in a file.
+    /// All weights, by their numbers in a file.
     pub const ALL: [TangentWeights; 2] = [TangentWeights::Still, TangentWeights::Projected];
 }
 
-/// Static part: classes, numbered as vertices come, and what they are summed from.
+/// The static part: classes, numbered in the order of vertices, and the terms of their sums.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Tangents {
-    /// Class of each vertex.
+    /// The class of each vertex.
     class: Vec<u32>,
-    /// Group of each class.
+    /// The group of each class.
     group: Vec<u32>,
-    /// Per vertex +1 or −1.
+    /// The sign of each vertex's bitangent, +1 or −1.
     signs: Vec<f32>,
     pub(super) rows: Rows,
     blocks: Vec<Block>,
     around: Vec<Row>,
-    /// Per row of points around, or per corner: what vectors are multiplied by.
+    /// Per row of points around, or per corner: the factors of the vectors.
     factors: Vec<[[f32; BLOCK]; 2]>,
     projected: bool,
     long: Long,
@@ -64,38 +64,38 @@ pub struct Tangents {
 #[derive(Debug, Clone, PartialEq)]
 struct Block {
     own: Row,
-    /// Where its rows and factors end.
+    /// The ends of its rows and factors.
     rows: u32,
     factors: u32,
-    /// Where the sums are of those that have many corners.
+    /// The numbers of the sums of classes with many corners, 0 for others.
     long: Option<Box<[u32; BLOCK]>>,
 }
 
-/// Classes that have many points around them: these are summed one by one, before all others.
+/// The classes with many points around them, which are summed one by one before all others.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Long {
-    /// The place of each class, and where its list ends.
+    /// The place of each class, and the end of its list.
     classes: Vec<(u32, u32)>,
     list: Vec<(u32, f32)>,
-    /// Where the sum of the first of these is put.
+    /// The number of the vector that receives the first of their sums.
     first: usize,
 }
 
-/// What vertices are part of.
+/// The point, place, group and uv of each vertex.
 #[derive(Clone, Copy)]
 pub(super) struct Of<'a> {
-    /// Per vertex.
+    /// The point of each vertex.
     pub point: &'a [u32],
     pub place: &'a [u32],
     pub group: &'a [u32],
     pub uvs: &'a [[f32; 2]],
-    /// Per place, in frame 0.
+    /// The position of each place in frame 0.
     pub first: &'a [[f32; 3]],
 }
 
 impl Tangents {
-    /// `triangles` are vertices. Where vectors are kept while a frame is computed, those from `next` on, which is
-    /// set to what is free behind them.
+    /// `triangles` are vertices. Sums of classes with many points are stored among the vectors from `next`
+    /// on, which is moved behind them.
     pub(super) fn new(
         triangles: &[[u32; 3]],
         of: Of<'_>,
@@ -222,13 +222,13 @@ impl Tangents {
         start
     }
 
-    /// Leaves classes alone.
+    /// Drops everything but classes and signs.
     pub(super) fn forget_sums(&mut self) {
         let Tangents { class, group, signs, .. } = std::mem::take(self);
         *self = Tangents { class, group, signs, ..Tangents::default() };
     }
 
-    /// What classes are made of, as points; `anchors` are those of groups.
+    /// Returns the tangents as plain lists, with points instead of places; `anchors` are those of groups.
     pub(super) fn lists(&self, order: &Order, anchors: &[[u32; 2]]) -> TangentLists {
         let count = order.len() as u32;
         let mut point: Vec<u32> = self.group.iter().map(|&group| anchors[group as usize][0]).collect();
@@ -282,33 +282,33 @@ impl Tangents {
         TangentLists { class, group, point, signs, sums, long: Ended::new(long.into_iter()) }
     }
 
-    /// Class of each vertex.
+    /// Returns the class of each vertex.
     pub fn classes(&self) -> &[u32] {
         &self.class
     }
 
-    /// Group of each class.
+    /// Returns the group of each class.
     pub fn groups(&self) -> &[u32] {
         &self.group
     }
 
-    /// Sign of each vertex.
+    /// Returns the sign of each vertex.
     pub fn signs(&self) -> &[f32] {
         &self.signs
     }
 
-    /// Whether each group has one class, of the same number.
+    /// `true` if each group has one class, of the same number.
     pub(super) fn follow_groups(&self, groups: usize) -> bool {
-        // Both are numbered as vertices come.
+        // Both are numbered in the order of vertices.
         self.group.len() == groups
     }
 
-    /// Whether each vertex is a class, of the same number.
+    /// `true` if each vertex is a class, of the same number.
     pub(super) fn follow_vertices(&self) -> bool {
         self.group.len() == self.class.len()
     }
 
-    /// The first pass: sums of classes that have many points around them.
+    /// The first pass: computes the sums of classes with many points around them.
     #[inline(always)]
     pub(super) fn write_vectors<U: Unit>(&self, laid: &Laid, vectors: &mut [[f32; 4]]) {
         let unit = U::of(laid);
@@ -324,7 +324,8 @@ impl Tangents {
         }
     }
 
-    /// The second pass: sums of a part of a block of classes, of any length, whose normals are `n`.
+    /// The second pass: returns the sums, not normalized, of a part of a block of classes with the normals
+    /// `n`.
     #[inline(always)]
     pub(super) fn sums<L: Part, U: Unit>(
         &self,
@@ -370,14 +371,14 @@ impl Tangents {
     }
 }
 
-/// What a vector has at right angles to the normal, and one over the length of that.
+/// Returns the component of a vector perpendicular to the normal, and one over its length.
 #[inline(always)]
 fn projected<N: Number>(e: Vector<N>, n: Vector<N>) -> (Vector<N>, N) {
     let e = minus(e, times(n, dot(e, n)));
     (e, inverse_root(dot(e, e)))
 }
 
-/// What a corner adds with projected weights.
+/// Returns the vector that a corner adds with projected weights.
 #[inline(always)]
 fn direction<N: Number>([e, f]: [Vector<N>; 2], inverse: [N; 2], factors: [N; 2]) -> Vector<N> {
     let g = plus(times(e, factors[0]), times(f, factors[1]));
@@ -385,7 +386,7 @@ fn direction<N: Number>([e, f]: [Vector<N>; 2], inverse: [N; 2], factors: [N; 2]
     times(g, angle(cosine) * rough_inverse_root(dot(g, g)))
 }
 
-/// The class of each vertex, and the first vertex of each.
+/// Returns the class of each vertex, and the first vertex of each class.
 fn classes(point: &[u32], group: &[u32], uvs: &[[f32; 2]], signs: &[f32]) -> (Vec<u32>, Vec<u32>) {
     let key = |v: u32| {
         let v = v as usize;
@@ -416,17 +417,18 @@ fn classes(point: &[u32], group: &[u32], uvs: &[[f32; 2]], signs: &[f32]) -> (Ve
     (class, firsts)
 }
 
-/// A corner of a triangle: its vertex, those after and before it, and what g is made of there.
+/// A corner of a triangle: its vertex, those after and before it, and the factors and uv area of its
+/// gradient.
 #[derive(Clone, Copy)]
 struct Corner {
     vertices: [u32; 3],
-    /// By what the vectors to the vertices after and before are multiplied.
+    /// The factors of the vectors to the vertices after and before.
     factors: [f32; 2],
     area: f32,
 }
 
 impl Corner {
-    /// Corners of a triangle in order.
+    /// Returns the corners of a triangle in order.
     fn of<'a>(t: &[u32; 3], uvs: &'a [[f32; 2]]) -> impl Iterator<Item = Corner> + use<'a> {
         let t = *t;
         (0..3).map(move |k| {
@@ -439,7 +441,7 @@ impl Corner {
         })
     }
 
-    /// Of the places that are around its own.
+    /// Returns the corner in terms of places.
     fn around(&self, place: &[u32]) -> FanCorner<[f32; 2]> {
         let [at, after, before] = self.vertices.map(|v| place[v as usize]);
         FanCorner { at, after, across: after, before, own: self.factors }
@@ -451,7 +453,7 @@ impl Corner {
     }
 }
 
-/// The places around a class that has these corners, and their static factors.
+/// Returns the places around a class with these corners, and their static factors.
 fn around(corners: &[Corner], of: Of<'_>) -> Vec<(u32, f32)> {
     let mut list: Vec<(u32, f32)> = Vec::with_capacity(2 * corners.len());
     for corner in corners {
@@ -463,7 +465,7 @@ fn around(corners: &[Corner], of: Of<'_>) -> Vec<(u32, f32)> {
         let scale = angle(cosine) * inverse_length(dot(g, g));
         list.extend([0, 1].map(|side| (places[1 + side], corner.factors[side] * scale)));
     }
-    // Those of one place in turn.
+    // The factors of one place are added in turn.
     sort::by_key(&mut list, |(place, _)| *place);
     list.dedup_by(|next, sum| {
         let same = next.0 == sum.0;

@@ -1,11 +1,11 @@
-//! All kernels give the same bits, and no bytes make the decoder panic.
+//! All instruction sets give the same bits, and no bytes make the decoder panic.
 
 use super::*;
 use proptest::prelude::*;
 
 const COUNT: usize = 21;
 
-/// Vertices of a mesh of anything, read from `bytes`.
+/// Reads a mesh with arbitrary contents from `bytes`.
 fn mesh(bytes: &[u8], shape: Shape<'_>, flags: u8) -> Option<Normals> {
     let mut fixed = vec![flags];
     fixed.extend([0.01f32, 0.02].map(f32::to_le_bytes).as_flattened());
@@ -17,12 +17,12 @@ fn bits<const N: usize>(list: &[[f32; N]]) -> Vec<[u32; N]> {
     list.iter().map(|v| v.map(f32::to_bits)).collect()
 }
 
-/// What is asked for of a moment.
+/// Writes the requested directions of a moment.
 fn written(normals: &Normals, isa: Isa, moment: Moment<'_>, asked: [bool; 2]) -> [Vec<u32>; 2] {
     let count = normals.vertices();
     let (mut n, mut t) = (vec![[9.0; 3]; count], vec![[9.0; 4]; count]);
     let mut work = normals.work();
-    // What was there before does not matter.
+    // Earlier contents do not matter.
     work.normals.fill([f32::NAN; 4]);
     work.tangents.fill([f32::NAN; 4]);
     let out = Directions {
@@ -34,7 +34,7 @@ fn written(normals: &Normals, isa: Isa, moment: Moment<'_>, asked: [bool; 2]) ->
     [bits(&n).concat(), bits(&t).concat()]
 }
 
-/// What all instruction sets write, together and apart, and what is built, is the same.
+/// Checks that all instruction sets write the same, together and separately, and that `build` agrees.
 fn same_everywhere(normals: &Normals, moment: Moment<'_>) -> [Vec<u32>; 2] {
     let both = written(normals, Isa::Scalar, moment, [true; 2]);
     for isa in Isa::all() {
@@ -52,7 +52,7 @@ fn same_everywhere(normals: &Normals, moment: Moment<'_>) -> [Vec<u32>; 2] {
     both
 }
 
-/// And what the encoder computes item by item.
+/// Also checks this against the functions that the encoder calls item by item.
 fn check<P: Place>(normals: &Normals, points: &[P], state: &[i16], transforms: &[Transform]) {
     let moment = Moment::from(Frame { points: P::kind(points), state, transforms });
     same_everywhere(normals, moment);
@@ -80,7 +80,7 @@ fn check<P: Place>(normals: &Normals, points: &[P], state: &[i16], transforms: &
     }
 }
 
-/// Between two frames all ways agree, and the ends are the frames.
+/// Checks that all ways agree between two frames, and that the ends are the frames.
 fn check_between<P: Place>(
     normals: &Normals,
     points: [&[P]; 2],
@@ -115,7 +115,7 @@ proptest! {
         point in prop::collection::vec(0..COUNT as u32, COUNT),
         uvs in prop::collection::vec(prop::array::uniform2(-2f32..2.0), COUNT),
         narrow in prop::collection::vec(prop::array::uniform4(any::<i16>()), COUNT),
-        // As far as decoded points reach.
+        // Within the range of decoded points.
         wide in prop::collection::vec(prop::array::uniform4(4096 - (1i32 << 24)..(1 << 24) - 4096), COUNT),
         seldom in 0u8..4,
         numbers in prop::collection::vec((any::<u8>(), any::<i16>()), 3 * COUNT),
@@ -126,7 +126,7 @@ proptest! {
     ) {
         let turn = |rotation: &[f32; 4]| Transform { rotation: *rotation, ..Transform::IDENTITY };
         let transforms: Vec<Transform> = turns.iter().map(turn).collect();
-        // One bone stays, as the second half has none of it.
+        // One bone stays, as the second half lacks it.
         let transforms = [&transforms[..3], &transforms[4..]];
         let rest = rigid.then_some(Rest { bones: &bones, rigid: 3 });
         let flags = if rigid { flags | TURNED << 3 } else { flags };

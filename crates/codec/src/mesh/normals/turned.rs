@@ -1,5 +1,5 @@
-//! Normals and tangents of rigid parts: those of the pose at rest, turned as bones turn. No polygon is looked
-//! at in a frame. Error bound: that of the states, which are measured against this.
+//! Normals and tangents of rigid parts: those of the pose at rest, rotated by the bones. Frames need no
+//! polygons. Error bound: that of the states, which are measured against this.
 //!
 //! ```text
 //! at rest    the points of frame 0, as far as bones and the static part say them: its normals, from the polygons and the base (states of the
@@ -12,8 +12,8 @@
 //! class      t = c₀ · x + c₁ · y + c₂ · z; then unit(t less its part along the normal), and the turn
 //! ```
 //!
-//! Between frames rotations lie on the straight line between their quaternions, the second one's sign so that
-//! both lie on one side.
+//! Between frames, rotations are on the straight line between their quaternions, the second negated if the
+//! two have a negative product.
 
 use crate::mesh::normals::gather::sixteen;
 use crate::mesh::normals::lists::TurnedList;
@@ -24,13 +24,13 @@ use crate::transform::Transform;
 /// The bone that turns each point of a mesh.
 #[derive(Debug, Clone, Copy)]
 pub struct Rest<'a> {
-    /// Per point; [`Rest::rigid`] where it does not move.
+    /// The bone of each point; [`Rest::rigid`] if the point does not move.
     pub bones: &'a [u32],
-    /// Number of bones.
+    /// The number of bones.
     pub rigid: u32,
 }
 
-/// Unit vectors at rest and the bones that turn them: of groups, and of classes of tangents.
+/// The unit vectors at rest of groups and of classes of tangents, with the bones that turn them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(in crate::mesh) struct Turned {
     groups: Vec<Block>,
@@ -42,9 +42,9 @@ pub(in crate::mesh) struct Turned {
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Block {
     at_rest: [[f32; BLOCK]; 3],
-    /// Number of the first column of each one's rotation.
+    /// The number of the first column of each vector's rotation.
     columns: BlockRow,
-    /// All have the same one.
+    /// `true` if all have the same rotation.
     alike: bool,
 }
 
@@ -52,7 +52,7 @@ impl Block {
     fn list(at_rest: &[[f32; 4]], bones: &[u32]) -> Vec<Block> {
         let of = |first: usize| {
             let vectors = sixteen(at_rest, first, [0.0; 4]);
-            // What only fills a block has the bone of its last item.
+            // The padding of a block has the bone of the last item.
             let fill = bones[bones.len() - 1];
             let columns = sixteen(bones, first, fill).map(|bone| 3 * bone);
             Block {
@@ -64,7 +64,7 @@ impl Block {
         (0..bones.len()).step_by(BLOCK).map(of).collect()
     }
 
-    /// So many of the vectors of all blocks, and their bones.
+    /// Returns the first `count` vectors of all blocks, and their bones.
     fn all(blocks: &[Block], count: usize) -> TurnedList {
         let each = blocks.iter().flat_map(|block| (0..BLOCK).map(move |l| (block, l))).take(count);
         TurnedList {
@@ -73,7 +73,7 @@ impl Block {
         }
     }
 
-    /// A part of it as the rotations of a frame turn it.
+    /// Rotates a part of the block by the rotations of a frame.
     #[inline(always)]
     fn turn<L: Part>(&self, part: usize, columns: &[[f32; 4]]) -> Vector<L> {
         let [x, y, z] = [
@@ -111,7 +111,7 @@ fn next(row: &BlockRow, by: u32) -> BlockRow {
 }
 
 impl Turned {
-    /// `normals` and `tangents` at rest; the bone of each group, and the group of each class.
+    /// Takes `normals` and `tangents` at rest, the bone of each group, and the group of each class.
     pub fn new(
         normals: &[[f32; 4]],
         tangents: &[[f32; 4]],
@@ -125,13 +125,13 @@ impl Turned {
         Turned { groups, classes, rigid: rigid as usize }
     }
 
-    /// Columns of all rotations, and of none.
+    /// Returns the number of columns of all rotations, with the identity.
     pub fn columns(&self) -> usize {
         3 * (self.rigid + 1)
     }
 
-    /// Writes the rotations of a moment: of a frame, or on the way to the next one. Bones that `transforms` do
-    /// not have do not turn.
+    /// Writes the rotations of a frame, or of a moment on the way to the next one. Bones beyond `transforms`
+    /// do not turn.
     pub fn write_columns(
         &self,
         transforms: &[Transform],
@@ -150,23 +150,23 @@ impl Turned {
         }
     }
 
-    /// What is turned of groups.
+    /// Returns the vectors of groups at rest and their bones.
     pub(super) fn group_list(&self, count: usize) -> TurnedList {
         Block::all(&self.groups, count)
     }
 
-    /// What is turned of classes.
+    /// Returns the vectors of classes at rest and their bones.
     pub(super) fn class_list(&self, count: usize) -> TurnedList {
         Block::all(&self.classes, count)
     }
 
-    /// Normals of a part of a block of groups, not normalised.
+    /// Returns the normals of a part of a block of groups, not normalized.
     #[inline(always)]
     pub fn group<L: Part>(&self, block: usize, part: usize, columns: &[[f32; 4]]) -> Vector<L> {
         self.groups[block].turn(part, columns)
     }
 
-    /// Tangents of a part of a block of classes, not normalised.
+    /// Returns the tangents of a part of a block of classes, not normalized.
     #[inline(always)]
     pub fn class<L: Part>(&self, block: usize, part: usize, columns: &[[f32; 4]]) -> Vector<L> {
         self.classes[block].turn(part, columns)
@@ -182,10 +182,10 @@ fn between(a: [f32; 4], b: [f32; 4], t: f32) -> [f32; 4] {
     [0, 1, 2, 3].map(|k| a[k] + (b[k] * side - a[k]) * t)
 }
 
-/// Columns of a rotation.
+/// Returns the columns of a rotation.
 pub(super) fn rotation(q: [f32; 4]) -> [[f32; 4]; 3] {
     let scale = inverse_length(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]);
-    // Zero turns nothing.
+    // A quaternion without direction turns nothing.
     let [x, y, z, w] = if scale > 0.0 { q.map(|v| v * scale) } else { [0.0; 4] };
     [
         [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y + w * z), 2.0 * (x * z - w * y), 0.0],

@@ -1,4 +1,4 @@
-//! Packed residuals with AVX2: the same bits as [`super::Unpacker`].
+//! Decodes packed residuals with AVX2, with the same results as [`super::Unpacker`].
 
 #![allow(unsafe_code)]
 
@@ -8,7 +8,7 @@ use crate::mesh::registers::avx2::{Padded, Residual, TAKES, place, sixteen};
 use crate::mesh::token::BitReader;
 use std::arch::x86_64::*;
 
-/// Packed residuals.
+/// The sections of packed residuals, with the read position in each.
 pub struct Fields<'a> {
     flags: &'a [u8],
     flag: usize,
@@ -41,7 +41,7 @@ impl<'a> Fields<'a> {
         p.fields = BitReader::at(self.fields.bytes, self.bit);
     }
 
-    /// Residuals of a block of `count` vertices; None if all are zero.
+    /// Decodes the residuals of a block of `count` vertices; `None` if all are zero.
     #[inline]
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
     pub unsafe fn block(&mut self, count: usize) -> Option<Residual> {
@@ -55,7 +55,7 @@ impl<'a> Fields<'a> {
         let code = u32::from(byte) >> (self.code & 4) & 15;
         self.code += 4;
         let all = (1u32 << count) - 1;
-        // SAFETY: as here.
+        // SAFETY: the conditions are those of the enclosing function.
         Some(unsafe {
             match code {
                 pack::WHOLE => self.whole(count),
@@ -70,14 +70,14 @@ impl<'a> Fields<'a> {
         })
     }
 
-    /// Fields of `w` ≤ 8 bits of the vertices in `mask`.
+    /// Decodes fields of `w` ≤ 8 bits for the vertices in `mask`.
     #[inline]
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
     unsafe fn each(&mut self, mask: u32, w: u32) -> Residual {
         let size = 1 + 3 * w;
         let bits = _mm256_setr_epi32(1, 2, 16, 32, 4, 8, 64, 128);
         let mut half = |mask: u32| {
-            // Bits of the vertices in the order of a register.
+            // The mask's bits in the order of a register.
             let own = (mask & 0xC3) | (mask & 0x0C) << 2 | (mask & 0x30) >> 2;
             // SAFETY: eight bytes of a table.
             let rank = unsafe { _mm_loadl_epi64(TAKES[own as usize].as_ptr().cast()) };
@@ -94,7 +94,7 @@ impl<'a> Fields<'a> {
             let parity = _mm256_and_si256(word, _mm256_set1_epi32(1));
             let right = _mm_cvtsi32_si128(31 - w as i32);
             let axis = |k: u32| {
-                // Twice the field, which ends with bit (k + 1)·w.
+                // Twice the field, whose highest bit is (k + 1)·w.
                 let left = _mm_cvtsi32_si128(31 - ((k + 1) * w) as i32);
                 let twice = _mm256_sra_epi32(_mm256_sll_epi32(word, left), right);
                 let even = _mm256_andnot_si256(_mm256_set1_epi32(1), twice);
@@ -110,7 +110,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Fields of all bits of `count` vertices.
+    /// Decodes the full-width fields of `count` vertices.
     #[cold]
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
     fn whole(&mut self, count: usize) -> Residual {

@@ -1,4 +1,4 @@
-//! Packed residuals with AVX-512: the same bits as [`super::Unpacker`].
+//! Decodes packed residuals with AVX-512, with the same results as [`super::Unpacker`].
 
 #![allow(unsafe_code)]
 
@@ -8,7 +8,7 @@ use crate::mesh::registers::avx512::{AXES, Vectors, kernel};
 use crate::mesh::token::{self, BitReader};
 use std::arch::x86_64::*;
 
-/// Packed residuals.
+/// The sections of packed residuals, with the read position in each.
 pub struct Fields<'a> {
     flags: &'a [u8],
     flag: usize,
@@ -20,18 +20,18 @@ pub struct Fields<'a> {
     bit: usize,
 }
 
-/// Where the words of eight vertices lie: by the width of fields and the bit of the first byte that they
-/// begin with.
+/// The positions of the fields of eight vertices, for one width of fields and one first bit within the first
+/// byte.
 #[repr(C, align(64))]
 struct Deal {
-    /// Two bytes for each word.
+    /// The two bytes that contain each field.
     bytes: [u8; 64],
-    /// Where the field begins in them.
+    /// The bit at which the field begins in them.
     right: [u16; 32],
 }
 
-/// By the width of fields, shifts by word to the left and back: twice the field remains, and nothing but the
-/// parity.
+/// By width of fields: shifts of each 16-bit word to the left and back, which leave twice the field, and the
+/// parity alone in the fourth word.
 static SHIFTS: [[i64; 2]; 16] = shifts();
 
 const fn shifts() -> [[i64; 2]; 16] {
@@ -55,7 +55,7 @@ const fn deals() -> [[Deal; 8]; 9] {
         while first < 8 {
             let mut word = 0;
             while word < 32 {
-                // The parity, which comes first, goes to the fourth word.
+                // The parity, which comes first, goes into the fourth word.
                 let field = [1, 1 + w, 1 + 2 * w, 0][word % 4];
                 let bit = first + word / 4 * (1 + 3 * w) + field;
                 out[w][first].bytes[2 * word] = (bit / 8) as u8;
@@ -91,7 +91,7 @@ impl<'a> Fields<'a> {
         p.fields = BitReader::at(self.fields.bytes, self.bit);
     }
 
-    /// True if the next block is not all zero.
+    /// Moves to the next block; `true` if it is not all zero.
     #[inline(always)]
     pub fn next(&mut self) -> bool {
         let byte = self.flags.get(self.flag >> 3).copied().unwrap_or(0);
@@ -101,7 +101,7 @@ impl<'a> Fields<'a> {
     }
 
     kernel! {
-    /// Residuals of such a block with these vertices, and their magnitudes.
+    /// Decodes the residuals of a block that is not all zero, for the active vertices, with their magnitudes.
     pub unsafe fn block(&mut self, active: __mmask16) -> Vectors {
         let byte = self.codes.get(self.code >> 3).copied().unwrap_or(0);
         let code = u32::from(byte) >> (self.code & 4) & 15;
@@ -116,7 +116,7 @@ impl<'a> Fields<'a> {
             }
         };
         let [left, right] = SHIFTS[w as usize & 15].map(|s| _mm512_set1_epi64(s));
-        // SAFETY: as here.
+        // SAFETY: the conditions are those of the enclosing function.
         unsafe {
             [
                 self.half(mask as u8, w as usize, left, right),
@@ -127,7 +127,7 @@ impl<'a> Fields<'a> {
     }
 
     kernel! {
-    /// Fields of the vertices in `mask`.
+    /// Decodes the fields of those of eight vertices that are in `mask`.
     unsafe fn half(&mut self, mask: u8, w: usize, left: __m512i, right: __m512i) -> __m512i {
         let deal = &DEALS[w][self.bit & 7];
         let from = self.fields.at(self.bit >> 3);
@@ -143,12 +143,12 @@ impl<'a> Fields<'a> {
         let words = _mm512_srlv_epi16(_mm512_permutexvar_epi8(from, bytes), first);
         let words = _mm512_srav_epi16(_mm512_sllv_epi16(words, left), right);
         let words = _mm512_maskz_expand_epi64(mask, words);
-        // v = 2·field + parity; there is −parity in the fourth word.
+        // v = 2·field + parity; the fourth word holds −parity.
         let fourth = _mm512_set1_epi64(0x8080_0706_0706_0706_u64 as i64);
         let lanes = _mm512_set4_epi32(0x0808_0808, 0x0808_0808, 0, 0);
         let parity = _mm512_shuffle_epi8(words, _mm512_or_si512(fourth, lanes));
         let q = _mm512_maskz_sub_epi16(AXES, words, parity);
-        // The magnitude; at most 3 · 257.
+        // The magnitude is at most 3 · 257.
         let sum = _mm512_madd_epi16(_mm512_abs_epi16(q), _mm512_set1_epi16(1));
         let sum = _mm512_add_epi32(sum, _mm512_srli_epi64::<32>(sum));
         _mm512_or_si512(q, _mm512_slli_epi64::<48>(sum))
@@ -159,7 +159,7 @@ impl<'a> Fields<'a> {
     #[target_feature(
         enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx512vnni,avx2,bmi1,bmi2,popcnt"
     )]
-    /// Fields of all bits of `count` vertices.
+    /// Decodes the full-width fields of `count` vertices.
     fn whole(&mut self, count: usize) -> Vectors {
         let mut bits = BitReader::at(self.fields.bytes, self.bit);
         let mut out = [[0i16; 4]; 16];

@@ -1,12 +1,13 @@
-//! Packed residuals in registers of 128 bits: the same bits as [`super::Unpacker`]. The fields of four vertices lie in
-//! sixteen bytes: a lookup brings each to its lane, a product to the same place there, and shifts take it apart.
+//! Decodes packed residuals in 128-bit registers, with the same results as [`super::Unpacker`]. The fields of
+//! four vertices lie within sixteen bytes: a byte lookup moves each to its lane, a multiplication aligns it
+//! there, and shifts separate its components.
 
 use crate::mesh::blocks::{BLOCK, Rows};
 use crate::mesh::pack::{self, Unpacker};
 use crate::mesh::token::{BitReader, vector};
 use crate::simd::quads::Quad;
 
-/// Packed residuals.
+/// The sections of packed residuals.
 pub struct Fields<'a>(Unpacker<'a>);
 
 impl<'a> Fields<'a> {
@@ -18,7 +19,8 @@ impl<'a> Fields<'a> {
         *p = self.0.clone();
     }
 
-    /// Residuals of a block of `count` vertices, those behind them anything; none if all are zero.
+    /// Decodes the residuals of a block of `count` vertices; entries beyond them are unspecified. `None` if
+    /// all are zero.
     #[inline(always)]
     pub fn block<Q: Quad>(&mut self, count: usize) -> Option<Rows> {
         let own = &mut self.0;
@@ -41,7 +43,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// `count` fields of 1 + 3·w bits, w = `less` + 1.
+/// Decodes `count` fields of 1 + 3·w bits, w = `less` + 1.
 #[inline(always)]
 fn each<Q: Quad>(fields: &mut BitReader, count: usize, less: u32) -> Rows {
     let w = less + 1;
@@ -58,7 +60,7 @@ fn each<Q: Quad>(fields: &mut BitReader, count: usize, less: u32) -> Rows {
         let bytes = Q::load8(&window(fields.bytes(), at >> 3));
         let word = Q::mul32(Q::look_up(bytes, Q::load8(&lane.bytes)), Q::load32(&lane.factors));
         let parity = Q::and(Q::right_zeros(word, 7), Q::splat32(1));
-        // Twice the field, which ends with bit 8 + k·w.
+        // Twice the field, whose highest bit is 7 + k·w.
         let axis = |k: u32| {
             let twice = Q::right(Q::left(word, 24 - k * w), 31 - w);
             Q::or(Q::and(twice, even), parity)
@@ -75,7 +77,7 @@ fn each<Q: Quad>(fields: &mut BitReader, count: usize, less: u32) -> Rows {
     out
 }
 
-/// Sixteen bytes from there on; zeros beyond the end.
+/// Returns sixteen bytes from `at` on; zeros beyond the end.
 #[inline(always)]
 fn window(bytes: &[u8], at: usize) -> [u8; 16] {
     let rest = bytes.get(at..).unwrap_or(&[]);
@@ -89,7 +91,7 @@ fn window(bytes: &[u8], at: usize) -> [u8; 16] {
     }
 }
 
-/// The first vectors one after the other where the mask has a bit, zeros elsewhere.
+/// Moves the first vectors, in order, to where the mask has a bit; others are zero.
 #[inline(always)]
 fn spread(some: Rows, mask: u16) -> Rows {
     let some: [u64; BLOCK] = bytemuck::cast(some);
@@ -103,7 +105,7 @@ fn spread(some: Rows, mask: u16) -> Rows {
     bytemuck::cast(out)
 }
 
-/// Fields of all bits of `count` vertices.
+/// Decodes the full-width fields of `count` vertices.
 #[cold]
 fn whole(fields: &mut BitReader, count: usize) -> Rows {
     let mut out = [[0; 4]; BLOCK];
@@ -114,12 +116,12 @@ fn whole(fields: &mut BitReader, count: usize) -> Rows {
     bytemuck::cast(out)
 }
 
-/// How the fields of four vertices come to their lanes.
+/// The steps that move the fields of four vertices to their lanes.
 #[derive(Clone, Copy)]
 struct Lane {
-    /// Which bytes.
+    /// The index of each byte to load.
     bytes: [u8; 16],
-    /// The product with which begins at bit 7.
+    /// The factors that move the first bit of each lane to bit 7.
     factors: [i32; 4],
 }
 

@@ -1,12 +1,13 @@
-//! AVX2: what decoding tokens and packed residuals shares. Vertices stand in registers in the order 0 1 4 5 2 3\n6 7, as shuffles of 4-vectors within halves give them.
+//! AVX2: the tables and types shared by the decoders of tokens and of packed residuals. The order of vertices
+//! in registers is 0 1 4 5 2 3 6 7, which results from shuffling 4-vectors within register halves.
 
 #![allow(unsafe_code)]
 
 use crate::mesh::token::ESCAPE;
 use std::arch::x86_64::*;
 
-/// Tokens: how to find their raw bits. Bits 0–2 sign of an axis, 3–8 class bits, 9–17 base, 18 parity, 19–23
-/// number of bits without shifts.
+/// By token, without and with a shift: the layout of its raw bits. Bits 0–2: sign bit present, per axis; 3–8:
+/// number of class bits; 9–17: base of the class; 18: parity; 19–23: number of bits without shifted ones.
 pub(in crate::mesh) static TOKEN_BITS: [[u32; 256]; 2] = token_bits();
 
 pub(in crate::mesh) const fn token_bits() -> [[u32; 256]; 2] {
@@ -37,10 +38,11 @@ pub(in crate::mesh) const fn token_bits() -> [[u32; 256]; 2] {
     out
 }
 
-/// Which of the next words a lane takes, by the lanes that take one. Lanes stand in the order of `ORDER`.
+/// By mask of the lanes that take a word: the index of the next word for each lane. Lanes are in the order of
+/// `ORDER`.
 pub(in crate::mesh) static TAKES: [[u8; 8]; 256] = takes();
 
-/// Vertices of a register of 8: as they come out of a shuffle of 4-vectors, and go into the next.
+/// The order of vertices in a register of 8, as a shuffle of 4-vectors produces and the next one consumes it.
 pub(in crate::mesh) const ORDER: [usize; 8] = [0, 1, 4, 5, 2, 3, 6, 7];
 
 pub(in crate::mesh) const fn takes() -> [[u8; 8]; 256] {
@@ -63,12 +65,12 @@ pub(in crate::mesh) const fn takes() -> [[u8; 8]; 256] {
     out
 }
 
-/// A run of bytes that can be read up to 64 bytes beyond its end, or anywhere beyond.
+/// Bytes that can be read at and beyond their end, as zeros.
 pub(in crate::mesh) struct Padded<'a> {
     pub(in crate::mesh) bytes: &'a [u8],
-    /// Its last bytes, then zeros.
+    /// The last bytes, then zeros.
     pub(in crate::mesh) end: [u8; 2 * PAD],
-    /// Where `end` begins.
+    /// The offset of `end` in `bytes`.
     pub(in crate::mesh) from: usize,
 }
 
@@ -82,14 +84,14 @@ impl<'a> Padded<'a> {
         Padded { bytes, end, from }
     }
 
-    /// A place from which at least 128 bytes can be read: those at `at`, or zeros.
+    /// Returns a pointer from which at least 128 bytes can be read: those at `at`, or zeros beyond the end.
     #[inline(always)]
     pub(crate) fn at(&self, at: usize) -> *const u8 {
         if at + 128 <= self.bytes.len() {
             // SAFETY: inside.
             unsafe { self.bytes.as_ptr().add(at) }
         } else {
-            // `at` lies behind `from`, since `end` holds the last 256.
+            // `at` lies behind `from`, since `end` holds the last 256 bytes.
             let at = (at.max(self.from) - self.from).min(2 * PAD - 128);
             // SAFETY: inside.
             unsafe { self.end.as_ptr().add(at) }
@@ -97,14 +99,14 @@ impl<'a> Padded<'a> {
     }
 }
 
-/// Residuals of a block of one frame, in the order of `ORDER`: 16 values of 16 bits each.
+/// The residuals of a block of one frame, in the order of `ORDER`: 16 values of 16 bits per axis.
 pub(in crate::mesh) struct Residual {
     pub(in crate::mesh) x: __m256i,
     pub(in crate::mesh) y: __m256i,
     pub(in crate::mesh) z: __m256i,
 }
 
-/// Where packing puts a vertex of a block.
+/// Returns the index in a [`Residual`] of vertex `v` of a block.
 pub(in crate::mesh) fn place(v: usize) -> usize {
     let (half, lane) = (v / 8, ORDER[v % 8]);
     lane / 4 * 8 + half * 4 + lane % 4

@@ -1,8 +1,8 @@
-//! AVX-512: what decoding tokens and packed residuals shares.
+//! AVX-512: the definitions shared by the decoders of tokens and of packed residuals.
 
 use std::arch::x86_64::*;
 
-/// All but the fourth of the words of vectors.
+/// The mask of all 16-bit components of vectors except the fourth.
 pub(in crate::mesh) const AXES: __mmask32 = 0x7777_7777;
 
 macro_rules! kernel {
@@ -20,7 +20,7 @@ macro_rules! kernel {
     };
 }
 
-/// Half a block of vectors of one frame, twice.
+/// The 16 vectors of a block of one frame, half of them in each register.
 pub(in crate::mesh) type Vectors = [__m512i; 2];
 
 pub(in crate::mesh) use kernel;

@@ -1,5 +1,5 @@
-//! Handles of affine bones, and the order in which they are predicted from each other: bones hang together as
-//! joints do, though nobody says how.
+//! The handles of affine bones, and the order in which they are predicted from each other: bones usually form
+//! chains like joints, though no file states it.
 //!
 //! ```text
 //! far(b, a)  = the largest Σ_k |c_k − m_k| / h_k of the corners c of b's region; m, h: middle and half size of a's
@@ -10,25 +10,25 @@
 //! level 2d+1 their others, from the four of the bone above and their own handle 0
 //! ```
 //!
-//! More than 1,024 bones are a mesh of the triangles (0, 1, 2), (0, 2, 3), (0, 3, 1) of each, in the order of
-//! [`hierarchy`].
+//! More than 1,024 bones are treated as a mesh of the triangles (0, 1, 2), (0, 2, 3), (0, 3, 1) of each, in
+//! the order of [`hierarchy`].
 
 use super::kernel::Region;
 use crate::mesh::hierarchy::{self, Hierarchy};
 
-/// Handles of an affine bone.
+/// The number of handles of an affine bone.
 pub const HANDLES: usize = 4;
-/// Corners of the region where they are at rest.
+/// The corners of the region at which handles are at rest.
 pub const CORNERS: [[f64; 3]; HANDLES] =
     [[1.0, 1.0, 1.0], [1.0, -1.0, -1.0], [-1.0, 1.0, -1.0], [-1.0, -1.0, 1.0]];
 
 // Part of the format.
-/// Bones above another one.
+/// The largest number of bones above another.
 const DEEPEST: u32 = 24;
-/// The tree takes the square of their number.
+/// Building the tree takes time quadratic in the number of bones, so they are limited.
 const MOST: usize = 1024;
 
-/// The matrix that moves a region to where its handles are.
+/// Returns the matrix that moves a region to the given handles.
 pub fn affine(region: &Region, handles: [[f32; 3]; HANDLES]) -> [[f64; 4]; 3] {
     [0, 1, 2].map(|r| {
         let mut row = [0.0; 4];
@@ -47,7 +47,7 @@ pub fn affine(region: &Region, handles: [[f32; 3]; HANDLES]) -> [[f64; 4]; 3] {
     })
 }
 
-/// Levels of detail of the handles of bones with these regions: number 4·b + k is handle k of bone b.
+/// Builds the hierarchy of the handles of bones with these regions: number 4·b + k is handle k of bone b.
 pub fn levels(regions: &[Region]) -> Hierarchy {
     if regions.is_empty() || regions.len() > MOST {
         return pieces(regions.len() as u32);
@@ -87,7 +87,7 @@ fn pieces(bones: u32) -> Hierarchy {
     hierarchy::build(HANDLES as u32 * bones, triangles.as_flattened().as_flattened())
 }
 
-/// Where a bone hangs.
+/// The place of a bone in the tree.
 #[derive(Clone, Copy)]
 struct Hung {
     above: Option<u32>,
@@ -103,7 +103,7 @@ fn tree(regions: &[Region]) -> Vec<Hung> {
         }
     }
     let mut out = vec![Hung { above: None, depth: 0 }; regions.len()];
-    // How far each bone is from the nearest one in the tree, and which that is.
+    // For each bone, its distance from the nearest one in the tree, and the number of that one.
     let mut near = vec![(f64::INFINITY, u32::MAX); regions.len()];
     let mut open: Vec<usize> = (0..regions.len()).filter(|&b| b != root).collect();
     let mut last = root;
@@ -125,7 +125,7 @@ fn tree(regions: &[Region]) -> Vec<Hung> {
             }
         }
         last = open.remove(at);
-        // Nothing is near where numbers run out.
+        // No bone is nearest if distances are infinite.
         let above = match near[last].1 {
             u32::MAX => root as u32,
             above => above,
@@ -196,7 +196,7 @@ mod tests {
 
     #[test]
     fn what_a_bone_does_is_expected_of_the_next() {
-        // All move by one affine map: only the root has anything to say.
+        // All bones move by one affine map, so only the root has residuals.
         let regions = [0, 1, 2].map(|b| region([f64::from(b) * 1000.0, 50.0, 0.0], [600.0, 400.0, 500.0]));
         let h = check(&regions);
         let at_rest: Vec<[i32; 3]> = (h.order.iter())

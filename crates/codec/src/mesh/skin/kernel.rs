@@ -1,5 +1,6 @@
-//! Points and the bones they hang on, and the kernel that moves them: sorted by bones, eight points of the
-//! same ones side by side; points that share theirs with few others one by one.
+//! The points of a skin with their bones, and the kernel that moves them: points are sorted by bones, and
+//! eight with the same ones are moved side by side; points that share theirs with few others are moved one by
+//! one.
 
 use crate::clip::nodes::Node;
 use crate::mesh::decode::Vector;
@@ -10,38 +11,38 @@ use crate::simd::lanes::{self, LANES, Lanes, Task};
 use crate::sort;
 use crate::transform::Transform;
 
-/// Where most of what a bone moves is at rest.
+/// The box of the points that a bone moves, at rest.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Region {
-    /// Of the box.
+    /// The middle of the box.
     pub middle: [f64; 3],
-    /// Half the box along each axis.
+    /// Half the size of the box along each axis, with a lower limit.
     pub half: [f64; 3],
     /// The box itself.
     pub bounds: [f32; 6],
 }
 
-/// A bone and its weight.
+/// A bone and its weight for a point.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Pull {
     bone: u32,
     weight: f32,
 }
 
-/// Points of the same `N` bones, eight side by side.
+/// Points with `N` bones that are the same for several points, eight side by side.
 #[derive(Clone, Debug, Default)]
 struct Groups {
-    /// Of each run of points with the same bones: these, `N` each, and how many points.
+    /// For each run of points with the same bones: these bones, `N` each, and the number of points.
     bones: Vec<u32>,
     points: Vec<u32>,
     cells: Vec<u32>,
-    /// x, y, z of eight points; each run begins anew.
+    /// x, y, z of eight points at rest; each run starts a new entry.
     rest: Vec<[[f32; LANES]; 3]>,
-    /// Of each of the `N` bones in turn.
+    /// The weights of eight points, for each of the `N` bones in turn.
     weights: Vec<[f32; LANES]>,
 }
 
-/// Points of `N` bones each that too few others have too.
+/// Points with `N` bones that too few others share.
 #[derive(Clone, Debug, Default)]
 struct Loners {
     cells: Vec<u32>,
@@ -49,32 +50,33 @@ struct Loners {
     pulls: Vec<Pull>,
 }
 
-/// Points that must have the same bones for these to be read once for eight of them.
+/// The number of points that must have the same bones to be moved eight at a time.
 const FEW: usize = 3;
 
-/// Rest positions, bones and weights: all that says where points are once bones are known.
+/// Rest positions, bones and weights: positions follow from these and the matrices of bones.
 #[derive(Clone, Debug, Default)]
 pub struct Rig {
-    /// By point, in the order of levels of detail, or as [`Rig::number_by_bones`] numbers them.
+    /// The rest position of each point, in the order of the hierarchy or as [`Rig::number_by_bones`] numbers
+    /// them.
     pub rest: Vec<[f32; 3]>,
-    /// Points that have a residual.
+    /// The points with a residual.
     pub coded: Vec<u32>,
-    /// By bone.
+    /// The region of each bone.
     pub regions: Vec<Region>,
-    /// Where a point's bones begin in `pulls`; one more than points.
+    /// The start of each point's bones in `pulls`, and the end of the last.
     starts: Vec<u32>,
     pulls: Vec<Pull>,
-    /// By number of bones, from one on.
+    /// Points that share their bones, by number of bones, from one on.
     groups: [Groups; weights::MOST],
-    /// Points that have their bones for themselves, by the number of bones from two on.
+    /// Points that do not share their bones, by number of bones, from two on.
     loners: [Loners; weights::MOST - 1],
-    /// Points of both are numbered one after the other.
+    /// `true` if the points of both are numbered consecutively.
     numbered: bool,
 }
 
 impl Rig {
-    /// From its parts; `bones` of them. `order`: which point of the mesh each is; what follows each other
-    /// there does so among points of the same bones.
+    /// Builds a rig with `bones` bones. `order` has the mesh's point for each; points with the same bones are
+    /// sorted by it.
     pub fn new(rest: Vec<[f32; 3]>, weights: &Weights, bones: u32, order: &[u32]) -> Rig {
         let mut rig = Rig { starts: vec![0], rest, ..Rig::default() };
         let unit = 1.0 / (1u32 << weights.depth) as f32;
@@ -93,10 +95,10 @@ impl Rig {
                 }
             }
             if own.is_empty() {
-                // Number `bones` is that of what does not move.
+                // Number `bones` stands for the matrix of points that do not move.
                 rig.pulls.push(Pull { bone: bones, weight: 1.0 });
             }
-            // However they are coded: more points have the same ones then.
+            // Sorted, in whatever order they are coded, so that more points have the same bones.
             let first = rig.starts[v] as usize;
             sort::by_key(&mut rig.pulls[first..], |p| p.bone);
             rig.starts.push(rig.pulls.len() as u32);
@@ -111,15 +113,15 @@ impl Rig {
                 whole[k + 3] = whole[k + 3].max(x);
             }
         }
-        // A bone of a few points that lie together pulls at others far away, which handles too near to each
-        // other would throw anywhere.
+        // A bone with a few points close together may also pull distant ones, which handles too close to each
+        // other would move to arbitrary places.
         let least = largest(halves(whole)) / 64.0;
         rig.regions = boxes.into_iter().map(|b| region(b, least)).collect();
         rig.sort(order);
         rig
     }
 
-    /// Puts points where [`Rig::pose`] reads them.
+    /// Arranges points as [`Rig::pose`] reads them.
     fn sort(&mut self, order: &[u32]) {
         let bones = |&cell: &u32| self.pulls_of(cell as usize).iter().map(|p| p.bone);
         let mut points: Vec<u32> = (0..self.rest.len() as u32).collect();
@@ -159,8 +161,8 @@ impl Rig {
         (self.groups, self.loners) = (groups, loners);
     }
 
-    /// Numbers points anew, so that those of the same bones follow each other and [`Rig::pose`] writes eight
-    /// at once. Returns the new number of each.
+    /// Renumbers points so that those with the same bones are consecutive and [`Rig::pose`] writes eight at
+    /// once. Returns the new number of each.
     pub fn number_by_bones(&mut self) -> Vec<u32> {
         let groups = self.groups.iter_mut().map(|g| &mut g.cells);
         let loners = self.loners.iter_mut().map(|l| &mut l.cells);
@@ -183,12 +185,12 @@ impl Rig {
         numbers
     }
 
-    /// Number of bones.
+    /// Returns the number of bones.
     pub fn bones(&self) -> usize {
         self.regions.len()
     }
 
-    /// Bones of a point and their weights; none: it does not move.
+    /// Returns the bones of a point and their weights; none if it does not move.
     pub fn influences(&self, v: usize) -> impl Iterator<Item = (usize, f32)> + '_ {
         let pulls = self.pulls_of(v).iter();
         pulls
@@ -196,12 +198,13 @@ impl Rig {
             .filter(|&(bone, weight)| bone < self.bones() && weight > 0.0)
     }
 
-    /// Matrices of a point and their weights as they are added up, that of what does not move among them.
+    /// Returns the matrix numbers of a point and their weights in the order of summation, including that of
+    /// points that do not move.
     pub fn pulls(&self, v: usize) -> impl Iterator<Item = (u32, f32)> + '_ {
         self.pulls_of(v).iter().map(|pull| (pull.bone, pull.weight))
     }
 
-    /// Whether bones move the same points in the same way, to the bit.
+    /// `true` if bones move the same points in the same way, to the bit.
     #[cfg(feature = "encode")]
     pub fn moves_as(&self, other: &Rig) -> bool {
         self.rest == other.rest
@@ -210,7 +213,7 @@ impl Rig {
             && self.pulls == other.pulls
     }
 
-    /// Bones as the clip codec knows them, the first `count`.
+    /// Returns the first `count` bones in the form of the clip codec.
     pub fn nodes(&self, count: usize) -> Vec<Node> {
         let of = |region: &Region| Node {
             parent: None,
@@ -225,14 +228,14 @@ impl Rig {
         &self.pulls[self.starts[v] as usize..self.starts[v + 1] as usize]
     }
 
-    /// Where a point is, in units.
+    /// Returns the position of a point, in units.
     pub fn place(&self, v: usize, matrices: &[Matrix]) -> [f32; 3] {
         let [a, b, c, d] = blend(self.pulls_of(v), matrices);
         let [x, y, z] = self.rest[v];
         [0, 1, 2].map(|k| a[k] * x + b[k] * y + c[k] * z + d[k])
     }
 
-    /// Whole units of where all points are: the reference of [`Rig::pose`].
+    /// Computes the positions of all points, rounded to units: the reference of [`Rig::pose`].
     #[cfg(feature = "encode")]
     pub fn places(&self, matrices: &[Matrix], mut each: impl FnMut(usize, [i32; 3])) {
         for v in 0..self.rest.len() {
@@ -241,14 +244,14 @@ impl Rig {
         }
     }
 
-    /// Points as fixed-point positions.
+    /// Computes the fixed-point positions of all points.
     pub fn pose<W: FixedPoint>(&self, isa: Isa, matrices: &[Matrix], out: &mut [Vector<W>]) {
         let task = Pose { rig: self, matrices, out };
         lanes::run(isa, task);
     }
 }
 
-/// Matrix of a point; numbers beyond the last are the last.
+/// Returns the blended matrix of a point; numbers beyond the last stand for the last.
 #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
 #[cfg_attr(target_arch = "wasm32", inline(never))]
 fn blend(pulls: &[Pull], matrices: &[Matrix]) -> Matrix {
@@ -272,7 +275,7 @@ fn blend(pulls: &[Pull], matrices: &[Matrix]) -> Matrix {
     sum
 }
 
-/// See [`Rig::pose`].
+/// The task of [`Rig::pose`].
 struct Pose<'a, W> {
     rig: &'a Rig,
     matrices: &'a [Matrix],
@@ -300,10 +303,10 @@ impl<W: FixedPoint> Task for Pose<'_, W> {
     }
 }
 
-// In WebAssembly, where all of the program is compiled for one instruction set, what is used in several places need not be
-// there more than once.
+// A WebAssembly program is compiled for one instruction set, so a function used in several places need not be
+// duplicated.
 impl<W: FixedPoint> Pose<'_, W> {
-    /// Points that have `N` bones, the same as others. No closures: these must end up in one function.
+    /// Moves points with `N` bones that others share. No closures: all of it must end up in one function.
     #[inline(always)]
     fn group<L: Lanes, const N: usize>(&mut self) {
         let own = &self.rig.groups[N - 1];
@@ -330,7 +333,7 @@ impl<W: FixedPoint> Pose<'_, W> {
         }
     }
 
-    /// Points that have `N` bones, unlike others.
+    /// Moves points with `N` bones that others do not share.
     #[inline(always)]
     fn alone<L: Lanes, const N: usize>(&mut self) {
         let own = &self.rig.loners[N - 2];
@@ -341,7 +344,7 @@ impl<W: FixedPoint> Pose<'_, W> {
             for (place, (&[x, y, z], pulls)) in places.iter_mut().zip(rest.iter().zip(pulls)) {
                 let [a, b, c, d] = blend(pulls, self.matrices);
                 for (k, at) in place.iter_mut().enumerate() {
-                    // The fourth numbers are zeros.
+                    // The fourth components are zero.
                     *at = a[k] * x + b[k] * y + c[k] * z + d[k];
                 }
             }
@@ -349,7 +352,7 @@ impl<W: FixedPoint> Pose<'_, W> {
         }
     }
 
-    /// Of up to eight points, by number.
+    /// Stores the positions of up to eight points, by number.
     #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
     #[cfg_attr(target_arch = "wasm32", inline(never))]
     fn put<L: Lanes>(&mut self, cells: &[u32], at: [L; 3]) {
@@ -376,7 +379,7 @@ impl<W: FixedPoint> Pose<'_, W> {
     }
 }
 
-/// A coordinate of eight points.
+/// Computes a coordinate of eight points.
 #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
 #[cfg_attr(target_arch = "wasm32", inline(never))]
 fn row<L: Lanes, const N: usize>(
@@ -391,7 +394,7 @@ fn row<L: Lanes, const N: usize>(
         + blended::<L, N>(from, weights, 3, row)
 }
 
-/// A number of the matrices of eight points; one bone's is taken as it is.
+/// Computes an entry of the matrices of eight points; that of a single bone is used as it is.
 #[inline(always)]
 fn blended<L: Lanes, const N: usize>(
     from: &[&Matrix; N],
@@ -404,14 +407,14 @@ fn blended<L: Lanes, const N: usize>(
         return first;
     }
     let mut sum = first * L::load(&weights[0]);
-    // By number, so that it is unrolled.
+    // By index, so that the loop is unrolled.
     for n in 1..N {
         sum = sum + L::splat(from[n][column][row]) * L::load(&weights[n]);
     }
     sum
 }
 
-/// Half the sides of a box.
+/// Returns half the size of a box along each axis.
 fn halves(bounds: [f32; 6]) -> [f64; 3] {
     let b = bounds.map(f64::from);
     [0, 1, 2].map(|k| (b[k + 3] - b[k]) * 0.5)
@@ -431,6 +434,6 @@ fn region(bounds: [f32; 6], least: f64) -> Region {
     Region { middle: [0, 1, 2].map(|k| (b[k] + b[k + 3]) * 0.5), half: half.map(|h| h.max(least)), bounds }
 }
 
-/// Columns: what a step along x, y, z adds, and where the origin goes; in units of the grid. The fourth
-/// numbers are 0.
+/// The columns of a matrix: the images of the unit steps along x, y, z, and of the origin; in units of the
+/// grid. The fourth components are 0.
 pub type Matrix = [[f32; 4]; 4];

@@ -1,5 +1,5 @@
-//! Points moved by bones: rigid parts, and skins. What bones say of a point is a prediction; points that it
-//! leaves too far off have a residual, through [`crate::mesh`].
+//! Points moved by bones: rigid parts, and skins. The bones predict each point; points for which the
+//! prediction is too inaccurate have a residual, coded by [`crate::mesh`].
 //!
 //! ```text
 //! x      = Σ w_b · M_b · p                     p: the point at rest, M: 3 × 4, in units of the grid
@@ -18,17 +18,17 @@
 //! | 16 | `grid` | only where no point has a residual: unit, centre, 4 × f32 |
 //! | rest | `residual` | else: static part of fixed-point values of the points that have one, with what bones say of frame 0 subtracted |
 //!
-//! **Unit**: per kind of bones that there is, rigid before affine, and for the residual where there is one:
-//! varint size, bytes.
+//! **Unit**: for each kind of bones that exists, rigid before affine, and for the residual if there is one:
+//! the size as a varint, and the bytes.
 //!
-//! A bone's *region* is the box of the points at rest whose weight is at least 1/32 of all: middle m, and per
-//! axis half its size, at least 1/16 of the largest of them, 1/64 of the largest of the box of all points,
-//! and 10⁻³⁰. The region of a rigid bone is the box of its node. The four *handles* of an affine bone are
-//! four corners of that box no two of which share an edge, (+ + +), (+ − −), (− + −), (− − +), as the frame
-//! moves them: what a handle is off moves no point of the box farther than that. [`handles`] has the order in
-//! which they are predicted from each other. Matrices are computed in f64, divided by the unit, and rounded
-//! to f32; blends, in the order of the bones' numbers, and products are f32, each operation rounded by
-//! itself.
+//! A bone's *region* is the box of the points at rest whose weight is at least 1/32 of the sum: its middle m
+//! and, per axis, half its size, but at least 1/16 of the largest of the three, 1/64 of the largest half size
+//! of the box of all points, and 10⁻³⁰. The region of a rigid bone is the box of its node. The four *handles*
+//! of an affine bone are four corners of that box no two of which share an edge, (+ + +), (+ − −), (− + −),
+//! (− − +), as moved by the frame: the error of a handle bounds the error of every point in the box.
+//! [`handles`] defines the order in which they are predicted from each other. Matrices are computed in f64,
+//! divided by the unit, and rounded to f32; blends, in the order of the bones' numbers, and products are f32,
+//! each operation rounded separately.
 
 pub mod handles;
 mod kernel;
@@ -57,29 +57,29 @@ use handles::{HANDLES, affine};
 pub use kernel::{Matrix, Region, Rig};
 use packed::Packed;
 
-/// The bones of a mesh, with the numbers that decoders must know before they read it.
+/// The bones of a mesh, as far as decoders must know them before reading it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Bones {
-    /// Bones that turn, move and scale.
+    /// The number of bones that rotate, move and scale.
     pub rigid: u32,
-    /// Bones of any matrix.
+    /// The number of bones with arbitrary matrices.
     pub affine: u32,
-    /// Handles of those are i32.
+    /// `true` if the handles of affine bones have 32 bits.
     pub wide: bool,
-    /// Words that rigid bones keep of a frame; none where their transforms are packed.
+    /// The number of words per frame for rigid bones; 0 if their transforms are packed.
     pub words: u32,
-    /// Points that have a residual.
+    /// The number of points with a residual.
     pub coded: u32,
 }
 
 impl Bones {
-    /// Transforms of rigid bones are [`crate::mesh::skin::packed`].
+    /// `true` if the transforms of rigid bones are [`crate::mesh::skin::packed`].
     pub fn packed(&self) -> bool {
         self.rigid > 0 && self.words == 0
     }
 }
 
-/// A row-major 3 × 4 matrix in the world, in units of a grid.
+/// Converts a row-major 3 × 4 matrix in world space to units of a grid.
 pub fn matrix(world: &[[f64; 4]; 3], grid: &Grid) -> Matrix {
     let part = 1.0 / f64::from(grid.unit);
     let mut out = Matrix::default();
@@ -92,7 +92,7 @@ pub fn matrix(world: &[[f64; 4]; 3], grid: &Grid) -> Matrix {
     out
 }
 
-/// Levels of detail of the points that have a residual. `triangles` are of points, three each.
+/// Builds the hierarchy of the points with a residual. `triangles` has three points per triangle.
 pub fn coded_levels(coded: &[u32], hierarchy: &Hierarchy, triangles: &[u32]) -> Hierarchy {
     let mut number = vec![u32::MAX; hierarchy.order.len()];
     for (at, &cell) in (0..).zip(coded) {
@@ -109,23 +109,23 @@ pub fn coded_levels(coded: &[u32], hierarchy: &Hierarchy, triangles: &[u32]) -> 
     hierarchy::build(coded.len() as u32, &own)
 }
 
-/// The parts of which an encoder makes the static part.
+/// The parts of a static part, as an encoder writes them.
 #[cfg(feature = "encode")]
 #[derive(Clone, Copy, Debug)]
 pub struct Parts<'a> {
-    /// Of the weights.
+    /// The sum of a point's weights is 2 to this power.
     pub depth: u32,
-    /// Static part of the points at rest.
+    /// The static part of the points at rest.
     pub rest: &'a [u8],
-    /// See [`weights`].
+    /// The bones and weights of points, see [`weights`].
     pub weights: &'a [u8],
-    /// Of rigid bones, if there are any.
+    /// The setup of rigid bones, if there are any.
     pub setup: Option<&'a [u8]>,
-    /// Static part of the handles, if there are any.
+    /// The static part of the handles, if there are any.
     pub handles: Option<&'a [u8]>,
-    /// Static part of the residual, if there is one.
+    /// The static part of the residual, if there is one.
     pub residual: Option<&'a [u8]>,
-    /// Unit and centre, for where there is none.
+    /// The unit and centre that are written if there is no residual.
     pub grid: &'a Grid,
 }
 
@@ -150,35 +150,35 @@ pub fn encode(parts: &Parts<'_>, out: &mut Vec<u8>) {
     }
 }
 
-/// Writes what a unit has of one kind.
+/// Writes the bytes of one kind of bones, or of the residual, in an access unit.
 #[cfg(feature = "encode")]
 pub fn put_part(bytes: &[u8], out: &mut Vec<u8>) {
     put_varint(bytes.len() as u32, out);
     out.extend_from_slice(bytes);
 }
 
-/// A rig and what decodes its frames; made once.
+/// A decoded static part: the rig, and the decoders of its frames. Built once.
 #[derive(Clone, Debug)]
 pub struct Skin {
     /// The numbers of bones and residuals.
     pub bones: Bones,
-    /// Of the cells.
+    /// The grid of the fixed-point positions.
     pub grid: Grid,
-    /// Points.
+    /// The points with their bones.
     pub rig: Rig,
-    /// Rigid bones, unless they are packed.
+    /// The rigid bones, unless they are packed.
     pub nodes: Nodes,
-    /// The other form of their transforms.
+    /// The rigid bones, if they are packed.
     pub packed: Option<Packed>,
-    /// Four points per affine bone.
+    /// The four handles of each affine bone.
     pub handles: Option<Static>,
-    /// Points that have a residual.
+    /// The points with a residual.
     pub residual: Option<Static>,
-    /// Frame 0, as far as it is known from this alone.
+    /// Frame 0, as far as the static part defines it.
     pub first: First,
 }
 
-/// Points at rest and their weights, with which a static part begins.
+/// Reads the points at rest and their weights at the beginning of a static part.
 fn read_rig(c: &mut Cursor<'_>, bones: Bones, hierarchy: &Hierarchy) -> Result<Rig, Corrupt> {
     let count = bones.rigid + bones.affine;
     let depth = u32::from(c.u8()?);
@@ -193,7 +193,7 @@ fn read_rig(c: &mut Cursor<'_>, bones: Bones, hierarchy: &Hierarchy) -> Result<R
     }
 }
 
-/// The rigid bones, if there are any: as moving nodes, or packed.
+/// Reads the rigid bones, if there are any: as moving nodes, or packed.
 fn read_rigid(c: &mut Cursor<'_>, bones: Bones, rig: &Rig) -> Result<(Nodes, Option<Packed>), Corrupt> {
     let rigid = bones.rigid as usize;
     let (mut nodes, mut packed) = (Nodes::default(), None);
@@ -208,7 +208,7 @@ fn read_rigid(c: &mut Cursor<'_>, bones: Bones, rig: &Rig) -> Result<(Nodes, Opt
     }
 }
 
-/// The static part of the handles of affine bones, if there are any.
+/// Reads the static part of the handles of affine bones, if there are any.
 fn read_handles(
     c: &mut Cursor<'_>,
     bones: Bones,
@@ -226,7 +226,7 @@ fn read_handles(
     }
 }
 
-/// Unit and centre of positions of which none has a residual: all that is left of a static part.
+/// Reads unit and centre, which end a static part without residuals.
 fn read_grid(bytes: &[u8]) -> Result<Grid, Corrupt> {
     let mut c = Cursor::new(bytes);
     let (unit, centre) = (c.f32()?, [c.f32()?, c.f32()?, c.f32()?]);
@@ -237,12 +237,12 @@ fn read_grid(bytes: &[u8]) -> Result<Grid, Corrupt> {
     }
 }
 
-/// Handles of all affine bones; `None` without affine bones.
+/// The handles of all affine bones; `None` without affine bones.
 pub type Handles<'a> = Option<Points<'a>>;
 
 impl Skin {
-    /// Decodes the static part of a mesh whose points have these levels of detail, and triangles. Cells are
-    /// `wide` or not.
+    /// Decodes the static part of a mesh whose points have this hierarchy and these triangles. Fixed-point
+    /// positions have 32 bits if `wide`, else 16.
     pub fn decode(
         bytes: &[u8],
         bones: Bones,
@@ -288,8 +288,8 @@ impl Skin {
         Ok(skin)
     }
 
-    /// The static part of the residual, whose points have the hierarchy `levels` and are moved by `matrices`
-    /// in frame 0. Numbers the points that have a residual as the hierarchy does.
+    /// Reads the static part of the residual, whose points have the hierarchy `levels` and are moved by
+    /// `matrices` in frame 0. Reorders the points with a residual as in that hierarchy.
     fn read_residual(
         &mut self,
         bytes: &[u8],
@@ -308,8 +308,8 @@ impl Skin {
         Static::decode_sharing(bytes, levels, Some(&outside), sets)
     }
 
-    /// Numbers points, and with them cells, by their bones: what is fastest to play. Returns the new number
-    /// of each.
+    /// Renumbers points and fixed-point positions by their bones, for the fastest playback. Returns the new
+    /// number of each.
     pub fn number_by_bones(&mut self) -> Vec<u32> {
         fn moved<T: Copy + Default>(list: &[T], numbers: &[u32]) -> Vec<T> {
             let mut out = vec![T::default(); list.len()];
@@ -323,8 +323,8 @@ impl Skin {
         numbers
     }
 
-    /// By point the bone that turns it, the one that pulls most: [`Bones::rigid`] where none does. None where
-    /// not all bones are rigid.
+    /// Returns, for each point, the bone with the largest weight, which turns its normal; [`Bones::rigid`] if
+    /// there is none. `None` unless all bones are rigid.
     pub fn turning_bones(&self) -> Option<Vec<u32>> {
         let Bones { rigid, affine, .. } = self.bones;
         if rigid == 0 || affine > 0 {
@@ -342,13 +342,13 @@ impl Skin {
         Some((0..self.rig.rest.len()).map(most).collect())
     }
 
-    /// [`Skin::matrices`] of frame 0.
+    /// Computes the [`Skin::matrices`] of frame 0.
     pub fn first_matrices(&self, out: &mut [Matrix]) {
         let transforms = vec![Transform::IDENTITY; self.bones.rigid as usize];
         self.matrices(&self.grid, &transforms, self.first_handles(), out);
     }
 
-    /// Handles of frame 0.
+    /// Returns the handles of frame 0.
     pub fn first_handles(&self) -> Handles<'_> {
         self.handles.as_ref().map(|handles| handles.first.lent())
     }
@@ -360,8 +360,8 @@ impl Skin {
         out
     }
 
-    /// Matrices of a frame in units of a grid: rigid bones, affine ones, and that of what does not move.
-    /// `handles` lie in the order of their levels.
+    /// Computes the matrices of a frame in units of a grid: of rigid bones, of affine ones, and the one of
+    /// points that do not move. `handles` are in the order of their hierarchy.
     pub fn matrices(&self, grid: &Grid, transforms: &[Transform], handles: Handles<'_>, out: &mut [Matrix]) {
         let rigid = self.bones.rigid as usize;
         for (out, t) in out.iter_mut().zip(transforms) {
@@ -369,7 +369,7 @@ impl Skin {
         }
         if let Some(coded) = &self.handles {
             let mut at = |handle: usize, position: [f32; 3]| {
-                // Found again below: a handle lies anywhere among its levels.
+                // Converted to matrices below: the handles of a bone are at different levels.
                 let point = coded.hierarchy.order[handle] as usize;
                 let (bone, k) = (point / HANDLES, point % HANDLES);
                 for (to, v) in out[rigid + bone][k].iter_mut().zip(position) {
@@ -392,7 +392,7 @@ impl Skin {
         }
     }
 
-    /// Cells of a frame, from its matrices and residuals.
+    /// Computes the fixed-point positions of a frame from its matrices and residuals.
     pub fn compose<W: FixedPoint>(&self, matrices: &[Matrix], residual: &[Vector<W>], out: &mut [Vector<W>]) {
         self.rig.pose(Isa::get(), matrices, out);
         for (&v, r) in self.rig.coded.iter().zip(residual) {
@@ -404,5 +404,5 @@ impl Skin {
     }
 }
 
-/// Most bones of a mesh; one number is that of what does not move.
+/// The largest number of bones of a mesh; one number is reserved for points that do not move.
 pub const MOST_BONES: u32 = u16::MAX as u32;

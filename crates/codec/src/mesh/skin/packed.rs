@@ -1,6 +1,7 @@
-//! Transforms of rigid bones in 12 bytes each, as a game may hand them to its graphics card as they are: the
-//! other form beside [`crate::clip::nodes`]. A frame needs no other frame. Bones are numbered by when they
-//! begin to move, then by when they stop: those that move in a frame, and few others, lie between two edges.
+//! Transforms of rigid bones in 12 bytes each, which a game can pass to its graphics card unchanged: the
+//! alternative to [`crate::clip::nodes`]. A frame needs no other frame. Bones are numbered by when they begin
+//! to move, then by when they stop, so that those that move in a frame, with few others, lie between two
+//! edges.
 //!
 //! **Setup**
 //!
@@ -35,61 +36,61 @@ use crate::transform::Transform;
 use std::f64::consts::{FRAC_1_SQRT_2, SQRT_2};
 use std::ops::Range;
 
-/// A transform: rotation; x and y; z and scale.
+/// A packed transform in three words: rotation; x and y; z and scale.
 pub type PackedTransform = [u32; 3];
 
-/// Steps on either side of zero. Part of the format, as all in this file.
+/// The steps on either side of zero. Part of the format, as is everything in this file.
 const HALF: f64 = 511.0;
 const STEPS: f64 = 65535.0;
-/// Bytes of a frame before its transforms, and of a transform.
+/// The bytes of a frame before its transforms, and of a transform.
 const HEAD: usize = 28;
 const SIZE: usize = 12;
 
-/// Words of 32 bits of a frame of so many bones, at most.
+/// Returns the largest number of 32-bit words of a frame with `bones` bones.
 pub fn frame_words(bones: usize) -> usize {
     (HEAD + SIZE * bones) / 4
 }
 
-/// A box in which places are.
+/// A box that contains places.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Bounds {
-    /// Smallest coordinates.
+    /// The smallest coordinates.
     pub low: [f32; 3],
-    /// Its extent.
+    /// The extent along each axis.
     pub size: [f32; 3],
 }
 
 /// The head of a frame of packed transforms.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Frame {
-    /// First bone that has a transform.
+    /// The first bone with a transform.
     pub left: u16,
-    /// First bone that has none any more.
+    /// The bone after the last one with a transform.
     pub right: u16,
-    /// Of the transforms.
+    /// The bounds of the transforms' places.
     pub bounds: Bounds,
 }
 
-/// The regions and ranges that all frames of packed transforms share.
+/// The setup that all frames of packed transforms share.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Packed {
     /// The largest scale.
     pub scale: f32,
-    /// Of the ends.
+    /// The bounds of the places of `ends`.
     pub bounds: Bounds,
-    /// Of each bone that has stopped.
+    /// The transform of each bone after it has stopped.
     pub ends: Vec<PackedTransform>,
     middles: Vec<[f64; 3]>,
 }
 
 impl Bounds {
-    /// Around places.
+    /// Returns the bounds of places.
     #[cfg(feature = "encode")]
     fn around(places: impl Iterator<Item = [f64; 3]>) -> Bounds {
         let (mut low, mut high) = ([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]);
         for place in places {
             for k in 0..3 {
-                // The next number outwards, so that rounding leaves nothing outside.
+                // The next number outwards, so that rounding excludes no place.
                 low[k] = low[k].min((place[k] as f32).next_down());
                 high[k] = high[k].max((place[k] as f32).next_up());
             }
@@ -116,14 +117,14 @@ impl Bounds {
     }
 }
 
-/// Where a transform takes a point.
+/// Applies a transform to a point.
 fn place(t: &Transform, p: [f64; 3]) -> [f64; 3] {
     let m = t.matrix();
     [0, 1, 2].map(|r| m[r][0] * p[0] + m[r][1] * p[1] + m[r][2] * p[2] + m[r][3])
 }
 
 impl Packed {
-    /// From the setup, with nothing left over.
+    /// Decodes the setup. Fails if bytes are left over.
     pub fn decode(bytes: &[u8], regions: &[Region]) -> Result<Packed, Corrupt> {
         let mut c = Cursor::new(bytes);
         let scale = c.f32()?;
@@ -138,7 +139,7 @@ impl Packed {
         Ok(Packed { scale, bounds, ends, middles: regions.iter().map(|r| r.middle).collect() })
     }
 
-    /// The setup for transforms by frame and bone; `live`: the frames in which each bone moves.
+    /// Creates the setup for transforms by frame and bone; `live` has the frames in which each bone moves.
     #[cfg(feature = "encode")]
     pub fn new(frames: &[Vec<Transform>], live: &[Range<u32>], regions: &[Region]) -> Packed {
         let all = frames.iter().flatten();
@@ -173,10 +174,10 @@ impl Packed {
         let right = live.iter().rposition(|l| l.start <= frame);
         let (left, right) = match (left, right) {
             (Some(left), Some(right)) if left <= right => (left, right + 1),
-            // None moves: those before have stopped, those after have not begun.
+            // No bone moves: those before have stopped, those after have not begun.
             (left, _) => [left.unwrap_or(live.len()); 2].into(),
         };
-        // What lies between and moves no more, or not yet, stands as its transform says.
+        // Bones in between that have stopped or not begun are stored with their transforms.
         let bounds = Bounds::around((left..right).map(|b| place(&transforms[b], self.middles[b])));
         out.extend_from_slice(&(left as u16).to_le_bytes());
         out.extend_from_slice(&(right as u16).to_le_bytes());
@@ -186,7 +187,7 @@ impl Packed {
         put_words(&words, out);
     }
 
-    /// The head of a frame, and its transforms; `bytes` is moved on.
+    /// Reads the head of a frame, and its transforms; advances `bytes`.
     pub fn frame<'a>(
         &self,
         bytes: &mut &'a [u8],
@@ -206,8 +207,8 @@ impl Packed {
         Ok((head, words))
     }
 
-    /// Reads the next frame; `out` has room for all bones. `kept` gets its bytes as they are, [`frame_words`]
-    /// of them; zeros behind.
+    /// Reads the next frame; `out` has an entry for each bone. Copies the bytes to `kept`, of [`frame_words`]
+    /// words, padded with zeros.
     pub fn read(&self, bytes: &mut &[u8], kept: &mut [u32], out: &mut [Transform]) -> Result<(), Corrupt> {
         let before = *bytes;
         let (head, words) = self.frame(bytes)?;
@@ -230,7 +231,7 @@ impl Packed {
         Ok(())
     }
 
-    /// The words nearest to a transform of uniform scale.
+    /// Returns the nearest packed form of a transform with uniform scale.
     #[cfg(feature = "encode")]
     pub fn pack(&self, t: &Transform, bone: usize, bounds: &Bounds) -> PackedTransform {
         let at = place(t, self.middles[bone]);
@@ -244,7 +245,7 @@ impl Packed {
         [rotation_word(t.rotation.map(f64::from)), along(0) | along(1) << 16, along(2) | scale << 16]
     }
 
-    /// The transform that words say.
+    /// Returns the transform that a packed form stands for.
     pub fn unpack(&self, words: PackedTransform, bone: usize, bounds: &Bounds) -> Transform {
         let [_, xy, zs] = words;
         let scale = f64::from(self.scale) * f64::from(zs >> 16) / STEPS;
@@ -263,7 +264,7 @@ impl Packed {
     }
 }
 
-/// The nearest rotation.
+/// Returns the word of the nearest rotation.
 #[cfg(feature = "encode")]
 fn rotation_word(q: [f64; 4]) -> u32 {
     let length = q.iter().map(|v| v * v).sum::<f64>().sqrt();
@@ -285,7 +286,7 @@ fn rotation_word(q: [f64; 4]) -> u32 {
     })
 }
 
-/// Rotation of a word, of unit length: x, y, z, w.
+/// Returns the unit quaternion of a word: x, y, z, w.
 pub fn rotation(word: u32) -> [f64; 4] {
     let largest = (word >> 30) as usize;
     let mut out = [0.0; 4];
@@ -331,7 +332,7 @@ mod tests {
         assert_eq!(rotation_word([0.0, 0.0, 0.0, 1.0]), 0xDFF7_FDFF);
         assert_eq!(rotation(0xDFF7_FDFF), [0.0, 0.0, 0.0, 1.0]);
         let half = FRAC_1_SQRT_2;
-        // The largest is made positive, and the first of two that are as large is left out.
+        // The largest component is made positive; of two equal ones, the first is left out.
         let word = rotation_word([0.0, -half - 1e-9, 0.0, half]);
         assert_eq!(word >> 30, 1);
         assert_eq!(word >> 20 & 1023, 0);
@@ -365,7 +366,7 @@ mod tests {
 
     #[test]
     fn e17_edges_follow_what_moves() {
-        // Four bones, by when they begin: 0 moves in frames 1 and 2, 1 in 2, 2 in 2 to 4, 3 never.
+        // Four bones in order of their start: 0 moves in frames 1 and 2, 1 in 2, 2 in 2 to 4, 3 never.
         let live = [1..3, 2..3, 2..5, 9..9];
         let regions = regions(&[[0.0; 3]; 4]);
         let at = |x: f32| Transform { translation: [x, 0.0, 0.0], ..Transform::IDENTITY };
@@ -402,13 +403,13 @@ mod tests {
             let frames = [vec![t, other]];
             let packed = Packed::new(&frames, &[0..1, 0..1], &regions);
             let back = packed.unpack(packed.ends[0], 0, &packed.bounds);
-            // A corner one away from the middle.
+            // A corner at a distance of about one from the middle.
             let corner = middle.map(|v| v + 0.57);
             let (a, b) = (place(&t, corner), place(&back, corner));
             let off = (0..3).map(|k| (a[k] - b[k]).powi(2)).sum::<f64>().sqrt();
             let box_step = packed.bounds.size.iter().fold(0f32, |m, v| m.max(*v)) / 65535.0;
-            // Three components within half a step of √½ / 511; the fourth follows, at worst √3 times as far off:
-            // 2.4 thousandths in all, which turn a point one away by twice as much.
+            // Three components are within half a step of √½ / 511; the fourth follows, with at worst √3 times
+            // the error: 2.4 thousandths in all, and twice that for a point at a distance of one.
             prop_assert!(off < 0.0048 * f64::from(scale) + f64::from(box_step) + 1e-4, "{off}");
         }
 

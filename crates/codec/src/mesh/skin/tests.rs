@@ -1,4 +1,4 @@
-//! Weights come back whatever they are, and no bytes make a decoder panic.
+//! Any weights round-trip, and no bytes make a decoder panic.
 
 use crate::mesh::hierarchy::irregular::tests::grid;
 use crate::mesh::shared::Sets;
@@ -22,7 +22,7 @@ fn read(bytes: &[u8], levels: &Hierarchy, bones: u32, depth: u32) -> Result<Weig
     Ok(weights)
 }
 
-/// The order within a point is the decoder's.
+/// Sorts the bones of each point, whose order the decoder chooses.
 fn sorted(weights: &Weights) -> Vec<(Vec<Influence>, bool)> {
     let of = |v: usize| {
         let mut own = weights.of(v).to_vec();
@@ -32,7 +32,7 @@ fn sorted(weights: &Weights) -> Vec<(Vec<Influence>, bool)> {
     (0..weights.points()).map(of).collect()
 }
 
-/// Weights of as many bones as there are shares, whose sum is 2^depth.
+/// Returns weights for as many bones as there are shares, with the sum 2^depth.
 fn shared(shares: &[u16], first: u16, bones: u32, depth: u32, shift: u32) -> Vec<Influence> {
     let mut left = 1u32 << (depth - shift);
     let mut out = Vec::new();
@@ -79,7 +79,7 @@ proptest! {
         let bytes = bytes_of(&weights, &levels, bones);
         let back = read(&bytes, &levels, bones, depth).unwrap();
         prop_assert_eq!(sorted(&back), sorted(&weights));
-        // Anything else is an error or other weights, which are as they must be.
+        // Damaged bytes are an error or give other, valid weights.
         let mut other = bytes.clone();
         if let Some(byte) = (!other.is_empty()).then(|| flip.0.index(other.len())) {
             other[byte] ^= flip.1.max(1);
@@ -98,7 +98,7 @@ proptest! {
 
 #[test]
 fn labels_of_whole_pieces_cost_next_to_nothing() {
-    // Twenty pieces of 64 points each.
+    // Twenty parts of 64 points each.
     let (count, own) = grid(8, 8);
     let triangles: Vec<u32> = (0..20).flat_map(|piece| own.iter().map(move |t| t + piece * count)).collect();
     let levels = hierarchy::build(20 * count, &triangles);

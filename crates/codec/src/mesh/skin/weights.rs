@@ -1,4 +1,4 @@
-//! Which bones move a point, and how much: read and written by one function, lossless.
+//! The bones and weights of points: read and written by the same function, lossless.
 //!
 //! ```text
 //! range coder; per point, in the order of the hierarchy:
@@ -10,45 +10,45 @@
 //!   weight       of all but the first: less what its share of the weights says, but within 1 … what is left; the first has the rest
 //! ```
 //!
-//! Weights are whole numbers whose sum is 2^depth. A point without bones stays where it is at rest, but for
-//! its residual.
+//! Weights are integers with the sum 2^depth. A point without bones stays where it is at rest, except for its
+//! residual.
 
 use crate::Corrupt;
 use crate::entropy::range::{Bits, Chance};
 use crate::mesh::hierarchy::Hierarchy;
 
-/// Most bones of a point. Part of the format, like everything in this file.
+/// The largest number of bones of a point. Part of the format, like everything in this file.
 pub const MOST: usize = 8;
-/// Bits of a weight: the sum of all is 2 to this, at most.
+/// The largest depth: the sum of all weights is 2 to this power at most.
 pub const MOST_DEPTH: u32 = 14;
-/// Candidates that are asked for.
+/// The number of candidates that are coded.
 const CANDIDATES: usize = 16;
-/// Most that a shift can be.
+/// The largest shift.
 pub const MOST_SHIFT: u32 = 7;
 
 /// A bone of a point, and its weight.
 pub type Influence = (u16, u16);
 
-/// Bones of all points.
+/// The bones of all points.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Weights {
-    /// The sum of a point's weights is 2 to this.
+    /// The sum of a point's weights is 2 to this power.
     pub depth: u32,
-    /// Point `v` has `list[starts[v]..starts[v + 1]]`.
+    /// Point `v` has the bones `list[starts[v]..starts[v + 1]]`.
     pub starts: Vec<u32>,
-    /// In the order in which they are coded.
+    /// The bones and weights of all points, in coding order.
     pub list: Vec<Influence>,
-    /// Whether a point has a residual.
+    /// `true` for each point with a residual.
     pub coded: Vec<bool>,
 }
 
 impl Weights {
-    /// None yet.
+    /// Creates an empty list.
     pub fn new(depth: u32) -> Weights {
         Weights { depth, starts: vec![0], ..Weights::default() }
     }
 
-    /// Bones of a point.
+    /// Returns the bones of a point.
     pub fn of(&self, v: usize) -> &[Influence] {
         &self.list[self.starts[v] as usize..self.starts[v + 1] as usize]
     }
@@ -60,13 +60,13 @@ impl Weights {
         self.coded.push(coded);
     }
 
-    /// Number of points.
+    /// Returns the number of points.
     pub fn points(&self) -> usize {
         self.coded.len()
     }
 }
 
-/// A bone that a point may have: number, sum of weights around.
+/// A bone that a point may have, and the sum of its weights in the ring.
 type Candidate = (u16, u32);
 
 struct Coder<B: Bits> {
@@ -82,8 +82,8 @@ struct Coder<B: Bits> {
     top: [[B::Context; 16]; 16],
 }
 
-/// Reads or writes the bones of all points of `hierarchy`, in its order. `given` is what is written; a reader
-/// has none.
+/// Reads or writes the bones of all points of `hierarchy`, in its order. `given` has the bones to write;
+/// `None` in a reader.
 pub fn code<B: Bits<Context = Chance>>(
     bits: B,
     hierarchy: &Hierarchy,
@@ -134,19 +134,20 @@ pub fn code<B: Bits<Context = Chance>>(
     Ok((out, coder.bits))
 }
 
-/// The bones of the point that is being coded.
+/// The bones of the point being coded.
 #[derive(Default)]
 struct Point {
-    /// Bones, and their weights once they are known.
+    /// Its bones, and their weights once these are known.
     list: [Influence; MOST],
-    /// Per bone: the sum of its weights around.
+    /// For each bone, the sum of its weights in the ring.
     shares: [u32; MOST],
     count: usize,
 }
 
-/// Bones of the points around, those with most weight first.
+/// Collects the bones of the points in a ring, those with the largest sum of weights first; returns their
+/// number.
 fn around(done: &Weights, ring: &[u32], out: &mut [Candidate; CANDIDATES]) -> usize {
-    // Eight points of eight bones each.
+    // Up to eight points with eight bones each.
     let mut all = [(0u16, 0u32); 8 * MOST];
     let mut count = 0;
     for &n in ring.iter().filter(|&&n| (n as usize) < done.points()) {
@@ -181,7 +182,7 @@ impl<B: Bits<Context = Chance>> Coder<B> {
         }
     }
 
-    /// Which of the candidates a point has; `own` are the bones of a point that is written.
+    /// Codes which of the candidates a point has; `own` are the bones to write.
     fn candidates(
         &mut self,
         candidates: &[Candidate],
@@ -203,7 +204,7 @@ impl<B: Bits<Context = Chance>> Coder<B> {
         }
     }
 
-    /// The bones of a point that are no candidates; `next` is the first number that no point had.
+    /// Codes the bones of a point that are not candidates; `next` is the first number that no point had.
     fn others(
         &mut self,
         candidates: &[Candidate],
@@ -239,7 +240,7 @@ impl<B: Bits<Context = Chance>> Coder<B> {
         Ok(())
     }
 
-    /// Whether a point has a residual; `coded`: which of the points before have one.
+    /// Codes whether a point has a residual; `coded` says which of the points before have one.
     fn has_residual(&mut self, ring: &[u32], coded: &[bool], own: bool) -> bool {
         let some = ring.iter().filter(|&&n| coded.get(n as usize) == Some(&true));
         let context = match some.count() {
@@ -251,7 +252,7 @@ impl<B: Bits<Context = Chance>> Coder<B> {
         self.bits.bit(&mut self.coded[context], own)
     }
 
-    /// Weights of two or more bones; returns their shift.
+    /// Codes the weights of two or more bones; returns their shift.
     fn values(
         &mut self,
         depth: u32,
@@ -278,7 +279,7 @@ impl<B: Bits<Context = Chance>> Coder<B> {
             return Err(Corrupt("weights: too many for their depth"));
         }
         for k in (1..count).rev() {
-            // The others have at least one each.
+            // Each of the others has a weight of at least 1.
             let most = left - k as u32;
             let scaled = u64::from(shares[k]) << (depth - shift);
             let expected = (scaled + u64::from(total) / 2) / u64::from(total.max(1));
@@ -299,7 +300,7 @@ impl<B: Bits<Context = Chance>> Coder<B> {
         Ok(shift as u8)
     }
 
-    /// A signed number below 2^15.
+    /// Codes a signed number with a magnitude below 2^16.
     fn number(&mut self, kind: usize, value: i32) -> i32 {
         if !self.bits.bit(&mut self.zero[kind], value != 0) {
             return 0;

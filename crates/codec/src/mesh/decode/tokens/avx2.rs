@@ -1,13 +1,13 @@
-//! Tokens and raw bits of sixteen vertices with AVX2.
+//! Decodes the tokens and raw bits of sixteen vertices with AVX2.
 //!
-//! * **Range coding**: 16 lanes in two registers; slots are gathered, words dealt to the lanes that take one
-//!   by a permutation that the mask of these lanes looks up.
-//! * **Raw bits**: their numbers follow from the tokens, positions are a prefix sum, a gather fetches all. A
-//!   block with an escape or with large shifts is decoded vertex by vertex; one whose tokens are all zero has
-//!   none.
+//! * **Entropy coding**: 16 lanes in two registers; slots are gathered, and words distributed to the lanes
+//!   that take one by a permutation that is looked up by the mask of these lanes.
+//! * **Raw bits**: their numbers follow from the tokens, positions are a prefix sum, and a gather loads all.
+//!   A block with an escape or with large shifts is decoded vertex by vertex; a block whose tokens are all
+//!   zero has none.
 //!
-//! Vertices stand in registers in the order 0 1 4 5 2 3 6 7 ([`ORDER`]), as shuffles of 4-vectors within
-//! halves give them.
+//! The order of vertices in registers is 0 1 4 5 2 3 6 7 ([`ORDER`]), which results from shuffling 4-vectors
+//! within register halves.
 
 #![allow(unsafe_code)]
 
@@ -16,9 +16,9 @@ use crate::mesh::registers::avx2::{ORDER, Padded, Residual, TAKES, TOKEN_BITS, p
 use crate::mesh::token::{self, BitReader, ESCAPE};
 use std::arch::x86_64::*;
 
-/// The lanes, words and raw bits of a unit.
+/// The lanes, words and raw bits of an access unit.
 pub(in crate::mesh::decode) struct Stream<'a> {
-    /// Of the first lanes: up to eight, in the order of `ORDER`, and eight more.
+    /// The states of the first lanes, up to eight, in the order of `ORDER`, and of eight more.
     a: __m256i,
     b: __m256i,
     lanes: usize,
@@ -60,7 +60,7 @@ impl<'a> Stream<'a> {
         t.raw = BitReader::at(t.raw.bytes(), self.bit);
     }
 
-    /// Tokens of eight lanes, and their new states.
+    /// Decodes the tokens of eight lanes, and returns them with the new states.
     #[inline]
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
     unsafe fn step(
@@ -72,7 +72,7 @@ impl<'a> Stream<'a> {
     ) -> (__m256i, __m256i) {
         let low = _mm256_and_si256(x, _mm256_set1_epi32(4095));
         let index = _mm256_or_si256(_mm256_and_si256(table, _mm256_set1_epi32(0xFF_F000)), low);
-        // SAFETY: the table is one of the part's, and a table has 4096 slots.
+        // SAFETY: the table is one of the part's, and each table has 4096 slots.
         let entry = unsafe { _mm256_i32gather_epi32::<4>(slots, index) };
         let token = _mm256_and_si256(entry, _mm256_and_si256(active, _mm256_set1_epi32(255)));
         let high = _mm256_srli_epi32::<12>(x);
@@ -94,7 +94,7 @@ impl<'a> Stream<'a> {
         (token, _mm256_blendv_epi8(x, new, active))
     }
 
-    /// Tokens of 16 vertices.
+    /// Decodes the tokens of 16 vertices.
     #[inline]
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
     unsafe fn tokens(
@@ -103,7 +103,7 @@ impl<'a> Stream<'a> {
         context: [__m256i; 2],
         active: [__m256i; 2],
     ) -> (__m256i, __m256i) {
-        // SAFETY: as here.
+        // SAFETY: the conditions are those of the enclosing function.
         unsafe {
             if self.lanes < 8 {
                 return self.few(slots, context, active);
@@ -122,7 +122,7 @@ impl<'a> Stream<'a> {
         }
     }
 
-    /// The same where there are fewer lanes than a register has: one by one.
+    /// Decodes the tokens of 16 vertices one by one, if there are fewer lanes than a register holds.
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
     unsafe fn few(
         &mut self,
@@ -144,8 +144,8 @@ impl<'a> Stream<'a> {
             let state = &mut states[ORDER[v & (self.lanes - 1)]];
             let x = *state as u32;
             let index = context[half][lane] as u32 & 0xFF_F000 | x & 4095;
-            // SAFETY: the table is one of the part's, and a table has 4096 slots; 128 bytes of words can be
-            // read.
+            // SAFETY: the table is one of the part's, and each table has 4096 slots; 128 bytes of words can
+            // be read.
             let (entry, word) =
                 unsafe { (*slots.add(index as usize) as u32, words.add(taken).read_unaligned()) };
             tokens[half][lane] = (entry & 255) as i32;
@@ -159,7 +159,7 @@ impl<'a> Stream<'a> {
         (eight(tokens[0]), eight(tokens[1]))
     }
 
-    /// Residuals of 16 vertices; None if all are zero.
+    /// Decodes the residuals of 16 vertices; `None` if all are zero.
     #[inline]
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
     pub(in crate::mesh::decode) unsafe fn block(
@@ -168,7 +168,7 @@ impl<'a> Stream<'a> {
         context: [__m256i; 2],
         active: [__m256i; 2],
     ) -> Option<Residual> {
-        // SAFETY: as here.
+        // SAFETY: the conditions are those of the enclosing function.
         let (first, second) = unsafe { self.tokens(slots, context, active) };
         let shift = |n: usize| _mm256_and_si256(_mm256_srli_epi32::<24>(context[n]), active[n]);
         let shifts = [shift(0), shift(1)];
@@ -178,15 +178,16 @@ impl<'a> Stream<'a> {
             if _mm256_testz_si256(any, any) == 1 {
                 return None;
             }
-            // SAFETY: as here.
+            // SAFETY: the conditions are those of the enclosing function.
             Some(unsafe { self.plain([first, second]) })
         } else {
-            // SAFETY: as here.
+            // SAFETY: the conditions are those of the enclosing function.
             Some(unsafe { self.shifted([first, second], shifts, active) })
         }
     }
 
-    /// Bit positions of the vertices from the present one on, and the sum, from their numbers of bits.
+    /// Returns the bit positions of the vertices relative to the current one, and the total, from their
+    /// numbers of bits.
     #[inline]
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
     fn positions(counts: [__m256i; 2]) -> ([__m256i; 2], u32) {
@@ -208,7 +209,7 @@ impl<'a> Stream<'a> {
         ([back(a), back(b)], end as u32)
     }
 
-    /// At least 25 bits at the positions.
+    /// Returns at least 25 bits at each position.
     #[inline]
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
     unsafe fn windows(&self, positions: [__m256i; 2]) -> [__m256i; 2] {
@@ -223,7 +224,7 @@ impl<'a> Stream<'a> {
         [window(positions[0]), window(positions[1])]
     }
 
-    /// Residuals where nothing is shifted.
+    /// Decodes residuals without shifts.
     #[inline]
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
     unsafe fn plain(&mut self, tokens: [__m256i; 2]) -> Residual {
@@ -283,7 +284,7 @@ impl<'a> Stream<'a> {
         }
     }
 
-    /// Residuals where something is shifted.
+    /// Decodes residuals of which some are shifted.
     #[inline]
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
     unsafe fn shifted(
@@ -323,7 +324,7 @@ impl<'a> Stream<'a> {
         let each = |n: usize| {
             let (e, k, mut bits) = (entries[n], shifts[n], windows[n]);
             let parity = _mm256_and_si256(_mm256_srli_epi32::<18>(e), one);
-            // What −(2a + p) lacks of a negative value: 0 without shift, else 2p − 2.
+            // The difference of a negative value from −(2a + p): 0 without a shift, else 2p − 2.
             let turn = _mm256_and_si256(
                 _mm256_cmpgt_epi32(k, zero),
                 _mm256_sub_epi32(_mm256_add_epi32(parity, parity), _mm256_set1_epi32(2)),
@@ -366,7 +367,7 @@ impl<'a> Stream<'a> {
         }
     }
 
-    /// Residuals of any kind, one by one.
+    /// Decodes residuals of any kind, one by one.
     #[cold]
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
     fn slowly(&mut self, tokens: [__m256i; 2], shifts: [__m256i; 2], active: [__m256i; 2]) -> Residual {

@@ -1,9 +1,9 @@
-//! Tokens and raw bits of sixteen vertices with AVX-512.
+//! Decodes the tokens and raw bits of sixteen vertices with AVX-512.
 //!
-//! * **Context**: sums become classes, and classes tables, by permutations of bytes (`vpermi2b`).
-//! * **Range coding**: 16 lanes are one register. Whether a token is 0 is seen without its table: tables take
-//!   more than the first cache holds, and are read for the other tokens only. Words are dealt to the lanes
-//!   that take one by `vpexpandd`.
+//! * **Context**: byte permutations (`vpermi2b`) map sums to classes, and classes to tables.
+//! * **Entropy coding**: 16 lanes fill one register. Whether a token is 0 is known without its table: tables
+//!   do not fit into the first-level cache, and are read for other tokens only. `vpexpandd` distributes words
+//!   to the lanes that take one.
 //! * **Raw bits**: numbers of bits follow from the tokens, positions are a prefix sum, and a permutation of
 //!   bytes brings each vertex the four bytes that it needs.
 
@@ -18,10 +18,10 @@ use crate::mesh::registers::avx512::{Vectors, kernel};
 use crate::mesh::token::{self, BitReader, ESCAPE};
 use std::arch::x86_64::*;
 
-/// The low byte of double words.
+/// The mask of the low bytes of double words.
 const LOW_BYTES: __mmask64 = 0x1111_1111_1111_1111;
 
-/// Tables and shifts of 16 vertices.
+/// The tables and shifts of 16 vertices.
 pub(in crate::mesh::decode) struct Context {
     table: __m512i,
     shift: __m512i,
@@ -54,7 +54,7 @@ impl Context {
 }
 
 pub(in crate::mesh::decode) struct Stream<'a> {
-    /// Of up to eight lanes, in the lower half.
+    /// The states of the lanes; up to eight lanes are in the lower half.
     states: __m512i,
     lanes: usize,
     words: Padded<'a>,
@@ -88,7 +88,7 @@ impl<'a> Stream<'a> {
     }
 
     kernel! {
-    /// Tokens of the active lanes, else 0.
+    /// Returns the tokens of the active lanes; 0 for others.
     unsafe fn tokens(
         &mut self,
         lookup: &Lookup,
@@ -106,7 +106,7 @@ impl<'a> Stream<'a> {
         let (mut frequency, mut offset, mut token) = (zeros, low, _mm512_setzero_si512());
         if others != 0 {
             let index = _mm512_or_si512(_mm512_slli_epi32::<12>(table), low);
-            // SAFETY: the table is one of the part's, and a table has 4096 slots.
+            // SAFETY: the table is one of the part's, and each table has 4096 slots.
             let entry = unsafe { _mm512_mask_i32gather_epi32::<4>(token, others, index, slots) };
             token = _mm512_and_si512(entry, _mm512_set1_epi32(255));
             let f = _mm512_and_si512(_mm512_srli_epi32::<8>(entry), _mm512_set1_epi32(4095));
@@ -127,8 +127,8 @@ impl<'a> Stream<'a> {
     }
 
     kernel! {
-    /// Tokens of the active vertices, which are the first ones, where there are fewer lanes than half a
-    /// register: one by one.
+    /// Decodes the tokens of the active vertices, which are the first ones, one by one, if there are fewer
+    /// lanes than half a register holds.
     unsafe fn few(&mut self, slots: *const i32, table: __m512i, active: __mmask16) -> __m512i {
         let (tables, mut states) = (values(table), values(self.states));
         let mut tokens = [0; BLOCK];
@@ -139,8 +139,8 @@ impl<'a> Stream<'a> {
             let state = &mut states[v & (self.lanes - 1)];
             let x = *state as u32;
             let low = x & 4095;
-            // SAFETY: the table is one of the part's, and a table has 4096 slots; 128 bytes of words can be
-            // read.
+            // SAFETY: the table is one of the part's, and each table has 4096 slots; 128 bytes of words can
+            // be read.
             let (entry, word) = unsafe {
                 let entry = *slots.add((tables[v] as usize) << 12 | low as usize) as u32;
                 (entry, words.add(taken).read_unaligned())
@@ -161,7 +161,7 @@ impl<'a> Stream<'a> {
     }
 
     kernel! {
-    /// Tokens of a block, by its contexts.
+    /// Decodes the tokens of a block from its contexts.
     unsafe fn block_tokens(
         &mut self,
         lookup: &Lookup,
@@ -169,7 +169,7 @@ impl<'a> Stream<'a> {
         table: __m512i,
         active: __mmask16,
     ) -> __m512i {
-        // SAFETY: as here.
+        // SAFETY: the conditions are those of the enclosing function.
         unsafe {
             if self.lanes == LANES {
                 self.tokens(lookup, slots, table, active)
@@ -186,7 +186,7 @@ impl<'a> Stream<'a> {
     }
 
     kernel! {
-    /// Residuals of a block; None if all are zero.
+    /// Decodes the residuals of a block; `None` if all are zero.
     pub(in crate::mesh::decode) unsafe fn block(
         &mut self,
         lookup: &Lookup,
@@ -194,7 +194,7 @@ impl<'a> Stream<'a> {
         context: Context,
         active: __mmask16,
     ) -> Option<Vectors> {
-        // SAFETY: as here.
+        // SAFETY: the conditions are those of the enclosing function.
         unsafe {
             let tokens = self.block_tokens(lookup, slots, context.table, active);
             let shifts = context.shift;
@@ -209,7 +209,7 @@ impl<'a> Stream<'a> {
     }
 
     kernel! {
-    /// The same of residuals of up to 32 bits, by axis.
+    /// Decodes the residuals of a block by axis, with up to 32 bits; `None` if all are zero.
     pub(in crate::mesh::decode) unsafe fn axes_block(
         &mut self,
         lookup: &Lookup,
@@ -217,7 +217,7 @@ impl<'a> Stream<'a> {
         context: Context,
         active: __mmask16,
     ) -> Option<[__m512i; 3]> {
-        // SAFETY: as here.
+        // SAFETY: the conditions are those of the enclosing function.
         unsafe {
             let tokens = self.block_tokens(lookup, slots, context.table, active);
             let shifts = context.shift;
@@ -232,7 +232,7 @@ impl<'a> Stream<'a> {
     }
 
     kernel! {
-    /// How the raw bits of tokens are to be read.
+    /// Returns the way in which the raw bits of the tokens are read.
     fn lengths(&self, tokens: __m512i, shifts: __m512i, active: __mmask16) -> Lengths {
         let escapes = _mm512_cmpeq_epi32_mask(tokens, _mm512_set1_epi32(i32::from(ESCAPE)));
         let wide = _mm512_mask_cmpgt_epi32_mask(active, shifts, _mm512_set1_epi32(5));
@@ -250,7 +250,7 @@ impl<'a> Stream<'a> {
     }
 
     kernel! {
-    /// Residuals of up to 32 bits, one by one.
+    /// Decodes residuals of up to 32 bits one by one.
     #[cold]
     unsafe fn long_axes(&mut self, tokens: __m512i, shifts: __m512i, active: __mmask16) -> [__m512i; 3] {
         let (tokens, shifts) = (values(tokens), values(shifts));
@@ -267,7 +267,7 @@ impl<'a> Stream<'a> {
     }
 
     kernel! {
-    /// Residuals by axis, of tokens without escapes and shifts of at most 5.
+    /// Decodes residuals by axis, of tokens without escapes and with shifts of at most 5.
     unsafe fn axes<const SHIFTED: bool>(
         &mut self,
         tokens: __m512i,
@@ -299,7 +299,7 @@ impl<'a> Stream<'a> {
         // SAFETY: at most 3 + 15 + 6 bits per vertex.
         let mut bits = unsafe { self.windows(counts) };
         let parity = _mm512_and_si512(_mm512_srli_epi32::<18>(entries), one);
-        // What −(2a + p) lacks of a negative value: 0 without shift, else 2p − 2.
+        // The difference of a negative value from −(2a + p): 0 without a shift, else 2p − 2.
         let turn = _mm512_maskz_sub_epi32(
             _mm512_test_epi32_mask(k, k),
             _mm512_add_epi32(parity, parity),
@@ -330,8 +330,8 @@ impl<'a> Stream<'a> {
     }
 
     kernel! {
-    /// First bit of each vertex, counted from the byte of the present one, from their numbers of bits, which
-    /// are passed.
+    /// Returns the first bit of each vertex, relative to the byte of the current bit, from their numbers of
+    /// bits, and moves behind them.
     fn positions(&mut self, counts: __m512i) -> __m512i {
         let zero = _mm512_setzero_si512();
         let sum = _mm512_add_epi32(counts, _mm512_alignr_epi32::<15>(counts, zero));
@@ -347,7 +347,7 @@ impl<'a> Stream<'a> {
     }
 
     kernel! {
-    /// At least 25 bits of each vertex, from their numbers of bits, which are passed.
+    /// Returns at least 25 bits of each vertex, from their numbers of bits, and moves behind them.
     unsafe fn windows(&mut self, counts: __m512i) -> __m512i {
         // SAFETY: 128 bytes can be read.
         let bytes = unsafe { _mm512_loadu_si512(self.raw.at(self.bit >> 3).cast()) };
@@ -362,7 +362,7 @@ impl<'a> Stream<'a> {
     }
 
     kernel! {
-    /// Residuals of any kind: escapes, and more bits than windows of 32 have.
+    /// Decodes residuals of any kind: escapes, and more bits than fit into 32-bit windows.
     #[cold]
     unsafe fn long_residuals(
         &mut self,
@@ -404,7 +404,7 @@ impl<'a> Stream<'a> {
 }
 
 kernel! {
-/// Vectors from their axes, with their magnitudes.
+/// Returns vectors with their magnitudes, from 32-bit axes.
 fn packed_axes([x, y, z]: [__m512i; 3]) -> Vectors {
     let size = _mm512_add_epi32(_mm512_abs_epi32(x), _mm512_abs_epi32(y));
     let size = _mm512_add_epi32(size, _mm512_abs_epi32(z));
@@ -412,9 +412,9 @@ fn packed_axes([x, y, z]: [__m512i; 3]) -> Vectors {
 }
 }
 
-/// How the raw bits of a block's tokens are read.
+/// The way in which the raw bits of a block's tokens are read.
 enum Lengths {
-    /// There are none, and all residuals are zero.
+    /// There are no raw bits, and all residuals are zero.
     Zero,
     /// Without shifts.
     Plain,
@@ -425,13 +425,13 @@ enum Lengths {
 }
 
 kernel! {
-/// The axes of eight vertices, of an entry of `TOKEN_BITS` and a shift each; those of escapes are what their
-/// bits are.
+/// Decodes the axes of eight vertices, each with an entry of `TOKEN_BITS` and a shift; escapes take their
+/// components from the bits directly.
 fn long_axes(entries: __m256i, k: __m256i, escapes: __mmask8, window: __m512i) -> [__m256i; 3] {
     let (e, k) = (_mm512_cvtepu32_epi64(entries), _mm512_cvtepu32_epi64(k));
     let one = _mm512_set1_epi64(1);
     let parity = _mm512_and_si512(_mm512_srli_epi64::<18>(e), one);
-    // What −(2a + p) lacks of a negative value: 0 without shift, else 2p − 2.
+    // The difference of a negative value from −(2a + p): 0 without a shift, else 2p − 2.
     let turn = _mm512_maskz_sub_epi64(
         _mm512_test_epi64_mask(k, k),
         _mm512_add_epi64(parity, parity),
@@ -460,7 +460,7 @@ fn long_axes(entries: __m256i, k: __m256i, escapes: __mmask8, window: __m512i) -
 }
 
 kernel! {
-/// Vectors from their components.
+/// Returns vectors from their 16-bit components.
 fn joined(x: __m512i, y: __m512i, z: __m512i, size: __m512i) -> Vectors {
     let low = 0x5555_5555;
     let xy = _mm512_mask_mov_epi16(_mm512_slli_epi32::<16>(y), low, x);

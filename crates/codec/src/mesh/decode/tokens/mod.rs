@@ -1,4 +1,4 @@
-//! Residuals that are coded as tokens and raw bits, sixteen vertices at a time, for positions of both widths.
+//! Decodes tokens and raw bits into residuals, sixteen vertices at a time, for positions of both widths.
 
 #[cfg(target_arch = "x86_64")]
 pub(super) mod avx2;

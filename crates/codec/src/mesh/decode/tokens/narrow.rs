@@ -1,10 +1,12 @@
-//! Tokens and raw bits of sixteen vertices, one after the other: registers of 128 bits bring nothing where each
-//! vertex looks up something else. Nothing branches but on shifts and escapes, and what can be is in tables.
+//! Decodes the tokens and raw bits of sixteen vertices one after the other: 128-bit registers gain nothing
+//! where each vertex looks up different entries. The only branches are on shifts and escapes; everything else
+//! is looked up.
 //!
-//! * **Range coding**: the words that a block can take are fetched at once; lanes depend on each other only by how many
-//!   of these are left.
-//! * **Raw bits** of tokens without a shift: the value of an axis, in its place in the vector and with its magnitude,
-//!   by its class and its next three bits; three such are added up.
+//! * **Entropy coding**: all words that a block can take are loaded at once; lanes depend on each other only
+//!   by the number of words taken so far.
+//! * **Raw bits** of tokens without a shift: a table indexed by the class of an axis and the next three bits
+//!   gives the axis's value, in its place in the vector, and its magnitude; the entries of three axes are
+//!   added.
 
 use crate::entropy::rans::{LANES, Slots, TOTAL};
 use crate::mesh::blocks::{BLOCK, Rows};
@@ -12,7 +14,7 @@ use crate::mesh::contexts::DIRECTORY;
 use crate::mesh::decode::unit::Tokens;
 use crate::mesh::token::{self, BitReader, ESCAPE};
 
-/// The lanes, words and raw bits of a unit.
+/// The lanes, words and raw bits of an access unit.
 pub(in crate::mesh::decode) struct Stream<'a> {
     states: [u32; LANES],
     lanes: usize,
@@ -31,7 +33,7 @@ impl<'a> Stream<'a> {
         (t.rans.states, t.rans.next, t.raw) = (self.states, self.next, self.raw);
     }
 
-    /// Residuals of a block of `count` vertices.
+    /// Decodes the residuals of a block of `count` vertices.
     #[inline(always)]
     pub fn block(
         &mut self,
@@ -63,7 +65,7 @@ impl<'a> Stream<'a> {
         bytemuck::cast(out)
     }
 
-    /// All words that a block can take; zeros beyond the end.
+    /// Loads all words that a block can take; zeros beyond the end.
     #[inline(always)]
     fn next_words(&self) -> [u16; BLOCK] {
         let rest = self.words.get(2 * self.next..).unwrap_or(&[]);
@@ -79,7 +81,7 @@ impl<'a> Stream<'a> {
         out
     }
 
-    /// The residual of a token without a shift, and its magnitude.
+    /// Returns the residual of a token without a shift, and its magnitude.
     #[inline(always)]
     fn plain(&mut self, token: u8) -> [i16; 4] {
         let own = PLAIN[usize::from(token)];
@@ -95,7 +97,7 @@ impl<'a> Stream<'a> {
         [sum as i16, (sum >> 16) as i16, (sum >> 32) as i16, (sum >> 48) as i16]
     }
 
-    /// The same with a shift of `k` bits.
+    /// Returns the residual of a token with a shift of `k` bits, and its magnitude.
     #[inline(always)]
     fn shifted(&mut self, token: u8, k: u32) -> [i16; 4] {
         if token == ESCAPE {
@@ -108,7 +110,7 @@ impl<'a> Stream<'a> {
         let mut axis = |own: u32| {
             let width = k + (own & 3);
             let negative = -(bits as i32 & 1);
-            // Low bits, and those of the class above them.
+            // The low bits, and above them those of the class.
             let low = (bits >> 1) as u32 & ((1 << width) - 1);
             bits >>= 1 + width;
             count += 1 + width;
@@ -129,8 +131,8 @@ impl<'a> Stream<'a> {
 const BASE: [u32; 5] = [0, 1, 2, 3, 5];
 const EXTRA: [u32; 5] = [0, 0, 0, 1, 2];
 
-/// By token, of each axis in eight bits: its row of [`AXES`] in four and how many bits it has in two; above them the
-/// number of all bits.
+/// By token: for each axis eight bits, with its row of [`AXES`] in the low four and its number of raw bits in
+/// the next two; above them the total number of raw bits.
 static PLAIN: [u32; 256] = plain();
 
 const fn plain() -> [u32; 256] {
@@ -152,8 +154,8 @@ const fn plain() -> [u32; 256] {
     out
 }
 
-/// By token, of each axis in eight bits: bits of its class in two, the first of the class in three; above them the
-/// parity.
+/// By token: for each axis eight bits, with the number of class bits in the low two and the first value of
+/// the class in the next three; above them the parity.
 static SHIFTED: [u32; 256] = shifted();
 
 const fn shifted() -> [u32; 256] {
@@ -173,8 +175,8 @@ const fn shifted() -> [u32; 256] {
     out
 }
 
-/// By axis, row (parity and class) and three bits: the value in the place of the axis, in 16 bits, and its magnitude
-/// in the place of the fourth. Sums of three do not leave their places.
+/// By axis, row (parity and class) and three raw bits: the 16-bit value in the place of the axis, and its
+/// magnitude in the fourth place. Sums of three entries do not overflow their places.
 static AXES: [[u64; 128]; 3] = axes();
 
 const fn axes() -> [[u64; 128]; 3] {

@@ -1,4 +1,4 @@
-//! The same compiled for AVX2.
+//! Decodes 32-bit positions with AVX2.
 
 #![allow(unsafe_code)]
 
@@ -9,7 +9,7 @@ use crate::mesh::decode::unit::{Body, Vector};
 use crate::simd::isa::Avx2;
 use std::arch::x86_64::*;
 
-/// Decodes a unit.
+/// Decodes an access unit.
 pub(in crate::mesh::decode) fn decode(
     _: Avx2,
     s: &Static,
@@ -18,7 +18,7 @@ pub(in crate::mesh::decode) fn decode(
     out: &mut [&mut [Vector<i32>]],
     scratch: &mut [Vector<i32>],
 ) {
-    // SAFETY: AVX2 is there: the first argument says so.
+    // SAFETY: the first argument proves that AVX2 is available.
     unsafe { run(s, bundle, body, out, scratch) }
 }
 
@@ -33,7 +33,7 @@ unsafe fn run(
     super::decode::<Eight, _>(s, bundle, &mut Plain { body, tables: &s.tables }, out, scratch);
 }
 
-/// Eight numbers. Made in [`run`] only, where AVX2 is there.
+/// Eight numbers. Created in [`run`] only, where AVX2 is available.
 #[derive(Clone, Copy)]
 struct Eight(__m256i);
 
@@ -44,28 +44,28 @@ impl Register for Eight {
     #[inline(always)]
     fn load(list: &[i32]) -> Self {
         let list: &[i32; 8] = list.first_chunk().expect("eight numbers");
-        // SAFETY: AVX2 is there; 32 bytes.
+        // SAFETY: AVX2 is available, and the list has 32 bytes.
         Eight(unsafe { _mm256_loadu_si256(list.as_ptr().cast()) })
     }
     #[inline(always)]
     fn store(self, list: &mut [i32]) {
         let list: &mut [i32; 8] = list.first_chunk_mut().expect("eight numbers");
-        // SAFETY: AVX2 is there; 32 bytes.
+        // SAFETY: AVX2 is available, and the list has 32 bytes.
         unsafe { _mm256_storeu_si256(list.as_mut_ptr().cast(), self.0) }
     }
     #[inline(always)]
     fn plus(self, other: Self) -> Self {
-        // SAFETY: AVX2 is there.
+        // SAFETY: AVX2 is available.
         Eight(unsafe { _mm256_add_epi32(self.0, other.0) })
     }
     #[inline(always)]
     fn with_fourths(self, other: Self) -> Self {
-        // SAFETY: AVX2 is there.
+        // SAFETY: AVX2 is available.
         Eight(unsafe { _mm256_blend_epi32::<0x88>(self.0, other.0) })
     }
     #[inline(always)]
     fn weighted([a, b, c, d]: [Self; 4], weights: [i16; 4]) -> [__m256i; 2] {
-        // SAFETY: the instruction set is there.
+        // SAFETY: the instruction set is available.
         unsafe {
             let w = [
                 _mm256_set1_epi64x(i64::from(weights[0])),
@@ -84,7 +84,7 @@ impl Register for Eight {
     }
     #[inline(always)]
     fn rounded<const BITS: i32>(sums: [__m256i; 2]) -> Self {
-        // SAFETY: AVX2 is there.
+        // SAFETY: AVX2 is available.
         unsafe {
             let half = _mm256_set1_epi64x(1 << (BITS - 1));
             let bits = _mm_cvtsi32_si128(BITS);
@@ -96,7 +96,7 @@ impl Register for Eight {
     }
     #[inline(always)]
     fn scaled(sums: [__m256i; 2], rho: Self) -> Self {
-        // SAFETY: the instruction set is there.
+        // SAFETY: the instruction set is available.
         unsafe {
             let even = even_scaled(sums[0], rho.0);
             let odd = even_scaled(sums[1], _mm256_srli_epi64::<32>(rho.0));
@@ -105,11 +105,11 @@ impl Register for Eight {
     }
 }
 
-/// Products of the even numbers of four rows with four weights, summed. Closures would not be compiled for the
-/// machine.
+/// Multiplies the even numbers of four rows by four weights and adds the products. A closure would not be
+/// compiled for the instruction set.
 #[inline(always)]
 unsafe fn even_products([a, b, c, d]: [__m256i; 4], w: [__m256i; 4]) -> __m256i {
-    // SAFETY: the instruction set is there.
+    // SAFETY: the instruction set is available.
     unsafe {
         let first = _mm256_add_epi64(_mm256_mul_epi32(a, w[0]), _mm256_mul_epi32(b, w[1]));
         let second = _mm256_add_epi64(_mm256_mul_epi32(c, w[2]), _mm256_mul_epi32(d, w[3]));
@@ -117,12 +117,12 @@ unsafe fn even_products([a, b, c, d]: [__m256i; 4], w: [__m256i; 4]) -> __m256i 
     }
 }
 
-/// `((sum >> 6)·ρ + 512) >> 10` of sums of 64 bits and the even numbers of `rho`; of the result the low halves.
+/// Returns the low halves of `((sum >> 6)·ρ + 512) >> 10`, for 64-bit sums and the even numbers of `rho`.
 #[inline(always)]
 unsafe fn even_scaled(sum: __m256i, rho: __m256i) -> __m256i {
-    // SAFETY: the instruction set is there.
+    // SAFETY: the instruction set is available.
     unsafe {
-        // An arithmetic shift: what is added first is taken away behind it.
+        // An arithmetic shift: an offset is added before and its shifted value subtracted after.
         let sum = _mm256_srli_epi64::<6>(_mm256_add_epi64(sum, _mm256_set1_epi64x(1 << 62)));
         let sum = _mm256_sub_epi64(sum, _mm256_set1_epi64x(1 << 56));
         let low = _mm256_mul_epu32(sum, rho);

@@ -1,4 +1,4 @@
-//! The same compiled for AVX-512, with tokens sixteen side by side.
+//! Decodes 32-bit positions with AVX-512, with the tokens of sixteen vertices at a time.
 
 #![allow(unsafe_code)]
 
@@ -13,7 +13,7 @@ use crate::mesh::registers::avx512::kernel;
 use crate::simd::isa::Avx512;
 use std::arch::x86_64::*;
 
-/// Decodes a unit.
+/// Decodes an access unit.
 pub(in crate::mesh::decode) fn decode(
     _: Avx512,
     s: &Static,
@@ -22,7 +22,7 @@ pub(in crate::mesh::decode) fn decode(
     out: &mut [&mut [Vector<i32>]],
     scratch: &mut [Vector<i32>],
 ) {
-    // SAFETY: AVX-512 is there: the first argument says so.
+    // SAFETY: the first argument proves that AVX-512 is available.
     unsafe { run(s, bundle, body, out, scratch) }
 }
 
@@ -34,7 +34,7 @@ unsafe fn run(
     out: &mut [&mut [Vector<i32>]],
     scratch: &mut [Vector<i32>],
 ) {
-    // A plan is made only where all tables that contexts name are there.
+    // A plan exists only if all tables that contexts name exist.
     let ready = s.plan.as_ref().and_then(|_| s.tables.ready());
     let lookup = ready.and_then(|ready| Some((ready, ready.contexts.lookup.as_deref()?)));
     if let (Source::Tokens(tokens), Some((ready, lookup))) = (&mut body.source, lookup) {
@@ -47,7 +47,7 @@ unsafe fn run(
 }
 }
 
-/// Tokens and raw bits. Made where AVX-512 is there, of tables that are those of the part.
+/// Tokens and raw bits. Created only if AVX-512 is available, with the tables of the part.
 struct Coded<'a, 'b> {
     stream: Stream<'b>,
     lookup: &'a Lookup,
@@ -62,7 +62,7 @@ impl Residuals for Coded<'_, '_> {
 
     #[inline(always)]
     fn block(&mut self, asked: &Asked<'_>) -> Option<Block> {
-        // SAFETY: AVX-512 is there, and so are the tables, or this would not have been made.
+        // SAFETY: AVX-512 and the tables are available, or this value would not exist.
         unsafe { self.vectors(asked) }
     }
 }
@@ -75,11 +75,11 @@ impl Coded<'_, '_> {
         unsafe {
             let near = _mm512_loadu_si512(asked.near.as_ptr().cast());
             let past = _mm512_loadu_si512(asked.past.as_ptr().cast());
-            // Of damaged files anything.
+            // A damaged file may give any value here, so negative ones are set to 0.
             let zero = _mm512_setzero_si512();
             let context = Context::new(self.lookup, asked.layer, _mm512_max_epi32(near, zero), _mm512_max_epi32(past, zero));
             let [x, y, z] = self.stream.axes_block(self.lookup, self.slots, context, active)?;
-            // Sums that do not fit are negative.
+            // Sums that overflow are negative as signed numbers, and large as unsigned ones.
             let size = _mm512_add_epi32(_mm512_abs_epi32(x), _mm512_abs_epi32(y));
             let size = _mm512_min_epu32(size, _mm512_set1_epi32(1 << 30));
             let size = _mm512_add_epi32(size, _mm512_min_epu32(_mm512_abs_epi32(z), _mm512_set1_epi32(1 << 30)));
@@ -91,7 +91,7 @@ impl Coded<'_, '_> {
 }
 
 kernel! {
-/// Vectors from their components.
+/// Returns vectors from their components.
 fn rows([x, y, z, w]: [__m512i; 4]) -> Block {
     let (xy, zw) = (_mm512_unpacklo_epi32(x, y), _mm512_unpacklo_epi32(z, w));
     let (xy2, zw2) = (_mm512_unpackhi_epi32(x, y), _mm512_unpackhi_epi32(z, w));
@@ -119,7 +119,7 @@ fn rows([x, y, z, w]: [__m512i; 4]) -> Block {
 }
 }
 
-/// Sixteen numbers. Made in [`run`] only, where AVX-512 is there.
+/// Sixteen numbers. Created in [`run`] only, where AVX-512 is available.
 #[derive(Clone, Copy)]
 struct Sixteen(__m512i);
 
@@ -130,28 +130,28 @@ impl Register for Sixteen {
     #[inline(always)]
     fn load(list: &[i32]) -> Self {
         let list: &[i32; 16] = list.first_chunk().expect("sixteen numbers");
-        // SAFETY: AVX-512 is there; 64 bytes.
+        // SAFETY: AVX-512 is available, and the list has 64 bytes.
         Sixteen(unsafe { _mm512_loadu_si512(list.as_ptr().cast()) })
     }
     #[inline(always)]
     fn store(self, list: &mut [i32]) {
         let list: &mut [i32; 16] = list.first_chunk_mut().expect("sixteen numbers");
-        // SAFETY: AVX-512 is there; 64 bytes.
+        // SAFETY: AVX-512 is available, and the list has 64 bytes.
         unsafe { _mm512_storeu_si512(list.as_mut_ptr().cast(), self.0) }
     }
     #[inline(always)]
     fn plus(self, other: Self) -> Self {
-        // SAFETY: AVX-512 is there.
+        // SAFETY: AVX-512 is available.
         Sixteen(unsafe { _mm512_add_epi32(self.0, other.0) })
     }
     #[inline(always)]
     fn with_fourths(self, other: Self) -> Self {
-        // SAFETY: AVX-512 is there.
+        // SAFETY: AVX-512 is available.
         Sixteen(unsafe { _mm512_mask_mov_epi32(self.0, 0x8888, other.0) })
     }
     #[inline(always)]
     fn weighted([a, b, c, d]: [Self; 4], weights: [i16; 4]) -> [__m512i; 2] {
-        // SAFETY: the instruction set is there.
+        // SAFETY: the instruction set is available.
         unsafe {
             let w = [
                 _mm512_set1_epi64(i64::from(weights[0])),
@@ -170,7 +170,7 @@ impl Register for Sixteen {
     }
     #[inline(always)]
     fn rounded<const BITS: i32>(sums: [__m512i; 2]) -> Self {
-        // SAFETY: AVX-512 is there.
+        // SAFETY: AVX-512 is available.
         unsafe {
             let half = _mm512_set1_epi64(1 << (BITS - 1));
             let bits = _mm_cvtsi32_si128(BITS);
@@ -182,7 +182,7 @@ impl Register for Sixteen {
     }
     #[inline(always)]
     fn scaled(sums: [__m512i; 2], rho: Self) -> Self {
-        // SAFETY: the instruction set is there.
+        // SAFETY: the instruction set is available.
         unsafe {
             let even = even_scaled(sums[0], _mm512_and_si512(rho.0, _mm512_set1_epi64(0xFFFF_FFFF)));
             let odd = even_scaled(sums[1], _mm512_srli_epi64::<32>(rho.0));
@@ -191,11 +191,11 @@ impl Register for Sixteen {
     }
 }
 
-/// Products of the even numbers of four rows with four weights, summed. Closures would not be compiled for the
-/// machine.
+/// Multiplies the even numbers of four rows by four weights and adds the products. A closure would not be
+/// compiled for the instruction set.
 #[inline(always)]
 unsafe fn even_products([a, b, c, d]: [__m512i; 4], w: [__m512i; 4]) -> __m512i {
-    // SAFETY: the instruction set is there.
+    // SAFETY: the instruction set is available.
     unsafe {
         let first = _mm512_add_epi64(_mm512_mul_epi32(a, w[0]), _mm512_mul_epi32(b, w[1]));
         let second = _mm512_add_epi64(_mm512_mul_epi32(c, w[2]), _mm512_mul_epi32(d, w[3]));
@@ -203,10 +203,10 @@ unsafe fn even_products([a, b, c, d]: [__m512i; 4], w: [__m512i; 4]) -> __m512i 
     }
 }
 
-/// `((sum >> 6)·ρ + 512) >> 10`; of the result the low halves. ρ is at most 16: products of sums fit.
+/// Returns the low halves of `((sum >> 6)·ρ + 512) >> 10`. ρ is at most 16, so the products fit.
 #[inline(always)]
 unsafe fn even_scaled(sum: __m512i, rho: __m512i) -> __m512i {
-    // SAFETY: the instruction set is there.
+    // SAFETY: the instruction set is available.
     unsafe {
         let product = _mm512_mullo_epi64(_mm512_srai_epi64::<6>(sum), rho);
         _mm512_srli_epi64::<10>(_mm512_add_epi64(product, _mm512_set1_epi64(512)))

@@ -1,7 +1,7 @@
-//! Decoding of a unit of positions of 32 bits in two steps, so that loops run over frames or over a whole block:
-//! the spatial prediction of a block in all frames, then frame by frame its residuals, and the prediction in time
-//! of all its vertices. The same bits as [`crate::mesh::decode::bundle::decode_scalar`]; compiled for AVX2 and
-//! AVX-512 it is 1.6 to 2.4 times as fast (a cloth of 50,000 points).
+//! Decodes an access unit of 32-bit positions in two steps, so that loops run over frames or over a whole
+//! block: the spatial prediction of a block in all frames, then frame by frame its residuals and the temporal
+//! prediction of all its vertices. The results are those of [`crate::mesh::decode::bundle::decode_scalar`];
+//! compiled for AVX2 and AVX-512 it is 1.6 to 2.4 times as fast (a cloth of 50,000 points).
 
 #[cfg(target_arch = "x86_64")]
 pub(super) mod avx2;
@@ -19,29 +19,29 @@ use crate::mesh::token;
 use crate::quantize::fixed::FixedPoint;
 use crate::schedule::REFERENCES;
 
-/// Residuals of a block: x, y, z and the magnitude of each.
+/// The residuals of a block: x, y, z and the magnitude of each.
 pub(super) type Block = [Vector<i32>; BLOCK];
 
-/// A block of one frame, and what its contexts are made of.
+/// A block of one frame, with the magnitudes that its contexts depend on.
 pub(super) struct Asked<'a> {
-    /// The place of its first vertex in its level, and how many it has.
+    /// The index of its first vertex within the level, and the number of its vertices.
     pub at: usize,
     pub count: usize,
     pub layer: usize,
-    /// Sums of the neighbours' magnitudes, and the larger one of two references.
+    /// The sums of the neighbours' magnitudes, and the larger magnitude of two references.
     pub near: &'a [i32; BLOCK],
     pub past: &'a [i32; BLOCK],
 }
 
-/// Where residuals come from.
+/// The source of the residuals.
 pub(super) trait Residuals {
-    /// Whether they look at contexts.
+    /// `true` if residuals depend on contexts.
     fn has_contexts(&self) -> bool;
-    /// Those of the next block; none where all are zero.
+    /// Returns the residuals of the next block; `None` if all are zero.
     fn block(&mut self, asked: &Asked<'_>) -> Option<Block>;
 }
 
-/// Residuals as the plain decoder reads them.
+/// Residuals as the scalar decoder reads them.
 pub(super) struct Plain<'a, 'b> {
     pub body: &'a mut Body<'b>,
     pub tables: &'a Shared,
@@ -70,25 +70,25 @@ impl Residuals for Plain<'_, '_> {
     }
 }
 
-/// Some numbers of 32 bits side by side. Even and odd ones have products of 64 bits.
+/// Several 32-bit numbers side by side. Even and odd ones have 64-bit products.
 pub(super) trait Register: Copy {
-    /// How many.
+    /// The number of lanes.
     const COUNT: usize;
-    /// Products: of the even numbers, of the odd ones.
+    /// 64-bit products of the even lanes and of the odd lanes.
     type Products: Copy;
 
-    /// The first ones of a list. Panics where it has fewer.
+    /// Loads the first `COUNT` numbers of a list. Panics if it is shorter.
     fn load(list: &[i32]) -> Self;
-    /// Puts them at the start of a list. Panics where it has fewer.
+    /// Stores the numbers at the start of a list. Panics if it is shorter.
     fn store(self, list: &mut [i32]);
     fn plus(self, other: Self) -> Self;
-    /// Every fourth one is that of `other`.
+    /// Replaces every fourth lane by that of `other`.
     fn with_fourths(self, other: Self) -> Self;
-    /// Σ w·n.
+    /// Returns Σ w·n, with 64-bit products.
     fn weighted(rows: [Self; 4], weights: [i16; 4]) -> Self::Products;
-    /// Low halves of `(sum + 2^(BITS − 1)) >> BITS`.
+    /// Returns the low halves of `(sum + 2^(BITS − 1)) >> BITS`.
     fn rounded<const BITS: i32>(sums: Self::Products) -> Self;
-    /// Low halves of `((sum >> 6)·ρ + 512) >> 10`, a ρ for each of them.
+    /// Returns the low halves of `((sum >> 6)·ρ + 512) >> 10`, with a ρ for each lane.
     fn scaled(sums: Self::Products, rho: Self) -> Self;
 }
 
@@ -101,17 +101,17 @@ pub(super) fn decode<V: Register, R: Residuals>(
     out: &mut [&mut [Vector<i32>]],
     scratch: &mut [Vector<i32>],
 ) {
-    // Most units have eight frames; loops of a known length become registers.
+    // Most units have eight frames; loops of a fixed length are unrolled into registers.
     match out.len() {
         BUNDLE => levels::<V, R, BUNDLE>(s, bundle, residuals, out, scratch),
         _ => levels::<V, R, 0>(s, bundle, residuals, out, scratch),
     }
 }
 
-/// ρ of all frames, four times each, and whether all are 1.
+/// ρ of a level: by frame in 1/16, and whether all are 1.
 struct Rho([[i32; 4]; BUNDLE], bool);
 
-/// `FRAMES` frames; 0: as many as there are.
+/// Decodes all levels of `FRAMES` frames; 0 means any number of frames.
 #[inline(always)]
 fn levels<V: Register, R: Residuals, const FRAMES: usize>(
     s: &Static,
@@ -174,7 +174,8 @@ fn levels<V: Register, R: Residuals, const FRAMES: usize>(
     }
 }
 
-/// Spatial prediction of a vertex in all frames; the fourth is the sum of the neighbours' magnitudes.
+/// Predicts a vertex over the surface in all frames; the fourth component is the sum of the neighbours'
+/// magnitudes.
 #[inline(always)]
 fn predict<V: Register>(
     s: &Static,
@@ -185,13 +186,13 @@ fn predict<V: Register>(
     out: &mut [Vector<i32>; BUNDLE],
 ) {
     let (near, weights) = s.near(v);
-    // Behind the last point there is room for whole registers.
+    // Padding behind the last point makes loads of whole registers valid.
     let scratch = scratch.as_flattened();
     let start = |k: usize| 4 * near[k] as usize * frames;
     let [a, b, c, d] = [start(0), start(1), start(2), start(3)];
     let (a, b) = (&scratch[a..][..4 * BUNDLE], &scratch[b..][..4 * BUNDLE]);
     let (c, d) = (&scratch[c..][..4 * BUNDLE], &scratch[d..][..4 * BUNDLE]);
-    // Written out: closures in `map` are not compiled for the machine.
+    // Written out, since closures in `map` are not compiled for the instruction set.
     let mut at = 0;
     while at < 4 * frames {
         let rows = [V::load(&a[at..]), V::load(&b[at..]), V::load(&c[at..]), V::load(&d[at..])];
@@ -206,7 +207,7 @@ fn predict<V: Register>(
     }
 }
 
-/// Prediction in time of a block; the fourth means nothing.
+/// Predicts a block over time; the fourth component has no meaning.
 #[inline(always)]
 fn blend<V: Register>(
     references: [&[Vector<i32>]; REFERENCES],

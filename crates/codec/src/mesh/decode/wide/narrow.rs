@@ -1,4 +1,4 @@
-//! The same with registers of 128 bits.
+//! Decodes 32-bit positions in 128-bit registers.
 
 use super::{Plain, Register};
 use crate::mesh::decode::bundle::Bundle;
@@ -7,7 +7,7 @@ use crate::mesh::decode::unit::{Body, Vector};
 use crate::simd::isa::Narrow;
 use crate::simd::quads::{self, Pair, Quad, Task};
 
-/// Decodes a unit.
+/// Decodes an access unit.
 pub(in crate::mesh::decode) fn decode(
     narrow: Narrow,
     s: &Static,

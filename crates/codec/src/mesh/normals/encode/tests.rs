@@ -1,4 +1,4 @@
-//! What is encoded keeps its tolerance.
+//! Encoded normals and tangents keep their tolerance.
 
 use super::*;
 use crate::mesh::normals;
@@ -6,7 +6,7 @@ use crate::mesh::normals::Rest;
 use crate::simd::lanes::Points;
 use proptest::prelude::*;
 
-/// A sheet with a uv seam along its middle column, in motion; made without the machine's own functions.
+/// A moving sheet with a uv seam along its middle column; computed without the machine's math functions.
 struct Sheet {
     triangles: Vec<[u32; 3]>,
     faces: Vec<u32>,
@@ -21,7 +21,7 @@ struct Frame {
     tangents: Vec<[f32; 4]>,
 }
 
-/// Columns of vertices: one more than of points, as the middle one is there twice.
+/// The columns of vertices: one more than those of points, as the middle one occurs twice.
 const SIDE: u32 = 9;
 
 fn bump(x: f64, y: f64, time: f64) -> (f64, [f64; 2]) {
@@ -30,8 +30,8 @@ fn bump(x: f64, y: f64, time: f64) -> (f64, [f64; 2]) {
     (height, [(2.0 * x * b + 0.2 * time * y) * 9000.0, (a * (1.0 - 2.0 * y) + 0.2 * x * time) * 9000.0])
 }
 
-/// `noise` units on each coordinate; normals and tangents turned by about `lean` radians each in another
-/// way.
+/// Adds `noise` units to each coordinate; turns normals and tangents by about `lean` radians, each
+/// differently.
 fn sheet(noise: i32, lean: f32, frames: u32) -> Sheet {
     let mut seed = 3u32;
     let mut random = move || {
@@ -75,7 +75,7 @@ fn sheet(noise: i32, lean: f32, frames: u32) -> Sheet {
         for v in 0..(columns * SIDE) as usize {
             let [x, y] = at(out.point[v]);
             let slope = bump(x, y, time).1.map(|s| (s / 20_000.0) as f32);
-            // The first of a point's vertices leads: they share the normal.
+            // The first vertex of a point decides, as they share the normal.
             let first = out.point.iter().position(|p| *p == out.point[v]).unwrap();
             let [a, b] = leans[first];
             let n = [a - slope[0], b - slope[1], 1.0];
@@ -129,7 +129,8 @@ impl Sheet {
     }
 }
 
-/// Two pieces, each turned in its own way, `noise` units off; normals and tangents lean as they do at rest.
+/// Two parts, each rotated differently, with `noise` units of noise; normals and tangents lean as they do at
+/// rest.
 struct Pieces {
     sheet: Sheet,
     transforms: Vec<[Transform; 2]>,
@@ -169,7 +170,7 @@ fn pieces(noise: i32, frames: u32) -> Pieces {
 }
 
 impl Pieces {
-    /// The encoder, where it thinks that points hang on these bones, and the bytes of all frames.
+    /// Returns the encoder, given these bones of points, and the bytes of all frames.
     fn encoded(&self, bones: &[u32]) -> (Encoder, usize) {
         let signs: Vec<f32> = self.sheet.frames[0].tangents.iter().map(|t| t[3]).collect();
         let wanted = Wanted {
@@ -212,11 +213,11 @@ impl Pieces {
 
 #[test]
 fn what_bones_turn_needs_no_corrections() {
-    // Rounding alone turns polygons by degrees.
+    // Rounding alone rotates polygons by degrees.
     let pieces = pieces(120, 9);
     let (encoder, turned) = pieces.encoded(&pieces.bones);
     assert!(encoder.decoder().turned.is_some());
-    // A bone that turns otherwise is of no use.
+    // A bone that rotates differently does not help.
     let (encoder, made) = pieces.encoded(&vec![2; pieces.bones.len()]);
     assert!(encoder.decoder().turned.is_none());
     assert!(8 * turned < made, "{turned} {made}");
@@ -233,7 +234,8 @@ fn decode(normals: &Normals, bytes: &[u8], refs: &[&[i16]], frames: usize) -> Re
     Ok(states)
 }
 
-/// Encodes all frames as a first one and the others, decodes, measures; sizes of static part and units.
+/// Encodes all frames, the first and then the others, decodes and measures; returns the sizes of static part
+/// and units.
 fn round_trip(sheet: &Sheet, tangents: bool, limit: f64, packed: bool) -> [usize; 2] {
     let encoder = sheet.encoder(tangents, limit, packed);
     let normals = Normals::read(encoder.static_bytes(), sheet.shape(tangents)).unwrap();
@@ -283,7 +285,7 @@ fn the_tolerance_holds_whatever_is_asked() {
 fn good_geometry_costs_nothing() {
     let [fixed, units] = round_trip(&sheet(3, 0.0, 17), false, 5.0, false);
     assert!(fixed < 80 && units == 0, "{fixed} {units}");
-    // What leans at all times is kept once.
+    // A constant lean is stored once.
     let [fixed, units] = round_trip(&sheet(3, 0.4, 17), true, 1.0, false);
     assert!(fixed < 700 && units < 400, "{fixed} {units}");
 }
@@ -417,7 +419,7 @@ fn damage(packed: bool) {
             bytes[i] ^= 1 << bit;
         }
     }
-    // States that are not those of this mesh, and bytes too many.
+    // States that are not those of this mesh, and extra bytes.
     let mut short = vec![0; normals.state_len() - 1];
     assert!(normals.decode(&bytes, &[], &mut [&mut short]).is_err());
     bytes.extend([1; 9]);
@@ -434,7 +436,7 @@ proptest! {
         uvs in prop::collection::vec(prop::array::uniform2(-2f32..2.0), 8),
         points in prop::collection::vec(prop::array::uniform4(any::<i32>()), 8),
     ) {
-        // Without a usable head hardly anything gets further.
+        // Without a valid head, hardly anything is read.
         let mut fixed = bytes.clone();
         if let Some(flags) = head {
             fixed.splice(0..0, [&[flags][..], &0.01f32.to_le_bytes(), &0.02f32.to_le_bytes()].concat());
