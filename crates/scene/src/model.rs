@@ -1,4 +1,4 @@
-//! The scene: a *view* of a file. Nothing here holds samples; a [`Channel`] reads them when asked, so a file
+//! The scene: a *view* of a file. Nothing here holds samples; a [`Channel`] reads them on demand, so a file
 //! of any size compiles in bounded memory. Terms are Alembic's (topology classes, attribute scopes, time
 //! samplings).
 
@@ -21,7 +21,7 @@ pub struct Scene {
     pub nodes: Vec<Node>,
     /// The meshes that nodes refer to.
     pub meshes: Vec<Mesh>,
-    /// Skeletons that clips move.
+    /// The skeletons that clips move.
     pub skeletons: Vec<Skeleton>,
     /// Clips; unlike meshes these are held in memory.
     pub clips: Vec<Clip>,
@@ -29,22 +29,22 @@ pub struct Scene {
     pub unit: Option<Unit>,
     /// Frames per second the file names, if it does (Alembic: `FramesPerTimeUnit`).
     pub fps: Option<f64>,
-    /// Parts of the timeline with a name, one after the other: animations that were put together. Nothing is
-    /// interpolated from the end of one to the next.
+    /// Named ranges of the timeline, one after the other: animations that were concatenated. Nothing is
+    /// interpolated from the end of one to the start of the next.
     pub ranges: Vec<NamedRange>,
     /// Metadata of the file (application, date, description …), as key and value.
     pub metadata: Vec<(String, String)>,
     /// File kind for `info`: "alembic-ogawa", "alembic-hdf5", "obj", "ply" …
     pub format: &'static str,
-    /// Every file that this is read from, now or when samples are asked for: all of a sequence, buffers of a
-    /// glTF file, point caches. None where it was not read from files.
+    /// Every file that the scene reads, now or when samples are asked for: all of a sequence, buffers of a
+    /// glTF file, point caches. Empty if it was not read from files.
     pub files: Vec<PathBuf>,
     /// Counts that only the reader knows (face sets and instance objects are no nodes).
     pub counts: Counts,
 }
 
 impl Scene {
-    /// Meshes side by side, each shown by a node of its own at the mesh's path.
+    /// Returns a scene of meshes, each at a node of its own at the mesh's path.
     pub fn of_meshes(meshes: Vec<Mesh>) -> Scene {
         let node = |(i, mesh): (usize, &Mesh)| Node {
             mesh: Some(i),
@@ -55,7 +55,7 @@ impl Scene {
     }
 }
 
-/// A part of the timeline, in seconds: its first and its last frame are at its ends.
+/// A named range of the timeline, in seconds, from its first to its last frame.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)]
 pub struct NamedRange {
@@ -64,8 +64,8 @@ pub struct NamedRange {
     pub end: f64,
 }
 
-/// Counts as `info` prints them, with instances expanded; `instances` are those of all these objects, face
-/// sets among them, that are there by an instance.
+/// Object counts as `info` prints them, with instances expanded. `instances` counts those of the objects,
+/// face sets included, that exist only through an instance.
 #[derive(Default, Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub struct Counts {
@@ -92,7 +92,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// Its length in metres.
+    /// Returns the unit's length in metres.
     pub fn metres(self) -> f64 {
         match self {
             Unit::Metre => 1.0,
@@ -131,35 +131,35 @@ pub struct Node {
     pub path: String,
     /// The parent; `None` for children of the file's root.
     pub parent: Option<NodeId>,
-    /// Its type.
+    /// Type of the node.
     pub kind: NodeKind,
-    /// Local transform, absent = identity.
+    /// Local transform; `None` means identity.
     pub transform: Option<Transform>,
-    /// Visibility: −1 ask the parent, 0 hidden, 1 visible (Alembic `visible`), or [`NOT_THERE`]. Absent = −1.
+    /// Visibility: −1 inherited, 0 hidden, 1 visible (Alembic `visible`), or [`NOT_THERE`]. `None` means −1.
     /// Held, never interpolated.
     pub visibility: Option<Channel<i8>>,
-    /// The mesh, where `kind` is `PolyMesh` or `SubD`; without faces, where it is `Points` or `Curves`.
+    /// The mesh, if `kind` is `PolyMesh` or `SubD`; one without faces, if it is `Points` or `Curves`.
     pub mesh: Option<MeshId>,
-    /// This node stands for another one with its whole subtree (Alembic instance). Readers guarantee that the
-    /// target exists and that following instances never comes back to where it started. Such a node has the
-    /// target's `kind` and nothing else of its own; see [`Scene::expand`].
+    /// The node that this one stands for, with its whole subtree (Alembic instance). Readers guarantee that
+    /// the target exists and that instances form no cycle. Such a node has the target's `kind` and nothing
+    /// else of its own; see [`Scene::expand`].
     pub instance_of: Option<NodeId>,
-    /// Most samples of any property of this object (its schema's, not its children's); 1 where nothing is
-    /// animated, 0 where its schema has no sample at all.
+    /// The largest number of samples of any property of this object (its schema's, not its children's); 1 if
+    /// nothing is animated, 0 if its schema has no sample.
     pub samples: usize,
-    /// What the lens of a camera says, one value per sample, where `kind` is `Camera`. It looks along −z.
+    /// The lens, one value per sample, if `kind` is `Camera`. The camera looks along −z.
     pub camera: Option<Channel<Lens>>,
     /// User properties, only shown by `info`: name and a short description of type and value.
     pub user_properties: Vec<(String, String)>,
 }
 
-/// The visibility of a node at a time at which it has nothing to show: nobody hides it, so nobody can show it
+/// The visibility of a node at a time at which it does not exist. It is not hidden, so it cannot be shown
 /// either ([`crate::hidden`]).
 pub const NOT_THERE: i8 = i8::MIN;
 
 impl Node {
-    /// A node at the root of the tree, named by the last part of its path; it has no transform and shows
-    /// nothing.
+    /// Returns a node at the root of the tree, named by the last part of its path, without transform and
+    /// mesh.
     pub fn new(path: impl Into<String>, kind: NodeKind) -> Node {
         let path = path.into();
         Node {
@@ -181,9 +181,9 @@ impl Node {
 /// A local transform over time.
 #[derive(Clone)]
 pub struct Transform {
-    /// What the file says of it.
+    /// The transform as the file has it.
     pub local: Channel<LocalTransform>,
-    /// False at a sample = the parents' transforms are ignored there. Absent = true. Held, never
+    /// `false` at a sample if the parents' transforms are ignored there. `None` means `true`. Held, never
     /// interpolated.
     pub inherits: Option<Channel<bool>>,
 }
@@ -191,7 +191,7 @@ pub struct Transform {
 /// Alembic's classes of topology.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Topology {
-    /// Nothing changes.
+    /// Neither positions nor faces change.
     Constant,
     /// Positions change, faces do not.
     Homogeneous,
@@ -199,17 +199,17 @@ pub enum Topology {
     Heterogeneous,
 }
 
-/// The order of the corners of faces.
+/// The orientation of faces, by the order of their corners.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Winding {
     /// Clockwise seen from outside: Alembic's.
     Clockwise,
-    /// Counter-clockwise seen from outside: glTF's, OBJ's, and that of everything this project writes but
+    /// Counter-clockwise seen from outside: glTF's, OBJ's, and that of all files this project writes except
     /// Alembic.
     CounterClockwise,
 }
 
-/// The elements of a mesh that an attribute has values for.
+/// The elements of a mesh that carry the values of an attribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// One value for the mesh.
@@ -229,21 +229,21 @@ pub enum Scope {
 pub struct Mesh {
     /// Path of the node that owns it.
     pub path: String,
-    /// Points, in the node's space.
+    /// Positions of the points, in the node's space.
     pub positions: Channel<[f32; 3]>,
-    /// Corners of each face. Values below 3 (also negative ones) can occur and make no triangle.
+    /// Number of corners of each face. Values below 3 (also negative ones) can occur and make no triangle.
     pub face_counts: Channel<i32>,
-    /// Point of each corner, in the file's winding. Can be out of range in bad files.
+    /// Point index of each corner, in the file's winding. Can be out of range in bad files.
     pub face_indices: Channel<i32>,
     /// The file's winding.
     pub winding: Winding,
-    /// Topology class, told from the samples' identities, not from flags in the file.
+    /// Topology class, derived from the samples' identities, not from flags in the file.
     pub topology: Topology,
     /// Normals, if the file has them.
     pub normals: Option<Attribute<[f32; 3]>>,
     /// UV sets, the default one first.
     pub uvs: Vec<Attribute<[f32; 2]>>,
-    /// Colour sets, RGB widened with alpha 1.
+    /// Colour sets, RGBA; alpha is 1 if the file has none.
     pub colours: Vec<Attribute<[f32; 4]>>,
     /// Velocities, units per second, one per point.
     pub velocities: Option<Channel<[f32; 3]>>,
@@ -251,26 +251,26 @@ pub struct Mesh {
     pub face_sets: Vec<FaceSet>,
     /// Attributes that are kept for `info` only: name and description ("float32 x3, vertex").
     pub other_attributes: Vec<(String, String)>,
-    /// True for a subdivision surface's control cage.
+    /// `true` for the control cage of a subdivision surface.
     pub is_subd: bool,
-    /// Attributes that are one whole number each: ids of parts, of materials. Not kept in a file; they tell
-    /// what belongs together.
+    /// Attributes of one integer per element: ids of parts, of materials. Not stored in the output; they tell
+    /// which elements belong together.
     pub integers: Vec<Attribute<i64>>,
-    /// Numbers that somebody attached: temperature, viscosity, age.
+    /// Custom attributes: temperature, viscosity, age.
     pub custom_attributes: Vec<CustomAttribute>,
-    /// Attributes that are a text each: names of parts, of materials. Not kept in a file; they tell what
-    /// belongs together.
+    /// Attributes of one string per element: names of parts, of materials. Not stored in the output; they
+    /// tell which elements belong together.
     pub names: Vec<Attribute<Arc<str>>>,
-    /// The skin that moves the points, where the file says it; `positions` and `normals` have it applied
-    /// already.
+    /// The skin that moves the points, if the file has one; `positions` and `normals` already have it
+    /// applied.
     pub skin: Option<Arc<Skin>>,
-    /// It has no faces: its points are particles, or those of curves.
+    /// Set if the mesh has no faces: its points are particles, or those of curves.
     pub particles: Option<Particles>,
 }
 
 impl Mesh {
-    /// A mesh of these points and faces, and nothing else; faces turn counter-clockwise, the topology class is
-    /// what the channels say.
+    /// Returns a mesh of these points and faces only, with counter-clockwise faces and the topology class
+    /// that follows from the channels.
     pub fn new(
         path: impl Into<String>,
         positions: Channel<[f32; 3]>,
@@ -304,7 +304,7 @@ impl Mesh {
         }
     }
 
-    /// Particles, or curves, whose points are these, and nothing else.
+    /// Returns a mesh without faces whose points are particles or those of curves.
     pub fn of_particles(path: impl Into<String>, positions: Channel<[f32; 3]>, particles: Particles) -> Mesh {
         let none = || Channel::constant(Vec::new());
         let topology = Topology::Heterogeneous;
@@ -313,30 +313,30 @@ impl Mesh {
     }
 }
 
-/// What a mesh without faces is. Points of several samples are the same where they have the same id, or,
-/// without ids, the same number, as long as nothing tells of others.
+/// The point data of a mesh without faces. Points of different samples are the same if they have the same id,
+/// or, without ids, the same index, unless the topology differs.
 #[derive(Clone, Default)]
 pub struct Particles {
-    /// Id of each point. Of two that are equal the later one is left out by who compiles.
+    /// Id of each point. If two are equal, the compiler drops the later one.
     pub ids: Option<Channel<u64>>,
-    /// How wide they are: diameters, in the node's space.
+    /// Diameters, in the node's space.
     pub widths: Option<Attribute<[f32; 1]>>,
-    /// The curves whose points they are.
+    /// The curves that the points belong to, if they do.
     pub curves: Option<Curves>,
 }
 
-/// Curves through points that stand one behind the other.
+/// Curves, each through consecutive points.
 #[derive(Clone)]
 pub struct Curves {
-    /// Points of each curve. Can be negative, and more than there are, in bad files.
+    /// Number of points of each curve. Can be negative, or exceed the points there are, in bad files.
     pub counts: Channel<i32>,
-    /// How they run between their points.
+    /// Interpolation between points.
     pub basis: CurveBasis,
-    /// How they end.
+    /// Treatment of the ends.
     pub ends: CurveEnds,
 }
 
-/// How a curve runs between its points.
+/// The basis of a curve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum CurveBasis {
@@ -346,47 +346,47 @@ pub enum CurveBasis {
     CatmullRom,
 }
 
-/// How a curve ends.
+/// The ends of a curve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CurveEnds {
-    /// Where its basis has it end.
+    /// The curve ends where its basis ends.
     Open,
-    /// The last point is next to the first.
+    /// The last point is connected to the first.
     Closed,
-    /// At its first and last point, whatever its basis.
+    /// The curve reaches its first and last point, whatever its basis.
     Pinned,
 }
 
-/// A skin, as the file has it. Linear blend: point = Σ weight · joint's object transform · inverse bind · bind
-/// position. Points can be blended by dual quaternions instead, or by both ([`Skin::dual`]).
+/// A skin as the file has it. Linear blend: point = Σ weight · joint's object transform · inverse bind · bind
+/// position. Points can be blended by dual quaternions instead, or by a mix of both ([`Skin::dual`]).
 #[derive(Clone)]
 pub struct Skin {
-    /// Index into [`Scene::skeletons`]; none: the joints are the mesh's own and in its space, and all that is
-    /// known of them is `pose`.
+    /// Index into [`Scene::skeletons`]; `None` if the joints are the mesh's own, in its space, and known only
+    /// by `pose`.
     pub skeleton: Option<usize>,
-    /// Joints of the skeleton that influence the mesh; or 0, 1, 2, … of its own.
+    /// Joints of the skeleton that influence the mesh; 0, 1, 2, … for joints of the mesh's own.
     pub joints: Vec<usize>,
-    /// From the mesh's bind space to each of these joints' space, in their order.
+    /// Matrix from the mesh's bind space to the space of each joint, in the order of `joints`.
     pub inverse_bind: Vec<DMat4>,
-    /// Points as they were bound. Morph targets, where there are any, move them before the joints do.
+    /// Positions in the bind pose. Morph targets, if there are any, move them before the joints do.
     pub bind_positions: Arc<[[f32; 3]]>,
-    /// Influences per point; those of no weight are unused.
+    /// Influences per point; those of weight 0 are unused.
     pub influences: usize,
-    /// `influences` per point: number into `joints`.
+    /// `influences` per point: index into `joints`.
     pub joint: Arc<[u16]>,
-    /// `influences` per point, not negative, summing up to 1 (or all 0: such points do not move).
+    /// `influences` per point, not negative, with sum 1 (or all 0: such points do not move).
     pub weight: Arc<[f32]>,
-    /// Of each point the part, 0 to 1, that dual quaternions blend ([`crate::dual`]), the rest being linear; none
-    /// where all is linear.
+    /// The fraction, 0 to 1, of each point's motion that dual quaternions blend ([`crate::dual`]); the rest
+    /// is linear. Empty if all is linear.
     pub dual: Arc<[f32]>,
-    /// The matrices that take `bind_positions` to [`Mesh::positions`]: at each sample of those one for each
-    /// of `joints`.
+    /// The matrices that take `bind_positions` to [`Mesh::positions`]: one for each of `joints`, at each
+    /// sample of the positions.
     pub pose: Channel<DMat4>,
-    /// How each clip of the skeleton moves the points: number of the clip, and the mesh as it moves it.
+    /// Index of each clip of the skeleton, and the mesh as that clip moves it.
     pub driven: Vec<(usize, Arc<dyn Driven>)>,
 }
 
-/// Where matrices of the joints of a skin, from its bind pose, put points.
+/// A skin posed by matrices that map from its bind pose, one per joint.
 pub struct Posed<'a> {
     skin: &'a Skin,
     matrices: &'a [DMat4],
@@ -394,7 +394,7 @@ pub struct Posed<'a> {
 }
 
 impl Skin {
-    /// What these matrices, one for each joint, make of the skin's points.
+    /// Poses the skin by these matrices, one for each joint.
     pub fn posed<'a>(&'a self, matrices: &'a [DMat4]) -> Posed<'a> {
         let joints = matrices.iter().filter(|_| !self.dual.is_empty()).map(DualJoint::of).collect();
         Posed { skin: self, matrices, joints }
@@ -402,7 +402,7 @@ impl Skin {
 }
 
 impl Posed<'_> {
-    /// Where a point is: where it was bound, if no joint moves it.
+    /// Returns the position of a point: its bind position, if no joint moves it.
     pub fn point(&self, point: usize) -> DVec3 {
         let skin = self.skin;
         let bind = DVec3::from_array(skin.bind_positions[point].map(f64::from));
@@ -426,29 +426,29 @@ impl Posed<'_> {
     }
 }
 
-/// A mesh as one of its skeleton's clips moves it, at any time of the clip.
+/// A mesh moved by a clip of its skeleton, at any time of the clip.
 pub trait Driven: Send + Sync {
-    /// All points, as [`Mesh::positions`] has them.
+    /// Writes all points, in the order and space of [`Mesh::positions`].
     fn points(&self, time: f64, out: &mut Vec<[f32; 3]>) -> Result<(), Error>;
 }
 
 /// Per-element values of a mesh, plain or indexed.
 #[derive(Clone)]
 pub struct Attribute<T> {
-    /// Name (of a uv set its own, where the file has one).
+    /// Name (for a uv set its own name, if the file has one).
     pub name: String,
-    /// Element that a value belongs to.
+    /// The elements that carry the values.
     pub scope: Scope,
-    /// Values, or the palette that `indices` point into.
+    /// The values, or the palette that `indices` refer to.
     pub values: Channel<T>,
     /// One index per element of the scope, into `values`.
     pub indices: Option<Channel<u32>>,
 }
 
-/// A custom attribute: one to four numbers per element that somebody attached.
+/// A custom attribute: one to four numbers per element.
 #[derive(Clone)]
 pub struct CustomAttribute {
-    /// Components per value, 1 to 4; the rest of the four are 0.
+    /// Components per value, 1 to 4; the others are 0.
     pub components: usize,
     /// Name, scope and values.
     pub attribute: Attribute<[f32; 4]>,
@@ -457,30 +457,30 @@ pub struct CustomAttribute {
 /// A named set of faces.
 #[derive(Clone)]
 pub struct FaceSet {
-    /// Name: a material's or group's.
+    /// Name of the material or group.
     pub name: String,
-    /// Face numbers; can be out of range in bad files.
+    /// Face indices; can be out of range in bad files.
     pub faces: Channel<i32>,
 }
 
-/// When the samples of a property are.
+/// The times of a property's samples.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TimeSampling {
-    /// `start + i·step`.
+    /// Sample `i` is at `start + i·step`.
     Uniform {
         /// Time of sample 0.
         start: f64,
         /// Seconds between samples, > 0.
         step: f64,
     },
-    /// `times[i mod n] + period·(i div n)`.
+    /// Sample `i` is at `times[i mod n] + period·(i div n)`.
     Cyclic {
         /// Times of the first cycle, ascending.
         times: Vec<f64>,
         /// Seconds per cycle, > 0.
         period: f64,
     },
-    /// `times[i]`; the last one holds for all after it.
+    /// Sample `i` is at `times[i]`; later ones are at the last time.
     Acyclic {
         /// Times, ascending.
         times: Vec<f64>,
@@ -488,7 +488,7 @@ pub enum TimeSampling {
 }
 
 impl TimeSampling {
-    /// Time of sample `i` in seconds.
+    /// Returns the time of sample `i` in seconds.
     pub fn time(&self, i: usize) -> f64 {
         match self {
             TimeSampling::Uniform { start, step } => start + i as f64 * step,
@@ -501,33 +501,33 @@ impl TimeSampling {
     }
 }
 
-/// Says which samples are equal without reading them: equal identities in one channel mean equal data.
+/// An identity of a sample, known without reading it: equal identities in one channel mean equal data.
 pub type Identity = u128;
 
 /// The samples of a channel, read on demand.
 pub trait Source<T>: Send + Sync {
-    /// Number of samples.
+    /// Returns the number of samples.
     fn len(&self) -> usize;
-    /// True without samples.
+    /// `true` if there are no samples.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
-    /// Identity of sample `i`, cheap.
+    /// Returns the identity of sample `i`, cheaply.
     fn identity(&self, i: usize) -> Identity;
-    /// True where all samples are equal.
+    /// `true` if all samples are equal.
     fn is_constant(&self) -> bool {
         let first = (!self.is_empty()).then(|| self.identity(0));
         (1..self.len()).all(|i| Some(self.identity(i)) == first)
     }
     /// Reads sample `i` into `out`, which is cleared first.
     fn read(&self, i: usize, out: &mut Vec<T>) -> Result<(), Error>;
-    /// Whether the file itself says that between samples the values go another way than whoever has the
-    /// samples alone takes them: points on curves, not lines; rotations that turn evenly.
+    /// `true` if the file defines values between samples that differ from the usual interpolation: points on
+    /// curves instead of lines, rotations that turn evenly.
     fn bends(&self) -> bool {
         false
     }
-    /// Writes the value at a time between two samples, where the file defines another way from one to the
-    /// other than the usual interpolation ([`crate::sample`]). False: the usual one holds.
+    /// Writes the value at a time between two samples, if the file defines an interpolation of its own.
+    /// Returns `false` if the usual one ([`crate::sample`]) applies.
     fn between(&self, _time: f64, _out: &mut Vec<T>) -> Result<bool, Error> {
         Ok(false)
     }
@@ -541,15 +541,16 @@ pub struct Channel<T> {
 }
 
 impl<T: Clone + Send + Sync + 'static> Channel<T> {
-    /// A channel over `source`; it must have at least one sample for anything but `len` to be called.
+    /// Returns a channel over `source`, which must have at least one sample for anything but `len` to be
+    /// called.
     pub fn new(sampling: Arc<TimeSampling>, source: Arc<dyn Source<T>>) -> Channel<T> {
         Channel { sampling, source }
     }
-    /// One sample that never changes, held in memory.
+    /// Returns a channel of one sample that never changes, held in memory.
     pub fn constant(values: Vec<T>) -> Channel<T> {
         Channel::in_memory(TimeSampling::Uniform { start: 0.0, step: 1.0 }, vec![values])
     }
-    /// Samples held in memory (tests, small files). Their identities are their numbers.
+    /// Returns a channel of samples held in memory (tests, small files). Their identities are their indices.
     pub fn in_memory(sampling: TimeSampling, samples: Vec<Vec<T>>) -> Channel<T> {
         struct Memory<T>(Vec<Vec<T>>);
         impl<T: Clone + Send + Sync> Source<T> for Memory<T> {
@@ -567,31 +568,31 @@ impl<T: Clone + Send + Sync + 'static> Channel<T> {
         }
         Channel { sampling: Arc::new(sampling), source: Arc::new(Memory(samples)) }
     }
-    /// A channel of the same samples at other times.
+    /// Returns a channel of the same samples at other times.
     pub fn with_sampling(&self, sampling: Arc<TimeSampling>) -> Channel<T> {
         Channel { sampling, source: self.source.clone() }
     }
-    /// Number of samples.
+    /// Returns the number of samples.
     pub fn len(&self) -> usize {
         self.source.len()
     }
-    /// True without samples.
+    /// `true` if there are no samples.
     pub fn is_empty(&self) -> bool {
         self.source.is_empty()
     }
-    /// Time of sample `i`.
+    /// Returns the time of sample `i`, in seconds.
     pub fn time(&self, i: usize) -> f64 {
         self.sampling.time(i)
     }
-    /// The time sampling.
+    /// Returns the time sampling.
     pub fn sampling(&self) -> &Arc<TimeSampling> {
         &self.sampling
     }
-    /// Identity of sample `i`.
+    /// Returns the identity of sample `i`.
     pub fn identity(&self, i: usize) -> Identity {
         self.source.identity(i)
     }
-    /// True where all samples are equal.
+    /// `true` if all samples are equal.
     pub fn is_constant(&self) -> bool {
         self.source.is_constant()
     }
@@ -607,8 +608,8 @@ impl<T: Clone + Send + Sync + 'static> Channel<T> {
     pub fn between(&self, time: f64, out: &mut Vec<T>) -> Result<bool, Error> {
         self.source.between(time, out)
     }
-    /// The sample at or before `time` and the fraction of the way to the next one, both clamped to what
-    /// exists. A time within [`SAME_TIME`] of a sample is that sample.
+    /// Returns the sample at or before `time` and the fraction of the way to the next one, both clamped to
+    /// the samples. A time within [`SAME_TIME`] of a sample is that sample.
     pub fn locate(&self, time: f64) -> (usize, f64) {
         let n = self.len();
         if n <= 1 || time <= self.time(0) + SAME_TIME {
@@ -633,7 +634,7 @@ impl<T: Clone + Send + Sync + 'static> Channel<T> {
 }
 
 impl From<Channel<DMat4>> for Channel<LocalTransform> {
-    /// Transforms of which the file has matrices.
+    /// Wraps transforms that the file has as matrices.
     fn from(matrices: Channel<DMat4>) -> Channel<LocalTransform> {
         struct Matrices(Channel<DMat4>);
         impl Source<LocalTransform> for Matrices {
@@ -668,32 +669,32 @@ impl From<Channel<DMat4>> for Channel<LocalTransform> {
     }
 }
 
-/// Times closer than this are one (PROMISE.md §4): 10 µs.
+/// Times closer than this are equal (PROMISE.md §4): 10 µs.
 pub const SAME_TIME: f64 = 1e-5;
 
-/// Seconds from what was before a step to the step, where samples between which there are lines say that
-/// there is one: more than a key may be moved to a uniform time.
+/// The time, in seconds, by which the old value is written before a step in linearly interpolated samples:
+/// more than a key may be moved to a uniform time.
 pub(crate) const BEFORE_STEP: f64 = 5.0 * SAME_TIME;
 
-/// One object of the tree with instances expanded: an instance's subtree appears under it again.
+/// An object of the tree with instances expanded: an instance's subtree appears under it again.
 #[derive(Clone, Debug)]
 pub struct Placed {
     /// Path in the expanded tree.
     pub path: String,
     /// Index of the parent in the expanded list.
     pub parent: Option<usize>,
-    /// The node whose data it uses (for an instance the node it stands for).
+    /// The node whose data it uses (for an instance, its target).
     pub node: NodeId,
 }
 
 impl Scene {
     /// Largest number of objects that [`Scene::expand`] produces.
     pub const MAX_PLACED: usize = 4_000_000;
-    /// Most bytes of what [`Scene::expand`] produces.
+    /// Largest size in bytes of the result of [`Scene::expand`].
     pub const MAX_PLACED_BYTES: usize = 256 << 20;
 
-    /// The tree with every instance replaced by what it stands for, in depth-first pre-order. Fails with a
-    /// limit error where nested instances multiply beyond [`Scene::MAX_PLACED`] or [`Scene::MAX_PLACED_BYTES`].
+    /// Returns the tree with every instance replaced by its target, in depth-first pre-order. Fails with a
+    /// limit error if nested instances multiply beyond [`Scene::MAX_PLACED`] or [`Scene::MAX_PLACED_BYTES`].
     pub fn expand(&self) -> Result<Vec<Placed>, Error> {
         let mut children: Vec<Vec<NodeId>> = vec![Vec::new(); self.nodes.len()];
         let mut stack = Vec::new();
@@ -708,7 +709,7 @@ impl Scene {
         let mut bytes = 0;
         while let Some((id, parent)) = stack.pop() {
             let above = parent.map_or("", |parent: usize| placed[parent].path.as_str());
-            // Not one byte more than it takes: there are many.
+            // Allocated at exact size: there are many.
             let path = [above, &self.nodes[id].name].join("/");
             bytes += size_of::<Placed>() + path.len();
             let objects = placed.len() + 1;
@@ -729,10 +730,10 @@ impl Scene {
         Ok(placed)
     }
 
-    /// The node whose data `id` uses: itself, or for an instance what it stands for.
+    /// Returns the node whose data `id` uses: itself, or for an instance its target.
     fn stands_for(&self, id: NodeId) -> NodeId {
         let mut target = id;
-        // Readers refuse cycles; the bound here only keeps a hand-made scene from looping for ever.
+        // Readers refuse cycles; the bound only keeps a hand-made scene from looping for ever.
         for _ in 0..=self.nodes.len() {
             match self.nodes[target].instance_of {
                 Some(next) => target = next,
@@ -742,7 +743,7 @@ impl Scene {
         target
     }
 
-    /// Counts what [`Scene::expand`] gives, without making it.
+    /// Counts the objects of [`Scene::expand`] without building them.
     pub fn count(&self) -> Result<Counts, Error> {
         let mut children: Vec<Vec<NodeId>> = vec![Vec::new(); self.nodes.len()];
         let mut stack = Vec::new();

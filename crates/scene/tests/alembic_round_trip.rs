@@ -1,10 +1,10 @@
-//! Every Alembic file of the corpus, written by our writer and read again.
+//! Writes every Alembic file of the corpus with our writer and reads it back.
 
 use meshreel_scene::read::{ReadOptions, open};
 use meshreel_scene::write::alembic::write;
 use meshreel_scene::{Node, NodeKind, Scene};
 
-/// The nodes that a writer of meshes, points, curves, cameras and transforms keeps, as a scene of their own.
+/// Returns a scene of the nodes that the writer keeps: meshes, points, curves, cameras and transforms.
 fn kept(scene: &Scene) -> Scene {
     let is_mesh = |n: &Node| matches!(n.kind, NodeKind::Xform | NodeKind::PolyMesh | NodeKind::SubD);
     let content = |n: &Node| is_mesh(n) || n.mesh.is_some() || n.camera.is_some();
@@ -69,7 +69,7 @@ fn what_is_written_reads_the_same() {
         if scene.fps != again.fps {
             wrong.push(format!("{file}: rate"));
         }
-        // The same scene gives the same bytes, and so does what was read from them.
+        // The same scene gives the same bytes, and so does the scene that was read back.
         let bytes = std::fs::read(&path).unwrap();
         write(&path, &again, &mut |_, _| {}).unwrap();
         if std::fs::read(&path).unwrap() != bytes {

@@ -1,4 +1,4 @@
-//! Readers and writers on files, right and wrong ones.
+//! Tests readers and writers on valid and invalid files.
 
 mod alembic_round_trip;
 mod bvh;

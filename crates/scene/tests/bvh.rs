@@ -1,4 +1,4 @@
-//! BVH read and written: real files, hand-made ones with known poses, and every kind of damage.
+//! Tests of reading and writing BVH: real files, hand-made ones with known poses, and every kind of damage.
 
 use glam::{DAffine3, DQuat, DVec3};
 use meshreel_scene::read::{ReadOptions, bvh};
@@ -65,7 +65,7 @@ fn a_small_file_has_the_known_poses() {
     assert_eq!(joints[1].ends, [DVec3::new(0.0, -40.0, 0.0)]);
     let clip = &scene.clips[0];
     assert_eq!((clip.samples, clip.fps, clip.raw_bytes()), (2, 30.0, 240));
-    // Positions replace the offset; the turn about z takes the leg from x to y.
+    // Position channels replace the offset; the rotation about z takes the leg from x to y.
     assert_eq!(clip.tracks[0].at(0).translation, DVec3::new(1.0, 2.0, 3.0));
     let world = object_space(&scene, clip, 0);
     let leg = world[1].translation;
@@ -89,7 +89,7 @@ fn rates_are_what_was_meant() {
     assert_eq!(fps("0.0416667"), (24.0, 0));
     let (odd, _) = fps("0.0333667");
     assert!((odd - 29.97).abs() < 1e-3, "{odd}");
-    // No frames per second: the reader's own, and a remark.
+    // Without a valid frame rate the reader uses its default and adds a remark.
     for bad in ["0", "-1", "1e-320"] {
         assert_eq!(fps(bad), (30.0, 1), "{bad}");
     }
@@ -127,7 +127,7 @@ fn several_roots_one_sample_and_no_channels_are_right() {
     let world = object_space(&scene, clip, 0);
     assert_eq!(world[0].translation, DVec3::X);
     assert!(world[2].translation.distance(DVec3::new(-1.0, 0.0, 0.0)) < 1e-12);
-    // Rows without numbers are no reason to believe in a billion of them.
+    // A frame count without rows must not be allocated.
     let text = "HIERARCHY ROOT a\n{ OFFSET 1 0 0 } MOTION Frames: 1000000000 Frame Time: 0.04";
     let (scene, remarks) = parse(text.as_bytes()).unwrap();
     assert_eq!((scene.clips[0].samples, remarks.len()), (1, 1));
@@ -155,7 +155,7 @@ fn joints_have_a_limit() {
 #[test]
 fn every_truncation_and_every_flip_ends_well() {
     for end in 0..SMALL.trim_end().len() - 1 {
-        // The last number is all that a shorter file can lose without being noticed.
+        // Only the last number can be cut off a file without being noticed.
         assert!(parse(&SMALL.as_bytes()[..end]).is_err(), "{end}");
     }
     for at in 0..SMALL.len() {
@@ -206,7 +206,7 @@ fn gimbal_poses_are_written_right() {
     }
 }
 
-/// Joints, frames and rates of the corpus are those that its list gives.
+/// Joints, frames and rates of the corpus equal those of its list.
 #[test]
 fn clips_of_the_corpus_are_those_of_the_list() {
     let Some(folder) = crate::corpus::place("clips") else {

@@ -1,5 +1,5 @@
-//! FBX read: the small files of `testdata/inputs/fbx` against where Blender has their vertices, and against what the
-//! library makes of them itself; damaged ones.
+//! Tests of reading FBX: the small files of `testdata/inputs/fbx` compared with Blender's vertices and with
+//! the library's own evaluation, and damaged files.
 
 mod cameras;
 mod meant;
@@ -23,7 +23,7 @@ fn open(path: &Path) -> (Scene, Vec<Remark>) {
     read::open(path, &ReadOptions::default()).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Points of all meshes in the world at a frame, in metres, by the name of the node above.
+/// Returns the points of all meshes in world space at a frame, in metres, by the name of the parent node.
 fn world(scene: &Scene, frame: usize) -> BTreeMap<String, Vec<DVec3>> {
     let placed = scene.expand().unwrap();
     let mut world = World::new(scene, &placed).unwrap();
@@ -62,7 +62,7 @@ fn vertices_are_where_blender_has_them() {
                 assert_eq!(points.len(), truth.len(), "{name}, {mesh}");
                 for (point, truth) in points.iter().zip(truth) {
                     let truth = DVec3::from_array(std::array::from_fn(|i| truth[i].as_f64().unwrap()));
-                    // Digits of the list, and FBX's of its own: keys and bind poses are floats.
+                    // Rounding of the list and of FBX itself, whose keys and bind poses are floats.
                     let off = point.distance(truth);
                     assert!(off < 2e-5, "{name}, {mesh}, frame {frame}: {off}: {point} {truth}");
                 }
@@ -71,7 +71,7 @@ fn vertices_are_where_blender_has_them() {
     }
 }
 
-/// How the library turns what it reads to the axes that we have.
+/// Returns the options by which the library converts to our axes.
 fn target() -> ufbx::LoadOpts<'static> {
     ufbx::LoadOpts {
         target_axes: ufbx::axes_right_handed_y_up(),
@@ -80,7 +80,7 @@ fn target() -> ufbx::LoadOpts<'static> {
     }
 }
 
-/// Points of a mesh in the world, as the library evaluates the whole file.
+/// Returns the points of a mesh in world space as the library evaluates the whole file.
 fn evaluated(path: &Path, time: f64) -> BTreeMap<String, Vec<DVec3>> {
     let bytes = std::fs::read(path).unwrap();
     let scene = ufbx::load_memory(&bytes, target()).unwrap();
@@ -110,7 +110,7 @@ fn vertices_are_where_the_library_has_them() {
         let (scene, _) = open(&path);
         for frame in 0..12 {
             let found = world(&scene, frame);
-            // The exporter's first key is that of the first frame.
+            // The exporter's first key is at the first frame.
             let first = scene.nodes.iter().filter_map(|n| Some(n.transform.as_ref()?.local.time(0)));
             let meshes = scene.meshes.iter().map(|m| m.positions.time(0));
             let start = first.chain(meshes).fold(0.0, f64::max);
@@ -147,7 +147,7 @@ fn dual_quaternions_blend_all_of_a_point_or_a_part() {
     assert_eq!((parts("/Some")[0], parts("/Some")[27]), (0.0, 1.0));
 }
 
-/// Points of all meshes of a node, in its own space, as the library reads their caches.
+/// Returns the points of all meshes of a node, in its own space, as the library reads their caches.
 fn cached(path: &Path, time: f64) -> BTreeMap<String, Vec<DVec3>> {
     let options =
         ufbx::LoadOpts { load_external_files: true, ignore_missing_external_files: true, ..target() };
@@ -184,7 +184,7 @@ fn geometry_caches_move_points() {
         for (name, amount) in [("Sheet", 0.5), ("Left", 1.0), ("Right", 2.0), ("Apart", 3.0)] {
             positions_at(mesh_of(name), time, &mut points).unwrap();
             assert_eq!(points.len(), 12);
-            // What wrote the caches made them so, at whole frames.
+            // The formula by which the caches were made, at whole frames.
             let frame = (time * 24.0).clamp(0.0, 7.0);
             let wave = |frame: f64, x: f64, y: f64| amount * (x + 0.7 * frame).sin() + 0.1 * y * frame;
             for (number, own) in points.iter().enumerate() {
@@ -193,7 +193,7 @@ fn geometry_caches_move_points() {
                 let (low, part) = (frame.floor(), frame.fract());
                 let z = wave(low, x, y) * (1.0 - part) + wave(low + 1.0, x, y) * part;
                 assert!(own.distance(DVec3::new(x, y, z)) < 1e-5, "{name} at {time}: {own} {z}");
-                // The library looks for caches nowhere else.
+                // The library looks for caches in no other place.
                 if name != "Apart" {
                     let truth = truth[name][number];
                     assert!(own.distance(truth) < 1e-5, "{name} at {time}: {own} {truth}");
@@ -235,7 +235,7 @@ fn damaged_caches_are_left_out_or_errors() {
             walk(&scene).unwrap();
         }
     }
-    // One that is cut short behind our back is told.
+    // A cache that is truncated after opening is reported.
     restore();
     let (scene, _) = open(&place.path().join("cached.fbx"));
     std::fs::write(place.path().join("caches/sheet.pc2"), &whole[1][..100]).unwrap();
@@ -315,7 +315,7 @@ fn attributes_materials_and_skins() {
     }
     assert!(remarks.iter().any(|r| r.what.contains("normals")), "{remarks:?}");
 
-    // The bones and the bind pose give the points.
+    // The bones and the bind pose reproduce the points.
     let (scene, _) = open(&folder().join("skinned.fbx"));
     let mesh = &scene.meshes[0];
     let skin = mesh.skin.as_ref().unwrap();
@@ -344,7 +344,7 @@ fn attributes_materials_and_skins() {
 fn damaged_files_are_errors_or_other_scenes() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("a.fbx");
-    // All that there is to read, and where clips have joints.
+    // Reads all samples, and the joints of clips.
     let walk = |scene: &Scene| -> Result<(), Error> {
         for clip in &scene.clips {
             assert!(skeletons::object(scene, clip, clip.samples - 1).iter().all(|m| !m.is_nan()));
@@ -369,7 +369,7 @@ fn damaged_files_are_errors_or_other_scenes() {
             }
         }
     }
-    // Text is damaged more easily without being none: numbers of bones, of points, of keys.
+    // Damaged text often stays valid text: numbers of bones, of points, of keys.
     let whole = skeletons::animated().into_bytes();
     for at in (0..whole.len()).step_by(2) {
         let mut bytes = whole.clone();

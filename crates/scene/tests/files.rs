@@ -1,4 +1,4 @@
-//! OBJ, PLY, point caches and sequences as files on disk.
+//! Tests of OBJ, PLY, point caches and sequences as files on disk.
 
 use meshreel_scene::read::{self, ReadOptions, obj, ply, sequence};
 use meshreel_scene::{Error, NOT_THERE, Remark, Scene, Topology};
@@ -180,7 +180,7 @@ fn a_sequence_with_changing_topology() {
         assert!(same(0, 1) && !same(1, 2) && same(0, 3));
         assert_eq!(mesh.positions.identity(0), mesh.positions.identity(3));
         let mut out = Vec::new();
-        // In any order, more often than the cache is large.
+        // In any order, and more frames than the cache holds.
         for i in [3usize, 0, 2, 1, 2, 0].into_iter().cycle().take(50) {
             mesh.positions.read(i, &mut out).unwrap();
             assert_eq!(out.len(), [3, 3, 4, 3][i]);
@@ -236,7 +236,7 @@ fn objects_come_and_go() {
         .collect();
     assert_eq!(flags, [NOT_THERE, -1, NOT_THERE]);
     assert!(visible.identity(0) == visible.identity(2) && visible.identity(0) != visible.identity(1));
-    // Where it is not there it keeps the faces it has, so its topology does not change.
+    // While it is absent it keeps its faces, so its topology does not change.
     assert_eq!(scene.meshes[1].topology, Topology::Constant);
     scene.meshes[1].positions.read(0, &mut out).unwrap();
     assert_eq!(out[0], [0.0, 0.0, 2.0]);
@@ -284,7 +284,7 @@ fn a_ply_sequence_and_a_single_file() {
     assert_eq!((scene.nodes[0].path.as_str(), scene.format, scene.counts.meshes), ("/p-08", "ply", 1));
 }
 
-/// Frames in which the only mesh is not there.
+/// Returns the frames in which the only mesh is absent.
 fn gone_in(scene: &Scene) -> Vec<usize> {
     let (visible, mut flag) = (&scene.nodes[0].visibility, Vec::new());
     let visible = visible.as_ref().expect("it is not always there");
@@ -340,7 +340,7 @@ fn an_empty_file_of_a_sequence_is_a_frame_of_nothing() {
         let error = error(open_pattern(&folder, &format!("f#.{extension}")));
         assert!(error.contains("no points in any file"), "{error}");
     }
-    // What is no OBJ file at all is none in a sequence either, and alone an empty one is no mesh.
+    // A file that is no OBJ is an error in a sequence too; an empty one alone has no mesh.
     let folder = write_all(&[("f0.obj", TRIANGLE), ("f1.obj", "\0\0\0\0")]);
     assert!(error(open_pattern(&folder, "f#.obj")).contains("no points"));
     std::fs::write(folder.path().join("f1.obj"), "").unwrap();

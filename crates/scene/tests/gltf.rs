@@ -1,5 +1,5 @@
-//! glTF read: animations against their definition, meshes against an evaluator of its own; clips written and
-//! read.
+//! Tests of reading glTF: animations against their definition, meshes against a separate evaluator; clips
+//! written and read back.
 
 use crate::maker::{Maker, animated, walk};
 use crate::support::Glb;
@@ -12,7 +12,7 @@ use meshreel_scene::{
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
-/// All triangles of a scene in world space.
+/// Returns all triangles of a scene in world space.
 fn triangles(scene: &Scene, time: f64) -> Vec<[DVec3; 3]> {
     let placed = scene.expand().unwrap();
     let mut world = World::new(scene, &placed).unwrap();
@@ -40,7 +40,7 @@ fn sorted(mut all: Vec<[DVec3; 3]>) -> Vec<[DVec3; 3]> {
     all
 }
 
-/// Largest distance between corners; triangles in the order in which they are.
+/// Returns the largest distance between corners, with triangles in the same order.
 fn distance(a: &[[DVec3; 3]], b: &[[DVec3; 3]]) -> f64 {
     assert_eq!(a.len(), b.len());
     let pairs = a.iter().flatten().zip(b.iter().flatten());
@@ -57,13 +57,13 @@ fn sampling_is_the_specifications() {
     let keys = [0.5f32, 1.5, 3.0];
     let steps = [[1f32, 0.0, 0.0], [2.0, 0.0, 0.0], [3.0, 1.0, 0.0]];
     maker.channel(root, "translation", "STEP", &keys, &steps);
-    // Not of unit length, and on the far side of the sphere: the shorter way is meant.
+    // Not normalized, and in the opposite hemisphere: the shorter arc is meant.
     let (half, third) = (0.5f64.sqrt() as f32, 0.25f32);
     let turns = [[0f32, 0.0, 0.0, 1.0], [-2.0 * half, 0.0, 0.0, -2.0 * half], [0.0, third, 0.0, 0.9]];
     maker.channel(arm, "rotation", "LINEAR", &keys, &turns);
     let scales = [[1f32, 1.0, 1.0], [2.0, 0.5, -1.0], [0.0, 0.0, 0.0]];
     maker.channel(arm, "scale", "LINEAR", &keys, &scales);
-    // In tangent, value, out tangent.
+    // In-tangent, value, out-tangent.
     let cubic = [
         [9f32, 9.0, 9.0],
         [0.0, 0.0, 0.0],
@@ -94,7 +94,7 @@ fn sampling_is_the_specifications() {
     let names: Vec<_> = skeleton.joints.iter().map(|j| (&*j.name, j.parent)).collect();
     assert_eq!(names, [("root", None), ("arm", Some(0)), ("hand", Some(1))]);
     assert_eq!((clip.start, clip.fps, clip.samples), (0.5, 30.0, 76));
-    // By the words of the specification, without any of the reader's code.
+    // As the specification defines it, without the reader's code.
     for i in 0..clip.samples {
         let t = 0.5 + i as f64 / 30.0;
         let k = if t < 1.5 - 1e-9 { 0 } else { 1 };
@@ -138,8 +138,8 @@ fn sampling_is_the_specifications() {
     }
 }
 
-/// Two keys half a turn apart: the box turns where the specification's slerp takes it, and samples between
-/// say so.
+/// Between two keys half a turn apart the box turns as the specification's slerp does, and the samples in
+/// between show it.
 #[test]
 fn half_turns_go_where_the_source_goes() {
     let mut maker = Maker::new();
@@ -163,7 +163,7 @@ fn half_turns_go_where_the_source_goes() {
             let part = ((channel.time(i) - 1.25) / 1.25).clamp(0.0, 1.0);
             let wanted = DQuat::from_rotation_x(std::f64::consts::PI * part);
             assert!(rotation.dot(wanted).abs() > 1.0 - 1e-6, "{part}: {rotation} {wanted}");
-            // Whoever takes the shorter way between two samples takes the right one.
+            // The shorter arc between two samples is the correct one.
             let far = before
                 .map_or(0.0, |b| b.angle_between(if b.dot(rotation) < 0.0 { -rotation } else { rotation }));
             assert!(far < 0.8, "{part}: {far}");
@@ -172,8 +172,8 @@ fn half_turns_go_where_the_source_goes() {
     }
 }
 
-/// Files often begin with a pose: meshes follow the first animation in which something changes, or the one
-/// that is asked for.
+/// Files often begin with a pose: meshes follow the first animation in which something changes, or the
+/// requested one.
 #[test]
 fn meshes_follow_the_animation_that_moves_or_is_asked_for() {
     let mut maker = Maker::new();
@@ -194,7 +194,7 @@ fn meshes_follow_the_animation_that_moves_or_is_asked_for() {
         let animation = animation.map(str::to_owned);
         read::open(&path, &ReadOptions { animation, ..ReadOptions::default() })
     };
-    // Where both nodes are in the end.
+    // The final places of both nodes.
     let ends = |scene: &Scene| {
         let of = |name: &str| {
             let node = scene.nodes.iter().find(|n| n.name == name).unwrap();
@@ -215,7 +215,7 @@ fn meshes_follow_the_animation_that_moves_or_is_asked_for() {
     for (asked, wanted) in [
         ("walk", (Some(1.0), None)),
         ("0", (Some(0.0), None)),
-        // A name counts before a number.
+        // A name takes precedence over a number.
         ("3", (Some(2.0), None)),
         ("lift", (None, Some(4.0))),
     ] {
@@ -225,7 +225,7 @@ fn meshes_follow_the_animation_that_moves_or_is_asked_for() {
     let refused = open(Some("run")).err().unwrap();
     assert!(matches!(refused, Error::Misuse { .. }));
     assert!(refused.to_string().contains("'run': there are 0 'RESET'"), "{refused}");
-    // Nothing is disputed where each moves another.
+    // Animations that move different nodes do not conflict.
     maker.json["animations"].as_array_mut().unwrap().drain(1..3);
     assert!(maker.open().unwrap().1.is_empty());
 }
@@ -256,7 +256,7 @@ fn skins_become_skeletons() {
         let joints = scene.skeletons[s].joints.iter();
         joints.map(|j| (&*j.name, j.parent)).collect()
     };
-    // What stands above and does something is a joint; what does nothing is none.
+    // An ancestor that has an effect is a joint; one without is not.
     assert_eq!(names(0), [("armature", None), ("hips", Some(0)), ("between", Some(1)), ("head", Some(2))]);
     assert_eq!(names(1), [("other", None), ("second", None)]);
     let joints = &scene.skeletons[0].joints;
@@ -296,7 +296,7 @@ fn real_characters_are_what_an_evaluator_says() {
             let off = distance(&triangles(&scene, time), &wanted);
             assert!(off < 2e-6, "{file}, sample {i}: {off}");
         }
-        // The skin says of itself what the positions have: by clip and bind pose alone.
+        // The skin reproduces the positions from clip and bind pose alone.
         let (mut pose, mut points) = (Vec::new(), Vec::new());
         let mut world: Vec<DMat4> = Vec::new();
         for i in [0, samples / 2] {
@@ -346,7 +346,7 @@ fn all_kinds_of_primitives_and_accessors() {
     let quantized = maker.push("accessors", quantized);
     let colours = json!({"bufferView": view, "byteOffset": 8, "componentType": 5121, "normalized": true, "type": "VEC3", "count": 4});
     let colours = maker.push("accessors", colours);
-    // No view and one value: zeros but for that one.
+    // No view and one value: all zeros but that one.
     let (indices, values) = (maker.view(&[2]), maker.view(&[0, 0, 128, 63, 0, 0, 0, 64, 0, 0, 64, 64]));
     let sparse = json!({
         "componentType": 5126, "type": "VEC3", "count": 3, "sparse": {
@@ -382,9 +382,9 @@ fn all_kinds_of_primitives_and_accessors() {
             [0, 1, 2],
             [2, 1, 3], // the strip
             [5, 7, 4],
-            [7, 6, 4], // the fan, which begins with the second corner
+            [7, 6, 4], // the fan, which starts with the second corner
             [4, 5, -1],
-            [5, 7, 6], // one corner is not there; its points are the fan's
+            [5, 7, 6], // one corner is missing; its points are the fan's
             [8, 9, 10],
             [10, 9, 11],
             [12, 13, 14],
@@ -397,7 +397,7 @@ fn all_kinds_of_primitives_and_accessors() {
     assert_eq!(points[12..], [[0.0; 3], [0.0; 3], [1.0, 2.0, 3.0]]);
     let (mut uv, mut colour) = (Vec::new(), Vec::new());
     mesh.uvs[0].values.read(0, &mut uv).unwrap();
-    // The origin of images is at the top.
+    // The origin of glTF's images is at the top.
     assert_eq!(uv[..4], [[0.0, 1.0], [1.0, 0.75], [0.0, 0.0], [1.0, 0.0]]);
     mesh.colours[0].values.read(0, &mut colour).unwrap();
     assert_eq!(colour[7..11], [[1.0; 4], [1.0, 0.0, 0.0, 1.0], [1.0, 1.0, 0.0, 1.0], [1.0, 0.0, 0.0, 1.0]]);
@@ -502,12 +502,12 @@ fn no_file_outside_of_the_folder_is_read() {
     {
         open(inside).expect(inside);
     }
-    // Encoded once, not twice.
+    // Percent-encoding is decoded once, not twice.
     let error = open("%252e%252e/secret.bin").unwrap_err();
     assert!(matches!(error, Error::Io { .. }), "{error}");
     #[cfg(unix)]
     {
-        // A link is made by the folder's owner, not by the file.
+        // A link is made by the folder's owner, not by the file, so it is followed.
         std::os::unix::fs::symlink(above.path().join("secret.bin"), folder.join("link.bin")).unwrap();
         open("link.bin").unwrap();
         let made = std::process::Command::new("mkfifo").arg(folder.join("pipe.bin")).status();
@@ -528,7 +528,7 @@ fn morph_targets_move_points() {
     maker.json["meshes"][mesh]["weights"] = json!([0.5, 0.0]);
     let node = maker.node(None, json!({"mesh": mesh}));
     let still = maker.node(None, json!({"mesh": mesh}));
-    // Keys at no rate at all: lines between them say everything.
+    // Keys at irregular times: linear interpolation between them is exact.
     maker.channel(
         node,
         "weights",
@@ -594,12 +594,12 @@ fn a_skinned_mesh_stands_in_the_world() {
     for (got, wanted) in got[0].iter().zip(wanted) {
         assert!(got.distance(wanted) < 1e-6, "{got} {wanted}");
     }
-    // The weight of the morph target rides along with the clip.
+    // The weight of the morph target is a scalar track of the clip.
     let clip = &scene.clips[0];
     assert_eq!((clip.scalars.len(), clip.scalars[0].values.at(1).x), (1, 1.0));
 }
 
-/// Two roots, tracks that stand still at rest and elsewhere, and everything that rides along.
+/// Returns two roots, tracks that stand still at rest and elsewhere, and scalar tracks and markers.
 fn made() -> (Skeleton, Clip) {
     let joint = |name: &str, parent: Option<usize>, y: f64| Joint {
         name: name.into(),
@@ -697,7 +697,7 @@ fn motion_capture_survives_gltf() {
     let again = round_trip(&scene);
     let (wanted, got) = (&scene.clips[0], again.clips[0].scaled(100.0));
     assert_eq!((wanted.samples, wanted.fps, wanted.start), (got.samples, got.fps, got.start));
-    // And once more as BVH.
+    // The same as BVH.
     let text = write::bvh::text(&again.skeletons[0].scaled(100.0), &got, &mut Vec::new());
     let options = ReadOptions::default();
     let (bvh, _) = read::bvh::parse(Path::new("a.bvh"), text.as_bytes(), &options).unwrap();
@@ -728,7 +728,7 @@ fn the_bundled_prism() {
     assert_eq!((&*clip.name, clip.fps, clip.samples, clip.duration()), ("bend", 24.0, 49, 2.0));
     assert_eq!((clip.markers.len(), clip.scalars.len(), &*clip.scalars[0].name), (2, 1, "bulge"));
     let tip = &clip.tracks[2];
-    // Held until the key, and a quarter of the way of a curve that begins flat and ends with a tangent.
+    // Held until the key, and a quarter of a curve that starts flat and ends with a tangent.
     assert_eq!((tip.scale.at(11).x, tip.scale.at(12).x), (1.0, 1.5));
     let angle = |i: usize| 2.0 * tip.rotation.at(i).z.atan2(tip.rotation.at(i).w);
     assert!(angle(0).abs() < 1e-9 && (angle(12) - 1.0).abs() < 1e-6 && (angle(48) + 0.5).abs() < 1e-6);
@@ -745,7 +745,7 @@ fn the_bundled_prism() {
     assert_eq!(mesh.skin.as_ref().unwrap().joints, [0, 1, 2]);
 }
 
-/// The prism as another program wrote it: with fewer bits, and compressed by both names of the extension.
+/// Reads the prism of another program: quantized, and compressed with either extension.
 #[test]
 fn compressed_views_are_what_they_stand_for() {
     let read = |name: &str| {
@@ -755,7 +755,7 @@ fn compressed_views_are_what_they_stand_for() {
         walk(&scene).unwrap();
         scene
     };
-    // From each triangle to the nearest one, whichever corner is named first.
+    // From each triangle to the nearest one, starting at any corner.
     let apart = |a: &[[DVec3; 3]], b: &[[DVec3; 3]]| {
         assert_eq!(a.len(), b.len());
         let between = |a: &[DVec3; 3], b: &[DVec3; 3]| {
@@ -773,7 +773,7 @@ fn compressed_views_are_what_they_stand_for() {
             [&original, &quantized, &plain, &ext, &khr].map(|scene| triangles(scene, time));
         assert_eq!(apart(&quantized, &plain), 0.0, "without filters nothing is lost");
         assert_eq!(apart(&ext, &khr), 0.0, "two versions of one thing");
-        // Turns of 12 bits; positions of 14, sampled 30 times a second.
+        // Rotations of 12 bits; positions of 14, sampled 30 times a second.
         let [turns, all] = [apart(&ext, &quantized), apart(&original, &quantized)];
         assert!(turns < 2e-3 && all < 0.05, "{turns} {all}");
     }

@@ -1,4 +1,4 @@
-//! Every kind of damage to a glTF file, more than the limits, and what is odd but right.
+//! Tests of damaged glTF files, exceeded limits, and unusual but valid files.
 
 use crate::maker::{Maker, animated, open_bytes};
 use meshreel_scene::Error;
@@ -55,7 +55,7 @@ fn damage_is_named() {
         let error = error_of(change);
         assert!(error.contains(word), "{word}: {error}");
     }
-    // Numbers that are none, in every float of the file: an error or a result, and the animation's are named.
+    // NaN in every float of the file: an error or a result, and animations with one are named.
     let good = animated();
     let mut named = 0;
     for at in (0..good.binary.len()).step_by(4) {
@@ -91,14 +91,14 @@ fn more_than_the_limits_is_refused_before_it_is_made() {
         Err(other) => panic!("{other}"),
         Ok(_) => panic!("was read"),
     };
-    // Joints.
+    // Too many joints.
     let mut maker = Maker::new();
     let joints: Vec<usize> = (0..16_385).map(|_| maker.node(None, json!({}))).collect();
     maker.skin(&joints);
     limit(&maker, "joints");
     maker.json["skins"][0]["joints"] = json!(&joints[..16_384]);
     assert_eq!(maker.open().unwrap().0.skeletons[0].joints.len(), 16_384);
-    // Samples: two keys, years apart.
+    // Too many samples: two keys, years apart.
     let mut maker = Maker::new();
     let node = maker.node(None, json!({}));
     maker.channel(node, "translation", "LINEAR", &[0.0, 1e9], &[[0.0; 3], [1.0; 3]]);
@@ -110,12 +110,12 @@ fn more_than_the_limits_is_refused_before_it_is_made() {
     maker.push("meshes", json!({"primitives": [{"attributes": {"POSITION": zeros}}]}));
     maker.node(None, json!({"mesh": 0}));
     limit(&maker, "zeros");
-    // The same points again and again.
+    // The same points many times.
     maker.json["accessors"][0]["count"] = json!(1 << 24);
     let primitive = maker.json["meshes"][0]["primitives"][0].clone();
     maker.json["meshes"][0]["primitives"] = json!(vec![primitive; 3]);
     limit(&maker, "points of one mesh");
-    // Paths of nodes that nest deep.
+    // Paths of deeply nested nodes.
     let mut maker = Maker::new();
     let mut parent = None;
     let name = "a long name for a node, so that all paths together are long".repeat(4);
@@ -127,7 +127,7 @@ fn more_than_the_limits_is_refused_before_it_is_made() {
 
 #[test]
 fn odd_animations_have_a_result() {
-    // One key, zero length, a quaternion of zeros, signs that flip, scale through zero, far away.
+    // One key, zero length, a zero quaternion, alternating signs, scale through zero, far away.
     let mut maker = Maker::new();
     let node = maker.node(None, json!({"name": "a"}));
     maker.channel(node, "translation", "LINEAR", &[2.0], &[[1e5f32, -1e5, 1e5]]);
@@ -156,7 +156,7 @@ fn odd_animations_have_a_result() {
         assert!((clip.tracks[0].at(i).rotation.length() - 1.0).abs() < 1e-12);
     }
     assert_eq!(clip.tracks[0].at(4).scale.x, 0.0);
-    // 0 frames per second of inputs that need a rate.
+    // A rate of 0 for inputs that need one.
     let options = ReadOptions { source_fps: 0.0, ..ReadOptions::default() };
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.glb");
@@ -164,7 +164,7 @@ fn odd_animations_have_a_result() {
     assert!(matches!(read::open(&path, &options), Err(Error::Misuse { .. })));
 }
 
-/// Kenney's assets list a node that hangs below another, which the scene does not have.
+/// Kenney's assets list a node below another one that is not part of the scene.
 #[test]
 fn nodes_of_a_scene_are_shown_once_and_without_parents_that_it_does_not_have() {
     let mut maker = Maker::new();

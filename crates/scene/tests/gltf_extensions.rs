@@ -1,4 +1,4 @@
-//! glTF read: extensions that place, move and hide what is shown; cameras; keys that lie far apart.
+//! Tests of glTF extensions that place, move and hide nodes; cameras; keys that lie far apart.
 
 use crate::maker::Maker;
 use glam::{DQuat, DVec3};
@@ -6,7 +6,7 @@ use meshreel_scene::sample::{World, lens_at, positions_at, transform_at};
 use meshreel_scene::{LocalTransform, NodeKind, Scene};
 use serde_json::{Value, json};
 
-/// Where the meshes that are visible at a time have their second point, which is at x = 1, by path.
+/// Returns the second point, which is at x = 1, of each mesh visible at a time, by path.
 fn tips(scene: &Scene, time: f64) -> Vec<(String, DVec3)> {
     let placed = scene.expand().unwrap();
     let mut world = World::new(scene, &placed).unwrap();
@@ -30,7 +30,7 @@ fn near(found: &[(String, DVec3)], wanted: &[(&str, [f64; 3])]) {
     }
 }
 
-/// A channel that a JSON pointer leads to.
+/// Adds a channel with a JSON pointer as its target.
 fn pointer<const N: usize>(maker: &mut Maker, pointer: &str, how: &str, keys: &[f32], values: &[[f32; N]]) {
     maker.channel(0, "pointer", how, keys, values);
     let animation = maker.json["animations"].as_array_mut().unwrap().last_mut().unwrap();
@@ -54,7 +54,7 @@ fn scales_that_change_signs_do_not_turn() {
     assert_eq!((parts.rotation, parts.scale), (DQuat::IDENTITY, DVec3::new(-1.0, -1.0, 1.0)));
 }
 
-/// Players hold what is scaled to nothing up to the next frame: there must be one soon.
+/// Players hold a zero scale up to the next frame, so there must be one soon.
 #[test]
 fn scales_that_come_starts_from_zero_are_sampled() {
     let mut maker = Maker::new();
@@ -71,7 +71,7 @@ fn instances_stand_on_a_node_that_moves() {
         let mut maker = Maker::new();
         let mesh = maker.triangle(&[]);
         let translations = maker.floats(&[[0.0, 0.0, 0.0], [5.0, 0.0, 0.0], [10.0, 0.0, 0.0]]);
-        // A half turn about z, in whole numbers that stand for fractions.
+        // A half turn about z, in normalized integers.
         let turns = [0i16, 0, 0, 32767, 0, 0, 32767, 0, 0, 0, 0, 32767];
         let bytes: Vec<u8> = turns.iter().flat_map(|v| v.to_le_bytes()).collect();
         let rotations = maker.accessor(&bytes, 5122, "VEC4", 3);
@@ -89,7 +89,7 @@ fn instances_stand_on_a_node_that_moves() {
         }
         let (scene, remarks) = maker.open().unwrap();
         assert!(remarks.is_empty(), "{remarks:?}");
-        // What hangs on the node is there once, and so is the mesh's data.
+        // The subtree of the node exists once, and so does the mesh's data.
         assert_eq!(scene.meshes.len(), 1);
         let wanted = [
             ("/many/tri", [1.0, 2.0, 0.0]),
@@ -160,7 +160,7 @@ fn pointers_move_nodes_weights_and_cameras() {
         let lens = lens_at(eye, time).unwrap().unwrap();
         assert!((2.0 * (lens.aperture[1] / 2.0 / lens.focal_length).atan() - yfov).abs() < 1e-9, "{time}");
     }
-    // One that leads to what is not there is wrong, as a target of the core format is.
+    // A pointer to a missing target is an error, as in the core format.
     pointer(&mut maker, "/nodes/77/translation", "LINEAR", &keys, &[[0.0; 3], [1.0; 3]]);
     assert!(maker.open().is_err());
 }
@@ -175,7 +175,7 @@ fn cameras_alone_are_cameras() {
     let (scene, _) = maker.open().unwrap();
     assert!(scene.skeletons.is_empty() && scene.clips.is_empty());
     assert!(scene.nodes[1].camera.is_some() && scene.nodes[0].transform.is_some());
-    // Beside joints that move they are cameras, and the joints are a skeleton.
+    // Beside moving joints they are cameras, and the joints are a skeleton.
     let hips = maker.node(None, json!({"name": "hips"}));
     maker.node(Some(hips), json!({"name": "leg"}));
     maker.channel(hips, "translation", "LINEAR", &[0.0, 1.0], &[[0.0; 3], [1.0, 0.0, 0.0]]);
@@ -188,7 +188,7 @@ fn cameras_alone_are_cameras() {
 
 #[test]
 fn spans_in_which_nothing_changes_cost_nothing() {
-    // A day in five keys: half a turn between two takes a few samples, and no time.
+    // A day in five keys: half a turn between two keys takes few samples, and no time.
     let mut maker = Maker::new();
     let mesh = maker.triangle(&[]);
     let sun = maker.node(None, json!({"name": "sun", "mesh": mesh}));
@@ -203,7 +203,7 @@ fn spans_in_which_nothing_changes_cost_nothing() {
     let (scene, _) = maker.open().unwrap();
     assert!(started.elapsed().as_secs_f64() < 0.5, "{:?}", started.elapsed());
     assert!(scene.nodes[0].transform.as_ref().unwrap().local.len() < 20);
-    // A joint that moves for a second, and has a key ten hours later.
+    // A joint that moves for a second, with a last key ten hours later.
     let mut maker = Maker::new();
     let (joints, weights) = (maker.shorts(&[0; 12]), maker.floats(&[[1.0f32, 0.0, 0.0, 0.0]; 3]));
     for (key, value) in [("type", json!("VEC4")), ("count", json!(3))] {

@@ -1,5 +1,5 @@
-//! The same archive in both containers: every sample equal. (The converter that made the HDF5 files expands
-//! instances.)
+//! Compares every sample of the same archive in both containers. (The converter that made the HDF5 files
+//! expands instances.)
 #![cfg(feature = "hdf5")]
 
 use meshreel_scene::read::{ReadOptions, open};

@@ -1,4 +1,4 @@
-//! Transforms as clips: each joint is where its node is in the world.
+//! Tests of transforms as clips: each joint is at its node's place in the world.
 
 use glam::{DMat4, DQuat, DVec3};
 use meshreel_scene::hierarchy::clips_only;
@@ -54,7 +54,7 @@ fn clips(scene: &Scene) -> (Scene, Vec<Remark>) {
     (clips, remarks)
 }
 
-/// Joints in the world against the nodes of the same path.
+/// Returns the largest distance of joints in world space from the nodes of the same path.
 fn worst(scene: &Scene, clips: &Scene) -> f64 {
     let placed = scene.expand().unwrap();
     let mut world = World::new(scene, &placed).unwrap();
@@ -87,7 +87,7 @@ fn joints_are_where_their_nodes_are() {
     let (clips, remarks) = clips(&scene);
     assert!(remarks.is_empty(), "{remarks:?}");
     let joints: Vec<_> = clips.skeletons[0].joints.iter().map(|j| (&*j.name, j.parent)).collect();
-    // What stands still below what stands still is none.
+    // A still node below a still node is no joint.
     assert_eq!(joints, [("group", None), ("piece", Some(0)), ("rivet", Some(1)), ("other", None)]);
     let clip = &clips.clips[0];
     assert_eq!((clip.fps, clip.samples, clip.start), (24.0, 25, 1.0));

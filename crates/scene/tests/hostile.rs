@@ -1,5 +1,5 @@
-//! Damaged Alembic files: an error of one line, or remarks and what is left. Never a panic, a hang, or more
-//! values than the file has bytes.
+//! Damaged Alembic files give an error of one line, or remarks and a partial scene. Never a panic, a hang, or
+//! more values than the file has bytes.
 
 use meshreel_scene::read::{ReadOptions, open};
 use meshreel_scene::{Attribute, Channel, Scene};
@@ -7,7 +7,7 @@ use std::io::Write;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Samples read of each channel, at most.
+/// Largest number of samples read of each channel.
 const SAMPLES: usize = 4;
 
 fn read_some<T: Clone + Send + Sync + 'static>(channel: &Channel<T>, bytes: usize) {
@@ -52,7 +52,7 @@ fn walk(scene: &Scene, bytes: usize) {
     }
 }
 
-/// Opens and reads; true where there was a scene.
+/// Opens and reads a file; `true` if there was a scene.
 fn survive(path: &Path, size: usize) -> bool {
     let start = Instant::now();
     let result = open(path, &ReadOptions::default());
@@ -80,7 +80,7 @@ impl Scratch {
     }
     fn survive(&self, bytes: &[u8]) -> bool {
         let path = self.0.path().join("damaged.abc");
-        // Overwritten, not replaced: some file systems sync a file that was cut to nothing when it is closed.
+        // Overwritten, not replaced: some file systems sync a truncated file when it is closed.
         let mut options = std::fs::File::options();
         let mut file = options.write(true).create(true).truncate(false).open(&path).unwrap();
         file.write_all(bytes).unwrap();
@@ -89,7 +89,7 @@ impl Scratch {
     }
 }
 
-/// xorshift: the same damage on every run.
+/// xorshift: the same damage in every run.
 struct Random(u64);
 
 impl Random {
@@ -116,7 +116,7 @@ fn malformed_files_of_the_library() {
     assert_eq!(files, 30);
 }
 
-/// A small animated archive of ours: transform, mesh, face set, uv and visibility.
+/// Returns a small animated archive of our writer: transform, mesh, face set, uv and visibility.
 fn small() -> Vec<u8> {
     use meshreel_scene::*;
     let sampling = || TimeSampling::Uniform { start: 0.0, step: 0.04 };

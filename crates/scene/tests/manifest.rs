@@ -1,10 +1,10 @@
-//! Every Alembic file of the corpus that a conforming reader opens, against counts that the C++ library gave.
+//! Compares every Alembic file of the corpus that a conforming reader opens with counts of the C++ library.
 
 use meshreel_scene::read::{ReadOptions, open};
 use meshreel_scene::{NodeKind, Scene, Topology};
 use std::collections::HashMap;
 
-/// Counts that are expected of one file, and found in it, under the names of the manifest's columns.
+/// Expected and actual counts of one file, by the manifest's column names.
 type Row = Vec<(&'static str, String)>;
 
 fn found(scene: &Scene) -> Row {
@@ -16,7 +16,7 @@ fn found(scene: &Scene) -> Row {
     let (mut vertices, mut faces, mut most) = (0, 0, 0);
     let (mut points, mut counts_of_faces) = (Vec::new(), Vec::new());
     let mut classes = [0; 3];
-    // The manifest's are those with faces.
+    // The manifest counts meshes with faces.
     let meshes = nodes().filter_map(|n| n.mesh).map(|m| &scene.meshes[m]);
     for mesh in meshes.filter(|mesh| mesh.particles.is_none()) {
         mesh.positions.read(0, &mut points).unwrap();
@@ -90,7 +90,7 @@ fn counts_are_the_manifests() {
     assert!(files > 40, "{files} files");
 }
 
-/// The C++ library's sum over all bits of all positions of this file, all samples.
+/// Compares with the C++ library's sum over all bits of all positions of this file, all samples.
 #[test]
 fn positions_are_the_librarys() {
     let Some(folder) = crate::corpus::alembic() else {

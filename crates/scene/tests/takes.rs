@@ -1,4 +1,4 @@
-//! All animations of a glTF file one after the other: each is what it is alone.
+//! Tests of all animations of a glTF file one after the other: each equals the animation alone.
 
 use crate::maker::{Maker, animated};
 use glam::DVec3;
@@ -8,7 +8,7 @@ use meshreel_scene::{NamedRange, Scene};
 use serde_json::json;
 use std::path::Path;
 
-/// All points of all meshes in the world.
+/// Returns all points of all meshes in world space.
 fn points(scene: &Scene, time: f64) -> Vec<DVec3> {
     let placed = scene.expand().unwrap();
     let mut world = World::new(scene, &placed).unwrap();
@@ -30,14 +30,14 @@ fn open(path: &Path, animation: &str) -> Scene {
     read::open(path, &options).unwrap().0
 }
 
-/// Compares each range of a file, at frames and between them, with the animation of that number alone; gives
-/// the ranges.
+/// Compares each range of a file, at frames and between them, with the animation of that number alone;
+/// returns the ranges.
 fn each_as_alone(path: &Path, parts: usize) -> Vec<NamedRange> {
     let all = open(path, ReadOptions::ALL_ANIMATIONS);
     for (a, range) in all.ranges.iter().enumerate() {
         let alone = open(path, &a.to_string());
         let clip = alone.clips.iter().find(|clip| clip.name == range.name);
-        // Where the animation begins by its own clock.
+        // The start of the animation on its own clock.
         let start = match clip {
             Some(clip) => clip.start,
             None => {
@@ -61,8 +61,8 @@ fn each_as_alone(path: &Path, parts: usize) -> Vec<NamedRange> {
 
 #[test]
 fn each_animation_is_what_it_is_alone() {
-    // A skin, a morph target and an animation of them; then others, at other rates and times, that leave some
-    // of it alone.
+    // A skin, a morph target and their animation; then others, at other rates and times, that leave some of
+    // it unanimated.
     let mut maker = animated();
     let first = maker.json["animations"][0]["name"].as_str().map(str::to_owned);
     let moved = maker.triangle(&[]);
@@ -82,7 +82,7 @@ fn each_animation_is_what_it_is_alone() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.glb");
     std::fs::write(&path, maker.glb()).unwrap();
-    // One without keys has no time.
+    // An animation without keys has no duration.
     maker.json["animations"].as_array_mut().unwrap().remove(3);
     std::fs::write(&path, maker.glb()).unwrap();
     let ranges = each_as_alone(&path, 24);
@@ -106,7 +106,7 @@ fn a_file_without_animations_has_no_ranges() {
     assert!(open(&path, "all").ranges.is_empty());
 }
 
-/// Another rate and a part of the time are taken within each range; no frame lies between two.
+/// Rate and time range apply within each range; no frame lies between two.
 #[test]
 fn frames_of_ranges() {
     let mut maker = Maker::new();
@@ -125,7 +125,7 @@ fn frames_of_ranges() {
         let options = FrameOptions { fps, range, ..FrameOptions::default() };
         frame_times(&scene, &placed, &vec![true; placed.len()], &options).unwrap()
     };
-    // 31 samples at 30 a second, then 16; straight lines need their ends only.
+    // 31 samples at 30 a second, then 16; straight lines need only their ends.
     let all = times(None, None);
     assert_eq!(all, [0.0, 1.0, 31.0 / 30.0, 46.0 / 30.0]);
     let named = |times: &[f64]| -> Vec<(String, usize, usize)> { frame_ranges(&scene.ranges, times) };
@@ -137,7 +137,7 @@ fn frames_of_ranges() {
     assert_eq!(named(&late), [("b".into(), 0, 3)]);
 }
 
-/// Two real characters with several animations.
+/// Tests two real characters with several animations.
 #[test]
 fn real_characters_one_animation_after_the_other() {
     for (file, count) in [("gltf/Fox.glb", 3)] {
@@ -146,8 +146,8 @@ fn real_characters_one_animation_after_the_other() {
     }
 }
 
-/// Weights of morph targets in animations after the first: a remark where nothing keeps them, a clip where
-/// there is a skeleton.
+/// Weights of morph targets in later animations: a remark if nothing keeps them, a clip if there is a
+/// skeleton.
 #[test]
 fn weights_of_later_animations_do_not_vanish() {
     let begin = |maker: &mut Maker, name: &str| {
@@ -171,7 +171,7 @@ fn weights_of_later_animations_do_not_vanish() {
     let said = remarks[0].to_string();
     let all = ["0 'smile', 1 'frown'", "follows 'smile'", "--animation all"];
     assert!(all.iter().all(|part| said.contains(part)), "{said}");
-    // Nothing but weights moves, on a skin: a clip with a scalar track.
+    // Only weights move, on a skin: a clip with a scalar track.
     let mut maker = animated();
     let skinned = (maker.json["nodes"].as_array().unwrap().iter()).position(|n| n["skin"].is_u64());
     let mesh = maker.json["nodes"][skinned.unwrap()]["mesh"].as_u64().unwrap() as usize;

@@ -1,4 +1,5 @@
-//! USD read: the small files of `testdata/inputs/usd` against what the library sees in them, and damaged ones.
+//! Tests of reading USD: the small files of `testdata/inputs/usd` against the library's evaluation, and
+//! damaged ones.
 
 use crate::maker::walk;
 use glam::DVec3;
@@ -18,7 +19,7 @@ fn open(path: &Path) -> (Scene, Vec<Remark>) {
     read::open(path, &ReadOptions::default()).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// What a mesh is at a time.
+/// A mesh evaluated at a time.
 #[derive(Debug)]
 pub struct Seen {
     pub points: usize,
@@ -26,11 +27,11 @@ pub struct Seen {
     pub last: DVec3,
     pub corners: usize,
     shown: bool,
-    /// Of points, in the mesh's own space.
+    /// Normals of points, in the mesh's own space.
     normals: Vec<f64>,
 }
 
-/// All meshes of a scene at a time, by path.
+/// Evaluates all meshes of a scene at a time, by path.
 pub fn seen(scene: &Scene, time: f64) -> BTreeMap<String, Seen> {
     let placed = scene.expand().unwrap();
     let mut world = World::new(scene, &placed).unwrap();
@@ -76,10 +77,10 @@ fn meshes_and_transforms_are_the_librarys() {
     let expected: Value = serde_json::from_str(&text).unwrap();
     let (mut compared, mut normals_compared) = (0, 0);
     for (name, moments) in expected.as_object().unwrap() {
-        // The same in another form or version.
+        // The same file in another form or version.
         let moments = moments.as_str().map_or(moments, |same| &expected[same]);
         let (scene, _) = open(&folder().join(name));
-        // Where a curve is upright the library's own roots of its equation are that far off.
+        // Where a curve is vertical, the library's own roots of its equation are this inexact.
         let close = if name.starts_with("eased") { 5e-4 } else { 1e-5 };
         for moment in moments.as_array().unwrap() {
             let time = moment["time"].as_f64().unwrap();
@@ -108,7 +109,7 @@ fn meshes_and_transforms_are_the_librarys() {
     assert!(compared > 1500 && normals_compared == 40, "{compared}, {normals_compared}");
 }
 
-/// Points in the world of all meshes that are visible at a time.
+/// Returns the points in world space of all meshes visible at a time.
 fn visible(scene: &Scene, time: f64) -> Vec<Vec<DVec3>> {
     let placed = scene.expand().unwrap();
     let mut world = World::new(scene, &placed).unwrap();
@@ -124,10 +125,10 @@ fn visible(scene: &Scene, time: f64) -> Vec<Vec<DVec3>> {
     out
 }
 
-/// What a remark is on, and what it says.
+/// The node of a remark, and its text.
 type Said<'a> = (&'a str, &'a str);
 
-/// Compares what is visible of a file in both forms at all times with what the library sees.
+/// Compares the visible meshes of a file in both forms at all times with the library's.
 fn compare_visible(name: &str, said: &[Said<'_>]) {
     let text = std::fs::read_to_string(folder().join("visible.json")).unwrap();
     let expected: Value = serde_json::from_str(&text).unwrap();
@@ -289,7 +290,7 @@ fn layers_are_composed() {
     }
 }
 
-/// A text layer on its own.
+/// Reads a text layer on its own.
 pub fn scene_of(text: &str) -> (Scene, Vec<Remark>) {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("a.usda");
@@ -314,7 +315,7 @@ fn circles_are_cut() {
             "{text}"
         );
     }
-    // Two instancers that show each other.
+    // Two instancers that instance each other.
     let one = |name: &str, other: &str| {
         format!(
             "def PointInstancer \"{name}\" {{ rel prototypes = </{other}> int[] protoIndices = [0, 0] point3f[] positions = [(0,0,0), (1,0,0)] }}"
@@ -327,7 +328,7 @@ fn circles_are_cut() {
 
 #[test]
 fn what_multiplies_is_limited() {
-    // Each refers to the next one twice: 2^40 places.
+    // Each prim references the next one twice: 2^40 instances.
     let prim = |i: usize| {
         let next = i + 1;
         format!(
@@ -384,7 +385,7 @@ fn read_all(path: &Path, bytes: &[u8]) {
     let walked = read::open(path, &ReadOptions::default()).and_then(|(scene, _)| walk(&scene));
     match walked {
         Ok(()) => {}
-        // What, where, and what to do.
+        // The message names the fault, its place, and the remedy.
         Err(Error::Malformed { path: named, what, at }) => {
             assert!(
                 named.starts_with(path) || named.display().to_string().contains(".usd"),
@@ -428,7 +429,7 @@ fn skeletons_and_blend_shapes_move_points() {
         assert!(mesh.positions.bends());
         let skin = mesh.skin.as_ref().unwrap();
         assert_eq!((skin.influences, skin.joints.len(), skin.bind_positions.len()), (2, 3, 49));
-        // Without the blend shapes, joints alone put a point where it is.
+        // Without the blend shapes, joints alone explain a point's position.
         let shoe = scene.meshes.iter().find(|mesh| mesh.path == "/Figure/Body/Shoe").unwrap();
         let skin = shoe.skin.as_ref().unwrap();
         let (mut pose, mut points) = (Vec::new(), Vec::new());
@@ -466,7 +467,7 @@ fn a_rig_in_one_space_is_a_clip() {
     skin.driven[0].1.points(0.5, &mut driven).unwrap();
     positions_at(mesh, 0.5, &mut points).unwrap();
     assert_eq!(driven, points);
-    // One that is not in the skeleton's space is moved, but is no rig.
+    // A mesh that is not in the skeleton's space is moved, but is no rig.
     let (scene, _) = open(&folder().join("figure.usda"));
     assert_eq!((scene.skeletons.len(), scene.clips.len()), (1, 1));
     assert!(scene.meshes.iter().all(|mesh| mesh.skin.as_ref().is_some_and(|skin| skin.skeleton.is_none())));
@@ -502,15 +503,16 @@ fn primvars_of_prims_above_are_inherited() {
             theirs.as_object().unwrap().iter().map(|(name, value)| (name.clone(), value.clone())).collect();
         assert_eq!(ours, theirs, "{path}: {remarks:?}");
     }
-    // Two copies inherit the same list only where it says the same.
+    // Two copies inherit the same list only if its content is the same.
     let shared = |path: &str| scene.nodes.iter().any(|n| n.path == path && n.instance_of.is_some());
     assert!(!shared("/Copies2/Copy/Part"));
 }
 
-/// A shape, what is said of it, its extent, and its volume.
+/// A shape, its attributes, its extent, and its volume.
 type Case = (&'static str, &'static str, [f64; 3], Option<f64>);
 
-/// Spheres and the like are closed, look outwards, have the size and the axis that they say, and follow sizes that change.
+/// Spheres and similar shapes are closed, face outwards, have the specified size and axis, and follow
+/// animated sizes.
 #[test]
 fn shapes_without_points_are_meshes() {
     let place = tempfile::tempdir().unwrap();
@@ -571,7 +573,7 @@ fn shapes_without_points_are_meshes() {
         if let Some(volume) = volume {
             assert!((found / volume - 1.0).abs() < 0.02, "{kind} {what}: {found}, not {volume}");
         }
-        // Each edge is one of two faces, once in each direction.
+        // Each edge belongs to two faces, once in each direction.
         assert!(kind == "Plane" || sides.values().all(|both| *both == 0), "{kind} is not closed");
     }
     let grown = seen(&scene, 0.5);
@@ -583,7 +585,7 @@ fn shapes_without_points_are_meshes() {
     assert_eq!(last.topology, Topology::Homogeneous);
 }
 
-/// What is wrong in one mesh leaves the others alone.
+/// An error in one mesh does not affect the others.
 #[test]
 fn points_that_are_no_vectors_are_left_out() {
     let place = tempfile::tempdir().unwrap();
@@ -608,7 +610,7 @@ fn points_that_are_no_vectors_are_left_out() {
     }
 }
 
-/// Copies that are shown at other times of their file are no copies of each other.
+/// Copies with different time offsets of their file are no instances of each other.
 #[test]
 fn instances_go_by_the_times_of_their_references() {
     let place = tempfile::tempdir().unwrap();
@@ -635,7 +637,7 @@ fn instances_go_by_the_times_of_their_references() {
     assert_eq!(scene.meshes.len(), 3);
 }
 
-/// A primvar at a time, linear between samples, as the list has it.
+/// Adds a primvar at a time, linear between samples, in the form of the list.
 fn put<T: Clone + Send + Sync + 'static>(
     out: &mut BTreeMap<String, Value>,
     own: &meshreel_scene::Attribute<T>,

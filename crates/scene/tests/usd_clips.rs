@@ -1,4 +1,5 @@
-//! Value clips of USD: what cannot be followed, and how many files are open; where values are, `usd.rs` compares.
+//! Tests of USD value clips: unsupported ones, and the number of open files; `usd.rs` compares the values
+//! themselves.
 
 use crate::maker::walk;
 use meshreel_scene::read::{self, ReadOptions};
@@ -6,8 +7,8 @@ use meshreel_scene::sample::positions_at;
 use meshreel_scene::{Error, Remark, Scene};
 use std::path::Path;
 
-/// A mesh of one point with clips, whose set says `fields`; in the folder, a clip `NAME.usda` for each number, whose
-/// point is at x = 10 · number + time.
+/// Returns a mesh of one point with clips, whose set has `fields`; in the folder, a clip `NAME.usda` for each
+/// number, whose point is at x = 10 · number + time.
 fn scene_of(folder: &Path, fields: &str, clips: usize) -> Result<(Scene, Vec<Remark>), Error> {
     for number in 0..clips {
         let samples: String = (0..3).map(|i| format!("{i}: [({}, 0, 0)], ", 10 * number + i)).collect();
@@ -66,7 +67,7 @@ fn clips_that_cannot_be_followed_are_said() {
         assert!(remarks.iter().any(|r| r.node == "/M" && r.what.contains(what)), "{fields}: {remarks:?}");
         assert_eq!(x_at(&scene, 1.0), None, "{fields}");
     }
-    // Nothing at all is how a stronger layer takes clips away.
+    // An empty list is how a stronger layer removes clips.
     let none = r#"asset[] assetPaths = [] string primPath = "/C" double2[] active = []"#;
     let (_, remarks) = scene_of(place.path(), none, 0).unwrap();
     assert!(remarks.iter().all(|r| !r.what.contains("clips")), "{remarks:?}");
@@ -88,7 +89,7 @@ fn what_multiplies_is_limited() {
         let opened = scene_of(place.path(), &fields, 0);
         assert!(matches!(opened, Err(Error::Limit { .. })), "{:?}", opened.err());
     }
-    // A clip that is the file itself, and one whose clips are clips: nothing of that is followed.
+    // A clip that is the file itself, and one whose clips are clips: neither is followed.
     let own = r#"asset[] assetPaths = [@a.usda@] string primPath = "/M" double2[] active = [(0, 0)]"#;
     let (scene, _) = scene_of(place.path(), own, 0).unwrap();
     assert_eq!(x_at(&scene, 0.0), None);

@@ -1,4 +1,4 @@
-//! USD: layers that are damaged or of another kind, packages in packages, and arcs that lead from layer to layer.
+//! Tests of USD layers that are damaged or of another kind, nested packages, and arcs between layers.
 
 use crate::usd::seen;
 use meshreel_scene::read::{self, ReadOptions};
@@ -12,12 +12,12 @@ fn open(path: &Path) -> Result<(Scene, Vec<Remark>), Error> {
     read::open(path, &ReadOptions::default())
 }
 
-/// Writes a layer of this text.
+/// Writes a layer with this text.
 fn layer(path: &Path, text: &str) {
     std::fs::write(path, format!("#usda 1.0\n{text}")).unwrap();
 }
 
-/// A package of these entries, stored as they are.
+/// Returns a package of these entries, stored uncompressed.
 fn package(entries: &[(&str, Vec<u8>)]) -> Vec<u8> {
     let (mut out, mut list) = (Vec::new(), Vec::new());
     for (name, bytes) in entries {
@@ -43,7 +43,7 @@ fn what_refers_to_a_layer_of_another_kind_is_read_without_it() {
         .unwrap();
     std::fs::write(at("empty.usd"), "").unwrap();
     std::fs::write(at("cut.usdz"), b"PK\x03\x04 and nothing more").unwrap();
-    // A binary layer that ends in its header, and a text in which a brace is missing.
+    // A binary layer that ends in its header, and a text without a closing brace.
     std::fs::write(at("cut.usdc"), b"PXR-USDC\0\x08\0\0").unwrap();
     layer(&at("cut.usda"), &format!("def Mesh \"Lost\" {{ {SHEET}"));
     layer(&at("below.usda"), "( subLayers = [ @cut.usda@ ] defaultPrim = \"X\" )\ndef \"X\" {}");
@@ -63,12 +63,12 @@ fn what_refers_to_a_layer_of_another_kind_is_read_without_it() {
                 "{remark}"
             );
         }
-        // The file that is opened itself is an error.
+        // For the opened file itself it is an error.
         if !name.ends_with(".mtlx") {
             assert!(matches!(open(&at(name)), Err(Error::Malformed { .. })), "{name}");
         }
     }
-    // Of what lies below a layer that is referred to, twice.
+    // The layer below a referenced layer, twice.
     layer(
         &at("root.usda"),
         &format!(
@@ -108,7 +108,7 @@ fn packages_in_packages_are_read() {
     let at = |name: &str| place.path().join(name);
     let mesh =
         |name: &str| format!("#usda 1.0\n( defaultPrim = \"{name}\" )\ndef Mesh \"{name}\" {{ {SHEET} }}\n");
-    // The first layer of the inner one refers to a second one beside it.
+    // The first layer of the inner package references a second one beside it.
     let first = "#usda 1.0\n( defaultPrim = \"R\" )\ndef \"R\" ( references = @sub/own.usda@ ) {}\n";
     let inner = package(&[("first.usda", first.into()), ("sub/own.usda", mesh("M").into())]);
     let outer = "#usda 1.0\ndef \"A\" ( references = @in/inner.usdz@ ) {}\n\
@@ -122,7 +122,7 @@ fn packages_in_packages_are_read() {
     assert_eq!(seen_there.keys().collect::<Vec<_>>(), ["/A", "/B"], "{remarks:?}");
     let about = |node: &str, what: &str| remarks.iter().any(|r| r.node == node && r.what.contains(what));
     assert!(about("/C", "not there") && about("/D", "lies outside") && remarks.len() == 2, "{remarks:?}");
-    // One that holds only another one, also from a layer beside it.
+    // A package that contains only another one, also referenced from a layer beside it.
     std::fs::write(at("b.usdz"), package(&[("inner.usdz", inner)])).unwrap();
     layer(
         &at("root.usda"),
@@ -133,7 +133,7 @@ fn packages_in_packages_are_read() {
         assert_eq!(seen(&scene, 0.0).keys().collect::<Vec<_>>(), paths, "{name}");
         assert_eq!(remarks, [], "{name}");
     }
-    // A compressed entry is missed where it is asked for alone.
+    // A compressed entry is reported if it is asked for by itself.
     let mut bytes = package(&[
         ("a.usda", "#usda 1.0\ndef \"A\" ( references = @b.usda@ ) {}".into()),
         ("b.usda", mesh("M").into()),
@@ -146,7 +146,7 @@ fn packages_in_packages_are_read() {
     bytes[list + 10] = 8;
     std::fs::write(at("packed.usdz"), &bytes).unwrap();
     assert!(matches!(open(&at("packed.usdz")), Err(Error::Unsupported { .. })));
-    // Too many in each other, and such as lie over each other.
+    // Too many nested packages, and overlapping entries.
     let mut deep = mesh("M").into_bytes();
     let mut name = "m.usda";
     for depth in 1..=9 {
@@ -161,7 +161,7 @@ fn packages_in_packages_are_read() {
     let big = format!("{}{}", mesh("M"), " ".repeat(4096));
     let root = "#usda 1.0\ndef \"A\" ( references = @b.usda@ ) {} def \"B\" ( references = @c.usda@ ) {}";
     let mut over = package(&[("a.usda", root.into()), ("b.usda", big.into()), ("c.usda", Vec::new())]);
-    // The third entry is said to be where the second one is.
+    // The third entry claims the place of the second one.
     let list = over.windows(4).position(|four| four == b"PK\x01\x02").unwrap();
     let [second, third] = [1, 2].map(|number| list + number * (46 + 6));
     over.copy_within(second + 20..second + 46, third + 20);
@@ -171,7 +171,7 @@ fn packages_in_packages_are_read() {
     assert!(remarks.iter().any(|r| r.node == "/B" && r.what.contains("lie over each other")), "{remarks:?}");
 }
 
-/// Layers in a folder, `root.usda` among them; where `/A` is, or what is called so.
+/// Returns the x of `/A`, or of `path`, for layers in a folder, `root.usda` among them.
 fn x_of(layers: &[(&str, String)], path: &str) -> (f64, Vec<Remark>) {
     let place = tempfile::tempdir().unwrap();
     layers.iter().for_each(|(name, text)| layer(&place.path().join(name), text));
@@ -190,8 +190,8 @@ fn classes_are_changed_where_a_layer_is_referred_to() {
     let sheet = |own: &str| format!("def Mesh \"M\" {{ {SHEET} {own} }}");
     let model = "( defaultPrim = \"Model\" )\n";
     let refer = |name: &str, own: &str| format!("def Xform \"A\" ( references = @{name}@ ) {{ {own} }}");
-    // A class beside the model, said by it and by a prim below it; what the root says of it is stronger than all of
-    // the model, and weaker than what it says of the prim itself.
+    // A class beside the model, inherited by it and by a prim below it; an opinion of the root is stronger
+    // than all of the model's, and weaker than the root's on the prim itself.
     let beside = |own: &str| {
         format!(
             "{model}class \"_c\" {{ {} }} def Xform \"Model\" ( inherits = </_c> ) {{ {} }}",
@@ -209,19 +209,19 @@ fn classes_are_changed_where_a_layer_is_referred_to() {
         beside("").replace("( inherits = </_c> ) {", &format!("( inherits = </_c> ) {{ {}", at(3)));
     assert_eq!(x_of(&[("root.usda", root("")), ("b.usda", model_says.clone())], "/A/M").0, 3.0);
     assert_eq!(x_of(&[("root.usda", root(&at(5))), ("b.usda", model_says)], "/A/M").0, 5.0);
-    // Through two references, and through a payload: the outermost counts.
+    // Through two references, and through a payload: the outermost opinion counts.
     let middle =
         format!("{model}def Xform \"Model\" ( payload = @b.usda@ ) {{}} class \"_c\" {{ {} }}", at(5));
     let outer = |own: &str| format!("{} class \"_c\" {{ {own} }}", refer("c.usda", ""));
     for (own, x) in [("", 5.0), (&*at(9), 9.0)] {
         assert_eq!(x_of(&[("root.usda", outer(own)), ("c.usda", middle.clone()), b()], "/A/M").0, x);
     }
-    // A class that only the root has; one that nobody has.
+    // A class that only the root has; one that does not exist.
     let inherits = format!("{model}def Xform \"Model\" ( inherits = </_c> ) {{ {} }}", sheet(""));
     assert_eq!(x_of(&[("root.usda", root(&at(5))), ("b.usda", inherits.clone())], "/A/M"), (5.0, vec![]));
     let (x, remarks) = x_of(&[("root.usda", refer("b.usda", "")), ("b.usda", inherits)], "/A/M");
     assert!(x == 0.0 && remarks.len() == 1 && remarks[0].what.contains("inherits '/_c'"), "{remarks:?}");
-    // Of a prim below the model, by a class that another one inherits; and a class below the model.
+    // A prim below the model, by a class that inherits another one; and a class below the model.
     let chain = format!(
         "{model}class \"_d\" {{ {} }} class \"_c\" ( inherits = </_d> ) {{}} def Xform \"Model\" {{ class \"_l\" {{ {} }} \
          def Mesh \"M\" ( inherits = </_c> ) {{ {SHEET} }} def Mesh \"N\" ( inherits = </Model/_l> ) {{ {SHEET} }} }}",
@@ -233,7 +233,7 @@ fn classes_are_changed_where_a_layer_is_referred_to() {
     for (path, x) in [("/A/M", 5.0), ("/A/N", 6.0)] {
         assert_eq!(x_of(&[("root.usda", root.clone()), ("b.usda", chain.clone())], path).0, x);
     }
-    // What is specialized is weaker than all else, also than what is referred to later.
+    // Specialized opinions are weaker than all others, even than those of later references.
     let special = |own: &str| beside(own).replace("inherits", "specializes");
     let over = |own: &str| format!("{} class \"_c\" {{ {own} }}", refer("b.usda", ""));
     let says =
@@ -249,7 +249,7 @@ fn classes_are_changed_where_a_layer_is_referred_to() {
         at(8)
     );
     assert_eq!(x_of(&[("root.usda", own), ("b.usda", special(""))], "/A/M"), (1.0, vec![]));
-    // In circles.
+    // Cyclic arcs.
     let round = format!("{} class \"_c\" ( references = @b.usda@ ) {{ {} }}", refer("b.usda", ""), at(5));
     assert_eq!(x_of(&[("root.usda", round), b()], "/A/M").0, 5.0);
 }

@@ -1,4 +1,4 @@
-//! USD: what files and paths a layer may name, and where these lead.
+//! Tests of the files and paths that a USD layer may name, and of where they lead.
 
 use crate::usd::{scene_of, seen};
 use meshreel_scene::read::{self, ReadOptions};
@@ -12,7 +12,7 @@ fn says(remarks: &[Remark], node: &str, what: &str) -> bool {
     remarks.iter().any(|remark| remark.node == node && remark.what.contains(what))
 }
 
-/// Opens a layer in a folder `in`, beside which lies `outside.usda`, and in which lies `sub/own.usda`.
+/// Opens a layer in a folder `in`, with `outside.usda` beside the folder and `sub/own.usda` in it.
 fn in_folder(place: &Path, text: &str) -> (Scene, Vec<Remark>) {
     let folder = place.join("in");
     std::fs::create_dir_all(folder.join("sub")).unwrap();
@@ -69,7 +69,7 @@ fn no_layer_outside_of_the_folder_is_read_however_it_is_said() {
     }
 }
 
-/// Two texts say the same scene; the second one has no remarks.
+/// Asserts that two texts give the same scene; the second one has no remarks.
 fn assert_same(relative: &str, absolute: &str) {
     let ((a, remarks), (b, none)) = (scene_of(relative), scene_of(absolute));
     assert_eq!(none, [], "{absolute}");
@@ -116,7 +116,7 @@ fn relative_paths_start_at_the_prim_that_says_them() {
             ),
             vec![("../_c", "/_c"), ("../../../_c", "/_c")],
         ),
-        // Prototypes, also where an arc brings them.
+        // Prototypes, also if an arc brings them in.
         (
             format!(
                 "class Scope \"_p\" {{ def PointInstancer \"p\" {{ rel prototypes = [<0>, <1>] int[] protoIndices = [0, 1] \
@@ -214,7 +214,7 @@ fn few_bytes_that_say_much_are_refused_before_memory_is_full() {
     let place = tempfile::tempdir().unwrap();
     let values: String = (0..8).map(|i| format!("float primvars:v{i} = {i} ")).collect();
     let leaf = format!("def Mesh \"Own\" {{ {SHEET} }}");
-    // Twice as many on each level: of references, inherits and payloads, of prims with meshes, values, or remarks.
+    // Each level doubles: references, inherits and payloads, prims with meshes, values, or remarks.
     for (arc, said) in [
         ("references", leaf.as_str()),
         ("inherits", leaf.as_str()),

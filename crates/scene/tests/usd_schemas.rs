@@ -1,5 +1,5 @@
-//! USD: what its schemas say of skins without joints, points that joints move, instances with velocities, operations of
-//! transforms, and tetrahedra. Numbers are those of the rules as OpenUSD has them, worked out by hand.
+//! Tests of USD schemas: skins without joints, points that joints move, instances with velocities, operations
+//! of transforms, and tetrahedra. Expected values follow OpenUSD's rules, computed by hand.
 
 use crate::usd::{scene_of, seen};
 use glam::DVec3;
@@ -10,7 +10,7 @@ const SHEET: &str = "int[] faceVertexCounts = [3] int[] faceVertexIndices = [0, 
 const UNIT: &str = "( (1,0,0,0), (0,1,0,0), (0,0,1,0), (0,0,0,1) )";
 const BOUND: &str = "( prepend apiSchemas = [\"SkelBindingAPI\"] )";
 
-/// Opens a text, and asserts where the last point of a mesh is at time codes.
+/// Opens a text, and asserts the place of the last point of a mesh at time codes.
 fn assert_last(text: &str, path: &str, places: &[(f64, [f64; 3])]) -> Vec<Remark> {
     let (scene, remarks) = scene_of(text);
     for (code, place) in places {
@@ -38,7 +38,7 @@ fn blend_shapes_need_no_joints() {
     };
     let places = [(0.0, [0.0, 1.0, 0.0]), (5.0, [0.0, 1.0, 2.0]), (10.0, [0.0, 1.0, 4.0])];
     assert_eq!(assert_last(&text("", ""), "/R/M", &places), []);
-    // Joints that the skeleton has not, and such as it has no binding for.
+    // Joints that the skeleton lacks, and those without a binding.
     let joints = "uniform token[] joints = [\"j\"]";
     for (skeleton, influences) in [("", influences), (joints, influences)] {
         let remarks = assert_last(&text(skeleton, influences), "/R/M", &places);
@@ -58,7 +58,7 @@ fn joints_move_points_curves_and_shapes() {
     );
     let each = "int[] primvars:skel:jointIndices = [0, 0, 1] ( elementSize = 1 interpolation = \"vertex\" ) \
                 float[] primvars:skel:jointWeights = [1, 1, 1] ( elementSize = 1 interpolation = \"vertex\" )";
-    // Three joints for all of three points.
+    // Three joints, the same for all three points.
     let all = "int[] primvars:skel:jointIndices = [0, 1, 1] ( elementSize = 3 interpolation = \"constant\" ) \
                float[] primvars:skel:jointWeights = [0.5, 0.25, 0.25] ( elementSize = 3 interpolation = \"constant\" )";
     let three = "point3f[] points = [(0,0,0), (1,0,0), (0,1,0)]";
@@ -109,7 +109,7 @@ fn instances_go_by_velocities_between_samples() {
     let more = "vector3f[] accelerations.timeSamples = { 0: [(0,0,192)], 12: [(0,0,0)] }";
     let places = [(6.0, [6.0, 1.0, 6.0]), (12.0, [6.0, 1.0, 0.0])];
     assert_last(&text(&format!("{positions} {velocities} {more}")), "/I/0/P", &places);
-    // Velocities at other times, of another number, or of positions without samples, are none.
+    // Velocities at other times, in another number, or for positions without samples, are ignored.
     let linear = [(6.0, [3.0, 1.0, 0.0]), (12.0, [6.0, 1.0, 0.0]), (24.0, [6.0, 1.0, 0.0])];
     for none in [
         "vector3f[] velocities.timeSamples = { 0: [(24,0,0)], 13: [(24,0,0)] }",
@@ -120,7 +120,7 @@ fn instances_go_by_velocities_between_samples() {
     }
     let still = "point3f[] positions = [(0,0,0)]";
     assert_last(&text(&format!("{still} {velocities}")), "/I/0/P", &[(6.0, [0.0, 1.0, 0.0])]);
-    // 360° a second about z: a quarter in 6 codes, and all else holds.
+    // 360° a second about z: a quarter turn in 6 codes; everything else is held.
     let turning = "quath[] orientations.timeSamples = { 0: [(1,0,0,0)], 12: [(1,0,0,0)] } \
                    vector3f[] angularVelocities.timeSamples = { 0: [(0,0,360)], 12: [(0,0,0)] } \
                    float3[] scales.timeSamples = { 0: [(2,2,2)], 12: [(4,4,4)] }";
@@ -136,7 +136,7 @@ fn operations_go_their_own_way_also_through_nothing() {
     // (0, 1, 0) scaled, then y to −x.
     let places = [(0.0, [-1.0, 0.0, 0.0]), (5.0, [0.0; 3]), (7.5, [0.5, 0.0, 0.0]), (10.0, [1.0, 0.0, 0.0])];
     assert_last(&mesh(flat), "/M", &places);
-    // The real part says the angle, the rest the axis: cos 60° is a turn by 120°, whatever the length.
+    // The real part gives the angle, the rest the axis: cos 60° is a rotation by 120°, whatever the length.
     let order = "uniform token[] xformOpOrder = [\"xformOp:orient\"]";
     let (sin, cos) = 120f64.to_radians().sin_cos();
     for turn in ["(0.5, 0, 0, 3)", "(0.5, 0, 0, 0.1)"] {

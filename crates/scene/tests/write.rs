@@ -1,4 +1,4 @@
-//! What the glTF and OBJ writers write, evaluated again and compared with the scene, triangle by triangle.
+//! Evaluates the output of the glTF and OBJ writers and compares it with the scene, triangle by triangle.
 //! With `MESHREEL_TEST_OUTPUT` the files stay there (for the Khronos validator, `tests/validate_gltf.mjs`).
 
 use crate::support::Glb;
@@ -72,7 +72,7 @@ fn with_mesh(mut node: Node, mesh: usize) -> Node {
     node
 }
 
-/// Triangles of all visible meshes at a time, from the scene itself; faces as fans.
+/// Returns the triangles of all visible meshes at a time, from the scene itself; faces as fans.
 fn expected(scene: &Scene, time: f64) -> Vec<[DVec3; 3]> {
     let placed = scene.expand().unwrap();
     let mut world = World::new(scene, &placed).unwrap();
@@ -104,7 +104,8 @@ fn expected(scene: &Scene, time: f64) -> Vec<[DVec3; 3]> {
     out
 }
 
-/// Sum over triangles of area, weighted centre and directed area: equal for both ways to cut a flat quad.
+/// Returns the sum over triangles of area, weighted centre and directed area: equal for both diagonals of a
+/// flat quad.
 fn moments(triangles: &[[DVec3; 3]]) -> (f64, DVec3, DVec3) {
     triangles.iter().fold((0.0, DVec3::ZERO, DVec3::ZERO), |(area, centre, turn), [a, b, c]| {
         let cross = (*b - *a).cross(*c - *a) / 2.0;
@@ -121,7 +122,7 @@ fn same_corners(a: &[[DVec3; 3]], b: &[[DVec3; 3]], tolerance: f64, what: &str) 
     }
 }
 
-/// Writes, reads back, compares every frame.
+/// Writes a scene, reads it back and compares every frame.
 fn check_glb(name: &str, scene: &Scene, times: &[f64]) -> (Glb, Vec<Remark>) {
     let folder = output();
     let path = folder.0.join(format!("{name}.glb"));
@@ -135,7 +136,7 @@ fn check_glb(name: &str, scene: &Scene, times: &[f64]) -> (Glb, Vec<Remark>) {
         assert_eq!(ours.len(), wanted.len(), "{what}");
         same_corners(&ours, &wanted, 1e-4, &what);
         let (a, b) = (moments(&ours), moments(&wanted));
-        // Bent quads may be cut the other way; then only the directed area is the same.
+        // Bent quads may be split along the other diagonal; then only the directed area is equal.
         assert!(a.2.distance(b.2) < 1e-3 * (1.0 + b.0), "{what}: {a:?} {b:?}");
     }
     (glb, remarks)
@@ -160,7 +161,7 @@ fn check_obj(name: &str, scene: &Scene, times: &[f64]) -> Scene {
     read
 }
 
-/// Transforms of every kind, an instance, materials, uvs per corner.
+/// Returns transforms of every kind, an instance, materials, uvs per corner.
 fn transforms() -> Scene {
     let mut wall = grid("/root/arm/wall", 4);
     let corners = 9 * 4;
@@ -182,7 +183,7 @@ fn transforms() -> Scene {
         DMat4::from_scale_rotation_translation(DVec3::new(1.0, 2.0, -0.5), turn(i), DVec3::X * i as f64)
     });
     let mut arm = node("arm", "/root/arm", Some(0));
-    // Below the scale above, this turn makes shear in world space, but not in the nodes.
+    // Below the scale above, this rotation makes shear in world space, but not in the nodes.
     arm.transform = moving(n, |i| DMat4::from_rotation_y(i as f64 * 0.3) * DMat4::from_translation(DVec3::Y));
     let mut sheared = node("sheared", "/sheared", None);
     sheared.transform = moving(n, |i| {
@@ -233,8 +234,8 @@ fn transforms_instances_materials() {
     assert_eq!(read.meshes[0].uvs.len(), 1);
 }
 
-/// A grid that bends, with normals per corner that divide its points from frame 3 on; one vertex alone moves
-/// in a second mesh.
+/// Returns a grid that bends, with normals per corner that split its points from frame 3 on; in a second mesh
+/// a single vertex moves.
 fn deforming(n: usize) -> Scene {
     let (counts, indices) = grid_faces(8);
     let wave =
@@ -272,12 +273,12 @@ fn morph_targets() {
     assert!(remarks.is_empty(), "{remarks:?}");
     let targets = |m: usize| glb.json["meshes"][m]["primitives"][0]["targets"].as_array().unwrap();
     assert_eq!(targets(0).len(), 9);
-    // Frames that come back share a target, and those that are the first one have none.
+    // Repeated frames share a target, and those equal to the first one have none.
     assert_eq!(targets(1).len(), 3);
     let first = targets(1)[0]["POSITION"].as_u64().unwrap() as usize;
     assert_eq!(glb.json["accessors"][first]["sparse"]["count"], 1);
     assert!(glb.json["accessors"][first].get("bufferView").is_none());
-    // 64 points, and once more each of the corners that gets a normal of its own.
+    // 64 points, and one more for each corner with a normal of its own.
     let base = glb.json["meshes"][0]["primitives"][0]["attributes"]["NORMAL"].as_u64().unwrap() as usize;
     assert!(glb.json["accessors"][base]["count"].as_u64().unwrap() > 64);
     check_obj("deforming", &scene, &times(10));
@@ -356,7 +357,7 @@ fn odd_content() {
         Scene { nodes, meshes: vec![cloud, empty, bad], unit: Some(Unit::Centimetre), ..Scene::default() };
     let folder = output();
     let path = folder.0.join("odd.glb");
-    // Negative, and closer than 32 bits can tell.
+    // Negative times, and times closer than 32 bits can tell.
     let remarks = write::glb::write(&path, &scene, &[-0.04, 0.0, 1e-12, 0.04], &mut |_, _| {}).unwrap();
     let has = |part: &str| assert!(remarks.iter().any(|r| r.what.contains(part)), "{part}: {remarks:?}");
     has("begins at 0");
@@ -402,7 +403,7 @@ fn corpus_sequences_as_glb() {
     }
 }
 
-/// Real archives: per frame the same number of triangles, bounds and directed area (which no choice of
+/// Tests real archives: per frame the same number of triangles, bounds and directed area (which no choice of
 /// diagonals changes).
 #[test]
 fn corpus_archives_as_glb() {

@@ -1,5 +1,5 @@
-//! The command line as types. What each option means to the user is said here, with its default and unit;
-//! of those that change how a file is compiled ([`Content`]), in the table of `meshreel_options`.
+//! The command line as types. The help of each option, with default and unit, stands here; that of the
+//! options that change how a file is compiled ([`Content`]) stands in the table of `meshreel_options`.
 
 use crate::content::Content;
 use clap::{Args, Parser, Subcommand};
@@ -10,8 +10,8 @@ use meshreel_scene::write::glb::Extension;
 use meshreel_scene::write::openvat::{Image, Normals};
 use std::path::PathBuf;
 
-/// Compiles baked animation into small files with a guaranteed error, looks into them, proves the error,
-/// takes them back.
+/// Compiles baked animation into small files with a guaranteed error, inspects them, verifies the error, and
+/// extracts them again.
 #[derive(Parser)]
 #[command(name = "meshreel", version, propagate_version = true, max_term_width = 110)]
 #[command(
@@ -26,16 +26,16 @@ pub struct Cli {
     pub command: Command,
 }
 
-/// Flags that every verb has.
+/// The flags of every verb.
 #[derive(Args, Clone, Copy, Default)]
 pub struct OutputFlags {
-    /// Print one JSON object on stdout, also when something fails
+    /// Print one JSON object on stdout, also on failure
     #[arg(long, global = true)]
     pub json: bool,
     /// No progress, no remarks, no summary; errors only
     #[arg(long, short, global = true, conflicts_with = "verbose")]
     pub quiet: bool,
-    /// Also say what is being done and how long it took
+    /// Also print each step and how long it took
     #[arg(long, short, global = true)]
     pub verbose: bool,
 }
@@ -51,19 +51,19 @@ pub enum Command {
     Part(PartArgs),
     /// Join all parts of a plan into the .reel, byte for byte the one that compile makes
     Join(JoinArgs),
-    /// Show what is in a file: tree, methods, sizes, ratios
+    /// Show the content of a file: tree, methods, sizes, ratios
     Info(InfoArgs),
     /// Decode a .reel and compare it with its source, mesh by mesh
     Verify(VerifyArgs),
-    /// Take a .reel back to a content tool, in source vertex order where the source map is there
+    /// Convert a .reel back to a format of content tools, in source vertex order if it has a source map
     Extract(ExtractArgs),
-    /// Compile, verify and extract bundled real files and draw what came out; needs no input
+    /// Compile, verify and extract bundled real files and draw the results; needs no input
     Demo(DemoArgs),
-    /// Play in real time without a picture, as a game would, and count what is missed
+    /// Play in real time without a picture, as a game would, and count missed frames
     Play(PlayArgs),
     /// Measure how fast this machine decodes a file, stage by stage
     Bench(BenchArgs),
-    /// Draw what a joint or a point does over time, source against decoded, and the error below
+    /// Draw the motion of a joint or a point over time, source against decoded, and the error below
     Plot(PlotArgs),
 }
 
@@ -94,23 +94,22 @@ pub struct PlotArgs {
         conflicts_with_all = ["vertex", "parts", "faces", "levels", "hidden"]
     )]
     pub joint: Option<String>,
-    /// Meshes that bones move, instead of curves: parts and bones in colours, and how far points have a
-    /// residual beside them
+    /// Draw the parts and bones of meshes in colours, instead of curves, and how far points have a residual
+    /// beside them
     #[arg(long, conflicts_with_all = ["vertex", "clip", "mesh", "source"])]
     pub parts: bool,
-    /// Triangles of the source and of the file, each in a colour of its own, and how far the surfaces are
-    /// apart; with --source
+    /// Draw the triangles of the source and of the file, each in a colour of its own, and how far the
+    /// surfaces are apart; with --source
     #[arg(long, conflicts_with_all = ["vertex", "clip", "mesh", "parts"])]
     pub faces: bool,
-    /// Levels of detail, instead of curves: the triangles of each in three frames
+    /// Draw levels of detail, instead of curves: the triangles of each in three frames
     #[arg(long, conflicts_with_all = ["vertex", "parts", "faces", "clip", "mesh", "source"])]
     pub levels: bool,
-    /// What is left out where nobody can see it, instead of curves: in three frames what is drawn, and in red
-    /// what is not
+    /// Draw what is left out where nobody can see it, instead of curves: in three frames the visible
+    /// triangles, and in red the others
     #[arg(long, conflicts_with_all = ["vertex", "parts", "faces", "levels", "clip", "mesh", "source"])]
     pub hidden: bool,
-    /// The frame of this number, instead of curves: drawn without any graphics card; --json says with which
-    /// camera
+    /// Draw the frame of this number, instead of curves, without any graphics card; --json names the camera
     #[arg(
         long,
         value_name = "N",
@@ -120,14 +119,14 @@ pub struct PlotArgs {
     /// Width and height of the picture of a frame, at most 4096
     #[arg(long, value_name = "WxH", default_value = "640x480", requires = "frame")]
     pub size: PictureSize,
-    /// The point of a mesh, by its number in the source (without a source map: the vertex of the file); of particles
-    /// by their ids
+    /// The point of a mesh, by its number in the source (without a source map: the vertex of the file); of
+    /// particles by their ids
     #[arg(long, value_name = "N")]
     pub vertex: Option<u64>,
-    /// Which clip, where there are several
+    /// The clip, if there are several
     #[arg(long, value_name = "NAME", conflicts_with = "vertex")]
     pub clip: Option<String>,
-    /// Which mesh, by the path of its node, where there are several
+    /// The mesh, by the path of its node, if there are several
     #[arg(long, value_name = "PATH", conflicts_with = "joint")]
     pub mesh: Option<String>,
     /// The source files, to draw them and the error, too
@@ -136,7 +135,7 @@ pub struct PlotArgs {
     /// Positions of an .obj over time
     #[arg(long, value_name = "FILE.pc2|.mdd")]
     pub points: Option<PathBuf>,
-    /// Frames per second of inputs that carry no rate [default: what the .reel was compiled with]
+    /// Frames per second of inputs that carry no rate [default: the rate the .reel was compiled with]
     #[arg(long, value_name = "F")]
     pub source_fps: Option<Rate>,
     /// The picture [default: FILE.png]
@@ -148,8 +147,8 @@ pub struct PlotArgs {
 #[derive(Args)]
 pub struct CompileArgs {
     /// Inputs: .abc (Ogawa or HDF5), .usd, .usda, .usdc, .usdz, .glb, .gltf, .bvh, .obj with --points, a
-    /// quoted sequence such as 'frame.####.obj', or a quoted glob of any of them. Several are compiled each
-    /// for itself, or with --merge into one
+    /// quoted sequence such as 'frame.####.obj', or a quoted glob of any of them. Several are compiled
+    /// separately, or with --merge into one
     #[arg(required = true, value_name = "IN")]
     pub inputs: Vec<PathBuf>,
     /// The .reel to write, or a directory (existing, or ending in /) for one .reel per input. An existing
@@ -159,12 +158,12 @@ pub struct CompileArgs {
     /// One .reel of all inputs, merged by node path: geometry and transforms may come from different files
     #[arg(long)]
     pub merge: bool,
-    /// Of several inputs, each for itself, only the K-th of N shares: N machines do all of them. Inputs are
+    /// Of several inputs, compile separately only the K-th of N shares: N machines do all of them. Inputs are
     /// sorted by name and dealt out in turn, so every machine must name the same ones
     #[arg(long, value_name = "K/N", conflicts_with = "merge")]
     pub shard: Option<Shard>,
-    /// Leave alone what would come out as it is: inputs and options have not changed since, by content, nor
-    /// has the .reel. What each was made of stands in a small file beside it
+    /// Skip outputs that would come out the same: inputs, options and the .reel have not changed since, by
+    /// content. A small file beside each .reel records what it was made of
     #[arg(long)]
     pub changed_only: bool,
     /// Positions of an .obj over time
@@ -175,7 +174,7 @@ pub struct CompileArgs {
     /// `tolerance`, `shell`, `pinned`; and [curve]. The command line wins
     #[arg(long, value_name = "FILE.toml")]
     pub options: Option<PathBuf>,
-    /// Everything that can also stand in an options file
+    /// The options that can also stand in an options file
     #[command(flatten)]
     pub content: Content,
 }
@@ -183,7 +182,7 @@ pub struct CompileArgs {
 /// `meshreel plan`.
 #[derive(Args)]
 pub struct PlanArgs {
-    /// Inputs, as of compile; several become one file, merged by node path
+    /// Inputs, as for compile; several become one file, merged by node path
     #[arg(required = true, value_name = "IN")]
     pub inputs: Vec<PathBuf>,
     /// The plan to write
@@ -192,10 +191,10 @@ pub struct PlanArgs {
     /// Positions of an .obj over time
     #[arg(long, value_name = "FILE.pc2|.mdd")]
     pub points: Option<PathBuf>,
-    /// Read options from a TOML file, as compile does; what it says is kept in the plan
+    /// Read options from a TOML file, as compile does; the plan stores them
     #[arg(long, value_name = "FILE.toml")]
     pub options: Option<PathBuf>,
-    /// Everything that can also stand in an options file
+    /// The options that can also stand in an options file
     #[command(flatten)]
     pub content: Content,
 }
@@ -206,16 +205,16 @@ pub struct PartArgs {
     /// The plan
     #[arg(value_name = "X.plan")]
     pub plan: PathBuf,
-    /// Which part, of how many: the same number for all parts of a file
+    /// The part, and the number of parts, which is the same for all parts of a file
     #[arg(value_name = "K/N")]
     pub share: Shard,
-    /// The part to write; one that is there, of this plan and whole, is left alone
+    /// The part to write; a complete one of this plan that exists already is left alone
     #[arg(long, short, value_name = "K.part")]
     pub output: PathBuf,
-    /// The inputs, where they lie elsewhere on this machine; they must hold just what was planned with
+    /// The inputs, if they lie elsewhere on this machine; they must be the same as when the plan was made
     #[arg(long, value_name = "IN", num_args = 1..)]
     pub source: Vec<PathBuf>,
-    /// Positions of an .obj over time, where these lie elsewhere
+    /// Positions of an .obj over time, if these lie elsewhere
     #[arg(long, value_name = "FILE.pc2|.mdd", requires = "source")]
     pub points: Option<PathBuf>,
     /// Threads [default: all cores]; the part does not depend on it
@@ -232,8 +231,8 @@ pub struct JoinArgs {
     /// The .reel to write. An existing file is replaced only when the new one is complete
     #[arg(long, short, value_name = "OUT.reel")]
     pub output: PathBuf,
-    /// Verify the joined file with these inputs, as compile does, before it gets its name [default: it is opened
-    /// and decoded, and not verified]
+    /// Verify the joined file with these inputs, as compile does, before it gets its name [default: it is
+    /// opened and decoded, and not verified]
     #[arg(long, value_name = "IN", num_args = 1..)]
     pub source: Vec<PathBuf>,
     /// Positions of an .obj over time
@@ -256,17 +255,17 @@ pub struct InfoArgs {
     /// Frames per second of inputs that carry no rate [default: 30]
     #[arg(long, value_name = "F")]
     pub source_fps: Option<Rate>,
-    /// Which animation of a glTF or FBX file moves its meshes, or all, one after the other [default: the first
-    /// that moves something]
+    /// The animation of a glTF or FBX file that moves its meshes, or all, one after the other [default: the
+    /// first that moves something]
     #[arg(long, value_name = "NAME|N|all")]
     pub animation: Option<String>,
-    /// The whole tree, with user properties
+    /// Show the whole tree, with user properties
     #[arg(long)]
     pub tree: bool,
-    /// The attributes or streams of every mesh
+    /// Show the attributes or streams of every mesh
     #[arg(long)]
     pub streams: bool,
-    /// Every frame: its time, and in a .reel its kind and size
+    /// Show every frame: its time, and in a .reel its kind and size
     #[arg(long)]
     pub frames: bool,
 }
@@ -277,8 +276,8 @@ pub struct PlayArgs {
     /// Files to play, all at the same time
     #[arg(required = true, value_name = "FILE.reel")]
     pub files: Vec<PathBuf>,
-    /// How long to play [default: to the end; 10 with --loop, --seek-every, --rate 0, or where the end is
-    /// more than a day away]
+    /// How long to play [default: to the end; 10 with --loop, --seek-every, --rate 0, or if the end is more
+    /// than a day away]
     #[arg(long, value_name = "S")]
     pub seconds: Option<f64>,
     /// Ticks per second
@@ -287,13 +286,13 @@ pub struct PlayArgs {
     /// Seconds of animation per second; negative plays backwards
     #[arg(long, value_name = "R", default_value_t = 1.0, allow_negative_numbers = true)]
     pub rate: f64,
-    /// Begin again at the end; a closed cycle is interpolated over its seam
+    /// Start again at the end; a closed cycle is interpolated over its seam
     #[arg(long = "loop")]
     pub repeat: bool,
-    /// Jump somewhere else every S seconds; the places are the same in every run
+    /// Jump to another time every S seconds; the times are the same in every run
     #[arg(long, value_name = "S")]
     pub seek_every: Option<f64>,
-    /// Seconds that are decoded before playing starts or goes on after a jump
+    /// Seconds that are decoded before playback starts or continues after a jump
     #[arg(long, value_name = "S", default_value_t = 0.25)]
     pub pre_roll: f64,
     /// Memory for reading and decoding
@@ -302,17 +301,17 @@ pub struct PlayArgs {
     /// Files that take no more when decoded are played from memory; 0 for none
     #[arg(long, value_name = "SIZE", default_value = "16MiB", value_parser = Size::or_none)]
     pub resident: Size,
-    /// Instances of each file, each at another place
+    /// Instances of each file, each at another time
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub copies: u32,
     /// Threads that decode [default: one less than there are cores]
     #[arg(long, value_name = "N")]
     pub threads: Option<usize>,
-    /// Leave out animated normals, tangents, uvs and colours of meshes of fixed topology; where a file has
-    /// them apart (compile --attributes-apart) they are not read either
+    /// Leave out animated normals, tangents, uvs and colours of meshes of fixed topology; if a file has them
+    /// apart (compile --attributes-apart) they are not read either
     #[arg(long)]
     pub no_attributes: bool,
-    /// Compare every frame that is shown with a plain decode; exit 1 where one differs, or none is shown
+    /// Compare every displayed frame with a plain decode; exit 1 if one differs, or none is displayed
     #[arg(long)]
     pub check: bool,
 }
@@ -323,7 +322,7 @@ pub struct BenchArgs {
     /// The file
     #[arg(value_name = "FILE.reel")]
     pub file: PathBuf,
-    /// How long each stage is measured at least, up to 60
+    /// The shortest time for measuring each stage, up to 60
     #[arg(long, value_name = "S", default_value_t = 0.5, allow_negative_numbers = true)]
     pub seconds: f64,
     /// Leave out animated normals, tangents, uvs and colours of meshes of fixed topology
@@ -335,21 +334,21 @@ pub struct BenchArgs {
 #[derive(Args)]
 pub struct VerifyArgs {
     /// The source files, then the .reel that was made of them
-    // Options may stand between them, which two at least would not allow.
+    // Options may stand between them, which two arguments would not allow.
     #[arg(required = true, num_args = 1.., value_name = "IN> <OUT.reel")]
     pub files: Vec<PathBuf>,
     /// Positions of an .obj over time
     #[arg(long, value_name = "FILE.pc2|.mdd")]
     pub points: Option<PathBuf>,
-    /// Frames per second of inputs that carry no rate [default: what the .reel was compiled with]
+    /// Frames per second of inputs that carry no rate [default: the rate the .reel was compiled with]
     #[arg(long, value_name = "F")]
     pub source_fps: Option<Rate>,
-    /// IN is what `extract` wrote of the .reel, a file or a folder of .obj: compare it with what the .reel decodes
-    /// to, frame by frame, as near as such a file holds it
+    /// IN is what `extract` made of the .reel, a file or a folder of .obj: compare it with the decoded .reel,
+    /// frame by frame, as precisely as such a file allows
     #[arg(long)]
     pub extracted: bool,
-    /// --extracted: how far a point may be off, a length [default: what 32-bit floats hold; of skins, parts and
-    /// compressed files the mesh's own tolerance]
+    /// --extracted: how far a point may be off, a length [default: the precision of 32-bit floats; for skins,
+    /// parts and compressed files the mesh's own tolerance]
     #[arg(long, value_name = "T", requires = "extracted")]
     pub tolerance: Option<Distance>,
     /// --extracted: the level of detail that was extracted [default: 0]
@@ -363,41 +362,42 @@ pub struct ExtractArgs {
     /// The .reel
     #[arg(value_name = "FILE.reel")]
     pub file: PathBuf,
-    /// .abc (Alembic), .glb (glTF), .bvh (a clip), or a directory for a sequence of .obj, or for textures of
-    /// vertices (--format openvat)
+    /// .abc (Alembic), .glb (glTF), .bvh (a clip), or a directory for a sequence of .obj, or for vertex
+    /// animation textures (--format openvat)
     #[arg(long, short, value_name = "OUT.abc|OUT.glb|OUT.bvh|DIR/")]
     pub output: PathBuf,
-    /// How meshes kept as parts or bones come back: points (frame by frame, as decoded), skins (.glb only: a
-    /// skin whose joints move; what points have beside that is left out, and how much that is, is said),
-    /// parts (.glb and .abc: each rigid part a still mesh below a node that moves; what is of no part comes
-    /// as points) or auto (in a .glb a skin where it keeps the promise, else points) [default: auto]
+    /// How meshes stored as parts or bones come back: points (frame by frame, as decoded), skins (.glb only:
+    /// a skin with moving joints; any residual is left out and its size is reported), parts (.glb and .abc:
+    /// each rigid part a still mesh below a node that moves; the rest comes as points) or auto (in a .glb a
+    /// skin if it keeps the tolerance, else points) [default: auto]
     #[arg(long = "as", value_name = "BONES")]
     pub bones: Option<Bones>,
     /// A level of detail of a file that has some (compile --lod): the vertices that it needs and its
     /// triangles. A mesh with fewer levels comes at its last [default: 0, the mesh itself]
     #[arg(long, value_name = "K", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=7))]
     pub lod: u8,
-    /// What a directory gets: obj (a sequence of files) or openvat (textures of vertices as OpenVAT has them, and
-    /// the mesh that they move, which shaders of Unity, Unreal, Godot, Bevy, three.js and Blender play without
-    /// this program; faces that change are refused) [default: obj]
+    /// The content of a directory: obj (a sequence of files) or openvat (vertex animation textures in
+    /// OpenVAT's form, and the mesh that they move, which shaders of Unity, Unreal, Godot, Bevy, three.js and
+    /// Blender play without this program; changing faces are refused) [default: obj]
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<Format>,
-    /// openvat: where normals go: packed (the lower half of the texture), separate (a texture of their own) or
-    /// none [default: packed]
+    /// openvat: the place of normals: packed (the lower half of the texture), separate (a texture of their
+    /// own) or none [default: packed]
     #[arg(long, value_name = "WHERE")]
     pub normals: Option<Normals>,
-    /// openvat: the kind of texture: png (16 bits) or exr (floats of 32 bits, for what 16 bits do not hold, and
-    /// for loaders that keep 8 bits of a .png, such as those of browsers) [default: png]
+    /// openvat: the kind of texture: png (16 bits) or exr (32-bit floats, for values that need more than 16
+    /// bits, and for loaders that keep 8 bits of a .png, such as those of browsers) [default: png]
     #[arg(long, value_name = "KIND")]
     pub image: Option<Image>,
-    /// openvat: fail where a vertex would be further off than that: a length in the file's unit or with one
-    /// (0.5mm), or a percentage of the size of everything [default: no limit; the error is measured and printed].
-    /// --compress: how far positions may be off what they decode to, a length [default: the file's own tolerance]
+    /// openvat: fail if a vertex would be further off than this: a length in the file's unit or with one
+    /// (0.5mm), or a percentage of the size of everything [default: no limit; the error is measured and
+    /// printed]. --compress: how far positions may be off the decoded ones, a length [default: the file's own
+    /// tolerance]
     #[arg(long, value_name = "T")]
     pub tolerance: Option<Distance>,
     /// .glb: compress it: meshopt (EXT_meshopt_compression, which three.js, Babylon.js and others load) or
-    /// khr-meshopt (KHR_meshopt_compression, smaller, for newer loaders). Positions and normals get as few bits
-    /// as their tolerances allow; a mesh of more than 256 different frames that is no skin is refused
+    /// khr-meshopt (KHR_meshopt_compression, smaller, for newer loaders). Positions and normals get as few
+    /// bits as their tolerances allow; a mesh of more than 256 different frames that is no skin is refused
     #[arg(long, value_name = "KIND")]
     pub compress: Option<Extension>,
 }
@@ -405,7 +405,7 @@ pub struct ExtractArgs {
 /// `meshreel demo`.
 #[derive(Args)]
 pub struct DemoArgs {
-    /// Where the files and pictures go
+    /// The directory for files and pictures
     #[arg(long, short, value_name = "DIR", default_value = "demo")]
     pub output: PathBuf,
     /// A directory of .abc files to use instead of the bundled ones

@@ -1,13 +1,13 @@
-//! The options of the table as arguments of the command line.
+//! Makes the options of the table arguments of the command line.
 
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use meshreel_options::{Description, PartialOptions, TABLE, Takes};
 
-/// Options that change what is written, or how it is worked out: those of the table. The same keys may stand
-/// in an options file.
+/// Options that change the content of a file, or how it is computed: those of the table. The same keys may
+/// stand in an options file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Content {
-    /// What they say.
+    /// The values of the options.
     pub options: PartialOptions,
     /// The same as keys and texts, in the order of the table.
     pub said: Vec<(String, String)>,
@@ -44,7 +44,7 @@ impl FromArgMatches for Content {
     }
 }
 
-/// The argument of an option.
+/// Returns the argument of an option.
 fn argument(option: &'static Description) -> Arg {
     let argument = Arg::new(option.key)
         .long(option.key)
@@ -52,7 +52,7 @@ fn argument(option: &'static Description) -> Arg {
         .help_heading(option.heading)
         .hide(option.hidden)
         .conflicts_with_all(option.without)
-        // Seconds may be below zero.
+        // Times in seconds may be negative.
         .allow_hyphen_values(option.value == Some("A:B"));
     match option.takes {
         Takes::Nothing => return argument.action(ArgAction::SetTrue),
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
     use meshreel_options::OptionSet;
 
-    /// A value that every option of the table takes.
+    /// Returns a value that is valid for the option.
     fn value(option: &Description) -> &'static str {
         let values = [
             "1", "1deg", "1:2", "uvs", "24", "m", "keep", "soft", "packed", "curve", "small", "zstd", "auto",

@@ -1,12 +1,12 @@
-//! How often this process allocates while it is asked to count: playing must not. Counts what Rust code
-//! allocates, on every thread but those that say otherwise.
-#![allow(unsafe_code)] // An allocator is.
+//! Counts allocations of this process on request, since playback must not allocate. Includes all allocations
+//! of Rust code, except on threads that opt out.
+#![allow(unsafe_code)] // for the allocator
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// The system's allocator, and a count.
+/// The system's allocator with a counter.
 pub struct Counting;
 
 static ON: AtomicBool = AtomicBool::new(false);
@@ -16,19 +16,19 @@ thread_local! {
     static IGNORED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Begins to count from 0.
+/// Starts counting from 0.
 pub fn start() {
     COUNT.store(0, Ordering::Relaxed);
     ON.store(true, Ordering::Relaxed);
 }
 
-/// Stops; how often was allocated since it started.
+/// Stops counting and returns the number of allocations since the start.
 pub fn stop() -> u64 {
     ON.store(false, Ordering::Relaxed);
     COUNT.load(Ordering::Relaxed)
 }
 
-/// Does something on this thread that does not count.
+/// Runs `work` on this thread without counting.
 pub fn uncounted<T>(work: impl FnOnce() -> T) -> T {
     let was = IGNORED.replace(true);
     let result = work();
@@ -37,17 +37,18 @@ pub fn uncounted<T>(work: impl FnOnce() -> T) -> T {
 }
 
 fn count() {
-    // A thread that is ending has no such variable any more.
+    // A thread that is ending no longer has this variable.
     if ON.load(Ordering::Relaxed) && !IGNORED.try_with(Cell::get).unwrap_or(true) {
         COUNT.fetch_add(1, Ordering::Relaxed);
     }
 }
 
-// SAFETY: every call goes on to the system's allocator unchanged; counting neither allocates nor unwinds.
+// SAFETY: every call is forwarded to the system's allocator unchanged; counting neither allocates nor
+// unwinds.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count();
-        // SAFETY: the caller's promises are the ones that the system's allocator asks for.
+        // SAFETY: the caller's guarantees are those that the system's allocator asks for.
         unsafe { System.alloc(layout) }
     }
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
@@ -78,7 +79,7 @@ mod tests {
         drop(kept);
         // Other tests allocate at the same time.
         assert!(stop() >= 1);
-        // One of them may have looked just before the end and count just after it, but not a hundred times.
+        // A thread may test the flag just before the end and count just after it, but not a hundred times.
         let uncounted_now = (0..100).any(|_| {
             let before = COUNT.load(Ordering::Relaxed);
             drop(std::hint::black_box(vec![1u8; 100]));

@@ -1,9 +1,9 @@
-//! Panics as failures that ask for a report.
+//! Turns panics into failures that ask for a report.
 
 use crate::output::{Class, Failure};
 use std::sync::Mutex;
 
-/// Keeps where and why the last panic was, in place of printing it.
+/// Stores place and message of the last panic, instead of printing them.
 pub fn watch() {
     std::panic::set_hook(Box::new(|info| {
         if let Ok(mut last) = LAST_PANIC.lock() {
@@ -12,7 +12,7 @@ pub fn watch() {
     }));
 }
 
-/// Where and why the last panic was, for the message that takes its place.
+/// Place and message of the last panic, for the message that replaces it.
 static LAST_PANIC: Mutex<String> = Mutex::new(String::new());
 
 /// Runs `work`; a panic becomes a failure that asks for a report.

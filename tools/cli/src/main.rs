@@ -23,7 +23,7 @@ use std::process::ExitCode;
 #[global_allocator]
 static ALLOCATOR: counting::Counting = counting::Counting;
 
-/// What `--version --json` prints.
+/// The output of `--version --json`.
 #[derive(Serialize)]
 struct VersionJson {
     name: &'static str,
@@ -63,12 +63,12 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whether there is a `--json`, also where nothing else could be read.
+/// `true` if there is a `--json`, even if nothing else could be parsed.
 fn asks_json() -> bool {
     std::env::args_os().take_while(|argument| argument != "--").any(|argument| argument == "--json")
 }
 
-/// A command line that clap does not accept. `--json` counts even so.
+/// Reports a command line that clap does not accept. `--json` is honoured.
 fn wrong_usage(error: &clap::Error) -> ExitCode {
     let json = asks_json();
     let output = Output { flags: OutputFlags { json, ..OutputFlags::default() } };

@@ -1,14 +1,14 @@
-//! The largest amount of anonymous memory (heap and stacks, not mapped files) that this process has held.
+//! Measures the peak anonymous memory (heap and stacks, not mapped files) of this process.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// How often it is looked at.
+/// Time between two measurements.
 const INTERVAL: Duration = Duration::from_millis(10);
 
-/// Watches until it is stopped.
+/// A measurement that runs until it is stopped.
 pub struct Watch {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
@@ -20,7 +20,7 @@ struct Shared {
 }
 
 impl Watch {
-    /// Begins to watch, on a thread of its own; on systems that do not tell it watches nothing.
+    /// Starts measuring on a thread of its own; does nothing on systems that do not report memory.
     pub fn start() -> Watch {
         let shared =
             Arc::new(Shared { stop: AtomicBool::new(false), peak: AtomicU64::new(now().unwrap_or(0)) });
@@ -39,7 +39,7 @@ impl Watch {
         Watch { shared, thread }
     }
 
-    /// The largest amount seen, `None` where the system does not tell.
+    /// Returns the peak in bytes; `None` if the system does not report it.
     pub fn stop(mut self) -> Option<u64> {
         self.end();
         let last = now()?;
@@ -61,7 +61,7 @@ impl Drop for Watch {
     }
 }
 
-/// Anonymous bytes resident now (Linux: `RssAnon`).
+/// Returns the anonymous bytes resident now (Linux: `RssAnon`).
 fn now() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"))?;

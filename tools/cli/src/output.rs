@@ -1,4 +1,4 @@
-//! What is printed: results on stdout, everything else on stderr, one JSON object with `--json`.
+//! Prints results on stdout and everything else on stderr, one JSON object with `--json`.
 
 use crate::cli::{Cli, OutputFlags};
 use crate::units;
@@ -14,13 +14,13 @@ use std::process::ExitCode;
 pub use meshreel_commands::failure::{Class, Failure, FailureJson, RemarkJson, remarks_json};
 pub use meshreel_commands::text::{one_line, short_line, shown};
 
-/// What `--json` prints where a verb did not do its work.
+/// The output of `--json` if a verb failed.
 #[derive(Debug, Serialize)]
 struct FailedJson {
     error: FailureJson,
 }
 
-/// Advice as lines under a heading; nothing without any.
+/// Returns advice as lines under a heading; empty without advice.
 pub fn advice_text(advice: &[Advice]) -> String {
     if advice.is_empty() {
         return String::new();
@@ -29,7 +29,7 @@ pub fn advice_text(advice: &[Advice]) -> String {
     format!("advice\n{}", lines.collect::<String>())
 }
 
-/// How long a file is: its frames, or where it holds clips alone, what is known of those.
+/// Returns the length of a file: its frames, or, if it holds clips alone, theirs.
 pub fn length(frames: usize, clip_samples: impl ExactSizeIterator<Item = usize>) -> String {
     match (frames, clip_samples.len()) {
         (0, 1) => format!("{} samples", units::count(clip_samples.sum::<usize>() as u64)),
@@ -41,10 +41,10 @@ pub fn length(frames: usize, clip_samples: impl ExactSizeIterator<Item = usize>)
 /// Largest number of remarks printed one by one without `--verbose`.
 const SHOWN_REMARKS: usize = 12;
 
-/// Where results and messages go.
+/// The destination of results and messages.
 #[derive(Clone, Copy, Default)]
 pub struct Output {
-    /// What the user asked for.
+    /// The user's output flags.
     pub flags: OutputFlags,
 }
 
@@ -72,14 +72,14 @@ impl Output {
         print(&out)
     }
 
-    /// A line on stderr with `--verbose`.
+    /// Prints a line on stderr with `--verbose`.
     pub fn detail(&self, text: &str) {
         if self.flags.verbose {
             say(text);
         }
     }
 
-    /// Remarks on stderr, grouped where many nodes have the same.
+    /// Prints remarks on stderr, grouped if many nodes have the same.
     pub fn remarks(&self, remarks: &[meshreel_scene::Remark]) {
         if self.flags.quiet {
             return;
@@ -114,7 +114,7 @@ impl Output {
         }
     }
 
-    /// Prints what went wrong and gives the exit code.
+    /// Prints a failure and returns the exit code.
     pub fn failure(&self, failure: &Failure) -> ExitCode {
         if self.flags.json {
             let _ = self.result(&FailedJson { error: failure.json() }, true, String::new);
@@ -124,12 +124,12 @@ impl Output {
     }
 }
 
-/// A line on stderr; nobody listening is no error.
+/// Prints a line on stderr; a closed stderr is no error.
 pub fn say(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{}", text::lines(text));
 }
 
-/// Text on stdout. A closed pipe is no error: whoever reads has seen enough.
+/// Prints text on stdout. A closed pipe is no error: the reader has seen enough.
 fn print(text: &str) -> Result<(), Failure> {
     let mut stdout = std::io::stdout().lock();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
@@ -140,14 +140,14 @@ fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// Aligned columns, two blanks between: the first and those whose header begins with `<` to the left, others
-/// to the right.
+/// Returns aligned columns, separated by two blanks: the first and those whose header begins with `<` to the
+/// left, others to the right.
 pub fn table(header: &[&str], rows: &[Vec<String>]) -> String {
     let left: Vec<bool> = (0..header.len()).map(|i| i == 0 || header[i].starts_with('<')).collect();
     let header: Vec<String> = header.iter().map(|text| text.trim_start_matches('<').to_string()).collect();
     let width = |text: &str| text.chars().count();
     let mut widths: Vec<usize> = header.iter().map(|text| width(text)).collect();
-    // A row of one cell runs across and widens no column.
+    // A row of one cell spans all columns and widens none.
     for row in rows.iter().filter(|row| row.len() > 1) {
         for (slot, cell) in widths.iter_mut().zip(row) {
             *slot = (*slot).max(width(cell));
@@ -171,7 +171,7 @@ pub fn table(header: &[&str], rows: &[Vec<String>]) -> String {
     out
 }
 
-/// The failure that clap found, in one line.
+/// Returns clap's error in one line.
 pub fn usage_failure(error: &clap::Error) -> Failure {
     if error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         let verbs: Vec<String> =

@@ -1,4 +1,5 @@
-//! Progress on stderr: phase, frames, time left. Invisible with `--quiet`, `--json` or without a terminal.
+//! Prints progress on stderr: phase, frames, time left. Hidden with `--quiet`, `--json` or without a
+//! terminal.
 
 use crate::output::Output;
 use indicatif::{
@@ -10,14 +11,14 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// One bar that goes through phases.
+/// One bar for all phases of a task.
 pub struct Progress {
     bar: ProgressBar,
     phase: Mutex<Current>,
     output: Output,
 }
 
-/// Progress over many files: a bar that counts them below the one of the file that is worked on.
+/// Progress over many files: a bar that counts them, below the bar of the current file.
 pub struct Files {
     bars: MultiProgress,
     bar: ProgressBar,
@@ -25,19 +26,19 @@ pub struct Files {
     output: Output,
 }
 
-/// The phase that is shown.
+/// The current phase.
 struct Current {
     name: String,
     since: Instant,
-    /// 0 while it is not known.
+    /// Total of the phase; 0 while it is unknown.
     total: u64,
     left: TimeLeft,
 }
 
-/// How a phase is shown that does not know how far it is, and one that does.
+/// Bar templates for a phase of unknown length, and for one that counts things.
 const WAITING: &str = "{prefix} {msg} {spinner} {elapsed}";
 const COUNTING: &str = "{prefix} {msg} {wide_bar:.cyan/dim} {pos}/{len}, {left} left";
-/// The same where what is counted is work, not things.
+/// Template for a phase that counts work instead of things.
 const WORKING: &str = "{prefix} {msg} {wide_bar:.cyan/dim} {percent} %, {left} left";
 
 const FILES: &str = "{prefix} {wide_bar:.cyan/dim} {pos}/{len}, {elapsed}, {eta} left";
@@ -59,7 +60,7 @@ fn style(template: &str) -> ProgressStyle {
 }
 
 impl Progress {
-    /// A bar for the work named `what`, such as a file name.
+    /// Returns a bar for the task named `what`, such as a file name.
     pub fn new(output: Output, what: &str) -> Progress {
         Progress::with(ProgressBar::with_draw_target(Some(0), target(output)), output, what)
     }
@@ -78,18 +79,18 @@ impl Progress {
         }
     }
 
-    /// A phase begins that cannot say how far it is.
+    /// Starts a phase of unknown length.
     pub fn wait(&self, name: &str) {
         self.step(name, 0, 0);
     }
 
-    /// `done` of `total` of the phase called `name`. A lower `done` than before is ignored: threads report
-    /// out of order.
+    /// Sets the phase called `name` to `done` of `total`. A lower `done` than before is ignored: threads
+    /// report out of order.
     pub fn step(&self, name: &str, done: u64, total: u64) {
         self.step_of(name, None, done, total);
     }
 
-    /// The same, of a phase of a compile where it is one.
+    /// Like [`Progress::step`], with the compiler's phase if it is one.
     fn step_of(&self, name: &str, of_compile: Option<Phase>, done: u64, total: u64) {
         let mut phase = self.phase.lock().unwrap_or_else(|e| e.into_inner());
         if phase.name != name {
@@ -138,7 +139,7 @@ impl Progress {
 }
 
 impl Files {
-    /// A bar for so many files.
+    /// Returns a bar for this number of files.
     pub fn new(output: Output, count: usize) -> Files {
         let bars = MultiProgress::with_draw_target(target(output));
         let bar = bars.add(ProgressBar::new(count as u64).with_style(style(FILES)));
@@ -147,14 +148,14 @@ impl Files {
         Files { bars, bar, begun: AtomicU64::new(0), output }
     }
 
-    /// The next file begins, and those before it are done.
+    /// Starts the next file, and ends those before it.
     pub fn next(&self, what: &str) -> Progress {
         self.bar.set_position(self.begun.fetch_add(1, Ordering::Relaxed));
         let own = self.bars.insert(0, ProgressBar::new(0));
         Progress::with(own, self.output, what)
     }
 
-    /// A line on stderr, above the bars.
+    /// Prints a line on stderr, above the bars.
     pub fn say(&self, line: &str) {
         self.bars.suspend(|| crate::output::say(line));
     }

@@ -1,19 +1,19 @@
-//! Being told to stop: what is unfinished is removed, and the exit status says by which signal.
+//! Handles termination signals: removes unfinished files and exits with the signal's status.
 
-/// Added to the number of a signal, it is the exit status of what the signal ended: what shells say.
+/// Exit status of a process ended by a signal, less the signal's number, by the convention of shells.
 #[cfg(unix)]
 const STATUS: i32 = 128;
 
-/// From here on Ctrl-C, TERM and HUP remove unfinished files before the program ends. A signal that is
-/// ignored (`nohup`, jobs in the background) stays ignored.
+/// Makes Ctrl-C, TERM and HUP remove unfinished files before the program ends. An ignored signal (`nohup`,
+/// jobs in the background) stays ignored.
 #[cfg(unix)]
 pub fn watch() {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     let ignored = ignored();
     let wanted = [SIGHUP, SIGINT, SIGTERM];
     let wanted = wanted.into_iter().filter(|s| ignored >> (s - 1) & 1 == 0);
-    // Without a handler or a thread the signal ends the program all the same, and the next run removes what
-    // is left.
+    // Without a handler or a thread the signal still ends the program, and the next run removes unfinished
+    // files.
     let Ok(mut signals) = signal_hook::iterator::Signals::new(wanted) else {
         return;
     };
@@ -25,11 +25,11 @@ pub fn watch() {
     });
 }
 
-/// Elsewhere the system ends the program, and the next run removes what is left.
+/// Does nothing: the system ends the program, and the next run removes unfinished files.
 #[cfg(not(unix))]
 pub fn watch() {}
 
-/// Signals that this process was started to ignore, a bit each, where the system says so.
+/// Returns the signals that this process was started to ignore, a bit each, if the system reports them.
 #[cfg(unix)]
 fn ignored() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

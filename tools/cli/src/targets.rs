@@ -1,21 +1,21 @@
-//! Into which files inputs are compiled: one `.reel` per input or one of all, names where none is given.
+//! Determines the output files: one `.reel` per input or one of all, with default names.
 
 use crate::output::Failure;
 use meshreel_inputs::is_point_cache;
 use meshreel_scene::read::{is_sequence, sequence};
 use std::path::{Path, PathBuf};
 
-/// What becomes of the inputs.
+/// The targets of the inputs.
 #[derive(Debug, PartialEq)]
 pub enum Targets {
-    /// All into one.
+    /// One file of all inputs.
     One(PathBuf),
-    /// Each into one of its own: in this directory, or beside it.
+    /// One file per input: in this directory, or beside the input.
     Each(Option<PathBuf>),
 }
 
 impl Targets {
-    /// Of `inputs`, what `-o` names, and `--merge`.
+    /// Returns the targets of `inputs`, by the value of `-o` and `--merge`.
     pub fn new(inputs: &[PathBuf], output: Option<&Path>, merge: bool) -> Result<Targets, Failure> {
         // A point cache belongs to its .obj.
         let scenes = inputs.iter().filter(|input| !is_point_cache(input)).count();
@@ -39,7 +39,7 @@ impl Targets {
         }
     }
 
-    /// The same for a share of the inputs, which may be one or none: each into one of its own.
+    /// Returns the targets of a share of the inputs, which may be one or none: one file per input.
     pub fn of_share(output: Option<&Path>) -> Result<Targets, Failure> {
         match output {
             Some(output) if !is_directory(output) => Err(Failure::usage(format!(
@@ -51,12 +51,12 @@ impl Targets {
     }
 }
 
-/// `dir/frame.####.obj` → `dir/frame.reel`.
+/// Returns the default target: `dir/frame.####.obj` → `dir/frame.reel`.
 pub fn beside(input: &Path) -> PathBuf {
     input.with_file_name(reel_name(input))
 }
 
-/// `dir/frame.####.obj` → `frame.reel`.
+/// Returns the default name: `dir/frame.####.obj` → `frame.reel`.
 pub fn reel_name(input: &Path) -> PathBuf {
     let plain = || input.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let stem = sequence::stem(input).filter(|_| is_sequence(input)).unwrap_or_else(plain);
@@ -64,7 +64,7 @@ pub fn reel_name(input: &Path) -> PathBuf {
     PathBuf::from(format!("{}.reel", if stem.is_empty() { "out" } else { stem }))
 }
 
-/// Whether `-o` means a directory.
+/// `true` if `-o` names a directory.
 fn is_directory(path: &Path) -> bool {
     let text = path.as_os_str().to_string_lossy();
     text.ends_with('/') || text.ends_with(std::path::MAIN_SEPARATOR) || path.is_dir()

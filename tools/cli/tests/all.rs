@@ -1,5 +1,5 @@
-//! Everything that needs several crates, or the program itself. One program: each of its own would take as
-//! long to build as all of them.
+//! All tests that need several crates, or the program itself. A single test program, since several would each
+//! take as long to build.
 
 mod attributes;
 mod between;

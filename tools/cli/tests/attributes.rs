@@ -1,5 +1,5 @@
-//! Attributes of parts of any scope: numbers that are equal all over a part are looked up by part, in every
-//! frame and between frames; what differs from point to point is no such thing.
+//! Tests of part attributes of any scope: values that are constant within each part are looked up by part, in
+//! every frame and between frames; values that vary between points are no part attributes.
 
 use crate::flying::{Bricks, one_mesh};
 use crate::replaced::replaced;
@@ -37,19 +37,19 @@ fn numbers(name: &str, scope: Scope, components: usize, samples: Vec<Vec<[f32; 4
     }
 }
 
-/// How hot a brick is.
+/// Returns the temperature of a brick.
 fn heat(brick: usize, frame: usize) -> f32 {
     300.0 + 100.0 * brick as f32 + 7.0 * ((frame + brick) as f32 * 0.4).sin()
 }
 
-/// A wall that bursts, with numbers of all scopes.
+/// Returns a wall that bursts, with attributes of all scopes.
 fn wall() -> Scene {
     let mut bricks = Bricks::wall(3, 2);
     let frames = bricks.frames.len();
     let (points, faces) = (Bricks::POINTS as usize, 24);
     assert_eq!(bricks.frames[0].len(), BRICKS * points);
     assert_eq!(bricks.faces.len(), BRICKS * faces);
-    // One that never moves beside them: no part, or one that is at rest.
+    // A brick that never moves beside them: it is no part, or one at rest.
     let first = bricks.frames[0].len() as i32;
     for frame in &mut bricks.frames {
         frame.extend([[-9.0, 0.0, 0.0], [-8.0, 0.0, 0.0], [-8.0, 1.0, 0.0], [-9.0, 1.0, 0.0]]);
@@ -92,7 +92,7 @@ fn named<'a>(all: &'a [PartAttribute], name: &str) -> &'a PartAttribute {
     all.iter().find(|a| a.name() == name).unwrap_or_else(|| panic!("no {name}"))
 }
 
-/// By brick its group, found by its vertices.
+/// Returns the group of each brick, found by its vertices.
 fn groups(reel: &Reel, attribute: &PartAttribute) -> Vec<usize> {
     let map = reel.source_map(0).unwrap().unwrap();
     let mut decoder = FrameDecoder::new(reel).unwrap();
@@ -135,7 +135,7 @@ fn e11_numbers_of_parts_are_looked_up() {
         different.sort_unstable();
         different.dedup();
         assert_eq!(different.len(), BRICKS + 1);
-        // The range of all, in all frames: a ten-thousandth of that.
+        // A ten-thousandth of the range over all frames.
         let tolerance = 1e-4 * 620.0;
         for frame in 0..reel.frame_count() {
             let still = FramePair::single(frame as u32);
@@ -149,7 +149,7 @@ fn e11_numbers_of_parts_are_looked_up() {
             let frame = frame as f32;
             assert!((x - frame).abs() < 0.01 && (y + frame).abs() < 0.01 && (z, w) == (0.0, 1.0));
         }
-        // On straight lines between frames, as everything is.
+        // Interpolated linearly between frames, as everything is.
         let half = FramePair { first: 12, second: 13, blend: 0.25 };
         let mut table = vec![[0.0; 4]; hot.groups()];
         hot.table(half, &mut table);
@@ -175,7 +175,7 @@ fn e11_on_request_only() {
     let more = with.file_bytes() - reel.file_bytes();
     assert!(more.abs_diff(report.meshes[0].part_attributes.as_ref().unwrap().bytes) < 64, "{more}");
     assert!(matches!(reel.attributes(7), Err(meshreel::Error::Misuse { .. })));
-    // The checker knows what was asked for.
+    // The check knows the requested tolerance.
     let others = verify(&Bricks::wall(3, 2).scene(), &with, &|_, _| ()).unwrap();
     assert!(!others.ok);
     let mut colder = wall();
@@ -193,7 +193,7 @@ fn e11_on_request_only() {
     assert!(!checked.ok && checked.failures[0].what.contains("new is missing"), "{checked:?}");
 }
 
-/// Squares side by side, all with the same points, each with an age.
+/// Returns squares side by side, all with the same points, each with an age.
 fn squares(ages: &[f32]) -> Scene {
     let square = || {
         one_mesh(
@@ -224,7 +224,7 @@ fn e11_what_shows_one_mesh_may_differ_in_numbers() {
         assert_eq!(named(&all, "age").at(0, FramePair::single(0)), [age, 0.0, 0.0, 0.0]);
         assert!(all[0].of_parts().is_none() && all[0].of_vertices().is_none());
     }
-    // Instances of one mesh say it once.
+    // Instances of one mesh share one attribute.
     let mut scene = squares(&[4.0, 5.0]);
     for node in 2..40 {
         let mut more = scene.nodes[0].clone();
@@ -389,7 +389,7 @@ fn e11_damage_is_refused() {
         bad[at] ^= 1 << (at % 8);
         check(&bad, false);
     }
-    // Twice, and of a node that is not there.
+    // Twice, and for a node that does not exist.
     check(&[&content[..], &content].concat(), true);
     check(&[0xFF, 0xFF, 0xFF, 0xFF, 0x0F, 2, 0, 0], true);
     let mut other = content.clone();
@@ -397,7 +397,7 @@ fn e11_damage_is_refused() {
     check(&other, true);
 }
 
-/// The file with something else said of attributes.
+/// Returns the file with another chunk of attributes.
 fn with_attributes(reel: &Reel, content: &[u8]) -> Vec<u8> {
     replaced(reel, kind::PART_ATTRIBUTES, &|old| *old = content.to_vec())
 }

@@ -1,5 +1,5 @@
-//! Between samples: joints carry points on curves, players put them on lines. Frames are added where that is
-//! too far, and `verify` looks there.
+//! Tests of the time between samples: joints move points on curves, players on lines. Frames are added where
+//! the difference is too large, and `verify` measures it.
 
 use crate::given::{object, run};
 use glam::{Quat, Vec3};
@@ -8,15 +8,15 @@ use meshreel_scene::sample::positions_at;
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// A bar of length 1 along x, as a glTF file. It turns around z: on a joint, or with its node.
+/// A bar of length 1 along x, as a glTF file. It rotates around z: by a joint, or with its node.
 struct Bar {
-    /// By animation the seconds and degrees of keys.
+    /// Seconds and degrees of the keys of each animation.
     keys: Vec<Vec<(f32, f32)>>,
     interpolation: &'static str,
     skinned: bool,
 }
 
-/// Places along the bar.
+/// Number of rings along the bar.
 const RINGS: usize = 9;
 
 impl Bar {
@@ -109,7 +109,7 @@ impl Bar {
     }
 }
 
-/// Compiles, checks, and gives what both say.
+/// Compiles and verifies; returns both outputs.
 fn both(folder: &Path, more: &[&str]) -> (Value, Value) {
     let line = ["compile", "bar.glb", "-o", "a.reel", "--json", "--tolerance", "0.02%"];
     let line = [&line, more].concat();
@@ -124,7 +124,7 @@ fn worst(checked: &Value) -> f64 {
     checked["meshes"][0]["between_worst"].as_f64().unwrap()
 }
 
-/// Keys of so many degrees, ten a second.
+/// Returns keys at these angles in degrees, ten a second.
 fn tenths(turns: &[f32]) -> Vec<(f32, f32)> {
     let key = |(i, turn): (usize, &f32)| (i as f32 / 10.0, *turn);
     turns.iter().enumerate().map(key).collect()
@@ -137,7 +137,7 @@ fn joints_turn_between_samples() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
     Bar::turning(&tenths(&SIXTY)).write(&at.join("bar.glb"));
-    // The source says where the tip is: on the circle.
+    // In the source the tip moves on the circle.
     let scene = read::open(&at.join("bar.glb"), &read::ReadOptions::default()).unwrap().0;
     let mut points = Vec::new();
     positions_at(&scene.meshes[0], 0.05, &mut points).unwrap();
@@ -154,7 +154,7 @@ fn joints_turn_between_samples() {
     assert!((error / mesh["tolerance"].as_f64().unwrap() - worst(&checked)).abs() < 1e-6);
     assert!(worst(&checked) > 100.0, "{checked}");
 
-    // By itself no more than three times the source's frames.
+    // By default at most three times the source's frames.
     let (done, checked) = both(at, &[]);
     assert!(done["added_frames"].as_u64().unwrap() <= 8, "{done}");
     let held = checked["between"].as_f64().unwrap();
@@ -166,7 +166,7 @@ fn joints_turn_between_samples() {
     assert!(added >= 8 && done["frames"] == added + 4, "{done}");
     assert_eq!(checked["between"], 4.0);
     assert!(worst(&checked) <= 4.0, "{checked}");
-    // None where it hardly turns.
+    // No frames are added where it hardly rotates.
     let frames = object(&["info", "a.reel", "--frames", "--json"], at);
     let times = frames["frame_list"].as_array().unwrap_or(&Vec::new()).clone();
     let late = times.iter().filter(|f| f["time"].as_f64().unwrap() > 0.2 + 1e-6);
@@ -177,7 +177,7 @@ fn joints_turn_between_samples() {
     let text = String::from_utf8_lossy(&text.stdout).into_owned();
     assert!(text.contains("frames added to the source's 4"), "{text}");
 
-    // Fewer where more is allowed, also by an options file.
+    // Fewer frames for a looser bound, also from an options file.
     let (loose, checked) = both(at, &["--between", "40"]);
     assert!(loose["added_frames"].as_u64().unwrap() < added);
     assert!(worst(&checked) <= 40.0 && checked["between"] == 40.0);
@@ -188,14 +188,14 @@ fn joints_turn_between_samples() {
         let output = run(&["compile", "bar.glb", "-o", "c.reel", &option], at);
         assert_eq!(output.status.code(), Some(code), "{option}");
     }
-    // Frames that the user chose stay what they are; a remark says how far off that is.
+    // Frames that the user chose stay; a remark tells how far off they are.
     let (done, checked) = both(at, &["--fps", "10"]);
     assert_eq!((&done["frames"], &checked["between"]), (&4.into(), &Value::Null));
     assert!(done["remarks"].to_string().contains("--between off"), "{done}");
-    // Clips move a mesh that has a rig: what is between its frames is theirs.
+    // Clips move a mesh with a rig, also between its frames.
     let (done, _) = both(at, &["--rig", "keep"]);
     assert_eq!(done["frames"], 4);
-    // What comes back has all frames, those between the source's samples too.
+    // An extracted file has all frames, also those between the source's samples.
     let (done, _) = both(at, &["--between", "4"]);
     run(&["extract", "a.reel", "-o", "back.abc"], at);
     let back = read::open(&at.join("back.abc"), &read::ReadOptions::default()).unwrap().0;
@@ -216,7 +216,7 @@ fn nodes_turn_evenly_and_players_do_not() {
     assert!(worst(&checked) <= 4.0, "{checked}");
 }
 
-/// What changes at once gets a frame right before it, not many.
+/// A sudden change gets one frame right before it, not many.
 #[test]
 fn steps_of_joints_stay_steps() {
     let folder = tempfile::tempdir().unwrap();
@@ -228,7 +228,7 @@ fn steps_of_joints_stay_steps() {
     assert!(worst(&checked) < 1.0, "{checked}");
 }
 
-/// Nothing is between two animations that are one after the other.
+/// Nothing is interpolated between two consecutive animations.
 #[test]
 fn ranges_are_not_led_from_one_to_the_next() {
     let folder = tempfile::tempdir().unwrap();
@@ -249,7 +249,7 @@ fn ranges_are_not_led_from_one_to_the_next() {
     assert_eq!(done["frames"], 3 + frames(1));
 }
 
-/// A promise of the time between frames is checked against the source.
+/// The declared error between frames is checked against the source.
 #[test]
 fn what_leaves_the_line_between_frames_is_found() {
     let folder = tempfile::tempdir().unwrap();
@@ -264,11 +264,11 @@ fn what_leaves_the_line_between_frames_is_found() {
     assert_eq!(checked["ok"], false);
     let failures = checked["failures"].to_string();
     assert!(failures.contains("between this frame and the next"), "{failures}");
-    // Its own file has frames there.
+    // A file compiled from it has frames there.
     both(at, &["--between", "4"]);
 }
 
-/// Samples of Alembic are led to each other on lines: nothing is added, and nothing else is written.
+/// Samples of Alembic are interpolated linearly: no frame is added, and the file is the same.
 #[test]
 fn lines_between_samples_need_no_frames() {
     let folder = tempfile::tempdir().unwrap();

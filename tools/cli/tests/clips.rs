@@ -1,5 +1,5 @@
-//! Clips through the program: compiled, checked against their source, taken back, and refused where they must
-//! be.
+//! Tests of clips with the program: compiled, verified against their source, extracted, and refused where
+//! necessary.
 
 use meshreel_testkit::{bvh, corpus};
 use serde_json::Value;
@@ -36,7 +36,7 @@ fn there_and_back_within_the_tolerance() {
         assert!(verified["clips"][0]["mid_error"].as_f64().unwrap() <= 2.5 * promised);
         let own = clip["max_error"].as_f64().unwrap();
         assert!((own - error).abs() < 1e-9, "{own} {error}");
-        // What is taken out again is what the file holds.
+        // The extracted clip equals the file's.
         assert!(run(&["extract", "walk.reel", "-o", "back.bvh"], at).status.success());
         let back = json(&["verify", "back.bvh", "walk.reel", "--json"], at);
         assert!(back["clips"][0]["max_error"].as_f64().unwrap() < 1e-5);
@@ -96,7 +96,7 @@ fn curves_in_files_hold_their_tolerance() {
         let back = json(&["verify", "back.bvh", "walk.reel", "--json"], at);
         assert!(back["clips"][0]["max_error"].as_f64().unwrap() < 1e-5);
     }
-    // 48 bits cannot hold this; auto can.
+    // 48 bits cannot keep this tolerance; auto can.
     let fine = ["compile", "walk.bvh", "-o", "fine.reel", "--tolerance", "0.001", "--codec"];
     let output = run(&[&fine[..], &["curve"]].concat(), at);
     assert_eq!(output.status.code(), Some(1));
@@ -133,7 +133,7 @@ fn the_random_access_form_in_files_holds_its_tolerance() {
         let back = json(&["verify", "back.bvh", "walk.reel", "--json"], at);
         assert!(back["clips"][0]["max_error"].as_f64().unwrap() < 1e-5);
     }
-    // Tolerances of single joints hold, too; what f32 cannot hold is said.
+    // Tolerances of single joints are kept, too; a remark tells what f32 cannot hold.
     std::fs::write(at.join("fine.toml"), "[[joint]]\nglob = \"*\"\ntolerance = 0.002\n").unwrap();
     let fine =
         ["compile", "walk.bvh", "-o", "fine.reel", "--codec", "random-access", "--options", "fine.toml"];
@@ -148,7 +148,7 @@ fn auto_takes_the_smaller_codec_and_says_why() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
     std::fs::write(at.join("walk.bvh"), bvh(300, 0.0)).unwrap();
-    // Keyed at both ends: one straight way.
+    // Keyed at both ends: one straight line.
     let mut slide = bvh(0, 0.0).replace("Frames: 0", "Frames: 200");
     for i in 0..200 {
         let _ = writeln!(slide, "{} 90 0 0 0 0 0 0 0 0 0 0", i as f64 * 0.5);
@@ -206,10 +206,10 @@ fn joints_have_tolerances_and_shells_of_their_own() {
         };
         let all = compile(&["--tolerance", "0.05"]);
         check(0);
-        // One joint looser: smaller, and more than the general tolerance is used there.
+        // One looser joint: smaller, and its error exceeds the general tolerance.
         let loose = compile(&["--tolerance", "0.05", "--tolerance", "foot=2"]);
         assert!(check(1) > 0.05 && loose < all, "{codec}: {loose} {all}");
-        // One joint tighter: larger.
+        // One tighter joint: larger.
         let tight = compile(&["--tolerance", "0.05", "--tolerance", "f??t=0.02"]);
         check(1);
         assert!(all < tight, "{codec}: {all} {tight}");
@@ -217,7 +217,7 @@ fn joints_have_tolerances_and_shells_of_their_own() {
         check(0);
         assert!(far > all, "{codec}: {far} {all}");
     }
-    // From a file, by path and by name; and the checker does not take the file's word for it.
+    // From a file, by path and by name; and the check does not rely on the file's own statement.
     let done = json(&["compile", "walk.bvh", "-o", "b.reel", "--options", "o.toml", "--json"], at);
     assert_eq!(done["remarks"].as_array().unwrap().len(), 0);
     let verified = json(&["verify", "walk.bvh", "b.reel", "--json"], at);
@@ -255,10 +255,10 @@ fn the_local_rule_is_checked_by_itself() {
         (&info["clips"][0]["rule"], &info["clips"][0]["keys"]["rotation_bits"]),
         (&"local".into(), &32.into())
     );
-    // Another source is found out under this rule, too.
+    // A wrong source is detected under this rule, too.
     std::fs::write(at.join("other.bvh"), bvh(200, 40.0)).unwrap();
     assert_eq!(json(&["verify", "other.bvh", "a.reel", "--json"], at)["ok"], false);
-    // Only where it makes sense.
+    // Refused where it makes no sense.
     for text in [
         "[curve]\nrule = \"local\"",
         "codec = \"curve\"\n[[joint]]\nglob = \"foot\"\npinned = true",
@@ -336,7 +336,7 @@ fn plots_show_source_and_error() {
             at,
         );
         assert_eq!(plot["samples"], 90);
-        // The error is the one that verification finds, of this joint alone.
+        // The error equals that of verification, for this joint alone.
         let verified = json(&["verify", "walk.bvh", "walk.reel", "--json"], at);
         let worst = verified["clips"][0]["max_error"].as_f64().unwrap();
         let error = plot["max_error"].as_f64().unwrap();
@@ -473,7 +473,7 @@ fn damaged_files_are_refused_in_one_line() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("line 4"));
 }
 
-/// A skeleton with fingers, a face and a cape, where the corpus is there.
+/// Tests a skeleton with fingers, a face and a cape, if the corpus is there.
 #[test]
 fn characters_of_the_corpus() {
     let Some(corpus) = corpus() else { return };
@@ -488,8 +488,8 @@ fn characters_of_the_corpus() {
     }
 }
 
-/// A prism that two joints bend, as a `.gltf` with its data inside; the tip turns further in sample 5 by
-/// `shift`.
+/// Returns a prism that two joints bend, as a `.gltf` with embedded data; the tip turns further in sample 5
+/// by `shift`.
 fn gltf(shift: f32) -> String {
     let samples = 24;
     let (mut numbers, mut views): (Vec<f32>, Vec<(usize, usize, &str)>) = Default::default();
@@ -514,7 +514,7 @@ fn gltf(shift: f32) -> String {
     }
     let positions = put(&points, 3, "VEC3");
     let weights = put(&weights, 4, "VEC4");
-    // Joints 0 and 1 for all: as words, which floats of these bits are.
+    // Joints 0 and 1 for all: as the floats with the bits of these integers.
     let bits = |word: u32| f32::from_bits(word);
     let joints = put(&[bits(0x0001_0000), 0.0].repeat(points.len() / 3), 2, "VEC4");
     let corners: Vec<f32> = corners.iter().map(|c| bits(*c as u32)).collect();
@@ -590,7 +590,7 @@ fn a_skinned_gltf_is_a_mesh_and_a_clip() {
     let good = verify("prism.gltf");
     assert_eq!(good["ok"], true, "{good}");
     assert_eq!(good["meshes"][0]["frames"], 24);
-    // The mesh and the clip both notice another source.
+    // A wrong source fails both the mesh and the clip.
     let bad = verify("other.gltf");
     assert_eq!(
         (&bad["ok"], &bad["meshes"][0]["ok"], &bad["clips"][0]["ok"]),
@@ -602,14 +602,14 @@ fn a_skinned_gltf_is_a_mesh_and_a_clip() {
     let good = verify("prism.gltf");
     assert_eq!((&good["ok"], &good["clips"][0]["tolerance"]), (&true.into(), &0.0005.into()), "{good}");
     assert_eq!(verify("other.gltf")["ok"], false);
-    // And back: what is extracted is a clip within the tolerance of the source.
+    // Extracted again, it is a clip within the tolerance of the source.
     for target in ["back.glb", "back.bvh"] {
         let output = run(&["extract", "a.reel", "-o", target], at);
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     }
     let again = json(&["compile", "back.glb", "-o", "b.reel", "--tolerance", "0.0001", "--json"], at);
     assert_eq!((&again["clips"][0]["samples"], &again["clips"][0]["joints"]), (&24.into(), &2.into()));
-    // A percentage says nothing of a clip.
+    // A percentage is wrong usage for a clip.
     let output = run(&["compile", "prism.gltf", "-o", "c.reel", "--clips-only", "--tolerance", "1%"], at);
     assert_eq!(output.status.code(), Some(2));
 }

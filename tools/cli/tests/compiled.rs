@@ -1,4 +1,4 @@
-//! What the compiler puts into a file, seen through the runtime: times, frames, nodes, streams.
+//! Tests of compiled files through the runtime: times, frames, nodes, streams.
 
 use std::f32::consts::TAU;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use meshreel_scene::{
     Attribute, Channel, Error, Mesh, Node, NodeKind, Scene, Scope, Source, TimeSampling, Topology, Transform,
 };
 
-/// Sample i is at i / rate.
+/// Returns a sampling with sample i at i / rate.
 fn rate(rate: f64) -> TimeSampling {
     TimeSampling::Uniform { start: 0.0, step: 1.0 / rate }
 }
@@ -42,7 +42,7 @@ fn shift(x: f64) -> DMat4 {
     DMat4::from_translation(DVec3::new(x, 0.0, 0.0))
 }
 
-/// Samples that a file says are one and the same.
+/// Samples that the source identifies as equal.
 struct Same<T>(usize, Vec<T>);
 
 impl<T: Clone + Send + Sync> Source<T> for Same<T> {
@@ -58,7 +58,7 @@ impl<T: Clone + Send + Sync> Source<T> for Same<T> {
     }
 }
 
-/// `frames` samples, all `values`.
+/// Returns `frames` samples, all equal to `values`.
 fn same<T: Clone + Send + Sync + 'static>(
     sampling: TimeSampling,
     frames: usize,
@@ -67,7 +67,7 @@ fn same<T: Clone + Send + Sync + 'static>(
     Channel::new(Arc::new(sampling), Arc::new(Same(frames, values)))
 }
 
-/// A sheet of `side` × `side` points at `time`, waving.
+/// Returns the points of a waving sheet of `side` × `side` points at `time`.
 fn wave(side: usize, time: f32) -> Vec<[f32; 3]> {
     (0..side * side)
         .map(|i| {
@@ -94,7 +94,7 @@ fn mesh(path: &str, side: usize, positions: Channel<[f32; 3]>) -> Mesh {
     )
 }
 
-/// A waving sheet with `frames` samples.
+/// Returns a waving sheet with `frames` samples.
 fn waving(path: &str, side: usize, sampling: TimeSampling, frames: usize) -> Mesh {
     let samples = (0..frames).map(|i| wave(side, sampling.time(i) as f32)).collect();
     mesh(path, side, Channel::in_memory(sampling, samples))
@@ -124,7 +124,7 @@ fn stream(reel: &Reel, mesh: usize, semantic: Semantic) -> &StreamRecord {
     streams.iter().find(|s| s.semantic == semantic).unwrap()
 }
 
-/// What is refused when it is opened again never replaces anything, and leaves nothing behind.
+/// A finished file that cannot be reopened never replaces anything, and no file is left behind.
 #[test]
 fn a_finished_file_is_opened_before_it_gets_its_name() {
     let scene = scene(vec![node("/a", None, Some(0))], vec![waving("/a", 4, rate(24.0), 7)]);
@@ -155,7 +155,7 @@ fn a_finished_file_is_opened_before_it_gets_its_name() {
     Reel::open(&target, &Limits::default()).unwrap();
 }
 
-/// What does not decode is refused.
+/// Reopening refuses a file that does not decode.
 #[test]
 fn reopening_decodes_everything() {
     let options = Options { preset: Preset::Fast, ..Options::default() };
@@ -176,13 +176,13 @@ fn reopening_decodes_everything() {
     }
 }
 
-/// Times of two rates together, once each; what moves only in name adds nothing.
+/// Times of two rates are merged, each once; a channel with equal samples adds none.
 #[test]
 fn frames_are_at_all_times_at_which_something_changes() {
     let mut still = node("/still", None, None);
     still.visibility = Some(same(rate(60.0), 60, vec![1]));
     let still = moved(still, same(rate(29.97), 30, vec![shift(1.0)]));
-    // A hair later than the others: still the same times.
+    // Slightly later than the others, but within the same time.
     let late = TimeSampling::Uniform { start: 4e-6, step: 1.0 / 24.0 };
     let shifts = (0..7).map(|i| vec![shift(f64::from(i))]).collect();
     let scene = scene(
@@ -197,7 +197,7 @@ fn frames_are_at_all_times_at_which_something_changes() {
     let reel = compiled(&scene, &Options::default());
     let mut expected: Vec<f64> = (0..7).map(|i| f64::from(i) / 24.0).collect();
     expected.extend([1, 2, 3, 4].map(|i| f64::from(i) / 20.0));
-    // 5 / 20 is 6 / 24.
+    // 5 / 20 equals 6 / 24.
     expected.sort_by(f64::total_cmp);
     let times = times(&reel);
     assert_eq!(times.len(), expected.len(), "{times:?}");
@@ -304,7 +304,7 @@ fn index_frames_stand_at_both_ends_and_not_too_far_apart() {
     }
 }
 
-/// They are kept in 255ths of the file's box: never too small, and not much too large.
+/// Bounds are stored in 255ths of the file's box: never too small, and hardly too large.
 #[test]
 fn boxes_hold_what_is_shown() {
     let frames = 9;
@@ -346,7 +346,7 @@ fn boxes_hold_what_is_shown() {
     }
 }
 
-/// Nor on the memory that is given.
+/// Nor do they depend on the memory limit.
 #[test]
 fn bytes_do_not_depend_on_threads() {
     let mut water = waving("/c", 6, rate(24.0), 12);
@@ -371,7 +371,7 @@ fn bytes_do_not_depend_on_threads() {
     assert!(bytes(3, 1 << 20) == one, "little memory");
 }
 
-/// Faces that change are no reason to refuse, and each frame has its own.
+/// Changing faces are accepted, and each frame has its own.
 #[test]
 fn topology_may_change() {
     let sides = [4, 7, 5];
@@ -394,7 +394,7 @@ fn topology_may_change() {
     }
 }
 
-/// Eight bits are eight bits: one byte for each component, and at most half a level of error.
+/// A component takes one byte, and its error is at most half a quantization step.
 #[test]
 fn colours_take_a_byte_for_each_component() {
     let side = 5;
@@ -427,7 +427,7 @@ fn colours_take_a_byte_for_each_component() {
     }
 }
 
-/// Negative texture coordinates and those that tile many times keep their bound; nothing wraps.
+/// Negative and repeating texture coordinates keep their bound; nothing wraps.
 #[test]
 fn texture_coordinates_reach_as_far_as_they_like() {
     let side = 5;
@@ -483,7 +483,7 @@ fn bits_follow_from_tolerance_and_size() {
     assert_eq!(word, 1);
 }
 
-/// Nodes that stand still, and components that do, cost nearly nothing in a frame.
+/// Still nodes, and still components of moving ones, cost nearly nothing in a frame.
 #[test]
 fn transforms_cost_only_what_moves() {
     let count = 50;
@@ -524,7 +524,7 @@ fn what_is_coarser_is_not_larger() {
             };
             bytes_of(&scene, &options).len()
         };
-        // Normals are predicted from positions: those must not be coarser than normals may be.
+        // Normals are predicted from positions, which must not be coarser than normals allow.
         let [coarse, fine] = [1.0, 0.01].map(size);
         assert!(coarse as f64 <= 1.1 * fine as f64, "{name}: {coarse} {fine}");
     }
@@ -540,7 +540,7 @@ fn info_tells_what_each_stream_takes() {
             mesh["streams"].as_array().unwrap().iter().filter_map(|s| s["frame_bytes"].as_u64()).collect();
         let [positions, tangents] = sizes[..] else { panic!("{name}: two streams move: {sizes:?}") };
         assert!(tangents > 1000 && positions > tangents, "{name}: {sizes:?}");
-        // What no frame changes is the rest of the mesh.
+        // The rest of the mesh is static.
         let all = mesh["bytes"].as_u64().unwrap();
         assert!(positions + tangents < all, "{name}: {sizes:?} of {all}");
     }

@@ -1,4 +1,5 @@
-//! Compressed glTF: what other readers are told, and that positions keep the tolerance, normals theirs.
+//! Tests of compressed glTF: other readers are told of the extension, and positions and normals keep their
+//! tolerances.
 
 use crate::cli::common::{bundled, run};
 use glam::DVec3;
@@ -12,14 +13,14 @@ fn read(path: &Path) -> Scene {
     open(path, &ReadOptions::default()).unwrap().0
 }
 
-/// The JSON of a .glb.
+/// Returns the JSON of a .glb.
 fn json(path: &Path) -> Value {
     let bytes = std::fs::read(path).unwrap();
     let length = u32::from_le_bytes(bytes[12..16].try_into().unwrap()) as usize;
     serde_json::from_slice(&bytes[20..20 + length]).unwrap()
 }
 
-/// Corners of all triangles in the world at a time, mesh by mesh.
+/// Returns the corners of all triangles in the world at a time, mesh by mesh.
 fn corners(scene: &Scene, time: f64) -> Vec<[DVec3; 3]> {
     let placed = scene.expand().unwrap();
     let mut world = World::new(scene, &placed).unwrap();
@@ -36,7 +37,7 @@ fn corners(scene: &Scene, time: f64) -> Vec<[DVec3; 3]> {
     out
 }
 
-/// The largest distance of corners of the same triangles, which may begin with another corner.
+/// Returns the largest distance of corners of the same triangles, which may begin with another corner.
 fn distance(a: &[[DVec3; 3]], b: &[[DVec3; 3]]) -> f64 {
     assert_eq!(a.len(), b.len());
     let turned = |a: &[DVec3; 3], b: &[DVec3; 3]| {
@@ -50,7 +51,7 @@ fn distance(a: &[[DVec3; 3]], b: &[[DVec3; 3]]) -> f64 {
 fn i21_compressed_files_keep_the_tolerance() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
-    // Soft meshes, nodes that move, skins; and one with materials, uvs and a scale.
+    // Soft meshes, moving nodes, skins; and one with materials, uvs and a scale.
     for (input, filter) in [
         ("a_flag_wind.abc", "TRIANGLES"),
         ("n_robot_bone_parented.abc", "OCTAHEDRAL"),
@@ -84,7 +85,7 @@ fn i21_compressed_files_keep_the_tolerance() {
             let text = file.to_string();
             assert!(text.contains(filter), "{input}: {filter}");
             assert_eq!(text.contains("KHR_mesh_quantization"), required.len() == 2);
-            // Of small files most is JSON, which nothing compresses.
+            // Small files are mostly JSON, which is not compressed.
             if bytes("plain.glb") > 500_000 {
                 assert!(3 * bytes("packed.glb") < bytes("plain.glb"), "{input}: {}", bytes("packed.glb"));
             }
@@ -98,7 +99,7 @@ fn i21_compressed_files_keep_the_tolerance() {
                 let time = f64::from(frame) / 24.0;
                 most = most.max(distance(&corners(&plain, time), &corners(&packed, time)));
             }
-            // Both are read in 32 bits; between frames weights and turns mix them.
+            // Both are read in 32 bits; between frames they are mixed by weights and rotations.
             assert!(most <= error + 4e-6 * scale, "{input}, {kind}: {most} {error}");
             assert!(most > 0.1 * error, "{input}, {kind}: {most} {error}");
         }
@@ -162,7 +163,7 @@ fn i21_more_morph_targets_than_load_are_refused() {
     let line = done.error_line();
     assert!(line.contains("morph targets of /sheet") && line.contains("257 asked, 256 allowed"), "{line}");
     assert!(!Path::new(&at("a.glb")).exists());
-    // Without compression it is written, with a word.
+    // Without compression it is written, with a remark.
     let done = run(["extract", &at("a.reel"), "-o", &at("a.glb"), "--as", "points"]).expect(0);
     assert!(done.stderr.contains("more than 256 morph targets"), "{}", done.stderr);
 }

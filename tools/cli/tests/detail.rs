@@ -1,5 +1,5 @@
-//! Levels of detail: they hold the error that they say in every frame, keep pieces apart, come back alone,
-//! and no bytes break them.
+//! Tests of LOD levels: they keep their stated error in every frame, keep pieces apart, can be extracted
+//! alone, and no bytes break them.
 
 use crate::flying::{Bricks, one_mesh};
 use crate::replaced::replaced;
@@ -25,7 +25,7 @@ fn holds(scene: &Scene, options: &Options) -> (Reel, Report) {
     (reel, report)
 }
 
-/// A tube that bends, twists and bulges, closed at its ends.
+/// Returns a tube that bends, twists and bulges, closed at its ends.
 fn tube(frames: usize) -> Scene {
     let (sides, rings) = (20, 48);
     let all = (0..frames).map(|f| {
@@ -72,8 +72,8 @@ fn positions(decoder: &mut FrameDecoder, frame: usize) -> Vec<[f64; 3]> {
     out.into_iter().map(|p| p.map(f64::from)).collect()
 }
 
-/// Distance of a point from a triangle, by looking for the least along a path of ever finer steps: slow, and
-/// nobody else's way.
+/// Returns the distance of a point from a triangle, by a search in ever finer steps: slow, and independent of
+/// other code.
 fn distance(p: [f64; 3], t: [[f64; 3]; 3]) -> f64 {
     let minus = |a: [f64; 3], b: [f64; 3]| [a[0] - b[0], a[1] - b[1], a[2] - b[2]];
     let dot = |a: [f64; 3], b: [f64; 3]| a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
@@ -166,7 +166,7 @@ fn f08_levels_cost_only_their_triangles() {
     for frame in 0..9 {
         assert_eq!(positions(&mut a, frame), positions(&mut b, frame));
     }
-    // The bytes do not depend on threads.
+    // The bytes do not depend on the number of threads.
     let one = Options { jobs: 1, ..options(5) };
     assert_eq!(compiled(&scene, &one).0, compiled(&scene, &options(5)).0);
 }
@@ -192,7 +192,7 @@ fn f08_parts_stay_apart() {
         left.dedup();
         gone.push(6 - left.len());
     }
-    // Pieces go at last, and what is said is at least their size.
+    // Pieces vanish at last, and the stated error is at least their size.
     let last = report.meshes[0].lod_levels().last().unwrap();
     if gone.last() > Some(&0) {
         assert!(last.error > 1.0, "{gone:?} {last:?}");
@@ -202,7 +202,7 @@ fn f08_parts_stay_apart() {
 
 #[test]
 fn f08_materials_and_seams_stay() {
-    // Two halves of a tube in sets of faces: where they meet is an edge in every level.
+    // Two halves of a tube in face sets: their border is an edge in every level.
     let mut scene = tube(5);
     let faces = 20 * 49;
     scene.meshes[0].face_sets =
@@ -217,7 +217,7 @@ fn f08_materials_and_seams_stay() {
         let sum: u32 = lod.materials.iter().map(|r| r.count).sum();
         assert_eq!(sum as usize, lod.indices.len());
         assert_eq!(lod.materials.len(), 2);
-        // What both have in common has been between them from the first.
+        // Vertices shared by both materials at a level are shared in the mesh itself.
         let of = |m: usize| {
             let r = lod.materials[m];
             let range = &lod.indices[r.first as usize..][..r.count as usize];
@@ -269,7 +269,7 @@ fn f08_wrong_uses_are_named() {
     assert!(misuse(options(8)).contains("--lod must be 0 to 7"));
     let clips = Options { clips_only: true, ..options(2) };
     assert!(misuse(clips).contains("--clips-only"));
-    // Faces that change have no levels; what is too small for so many has fewer.
+    // Changing faces have no levels; a mesh that is too small has fewer.
     let mut scene = tube(3);
     let forced = Options { method: meshreel_options::MethodChoice::Fluid, ..options(2) };
     let (bytes, report) = compiled(&scene, &forced);
@@ -320,13 +320,13 @@ fn f08_damage_and_what_was_not_asked_for_are_found() {
             check(&bad);
         }
     }
-    // Of another mesh, and twice.
+    // For another mesh, and twice.
     let mut bad = content.clone();
     bad[0] = 1;
     check(&bad);
     check(&[&content[..], &content].concat());
-    // An error that is too small, and a level more than was asked for, are found by the checker. The error of
-    // level 1 is after a varint of two bytes.
+    // An error that is too small, and a level more than requested, are found by the check. The error of level
+    // 1 follows a varint of two bytes.
     let at = content.len();
     let errors: Vec<usize> = (0..at - 4)
         .filter(|&i| content[i..i + 4] == reel.lod(0, 1).unwrap().unwrap().error.to_le_bytes())
@@ -340,7 +340,7 @@ fn f08_damage_and_what_was_not_asked_for_are_found() {
     assert!(checked.failures[0].what.contains("3 levels of detail, 1 were asked for"), "{checked:?}");
 }
 
-/// The file with other levels.
+/// Returns the file with another chunk of levels.
 fn with_levels(reel: &Reel, content: &[u8]) -> Vec<u8> {
     replaced(reel, kind::LOD, &|old| *old = content.to_vec())
 }

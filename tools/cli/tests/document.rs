@@ -1,6 +1,6 @@
-//! `docs/FORMAT/` is enough to write a decoder: its worked examples are what our own code makes and reads,
+//! Tests that `docs/FORMAT/` suffices to write a decoder: its worked examples equal the output of our code,
 //! and a second decoder, in Python and written from these documents alone, agrees with the runtime on files
-//! with everything in them.
+//! with all features.
 
 use meshreel_testkit::python;
 use std::path::{Path, PathBuf};
@@ -43,7 +43,7 @@ fn documented(name: &str) -> Vec<u8> {
         .collect()
 }
 
-/// The small file as the document shows it, for whoever changes the format.
+/// Returns the small file in the document's form, for changes of the format.
 fn dump(bytes: &[u8], parts: &[(&str, Vec<u8>)]) -> String {
     let tables = bytes.len() - 128 - parts.iter().map(|p| p.1.len()).sum::<usize>();
     let mut sizes = vec![("header", 128)];
@@ -77,7 +77,7 @@ fn worked_example() {
     assert_eq!(decoder.mesh(0).indices(), [0, 1, 2, 2, 1, 3]);
 }
 
-/// The units of the example of cells: each is what the document says, by every kernel.
+/// Every unit of the example of fixed-point positions decodes to the documented values, with every kernel.
 #[test]
 fn worked_example_of_cells() {
     let hierarchy = hierarchy::build(4, &[0, 1, 2, 2, 1, 3]);
@@ -119,7 +119,7 @@ fn worked_example_of_cells() {
     }
 }
 
-/// A file in layers, of the first frames of an input.
+/// Compiles a layered file of the first frames of an input.
 fn compiled(name: &str, (preset, apart): (Preset, bool), last: usize, path: &Path) -> Vec<u8> {
     let input = root().join("testdata/inputs").join(name);
     let scene = read::open(&input, &read::ReadOptions::default()).unwrap().0;
@@ -146,7 +146,7 @@ fn a_decoder_made_from_the_document_agrees() {
         rich(path.clone(), Format::Lz4, 1),
         rich(path.clone(), Format::Lz4, 6),
     ];
-    // Cells with uvs and predicted tangents; predicted normals; visibility and changing topology; transforms.
+    // Soft: uvs and predicted tangents, predicted normals; visibility and changing topology; transforms.
     for (name, preset, last) in [
         ("a_flag_wind.abc", (Preset::Small, false), 4),
         ("d_snake_skinned.abc", (Preset::Fast, false), 3),
@@ -158,7 +158,7 @@ fn a_decoder_made_from_the_document_agrees() {
     ] {
         files.push(compiled(name, preset, last, &path));
     }
-    // Bones of all kinds, with tangents; rigid ones, which turn normals, also packed.
+    // Bones of all kinds, with tangents; rigid ones, which rotate normals, also packed.
     for preset in [Preset::Small, Preset::Fast] {
         files.push(compiled("prism.glb", (preset, false), 30, &path));
         files.push(compiled("beam.glb", (preset, false), 30, &path));
@@ -181,7 +181,7 @@ fn a_decoder_made_from_the_document_agrees() {
     }
 }
 
-/// All frames of a file as the runtime shows them, and as the other decoder prints them.
+/// Compares all frames of a file between the runtime and the other decoder.
 pub(crate) fn assert_decoded_alike(python: &str, path: &Path) {
     let output = Command::new(python).arg(root().join("tools/decode.py")).arg(path).output().unwrap();
     let errors = String::from_utf8_lossy(&output.stderr);
@@ -213,13 +213,13 @@ fn numbers(value: &Value) -> Vec<f64> {
 fn assert_near(what: &str, a: &[f64], b: &[f64], bound: f64) {
     assert_eq!(a.len(), b.len());
     for (a, b) in a.iter().zip(b) {
-        // The text of the other decoder is read with an error of one f64 ulp, which is nothing to an f32.
+        // The other decoder's text is read with an error of one f64 ulp, which is irrelevant for an f32.
         let equal = *a as f32 == *b as f32 || (a - b).abs() <= bound;
         assert!(equal, "{what}: {a} and {b}");
     }
 }
 
-/// Poses of clips in every form, at samples and between, of both decoders: the same bits.
+/// Poses of clips in every form, at samples and in between, are bit-identical in both decoders.
 #[test]
 fn a_decoder_made_from_the_document_poses_clips() {
     use meshreel::clip::{PoseSource, Query};
@@ -269,7 +269,7 @@ fn a_decoder_made_from_the_document_poses_clips() {
                 let ours = pose
                     .iter()
                     .flat_map(|t| t.rotation.into_iter().chain(t.translation).chain(t.scale).map(f64::from));
-                // A time in seconds is 0.3 of the way between two samples but for rounding.
+                // A time in seconds is 0.3 of the way between two samples except for rounding.
                 let bound = if i % 2 == 1 { 1e-5 } else { 0.0 };
                 assert_near(&format!("{name} at {at}"), &numbers(theirs), &ours.collect::<Vec<f64>>(), bound);
             }
@@ -277,8 +277,8 @@ fn a_decoder_made_from_the_document_poses_clips() {
     }
 }
 
-/// What the runtime shows, and what the other decoder printed. Positions, uvs and colours are equal to the
-/// bit; directions go through other square roots.
+/// Compares a frame of the runtime with the other decoder's output. Positions, uvs and colours are
+/// bit-identical; directions use other square roots.
 fn compare(decoder: &FrameDecoder, shown: &Value) {
     let nodes = shown["nodes"].as_array().unwrap();
     for (n, node) in nodes.iter().enumerate() {

@@ -1,5 +1,4 @@
-//! What is no ordinary file, and a program that is told to stop: nothing hangs, and nothing unfinished stays
-//! behind.
+//! Tests of special files, and of termination signals: nothing hangs, and no unfinished file is left behind.
 #![cfg(unix)]
 
 use crate::cli::common::{Run, binary, bundled, run};
@@ -11,7 +10,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Runs the program in a place where it is stopped if it should hang.
+/// Runs the program with a time limit.
 fn stopped_at_last(arguments: &[&Path]) -> Run {
     let output = Command::new("timeout")
         .args(["--kill-after=1", "60"])
@@ -100,7 +99,7 @@ fn pipes_sockets_devices_and_folders_are_refused_at_once() {
         }
     }
     assert!(![&out, &png, &glb].iter().any(|path| path.exists()));
-    // Nor is such a thing replaced by a file.
+    // Nor is a special file replaced by a file.
     let (pipe, reel_pipe) = (own("pipe.glb"), own("pipe.reel"));
     stopped_at_last(&[word("extract"), &reel, word("-o"), &pipe]).expect(1);
     let ran = stopped_at_last(&[word("compile"), &good, word("-o"), &reel_pipe]);
@@ -140,7 +139,7 @@ fn begin_to(arguments: &[&Path], target: &Path) -> Writing {
     }
     let temporary = temporary.unwrap();
     stop(child.id());
-    // Made, but not yet locked, it would be a leftover.
+    // A temporary file that is not locked yet would be a leftover.
     while File::open(folder.join(&temporary)).unwrap().try_lock().is_ok() {
         signal("CONT", child.id());
         std::thread::yield_now();
@@ -149,7 +148,7 @@ fn begin_to(arguments: &[&Path], target: &Path) -> Writing {
     Writing { child, temporary }
 }
 
-/// Stops a process, and waits until it stands, where that can be seen.
+/// Stops a process, and waits until it is stopped, if the system shows that.
 fn stop(process: u32) {
     signal("STOP", process);
     let state = || {
@@ -166,14 +165,14 @@ fn signal(name: &str, process: u32) {
     assert!(sent.unwrap().success());
 }
 
-/// Whether whoever runs the tests has told them not to mind a signal, as `nohup` does, and so the program.
+/// `true` if the tests were started with a signal ignored, as by `nohup`, so that the program ignores it too.
 fn ignored(number: i32) -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|l| l.strip_prefix("SigIgn:"));
     mask.and_then(|m| u64::from_str_radix(m.trim(), 16).ok()).is_some_and(|m| m >> (number - 1) & 1 == 1)
 }
 
-/// Enough that writing takes a while.
+/// Returns an input that takes a while to write.
 fn slow_input() -> PathBuf {
     bundled("d_snake_skinned.abc")
 }
@@ -242,7 +241,7 @@ fn what_kill_left_goes_with_the_next_run() {
     let mut running = begin(&input, &target);
     let still = names(folder.path());
     assert!(!still.contains(&killed.temporary), "{still:?}");
-    // Another one to the same target, which ends before the first: the first one's file is left alone.
+    // Another run to the same target, which ends before the first: the first one's file is left alone.
     let quick = folder.path().join("quick.obj");
     fs::write(&quick, TRIANGLE).unwrap();
     run([Path::new("compile"), &quick, Path::new("-o"), &target]).expect(0);
@@ -255,7 +254,7 @@ fn what_kill_left_goes_with_the_next_run() {
     run([Path::new("verify"), &input, &target]).expect(0);
 }
 
-/// A signal that was ignored from the start, as `nohup` does it, stays ignored.
+/// A signal that was ignored from the start, as by `nohup`, stays ignored.
 #[test]
 fn ignored_signals_stay_ignored() {
     let folder = tempfile::tempdir().unwrap();
@@ -291,12 +290,12 @@ fn a_broken_promise_is_one_line_even_when_quiet() {
     assert_eq!(broken.stdout, "");
     assert_eq!(broken.stderr.lines().count(), 1, "{}", broken.stderr);
     assert!(broken.error_line().contains("a.reel"), "{}", broken.stderr);
-    // One object says it all.
+    // One JSON object reports everything.
     let json = run([quiet[0], quiet[1], Path::new("--json"), &other, &reel]).expect(1);
     assert_eq!(json.json()["ok"], false);
 }
 
-/// Whoever may write to a folder but not look into it gets a file all the same, and a remark.
+/// With write but no read permission for a folder the file is still written, with a remark.
 #[test]
 fn a_folder_that_cannot_be_synced_is_remarked_upon() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! Hidden triangles by phase: what lies between standing bricks is left out, in flight all is drawn, and what
-//! lies on the ground is left out afterwards; nothing that is seen ever is.
+//! Tests of triangle visibility by phase: triangles between standing bricks are left out, in flight all are
+//! drawn, and those on the ground are left out afterwards; visible ones never are.
 
 use crate::flying::{Bricks, one_mesh};
 use crate::replaced::replaced;
@@ -12,20 +12,20 @@ use std::sync::Arc;
 
 const STANDS: usize = Bricks::STANDS;
 const LANDS: usize = Bricks::STANDS - 1 + Bricks::FLIES;
-/// Triangles of a side of a brick.
+/// Triangles of one side of a brick.
 const SIDE: usize = 8;
 
 fn options() -> Options {
     Options {
         effort: 2,
         cull_hidden: true,
-        // One can look into what decoding opens; that is to be less than what is looked at here.
+        // Decoding opens gaps that one can look into; they must be smaller than the test resolves.
         tolerance: Tolerance::Relative(1e-6),
         ..Options::default()
     }
 }
 
-/// The bricks, and a ground under all of it.
+/// Returns the bricks, and a ground below them.
 fn on_ground(bricks: Bricks) -> Scene {
     let mut scene = bricks.scene();
     let corners = [[-20.0, 0.0, -20.0], [-20.0, 0.0, 60.0], [40.0, 0.0, 60.0], [40.0, 0.0, -20.0]];
@@ -38,7 +38,7 @@ fn on_ground(bricks: Bricks) -> Scene {
     scene
 }
 
-/// Number of the mesh of bricks.
+/// Returns the index of the mesh of bricks.
 fn bricks_of(reel: &Reel) -> usize {
     let meshes = &reel.description().meshes;
     meshes.iter().position(|m| m.path == "/mesh").unwrap()
@@ -63,7 +63,7 @@ fn cross(a: P, b: P) -> P {
     [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
-/// Whether a triangle that faces the eye stands before the end of the way.
+/// `true` if a triangle that faces the eye blocks the ray before its end.
 fn blocks([a, b, c]: [P; 3], eye: P, way: P) -> bool {
     let (u, v) = (minus(b, a), minus(c, a));
     let n = cross(u, v);
@@ -73,16 +73,15 @@ fn blocks([a, b, c]: [P; 3], eye: P, way: P) -> bool {
     }
     let t = dot(n, minus(a, eye)) / toward;
     let p: P = std::array::from_fn(|k| eye[k] + t * way[k]);
-    // A way through an edge goes through one of the triangles at least.
+    // A ray through an edge must hit at least one of the triangles.
     let edge = -1e-9 * dot(n, n);
     let inside = |a: P, b: P| dot(cross(minus(b, a), minus(p, a)), n) >= edge;
-    // What is decoded may be off by a hair.
+    // Decoded points may be slightly off.
     let hair = 0.008 / dot(way, way).sqrt();
     (0.0..1.0 - hair).contains(&t) && inside(a, b) && inside(b, c) && inside(c, a)
 }
 
-/// Looks from all around at what is left out in a frame: nothing of it may be seen. How many triangles are
-/// left out.
+/// Views the hidden triangles of a frame from all around: none of them may be visible. Returns their number.
 fn nothing_seen_is_missing(reel: &Reel, frame: usize) -> usize {
     let mut decoder = FrameDecoder::new(reel).unwrap();
     decoder.decode(frame).unwrap();
@@ -123,8 +122,8 @@ fn nothing_seen_is_missing(reel: &Reel, frame: usize) -> usize {
                     0.05 + far * high.sin(),
                     far * turn.sin() * high.cos() + p[2],
                 ];
-                // Bricks are decoded each for itself: a joint may open by twice the tolerance, and a way may
-                // lead into it by chance. One beside it does not.
+                // Bricks are decoded separately: a joint may open by twice the tolerance, and a ray may
+                // happen to pass through it. A ray beside it does not.
                 let sees = |aside: f64| {
                     let eye = [eye[0] + aside, eye[1] + aside.abs(), eye[2] - aside];
                     let way = minus(p, eye);
@@ -146,7 +145,7 @@ fn f14_a_wall_stands_bursts_and_lies() {
         let (reel, report) = verified(&on_ground(Bricks::wall(wide, high)), &wanted);
         let bricks = bricks_of(&reel);
         let all = 6 * SIDE * wide * high;
-        // Where bricks meet both sides are hidden, and what stands or lies on the ground.
+        // Both sides where bricks touch are hidden, and all faces on the ground.
         let between = 2 * SIDE * ((wide - 1) * high + wide * (high - 1));
         let hidden = report.meshes[bricks].hidden.unwrap().triangles;
         let hidden = [hidden.first_frame, hidden.last_frame, hidden.all_frames];
@@ -162,14 +161,14 @@ fn f14_a_wall_stands_bursts_and_lies() {
         for f in LANDS..reel.frame_count() {
             assert_eq!(count(f, f), hidden[1], "{f}");
         }
-        // Between frames: what moves there is drawn, and in the seam of a loop everything.
+        // Between frames, moving bricks are drawn, and in the seam of a loop everything.
         let last = reel.frame_count() - 1;
         let pairs = [(STANDS - 2, hidden[0]), (STANDS - 1, 0), (LANDS - 1, 0), (LANDS, hidden[1])];
         for (f, hidden) in pairs {
             assert_eq!(count(f, f + 1), hidden, "{f}");
         }
         assert_eq!(count(last, 0), 0);
-        // A wall at rest is a draw or two.
+        // A wall at rest takes one or two draws.
         for f in [0, STANDS + 3, last] {
             assert!(drawn(&decoder, bricks, [f as u32; 2]).len() <= 2);
         }
@@ -194,7 +193,7 @@ fn f14_what_a_neighbour_uncovers_is_drawn_from_then_on() {
         before = now;
         assert_eq!(hidden, 6 * 6 * SIDE - now);
     }
-    // Stretches stay few although every brick has its own frames.
+    // Few ranges, although every brick has its own frames.
     for frame in 0..reel.frame_count() as u32 {
         assert!(drawn(&decoder, bricks, [frame; 2]).len() <= 4, "{frame}");
     }
@@ -202,7 +201,7 @@ fn f14_what_a_neighbour_uncovers_is_drawn_from_then_on() {
 
 #[test]
 fn f14_what_can_be_seen_between_is_drawn() {
-    // Joints of a tenth: one sees into them.
+    // Joints of a tenth, which one can look into.
     let mut apart = Bricks::wall(3, 2);
     for frame in &mut apart.frames {
         for (i, p) in frame.iter_mut().enumerate() {
@@ -214,7 +213,7 @@ fn f14_what_can_be_seen_between_is_drawn() {
     let (reel, report) = verified(&on_ground(apart), &options());
     nothing_seen_is_missing(&reel, 0);
     assert_eq!(report.meshes[bricks_of(&reel)].hidden, None);
-    // Two sheets back to back are no solid: each is seen from its side.
+    // Two sheets back to back are no solid: each is visible from its side.
     let points = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0]];
     let frame = |f: usize| {
         let far = if f < 5 { 0.0 } else { f as f32 };
@@ -239,7 +238,7 @@ fn f14_without_the_option_all_is_drawn() {
     let count = mesh.indices().len() as u32;
     assert_eq!(whole, [Range { first: 0, count }]);
     assert_eq!(mesh.indices_by_visibility(), mesh.indices());
-    // With it, the mesh is the same; threads change nothing.
+    // With the option the mesh is the same, for any number of threads.
     let (culled, _) = verified(&scene, &options());
     assert_eq!(culled.indices(0).unwrap(), reel.indices(0).unwrap());
     let mut own: Vec<[u32; 3]> = mesh.indices().as_chunks::<3>().0.to_vec();
@@ -249,7 +248,7 @@ fn f14_without_the_option_all_is_drawn() {
     own.sort_unstable();
     there.sort_unstable();
     assert_eq!(own, there);
-    // What a player shows between two frames asks for both.
+    // A player between two frames needs the triangles of both.
     let mut decoders = [0, 1].map(|i| {
         let mut decoder = FrameDecoder::new(&culled).unwrap();
         decoder.decode(STANDS - 1 + i).unwrap();
@@ -306,7 +305,7 @@ fn f14_damage_is_refused_or_draws_triangles() {
     check(&[&content[..], &content].concat());
 }
 
-/// The file with something else said of what is drawn.
+/// Returns the file with another chunk of triangle visibility.
 fn with_drawn(reel: &Reel, content: &[u8]) -> Vec<u8> {
     replaced(reel, kind::VISIBILITY, &|old| *old = content.to_vec())
 }
@@ -339,7 +338,7 @@ fn f14_what_rests_for_long_has_end_states_and_hidden_triangles() {
     assert!(nothing_seen_is_missing(&reel, 0) > 0);
 }
 
-/// Points alone, and faces of which none can be used, have nothing to be hidden.
+/// Points alone, and meshes without usable faces, have nothing to hide.
 #[test]
 fn f14_without_triangles_nothing_is_hidden() {
     for (counts, indices) in [(vec![], vec![]), (vec![3], vec![0, 0, 0]), (vec![2], vec![0, 1])] {

@@ -1,4 +1,4 @@
-//! The way back: what `extract` writes is what the source had, as far as the format written can hold it.
+//! Tests of `extract`: the output equals the source, as far as the output format can hold it.
 
 use crate::cli::common::{Run, run};
 use meshreel_scene::read::{ReadOptions, open};
@@ -28,8 +28,7 @@ fn sample<T: Clone + Send + Sync + 'static>(channel: &Channel<T>, i: usize) -> V
     out
 }
 
-/// Hips that walk, a leg that turns, and a foot that stands still; in the order of channels that is asked
-/// for.
+/// Returns hips that walk, a leg that turns, and a foot that stands still; with channels in the given order.
 fn walk(order: &str) -> String {
     let channels: Vec<String> = order.chars().map(|axis| format!("{axis}rotation")).collect();
     let channels = channels.join(" ");
@@ -69,7 +68,7 @@ fn clips_become_transforms_or_are_refused() {
             assert!(off < 0.01, "{off}");
         }
     }
-    // What cannot hold it is refused, and says what can.
+    // A format that cannot hold it is refused, with a suggestion.
     for target in ["out/", "frames/"] {
         let refused = at(folder, &["extract", "walk.reel", "-o", target]).expect(1);
         let line = refused.error_line();
@@ -95,13 +94,13 @@ fn clips_beside_meshes_are_left_out_with_a_remark() {
     assert!(back.nodes.iter().any(|n| n.path == format!("/{}", clips[0].name)));
 }
 
-/// `n` samples from 1/24 s on, `step` 24ths apart.
+/// Returns samples from 1/24 s on, `step` 24ths apart.
 fn every(step: usize) -> TimeSampling {
     TimeSampling::Uniform { start: 1.0 / 24.0, step: step as f64 / 24.0 }
 }
 
-/// A sheet of quads and more that waves, as an animator's program numbers it: each face begins at another of
-/// its corners, one is of five corners, one is there twice and one is a line.
+/// Returns a waving sheet with irregular faces, mostly quads: each starts at another of its corners, one has
+/// five corners, one exists twice and one is a line.
 fn sheet(path: &str, samples: usize, step: usize) -> Mesh {
     let wave = |f: usize, i: usize| {
         let (x, y) = ((i % 5) as f32, (i / 5) as f32);
@@ -166,9 +165,9 @@ fn the_animators_own_polygons_come_back() {
             assert_eq!(sample(&a.face_indices, 0), sample(&b.face_indices, 0));
             let set = |mesh: &Mesh| sample(&mesh.face_sets[0].faces, 0);
             assert_eq!(set(a), set(b));
-            // Made normals are nobody's.
+            // Computed normals are not written.
             assert!(b.normals.is_none());
-            // Every frame of the file, those between the samples of the slower one too.
+            // Every frame of the file, also those between the samples of the slower one.
             assert_eq!(b.positions.len(), source.meshes[0].positions.len());
             for i in 0..a.positions.len() {
                 let k = i * b.positions.len() / a.positions.len();
@@ -183,7 +182,7 @@ fn the_animators_own_polygons_come_back() {
         let size = |name: &str| std::fs::metadata(folder.join(name)).unwrap().len();
         assert!(size("back.abc") <= size("a.abc") * 3 / 2, "{} {}", size("back.abc"), size("a.abc"));
     }
-    // A file without its source map has triangles, and normals with them.
+    // Without a source map a file has triangles, and normals for them.
     at(folder, &["compile", "a.abc", "-o", "a.reel", "--strip"]).expect(0);
     at(folder, &["extract", "a.reel", "-o", "back.abc"]).expect(0);
     let back = &read(folder, "back.abc").meshes[0];
@@ -217,8 +216,7 @@ fn normals_and_corners_that_were_there_come_back() {
     assert_eq!(sample(&mesh.face_indices, 0), sample(&back.face_indices, 0));
     let (palette, indices) =
         (sample(&back.uvs[0].values, 0), sample(back.uvs[0].indices.as_ref().unwrap(), 0));
-    // Each corner has its own, also in a face of which vertices were split. The line has no corner that a
-    // vertex stands for.
+    // Each corner has its own, also in a face with split vertices. The line has no corner with a vertex.
     for (c, index) in indices.iter().enumerate().take(corners - 2) {
         let (is, was) = (palette[*index as usize], uv(c));
         assert!((is[0] - was[0]).abs() < 1e-3 && (is[1] - was[1]).abs() < 1e-3, "corner {c}: {is:?} {was:?}");
@@ -255,8 +253,8 @@ fn bvh_comes_back_in_its_own_order_of_rotations() {
 /// A node, its interpolation, keys, and values at them.
 type Moved<'a> = (usize, &'a str, &'a [f32], &'a [[f32; 3]]);
 
-/// Writes `a.gltf` and what belongs to it: nodes, and animations of their translations from
-/// `(node, interpolation, keys, values)`.
+/// Writes `a.gltf` with its buffer: nodes, and animations of their translations from `(node, interpolation,
+/// keys, values)`.
 fn gltf(folder: &Path, nodes: serde_json::Value, animations: &[(&str, &[Moved<'_>])]) {
     let mut bytes: Vec<u8> = Vec::new();
     let (mut views, mut accessors) = (Vec::new(), Vec::new());
@@ -292,7 +290,7 @@ fn gltf(folder: &Path, nodes: serde_json::Value, animations: &[(&str, &[Moved<'_
     std::fs::write(folder.join("a.gltf"), text).unwrap();
 }
 
-/// The text of a `.glb`.
+/// Returns the JSON of a `.glb`.
 fn glb(folder: &Path, name: &str) -> serde_json::Value {
     let bytes = std::fs::read(folder.join(name)).unwrap();
     let length = u32::from_le_bytes(bytes[12..16].try_into().unwrap()) as usize;
@@ -339,7 +337,7 @@ fn steps_of_clips_stay_steps_and_all_clips_say_where_joints_are() {
     let pair = |node: &str, how: &str| (node.to_owned(), how.to_owned());
     let (linear, step) = ("LINEAR", "STEP");
     assert_eq!(channels(0), [pair("arm", step), pair("hand", linear), pair("hips", linear)]);
-    // What the other one leaves elsewhere is where it belongs in this one.
+    // Nodes moved by the other animation are reset by this one.
     assert_eq!(channels(1), [pair("arm", linear), pair("hand", linear), pair("hips", linear)]);
     let again = read(folder, "back.glb");
     assert!(again.clips[0].tracks.iter().any(|track| track.translation.is_held()));
@@ -363,7 +361,7 @@ fn steps_of_nodes_stay_steps() {
         let moving = back.nodes.iter().filter_map(|n| n.transform.as_ref()).find(|t| t.local.len() > 1);
         let local = &moving.unwrap().local;
         for (k, key) in keys.iter().enumerate().skip(1) {
-            // A tenth of a frame before it still stands where it was; from it on, it does not.
+            // A tenth of a frame earlier it still stands at the old place; from the key on, it does not.
             for (time, place) in [(key - 0.004, places[k - 1]), (key + 2e-6, places[k])] {
                 let (i, part) = local.locate(f64::from(time));
                 let [a, b] = [i, (i + 1).min(local.len() - 1)].map(|i| sample(local, i)[0].matrix().w_axis);
@@ -391,7 +389,7 @@ fn a_glb_has_each_point_once_and_attributes() {
     write_abc(folder, "a.abc", &scene(vec![mesh]));
     at(folder, &["compile", "a.abc", "-o", "a.reel"]).expect(0);
     at(folder, &["extract", "a.reel", "-o", "back.glb"]).expect(0);
-    // Two materials, and of both the vertices are the same.
+    // Two materials that share the same vertices.
     let text = glb(folder, "back.glb");
     let primitives = text["meshes"][0]["primitives"].as_array().unwrap();
     assert_eq!(primitives.len(), 2);
@@ -404,12 +402,12 @@ fn a_glb_has_each_point_once_and_attributes() {
     assert!(set > 0 && set < sample(&back.face_counts, 0).len());
 }
 
-/// A sheet that grows by a row with every frame, with uvs that differ at the corners of a point.
+/// Returns a sheet that grows by a row with every frame, with uvs that differ at the corners of a point.
 fn growing() -> Mesh {
     let rows = |f: usize| f + 1;
     let points = |f: usize| {
         let of = |i: usize| [(i % 4) as f32, (i / 4) as f32, ((i + f) as f32).sin()];
-        // Not in the order in which faces name them.
+        // Not in the order in which faces use them.
         (0..4 * (rows(f) + 1)).rev().map(of).collect()
     };
     let faces = |f: usize| -> Vec<i32> {
@@ -477,7 +475,7 @@ fn polygons_and_points_come_back_where_faces_change() {
             assert!((0..2).all(|k| (uv[k] - is[k]).abs() < 1e-3), "{f} {corner}");
         }
     }
-    // Without the map corners of one point are still one point.
+    // Without the map, corners of one point are still one point.
     at(folder, &["compile", "a.abc", "-o", "b.reel", "--short-source-map"]).expect(0);
     let done = at(folder, &["extract", "b.reel", "-o", "back.abc"]).expect(0);
     let remark = "it comes back in triangles";
@@ -508,11 +506,11 @@ fn one_frame_is_an_obj() {
     for (a, b) in both {
         assert!((0..3).all(|k| (a[k] - b[k]).abs() < 1e-3), "{a:?} {b:?}");
     }
-    // A face of two corners is none of an .obj.
+    // An .obj cannot hold a face of two corners.
     let mut counts = sample(&was.face_counts, 0);
     counts.retain(|n| *n > 2);
     assert_eq!(counts, sample(&is.face_counts, 0));
-    // Several are none.
+    // Several frames do not fit into one .obj.
     write_abc(folder, "m.abc", &scene(vec![sheet("/a", 3, 4)]));
     at(folder, &["compile", "m.abc", "-o", "m.reel"]).expect(0);
     let refused = at(folder, &["extract", "m.reel", "-o", "none.obj"]).expect(2);
@@ -546,7 +544,7 @@ fn steps_of_clips_stay_steps_in_alembic() {
             assert!(off < 2e-3, "{time} s off by {off}");
         }
     }
-    // The rate is what it was.
+    // The rate is preserved.
     let remade = at(folder, &["compile", "back.abc", "-o", "b.reel", "--clips-only", "--json"]).expect(0);
     let said = remade.json();
     assert!(!said["remarks"].to_string().contains("uniform rate"), "{said}");

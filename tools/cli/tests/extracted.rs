@@ -1,12 +1,12 @@
-//! `verify --extracted`: what `extract` wrote is what the file decodes to, at every one of its frames, in every
-//! format that is written.
+//! Tests of `verify --extracted`: the output of `extract` equals the decoded file, at every frame, in every
+//! format.
 
 use crate::cli::common::{bundled, corpus, run};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// Runs a line in a folder; words with a dot or a slash are names of files there, those that begin with '$' are
-/// not.
+/// Runs a line in a folder; words with a dot or a slash are names of files there, those that begin with '$'
+/// are not.
 fn at(folder: &Path, line: &str) -> crate::cli::common::Run {
     let place =
         |word: &str| match word.starts_with(|c: char| c.is_ascii_lowercase()) && word.contains(['.', '/']) {
@@ -16,7 +16,7 @@ fn at(folder: &Path, line: &str) -> crate::cli::common::Run {
     run(line.split_whitespace().map(place))
 }
 
-/// Extracts `a.reel` in each of these ways and compares; gives the reports.
+/// Extracts `a.reel` in each of these ways and compares; returns the reports.
 fn all_ways(folder: &Path, ways: &[&str]) -> Vec<Value> {
     let compare = |way: &&str| {
         let words: Vec<&str> = way.split_whitespace().collect();
@@ -32,7 +32,7 @@ fn all_ways(folder: &Path, ways: &[&str]) -> Vec<Value> {
 
 const WAYS: [&str; 4] = ["back.abc", "back.glb", "frames/", "web.glb --compress meshopt"];
 
-/// A square that turns, and is hidden from its last sample on, where its points are somewhere else.
+/// A square that rotates, and is hidden from its last sample on, where its points are elsewhere.
 const HIDDEN: &str = r#"#usda 1.0
 ( metersPerUnit = 1
  upAxis = "Y"
@@ -68,7 +68,7 @@ fn frames_between_samples_are_as_decoded() {
     }
 }
 
-/// Compiles and extracts a scene. Gives the file of its second frame, and what that says.
+/// Compiles and extracts a scene. Returns the file of its second frame, and its text.
 fn second_frame(folder: &Path) -> (PathBuf, String) {
     std::fs::write(folder.join("a.usda"), HIDDEN).unwrap();
     at(folder, "compile a.usda -o a.reel").expect(0);
@@ -91,11 +91,11 @@ fn what_differs_is_named() {
         done.contains("/G/M") && done.contains("frame 1") && done.contains("NOT as it decodes"),
         "{done}"
     );
-    // A frame that is missing.
+    // A missing frame.
     std::fs::write(&file, text).unwrap();
     std::fs::remove_file(folder.join("frames/frames.0001.obj")).unwrap();
     at(folder, "verify --extracted frames/ a.reel").expect(1);
-    // As far off as is said to be allowed.
+    // Within the allowed tolerance.
     at(folder, "extract a.reel -o frames/").expect(0);
     at(folder, "verify --extracted frames/ a.reel --tolerance 0.01").expect(0);
 }
@@ -152,7 +152,7 @@ fn a_face_that_is_turned_or_missing_is_named() {
     }
 }
 
-/// Skinned characters whose keys are not at even times, quantized accessors, steps.
+/// Characters with keys at uneven times, quantized accessors and steps are extracted at all their frames.
 #[test]
 fn characters_come_back_at_all_their_frames() {
     let Some(corpus) = corpus() else { return };

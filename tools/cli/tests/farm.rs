@@ -1,4 +1,5 @@
-//! One file on many machines: byte for byte that of one, and nothing but the parts of one plan makes it.
+//! Tests of one file compiled on many machines: it equals that of one machine byte for byte, and only parts
+//! of one plan can be joined.
 
 use crate::cli::common::{Run, bundled, corpus, names, run};
 use crate::particles::{drops, rubble};
@@ -11,7 +12,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A folder in which things are planned, made in parts and joined.
+/// A folder for planning, making parts and joining.
 struct Farm(tempfile::TempDir);
 
 impl Farm {
@@ -23,7 +24,7 @@ impl Farm {
         self.0.path().join(name).to_str().unwrap().to_owned()
     }
 
-    /// The file that one machine makes.
+    /// Returns the file that one machine makes.
     fn compiled(&self, inputs: &[&Path], options: &[&str]) -> Vec<u8> {
         let target = self.at("one.reel");
         let inputs: Vec<&str> = inputs.iter().map(|input| input.to_str().unwrap()).collect();
@@ -51,11 +52,11 @@ impl Farm {
         run([&["join"], &parts[..], &["-o", &self.at("joined.reel"), "--json"]].concat())
     }
 
-    /// The file that is joined of so many parts, of a plan that is there.
+    /// Returns the file joined from this number of parts of an existing plan.
     fn joined(&self, count: u32) -> Vec<u8> {
         let mut parts: Vec<String> = (1..=count).map(|k| self.part_name(k, count)).collect();
         (1..=count).for_each(|k| drop(self.part(k, count).expect(0)));
-        // In no order.
+        // In another order.
         parts.reverse();
         let done = self.join(&parts).expect(0).json();
         let bytes = std::fs::read(self.at("joined.reel")).unwrap();
@@ -67,7 +68,7 @@ impl Farm {
         bytes
     }
 
-    /// Holds the file of each number of parts against that of one machine.
+    /// Compares the file joined from each number of parts with that of one machine.
     fn check(inputs: &[&Path], options: &[&str], counts: &[u32]) {
         let farm = Farm::new();
         let one = farm.compiled(inputs, options);
@@ -84,7 +85,7 @@ fn soft_meshes_are_the_same_in_any_number_of_parts() {
     let flag = bundled("a_flag_wind.abc");
     Farm::check(&[&flag], &["--effort", "3"], &[1, 2, 3, 5]);
     Farm::check(&[&flag], &["--effort", "3", "--preset", "fast", "--attributes-apart"], &[3]);
-    // More segments than parts, and options of a file.
+    // More segments than parts, and options from a file.
     let farm = Farm::new();
     std::fs::write(farm.at("o.toml"), "effort = 2\n[[mesh]]\nglob = \"/**\"\ntolerance = \"0.05%\"\n")
         .unwrap();
@@ -92,7 +93,7 @@ fn soft_meshes_are_the_same_in_any_number_of_parts() {
     Farm::check(&[&flag], &options, &[2, 5]);
 }
 
-/// Chains of particles go from segment to segment; frames between frames refer to keys on both sides.
+/// Chains of particles cross segments; frames between keys refer to keys on both sides.
 #[test]
 fn particles_are_the_same_in_any_number_of_parts() {
     let farm = Farm::new();
@@ -111,8 +112,8 @@ fn particles_are_the_same_in_any_number_of_parts() {
     }
 }
 
-/// Parts of an animation that is longer than keys are kept of, of one that stands still at its ends, and of one
-/// whose keys are too large for a plan.
+/// Tests parts of an animation too long for all keys to be stored, of one that stands still at its ends, and
+/// of one whose keys are too large for a plan.
 #[test]
 fn keys_are_the_same_whoever_codes_them() {
     let farm = Farm::new();
@@ -140,7 +141,7 @@ fn keys_are_the_same_whoever_codes_them() {
     let (short, long) = (cache("short.pc2", 300), cache("long.pc2", 290));
     let options = ["--effort", "2", "--tolerance", "0.1%"];
     Farm::check(&[&cloth, &short], &options, &[1, 4, 7]);
-    // Of one key each.
+    // One key each.
     Farm::check(&[&cloth, &long], &[&options[..], &["--index-every", "16"]].concat(), &[1, 4, 30]);
     Farm::check(&[&cloth, &short], &[&options[..], &["--memory", "64k"]].concat(), &[4]);
 }
@@ -171,7 +172,7 @@ fn nodes_are_the_same_in_any_number_of_parts() {
     ] {
         Farm::check(&[&bundled(name)], &[options, &["--effort", "2"]].concat(), &[1, 3]);
     }
-    // Several files as one, with clips.
+    // Several files merged, with clips.
     let both = [&*bundled("n_robot_bone_parented.abc"), &*bundled("prism.glb")];
     Farm::check(&both, &["--effort", "2"], &[2]);
 }
@@ -213,7 +214,7 @@ fn a_file_of_the_corpus_is_the_same_in_parts() {
 
 #[test]
 fn a_relative_tolerance_is_that_of_the_whole() {
-    // Each half of a growing square is smaller than all of it.
+    // Each half of a growing square is smaller than the whole.
     let farm = Farm::new();
     for frame in 0..40 {
         let size = 1.0 + f64::from(frame);
@@ -224,7 +225,7 @@ fn a_relative_tolerance_is_that_of_the_whole() {
     Farm::check(&[&sequence], &["--tolerance", "1%"], &[2]);
 }
 
-/// A plan of a short soft mesh, and its two parts.
+/// Returns a plan of a short soft mesh, and its two parts.
 fn two_parts() -> Farm {
     let farm = Farm::new();
     farm.plan(&[&bundled("a_flag_wind.abc")], &["--effort", "1", "--range", "0:40"]).expect(0);
@@ -238,13 +239,13 @@ fn a_part_that_is_there_is_left_alone_and_a_lost_one_made_again() {
     let [first, second] = [1, 2].map(|k| std::fs::read(farm.part_name(k, 2)).unwrap());
     let again = farm.part(2, 2).expect(0).json();
     assert_eq!((&again["was_there"], &again["part"], &again["parts"]), (&true.into(), &2.into(), &2.into()));
-    // What a killed process left, cut anywhere, is no part: it is made again, alone.
+    // A truncated file of a killed process is no part: it is made again, and only it.
     for cut in [0, 1, second.len() / 2, second.len() - 1] {
         std::fs::write(farm.part_name(2, 2), &second[..cut]).unwrap();
         assert_eq!(farm.part(2, 2).expect(0).json()["was_there"], false);
         assert!(std::fs::read(farm.part_name(2, 2)).unwrap() == second);
     }
-    // Another part under its name is not it.
+    // Another part under its name is not accepted.
     std::fs::write(farm.part_name(2, 2), &first).unwrap();
     assert_eq!(farm.part(2, 2).expect(0).json()["was_there"], false);
     let text = run(["part", &farm.at("x.plan"), "2/2", "-o", &farm.part_name(2, 2)]).expect(0).stdout;
@@ -253,7 +254,7 @@ fn a_part_that_is_there_is_left_alone_and_a_lost_one_made_again() {
     let plan = std::fs::read(farm.at("x.plan")).unwrap();
     farm.plan(&[&bundled("a_flag_wind.abc")], &["--effort", "1", "--range", "0:40"]).expect(0);
     assert!(std::fs::read(farm.at("x.plan")).unwrap() == plan);
-    // However many threads there are.
+    // With any number of threads.
     let alone = farm.at("alone.part");
     run(["part", &farm.at("x.plan"), "1/2", "-o", &alone, "--jobs", "1"]).expect(0);
     assert!(std::fs::read(alone).unwrap() == first);
@@ -275,7 +276,7 @@ fn only_all_parts_of_one_plan_are_joined() {
     refused(&[&second], 2, "usage", &["1/2", "missing"]);
     refused(&[&first, &farm.at("no.part")], 1, "io", &["no.part"]);
     refused(&[&first, &farm.at("x.plan")], 1, "malformed", &["x.plan", "not a part"]);
-    // Of another division, and of another plan.
+    // From another division, and from another plan.
     farm.part(2, 3).expect(0);
     refused(&[&first, &farm.part_name(2, 3)], 1, "malformed", &["2of3.part", "1of2.part"]);
     let other = Farm::new();
@@ -296,11 +297,11 @@ fn only_all_parts_of_one_plan_are_joined() {
         std::fs::write(&damaged, &whole[..at]).unwrap();
         refused(&[&first, &damaged], 1, "malformed", &["damaged.part"]);
     }
-    // One under the names of inputs, or over a part.
+    // An output with the name of an input, or of a part.
     run(["join", &first, &second, "-o", &first]).expect(2);
     run(["join", &first, &second, "-o", &farm.at("a.abc")]).expect(2);
     run(["plan", "a.abc", "-o", &farm.at("a.reel")]).expect(2);
-    // The same one twice is one.
+    // Naming the same part twice is harmless.
     farm.join(&[first.clone(), second.clone(), first]).expect(0);
 }
 
@@ -388,7 +389,7 @@ fn wrong_usage_of_a_farm_is_told() {
 #[cfg(unix)]
 fn a_full_disk_leaves_nothing_half_done() {
     let farm = two_parts();
-    // With the signal ignored, writing beyond the limit is an error as with a full disk. Blocks of 512 bytes.
+    // With the signal ignored, exceeding the limit is an error like a full disk. Blocks of 512 bytes.
     let limited = |line: &str| {
         let script = format!("trap '' XFSZ; ulimit -f 16; exec {line}");
         let program = env!("CARGO_BIN_EXE_meshreel");
@@ -407,7 +408,7 @@ fn a_full_disk_leaves_nothing_half_done() {
     assert_eq!(names(farm.0.path()), before);
 }
 
-/// What parts and whoever joins them are given.
+/// The records that parts and joining read.
 struct Records {
     scene: Scene,
     options: Options,
@@ -418,7 +419,7 @@ struct Records {
     frames: usize,
 }
 
-/// The tail of all frames as one part, and its units.
+/// The tail of a part with all frames, and its units.
 type Coded = (Vec<u8>, BTreeMap<u32, Vec<u8>>);
 
 impl Records {
@@ -458,7 +459,7 @@ impl Records {
     }
 }
 
-/// One bit in some bytes, and cut there.
+/// Returns variants of the bytes with one bit changed, and truncated there.
 fn forged(bytes: &[u8], most: usize) -> Vec<Vec<u8>> {
     let flipped = |at: usize| {
         let mut forged = bytes.to_vec();
@@ -468,7 +469,7 @@ fn forged(bytes: &[u8], most: usize) -> Vec<Vec<u8>> {
     (0..bytes.len()).step_by(bytes.len().div_ceil(most).max(1)).flat_map(flipped).collect()
 }
 
-/// Records with checksums that somebody made: what parts and joining read is hostile all the same.
+/// Records with forged checksums: parts and joining treat their input as hostile.
 #[test]
 fn forged_records_are_refused_or_make_something() {
     let (auto, rigid) = (MethodChoice::Auto, MethodChoice::Rigid);
@@ -504,7 +505,7 @@ fn forged_records_are_refused_or_make_something() {
             }
             records.keys = keys.clone();
         }
-        // Every second one is cut.
+        // Every second one is truncated.
         assert!(2 * refused >= cut, "{name}: {refused} of {cut}");
         let whole = records.assembly.clone();
         for assembly in forged(&whole, parts) {
@@ -522,7 +523,7 @@ fn forged_records_are_refused_or_make_something() {
                 refused += usize::from(records.join(&(tail.clone(), units)).is_err());
             }
         }
-        // Whatever is cut off is noticed, and most of the rest.
+        // Every truncation is noticed, and most other damage.
         assert!(refused > 2 * parts, "{name}: {refused}");
     }
 }

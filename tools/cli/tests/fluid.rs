@@ -1,5 +1,5 @@
-//! What is done about triangles. Meshes whose faces change: every frame holds in any order, and runs of equal
-//! faces are predicted from each other. Regular grids: they are found, and nothing is stored of them.
+//! Tests of triangles. Changing faces: frames decode in any order, and runs of equal faces are predicted from
+//! each other. Regular grids: they are detected, and their triangles are not stored.
 
 use meshreel::FrameDecoder;
 use meshreel_codec::entropy::block::Decompressor;
@@ -19,8 +19,7 @@ fn options() -> Options {
     Options { effort: 3, tolerance: Tolerance::Relative(1e-4), ..Options::default() }
 }
 
-/// A tube whose rings have as many sides as `sides` says for a frame; quads, and triangles where it is closed
-/// at its ends.
+/// Returns a tube whose rings have `sides(frame)` sides; quads, and triangles at its closed ends.
 fn tube(frames: usize, sides: impl Fn(usize) -> usize) -> Scene {
     let (mut positions, mut counts, mut indices) = (Vec::new(), Vec::new(), Vec::new());
     for f in 0..frames {
@@ -70,7 +69,7 @@ fn scene(positions: Vec<Vec<[f32; 3]>>, counts: Vec<Vec<i32>>, indices: Vec<Vec<
     }
 }
 
-/// What a frame decodes to: indices, positions.
+/// Returns the indices and positions of a decoded frame.
 fn decoded(decoder: &mut FrameDecoder, frame: usize) -> (Vec<u32>, Vec<[f32; 3]>) {
     decoder.decode(frame).unwrap();
     let mesh = decoder.mesh(0);
@@ -136,7 +135,7 @@ fn e02_frames_without_faces_or_points() {
 
 #[test]
 fn e02_points_that_coincide_stay_together() {
-    // Two halves whose seam is two rows of points in the same places, in runs of four frames.
+    // Two halves whose seam is two rows of coinciding points, in runs of four frames.
     let (mut positions, mut counts, mut indices) = (Vec::new(), Vec::new(), Vec::new());
     for f in 0..24 {
         let n = 6 + f / 4 % 2;
@@ -188,7 +187,7 @@ fn e02_corpus_holds() {
     }
 }
 
-/// Quads of a sheet of `n` × `m` points that waves, each frame the same.
+/// Returns quads of a waving sheet of `n` × `m` points, with the same faces in each frame.
 fn waves(n: usize, m: usize, closed: bool) -> Scene {
     let place = |i: usize, f: usize| {
         let (x, y) = ((i % n) as f32 / n as f32, (i / n) as f32 / m as f32);
@@ -210,7 +209,7 @@ fn waves(n: usize, m: usize, closed: bool) -> Scene {
             [at(x, y), at(x + 1, y), at(x + 1, y + 1), at(x, y + 1)]
         })
         .collect();
-    // Any order of faces will do.
+    // In any order of faces.
     let count = faces.len();
     (0..count).for_each(|i| faces.swap(i, i * 37 % count));
     let indices = faces.as_flattened().to_vec();
@@ -236,7 +235,8 @@ fn e13_grids_are_found_and_hold() {
     }
 }
 
-/// Heights over a sloping plane along an axis; the point in the middle goes aside in frame 20, by so much.
+/// Returns heights over a sloping plane along an axis; the point in the middle moves aside by `aside` in
+/// frame 20.
 fn field(axis: usize, aside: f32) -> Scene {
     let (n, m) = (24, 17);
     let mut scene = waves(n, m, false);
@@ -263,12 +263,12 @@ fn e13_of_height_fields_one_coordinate_is_kept() {
         for axis in 0..3 {
             for tolerance in [1e-2, 1e-4, 1e-5] {
                 let mut wanted = Options { preset, tolerance: Tolerance::Relative(tolerance), ..options() };
-                // With them positions may be finer, in each of the two by another part.
+                // With normals, positions may be finer, in the two meshes by different factors.
                 wanted.channels.normals = false;
                 let (reel, report) = verified(&field(axis, 0.0), &wanted);
                 let stream = &reel.description().meshes[0].streams[0];
                 assert_eq!(stream.coding, Coding::Heights, "{axis} {tolerance}");
-                // What moves aside needs all three.
+                // Sideways motion needs all three coordinates.
                 let (reel, other) = verified(&field(axis, 0.4), &wanted);
                 let stream = &reel.description().meshes[0].streams[0];
                 assert_eq!(stream.coding, Coding::FixedPoint);
@@ -347,8 +347,8 @@ fn e13_corpus_grids_are_found() {
     }
 }
 
-/// Samples of uvs, one value for each corner, of frames of a mesh, that an exporter says to be a second
-/// apart.
+/// Returns samples of uvs, one value per corner, for these frames of a mesh, which an exporter declares to be
+/// a second apart.
 fn uvs_by_second(mesh: &Mesh, frames: impl Iterator<Item = usize>) -> Attribute<[f32; 2]> {
     let mut corners = Vec::new();
     let of = |frame: usize| {
@@ -420,7 +420,7 @@ fn attributes_that_only_repeat_add_no_frames_and_others_are_remarked_upon() {
     let (still, changing) = (other(&still), other(&(0..20).map(|i| i % 8).collect::<Vec<_>>()));
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.abc");
-    // A file says which samples are equal.
+    // A file tells which samples are equal.
     let frames = |scene: &Scene| {
         alembic::write(&path, scene, &mut |_, _| ()).unwrap();
         let (scene, _) = read::open(&path, &read::ReadOptions::default()).unwrap();

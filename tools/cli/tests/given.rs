@@ -1,4 +1,4 @@
-//! Rigs and ids of parts that a file brings along: they are used, once they have been checked.
+//! Tests of rigs and part ids that a file contains: they are used, after a check.
 
 use glam::{DVec3, Mat4, Quat, Vec3};
 use meshreel::{Limits, Reel};
@@ -21,25 +21,25 @@ pub fn object(arguments: &[&str], folder: &Path) -> Value {
         .unwrap_or_else(|e| panic!("{e}: {text}{}", String::from_utf8_lossy(&output.stderr)))
 }
 
-/// A tube along z on a chain of joints that swing, as a glTF file.
+/// A tube along z on a chain of swinging joints, as a glTF file.
 pub struct Worm {
     pub joints: usize,
     pub frames: usize,
-    /// Size of the bind space beside that of the world.
+    /// Scale of the bind space relative to the world.
     pub size: f32,
-    /// Weights of a point: its place along the chain, and its number.
+    /// Weights of a point, by its place along the chain and its index.
     pub weights: fn(f32, usize) -> Vec<(usize, f32)>,
-    /// Animations besides; each is ten frames shorter than the one before and moves otherwise.
+    /// Number of additional animations; each is ten frames shorter than the one before and moves differently.
     pub more: usize,
-    /// A morph target that swells, with weights that are animated.
+    /// Adds a morph target that swells, with animated weights.
     pub swells: bool,
 }
 
-/// Rings and points on each.
+/// Number of rings; the next constant is the number of points on each.
 const RINGS: usize = 61;
 const AROUND: usize = 16;
 
-/// The joint before a place and the one after it.
+/// Weights of the joint before a place and the one after it.
 fn smooth(z: f32, _: usize) -> Vec<(usize, f32)> {
     let part = (2.0 * (z.fract() - 0.5)).clamp(0.0, 1.0);
     let joint = z as usize;
@@ -182,7 +182,7 @@ impl Worm {
     }
 }
 
-/// Compiles `source` there and checks it against itself; what `compile` said.
+/// Compiles `source` there and verifies it; returns the output of `compile`.
 fn compiled(folder: &Path, source: &str, more: &[&str]) -> Value {
     let line = [&["compile", source, "-o", "a.reel", "--explain", "--json"], more];
     let done = object(&line.concat(), folder);
@@ -206,7 +206,7 @@ const RIG: (&str, &str) = ("skinned", "rig of the file");
 fn e05_f17_the_rig_of_the_file_is_used() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
-    // In a bind space of the size of the world, and in one a hundred times as large or as small.
+    // In a bind space of the world's scale, and in one a hundred times as large or as small.
     let mut sizes = Vec::new();
     for size in [1.0, 100.0, 0.01] {
         let worm = Worm { size, ..Worm::default() };
@@ -215,7 +215,7 @@ fn e05_f17_the_rig_of_the_file_is_used() {
         let mesh = &done["meshes"][0];
         assert_eq!(mesh["method"], "skinned");
         assert_eq!(mesh["parts"].as_u64().unwrap() + mesh["bones"].as_u64().unwrap(), 7);
-        // Nothing is fitted.
+        // No method is fitted.
         assert_eq!(tried(&done), [("soft", ""), RIG]);
         sizes.push(mesh["position_bytes"].as_f64().unwrap());
     }
@@ -224,7 +224,7 @@ fn e05_f17_the_rig_of_the_file_is_used() {
     assert!(high < 1.1 * low, "{sizes:?}");
     let soft = compiled(at, "worm.glb", &["--method", "soft", "--channels", "positions"]);
     assert!(2.0 * high < soft["meshes"][0]["position_bytes"].as_f64().unwrap());
-    // With everything else that a mesh has, and in the other preset.
+    // With all other channels of a mesh, and in the other preset.
     let done = compiled(at, "worm.glb", &["--preset", "fast"]);
     assert_eq!(done["meshes"][0]["method"], "skinned");
 }
@@ -250,7 +250,7 @@ fn f17_weights_of_any_sum_sign_and_number() {
     let done = write(|z, i| if i % 5 == 0 { Vec::new() } else { smooth(z, i) });
     assert!(remarked(&done, "bound to no joint"), "{}", done["remarks"]);
     assert_eq!(tried(&done), [RIG]);
-    // Twelve of them, some twice: what does not fit into eight is left to the residual.
+    // Twelve influences, some repeated: those beyond eight are left to the residual.
     let done = write(|z, i| {
         let more = (0..10).map(|k| ((i + k) % 7, 0.004 * k as f32));
         smooth(z, i).into_iter().chain(more).collect()
@@ -293,7 +293,7 @@ fn e05_f17_corpus_characters_are_moved_by_their_rigs() {
     }
 }
 
-/// The structure of a .glb.
+/// Returns the JSON of a .glb.
 pub fn structure(path: &Path) -> Value {
     let bytes = std::fs::read(path).unwrap();
     let size = u32::from_le_bytes(bytes[12..16].try_into().unwrap()) as usize;
@@ -311,8 +311,8 @@ fn fails(arguments: &[&str], folder: &Path, code: i32) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Positions, to a length that does not depend on what was decoded.
-/// Frames of the source alone, so that what comes back has its rate.
+/// Positions, to an absolute tolerance that does not depend on decoded values. Only frames of the source, so
+/// that an extracted file has its rate.
 const EXACT: [&str; 6] = ["--channels", "positions", "--tolerance", "0.001", "--between", "off"];
 
 #[test]
@@ -320,7 +320,7 @@ fn a_skinned_mesh_comes_back_with_its_skin() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
     Worm::default().write(&at.join("worm.glb"));
-    // Whether some point lies a hair beyond the tolerance, and has a residual, is chance.
+    // Whether some point lies just beyond the tolerance, and has a residual, is chance.
     let done = ["0.001", "0.0011", "0.0012", "0.0013", "0.0014"]
         .into_iter()
         .map(|tolerance| {
@@ -337,7 +337,7 @@ fn a_skinned_mesh_comes_back_with_its_skin() {
     let glb = structure(&at.join("back.glb"));
     let primitive = &glb["meshes"][0]["primitives"][0];
     assert!(primitive["attributes"]["WEIGHTS_0"].is_u64() && primitive["targets"].is_null());
-    // It says the same of the mesh and of the clip, and its rig is a rig.
+    // It agrees on the mesh and on the clip, and its rig is accepted as one.
     let same = object(&["verify", "back.glb", "a.reel", "--json"], at);
     assert_eq!(same["ok"], true, "{same}");
     assert_eq!(same["meshes"][0]["frames"], 61);
@@ -356,7 +356,7 @@ fn a_skinned_mesh_comes_back_with_its_skin() {
 fn what_a_skin_cannot_say_comes_back_as_points_unless_it_is_asked_for() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
-    // Every seventh point hangs on more joints than are kept.
+    // Every seventh point has more joints than are kept.
     let worm = Worm {
         joints: 12,
         weights: |z, i| match i % 7 {
@@ -391,7 +391,7 @@ fn parts_come_back_as_joints() {
     let back = object(&["extract", "a.reel", "-o", "back.glb", "--json"], at);
     assert_eq!(back["skins"][0]["joints"], parts);
     near(&at.join("back.glb"), at, done["meshes"][0]["tolerance"].as_f64().unwrap());
-    // An archive has no skins.
+    // Alembic has no skins.
     let back = object(&["extract", "a.reel", "-o", "back.abc", "--json"], at);
     assert_eq!(back["skins"].as_array().unwrap().len(), 0);
 }
@@ -408,7 +408,7 @@ fn names_of_extracted_meshes_are_those_of_the_source() {
         assert_eq!(info["meshes"][0]["path"], "/rig/body/prism", "{how}");
     }
     object(&["extract", "a.reel", "-o", "back.glb", "--as", "points", "--json"], at);
-    // Whoever compiles it again has a mesh of the same name.
+    // Compiled again, the mesh keeps its name.
     let again = compiled(at, "back.glb", &[]);
     assert_eq!(again["meshes"][0]["path"], "/rig/body/prism");
 }
@@ -435,7 +435,7 @@ fn f09_advice_is_printed_by_explain_and_info() {
     assert!(!String::from_utf8_lossy(&run(&line, at).stdout).contains("advice\n"));
 }
 
-/// Where all points of a scene are at a time.
+/// Returns all points of a scene in the world at a time.
 fn world_points(scene: &Scene, time: f64) -> Vec<DVec3> {
     let placed = scene.expand().unwrap();
     let mut world = World::new(scene, &placed).unwrap();
@@ -452,8 +452,8 @@ fn world_points(scene: &Scene, time: f64) -> Vec<DVec3> {
     out
 }
 
-/// Opens what was extracted from `a.reel` there; all of its points are where decoded ones are, but for a part
-/// of the tolerance.
+/// Opens a file extracted from `a.reel` there; all of its points are within a fraction of the tolerance of
+/// decoded ones.
 fn near(path: &Path, folder: &Path, tolerance: f64) -> Scene {
     let reel = Reel::open(folder.join("a.reel"), &Limits::default()).unwrap();
     let whole = to_scene(&reel).unwrap();
@@ -484,14 +484,14 @@ fn parts_come_back_as_nodes_that_move() {
         let back = object(&line, at);
         assert!(back["meshes"].as_u64().unwrap() >= parts, "{back}");
         let scene = near(&at.join(name), at, tolerance);
-        // A piece is still below a node that moves.
+        // Each part is a still mesh below a moving node.
         let still = |n: &&meshreel_scene::Node| n.name.starts_with("part ");
         assert_eq!(scene.nodes.iter().filter(still).count() as u64, parts);
     }
     assert!(fails(&["extract", "a.reel", "-o", "out/", "--as", "parts"], at, 2).contains("--as parts"));
-    // What bones blend cannot be taken apart.
+    // Blended bones cannot be taken apart.
     Worm::default().write(&at.join("worm.glb"));
-    // In units: what comes back has an extent of its own, of which a part would be another one.
+    // As a length: the extracted file has another extent, which a percentage would refer to.
     compiled(at, "worm.glb", &["--between", "off", "--tolerance", "0.001"]);
     let line = ["extract", "a.reel", "-o", "back.glb", "--as", "parts", "--json"];
     let back = object(&line, at);

@@ -19,7 +19,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/golden/v0")
 }
 
-/// Name and bytes of each file, as they would be written now.
+/// Returns the name and bytes of each file as written by the current code.
 fn files() -> Vec<(&'static str, Vec<u8>)> {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("file.reel");
@@ -33,19 +33,19 @@ fn files() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-/// The one with attributes apart.
+/// The file with separate attributes.
 const APART: &str = "flag_apart.reel";
 
-/// The one with packed transforms.
+/// The file with packed transforms.
 const PACKED: &str = "wall_packed.reel";
 
-/// The one with points of 32 bits.
+/// The file with 32-bit points.
 const WIDE: &str = "flag_wide.reel";
 
-/// The one with particles in chains, which no small real input has.
+/// The file with particles in chains, which no small real input has.
 const CHAINS: &str = "chains_small.reel";
 
-/// Files of the soft codec, of a piece of a real input; compiled only to be renewed.
+/// Files of the soft codec, from an excerpt of a real input; compiled only to be renewed.
 const LAYERED: [(&str, &str, Preset); 9] = [
     ("flag_small.reel", "a_flag_wind.abc", Preset::Small),
     ("flag_fast.reel", "a_flag_wind.abc", Preset::Fast),
@@ -67,7 +67,7 @@ fn layered(name: &str, input: &str, preset: Preset) -> Vec<u8> {
 fn compiled(name: &str, scene: &Scene, preset: Preset) -> Vec<u8> {
     let last = match name {
         WIDE => 11,
-        // Into a second segment.
+        // Long enough for a second segment.
         CHAINS => 69,
         _ => 37,
     };
@@ -105,7 +105,7 @@ fn v0_decodes_to_the_same_bits() {
             fs::write(&path, &bytes).unwrap();
         }
         let golden = fs::read(&path).unwrap();
-        // What compression libraries write may differ from version to version; what it decodes to may not.
+        // The output of compression libraries may change between versions; the decoded result may not.
         if name == "square.reel" || name.ends_with("_store.reel") {
             assert!(golden == bytes, "{name} would be written in another way");
         }

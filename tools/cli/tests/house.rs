@@ -1,4 +1,5 @@
-//! The rules of the house, as tests: what Cargo cannot enforce. `ARCHITECTURE.md` gives the reasons.
+//! The rules of the repository as tests: those that Cargo cannot enforce. `ARCHITECTURE.md` gives the
+//! reasons.
 
 mod functions;
 mod imports;
@@ -10,8 +11,7 @@ use std::path::{Path, PathBuf};
 
 use toml::{Table, Value};
 
-/// Which of our packages each package may import; what is not listed here may not exist without a line of its
-/// own.
+/// The packages of ours that each package may import; every package needs a line here.
 const ARROWS: &[(&str, &[&str])] = &[
     ("meshreel-codec", &[]),
     ("meshreel-files", &[]),
@@ -94,7 +94,8 @@ const FREE: &[&str] = &["meshreel-bench", "meshreel-testkit"];
 /// Packages that only tests may import.
 const FOR_TESTS: &[&str] = &["meshreel-testkit", "meshreel-runtime-test"];
 
-/// Where unsafe code may stand, apart from the files of `codec` that are named after an instruction set.
+/// Files that may contain unsafe code, apart from the files of `codec` that are named after an instruction
+/// set.
 const UNSAFE_FILES: &[&str] = &[
     "crates/play/src/stream/heap.rs",
     "crates/play/tests/allocations.rs",
@@ -105,8 +106,8 @@ const UNSAFE_FILES: &[&str] = &[
 const UNSAFE_FOLDERS: &[&str] = &["bindings/c/", "bindings/web/wasm/"];
 const INSTRUCTION_SETS: &[&str] = &["sse2", "ssse3", "sse41", "avx2", "avx512", "neon", "wasm128"];
 
-/// Where readers open or look for files by a path, and how often: what a caller named. What a file names is opened by
-/// `Folder` of `meshreel-files` alone.
+/// Files of readers that open or look for files by a path, and how often: only paths that a caller named.
+/// Files named by a file are opened by `Folder` of `meshreel-files` alone.
 const OPENED: &[(&str, usize)] = &[
     ("open.rs", 2),
     ("sequence/pattern.rs", 1),
@@ -126,10 +127,10 @@ const LONGEST_FILE: usize = 800;
 const LONGEST_FUNCTION: usize = 80;
 const MOST_ARGUMENTS: usize = 7;
 
-/// Files of program code, not of tests, where that is all that a folder has.
+/// Folders of tests, whose files are not program code.
 const OF_TESTS: &[&str] = &["/tests/", "/benches/"];
 
-/// Functions that may be longer or take more, at most fifteen: file, name, reason.
+/// Functions that may be longer or take more arguments, at most fifteen: file, name, reason.
 const EXCEPTIONS: &[(&str, &str, &str)] = &[
     ("tools/cli/src/picture/font.rs", "strokes", "a table: one line for each character"),
     ("crates/codec/src/mesh/encode/frame.rs", "token_block", "a kernel: what it takes stays in registers"),
@@ -148,7 +149,7 @@ fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
-/// All files of the repository by their path from its root, without build outputs and test data.
+/// Returns all files of the repository by their path from its root, without build outputs and test data.
 fn files() -> Vec<String> {
     fn walk(folder: &Path, root: &Path, out: &mut Vec<String>) {
         for entry in fs::read_dir(folder).expect("a readable folder").flatten() {
@@ -175,7 +176,7 @@ fn files() -> Vec<String> {
     out
 }
 
-/// Path and text of every Rust source.
+/// Returns path and text of every Rust source.
 fn sources() -> Vec<(String, String)> {
     let sources: Vec<_> = files()
         .into_iter()
@@ -189,7 +190,7 @@ fn sources() -> Vec<(String, String)> {
     sources
 }
 
-/// Name, folder and manifest of every package of the workspace.
+/// Returns name, folder and manifest of every package of the workspace.
 fn packages() -> Vec<(String, String, Table)> {
     let mut out = Vec::new();
     for path in files() {
@@ -200,8 +201,8 @@ fn packages() -> Vec<(String, String, Table)> {
             continue;
         }
         let manifest: Table = read(&root().join(&path)).parse().expect("a manifest");
-        // The workspaces of the model checker and of what is tested on a card, like that of the fuzz targets, are
-        // for themselves.
+        // The workspaces of the model checker and of the GPU tests, like that of the fuzz targets, are
+        // independent.
         let is_test = ["/model", "/on_adapter"].iter().any(|end| folder.ends_with(end));
         if is_test && manifest.contains_key("workspace") {
             continue;
@@ -213,7 +214,7 @@ fn packages() -> Vec<(String, String, Table)> {
     out
 }
 
-/// All packages that a manifest names, for every target, for building and testing as well.
+/// Returns all packages that a manifest names, for every target, including build and test dependencies.
 fn dependencies(manifest: &Table) -> BTreeSet<String> {
     const KINDS: [&str; 3] = ["dependencies", "dev-dependencies", "build-dependencies"];
     let targets = manifest.get("target").and_then(Value::as_table);
@@ -226,7 +227,7 @@ fn dependencies(manifest: &Table) -> BTreeSet<String> {
         .collect()
 }
 
-/// The code alone: comments, strings and characters become blanks, so that a search finds only code.
+/// Returns the code alone: comments, strings and characters become blanks, so that a search finds only code.
 fn code_of(text: &str) -> String {
     let bytes = text.as_bytes();
     let mut out = bytes.to_vec();
@@ -298,7 +299,7 @@ fn quoted(rest: &[u8], quote: u8) -> usize {
     (at + 1).min(rest.len())
 }
 
-/// A character, not a lifetime: `'x'`, `'\n'`, `'é'`.
+/// `true` for a character, `false` for a lifetime: `'x'`, `'\n'`, `'é'`.
 fn is_character(rest: &[u8]) -> bool {
     rest.get(1) == Some(&b'\\')
         || rest.iter().skip(2).take(4).position(|&b| b == b'\'').is_some_and(|n| n == 0 || rest[1] >= 0x80)
@@ -310,7 +311,7 @@ fn has_word(code: &str, word: &str) -> bool {
         .any(|(at, _)| !code[..at].ends_with(part) && !code[at + word.len()..].starts_with(part))
 }
 
-/// Fails with all that was found, not only the first.
+/// Fails with all findings, not only the first.
 fn assert_none(found: Vec<String>, rule: &str) {
     assert!(found.is_empty(), "{rule}:\n  {}", found.join("\n  "));
 }
@@ -343,7 +344,7 @@ fn imports_follow_the_arrows() {
         for import in dependencies(manifest) {
             let for_tests = FOR_TESTS.contains(&&*import)
                 && manifest.get("dependencies").is_none_or(|of| of.get(&import).is_none());
-            // Tests of a package may ask for its own features.
+            // Tests of a package may enable its own features.
             if ours.contains(&*import) && !allowed.contains(&&*import) && !for_tests && import != *name {
                 found.push(format!("{name} imports {import}"));
             }
@@ -352,7 +353,7 @@ fn imports_follow_the_arrows() {
     assert_none(found, "imports against the arrows");
 }
 
-/// What some packages must not know, beyond our own: of other people's packages, and of the standard library.
+/// Some packages must not use certain external packages or parts of the standard library.
 #[test]
 fn nobody_knows_more_than_it_should() {
     let mut found = Vec::new();
@@ -380,7 +381,7 @@ fn nobody_knows_more_than_it_should() {
         }
     }
     for (path, text) in sources() {
-        // Which kernels run is asked of the machine, and of one environment variable.
+        // The choice of kernels depends on the machine, and on one environment variable.
         let forbidden: &[&str] = if path == "crates/codec/src/simd/isa.rs" {
             &["std::fs", "std::time", "std::thread", "std::net"]
         } else if path.starts_with("crates/codec/src/") {
@@ -454,7 +455,7 @@ fn files_are_short_and_say_what_they_are() {
     assert_none(found, "files too long or without a beginning");
 }
 
-/// Folder, and sources by their path below its `src`, of each package.
+/// Returns the folder of each package, and its sources by their path below `src`.
 fn crates() -> Vec<(String, Vec<(String, String)>)> {
     let sources = sources();
     packages()
@@ -562,9 +563,8 @@ fn nothing_is_left_undone() {
     assert_none(found, "unfinished code");
 }
 
-/// Text files name no place of one particular machine.
-/// Codes of the checklist in `docs/STATUS.md` say nothing to who reads the code: they stand in names of
-/// tests.
+/// Text files name no place of one particular machine. Codes of the checklist in `docs/STATUS.md` mean
+/// nothing to a reader of the code: they stand only in names of tests.
 #[test]
 fn comments_have_no_codes() {
     let is_code = |word: &str| {
@@ -607,8 +607,8 @@ fn no_paths_of_one_machine() {
     assert_none(found, "paths of one machine");
 }
 
-/// One error per library. Those that read and write bytes have the same five classes; the others pass these
-/// on. `codec` knows only corrupt bytes.
+/// Each library has one error. Those that read and write bytes have the same five classes; the others pass
+/// these on. `codec` knows only corrupt bytes.
 #[test]
 fn libraries_have_one_error_of_five_classes() {
     let mut found = Vec::new();
@@ -618,7 +618,7 @@ fn libraries_have_one_error_of_five_classes() {
             "meshreel-compile" => &["Unsupported", "Limit", "Misuse"],
             "meshreel-options" => &["Malformed", "Misuse"],
             "meshreel-inputs" => &["Io", "Unsupported", "Misuse"],
-            // They have no error of their own: that of the scene, of the container.
+            // They use the error of the scene, or of the container.
             _ => continue,
         };
         let errors: Vec<_> = sources()
@@ -676,8 +676,8 @@ fn the_documented_version_is_the_coded_one() {
     assert!(document.lines().any(|l| l == line), "docs/FORMAT does not say {line:?}");
 }
 
-/// ARCHITECTURE.md gives a reason for every package of other people that the workspace imports, and names
-/// each of ours.
+/// ARCHITECTURE.md gives a reason for every external package that the workspace imports, and names each of
+/// ours.
 #[test]
 fn every_dependency_has_a_reason() {
     let text = read(&root().join("ARCHITECTURE.md"));
@@ -713,7 +713,7 @@ fn status_names_tests_that_exist() {
         .map(|line| line.trim_matches('|').split('|').map(str::trim).collect())
         .collect();
     let ids = (1..=20).map(|i| format!("A{i:02}")).chain((1..=14).map(|i| format!("B{i:02}")));
-    // Of the others, those that are there.
+    // The other ids that exist.
     let is_id = |id: &str| id.len() == 3 && matches!(id.as_bytes()[0], b'C'..=b'I');
     let others = rows.iter().map(|row| row[0].to_owned());
     let ids = ids.chain(others.filter(|id| is_id(id)));
@@ -740,7 +740,8 @@ fn status_names_tests_that_exist() {
     assert_none(found, "docs/STATUS.md");
 }
 
-/// `path/from/root.rs::name`, the same of `.py`, or `path/from/root.js::what the test is called`
+/// `true` if a test exists: `path/from/root.rs::name`, likewise for `.py`, or `path/from/root.js::title of
+/// the test`.
 fn test_exists(test: &str) -> bool {
     let Some((path, name)) = test.split_once("::") else {
         return false;
@@ -758,6 +759,6 @@ fn test_exists(test: &str) -> bool {
     let Some(at) = code.find(&format!("fn {name}(")) else {
         return false;
     };
-    // An attribute stands right above, perhaps with others between.
+    // An attribute stands right above, perhaps with others in between.
     code[..at].lines().rev().take(6).any(|line| line.trim() == "#[test]")
 }

@@ -1,4 +1,4 @@
-//! Every knob does what it says: more effort is never larger, and a looser tolerance neither.
+//! Tests that options have their effect: neither more effort nor a looser tolerance ever gives a larger file.
 
 use crate::cli::common::{corpus, run};
 use crate::content::build::{alone, holds, mesh};
@@ -9,7 +9,7 @@ use meshreel_testkit::is_thorough;
 use serde_json::Value;
 use std::path::Path;
 
-/// Cloth in wind, `n` × `n` points cut into triangles, with creases that wander.
+/// Returns cloth in wind, `n` × `n` points in triangles, with moving creases.
 fn cloth(n: usize, frames: usize) -> Scene {
     let place = |f: usize, i: usize| {
         let (x, y, t) = ((i % n) as f32 / n as f32, (i / n) as f32 / n as f32, f as f32 / 24.0);
@@ -20,7 +20,7 @@ fn cloth(n: usize, frames: usize) -> Scene {
     let positions: Vec<_> = (0..frames).map(|f| (0..n * n).map(|i| place(f, i)).collect()).collect();
     let mut indices = Vec::new();
     for i in (0..n * (n - 1)).filter(|i| i % n != n - 1) {
-        // No two rows are cut alike: it is no grid.
+        // Rows are split differently, so that it is no grid.
         let (i, n) = (i as i32, n as i32);
         let (a, b, c, d) = (i, i + 1, i + n + 1, i + n);
         indices.extend(match (i / n + i) % 3 {
@@ -32,7 +32,7 @@ fn cloth(n: usize, frames: usize) -> Scene {
     alone(mesh(positions, vec![counts], vec![indices]))
 }
 
-/// Boxes that fly apart, each turning on its own, in one mesh.
+/// Returns boxes that fly apart, each rotating on its own, in one mesh.
 fn bricks(count: usize, frames: usize) -> Scene {
     let corner = |f: usize, b: usize, k: usize| {
         let turn = (f as f32 * 0.05) * (1.0 + (b * 7 % 5) as f32);
@@ -53,8 +53,8 @@ fn bricks(count: usize, frames: usize) -> Scene {
     alone(mesh(positions, vec![vec![4; 6 * count]], vec![indices]))
 }
 
-/// None may be larger than one before it by more than half a percent, nor by more than a few bytes of the
-/// smallest files.
+/// Asserts that no size exceeds the one before by more than half a percent, or a few bytes for the smallest
+/// files.
 pub fn none_grows(what: &str, sizes: &[u64]) {
     for (i, &size) in sizes.iter().enumerate() {
         let least = sizes[..i].iter().min().copied().unwrap_or(u64::MAX);
@@ -107,7 +107,7 @@ fn where_normals_decide_it_is_said() {
     assert!(decided["finer"].as_f64().unwrap() > 5.0, "{json}");
     assert!(text.contains("normals within 1°"), "{text}");
     assert!(text.contains("--normal-tolerance 5 makes about"), "{text}");
-    // What is promised of larger angles comes about.
+    // The predicted size with a larger normal tolerance is correct.
     let then = decided["bytes_then"].as_f64().unwrap();
     let (larger, _) = compile(&["--tolerance", "3%", "--normal-tolerance", "5"]);
     let bytes = larger["meshes"][0]["bytes"].as_f64().unwrap();
@@ -117,7 +117,7 @@ fn where_normals_decide_it_is_said() {
     assert!(!text.contains("normals within"), "{text}");
 }
 
-/// Bytes that count: all but the source map.
+/// Returns the size without the source map.
 fn compiled(source: &Path, options: &[&str]) -> u64 {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out.reel");

@@ -1,5 +1,5 @@
-//! Files of the soft codec's presets, from real inputs: the promise holds, and a frame is the same whichever
-//! way the decoder came to it.
+//! Tests of layered files from real inputs: the tolerance is kept, and a frame is the same by any path of the
+//! decoder.
 
 use meshreel_testkit::{corpus, is_thorough};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -43,7 +43,7 @@ fn options(last: usize) -> Options {
     Options { preset: Preset::Small, range: Some(Range::Frames(0, last)), effort, ..Options::default() }
 }
 
-/// Everything of a frame that can be compared.
+/// Returns all values of a frame that can be compared.
 fn shown(decoder: &FrameDecoder) -> Vec<u32> {
     let description = decoder.reel().description();
     let mut out = Vec::new();
@@ -67,7 +67,7 @@ fn shown(decoder: &FrameDecoder) -> Vec<u32> {
     out
 }
 
-/// The same as a number.
+/// Returns a digest of the frame's values.
 fn shown_as_number(decoder: &FrameDecoder) -> u64 {
     let mut hasher = DefaultHasher::new();
     shown(decoder).hash(&mut hasher);
@@ -112,7 +112,7 @@ fn forward_backward_and_random_order_are_identical() {
     }
 }
 
-/// Steps and jumps of any kind, in every preset: each frame is as a fresh decoder gives it, and none is
+/// Steps and jumps of any kind, in every preset: each frame equals that of a fresh decoder, and none is
 /// refused.
 #[test]
 fn no_walk_leads_to_a_frame_that_is_refused() {
@@ -169,7 +169,7 @@ fn animations_of_any_length() {
     }
 }
 
-/// Groups then look at keys of two segments behind their own.
+/// Groups then use keys of two segments besides their own.
 #[test]
 fn every_key_may_restart() {
     for (name, preset) in [
@@ -213,7 +213,7 @@ fn bytes_do_not_depend_on_threads() {
     assert!(one == bytes(3, 512 << 20) && one == bytes(8, 1 << 20));
 }
 
-/// Bytes that were changed behind the checksums: an error or other numbers, never a panic.
+/// Changed bytes with corrected checksums give an error or other values, never a panic.
 #[test]
 fn changed_units_never_panic() {
     let reel = compiled(&input("a_flag_wind.abc"), &options(33));
@@ -246,7 +246,7 @@ fn changed_units_never_panic() {
     }
 }
 
-/// Makes the checksums of a chunk, of the table of chunks and of the header right again.
+/// Corrects the checksums of a chunk, of the chunk table and of the header.
 fn seal(bytes: &mut [u8], chunk: usize) {
     use meshreel_format::{CHUNK_ENTRY_SIZE, HEADER_SIZE, checksum};
     let u64_at = |bytes: &[u8], at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
@@ -265,7 +265,7 @@ fn seal(bytes: &mut [u8], chunk: usize) {
     bytes[HEADER_SIZE - 8..HEADER_SIZE].copy_from_slice(&sum.to_le_bytes());
 }
 
-/// Every frame of a file as one number.
+/// Returns a digest of all frames of a file.
 fn digest(path: &Path) -> u64 {
     let reel = Reel::open(path, &Limits::default()).unwrap();
     let mut decoder = FrameDecoder::new(&reel).unwrap();
@@ -277,7 +277,7 @@ fn digest(path: &Path) -> u64 {
     checksum(&all)
 }
 
-/// Files of a folder with their digests, in the order of names.
+/// Returns the files of a folder with their digests, sorted by name.
 fn digests(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).unwrap();
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
@@ -295,7 +295,7 @@ fn print_digests() {
     digests(Path::new(&folder)).iter().for_each(|line| println!("{line}"));
 }
 
-/// The first frames of all files that there are, in both presets: any order gives what forward gives, and so
+/// The first frames of all files of the corpus, in both presets: any order gives the same as forward, and so
 /// does the code without vector instructions.
 #[test]
 fn all_of_the_corpus_in_any_order_and_by_plain_code() {

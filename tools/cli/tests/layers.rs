@@ -1,5 +1,5 @@
-//! Clips in layers and tiers, from files: played whole, streamed through a database, with parts missing, and
-//! damaged.
+//! Tests of clips in layers and tiers, from files: played whole, streamed through a database, with parts
+//! missing, and damaged.
 
 use meshreel::clip::{
     Clip, ClipCursor, Database, DatabaseOptions, Part, PoseSource, Query, Repeats, Rounding,
@@ -28,7 +28,7 @@ fn json(arguments: &[&str], folder: &Path) -> Value {
 const NAMES: [&str; 9] = ["hips", "spine", "head", "jaw", "brow", "arm", "hand", "finger1", "finger2"];
 const PARENTS: [usize; 9] = [9, 0, 1, 2, 2, 1, 5, 6, 6];
 
-/// Nine joints: hips, spine, a head with a face, an arm with fingers.
+/// Returns a BVH of nine joints: hips, spine, a head with a face, an arm with fingers.
 fn bvh(samples: usize, phase: f64) -> String {
     fn joint(text: &mut String, j: usize) {
         let kind = if j == 0 { "ROOT" } else { "JOINT" };
@@ -106,7 +106,7 @@ fn cosmetic(clip: &Clip) -> Vec<usize> {
     (0..clip.joints()).filter(|&j| clip.cosmetic_level(j) == Some(1)).collect()
 }
 
-/// Ticks until nothing is under way.
+/// Ticks until no read is in progress.
 fn settle(database: &mut Database) {
     for _ in 0..10_000 {
         database.tick();
@@ -228,14 +228,14 @@ fn g03_g04_layers_of_the_resident_form() {
             assert_eq!(bits(&poses[2][j]), bits(want), "{i} {j}");
         }
     }
-    // Layers that do not belong together, or that are not closed.
+    // Layers that do not belong together, or whose parents are missing.
     assert!(RandomAccessClip::open_layers(skeleton, &[layers[0], layers[0]]).is_err());
     assert!(RandomAccessClip::open_layers(skeleton, &[]).is_err());
     assert!(compress(&[0, 1, 0, 0, 0, 0, 0, 0, 0]).is_err());
     assert!(compress(&[0; 3]).is_err());
 }
 
-/// Compiles, checks and plays clips in layers of codec `random-access`; layers cannot be thinned.
+/// Compiles, verifies and plays clips in layers of codec `random-access`; layers cannot be thinned.
 #[test]
 fn layers_of_the_random_access_form_in_files() {
     let folder = tempfile::tempdir().unwrap();
@@ -275,7 +275,7 @@ fn layers_of_the_random_access_form_in_files() {
         assert_eq!(some[j], want, "joint {j}");
     }
     assert!(run(&["extract", "set.reel", "-o", "back.bvh"], at).status.success());
-    // What is thinned out is no random access.
+    // Random access allows no thinning.
     for more in ["tiers = 2", "rate = 10", "strip = \"10%\""] {
         let output = random(&format!("{PLAIN}{more}\n"));
         assert_eq!(output.status.code(), Some(2), "{more}");
@@ -294,8 +294,8 @@ fn g05_g10_the_checker_agrees_and_prints_what_is_missing() {
     let layers = &verified["clips"][0]["layers"];
     assert!(layers[0]["tiers"][0]["max_error_without"].is_null());
     let cost = |l: usize, t: usize| layers[l]["tiers"][t]["max_error_without"].as_f64().unwrap();
-    // The less is there of a layer, the more it costs. (Keys alone, seconds apart, can be farther off than
-    // the bind pose.)
+    // The less of a layer is present, the larger the error. (Keys alone, seconds apart, can be farther off
+    // than the bind pose.)
     assert!(cost(0, 1) > cost(0, 2) && cost(0, 2) > 0.01, "{verified}");
     assert!(cost(1, 1) > cost(1, 2) && cost(1, 0) > 0.01, "{verified}");
     assert_eq!(layers[1]["stripped"], 10);
@@ -305,9 +305,9 @@ fn g05_g10_the_checker_agrees_and_prints_what_is_missing() {
     assert!((cosmetic["rate"].as_f64().unwrap() - 10.1).abs() < 0.2);
     let text = String::from_utf8(run(&["verify", "walk.bvh", "run.bvh", "set.reel"], at).stdout);
     assert!(text.unwrap().contains("error without"));
-    // What is taken out again is all layers together.
+    // An extracted clip has all layers together.
     assert!(run(&["extract", "set.reel", "-o", "back.bvh"], at).status.success());
-    // A file that leaves out more than was asked for is found out.
+    // A file that leaves out more than requested is detected.
     std::fs::write(at.join("options.toml"), PLAIN).unwrap();
     let other = json(
         &[
@@ -376,7 +376,7 @@ fn g05_tiers_stream_in_and_out_of_a_database() {
     assert!(database.clip(2).is_err());
 }
 
-/// Holds reads back until it is told, or fails them.
+/// A source that holds reads back until released, or fails them.
 struct Slow {
     bytes: Vec<u8>,
     held: Mutex<Vec<Read>>,
@@ -398,7 +398,7 @@ impl Slow {
 
     fn release(&self) {
         let held = std::mem::take(&mut *self.held.lock().unwrap());
-        // The other way round: order means nothing.
+        // In reverse: order does not matter.
         held.into_iter().rev().for_each(|read| self.finish(read));
     }
 }
@@ -439,20 +439,20 @@ fn g05_reads_end_late_fail_and_are_cancelled() {
     let count = database.stream_in(part, None).unwrap();
     assert_eq!(database.tick().arrived, 0);
     assert_eq!(database.state(part, None).reading, count);
-    // Cancelled: the memory comes back when the source lets go of it, and what it read is not used.
+    // Cancelled: the memory is returned when the source releases it, and its data is not used.
     assert_eq!(database.cancel(part, None), count);
     assert_eq!(source.cancelled.load(Ordering::Relaxed), count);
     assert_eq!(database.stream_in(part, None).unwrap(), 0);
     source.release();
     assert_eq!(database.tick().arrived, 0);
     assert_eq!(database.state(part, None).there, 0);
-    // Asked for again.
+    // Requested again.
     assert_eq!(database.stream_in(part, None).unwrap(), count);
     source.release();
     assert_eq!(database.tick().arrived, count);
     assert!(database.state(part, None).is_there());
     database.stream_out(part, None);
-    // Failures are told, and can be tried again.
+    // Failures are reported, and can be retried.
     source.fail.store(true, Ordering::Relaxed);
     assert_eq!(database.stream_in(part, None).unwrap(), count);
     source.release();
@@ -496,7 +496,7 @@ fn poses_are_whole_while_chunks_come_and_go() {
     let mut database =
         Database::open(folder.path().join("set.reel"), &Limits::default(), DatabaseOptions::default())
             .unwrap();
-    // Every pose that can be right at a time: by what is there of each layer.
+    // Every pose that can be right at a time, by the available parts of each layer.
     let mut right: Vec<Vec<Vec<Transform>>> = Vec::new();
     let mut cursor = ClipCursor::new(&whole[0]);
     for i in 0..20 {
@@ -571,7 +571,7 @@ fn g08_g13_layers_by_name_by_joint_and_by_importance() {
     // An animator's bias keeps a finger.
     let bias = "[[joint]]\nglob = \"finger2\"\nbias = 50\n";
     assert_eq!(level(&format!("{layers}share = 0.4\n{bias}")), [0, 0, 0, 1, 1, 0, 0, 1, 0]);
-    // By joint, over what the layer says; a parent comes along.
+    // A joint's own setting overrides the layer's; its ancestors are included.
     let own = "joints = [\"hand\", \"finger*\"]\n[[joint]]\nglob = \"finger1\"\nlayer = \"base\"\n";
     assert_eq!(level(&format!("{layers}{own}")), [0, 0, 0, 0, 0, 0, 0, 0, 1]);
     let options = at.join("options.toml");
@@ -602,8 +602,7 @@ fn g11_stepped_joints_are_never_interpolated() {
     assert_eq!(pose(&first, &mut cursor, 3.0)[7], pose(clip, &mut ClipCursor::new(clip), 3.0)[7]);
 }
 
-/// Interleaved layers are a table beside the clip that it would be without them: a chunk's entry, names, half
-/// a byte per joint.
+/// Interleaved layers add a table to the clip: a chunk's entry, names, half a byte per joint.
 #[test]
 fn g06_a_second_layer_costs_a_table() {
     let folder = tempfile::tempdir().unwrap();
@@ -624,11 +623,11 @@ fn g06_a_second_layer_costs_a_table() {
     assert!(without.as_f64().unwrap() > 0.01, "{verified}");
     let info = json(&["info", "set.reel", "--json"], folder.path());
     assert_eq!(info["clips"][0]["bytes"], two[0]);
-    // Nothing of them comes or goes by itself.
+    // They cannot be streamed separately.
     let options = DatabaseOptions::default();
     let refused = Database::open(folder.path().join("set.reel"), &Limits::default(), options);
     assert!(matches!(refused, Err(meshreel::Error::Misuse { .. })));
-    // Stepped joints stay, whatever the layers are.
+    // Stepped joints stay stepped in any layers.
     let stepped = format!("{PLAIN}[[joint]]\nglob = \"finger1\"\nstepped = true\n");
     compiled(folder.path(), &stepped);
     let clip = &clips(folder.path())[0];
@@ -656,7 +655,7 @@ fn g06_two_layers_decode_in_less_than_twice_the_time() {
         }
         start.elapsed().as_secs_f64()
     };
-    // The least of many in turns: others use the machine, too.
+    // The minimum of many alternating runs, as others use the machine, too.
     let mut least = [f64::INFINITY; 2];
     for _ in 0..60 {
         least[0] = least[0].min(time(&plain[0]));
@@ -702,7 +701,7 @@ fn damaged_layers_are_refused_and_never_panic() {
     }
 }
 
-/// Poses of all samples, as one number.
+/// Returns a digest of the poses of all samples.
 fn digest(reel: &Reel) -> u64 {
     let mut all = Vec::new();
     for clip in reel.clips().unwrap() {
@@ -722,7 +721,7 @@ fn digest(reel: &Reel) -> u64 {
     meshreel_format::checksum(&all)
 }
 
-/// Files of clips in the random-access form, and the options that make them.
+/// Files of clips in the random-access form, and their options.
 const RANDOM_ACCESS: [(&str, &str); 2] = [("random_access.reel", ""), ("random_access_layers.reel", PLAIN)];
 
 /// A file in layers and tiers decodes to the same bits for ever; `MESHREEL_GOLDEN=write` renews it while the

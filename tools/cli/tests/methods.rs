@@ -1,4 +1,4 @@
-//! Meshes that bones move: what is found, that it holds, that it is smaller, and that no bytes break it.
+//! Tests of meshes that bones move: detection, tolerance, size, and damaged bytes.
 
 use glam::{DAffine3, DMat4, DQuat, DVec3};
 use meshreel::{FrameDecoder, Reel};
@@ -46,7 +46,7 @@ impl Pieces {
         }
     }
 
-    /// A cube that falls and turns from its own time on.
+    /// Adds a cube that falls and rotates from its own time on.
     fn cube(&mut self, seed: usize) {
         let s = seed as f64;
         let middle = DVec3::new((seed % 5) as f64, (seed / 5) as f64, 0.3 * s.sin()) * 1.1;
@@ -65,7 +65,7 @@ impl Pieces {
         });
     }
 
-    /// A sheet of `n`² points, moved as said.
+    /// Adds a sheet of `n`² points, moved by `at`.
     fn sheet(&mut self, n: usize, from: DVec3, at: impl Fn(usize, DVec3) -> DVec3) {
         let side = |i: usize| i as f64 / (n - 1) as f64 * 4.0;
         let points: Vec<DVec3> =
@@ -95,7 +95,7 @@ impl Pieces {
     }
 }
 
-/// Twenty cubes, one of which stands still, and a waving sheet.
+/// Returns twenty cubes, one of which stands still, and a waving sheet.
 pub fn mixed() -> Scene {
     let mut pieces = Pieces::default();
     (0..20).for_each(|seed| pieces.cube(seed));
@@ -106,14 +106,14 @@ pub fn mixed() -> Scene {
     pieces.scene()
 }
 
-/// A sheet on four bones in a row that bend it.
+/// Returns a sheet bent by four bones in a row.
 fn bent() -> Scene {
     let mut pieces = Pieces::default();
     pieces.sheet(24, DVec3::ZERO, bend);
     pieces.scene()
 }
 
-/// Where a point of the sheet is in a frame.
+/// Returns the place of a point of the sheet in a frame.
 fn bend(f: usize, p: DVec3) -> DVec3 {
     let bone = |b: usize| {
         let mut m = DAffine3::IDENTITY;
@@ -133,7 +133,7 @@ fn bend(f: usize, p: DVec3) -> DVec3 {
     (0..4).map(|b| bone(b).transform_point3(p) * (weight(b) / total)).sum()
 }
 
-/// The same beside stones that fly, in one mesh.
+/// Returns the same beside flying stones, in one mesh.
 fn bent_among_stones() -> Scene {
     let mut pieces = Pieces::default();
     (0..40).for_each(|seed| pieces.cube(seed));
@@ -144,7 +144,7 @@ fn bent_among_stones() -> Scene {
     pieces.scene()
 }
 
-/// The sheet with the rig of another one, whose bones all stay where they are.
+/// Returns the sheet with another mesh's rig, whose bones never move.
 fn bent_with_a_wrong_rig() -> Scene {
     let mut scene = bent();
     let pose = vec![vec![DMat4::IDENTITY; 2]; FRAMES];
@@ -152,7 +152,8 @@ fn bent_with_a_wrong_rig() -> Scene {
     scene
 }
 
-/// Puts a mesh on two joints: joints and weights of each point by its number and place, and matrices by frame.
+/// Skins a mesh to two joints: joints and weights of each point by its index and place, and matrices by
+/// frame.
 fn skin(mesh: &mut Mesh, of: impl Fn(usize, DVec3) -> Vec<(u16, f32)>, pose: Vec<Vec<DMat4>>) {
     let mut points = Vec::new();
     mesh.positions.read(0, &mut points).unwrap();
@@ -172,7 +173,7 @@ fn skin(mesh: &mut Mesh, of: impl Fn(usize, DVec3) -> Vec<(u16, f32)>, pose: Vec
     }));
 }
 
-/// A sheet on two bones, one of which has one point for itself and pulls a little at all others.
+/// Returns a sheet on two bones, one of which has one point alone and a small influence on all others.
 fn pulled() -> Scene {
     let joint = |f: usize| {
         let turn = DQuat::from_axis_angle(DVec3::new(0.2, 0.3, 1.0).normalize(), f as f64 * 0.05);
@@ -201,7 +202,7 @@ fn e05_a_bone_of_one_point_does_not_throw_others() {
             holds(&pulled(), &reel);
             (report.meshes[0].method.to_owned(), report.file_bytes)
         });
-        // Points alone may take fewer bytes, but nothing may take more.
+        // Points alone may take fewer bytes than bones, but auto may not take more.
         assert!(skinned.0 == "skinned" && auto.1 <= skinned.1, "{auto:?} {skinned:?}");
     }
 }
@@ -230,7 +231,7 @@ fn shown(decoder: &FrameDecoder) -> Vec<u32> {
     out.iter().map(|v| v.to_bits()).collect()
 }
 
-/// Any order of frames gives what forward gives.
+/// Frames decoded in any order equal those decoded forward.
 fn any_order(reel: &Reel) {
     let frames = reel.frame_count();
     let mut decoder = FrameDecoder::new(reel).unwrap();
@@ -400,7 +401,7 @@ fn no_static_part_breaks_the_decoder() {
     }
 }
 
-/// Cubes that move for ten frames each, one after the other, and one that shrinks to nothing.
+/// Returns cubes that move for ten frames each, one after the other, and one that shrinks to nothing.
 fn arriving(count: usize) -> Scene {
     let mut pieces = Pieces::default();
     for n in 0..count {
@@ -455,21 +456,21 @@ fn e08_e12_e17_e18_packed_transforms_are_read_as_they_are() {
         for (place, &source) in places.iter().zip(&rig.sources) {
             let decoded = &positions[3 * source as usize..][..3];
             let off = (0..3).map(|k| (place[k] - decoded[k]).powi(2)).sum::<f32>().sqrt();
-            // Cells of the decoded frame are an eighth of the tolerance.
+            // The fixed-point unit of the decoded frame is an eighth of the tolerance.
             assert!(f64::from(off) < 0.125 * tolerance, "frame {frame}: {off}");
         }
     }
-    // Parts are there while they move, and the edges only go up.
+    // Parts exist while they move, and the edges only increase.
     assert_eq!(edges[..3], [[0, 0]; 3]);
     assert_eq!(edges[FRAMES - 1], [150, 150]);
     assert!(edges.windows(2).all(|e| e[0][0] <= e[1][0] && e[0][1] <= e[1][1]), "{edges:?}");
     let most = edges.iter().map(|e| e[1] - e[0]).max();
     assert!(most < Some(100), "{edges:?}");
     assert!(sequence.transforms.len() < 150 * FRAMES / 3);
-    // What shrank is null at its end.
+    // The cube that shrank has a null end state.
     let gone = rig.ends.iter().filter(|end| end[2] >> 16 == 0).count();
     assert_eq!(gone, 1);
-    // The usual form has nothing of that, and says so.
+    // The usual form has no packed rig, and the error says so.
     let (usual, _) = compiled(&arriving(9), &self::options(MethodChoice::Rigid));
     let mut decoder = FrameDecoder::new(&usual).unwrap();
     decoder.decode(0).unwrap();
@@ -477,7 +478,7 @@ fn e08_e12_e17_e18_packed_transforms_are_read_as_they_are() {
     assert!(error.to_string().contains("--transforms packed"));
 }
 
-/// Twenty cubes, numbered on their points, one of which is joined to the next by a face.
+/// Returns twenty cubes, numbered on their points, one of which is joined to the next by a face.
 fn numbered(ids: Attribute<i64>) -> Scene {
     let mut pieces = Pieces::default();
     (0..20).for_each(|seed| pieces.cube(seed));
@@ -496,7 +497,7 @@ fn by_point(of: impl Fn(i64) -> i64) -> Vec<i64> {
     (0..160).map(|p| of(p / 8)).collect()
 }
 
-/// Compiles with these parts; where they come from, how many there are, and the remarks.
+/// Compiles with these parts; returns their origin, their number, and the remarks.
 fn parts_of(scene: &Scene, parts: PartsChoice) -> (String, usize, String) {
     let wanted = Options { parts, ..options(MethodChoice::Rigid) };
     let (reel, report) = compiled(scene, &wanted);
@@ -513,7 +514,7 @@ fn piece() -> PartsChoice {
 
 #[test]
 fn e15_ids_on_points_faces_and_corners_tell_parts() {
-    // On the face between two cubes there is no id of either.
+    // The face between two cubes has neither one's id.
     let faces = (0..120).map(|f| 5 * (f / 6) - 50).chain([-1]).collect();
     let mut corners: Vec<i64> = (0..480).map(|c| c / 24).collect();
     corners.extend([0, 0, 1, 1]);
@@ -527,7 +528,7 @@ fn e15_ids_on_points_faces_and_corners_tell_parts() {
             assert_eq!(remarks, "");
         }
     }
-    // What the motion says alone, and what the faces say: two cubes that are one piece do not move as one.
+    // From the motion alone, and from the faces: two joined cubes do not move as one piece.
     let scene = numbered(ids(Scope::Vertex, vec![by_point(|i| i)]));
     let (from, count, _) = parts_of(&scene, PartsChoice::Analyse);
     assert_eq!((&from[..], count), ("motion", 20));
@@ -568,10 +569,10 @@ fn f06_ids_that_change_over_time_are_remarked_upon_and_analysed() {
     let (from, count, remarks) = parts_of(&scene, piece());
     assert_eq!((&from[..], count), ("motion", 20));
     assert!(remarks.contains("changes over time"), "{remarks}");
-    // The same ones in every sample do not change.
+    // Equal values in every sample count as constant.
     let scene = numbered(ids(Scope::Vertex, vec![by_point(|i| i); FRAMES]));
     assert_eq!(parts_of(&scene, piece()).0, "attribute 'piece'");
-    // Nobody asked for them.
+    // Not requested.
     let values = (0..FRAMES as i64).map(|f| by_point(|i| i + f));
     let scene = numbered(ids(Scope::Vertex, values.collect()));
     assert_eq!(parts_of(&scene, PartsChoice::Auto).2, "");
@@ -684,7 +685,7 @@ fn f09_what_parts_cost_and_could_save_is_measured() {
     assert_eq!(report.meshes[0].triangles, 120);
 }
 
-/// Parts in both presets, and by any method that is the smallest.
+/// Compiles as parts in both presets, and with the smallest method.
 fn holds_as_parts(scene: &Scene) -> Vec<Report> {
     let all = [
         (Preset::Small, MethodChoice::Rigid),
@@ -734,7 +735,7 @@ fn e08_mirrored_scaling_and_vanishing_parts_are_parts() {
         .collect();
     let faces = [[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6]];
     let changes: [fn(f64) -> DVec3; 4] = [
-        // Mirrored at once, growing, vanishing, and one axis alone: the last is no similarity.
+        // Mirrored suddenly, growing, vanishing, and scaled along one axis: the last is no similarity.
         |t| {
             if t < 20.0 { DVec3::ONE } else { DVec3::new(-1.0, 1.0, 1.0) }
         },
@@ -752,7 +753,7 @@ fn e08_mirrored_scaling_and_vanishing_parts_are_parts() {
     let scene = pieces.scene();
     for report in &holds_as_parts(&scene)[..2] {
         let mesh = &report.meshes[0];
-        // Four cubes, three of the others, and the two ends of the last; a mirrored one may fall into
+        // Four cubes, three of the others, and the two ends of the last; a mirrored one may split into
         // several.
         assert!(mesh.parts >= 8, "{} {:?}", mesh.parts, mesh.tried);
     }

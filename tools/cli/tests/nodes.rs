@@ -1,4 +1,4 @@
-//! Moving nodes as a clip: how small, how exact, and the same whichever way a frame is reached.
+//! Tests of moving nodes as a clip: size, precision, and equal frames in any order.
 
 use glam::{DMat4, DQuat, DVec3};
 use meshreel::record::Semantic;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 const FRAMES: usize = 71;
 
-/// A scene that grows node by node.
+/// A scene that is built node by node.
 #[derive(Default)]
 struct World(Scene);
 
@@ -45,7 +45,7 @@ impl World {
     }
 }
 
-/// A box that is far from its origin.
+/// Returns a box that is far from its origin.
 fn block(path: String, size: f32, id: usize) -> Mesh {
     let at = id as f32;
     let points = (0..8)
@@ -60,7 +60,7 @@ fn block(path: String, size: f32, id: usize) -> Mesh {
     )
 }
 
-/// What falls, turns and comes to rest; `seed` makes it differ.
+/// Returns matrices that fall, rotate and come to rest; `seed` varies them.
 fn fall(seed: usize) -> Vec<DMat4> {
     let s = seed as f64;
     (0..FRAMES)
@@ -73,7 +73,7 @@ fn fall(seed: usize) -> Vec<DMat4> {
         .collect()
 }
 
-/// Everything that transforms can do to a node.
+/// Returns nodes with every kind of transform.
 fn zoo() -> Scene {
     let mut world = World::default();
     for seed in 0..12 {
@@ -82,18 +82,18 @@ fn zoo() -> Scene {
             world.hide(id, |f| (20..35).contains(&f) || f > 60);
         }
     }
-    // A tree: one that moves, with children that move, stand still, and are above others.
+    // A tree: a moving node with children that move, stand still, and have children.
     let trunk = world.add(None, fall(3), Some(2.0));
     let branch = world.add(Some(trunk), fall(5), None);
     world.add(Some(branch), vec![DMat4::from_translation(DVec3::X * 3.0)], Some(0.3));
     world.add(Some(branch), vec![DMat4::from_rotation_z(1.0)], Some(0.2));
     let twig = world.add(Some(branch), fall(8), Some(0.4));
     world.add(Some(twig), fall(2), Some(0.1));
-    // Stretched above what turns.
+    // A stretch above a rotation.
     let stretch = DMat4::from_scale(DVec3::new(1.0, 3.0, 0.5));
     let wide = world.add(None, fall(4).iter().map(|m| *m * stretch).collect(), Some(1.0));
     world.add(Some(wide), vec![DMat4::from_rotation_y(0.4)], Some(0.5));
-    // Spins, and turns over; grows from nothing and goes; is mirrored.
+    // Spinning, and tumbling; growing from nothing and vanishing; mirrored.
     let spin = |f: usize| DMat4::from_rotation_x(2.9 * f as f64);
     world.add(None, (0..FRAMES).map(spin).collect(), Some(1.0));
     let size = |f: usize| {
@@ -102,7 +102,7 @@ fn zoo() -> Scene {
     world.add(None, (0..FRAMES).map(|f| DMat4::from_scale(DVec3::splat(size(f)))).collect(), Some(1.0));
     let flip = DMat4::from_scale(DVec3::new(-1.0, 1.0, 2.0));
     world.add(None, fall(6).iter().map(|m| *m * flip).collect(), Some(1.0));
-    // Only slides; only jumps.
+    // Only sliding; only jumping.
     let slide = |f: usize| DMat4::from_translation(DVec3::new(0.1 * f as f64, 0.0, 0.0));
     world.add(None, (0..FRAMES).map(slide).collect(), Some(1.0));
     let jump = |f: usize| DMat4::from_translation(DVec3::Y * if f == 33 { 1e5 } else { 0.0 });
@@ -196,7 +196,7 @@ fn pieces_of_a_wall_are_at_least_eight_times_smaller_than_floats() {
     let Some(corpus) = corpus_if_thorough() else { return };
     let file = corpus.join("alembic/gen/b_wall_fracture_xform.abc");
     let (scene, _) = read::open(&file, &read::ReadOptions::default()).unwrap();
-    // The diagonal of the whole scene is 42.63; a ten-thousandth of it.
+    // A ten-thousandth of the diagonal of the whole scene, which is 42.63.
     let (bytes, report) = compiled(&scene, &options(Preset::Small, Tolerance::Absolute(0.004_26)));
     let reel = opened(bytes);
     let bounds = reel.reader().header().bounds;
@@ -211,7 +211,7 @@ fn pieces_of_a_wall_are_at_least_eight_times_smaller_than_floats() {
     assert!(found.ok, "{:#?}", found.failures);
 }
 
-/// Compiles, verifies, plays every frame as a game would and compares what is shown; what was compiled.
+/// Compiles, verifies, plays every frame as a game would and compares the display; returns the compiled file.
 fn through_everything(scene: &Scene, options: &Options) -> Reel {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.reel");
@@ -228,7 +228,7 @@ fn through_everything(scene: &Scene, options: &Options) -> Reel {
     reel
 }
 
-/// Frames in which each node is shown.
+/// Returns the frames in which each node is visible.
 fn lives(reel: &Reel) -> Vec<Vec<usize>> {
     let mut decoder = FrameDecoder::new(reel).unwrap();
     let nodes = reel.description().nodes.len();
@@ -244,7 +244,7 @@ fn lives(reel: &Reel) -> Vec<Vec<usize>> {
     out
 }
 
-/// Eight pieces that live as said, with parts and bones allowed and without.
+/// Tests eight pieces that are alive by `alive`, with parts and bones allowed and without.
 fn pieces_live(alive: impl Fn(usize, usize) -> bool) {
     let mut world = World::default();
     for seed in 0..8 {
@@ -291,7 +291,7 @@ fn f05_different_frame_rates() {
         transform.local = transform.local.with_sampling(Arc::new(times));
     }
     let reel = through_everything(&world.0, &options(Preset::Small, Tolerance::Absolute(0.01)));
-    // All times at which something changes, each once: those of 12 are of 24, too.
+    // All times of changes, each once: those of 12 are also times of 24.
     assert!(reel.frame_count() > 2 * FRAMES, "{}", reel.frame_count());
 }
 
@@ -307,13 +307,13 @@ fn f05_no_geometry() {
     let failed = compile(&nothing, Vec::new(), &path, &wanted, &meshreel_check::reopen, &Silent);
     assert!(failed.unwrap_err().to_string().contains("no mesh"));
     assert!(!path.exists());
-    // Transforms alone are locators, or a clip, if that is asked for.
+    // Transforms alone become locators, or a clip, if requested.
     let report = compile(&world.0, Vec::new(), &path, &wanted, &meshreel_check::reopen, &Silent).unwrap();
     assert!(report.meshes.is_empty());
     let wanted = Options { clips_only: true, ..wanted };
     let report = compile(&world.0, Vec::new(), &path, &wanted, &meshreel_check::reopen, &Silent).unwrap();
     assert_eq!((report.clips.len(), report.clips[0].joints), (1, 2));
-    // A mesh without points or faces is no geometry either, but no mistake beside another.
+    // A mesh without points or faces is no geometry either, but no error beside another.
     let id = world.add(None, fall(3), Some(1.0));
     let mut empty = block("/empty".into(), 1.0, 9);
     empty.positions = Channel::constant(Vec::new());
@@ -370,7 +370,7 @@ fn f05_with_and_without_attributes() {
     let mut all: Vec<usize> = reel.description().meshes.iter().map(uvs).collect();
     all.sort_unstable();
     assert_eq!(all, [0, 0, 1, 2]);
-    // And none of it, if that is wanted.
+    // And without any of it, if requested.
     let bare = Options {
         channels: Channels { normals: false, uvs: false, colours: false, attributes: false },
         ..wanted

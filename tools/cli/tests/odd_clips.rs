@@ -1,5 +1,4 @@
-//! Clips that are more or less than clean motion: what rides along in them, layers of a source, and bad
-//! input.
+//! Tests of unusual clips: scalar tracks and markers, layers of a source, and bad input.
 
 use meshreel_testkit::bvh;
 use serde_json::Value;
@@ -22,7 +21,7 @@ fn succeeds(arguments: &[&str], folder: &Path) {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// Numbers and timed events of a source come through every verb, and back out.
+/// Scalar tracks and markers of a source pass through every verb, and are extracted again.
 #[test]
 fn e11_scalars_and_markers_on_the_command_line() {
     let folder = tempfile::tempdir().unwrap();
@@ -47,7 +46,7 @@ fn e11_scalars_and_markers_on_the_command_line() {
     assert_eq!(verified["ok"], true, "{verified}");
     let error = verified["clips"][0]["scalar_error"].as_f64().unwrap();
     assert!(error > 0.0 && error <= 0.01, "{error}");
-    // What comes out has them too, within what the file keeps.
+    // The extracted file has them too, within the file's precision.
     succeeds(&["extract", "p.reel", "-o", "back.glb"], at);
     let back = json(&["verify", "back.glb", "p.reel", "--json"], at);
     let clip = &back["clips"][0];
@@ -57,7 +56,7 @@ fn e11_scalars_and_markers_on_the_command_line() {
     let (was, now) = (json(&["info", "prism.glb", "--json"], at), again);
     assert_eq!(was["clips"][0]["markers"], now["clips"][0]["markers"]);
     succeeds(&["play", "p.reel", "--check", "--seconds", "0.3", "--loop", "--json"], at);
-    // Other numbers or events are found out.
+    // Other values or markers are detected.
     let text = std::fs::read(at.join("prism.glb")).unwrap();
     let place = text.windows(5).position(|w| w == b"bulge").unwrap();
     let mut other = text.clone();
@@ -67,7 +66,7 @@ fn e11_scalars_and_markers_on_the_command_line() {
     assert_eq!(found.status.code(), Some(1));
 }
 
-/// Layers that a source names come back where a file is taken apart.
+/// Layers that a source names are extracted again.
 #[test]
 fn layers_come_back_out() {
     let folder = tempfile::tempdir().unwrap();
@@ -85,7 +84,7 @@ fn layers_come_back_out() {
     assert_eq!(layers, [None, None, Some("cosmetic")]);
     let biases: Vec<_> = joints.iter().map(|j| j.bias).collect();
     assert_eq!(biases, [None, Some(2.5), None]);
-    // So the same layers are made of it again.
+    // Compiling it gives the same layers again.
     succeeds(&["extract", "p.reel", "-o", "back.glb"], at);
     succeeds(&["compile", "back.glb", "-o", "again.reel", "--tolerance", "0.001"], at);
     let names = |file: &str| {
@@ -96,7 +95,7 @@ fn layers_come_back_out() {
     assert_eq!(names("p.reel"), names("again.reel"));
 }
 
-/// Remarks of a clip are errors where they are asked to be.
+/// Remarks on clips are errors with `--strict`.
 #[test]
 fn strict_refuses_what_is_only_remarked_of_clips() {
     let folder = tempfile::tempdir().unwrap();
@@ -116,8 +115,7 @@ fn strict_refuses_what_is_only_remarked_of_clips() {
     assert!(strict("good").status.success());
 }
 
-/// What a clip must survive that is no clean motion: far away, scaled through zero, one sample, standing
-/// still, at every tolerance.
+/// Extreme clips: far away, scaled through zero, one sample, standing still, at every tolerance.
 #[test]
 fn bad_input_gives_a_right_result_or_a_clear_error() {
     let folder = tempfile::tempdir().unwrap();
@@ -130,9 +128,9 @@ fn bad_input_gives_a_right_result_or_a_clear_error() {
         assert_eq!(verified["ok"], true, "{verified}");
         done
     };
-    // One sample: no time passes.
+    // One sample has no duration.
     compiles(&bvh(1, 0.0), "0.01");
-    // 100 kilometres away: what f32 holds there is what is promised, and said.
+    // 100 kilometres away: the tolerance is limited to the precision of f32, with a remark.
     let near = bvh(30, 0.0);
     let far: String = (near.lines())
         .map(|line| match line.chars().next() {
@@ -156,7 +154,7 @@ fn bad_input_gives_a_right_result_or_a_clear_error() {
     assert_eq!(many.status.code(), Some(1));
     let said = String::from_utf8_lossy(&many.stderr).to_string();
     assert!(said.contains("joints") && said.lines().count() <= 3, "{said}");
-    // Numbers that are none, and nothing at all.
+    // Values that are not finite, and an empty file.
     for bad in [bvh(5, 0.0).replace("Frames: 5", "Frames: 0"), bvh(9, f64::NAN), String::new()] {
         std::fs::write(at.join("bad.bvh"), bad).unwrap();
         let output = run(&["compile", "bad.bvh", "-o", "bad.reel"], at);

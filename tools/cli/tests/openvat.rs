@@ -1,6 +1,7 @@
-//! Textures of vertices, by a reader that knows nothing but what OpenVAT's documentation and its readers' shaders say:
-//! a vertex of the proxy finds its texel by its second uvs, frames are one row further down each, `Min` and `Max` of
-//! the JSON make offsets of texels, up is z, and packed normals are half of the height further down.
+//! Tests of vertex animation textures with a reader that follows only OpenVAT's documentation and its
+//! readers' shaders: a vertex of the proxy finds its texel by its second uvs, each frame is one row further
+//! down, `Min` and `Max` of the JSON scale texels to offsets, up is z, and packed normals are half of the
+//! height further down.
 
 use crate::cli::common::{Run, bundled, run, run_line};
 use meshreel_scene::{Channel, Mesh, Node, NodeKind, Scene, TimeSampling, write};
@@ -10,7 +11,7 @@ use std::path::Path;
 
 type Vector = [f64; 3];
 
-/// A folder as a reader has it.
+/// An exported folder as a reader loads it.
 struct Vat {
     json: Value,
     positions: Vec<Vector>,
@@ -49,7 +50,7 @@ impl Image {
         Image { width: info.width as usize, height: info.height as usize, texels }
     }
 
-    /// Scan lines of floats without compression, by whatever attributes the head has.
+    /// Reads uncompressed scan lines of floats, with any attributes in the header.
     fn exr(bytes: &[u8]) -> Image {
         assert_eq!((word(bytes, 0), word(bytes, 4)), (20_000_630, 2));
         let (mut at, mut size) = (8, (0, 0));
@@ -93,7 +94,8 @@ impl Image {
         Image { width, height, texels }
     }
 
-    /// The texel at a place from 0 to 1 in both directions, (0, 0) left and above, without interpolation.
+    /// Returns the texel at a place from 0 to 1 in both directions, (0, 0) at the upper left, without
+    /// interpolation.
     fn sample(&self, [u, v]: [f64; 2]) -> Vector {
         let (x, y) = ((u * self.width as f64) as usize, (v * self.height as f64) as usize);
         self.texels[y * self.width + x]
@@ -117,7 +119,7 @@ impl Vat {
         let length = word(&glb, 12);
         let json: Value = serde_json::from_slice(&glb[20..20 + length]).unwrap();
         let binary = &glb[28 + length..];
-        // One node where it is, so that its own space is the world.
+        // One node without a transform, so that its own space is the world.
         assert_eq!(json["nodes"].as_array().unwrap().len(), 1);
         assert!(json["nodes"][0].get("matrix").is_none() && json["nodes"][0].get("scale").is_none());
         let primitives = json["meshes"][0]["primitives"].as_array().unwrap();
@@ -185,14 +187,14 @@ fn distance(a: Vector, b: Vector) -> f64 {
     (0..3).map(|i| (a[i] - b[i]).powi(2)).sum::<f64>().sqrt()
 }
 
-/// Degrees between two vectors.
+/// Returns the angle between two vectors in degrees.
 fn angle(a: Vector, b: Vector) -> f64 {
     let dot = (0..3).map(|i| a[i] * b[i]).sum::<f64>();
     let length = |v: Vector| distance(v, [0.0; 3]);
     (dot / (length(a) * length(b))).clamp(-1.0, 1.0).acos().to_degrees()
 }
 
-/// Points of an OBJ, and the normals that corners there have.
+/// The points of an OBJ, and the normals of their corners.
 struct Obj {
     points: Vec<Vector>,
     normals: Vec<Vec<Vector>>,
@@ -217,16 +219,16 @@ fn obj(path: &Path) -> Obj {
     Obj { points, normals }
 }
 
-/// What the program's own frames and a folder have in common.
+/// The difference between extracted frames and a folder of textures.
 struct Compared {
-    /// The largest distance of a vertex from the point that it is, in metres.
+    /// The largest distance of a vertex from its point, in metres.
     position: f64,
-    /// The largest angle of a normal to the nearest one at that point, in degrees.
+    /// The largest angle between a normal and the nearest one at that point, in degrees.
     normal: f64,
 }
 
-/// Each vertex of the proxy is that of the points at its place in the first frame that it stays nearest to in all
-/// frames; and each point is some vertex.
+/// Compares a folder with frames. Each vertex of the proxy belongs to the point at its place in the first
+/// frame that stays nearest to it in all frames; each point must have a vertex.
 fn compare(vat: &Vat, frames: &Path, metres: f64) -> Compared {
     let mut files: Vec<_> = std::fs::read_dir(frames).unwrap().map(|e| e.unwrap().path()).collect();
     files.sort();
@@ -288,7 +290,7 @@ fn round_trip(input: &str, more: &str, metres: f64) -> (Vat, Compared, Value) {
 
 #[test]
 fn i20_positions_and_normals_are_those_of_the_frames() {
-    // Metres in a unit of each file: none is named.
+    // The metres of each file's unit; none names its unit.
     for (input, more) in [
         ("a_flag_wind.abc", ""),
         ("a_flag_wind.abc", "--normals separate"),
@@ -300,7 +302,7 @@ fn i20_positions_and_normals_are_those_of_the_frames() {
         let told = &done["openvat"];
         let error = told["error"].as_f64().unwrap();
         let size: f64 = (0..3).map(|i| vat.remap("Max")[i] - vat.remap("Min")[i]).fold(0.0, f64::max);
-        // What was told is what is there, up to the digits of an .obj.
+        // The reported error is the actual one, up to the digits of an .obj.
         let far = vat.positions.iter().flatten().fold(size, |most: f64, v| most.max(v.abs()));
         assert!(
             (compared.position - error).abs() < 4e-7 * far,
@@ -317,7 +319,7 @@ fn i20_positions_and_normals_are_those_of_the_frames() {
         assert_eq!((vat.texture.width, vat.texture.height), size, "a frame is a row");
         let clips = vat.json["animations"].as_object().unwrap();
         assert_eq!(clips["thing"]["endFrame"], vat.frames());
-        // Triangles look to the side that their normals look to.
+        // Triangles face the direction of their normals.
         let turned = vat.indices.iter().flat_map(|part| part.chunks_exact(3)).filter(|t| {
             let [a, b, c] = [0, 1, 2].map(|k| vat.positions[t[k] as usize]);
             let (d, e): (Vector, Vector) =
@@ -364,7 +366,7 @@ fn i20_what_textures_cannot_hold_is_told() {
     assert!(line.contains("faces of") && line.contains("--remesh"), "{line}");
     assert!(!folder.join("out").exists());
 
-    // An error that 16 bits cannot hold, but floats can.
+    // An error that 16 bits cannot keep, but floats can.
     compile("n_robot_bone_parented.abc", "robot.reel");
     let done = extract(folder, "robot.reel -o out/ --format openvat --tolerance 1e-7").expect(1);
     let line = done.error_line();
@@ -375,7 +377,7 @@ fn i20_what_textures_cannot_hold_is_told() {
     extract(folder, "robot.reel -o far/ --format openvat --image exr --tolerance 1e-6").expect(0);
     extract(folder, "robot.reel -o part/ --format openvat --tolerance 1%").expect(0);
 
-    // Words that mean nothing there.
+    // Options that have no meaning there.
     for (words, part) in [
         ("robot.reel -o a.glb --format openvat", "--format says what a directory gets"),
         ("robot.reel -o a.abc --normals none", "--normals is about textures"),
@@ -420,7 +422,7 @@ fn i20_hidden_meshes_lie_in_one_point() {
         let points: Vec<Vector> = (0..4).map(|v| vat.position(v, f)).collect();
         let size = points.iter().map(|p| distance(*p, points[0])).fold(0.0, f64::max);
         match (3..5).contains(&f) {
-            // The middle of the sheet as it was first.
+            // The middle of the sheet in the first frame.
             true => {
                 assert!(size < 1e-3 && distance(points[0], [1.0, 0.5, 0.0]) < 1e-3, "frame {f}: {points:?}")
             }

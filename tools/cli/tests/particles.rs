@@ -1,6 +1,6 @@
-//! Points without faces: particles that are born and die, told by ids or by their numbers, curves, and what
-//! hangs on them; velocities of meshes whose faces change. Each through compile, verify, moments between frames
-//! and back into an archive.
+//! Tests of points without faces: particles that are born and die, identified by ids or by their index,
+//! curves, and their attributes; velocities of meshes whose faces change. Each is compiled, verified,
+//! evaluated between frames and extracted to an archive.
 
 use crate::cli::common::run;
 use meshreel::record::{CODEC_CHAIN, CurveBasis as Basis, CurveEnds as Ends, Semantic};
@@ -27,14 +27,14 @@ fn scene(kind: NodeKind, mesh: Mesh) -> Scene {
     Scene { nodes: vec![node], meshes: vec![mesh], unit: Some(Unit::Metre), ..Scene::default() }
 }
 
-/// From 0 to 1, by a number.
+/// Returns a pseudo-random value from 0 to 1.
 fn chance(n: usize) -> f32 {
     let x = (n as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     ((x ^ x >> 29).wrapping_mul(0xBF58_476D_1CE4_E5B9) >> 40) as f32 / (1 << 24) as f32
 }
 
-/// Drops that are thrown, fall and are gone, in the order of a shuffle; with velocities, widths, an age, a
-/// whole number and colours.
+/// Returns drops that are thrown, fall and vanish, in shuffled order; with velocities, widths, an age, an
+/// integer and colours.
 pub fn drops(frames: usize, ids: bool) -> Scene {
     let (mut all_ids, mut points, mut velocities) = (Vec::new(), Vec::new(), Vec::new());
     let (mut widths, mut ages, mut kinds, mut colours) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
@@ -85,7 +85,7 @@ pub fn drops(frames: usize, ids: bool) -> Scene {
     scene(NodeKind::Points, mesh)
 }
 
-/// Hair that sways, and is cut once; a width for each curve.
+/// Returns hair that sways, and is cut once; with a width per curve.
 pub fn hair(frames: usize) -> Scene {
     let (mut points, mut counts, mut widths) = (Vec::new(), Vec::new(), Vec::new());
     for frame in 0..frames {
@@ -119,7 +119,7 @@ pub fn hair(frames: usize) -> Scene {
     scene(NodeKind::Curves, Mesh::of_particles("/hair", channel(points), particles))
 }
 
-/// Options that are tried: presets and tolerances.
+/// Returns the options to test: presets and tolerances.
 fn several() -> Vec<Options> {
     let with = |preset, tolerance| Options {
         preset,
@@ -153,7 +153,7 @@ fn i10_particles_keep_what_they_promise() {
                 Semantic::Custom1,
             ];
             assert_eq!(semantics, all);
-            // A whole number is kept as it is.
+            // An integer is kept exactly.
             assert_eq!(record.streams[5].tolerance, 0.0);
         }
         let (reel, _) = verified(&hair(30), &options);
@@ -162,7 +162,7 @@ fn i10_particles_keep_what_they_promise() {
     }
 }
 
-/// Pieces that wait, are thrown, bounce and come to rest.
+/// Returns pieces that wait, are thrown, bounce and come to rest.
 pub fn rubble(frames: usize) -> Scene {
     let mut points = Vec::new();
     let start = |n: usize| [1, 2, 3].map(|k| chance(7 * n + k));
@@ -189,8 +189,8 @@ pub fn rubble(frames: usize) -> Scene {
     scene(NodeKind::Points, Mesh::of_particles("/rubble", channel(points), particles))
 }
 
-/// Frames between frames pay for a bounce again and again; chains of any length, with and without a last key
-/// that is not due, and with keys that all restart.
+/// Frames between keys pay repeatedly for a bounce; chains of any length, with and without an early last key,
+/// and with keys that all restart.
 #[test]
 fn i10_what_bounces_is_in_chains() {
     for (frames, index_every) in [(100, None), (65, None), (71, Some(32)), (40, Some(16))] {
@@ -203,7 +203,7 @@ fn i10_what_bounces_is_in_chains() {
     }
 }
 
-/// What a frame shows does not depend on what was decoded before.
+/// A frame does not depend on the frames decoded before it.
 #[test]
 fn i10_any_frame_can_be_decoded_first() {
     let (reel, _) = verified(&drops(60, true), &Options::default());
@@ -228,7 +228,8 @@ fn any_order(reel: &Reel, count: usize) {
     }
 }
 
-/// Between two frames those that both have go straight, the others stay, and velocities are the source's.
+/// Between two frames, particles of both are interpolated linearly, the others stay, and velocities are the
+/// source's.
 #[test]
 fn i10_moments_between_frames_match_by_id() {
     let source = drops(40, true);
@@ -257,7 +258,7 @@ fn i10_moments_between_frames_match_by_id() {
         let between: [f32; 3] = std::array::from_fn(|k| a[k] + (b[k] - a[k]) * 0.25);
         assert_eq!(*at, between, "particle {id}");
     }
-    // At half the speed, half of what the source says.
+    // At half the speed, half of the source's velocities.
     let mut velocities = vec![0.0; 3 * mesh.vertex_count()];
     mesh.velocities_into(&mut velocities).unwrap();
     let fall = velocities.as_chunks::<3>().0.iter().map(|v| v[1]).fold(0.0, f32::min);
@@ -267,7 +268,7 @@ fn i10_moments_between_frames_match_by_id() {
     assert_eq!(view.mesh(0).unwrap().ids().len(), to.len());
 }
 
-/// What comes back of an archive that was made of a file is the file's.
+/// An archive extracted from a file has the file's particles.
 #[test]
 fn i10_they_come_back_as_alembic() {
     let folder = tempfile::tempdir().unwrap();
@@ -299,12 +300,12 @@ fn i10_they_come_back_as_alembic() {
         }
         assert_eq!(own.velocities.is_some(), there.velocities.is_some());
         assert_eq!(particles(own).widths.is_some(), particles(there).widths.is_some());
-        // And it compiles to what it came from.
+        // It compiles to the same file again.
         verified(&again, &Options::default());
     }
 }
 
-/// Points that are not finite, ids that are there twice, too few ids, curves with more points than there are.
+/// Tests non-finite points, duplicate ids, too few ids, curves with more points than there are.
 #[test]
 fn i10_messy_particles_are_kept_as_far_as_they_go() {
     let positions = channel(vec![
@@ -333,16 +334,16 @@ fn i10_messy_particles_are_kept_as_far_as_they_go() {
         };
         ([count(0, &mut decoder), count(1, &mut decoder)], report.remarks.len())
     };
-    // One is not finite; of two with one id the first stays.
+    // One is not finite; of two with the same id the first stays.
     assert_eq!(points(&with(Some(vec![vec![4, 9, 2, 7], vec![4, 9, 9, 7]]), None)), ([3, 3], 1));
-    // Ids that do not fit are no ids, and a point that is not finite is replaced.
+    // Too few or invalid ids are ignored, and a non-finite point is replaced.
     assert_eq!(points(&with(Some(vec![vec![4, 9], vec![4, 9]]), None)), ([4, 4], 2));
     assert_eq!(points(&with(Some(vec![vec![u64::MAX; 4]; 2]), None)), ([4, 4], 2));
-    // One curve is cut, and points of none are left out.
+    // One curve is truncated, and points without a curve are left out.
     assert_eq!(points(&with(None, Some(vec![vec![2, 9], vec![2, -3, 1]]))), ([4, 3], 2));
 }
 
-/// Velocities of a mesh whose faces change are kept; of others the frames say them.
+/// Velocities of a mesh with changing faces are kept; those of other meshes follow from the frames.
 #[test]
 fn i11_velocities_of_changing_meshes() {
     let frames = 12;
@@ -384,7 +385,7 @@ fn i11_velocities_of_changing_meshes() {
     assert!(!reel.description().meshes[0].streams.iter().any(|s| s.semantic == Semantic::Velocity));
 }
 
-/// What one particle does, by its id and against its source; and all of them in a picture of a frame.
+/// Plots one particle by its id against its source, and all of them in a picture of a frame.
 #[test]
 fn i10_plots_of_particles() {
     let folder = tempfile::tempdir().unwrap();
@@ -417,7 +418,7 @@ fn i10_plots_of_particles() {
     assert!(pixels.as_chunks::<3>().0.iter().filter(coloured).count() > 200);
 }
 
-/// A transform that cannot be kept puts particles, their velocities and widths into the world.
+/// A transform that cannot be kept is applied to particles, their velocities and widths.
 #[test]
 fn i10_particles_in_world_space() {
     let mut source = drops(30, true);
@@ -436,7 +437,7 @@ fn i10_particles_in_world_space() {
     }
 }
 
-/// Particles and curves of content tools.
+/// Tests particles and curves of content tools.
 #[test]
 fn i10_of_the_corpus() {
     let mut files = vec![bundled("j_visibility_particles.abc")];

@@ -1,5 +1,5 @@
-//! What a percentage is of: the largest box of a mesh in any one frame in which it is seen. How far it travels does
-//! not count, nor what it is while nobody sees it.
+//! Tests of the base of a percentage: the largest box of a mesh in any one frame in which it is visible. Its
+//! travel does not count, nor its size while it is hidden.
 
 use glam::{DMat4, DVec3};
 use meshreel_check::verify;
@@ -9,10 +9,10 @@ use meshreel_testkit::{compiled, opened};
 
 const SIDE: usize = 12;
 const FRAMES: usize = 24;
-/// What is asked of everything here: large enough that f32 holds it far away.
+/// The relative tolerance of all tests: large enough that f32 can keep it far away.
 const PART: f64 = 1e-2;
 
-/// Points of a cloth with waves, carried along x.
+/// Returns points of a cloth with waves, carried along x.
 fn waves(frame: usize, carried: f32) -> Vec<[f32; 3]> {
     let t = frame as f32;
     let point = |i: usize| {
@@ -40,7 +40,7 @@ fn cloth(points: Vec<Vec<[f32; 3]>>) -> Mesh {
     Mesh::new("/cloth", channel(points), Channel::constant(counts), Channel::constant(indices))
 }
 
-/// The largest diagonal of these points' boxes.
+/// Returns the largest diagonal of the boxes of these points.
 fn largest<'a>(frames: impl Iterator<Item = &'a Vec<[f32; 3]>>) -> f64 {
     let diagonal = |points: &Vec<[f32; 3]>| {
         let side = |k: usize| {
@@ -56,7 +56,7 @@ fn options() -> Options {
     Options { tolerance: Tolerance::Relative(PART), effort: 1, ..Options::default() }
 }
 
-/// Compiles and checks; the tolerance of the first mesh, on which both agree.
+/// Compiles and verifies; returns the tolerance of the first mesh, on which both agree.
 #[track_caller]
 fn tolerance(scene: &Scene, options: &Options) -> f64 {
     let (bytes, report) = compiled(scene, options);
@@ -85,11 +85,11 @@ fn i52_a_percentage_does_not_follow_the_path() {
     for preset in [Preset::Fast, Preset::Classic] {
         assert_near(tolerance(&scene, &Options { preset, ..options() }), wanted);
     }
-    // Part of the path is of the same cloth.
+    // A range of the path has the same cloth.
     let range = Some(meshreel_scene::sample::Range::Frames(3, 9));
     let some = PART * largest(frames[3..=9].iter());
     assert_near(tolerance(&scene, &Options { range, ..options() }), some);
-    // A scale counts, and where it is does not.
+    // A scale counts, a translation does not.
     let mut scaled = scene.clone();
     let matrix = DMat4::from_translation(DVec3::new(3.0, 0.0, 0.0)) * DMat4::from_scale(DVec3::splat(2.0));
     scaled.nodes[0].transform =
@@ -102,7 +102,7 @@ fn i52_of_what_changes_its_faces_and_is_meshed_anew_too() {
     let frames: Vec<Vec<[f32; 3]>> = (0..FRAMES).map(|f| waves(f, 2000.0)).collect();
     let wanted = PART * largest(frames.iter());
     let (counts, indices) = faces();
-    // Another corner comes first in every second frame.
+    // In every second frame the faces start at another corner.
     let turned: Vec<i32> = indices.chunks(4).flat_map(|q| [q[1], q[2], q[3], q[0]]).collect();
     let by_frame = |f: usize| if f.is_multiple_of(2) { indices.clone() } else { turned.clone() };
     let indices = channel((0..FRAMES).map(by_frame).collect());
@@ -136,7 +136,7 @@ fn i52_frames_that_nobody_sees_do_not_count() {
     let shown = |f: usize| vec![if wild(f) { 0 } else { -1 }];
     scene.nodes[0].visibility = Some(channel((0..FRAMES).map(shown).collect()));
     assert_near(tolerance(&scene, &options()), wanted);
-    // Two places of one mesh: one shows it when it is large.
+    // One mesh in two places: one of them shows it while it is large.
     scene.nodes.push(Node {
         visibility: Some(channel((0..FRAMES).map(|f| vec![if wild(f) { -1 } else { 0 }]).collect())),
         samples: FRAMES,
@@ -149,7 +149,7 @@ fn i52_frames_that_nobody_sees_do_not_count() {
     let found: Vec<f64> = checked.meshes.iter().map(|mesh| mesh.tolerance).collect();
     assert_near(found[0], wanted);
     assert_near(found[1], PART * largest(frames[5..9].iter()));
-    // One that is never seen has some size all the same.
+    // A mesh that is never visible has a size nonetheless.
     for node in &mut scene.nodes {
         node.visibility = Some(Channel::constant(vec![0]));
     }

@@ -1,6 +1,6 @@
-//! The promise, from both sides: what is compiled verifies against its source, and against no other. Each
-//! case of the second half changes one thing in the source after compiling, and the checker has to find and
-//! name it.
+//! Tests of the guarantee, from both sides: a compiled file verifies against its source, and against no
+//! other. Each case of the second half changes one thing in the source after compiling, and the check has to
+//! find and name it.
 
 use glam::{DMat4, DQuat, DVec3};
 use meshreel::{Limits, Reel};
@@ -11,22 +11,22 @@ use meshreel_scene::{
     Attribute, Channel, FaceSet, Mesh, Node, NodeKind, Scene, Scope, TimeSampling, Transform, Winding,
 };
 
-/// A scene as plain data: easy to change in one place.
+/// A scene as plain data, easy to change in one place.
 #[derive(Clone)]
 struct Plan {
     times: TimeSampling,
-    /// Translation along x of the group per frame; none: no transform samples at all.
+    /// Translation of the group along x per frame; empty: no transform samples at all.
     group: Vec<f64>,
     group_matrix: DMat4,
     cloth: Sheet,
-    /// Per frame −1, 0, 1.
+    /// Visibility per frame: −1, 0, 1.
     cloth_visible: Vec<i8>,
     box_points: Vec<[f32; 3]>,
     with_box: bool,
     with_instance: bool,
 }
 
-/// A waving sheet of quads with everything on it.
+/// A waving sheet of quads with all attributes.
 #[derive(Clone)]
 struct Sheet {
     points: Vec<Vec<[f32; 3]>>,
@@ -57,19 +57,19 @@ fn sheet() -> Sheet {
             [x, y, (x * 0.7 + f as f32 * 0.2).sin() + 0.3 * (y * 0.5).cos()]
         };
         let mut points: Vec<[f32; 3]> = (0..N * N).map(point).collect();
-        // Two loose points that are one, and one that no face uses either.
+        // Two coinciding loose points, and one more that no face uses.
         points.extend([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0], [f as f32 * 0.1, 0.0, 0.0]]);
         sheet.points.push(points);
     }
     for y in 0..N - 1 {
         for x in 0..N - 1 {
             let a = (y * N + x) as i32;
-            // Clockwise, as Alembic winds.
+            // Clockwise, as in Alembic.
             let quad = [a, a + N as i32, a + N as i32 + 1, a + 1];
             sheet.indices[0].extend(quad);
             for p in quad {
                 let (u, v) = ((p as usize % N) as f32 / 8.0, (p as usize / N) as f32 / 8.0);
-                // A seam in the middle, tiling and negative values.
+                // A seam in the middle, with repeating and negative values.
                 sheet.uvs.push(if x < 4 { [u, v] } else { [3.0 - u, v - 2.0] });
                 sheet.colours.push([u, v, if x < 4 { 0.25 } else { 0.75 }, 1.0]);
             }
@@ -185,7 +185,7 @@ impl Plan {
         )
     }
 
-    /// Faces that change halfway: the last row of quads is gone.
+    /// Makes the faces change halfway: the last row of quads vanishes.
     fn with_changing_faces(mut self) -> Plan {
         let sheet = &mut self.cloth;
         let (counts, indices) = (sheet.counts[0].clone(), sheet.indices[0].clone());
@@ -224,7 +224,7 @@ fn holds(report: &Report) {
     }
 }
 
-/// Changes the source and expects a failure that says what, and for `path` alone (all others still hold).
+/// Changes the source and expects a failure with this text, for `path` alone (all others still pass).
 fn finds(reel: &Reel, original: &Plan, what: &str, path: &str, change: impl FnOnce(&mut Plan)) {
     let mut other = original.clone();
     change(&mut other);
@@ -335,7 +335,7 @@ fn every_change_is_found() {
     finds(&reel, &plan, "promises", cloth, |p| {
         p.cloth.points.iter_mut().flatten().for_each(|v| *v = v.map(|x| x * 0.5));
     });
-    // Faces: turned over, another point, one missing, one more corner.
+    // Faces: reversed, another point, one missing, one more corner.
     finds(&reel, &plan, "first face 1", cloth, |p| p.cloth.indices[0].swap(4, 6));
     finds(&reel, &plan, "1 faces", cloth, |p| p.cloth.indices[0][9] = 60);
     finds(&reel, &plan, "the source has 63", cloth, |p| {
@@ -351,9 +351,9 @@ fn every_change_is_found() {
     finds(&reel, &plan, "normal of vertex", cloth, |p| {
         p.cloth.normals = Some(vec![vec![[0.0, 0.3, 1.0]; N * N + 3]]);
     });
-    // Points that are one must stay one.
+    // Coinciding points must stay together.
     finds(&reel, &plan, "left points they belong to", cloth, |p| {
-        // As far apart as the tolerance lets pass: neighbours of one level of the lattice.
+        // As far apart as the tolerance permits: neighbours in the lattice.
         for points in &mut p.cloth.points {
             points[82] = points[40];
         }

@@ -1,7 +1,7 @@
-//! Scenes by chance: whatever compiles, opens, decodes and verifies.
+//! Tests of random scenes: every one that compiles must open, decode and verify.
 //!
-//! The generator is that of the fuzz target `promise` and of the benchmark `random`, which tries more scenes and
-//! reduces those that break. Which scenes is decided by a seed that stays, so that a run is like any other;
+//! The generator is that of the fuzz target `promise` and of the benchmark `random`, which tries more scenes
+//! and reduces failing ones. A fixed seed determines the scenes, so that all runs are alike;
 //! `MESHREEL_SCENES=10000 MESHREEL_SEED=7` asks for more, and others.
 
 #[path = "../../../fuzz/src/lively.rs"]
@@ -32,7 +32,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use trial::{Outcome, contents, made, outcome, outcome_and, plain};
 
-/// Scenes that every run looks at.
+/// Number of scenes in every run.
 const SCENES: u64 = 400;
 
 fn asked(name: &str, usual: u64) -> u64 {
@@ -42,10 +42,10 @@ fn asked(name: &str, usual: u64) -> u64 {
     }
 }
 
-/// Of every so many scenes one is extracted and compared; `MESHREEL_EXTRACTED=1` does so with all.
+/// One in this many scenes is extracted and compared; `MESHREEL_EXTRACTED=1` does so with all.
 const EXTRACTED: u64 = 4;
 
-/// Extracts a file to each format that meshes have and compares what is there with what the file decodes to.
+/// Extracts a file to each format that holds meshes and compares the output with the decoded file.
 fn comes_back(reel: &Reel, folder: &Path) -> Result<(), String> {
     let path = reel.path();
     let cancellation = Cancellation::default();
@@ -57,13 +57,13 @@ fn comes_back(reel: &Reel, folder: &Path) -> Result<(), String> {
         let back = folder.join(name);
         match extract::extract(path, &back, &extract::Options::default(), &|_, _, _| (), &cancellation) {
             Ok(_) => {}
-            // A scene without a mesh, and an .obj holds nothing else.
+            // A scene without a mesh, which is all that an .obj holds.
             Err(error) if error.class == Class::Unsupported => continue,
             Err(error) => return Err(format!("{name}: cannot be extracted: {}", error.line())),
         }
         let compared = verify::extracted(&[back], path, (None, 0), &|_, _, _| (), &cancellation);
         if compared.as_ref().is_err_and(|error| error.line().contains("in an animation")) {
-            // Numbers beyond 1e15 are damage for the reader of glTF.
+            // Values beyond 1e15 count as damaged in the glTF reader.
             continue;
         }
         let (report, _) =
@@ -76,7 +76,7 @@ fn comes_back(reel: &Reel, folder: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether any frame shows a mesh that has faces.
+/// `true` if any frame shows a mesh with faces.
 fn shows_faces(reel: &Reel) -> Result<bool, String> {
     let said = |error: meshreel::Error| error.to_string();
     let mut decoder = FrameDecoder::new(reel).map_err(said)?;
@@ -140,10 +140,10 @@ fn whatever_compiles_verifies() {
     assert!(count < 100 || 2 * holds > count, "{holds} of {count} scenes were compiled");
 }
 
-/// Scenes that the decoder made from the document decodes as well, which is slow.
+/// Number of scenes that are also decoded by the decoder in Python, which is slow.
 const DECODED: u64 = 12;
 
-/// The decoder in Python shows what the runtime shows, of scenes that hold.
+/// The decoder in Python agrees with the runtime on scenes that verify.
 #[test]
 fn whatever_compiles_is_decoded_alike_from_the_document() {
     let Some(python) = meshreel_testkit::python() else { return };
@@ -151,7 +151,7 @@ fn whatever_compiles_is_decoded_alike_from_the_document() {
     let mut decoded = 0;
     for number in asked("MESHREEL_FIRST", 0)..asked("MESHREEL_SCENES", SCENES) {
         let (scene, options) = made(seed, number);
-        // Python has this one everywhere.
+        // The only compression that Python always has.
         let options = Options { block: Block::Deflate, ..options };
         let also = |reel: &Reel, _: &Path| {
             crate::document::assert_decoded_alike(python, reel.path());
@@ -169,7 +169,7 @@ fn whatever_compiles_is_decoded_alike_from_the_document() {
     assert!(decoded > 0, "no scene was compiled");
 }
 
-/// Up to three meshes in a small tree, without what bends or is wild.
+/// Up to three meshes in a small tree, without curved motion or extreme values.
 #[test]
 fn plain_scenes_verify() {
     for number in 0..SCENES / 2 {
@@ -180,7 +180,7 @@ fn plain_scenes_verify() {
     }
 }
 
-/// Whoever allows more, or lets it search longer, gets no larger file: of plain scenes, without what is beside them.
+/// A looser tolerance or more effort gives no larger file, for plain scenes without additional data.
 #[test]
 fn looser_and_more_effort_are_never_larger() {
     let count = asked("MESHREEL_KNOBS", if is_thorough() { 200 } else { 24 });
@@ -204,11 +204,11 @@ fn looser_and_more_effort_are_never_larger() {
     }
 }
 
-/// Scenes that were broken once: a mirrored mesh whose transform is none in the first frame that shows it;
-/// bones that throw points farther than units as fine as what they leave allow for; float32's limit of meshes in
-/// world space; things that grow a hundredfold in one frame, alone or below others; rotations that points in a line
-/// say nothing of; velocities of damaged points, and points that are hidden whenever there are any; materials that
-/// change before the mesh is seen.
+/// Scenes that failed once: a mirrored mesh whose transform is invalid in the first frame that shows it;
+/// bones that move points out of range of the unit that their residual asks for; float32's limit of meshes in
+/// world space; objects that grow a hundredfold in one frame, alone or below others; rotations that collinear
+/// points do not determine; velocities of damaged points, and points that are hidden whenever there are any;
+/// materials that change before the mesh is visible.
 #[test]
 fn scenes_that_broke_hold() {
     for (seed, number) in [(91, 934), (91, 1164)] {
@@ -225,8 +225,8 @@ fn scenes_that_broke_hold() {
     }
 }
 
-/// Scenes whose extracted files showed something else than the file once: rigs beside their frames, skins that are
-/// hidden or mirrored, keys beside each other, faces that fold back.
+/// Scenes whose extracted files once differed from the file: rigs beside their frames, skins that are hidden
+/// or mirrored, keys close together, faces that fold back.
 #[test]
 fn scenes_that_came_back_otherwise_come_back() {
     let first =
@@ -239,9 +239,9 @@ fn scenes_that_came_back_otherwise_come_back() {
     }
 }
 
-/// Files that broke with every preset once: what turns between samples and is hidden later, whose hidden points and
-/// velocities are larger; a sheared locator; a damaged lens; points beyond what meshes can have, always or in some
-/// frames.
+/// Files that once failed with every preset: objects that rotate between samples and are hidden later, with
+/// larger hidden points and velocities; a sheared locator; a damaged lens; points beyond the range of meshes,
+/// always or in some frames.
 #[test]
 fn files_that_broke_hold() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/inputs/promise");

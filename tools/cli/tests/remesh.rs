@@ -1,5 +1,5 @@
-//! `--remesh`: meshes whose faces change get fixed ones. What comes out is held against the source by the
-//! checker, which knows nothing of how it was made, and by measures of its own here.
+//! Tests of `--remesh`: meshes with changing faces get fixed ones. The result is compared with the source by
+//! the check, which knows nothing of how it was made, and by separate measures here.
 
 use glam::{DQuat, DVec3};
 use meshreel::{FrameDecoder, Reel};
@@ -11,7 +11,7 @@ use meshreel_testkit::{compiled, corpus_if_thorough, opened};
 use std::collections::HashMap;
 use std::path::Path;
 
-/// Numbers from 0 to 1 that follow from a seed.
+/// A seeded generator of numbers from 0 to 1.
 struct Random(u64);
 
 impl Random {
@@ -42,7 +42,7 @@ impl Soup {
         self
     }
 
-    /// Numbers of points and the order of triangles changed.
+    /// Shuffles the indices of points and the order of triangles.
     fn shuffled(self, random: &mut Random) -> Soup {
         let mut to: Vec<u32> = (0..self.points.len() as u32).collect();
         for i in (1..to.len()).rev() {
@@ -60,8 +60,8 @@ impl Soup {
     }
 }
 
-/// A unit sphere of an icosahedron that was halved `levels` times and turned at random, some of its edges cut
-/// once more.
+/// Returns a unit sphere from an icosahedron that was subdivided `levels` times and rotated at random, with
+/// some of its edges split once more.
 fn ball(levels: u32, random: &mut Random) -> Soup {
     let g = (1.0 + 5f64.sqrt()) / 2.0;
     let mut points = Vec::new();
@@ -119,7 +119,7 @@ fn ball(levels: u32, random: &mut Random) -> Soup {
     Soup { points, triangles }.moved(|p| (turn * p).normalize())
 }
 
-/// A body without any fixed point that bulges, bends and drifts.
+/// Returns a point of a body without any fixed point that bulges, bends and drifts.
 fn body(p: DVec3, t: f64) -> DVec3 {
     let bulge = 1.0 + 0.25 * (3.0 * p.x + 2.0 * t).sin() * (1.0 - p.z * p.z) + 0.2 * (2.0 * p.y - t).sin();
     let q = DVec3::new(p.x, p.y, 1.5 * p.z) * bulge;
@@ -127,7 +127,7 @@ fn body(p: DVec3, t: f64) -> DVec3 {
     turn * q + DVec3::new(0.4 * t, 0.1 * (2.0 * t).sin(), 0.0)
 }
 
-/// A square sheet of points at random, a different number in each frame; its border and corners stay.
+/// Returns a square sheet of random points, a different number in each frame; its border and corners stay.
 fn sheet(random: &mut Random) -> Soup {
     let n = 22 + random.below(5);
     let mut points = Vec::new();
@@ -177,7 +177,7 @@ fn scene(frames: Vec<Soup>) -> Scene {
     }
 }
 
-/// A body that is meshed anew for each frame.
+/// Returns a body that is meshed anew for each frame.
 fn remeshed_body(frames: usize) -> Scene {
     let mut random = Random(7);
     scene(
@@ -194,7 +194,7 @@ fn options() -> Options {
     Options { tolerance: Tolerance::Relative(5e-3), remesh: true, ..Options::default() }
 }
 
-/// Compiles, and holds what is decoded against the scene.
+/// Compiles, and compares the decoded file with the scene.
 fn holds(scene: &Scene, options: &Options) -> (Reel, Report) {
     let (bytes, report) = compiled(scene, options);
     let reel = opened(bytes);
@@ -210,7 +210,7 @@ fn holds(scene: &Scene, options: &Options) -> (Reel, Report) {
     (reel, report)
 }
 
-/// Positions of all frames.
+/// Returns the positions of all frames.
 fn decoded(reel: &Reel) -> Vec<Vec<DVec3>> {
     let mut decoder = FrameDecoder::new(reel).unwrap();
     (0..reel.frame_count())
@@ -224,7 +224,7 @@ fn decoded(reel: &Reel) -> Vec<Vec<DVec3>> {
         .collect()
 }
 
-/// How many remarks have this in them.
+/// Returns the number of remarks that contain a text.
 fn said(report: &Report, what: &str) -> usize {
     report.remarks.iter().filter(|r| r.to_string().contains(what)).count()
 }
@@ -241,7 +241,7 @@ fn f15_a_body_meshed_anew_in_each_frame_is_soft() {
     assert!(report.passes.iter().any(|p| p.pass == "remesh"));
     assert_eq!(reel.description().meshes[0].remeshed, Some(0));
     assert_eq!(reel.description().meshes[0].source_map.size, 0);
-    // Triangles keep their shape: none is turned over, or drawn out to a multiple.
+    // Triangles keep their shape: none is flipped or strongly stretched.
     let indices = reel.indices(0).unwrap();
     let frames = decoded(&reel);
     for (f, points) in frames.iter().enumerate() {
@@ -258,7 +258,7 @@ fn f15_a_body_meshed_anew_in_each_frame_is_soft() {
             }
         }
     }
-    // Less than a third of what changing faces take.
+    // Less than a third of the size with changing faces.
     let without = compiled(&scene, &Options { remesh: false, ..options() }).1;
     assert_eq!(without.meshes[0].method, "fluid");
     assert!(3 * report.file_bytes < without.file_bytes, "{} {}", report.file_bytes, without.file_bytes);
@@ -275,7 +275,7 @@ fn f15_presets_threads_and_coarser_meshes() {
         let report = holds(&scene, &Options { preset, ..options() }).1;
         assert_eq!(report.meshes[0].method, "soft");
     }
-    // Where the faces of a frame are too coarse to follow those of the others, they are refined.
+    // If the faces of a frame are too coarse to follow those of the others, they are refined.
     let fine = Options { tolerance: Tolerance::Relative(2e-3), effort: 7, ..options() };
     let report = holds(&scene, &fine).1;
     let points = |r: &Report| r.meshes[0].remeshed.as_ref().unwrap().points;
@@ -299,7 +299,7 @@ fn f15_a_sheet_keeps_its_border_and_corners() {
     }
 }
 
-/// One body that is two from frame 10 on, and a ring from frame 20 on.
+/// Returns one body that splits in two at frame 10, and becomes a ring at frame 20.
 fn tearing() -> Scene {
     let mut random = Random(3);
     let frame = |f: usize, random: &mut Random| {
@@ -374,7 +374,7 @@ fn f15_frames_that_nothing_holds_keep_their_faces() {
     let remeshed = report.meshes[0].remeshed.as_ref().unwrap();
     assert_eq!((remeshed.runs, remeshed.frames, remeshed.own), (2, 19, 1), "{:?}", report.remarks);
     assert_eq!(said(&report, "1 of 20 frames keep their own faces"), 1, "{:?}", report.remarks);
-    // A tolerance far below the size of the triangles: nothing is claimed.
+    // A tolerance far below the size of the triangles: no mesh is re-meshed.
     let tight = Options { tolerance: Tolerance::Relative(1e-6), ..options() };
     let (reel, report) = holds(&scene, &tight);
     assert!(report.meshes[0].remeshed.is_none());
@@ -400,7 +400,7 @@ fn f15_the_end_of_a_loop_leads_into_its_start() {
     };
     let usual = (1..18).map(|f| step(&frames[f - 1], &frames[f])).fold(0.0, f64::max);
     assert!(seam < 2.0 * usual && jump > 4.0 * usual, "{seam} {jump} {usual}");
-    // An eighth, where nothing else is said.
+    // An eighth by default.
     let usual = Options { remesh_blend: None, ..looped };
     assert_eq!(holds(&scene, &usual).0.description().meshes[0].remeshed, Some(3));
 }
@@ -426,7 +426,7 @@ fn f15_the_checker_is_not_talked_round() {
     let moved = Channel::in_memory((*sampling).clone(), moved.collect());
     other.meshes[0].positions = moved;
     not_ok(&other, &bytes, "from the other surface");
-    // One with a piece more.
+    // One with an additional piece.
     let mut random = Random(1);
     let more = (0..6).map(|f| {
         let mut soup = ball(4, &mut random).moved(|p| body(p, f as f64 / 24.0));
@@ -434,7 +434,7 @@ fn f15_the_checker_is_not_talked_round() {
         soup
     });
     not_ok(&self::scene(more.collect()), &bytes, "point or triangle of the source");
-    // One whose faces never changed.
+    // One whose faces never change.
     let soup = ball(4, &mut Random(7));
     let fixed = (0..6).map(|f| soup.clone().moved(|p| body(p, f as f64 / 24.0)));
     not_ok(&self::scene(fixed.collect()), &bytes, "the source's do not change");
@@ -444,7 +444,7 @@ fn f15_the_checker_is_not_talked_round() {
 fn f15_sections_of_an_options_file_and_sets_of_faces() {
     let mut scene = remeshed_body(6);
     let sampling = scene.meshes[0].positions.sampling().clone();
-    // The half that is above, by triangles.
+    // The upper half, by triangles.
     let upper: Vec<Vec<i32>> = (0..6)
         .map(|f| {
             let (mut points, mut indices) = (Vec::new(), Vec::new());
@@ -488,13 +488,13 @@ fn f15_wrong_uses_are_named() {
         let error = wanted.check().unwrap_err().to_string();
         assert!(error.contains(what), "{error}");
     }
-    // Faces that tear cannot be soft, re-meshed or not.
+    // Tearing faces cannot be soft, re-meshed or not.
     let soft = Options { method: MethodChoice::Soft, tolerance: Tolerance::Relative(1e-2), ..options() };
     let error =
         compile(&tearing(), Vec::new(), Path::new("/no/such.reel"), &soft, &meshreel_check::reopen, &Silent)
             .unwrap_err();
     assert!(error.to_string().contains("larger --tolerance"), "{error}");
-    // Nothing to do is said.
+    // If there is nothing to do, a remark tells so.
     let soup = ball(2, &mut Random(7));
     let fixed = (0..6).map(|f| soup.clone().moved(|p| body(p, f as f64 / 24.0)));
     let report = compiled(&scene(fixed.collect()), &options()).1;
@@ -504,8 +504,8 @@ fn f15_wrong_uses_are_named() {
 #[test]
 fn f15_the_corpus_holds() {
     let Some(corpus) = corpus_if_thorough() else { return };
-    // A ring that another body cuts holds for stretches; balls that merge and part all the time do not, and
-    // nothing is claimed of them.
+    // A ring that another body cuts can be re-meshed in stretches; balls that merge and part all the time
+    // cannot, and are left alone.
     for (name, tolerance, least) in [("e_boolean_build", 1e-2, 24), ("e_metaballs", 1e-2, 0)] {
         let file = corpus.join(format!("alembic/gen/{name}.abc"));
         let scene = read::open(&file, &read::ReadOptions::default()).unwrap().0;

@@ -1,5 +1,5 @@
-//! A character stays one: its mesh keeps its rig, any clip of its skeleton moves it as the source does, and
-//! it comes back with a skin.
+//! Tests of characters: a mesh keeps its rig, any clip of its skeleton moves it as in the source, and it is
+//! extracted with a skin.
 
 use crate::given::{Worm, object, run, structure};
 use crate::replaced::replaced;
@@ -20,7 +20,7 @@ fn open(path: &Path, animation: Option<&str>) -> Scene {
     read::open(path, &options).unwrap().0
 }
 
-/// Compiles `worm.glb` with its rig, and checks it; what both said.
+/// Compiles `worm.glb` with its rig, and verifies it; returns both outputs.
 fn kept(folder: &Path, more: &[&str]) -> (Value, Value) {
     let line = ["compile", "worm.glb", "-o", "a.reel", "--rig", "keep", "--json"];
     let done = object(&[&line[..], more].concat(), folder);
@@ -29,7 +29,7 @@ fn kept(folder: &Path, more: &[&str]) -> (Value, Value) {
     (done, checked)
 }
 
-/// What moves a mesh by its rig.
+/// Moves a mesh by its rig.
 struct Driver<'a> {
     reel: &'a Reel,
     rig: &'a MeshRig,
@@ -57,7 +57,7 @@ fn farthest(got: &[[f32; 3]], wanted: impl Fn(usize) -> [f32; 3]) -> f64 {
 fn f17_any_clip_moves_a_mesh_as_the_source_does() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
-    // In a bind space of the size of the world, and in one a hundred times as large.
+    // In a bind space of the world's scale, and in one a hundred times as large.
     for size in [1.0, 100.0] {
         let worm = Worm { size, more: 2, ..Worm::default() };
         worm.write(&at.join("worm.glb"));
@@ -71,7 +71,7 @@ fn f17_any_clip_moves_a_mesh_as_the_source_does() {
         let off = number(rig, "max_error") - number(made, "max_error");
         assert!(off.abs() < 0.1 * tolerance);
         assert!(number(rig, "blend_error") <= 2.0 * tolerance, "{rig}");
-        // By hand: the runtime beside the source's points, for all clips and not the played one alone.
+        // Independently: the runtime against the source's points, for all clips and not only the first.
         let scene = open(&at.join("worm.glb"), None);
         let skin: &Skin = scene.meshes[0].skin.as_deref().unwrap();
         let reel = Reel::open(at.join("a.reel"), &Limits::default()).unwrap();
@@ -106,7 +106,7 @@ fn f17_any_clip_moves_a_mesh_as_the_source_does() {
             let off = farthest(&driver.positions(&pose), at);
             assert!(off <= 2.0 * tolerance, "{frame}: {off}");
         }
-        // A blend is neither of the two, and no vertex is thrown away.
+        // A blend differs from both, and no vertex is thrown away.
         let mut both = pose.clone();
         blend(&poses[1], &poses[2], 0.5, &mut both);
         let [a, b, mid] = [&poses[1], &poses[2], &both].map(|pose| driver.positions(pose));
@@ -128,12 +128,12 @@ fn f17_by_default_a_mesh_is_what_frames_show() {
     assert_eq!(bytes("a.reel"), bytes("b.reel"));
     let reel = Reel::open(at.join("a.reel"), &Limits::default()).unwrap();
     assert!(reel.rigs().unwrap().is_empty());
-    // A rig is looked at through the source map.
+    // A rig is compared through the source map.
     let output = run(&["compile", "worm.glb", "-o", "c.reel", "--rig", "keep", "--strip"], at);
     assert_eq!(output.status.code(), Some(2));
 }
 
-/// Joints say only a part of how it moves: that is said, and the mesh is what frames show.
+/// Joints explain only a part of the motion: a remark tells so, and the mesh is that of its frames.
 #[test]
 fn f17_a_rig_that_does_not_say_all_is_left_out() {
     let folder = tempfile::tempdir().unwrap();
@@ -145,25 +145,25 @@ fn f17_a_rig_that_does_not_say_all_is_left_out() {
     assert_eq!(checked["rigs"].as_array().map(Vec::len), Some(0));
     let said = done["remarks"].to_string();
     assert!(said.contains("its rig is left out"), "{said}");
-    // Strictly, that is an error.
+    // With `--strict` that is an error.
     let line = ["compile", "worm.glb", "-o", "b.reel", "--method", "soft"];
     let strict = [&line[..], &["--rig", "keep", "--strict"]].concat();
     let output = run(&strict, at);
     assert_eq!(output.status.code(), Some(1));
-    // What clips ask for alone is as it would have been.
+    // The clips are the same as without the option.
     let plain = object(&[&line[..], &["--json"]].concat(), at);
     assert_eq!(done["clips"], plain["clips"]);
 }
 
-/// Back as one character: a skin on the skeleton, an animation for each clip that moves mesh and joints, and
-/// no morph targets.
+/// Extracted as one character: a skin on the skeleton, an animation for each clip that moves mesh and joints,
+/// and no morph targets.
 #[test]
 fn f17_a_character_comes_back_as_one() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
     let worm = Worm {
         more: 1,
-        // Some points hang on nothing.
+        // Some points have no joint.
         weights: |z, i| match i {
             3 => Vec::new(),
             _ => {
@@ -199,7 +199,7 @@ fn f17_a_character_comes_back_as_one() {
         }
         assert!(source.clips.iter().zip(&back.clips).all(|(a, b)| a.samples == b.samples));
     }
-    // It compiles again, rig and all.
+    // It compiles again, with its rig.
     let line = ["compile", "back.glb", "-o", "again.reel", "--rig", "keep", "--json"];
     assert_eq!(object(&line, at)["rigs"].as_array().map(Vec::len), Some(1));
     // Frames on request.
@@ -222,7 +222,7 @@ fn f17_ranges_and_rigs_together() {
     assert_eq!(back["animations"].as_array().map(Vec::len), Some(2));
 }
 
-/// Clips alone move it: far smaller, as exact, and back as one character.
+/// Only clips move it: far smaller, with the same precision, and extracted as one character.
 #[test]
 fn f17_a_rig_may_be_all_that_is_kept() {
     let folder = tempfile::tempdir().unwrap();
@@ -251,10 +251,10 @@ fn f17_a_rig_may_be_all_that_is_kept() {
         sample::positions_at(&back.meshes[0], time, &mut got).unwrap();
         assert!(farthest(&got, |v| wanted[v]) <= 1.05 * tolerance, "{time}");
     }
-    // Other kinds of files have no skins.
+    // Other formats have no skins.
     let output = run(&["extract", "only.reel", "-o", "back.abc"], at);
     assert!(String::from_utf8_lossy(&output.stderr).contains("stand still"));
-    // What cannot be moved so is not made to stand.
+    // A mesh that the rig cannot move is not frozen.
     let worm = Worm { swells: true, ..Worm::default() };
     worm.write(&at.join("worm.glb"));
     let output = run(&line("swell.reel", "only"), at);
@@ -263,7 +263,7 @@ fn f17_a_rig_may_be_all_that_is_kept() {
     assert!(!at.join("swell.reel").exists());
 }
 
-/// A rig that is another one, or promises less, and ranges of other names are found out.
+/// A wrong rig, one with a looser tolerance, and ranges with other names are detected.
 #[test]
 fn f17_a_rig_is_not_believed() {
     let folder = tempfile::tempdir().unwrap();
@@ -280,13 +280,13 @@ fn f17_a_rig_is_not_believed() {
         assert!(said.contains(what), "{what}: {said}");
         checked
     };
-    // The last eight bytes are what was measured, those before what is promised.
+    // The last eight bytes are the measured error, those before the tolerance.
     let more = |content: &mut Vec<u8>| {
         let at = content.len() - 16;
         content[at..at + 8].copy_from_slice(&1.0f64.to_le_bytes());
     };
     refused(kind::RIGS, &more, "promises 1e0 only");
-    // An inverse bind matrix whose joint is elsewhere: behind mesh, size, skeleton and the list of joints.
+    // An inverse bind matrix of a joint elsewhere: after mesh, size, skeleton and the list of joints.
     let elsewhere = |content: &mut Vec<u8>| {
         let number = 1f32.to_le_bytes();
         let first = content.windows(4).position(|w| w == number).unwrap();
@@ -298,7 +298,7 @@ fn f17_a_rig_is_not_believed() {
     refused(kind::RANGES, &renamed, "named ranges");
 }
 
-/// The first root of the skins that were written by hand, which dual quaternions blend.
+/// Tests the first root of the hand-written skins, blended by dual quaternions.
 fn dual(folder: &Path) {
     let all = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/inputs/usd/skins.usda");
     let text = std::fs::read_to_string(all).unwrap();
@@ -323,7 +323,7 @@ fn f17_dual_quaternions_are_kept() {
         let (rigs, clips) = (reel.rigs().unwrap(), reel.clips().unwrap());
         let rig = &rigs[0];
         assert!(rig.is_dual() && (0..rig.vertices()).all(|v| rig.dual_part(v) == 1.0));
-        // The runtime beside the source, at the end, where linear blending is far away.
+        // The runtime against the source, at the end, where linear blending is far off.
         let scene = open(&at.join("dual.usda"), None);
         let (skin, mut wanted) = (scene.meshes[0].skin.as_deref().unwrap(), Vec::new());
         skin.driven[0].1.points(5.0 / 24.0, &mut wanted).unwrap();

@@ -1,5 +1,5 @@
-//! Damaged inputs, targets that cannot be written, and being killed: one line that says so, within bounds of
-//! time and memory, and never half a file that opens.
+//! Tests of damaged inputs, unwritable targets, and killed processes: a message of one line, bounded time and
+//! memory, and never an incomplete file that opens.
 #![cfg(unix)]
 
 use meshreel::{FrameDecoder, Limits, Reel};
@@ -8,19 +8,19 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Kilobytes of address space that a run on a small file may take. Threads and their arenas take most of it.
+/// Address space in kilobytes for a run on a small file. Threads and their arenas take most of it.
 const ADDRESS_SPACE: u64 = 1 << 20;
-/// What a run on a small file may take on a machine that does much else. Unbounded work takes for ever.
+/// Time limit for a run on a small file, enough for a busy machine. Unbounded work would never end.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 struct Ended {
-    /// Exit code; none where a signal ended it.
+    /// Exit code; `None` if a signal ended it.
     code: Option<i32>,
     stdout: String,
     stderr: String,
 }
 
-/// Runs the binary with bounded memory, and kills it when it runs too long.
+/// Runs the binary with bounded memory, and kills it if it runs too long.
 fn bounded(arguments: &[&dyn AsRef<Path>]) -> Ended {
     let paths: Vec<&Path> = arguments.iter().map(|a| (*a).as_ref()).collect();
     let folder = tempfile::tempdir().unwrap();
@@ -54,7 +54,7 @@ fn bounded(arguments: &[&dyn AsRef<Path>]) -> Ended {
 }
 
 impl Ended {
-    /// Success, or an error in one line that is no defect of ours.
+    /// `true` on success; otherwise asserts that the error is one line and no internal defect.
     #[track_caller]
     fn sound(&self, what: &dyn std::fmt::Debug) -> bool {
         let text = &self.stderr;
@@ -67,10 +67,10 @@ impl Ended {
         }
         self.code == Some(0)
     }
-    /// Failure with these words.
+    /// Asserts a failure with these words.
     #[track_caller]
     fn fails_with(&self, words: &str) {
-        // 2: the target makes no sense, as told from its name and what is there.
+        // 2: the target is unusable, judged by its name and the existing files.
         assert!(matches!(self.code, Some(1 | 2)), "{}", self.stderr);
         let errors = self.stderr.lines().filter(|l| l.starts_with("error: "));
         assert_eq!(errors.count(), 1, "{}", self.stderr);
@@ -86,7 +86,7 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// Compiles a perhaps damaged file and looks at what came out; true where something did.
+/// Compiles a possibly damaged file and checks the output; `true` if there was one.
 fn survives(input: &Path, folder: &Path) -> bool {
     let target = folder.join("out.reel");
     let _ = std::fs::remove_file(&target);
@@ -119,7 +119,7 @@ fn known_malformed_files() {
     }
 }
 
-/// xorshift64*: the same damage on every run.
+/// xorshift64*: the same damage in every run.
 struct Random(u64);
 
 impl Random {
@@ -131,12 +131,12 @@ impl Random {
     }
 }
 
-/// How often each file is damaged in each way; `MESHREEL_DAMAGE` for long runs.
+/// Returns how often each file is damaged in each way; `MESHREEL_DAMAGE` for long runs.
 fn rounds() -> usize {
     std::env::var("MESHREEL_DAMAGE").map_or(6, |n| n.parse().unwrap())
 }
 
-/// Damages a file; returns how many versions of it, itself among them, still compiled.
+/// Damages a file; returns how many versions of it, the original included, still compiled.
 fn damaged(file: &Path) -> usize {
     let good = std::fs::read(file).unwrap();
     let folder = tempfile::tempdir().unwrap();
@@ -153,7 +153,7 @@ fn damaged(file: &Path) -> usize {
     }
     for round in 0..2 * rounds() {
         let mut bytes = good.clone();
-        // Structure stands at both ends of an archive, samples between them.
+        // Structure stands at both ends of an archive, samples in between.
         let edge = bytes.len().min(16 << 10);
         for _ in 0..1 + random.below(4) {
             let at = match round % 3 {
@@ -222,14 +222,14 @@ fn targets_that_cannot_be() {
     bounded(&[&"compile", &input, &"-o", &at("file/out.reel")]).fails_with("out.reel");
     bounded(&[&"compile", &input, &"-o", &"/dev/full"]).fails_with("/dev/full");
     if cfg!(target_os = "linux") {
-        // Not even root makes files there.
+        // Not even root can create files there.
         bounded(&[&"compile", &input, &"-o", &"/proc/out.reel"]).fails_with("/proc/out.reel");
     }
-    // A folder takes a file named after the input.
+    // For a folder, the file is named after the input.
     std::fs::create_dir(at("dir.reel")).unwrap();
     assert!(bounded(&[&"compile", &input, &"-o", &at("dir.reel")]).sound(&"folder"));
     assert_eq!(names(&at("dir.reel")), ["m_scale_shear.reel"]);
-    // One that is not to be replaced.
+    // A file that must not be replaced.
     use std::os::unix::fs::PermissionsExt;
     std::fs::write(at("kept.reel"), b"kept").unwrap();
     std::fs::set_permissions(at("kept.reel"), PermissionsExt::from_mode(0o444)).unwrap();
@@ -250,19 +250,19 @@ fn the_target_is_replaced_only_by_a_whole_file() {
     let good = bundled("m_scale_shear.abc");
     assert!(bounded(&[&"compile", &good, &"-o", &target]).sound(&"first"));
     let first = std::fs::read(&target).unwrap();
-    // Failures of every kind leave it alone.
+    // Failures of every kind leave it unchanged.
     let bad = folder.path().join("bad.abc");
     std::fs::write(&bad, &std::fs::read(&good).unwrap()[..20_000]).unwrap();
     bounded(&[&"compile", &bad, &"-o", &target]).fails_with("bad.abc");
     bounded(&[&"compile", &good, &"-o", &target, &"--include", &"/none"]).fails_with("include");
     assert_eq!(std::fs::read(&target).unwrap(), first);
-    // Something else replaces it whole, through a link too.
+    // Another file replaces it completely, also through a link.
     let other = bundled("n_robot_bone_parented.abc");
     assert!(bounded(&[&"compile", &other, &"-o", &target]).sound(&"second"));
     let second = std::fs::read(&target).unwrap();
     assert_ne!(first, second);
     assert!(Reel::open(&target, &Limits::default()).is_ok());
-    // The old one stays whole for whoever has it open.
+    // The old file stays intact for readers that have it open.
     let open = Reel::open(&target, &Limits::default()).unwrap();
     assert!(bounded(&[&"compile", &good, &"-o", &target]).sound(&"third"));
     let mut decoder = FrameDecoder::new(&open).unwrap();
@@ -291,7 +291,7 @@ fn script(text: &str, folder: &Path, input: &Path) -> Ended {
 fn a_full_disk() {
     let folder = tempfile::tempdir().unwrap();
     let input = bundled("a_flag_wind.abc");
-    // A file system of its own that nothing else sees and that goes with the script.
+    // A private file system that vanishes with the script.
     let inside = "mount -t tmpfs -o size=48k none \"$DIR\" || exit 77
         echo old > \"$DIR/out.reel\"
         \"$BIN\" compile \"$IN\" -o \"$DIR/out.reel\"; echo \"code $?\"
@@ -309,7 +309,7 @@ fn a_full_disk() {
 #[test]
 fn a_quota() {
     let folder = tempfile::tempdir().unwrap();
-    // Blocks of 512 bytes; with the signal ignored, writing beyond is an error as with a full disk.
+    // Blocks of 512 bytes; with the signal ignored, exceeding the limit is an error like a full disk.
     let run = script(
         "trap '' XFSZ; ulimit -f 64; \"$BIN\" compile \"$IN\" -o \"$DIR/out.reel\"; echo \"code $?\"; ls -A \"$DIR\"",
         folder.path(),
@@ -338,7 +338,7 @@ fn killed_at_any_moment() {
     let mut random = Random(77);
     let (mut kills, mut finished, mut leftovers) = (0, 0, 0);
     for round in 0..40 {
-        // Every second time there is nothing yet.
+        // Every second time there is no old file.
         let old = (round % 2 == 0).then(|| {
             assert!(bounded(&[&"compile", &other, &"-o", &target]).sound(&"old"));
             std::fs::read(&target).unwrap()
@@ -373,7 +373,7 @@ fn killed_at_any_moment() {
     }
     println!("{kills} killed, {finished} finished before, {leftovers} leftovers looked at");
     assert!(kills > 10);
-    // Leftovers are in nobody's way.
+    // Leftovers do no harm.
     assert!(arguments(&target).status().unwrap().success());
     assert!(std::fs::read(&target).unwrap() == new);
 }

@@ -1,4 +1,4 @@
-//! A decoded file as a scene: the same tree, values, times and visibility as the decoder shows.
+//! Tests of a decoded file as a scene: its tree, values, times and visibility equal the decoder's.
 
 #[path = "../../../crates/play/tests/common/mod.rs"]
 mod common;
@@ -50,7 +50,7 @@ fn values_are_what_the_decoder_shows() {
     let (reel, scene) = sampled(|_| {});
     let mut decoder = FrameDecoder::new(&reel).unwrap();
     let node = |path: &str| scene.nodes.iter().find(|n| n.path == path).unwrap();
-    // Mesh by mesh, as a writer of one object after the other reads them.
+    // Mesh by mesh, as by a writer of one object after the other.
     for (m, mesh) in scene.meshes.iter().enumerate() {
         for frame in [3, 0, 8, 4, 1] {
             decoder.decode(frame).unwrap();

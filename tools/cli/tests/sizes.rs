@@ -1,6 +1,5 @@
-//! Content on which careless work grows with the square of its size, and content that cancels: what is
-//! compiled of it verifies. There is no clock in these tests; with work that grows with the square they would
-//! not end.
+//! Tests of content for which careless code takes quadratic time, and of content that cancels out: compiled
+//! files verify. These tests measure no time; with quadratic work they would not end.
 
 use crate::cli::common::run;
 use glam::DMat4;
@@ -11,7 +10,7 @@ use meshreel_options::{MethodChoice, Options, Preset, Tolerance};
 use meshreel_scene::{Channel, Mesh, Node, NodeKind, Scene, TimeSampling, Transform, write};
 use meshreel_testkit::verified;
 
-/// A scene of one mesh, which moves where there are several samples of points.
+/// Returns a scene of one mesh, which moves if there are several samples of points.
 fn scene(mut samples: Vec<Vec<[f32; 3]>>, faces: &[Vec<i32>]) -> Scene {
     let times = TimeSampling::Uniform { start: 0.0, step: 1.0 / 24.0 };
     let mesh = Mesh::new(
@@ -27,7 +26,7 @@ fn scene(mut samples: Vec<Vec<[f32; 3]>>, faces: &[Vec<i32>]) -> Scene {
     Scene { nodes: vec![node], meshes: vec![mesh], ..Scene::default() }
 }
 
-/// Compiles and verifies; gives the report, the triangles of the mesh, and remarks.
+/// Compiles and verifies; returns the report, the number of triangles, and remarks.
 fn held(scene: &Scene, options: &Options) -> (Report, usize, Vec<String>) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("test.reel");
@@ -57,7 +56,7 @@ fn disc(corners: i32) -> Vec<[f32; 3]> {
 
 #[test]
 fn leaf_cards_hold_and_have_two_sides() {
-    // Cards of a front and a back on the same points, one of them folded, swaying; at the usual size and as
+    // Cards with front and back on the same points, one of them folded, swaying; at the usual size and as
     // small as 1e-6.
     for size in [1.0, 1e-6] {
         let mut samples = Vec::new();
@@ -90,8 +89,8 @@ fn leaf_cards_hold_and_have_two_sides() {
 
 #[test]
 fn what_cancels_and_what_has_no_extent_holds() {
-    // A sheet folded flat on itself with points of its own; a box as small as f32 can tell at 1e14; one
-    // point, asked for less than f32 holds.
+    // A sheet folded flat on itself with points of its own; a box as small as f32 can resolve at 1e14; one
+    // point, with a tolerance below the precision of f32.
     let fold = vec![
         [0.0, 0.0, 0.0],
         [0.0, 1.0, 0.0],
@@ -107,7 +106,7 @@ fn what_cancels_and_what_has_no_extent_holds() {
     let far = scene(vec![cube], &sides.map(|s| s.to_vec()));
     let point = scene(vec![vec![[1e-30, 0.0, 0.0]]], &[]);
     let mut flat = scene(vec![disc(12)], &[(0..12).collect()]);
-    // What a transform flattens has no normals but across.
+    // A mesh flattened by a transform has only perpendicular normals.
     flat.nodes[0].transform = Some(Transform {
         local: Channel::constant(vec![DMat4::from_cols_array(&[
             1.0, 0.5, 0.0, 0.0, 0.5, 1.0, 0.0, 0.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0,
@@ -127,7 +126,7 @@ fn what_cancels_and_what_has_no_extent_holds() {
 #[test]
 fn repeated_triangles_are_left_out_with_a_remark() {
     let mut faces = vec![vec![0, 1, 2]; 200_000];
-    // The other side is no repeat.
+    // The reverse side is no repetition.
     faces.push(vec![2, 1, 0]);
     let points = vec![[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]];
     let scene = scene(vec![points], &faces);
@@ -155,7 +154,7 @@ fn a_polygon_and_a_fan_of_two_hundred_thousand_hold() {
     }
 }
 
-/// Boxes that tumble, each on its way, in one mesh.
+/// Returns tumbling boxes, each on its own path, in one mesh.
 fn tumbling(boxes: usize, frames: usize) -> Scene {
     let samples = (0..frames).map(|frame| {
         let of_box = |b: usize| {
@@ -177,13 +176,13 @@ fn tumbling(boxes: usize, frames: usize) -> Scene {
     scene(samples.collect(), &faces)
 }
 
-/// A tube that bends at two joints, with weights that blend.
+/// Returns a tube that bends at two joints, with blended weights.
 fn bending(frames: usize) -> Scene {
     let samples = (0..frames).map(|frame| {
         let time = frame as f32 * 0.07;
         let bends = [0.0, 0.9 * time.sin(), 0.7 * (1.3 * time + 1.0).sin()];
         let at = |p: [f32; 3], joint: usize| {
-            // Along x; a joint turns what lies beyond it.
+            // Along x; a joint rotates everything beyond it.
             (1..=joint).rev().fold(p, |[x, y, z], k| {
                 let (s, c) = bends[k].sin_cos();
                 let from = 4.0 * k as f32;
@@ -216,17 +215,17 @@ fn e06_parts_and_bones_are_found_in_little_memory() {
         let remarks: Vec<String> = report.remarks.iter().map(ToString::to_string).collect();
         (report.file_bytes, report.meshes[0].method.clone(), remarks)
     };
-    // Points × frames × 12 bytes are many times what is allowed.
+    // Points × frames × 12 bytes far exceed the memory limit.
     for (scene, raw) in [(tumbling(24, 130), 24 * 8 * 130 * 12), (bending(130), 240 * 130 * 12)] {
         for preset in [Preset::Small, Preset::Fast] {
             let with = |memory: u64| Options { preset, memory, ..Options::default() };
             let (large, in_large, _) = size(&scene, &with(512 << 20));
             let (little, in_little, remarks) = size(&scene, &with(raw / 2));
-            // On the way of fewest bytes; the fast one may well leave bones away.
+            // The small preset uses bones; the fast one may leave them out.
             assert!(preset == Preset::Fast || in_large != "soft" && in_little != "soft");
             assert!(little as f64 <= large as f64 * 1.1, "{preset:?}: {large} {little}");
             assert!(remarks.is_empty(), "{remarks:?}");
-            // Not even a sample has room.
+            // Not even a sample fits.
             let (_, soft, remarks) = size(&scene, &with(raw / 10));
             assert_eq!(soft, "soft");
             assert!(remarks.iter().any(|r| r.contains("ask for --memory")), "{remarks:?}");
@@ -270,7 +269,7 @@ fn very_many_objects_go_to_obj_and_keep_names_of_their_own() {
     let count = 30_000;
     let one = scene(vec![disc(3)], &[vec![0, 1, 2]]);
     let nodes = (0..count).map(|i| Node {
-        // Of one name in the file, all of them but for the first few.
+        // All but the first few have the same name in the file.
         path: format!("/group{}/mesh", i / 10).replace("group0", "group_0"),
         mesh: Some(i),
         ..one.nodes[0].clone()
@@ -298,7 +297,7 @@ fn more_meshes_than_memory_was_allowed_for_are_remarked_upon() {
         mesh: Some(i),
         ..one.nodes[0].clone()
     });
-    // No two are alike: such are kept once.
+    // No two are alike, so nothing is shared.
     let meshes = (0..count).map(|i| Mesh {
         path: format!("/mesh{i}"),
         positions: Channel::constant(disc(3 + i as i32)),

@@ -1,5 +1,5 @@
-//! Meshes that stand still before they move, or afterwards: nothing is stored or decoded of them there, and
-//! they hold.
+//! Tests of lead-in and lead-out: nothing is stored or decoded for meshes that stand still there, and the
+//! tolerance is kept.
 
 use crate::replaced::replaced;
 use meshreel::{Command, EndState, FrameDecoder, Limits, Options as PlayerOptions, Player, Reel};
@@ -23,7 +23,7 @@ fn options(preset: Preset) -> Options {
     Options { effort: 2, preset, tolerance: Tolerance::Relative(1e-4), ..Options::default() }
 }
 
-/// How far a motion has come that lasts from one frame to another.
+/// Returns the progress, 0 to 1, of a motion from frame `first` to frame `last`.
 fn part(frame: usize, [first, last]: [usize; 2]) -> f32 {
     (frame.clamp(first, last) - first) as f32 / (last - first) as f32
 }
@@ -38,7 +38,7 @@ fn mesh(path: &str, positions: Vec<Vec<[f32; 3]>>, faces: &[[i32; 4]]) -> Mesh {
     )
 }
 
-/// A sheet through which waves go while it moves.
+/// Returns a sheet with waves while it moves.
 fn sheet(path: &str, moves: [usize; 2]) -> Mesh {
     let n = 17;
     let at = |f: usize, i: usize| {
@@ -56,7 +56,7 @@ fn sheet(path: &str, moves: [usize; 2]) -> Mesh {
     mesh(path, positions, &faces)
 }
 
-/// The same, of which only heights move.
+/// Returns the same sheet with only its heights moving.
 fn sea(path: &str, moves: [usize; 2]) -> Mesh {
     let mut mesh = sheet(path, moves);
     let (mut first, mut all) = (Vec::new(), vec![Vec::new(); FRAMES]);
@@ -71,7 +71,7 @@ fn sea(path: &str, moves: [usize; 2]) -> Mesh {
     mesh
 }
 
-/// Boxes that fall and turn.
+/// Returns boxes that fall and rotate.
 fn boxes(path: &str, moves: [usize; 2]) -> Mesh {
     let at = |f: usize, b: usize, i: usize| {
         let (t, s) = (part(f, moves), b as f32);
@@ -95,7 +95,7 @@ fn scene(meshes: Vec<Mesh>) -> Scene {
     Scene { nodes: nodes.collect(), meshes, ..Scene::default() }
 }
 
-/// A sheet whose points are changed in some frames.
+/// Changes the points of a mesh in some frames.
 fn changed(mut mesh: Mesh, change: impl Fn(usize, &mut [[f32; 3]])) -> Mesh {
     let mut all = vec![Vec::new(); FRAMES];
     for (f, points) in all.iter_mut().enumerate() {
@@ -107,7 +107,7 @@ fn changed(mut mesh: Mesh, change: impl Fn(usize, &mut [[f32; 3]])) -> Mesh {
     mesh
 }
 
-/// A sheet that does not move at all.
+/// Returns a sheet that does not move at all.
 fn flat(path: &str) -> Mesh {
     let mut mesh = sheet(path, [0, 9]);
     let mut first = Vec::new();
@@ -133,7 +133,7 @@ fn holds(scene: &Scene, options: &Options) -> (Reel, Report) {
     (reel, report)
 }
 
-/// Bits of positions and normals of all meshes.
+/// Returns the bits of positions and normals of all meshes.
 fn shown(decoder: &mut FrameDecoder, frame: usize) -> Vec<u32> {
     decoder.decode(frame).unwrap();
     let mut all = Vec::new();
@@ -150,7 +150,7 @@ fn shown(decoder: &mut FrameDecoder, frame: usize) -> Vec<u32> {
     all
 }
 
-/// A mesh of each kind, which move at other times, and one that always does.
+/// Returns a mesh of each kind, moving at different times, and one that always moves.
 fn all() -> Scene {
     let mut normals = sheet("/normals", [140, 180]);
     let mut of_frame = Vec::new();
@@ -176,7 +176,7 @@ fn all() -> Scene {
     ])
 }
 
-/// Damage, and the sign of zero, move nothing.
+/// Damaged points and the sign of zero are no motion.
 #[test]
 fn e06_what_only_seems_to_move_stands_still() {
     type Change = fn(usize, &mut [[f32; 3]]);
@@ -237,7 +237,7 @@ fn e06_what_only_seems_to_move_stands_still() {
             match mesh.path.ends_with("mov") || mesh.path.ends_with("moving") || m == 0 {
                 true if layered => assert!(reel.moves(m) != [0, 0], "{}", mesh.path),
                 true => {}
-                // A point that is not there in the first frames stands elsewhere then.
+                // A point that is missing in the first frames has another place then.
                 false if mesh.path == "/far" => {}
                 false => assert_eq!(mesh.method, Method::Static, "{}", mesh.path),
             }
@@ -369,7 +369,7 @@ fn e06_damaged_end_states_are_refused() {
         assert!(!decodes(replaced(&reel, kind, &|c| c.truncate(at))), "{at}");
         decodes(replaced(&reel, kind, &|c| c[at] ^= 1 << (at % 8)));
     }
-    // What the description says of it.
+    // The statement in the description.
     let record = |change: &dyn Fn(&mut meshreel::record::MeshRecord)| {
         decodes(replaced(&reel, meshreel::kind::DESCRIPTION, &|content| {
             let mut description = meshreel::record::decode(content).unwrap();

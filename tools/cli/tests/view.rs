@@ -1,5 +1,5 @@
-//! What is shown between two frames of compiled files, of every preset: at a frame the plain decode, between
-//! two of them on the straight line.
+//! Tests of views between two frames of compiled files, of every preset: at a frame they equal the plain
+//! decode, in between they are interpolated linearly.
 
 use meshreel::{FrameDecoder, FrameView, Limits, Pace, Reel};
 use std::path::Path;
@@ -15,7 +15,7 @@ fn compiled(directory: &Path, name: &str, preset: &str) -> Reel {
     Reel::open(&reel, &Limits::default()).unwrap()
 }
 
-/// Everything that the mesh of each node has, as floats.
+/// All values of the mesh of each node, as floats.
 type Floats = Vec<Vec<f32>>;
 
 fn of_decoder(reel: &Reel, frame: usize) -> Floats {

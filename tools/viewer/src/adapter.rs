@@ -1,13 +1,13 @@
-//! What graphics adapters are asked for.
+//! Requirements for graphics adapters.
 
 use crate::timing;
 
-/// The features of graphics cards that are used where they are there.
+/// Returns the optional features that are used if the adapter has them.
 pub fn features(adapter: &wgpu::Adapter) -> wgpu::Features {
     adapter.features() & timing::clock()
 }
 
-/// What is said where nothing can draw.
+/// The error message if no adapter can draw.
 pub const NO_ADAPTER: &str = "no graphics adapter: install the Vulkan driver of your card or, where there is no card, one that \
                           draws on the processor (mesa-vulkan-drivers on Debian, Ubuntu and Fedora, vulkan-swrast on \
                           Arch Linux)";

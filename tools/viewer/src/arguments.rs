@@ -1,4 +1,4 @@
-//! What the command line says.
+//! The command line of the viewer.
 
 use crate::camera::{Camera, Up};
 use crate::looks::Look;
@@ -6,16 +6,16 @@ use crate::renderer::Style;
 use clap::Parser;
 use std::path::PathBuf;
 
-/// What is wrong with the arguments, in one line: clap's first paragraph.
+/// Returns the first paragraph of clap's error in one line.
 pub fn what_is_wrong(error: &clap::Error) -> String {
     let text = error.render().to_string();
     let lines = text.lines().map(str::trim).take_while(|line| !line.is_empty());
     lines.map(|line| line.strip_prefix("error: ").unwrap_or(line)).collect::<Vec<_>>().join(" ")
 }
 
-/// Looks at caches: .reel files as they are, any other input after compiling it in the background.
+/// Views caches: .reel files as they are, any other input after compiling it in the background.
 ///
-/// Mouse: drag turns, shift or the right button moves, the wheel comes nearer. Keys: space plays, arrows step, Home
+/// Mouse: drag orbits, shift or the right button pans, the wheel zooms. Keys: space plays, arrows step, Home
 /// and End, F frames all, W wire, G grid, B bones, N names, 1 to 9 looks. A click selects a mesh or a joint.
 #[derive(Parser, Clone)]
 #[command(name = "meshreel-view", version)]
@@ -25,13 +25,13 @@ pub struct Arguments {
     /// Draws a picture instead of opening a window.
     #[arg(long, value_name = "OUT.png", requires = "files")]
     pub screenshot: Option<PathBuf>,
-    /// The frame of the picture; a part of it is between two.
+    /// The frame of the picture; a fraction lies between two frames.
     #[arg(long, default_value_t = 0.0, requires = "screenshot")]
     pub frame: f64,
     /// Draws frames A to B instead of one, as OUT.0001.png and so on.
     #[arg(long, value_name = "A:B", conflicts_with = "frame", requires = "screenshot", value_parser = range)]
     pub frames: Option<(usize, usize)>,
-    /// What surfaces show.
+    /// The look of surfaces.
     #[arg(long, value_enum, default_value_t = Look::Shaded)]
     pub look: Look,
     /// The source, for the look "error"; else it is looked for beside the file.
@@ -61,16 +61,16 @@ pub struct Arguments {
     /// The panel at the side of the window.
     #[arg(long, value_enum, default_value_t = Panel::Facts)]
     pub panel: Panel,
-    /// Where the camera stands; with --target. Else all is seen.
+    /// Position of the camera; with --target. Without it everything is in view.
     #[arg(long, value_name = "X,Y,Z", value_parser = point, requires = "target", allow_hyphen_values = true)]
     pub eye: Option<glam::DVec3>,
-    /// What the camera looks at.
+    /// The point that the camera looks at.
     #[arg(long, value_name = "X,Y,Z", value_parser = point, requires = "eye", allow_hyphen_values = true)]
     pub target: Option<glam::DVec3>,
-    /// Its vertical angle of view, degrees.
+    /// Vertical angle of view of the camera, degrees.
     #[arg(long, value_name = "DEGREES")]
     pub angle: Option<f64>,
-    /// Draws no grid beneath.
+    /// Draws no grid on the ground.
     #[arg(long)]
     pub no_grid: bool,
     /// z points upwards.
@@ -79,19 +79,19 @@ pub struct Arguments {
     /// Size of pictures.
     #[arg(long, value_name = "WxH", default_value = "1280x720", value_parser = size)]
     pub size: (u32, u32),
-    /// One JSON object about the pictures on standard output.
+    /// Prints one JSON object about the pictures on standard output.
     #[arg(long, requires = "screenshot")]
     pub json: bool,
 }
 
-/// What the panel at the side shows.
+/// The panel at the side of the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Panel {
-    /// What is in the file, and what the graphics card does.
+    /// The content of the file, and timings of the graphics card.
     Facts,
-    /// What takes the bytes, and what would make it smaller.
+    /// The sizes of frames and meshes, and advice for a smaller file.
     Bytes,
-    /// A player that streams it.
+    /// A player that streams the file.
     Streaming,
     /// Clips, joints, layers and tiers.
     Clips,
@@ -131,7 +131,7 @@ impl Arguments {
         }
     }
 
-    /// The camera, as far as it was asked for.
+    /// Returns the camera of the command line.
     pub fn camera(&self) -> Camera {
         let mut camera = Camera { up: if self.z_up { Up::Z } else { Up::Y }, ..Camera::default() };
         if let Some(degrees) = self.angle {

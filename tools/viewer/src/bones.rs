@@ -1,5 +1,5 @@
-//! Skeletons as triangles and lines: each bone an octahedron that is thickest near its joint, as content tools
-//! draw them.
+//! Skeletons as triangles and lines: each bone an octahedron that is thickest near its joint, as in content
+//! tools.
 
 use crate::clips::{Bone, Clips};
 use crate::drawing::Drawing;
@@ -7,8 +7,8 @@ use crate::looks::{Look, hue, of_heat};
 use crate::source::ClipErrors;
 use glam::DVec3;
 
-/// The skeleton of the clip that is shown. `size` is that of everything. Colours: layers, what is not played dark,
-/// the joint that is looked at orange; in the look "error" how far each joint is from the source.
+/// Draws the skeleton of the current clip. `size` is that of the whole content. Colours: one per layer, dark
+/// if not played, orange for the selected joint; in the look "error" each joint's error against the source.
 pub fn solid(clips: &Clips, size: f64, look: Look, errors: Option<&ClipErrors>) -> Drawing {
     let mut out = Drawing::default();
     let colours: Vec<[u8; 4]> = (0..clips.skeleton().parents.len())
@@ -28,7 +28,7 @@ pub fn solid(clips: &Clips, size: f64, look: Look, errors: Option<&ClipErrors>) 
             let radius = (length * 0.09).min(size * 0.02);
             out.octahedron([from, from.lerp(to, 0.15), to], radius, colour);
         }
-        // The joint itself; of a bone without length all that is seen.
+        // The joint itself, which is all there is of a bone without length.
         let radius = if length > 0.0 { (length * 0.05).clamp(least * 0.5, least) } else { least };
         let [down, up] = [-DVec3::Y, DVec3::Y].map(|way| from + way * radius);
         out.octahedron([down, from, up], radius, colour);
@@ -36,7 +36,7 @@ pub fn solid(clips: &Clips, size: f64, look: Look, errors: Option<&ClipErrors>) 
     out
 }
 
-/// Lines along the bones of another pose of the same skeleton.
+/// Draws lines along the bones of another pose of the same skeleton.
 pub fn lines(bones: &[Bone]) -> Drawing {
     let mut out = Drawing::default();
     for bone in bones {

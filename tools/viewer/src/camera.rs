@@ -1,11 +1,11 @@
-//! An eye that orbits around a point.
+//! A camera that orbits around a point.
 
 use glam::{DMat4, DVec3};
 
-/// The usual vertical angle of view, radians.
+/// The default vertical angle of view in radians.
 const FIELD_OF_VIEW: f64 = 0.6;
 
-/// Which axis points upwards.
+/// The axis that points upwards.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Up {
     #[default]
@@ -13,16 +13,16 @@ pub enum Up {
     Z,
 }
 
-/// Where one looks from.
+/// An orbiting camera.
 #[derive(Clone, Copy, Debug)]
 pub struct Camera {
     pub target: DVec3,
     pub distance: f64,
-    /// Radians: around the upward axis, and above the horizon.
+    /// Angles in radians: around the upward axis, and above the horizon.
     pub azimuth: f64,
     pub elevation: f64,
     pub up: Up,
-    /// Vertical angle of view, radians.
+    /// Vertical angle of view in radians.
     pub angle: f64,
 }
 
@@ -40,7 +40,7 @@ impl Default for Camera {
 }
 
 impl Camera {
-    /// From upward to the axes of the world: y up is kept, z up is turned.
+    /// Returns the matrix from y-up axes to those of the world: identity for y up, a rotation for z up.
     fn axes(&self) -> DMat4 {
         match self.up {
             Up::Y => DMat4::IDENTITY,
@@ -48,7 +48,7 @@ impl Camera {
         }
     }
 
-    /// From the world to the eye, which looks along −z.
+    /// Returns the view matrix, from the world to the camera, which looks along −z.
     pub fn view(&self) -> DMat4 {
         DMat4::from_translation(DVec3::new(0.0, 0.0, -self.distance))
             * DMat4::from_rotation_x(self.elevation)
@@ -57,7 +57,7 @@ impl Camera {
             * DMat4::from_translation(-self.target)
     }
 
-    /// From the eye to clip space, depth reversed: 1 is near, 0 far away.
+    /// Returns the projection from the camera to clip space with reversed depth: 1 is near, 0 far away.
     pub fn projection(&self, aspect: f64) -> DMat4 {
         let f = 1.0 / (self.angle / 2.0).tan();
         DMat4::from_cols_array_2d(&[
@@ -68,7 +68,8 @@ impl Camera {
         ])
     }
 
-    /// What is seen at a place of the picture, −1 … 1 to the right and upwards: where the ray begins and its direction.
+    /// Returns origin and direction of the ray through a point of the picture, −1 … 1 to the right and
+    /// upwards.
     pub fn ray(&self, x: f64, y: f64, aspect: f64) -> [DVec3; 2] {
         let tangent = (self.angle / 2.0).tan();
         let world = self.view().inverse();
@@ -76,25 +77,25 @@ impl Camera {
         [world.transform_point3(DVec3::ZERO), world.transform_vector3(direction)]
     }
 
-    /// Turns by so many parts of the picture's height.
+    /// Orbits by fractions of the picture's height.
     pub fn orbit(&mut self, x: f64, y: f64) {
         self.azimuth -= x * std::f64::consts::PI;
         self.elevation = (self.elevation + y * std::f64::consts::PI).clamp(-1.55, 1.55);
     }
 
-    /// Moves so that what is at the target follows the pointer.
+    /// Pans so that the point at the target follows the pointer.
     pub fn pan(&mut self, x: f64, y: f64) {
         let size = 2.0 * self.distance * (self.angle / 2.0).tan();
         let back = self.view().inverse();
         self.target -= back.transform_vector3(DVec3::new(x, -y, 0.0)) * size;
     }
 
-    /// Comes nearer, by a factor.
+    /// Zooms in by a factor.
     pub fn zoom(&mut self, factor: f64) {
         self.distance = (self.distance / factor).clamp(1e-9, 1e12);
     }
 
-    /// Looks from a place at another one.
+    /// Places the camera at `eye`, looking at `target`.
     pub fn look(&mut self, eye: DVec3, target: DVec3) {
         let back = self.axes().transform_vector3(eye - target);
         self.target = target;
@@ -103,7 +104,7 @@ impl Camera {
         self.elevation = (back.y / self.distance).clamp(-1.0, 1.0).asin();
     }
 
-    /// Looks at a box from where all of it is seen.
+    /// Moves the camera so that it has the whole box in view.
     pub fn frame(&mut self, low: DVec3, high: DVec3, aspect: f64) {
         if !(low.is_finite() && high.is_finite() && low.cmple(high).all()) {
             return;
@@ -142,7 +143,7 @@ mod tests {
                 for corner in 0..8 {
                     let at = |k: usize| if corner >> k & 1 == 0 { low[k] } else { high[k] };
                     let p = clip.project_point3(DVec3::new(at(0), at(1), at(2)));
-                    // And the ray through what is seen there goes through it.
+                    // The ray through the projected point passes through the point itself.
                     let [from, along] = camera.ray(p.x, p.y, aspect);
                     let off = along.cross(DVec3::new(at(0), at(1), at(2)) - from).length();
                     assert!(off < 1e-6 * along.length() * camera.distance, "{off}");

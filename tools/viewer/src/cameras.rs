@@ -1,4 +1,4 @@
-//! Cameras of a file, as the pyramids that they look along.
+//! Draws the cameras of a file as view pyramids.
 
 use crate::drawing::Drawing;
 use crate::matrix::matrix;
@@ -7,7 +7,7 @@ use meshreel::{Camera, FrameView, Lens};
 
 const COLOUR: [u8; 4] = [240, 200, 90, 255];
 
-/// Adds the cameras of a moment to `lines`, as long as `size`, in world space.
+/// Adds the cameras of a moment to `lines`, `size` long, in world space.
 pub fn draw(view: &FrameView<'_>, cameras: &[Camera], size: f64, hidden: &[bool], lines: &mut Drawing) {
     for camera in cameras {
         let node = camera.node();
@@ -16,7 +16,7 @@ pub fn draw(view: &FrameView<'_>, cameras: &[Camera], size: f64, hidden: &[bool]
         }
         let lens = camera.lens(view.pair());
         let world = matrix(view.world(node));
-        // A camera is as large as its picture, however its node is scaled.
+        // The pyramid's size does not depend on the scale of the node.
         let axis = |way: DVec3| world.transform_vector3(way).normalize_or_zero() * size;
         let [x, y, z] = DVec3::AXES.map(axis);
         let eye = world.w_axis.truncate();
@@ -28,7 +28,7 @@ pub fn draw(view: &FrameView<'_>, cameras: &[Camera], size: f64, hidden: &[bool]
             }
             line(corner, corners[(k + 1) % 4]);
         }
-        // Which way is up.
+        // Marks the upper side.
         let [_, _, right, left] = corners;
         let above = (left + right) / 2.0 + 0.15 * y;
         line(left.lerp(right, 0.4), above);
@@ -36,7 +36,7 @@ pub fn draw(view: &FrameView<'_>, cameras: &[Camera], size: f64, hidden: &[bool]
     }
 }
 
-/// Corners of the picture at distance 1: below on the left, then on the right, above on the right, on the left.
+/// Returns the corners of the view at distance 1: lower left, lower right, upper right, upper left.
 fn corners(lens: &Lens) -> [[f64; 2]; 4] {
     let focal =
         if lens.orthographic || lens.focal_length <= 0.0 { lens.aperture[1] } else { lens.focal_length };
@@ -71,7 +71,7 @@ mod tests {
         let [low, _, high, _] = corners(&lens);
         assert!((high[0] - low[0] - 0.72).abs() < 1e-6 && (high[1] - low[1] - 0.48).abs() < 1e-6);
         assert!(((high[0] + low[0]) / 2.0 - 0.1).abs() < 1e-6);
-        // Numbers of a file are any.
+        // A file may have any numbers.
         let odd = Lens { focal_length: f32::MIN_POSITIVE, ..lens };
         assert!(corners(&odd).as_flattened().iter().all(|v| v.abs() <= 6.0));
     }

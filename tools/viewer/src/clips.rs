@@ -1,4 +1,4 @@
-//! Clips of a file: which one is shown, its pose at a moment, and the layers and tiers that are played.
+//! The clips of a file: the current one, its pose at a moment, and the layers and tiers that are played.
 
 use glam::{DMat4, DVec3};
 use meshreel::Transform;
@@ -8,28 +8,28 @@ use meshreel::clip::{
 use meshreel_check::joint_matrix;
 use meshreel_scene::Qvv;
 
-/// Samples that are looked at to know how far a clip reaches.
+/// Number of samples from which a clip's bounds are estimated.
 const LOOKED: usize = 64;
 
-/// All clips, and the one that is shown.
+/// All clips, and the current one.
 pub struct Clips {
     all: Vec<Clip>,
     chosen: usize,
-    /// The chosen one, with the tiers that are played.
+    /// The current clip with the tiers that are played.
     played: Clip,
     cursor: ClipCursor,
-    /// Layers of the chosen one, the base first; none of a clip in one piece.
+    /// Layers of the current clip, the base first; empty for a clip without layers.
     pub layers: Vec<LayerInfo>,
-    /// Of each layer the tiers that are played, 0 for none.
+    /// Number of tiers of each layer that are played, 0 for none.
     tiers: Vec<usize>,
-    /// The joint that is looked at.
+    /// The selected joint.
     pub joint: Option<usize>,
     local: Vec<Transform>,
-    /// Object space, by joint.
+    /// Object-space transforms of the pose, by joint.
     object: Vec<[[f32; 4]; 3]>,
 }
 
-/// A bone from a joint to what hangs on it, in object space.
+/// A bone from a joint to a child, in object space.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bone {
     /// The joint that moves it.
@@ -39,7 +39,7 @@ pub struct Bone {
 }
 
 impl Clips {
-    /// Shows the first one; `None` where there are none.
+    /// Shows the first clip; `None` if there are none.
     pub fn new(all: Vec<Clip>) -> Option<Clips> {
         let played = all.first()?.clone();
         let mut clips = Clips {
@@ -57,27 +57,27 @@ impl Clips {
         Some(clips)
     }
 
-    /// All of them as they are in the file.
+    /// Returns all clips as they are in the file.
     pub fn all(&self) -> &[Clip] {
         &self.all
     }
 
-    /// Number of the one that is shown.
+    /// Returns the index of the current clip.
     pub fn chosen(&self) -> usize {
         self.chosen
     }
 
-    /// The one that is shown, with the tiers that are played.
+    /// Returns the current clip with the tiers that are played.
     pub fn played(&self) -> &Clip {
         &self.played
     }
 
-    /// Its skeleton.
+    /// Returns the skeleton of the current clip.
     pub fn skeleton(&self) -> &SkeletonRecord {
         self.played.skeleton()
     }
 
-    /// Shows another one, with all of its tiers. The joint stays where the skeleton does.
+    /// Shows another clip, with all of its tiers. The selected joint stays if the skeleton is the same.
     pub fn choose(&mut self, clip: usize) {
         let Some(found) = self.all.get(clip) else { return };
         if self.all[self.chosen].record().skeleton != found.record().skeleton {
@@ -92,12 +92,12 @@ impl Clips {
         self.object = vec![[[0.0; 4]; 3]; self.played.joints()];
     }
 
-    /// Of each layer the tiers that are played.
+    /// Returns the number of tiers of each layer that are played.
     pub fn tiers(&self) -> &[usize] {
         &self.tiers
     }
 
-    /// Plays so many tiers of each layer from now on; of layers beyond the list all.
+    /// Sets the number of tiers of each layer that are played; layers beyond the list play all.
     pub fn set_tiers(&mut self, tiers: &[usize]) {
         for (own, wanted) in self.tiers.iter_mut().zip(tiers) {
             *own = *wanted;
@@ -108,17 +108,17 @@ impl Clips {
         self.played = self.all[self.chosen].with_tiers(&self.tiers);
     }
 
-    /// The layer of a joint, where there are several.
+    /// Returns the layer of a joint, if there are several.
     pub fn layer_of(&self, joint: usize) -> Option<usize> {
         (!self.layers.is_empty()).then(|| self.played.cosmetic_level(joint).map(usize::from)).flatten()
     }
 
-    /// Samples of the one that is shown, at least 1.
+    /// Returns the number of samples of the current clip, at least 1.
     pub fn samples(&self) -> usize {
         self.played.samples()
     }
 
-    /// Seconds of a sample.
+    /// Returns the time of a sample in seconds.
     pub fn time(&self, sample: usize) -> f64 {
         self.played.start() + sample as f64 / self.played.fps()
     }
@@ -126,19 +126,19 @@ impl Clips {
     /// Poses the skeleton at a time.
     pub fn pose(&mut self, time: f64, interpolates: bool) -> anyhow::Result<()> {
         let rounding = if interpolates { Rounding::None } else { Rounding::Floor };
-        // Times that were added up are a little off, which matters where nothing lies between samples.
+        // Accumulated times are slightly off, which matters without interpolation.
         let seconds = time - self.played.start() + 1e-9;
         self.played.sample(&mut self.cursor, seconds, Repeats::Clamp, rounding, &mut self.local)?;
         object_space(&self.played.skeleton().parents, &self.local, &mut self.object);
         Ok(())
     }
 
-    /// Where a joint stands.
+    /// Returns the position of a joint.
     pub fn place(&self, joint: usize) -> DVec3 {
         origin(&self.object[joint])
     }
 
-    /// The bones of the pose. A joint without any has one of length 0.
+    /// Returns the bones of the pose. A joint without any has one of length 0.
     pub fn bones(&self) -> Vec<Bone> {
         let skeleton = self.skeleton();
         let place = |joint: usize| origin(&self.object[joint]);
@@ -147,7 +147,7 @@ impl Clips {
         })
     }
 
-    /// Corners of a box around all joints at all times, about.
+    /// Returns corners of an approximate box around all joints at all times.
     pub fn bounds(&mut self) -> anyhow::Result<[DVec3; 2]> {
         let (mut low, mut high) = (DVec3::INFINITY, DVec3::NEG_INFINITY);
         let last = self.samples() - 1;
@@ -162,7 +162,7 @@ impl Clips {
         Ok([low, high])
     }
 
-    /// The joint that is seen nearest to a place of the picture (−1 … 1), within so much of its height.
+    /// Returns the joint nearest to a point of the picture (−1 … 1), within this fraction of its height.
     pub fn pick(&self, clip: DMat4, aspect: f64, place: [f64; 2], within: f64) -> Option<usize> {
         let off = |joint: usize| {
             let seen = clip * self.place(joint).extend(1.0);
@@ -175,7 +175,7 @@ impl Clips {
     }
 }
 
-/// Bones of a skeleton whose joints stand somewhere; `end` places the end of a chain.
+/// Returns the bones of a skeleton for these joint positions; `end` places the end of a chain.
 pub fn bones(
     skeleton: &SkeletonRecord,
     place: impl Fn(usize) -> DVec3,
@@ -201,7 +201,7 @@ pub fn bones(
     out
 }
 
-/// The largest distance between two poses of a joint's three points at the shell, in object space.
+/// Returns the largest distance between two poses of a joint's three points at the shell, in object space.
 pub fn distance(
     parents: &[u32],
     joint: usize,

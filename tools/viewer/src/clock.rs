@@ -1,16 +1,16 @@
-//! What the user has set of the time.
+//! The playback time and its settings.
 
-/// What is played.
+/// The playback time with its settings.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
-    /// Seconds.
+    /// Time in seconds.
     pub time: f64,
     pub playing: bool,
     pub rate: f64,
     pub repeats: bool,
     /// First and last frame that are played.
     pub range: [usize; 2],
-    /// Off: frames follow each other without anything between.
+    /// `false` to show frames without interpolation.
     pub interpolates: bool,
 }
 

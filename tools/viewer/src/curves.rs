@@ -1,4 +1,4 @@
-//! What a joint does over time: the source's values, the decoded ones, and how far they are apart.
+//! Curves of a joint over time: the source's values, the decoded ones, and the error.
 
 use crate::clips::{Clips, distance};
 use crate::errors::said;
@@ -10,30 +10,30 @@ use meshreel_scene::Qvv;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 
-/// Most values of a curve: about as many as there are pixels.
+/// Largest number of values of a curve: about one per pixel.
 const MOST: usize = 1500;
 
-/// Curves of a joint of the clip that is shown.
+/// Curves of a joint of the current clip.
 pub struct Curves {
     of: Of,
-    /// Seconds, rising.
+    /// Times in seconds, ascending.
     pub times: Vec<f64>,
     pub decoded: Vec<Qvv>,
-    /// As long as `decoded`, or empty without a source.
+    /// Values of the source; as long as `decoded`, or empty without a source.
     pub source: Vec<Qvv>,
     /// Distances in object space at the joint's shell; as long as `source`.
     pub errors: Vec<f64>,
-    /// What was promised; none of clips whose sub-tracks are promised each by itself.
+    /// The tolerance; `None` for clips whose sub-tracks have one each.
     pub tolerance: Option<f64>,
 }
 
-/// Curves on their way: they are sampled on a thread of their own.
+/// Curves that are being sampled on a thread of their own.
 pub struct Sampling {
     of: Of,
     told: Receiver<Result<Curves, String>>,
 }
 
-/// What they were made of.
+/// The selection that the curves belong to.
 #[derive(Clone, PartialEq)]
 struct Of {
     clip: usize,
@@ -43,7 +43,7 @@ struct Of {
 }
 
 impl Curves {
-    /// Whether these are the curves of what is shown now.
+    /// `true` if these are the curves of the current selection.
     pub fn are_of(&self, clips: &Clips, has_source: bool) -> bool {
         of(clips, has_source).is_some_and(|of| of == self.of)
     }
@@ -52,7 +52,7 @@ impl Curves {
         let joint = of.joint;
         let parents = &clip.skeleton().parents;
         let shell = f64::from(clip.skeleton().shell[joint]);
-        // Where there are fewer samples than pixels, what lies between them is seen too.
+        // If there are fewer samples than pixels, interpolated values are shown too.
         let parts = (MOST / clip.samples()).clamp(1, 4);
         let every = (clip.samples() * parts).div_ceil(MOST);
         let count = (clip.samples() - 1) * parts / every + 1;
@@ -72,7 +72,7 @@ impl Curves {
             out.source.push(facing(wanted, out.source.last()));
             out.errors.push(distance(parents, joint, shell, |j| qvv(&pose[j]), |j| source.between(j, at)));
         }
-        // Both turn the same way around.
+        // Both use the same sign of the quaternion.
         if let (Some(a), Some(b)) = (out.decoded.first(), out.source.first())
             && a.rotation.dot(b.rotation) < 0.0
         {
@@ -81,7 +81,7 @@ impl Curves {
         Ok(out)
     }
 
-    /// The largest error and its time.
+    /// Returns the largest error and its time.
     pub fn worst(&self) -> Option<(f64, f64)> {
         let all = self.errors.iter().copied().zip(self.times.iter().copied());
         all.max_by(|a, b| a.0.total_cmp(&b.0))
@@ -89,7 +89,7 @@ impl Curves {
 }
 
 impl Sampling {
-    /// Begins with the joint that is looked at, none where none is; `done` is called at the end.
+    /// Starts sampling the selected joint; `None` if there is none. `done` is called at the end.
     pub fn start(
         clips: &Clips,
         source: Option<Arc<Source>>,
@@ -100,19 +100,19 @@ impl Sampling {
         let (tell, told) = channel();
         std::thread::spawn(move || {
             let source = source.as_ref().and_then(|source| source.clip(own.clip));
-            // A window that is gone wants no curves.
+            // If the window is closed, nobody receives the curves.
             let _ = tell.send(Curves::new(own, &clip, source).map_err(|error| said(&error)));
             done();
         });
         Some(Sampling { of, told })
     }
 
-    /// Whether it will be the curves of what is shown now.
+    /// `true` if these will be the curves of the current selection.
     pub fn is_of(&self, clips: &Clips, has_source: bool) -> bool {
         of(clips, has_source).is_some_and(|of| of == self.of)
     }
 
-    /// The curves, once they are there.
+    /// Returns the curves, once they are ready.
     pub fn poll(&self) -> Option<Result<Curves, String>> {
         self.told.try_recv().ok()
     }
@@ -122,7 +122,7 @@ fn of(clips: &Clips, has_source: bool) -> Option<Of> {
     Some(Of { clip: clips.chosen(), joint: clips.joint?, tiers: clips.tiers().to_vec(), has_source })
 }
 
-/// With the sign of the rotation that is nearer to the one before, so that curves do not jump.
+/// Chooses the sign of the rotation that is nearer to the one before, so that curves do not jump.
 fn facing(mut q: Qvv, before: Option<&Qvv>) -> Qvv {
     if before.is_some_and(|before| before.rotation.dot(q.rotation) < 0.0) {
         q.rotation = -q.rotation;

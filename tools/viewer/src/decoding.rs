@@ -1,37 +1,37 @@
-//! Frames decoded on a thread of their own, so that the window never waits for one.
+//! Decodes frames on a thread of their own, so that the window never waits for one.
 
 use meshreel::{FrameDecoder, Reel};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Instant;
 
-/// Decoders that show frames, on their way to the window.
+/// Decoders with decoded frames, on their way to the window.
 struct Decoded {
     decoders: Vec<FrameDecoder>,
-    /// Milliseconds that it took.
+    /// Duration of decoding in milliseconds.
     took: f64,
 }
 
-/// What the window asks for, and decoders that it does not need any more.
+/// Frames that the window asks for, and decoders that it no longer needs.
 struct Asked {
     frames: Vec<usize>,
     spare: Vec<FrameDecoder>,
 }
 
-/// Decodes the two frames of a moment while others are shown: one moment at a time, then the one that is wanted by
-/// then. There are four decoders at most.
+/// Decodes the two frames of a moment while others are shown: one moment at a time, then the latest one
+/// requested. Uses at most four decoders.
 pub struct Decoding {
     asked: Sender<Asked>,
     told: Receiver<anyhow::Result<Decoded>>,
-    /// The frames that are on their way.
+    /// The frames that are being decoded.
     on_the_way: Option<[usize; 2]>,
-    /// Decoded, and not shown.
+    /// Decoders of frames that are not shown.
     here: Vec<FrameDecoder>,
-    /// Milliseconds that decoding took last; none that it took before that was told.
+    /// Last duration of decoding in milliseconds; taken by the reader.
     pub took: Option<f64>,
 }
 
 impl Decoding {
-    /// Begins; `done` is called whenever there is something new to show.
+    /// Starts the thread; `done` is called whenever there is a new frame to show.
     pub fn start(reel: &Reel, done: impl Fn() + Send + 'static) -> Decoding {
         let ((asked, all), (tell, told)) = (channel::<Asked>(), channel());
         let reel = reel.clone();
@@ -48,8 +48,8 @@ impl Decoding {
         Decoding { asked, told, on_the_way: None, here: Vec::new(), took: None }
     }
 
-    /// Puts decoders that show the two frames in place of those in `shown`, and tells true; or, where they are not
-    /// decoded yet, asks for them, shows the last ones that are, and tells false.
+    /// Replaces the decoders in `shown` by those of the two wanted frames and returns `true`; if these are
+    /// not decoded yet, requests them, shows the last decoded ones, and returns `false`.
     pub fn show(&mut self, shown: &mut [FrameDecoder; 2], wanted: [usize; 2]) -> anyhow::Result<bool> {
         for told in self.told.try_iter() {
             let Decoded { decoders, took } = told?;
@@ -67,14 +67,14 @@ impl Decoding {
         }
         if self.on_the_way.is_none() {
             self.on_the_way = Some(wanted);
-            // A thread that is gone has told why.
+            // If the thread has ended, it has reported the reason.
             let _ = self.asked.send(Asked { frames, spare: std::mem::take(&mut self.here) });
         }
         Ok(false)
     }
 }
 
-/// Which of the wanted frames, each with a decoder of its own, are not among those that are known.
+/// Returns the wanted frames, each with a decoder of its own, that are not among the known ones.
 fn missing(mut known: Vec<Option<usize>>, wanted: [usize; 2]) -> Vec<usize> {
     let mut is_known = |frame: &usize| {
         let found = known.iter().position(|own| own == &Some(*frame));
@@ -83,7 +83,7 @@ fn missing(mut known: Vec<Option<usize>>, wanted: [usize; 2]) -> Vec<usize> {
     wanted.into_iter().filter(|frame| !is_known(frame)).collect()
 }
 
-/// Swaps decoders that show these frames into those that are shown, as far as there are any.
+/// Swaps decoders of the wanted frames into `shown`, as far as there are any.
 fn put(shown: &mut [FrameDecoder; 2], here: &mut [FrameDecoder], wanted: [usize; 2]) {
     for (i, frame) in wanted.into_iter().enumerate() {
         let shows = |decoder: &FrameDecoder| decoder.frame() == Some(frame);
@@ -98,14 +98,14 @@ fn put(shown: &mut [FrameDecoder; 2], here: &mut [FrameDecoder], wanted: [usize;
     }
 }
 
-/// Decodes frames, each by the decoder from which the way is shortest.
+/// Decodes frames, each with the decoder that has the shortest way to it.
 fn decoded(reel: &Reel, frames: &[usize], spare: &mut Vec<FrameDecoder>) -> anyhow::Result<Decoded> {
     let since = Instant::now();
     let mut decoders = Vec::with_capacity(frames.len());
     for &frame in frames {
         let way = |decoder: &FrameDecoder| match decoder.frame() {
             Some(own) if own <= frame => frame - own,
-            // Backwards, or from nowhere.
+            // Backwards, or a decoder without a frame.
             _ => usize::MAX,
         };
         let nearest = (0..spare.len()).min_by_key(|i| way(&spare[*i]));
@@ -147,7 +147,7 @@ mod tests {
                 told.recv().unwrap();
             }
         }
-        // What is shown stays until there is something else; then it is the turn of what is wanted by then.
+        // The shown frames stay until new ones are ready; then the latest request is decoded.
         assert_eq!(show([6, 7]), (false, false));
         while !show([3, 4]).0 {
             told.recv().unwrap();

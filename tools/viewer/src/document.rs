@@ -1,4 +1,4 @@
-//! What is open: its meshes, its clips, and the moment that is shown.
+//! The open file: its meshes, its clips, and the current moment.
 
 use crate::clips::Clips;
 use crate::clock::Clock;
@@ -13,48 +13,48 @@ use meshreel_compile::Report;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// A file that is opened, before it is on the graphics card.
+/// An opened file that is not on the graphics card yet.
 pub struct Ready {
-    /// The path that was asked for, and where the compiled file lies.
+    /// The requested path, and the path of the compiled file.
     pub path: PathBuf,
     pub reel_path: PathBuf,
     pub reel: Reel,
-    /// Two decoders that show the first frame; none of a file without meshes.
+    /// Two decoders of the first frame; `None` for a file without meshes.
     pub frames: Option<[FrameDecoder; 2]>,
     pub clips: Vec<Clip>,
-    /// What the compiler says of it, if it was compiled just now, and the folder that it lies in then.
+    /// The compiler's report and the folder of the compiled file, if it was just compiled.
     pub report: Option<Report>,
     pub folder: Option<Arc<tempfile::TempDir>>,
 }
 
-/// An open file and its time. A file without meshes has the time of the clip that is shown.
+/// An open file and its time. Without meshes, the time is that of the current clip.
 pub struct Document {
-    /// The path that was asked for.
+    /// The requested path.
     pub path: PathBuf,
-    /// Bytes of what lies there.
+    /// Size in bytes of the file at `path`.
     pub path_bytes: u64,
     pub reel: Reel,
     pub meshes: Option<Meshes>,
     pub clips: Option<Clips>,
-    /// What the compiler said, where it was compiled just now.
+    /// The compiler's report, if the file was just compiled.
     pub report: Option<Report>,
-    /// Corners of a box around everything.
+    /// Corners of the bounds of everything.
     pub bounds: [DVec3; 2],
-    /// By node, whether the user hides it.
+    /// `true` for each node that the user hides.
     pub hidden: Vec<bool>,
     pub clock: Clock,
-    /// The player that streams it, where it is looked at that way; else it is decoded frame by frame.
+    /// The player that streams the file, if this is switched on; else it is decoded frame by frame.
     pub streaming: Option<Streaming>,
-    /// What meshes take of all frames, once it is looked at.
+    /// Sizes of meshes over all frames, once they are requested.
     pub sizes: Option<Sizes>,
-    /// Where the compiled file lies.
+    /// Path of the compiled file.
     reel_path: PathBuf,
-    /// Where a compiled input lies as long as it is shown.
+    /// Folder of a compiled input, which exists as long as it is shown.
     _folder: Option<Arc<tempfile::TempDir>>,
 }
 
 impl Document {
-    /// Puts a file on the graphics card.
+    /// Uploads a file to the graphics card.
     pub fn new(ready: Ready, card: (&wgpu::Device, &wgpu::Queue)) -> anyhow::Result<Document> {
         let Ready { path, reel_path, reel, frames, clips, report, folder } = ready;
         let path_bytes = std::fs::metadata(&path).map_or(0, |found| found.len());
@@ -96,7 +96,7 @@ impl Document {
         Ok(())
     }
 
-    /// All of it is played, from the beginning.
+    /// Resets the range to all frames, and the time to the start.
     fn rewind(&mut self) {
         self.clock.range = [0, self.frame_count() - 1];
         self.clock.time = self.time(0);
@@ -114,7 +114,7 @@ impl Document {
         Ok(())
     }
 
-    /// Frames or, without meshes, samples of the clip; at least 1.
+    /// Returns the number of frames or, without meshes, of samples of the clip; at least 1.
     pub fn frame_count(&self) -> usize {
         match (&self.meshes, &self.clips) {
             (None, Some(clips)) => clips.samples(),
@@ -122,7 +122,7 @@ impl Document {
         }
     }
 
-    /// Seconds at which a frame is shown.
+    /// Returns the time of a frame in seconds.
     pub fn time(&self, frame: usize) -> f64 {
         match (&self.meshes, &self.clips) {
             (None, Some(clips)) => clips.time(frame),
@@ -130,17 +130,17 @@ impl Document {
         }
     }
 
-    /// Times of the first and the last frame that are played.
+    /// Returns the times of the first and the last frame that are played.
     pub fn span(&self) -> [f64; 2] {
         self.clock.range.map(|frame| self.time(frame))
     }
 
-    /// The frame that is shown now, or begins what is shown.
+    /// Returns the current frame, or the first of the two that are interpolated.
     pub fn frame(&self) -> usize {
         let (mut low, mut high) = (0, self.frame_count());
         while high - low > 1 {
             let middle = (low + high) / 2;
-            // Times that were added up from frames' lengths are a little off.
+            // Times accumulated from frame durations are slightly off.
             match self.time(middle) <= self.clock.time + 1e-9 {
                 true => low = middle,
                 false => high = middle,
@@ -149,19 +149,19 @@ impl Document {
         low
     }
 
-    /// The sample of the clip that is shown now, or begins what is shown.
+    /// Returns the current sample of the clip, or the first of the two that are interpolated.
     pub fn clip_sample(&self) -> usize {
         let Some(clips) = &self.clips else { return 0 };
         let at = (self.clock.time - clips.time(0)) * clips.played().fps();
         ((at + 1e-6).max(0.0) as usize).min(clips.samples() - 1)
     }
 
-    /// Goes to a frame, as far as there are any.
+    /// Goes to a frame, limited to those that exist.
     pub fn go_to(&mut self, frame: usize) {
         self.clock.time = self.time(frame.min(self.frame_count() - 1));
     }
 
-    /// Lets time pass.
+    /// Advances the time.
     pub fn tick(&mut self, seconds: f64) {
         if let Some(streaming) = &mut self.streaming {
             return streaming.advance(&mut self.clock, seconds);
@@ -180,13 +180,13 @@ impl Document {
         }
     }
 
-    /// Plays it through a player with a heap of so many bytes, or, without, frame by frame again.
+    /// Plays the file through a player with a heap of this size in bytes, or, with `None`, frame by frame.
     pub fn stream(&mut self, heap: Option<usize>) -> anyhow::Result<()> {
         self.streaming = heap.map(|heap| Streaming::new(&self.reel_path, heap)).transpose()?;
         Ok(())
     }
 
-    /// The frames around what the clock shows.
+    /// Returns the frames around the clock's time.
     fn moment(&self) -> Moment {
         let frame = self.frame();
         let next = (frame + 1).min(self.frame_count() - 1);
@@ -196,7 +196,8 @@ impl Document {
         Moment { frame, next, blend, span: to - from }
     }
 
-    /// Decodes what the clock shows, or asks for it; records what makes its vertices, and tells what is to be drawn.
+    /// Decodes or requests the current moment, records the passes for its vertices, and returns the nodes to
+    /// draw.
     pub fn prepare(
         &mut self,
         queue: &wgpu::Queue,
@@ -214,18 +215,18 @@ impl Document {
         }
     }
 
-    /// Most levels of detail that a mesh has.
+    /// Returns the largest number of LOD levels of any mesh.
     pub fn levels(&self) -> usize {
         self.meshes.as_ref().map_or(1, Meshes::levels)
     }
 
-    /// The length of the diagonal of its bounds.
+    /// Returns the length of the diagonal of its bounds.
     pub fn size(&self) -> f64 {
         let [low, high] = self.bounds;
         if low.cmple(high).all() && low != high { (high - low).length() } else { 1.0 }
     }
 
-    /// The length unit that it says, with a space before it.
+    /// Returns its length unit, with a space before it.
     pub fn unit(&self) -> &'static str {
         match self.reel.description().unit {
             1 => " m",

@@ -1,6 +1,6 @@
-//! Errors as people read them.
+//! Formats errors for people.
 
-/// Something was asked for that cannot be: the exit code is 2, as it is of wrong arguments.
+/// An impossible request; the exit code is 2, as for wrong arguments.
 #[derive(Debug)]
 pub struct Usage(pub String);
 
@@ -12,12 +12,12 @@ impl std::fmt::Display for Usage {
 
 impl std::error::Error for Usage {}
 
-/// The exit code of an error.
+/// Returns the exit code of an error.
 pub fn exit_code(error: &anyhow::Error) -> u8 {
     if error.is::<Usage>() { 2 } else { 1 }
 }
 
-/// An error and its reasons in one line; reasons that are in it already are left out.
+/// Returns an error and its causes in one line, without causes that it already contains.
 pub fn said(error: &anyhow::Error) -> String {
     let mut out = error.to_string();
     for reason in error.chain().skip(1).map(ToString::to_string) {

@@ -1,10 +1,10 @@
-//! The grid beneath everything, and the axes.
+//! The grid on the ground, and the axes.
 
 use crate::camera::Up;
 use crate::drawing::Drawing;
 use glam::DVec3;
 
-/// Lines of a grid below a box, with a cell of a power of ten, and of the axes.
+/// Draws lines of a grid below a box, with cells of a power of ten, and of the axes.
 pub fn floor([low, high]: [DVec3; 2], up: Up) -> Drawing {
     let (a, b, c) = match up {
         Up::Y => (0, 2, 1),

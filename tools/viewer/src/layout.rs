@@ -1,9 +1,9 @@
-//! The vertex of the viewer: what the card writes, and what it draws.
+//! The vertex layout of the viewer, which the compute passes write and the renderer reads.
 
 use meshreel::{Format, VertexChannel};
 use meshreel_gpu::VertexLayout;
 
-/// The vertices that the viewer has the card write.
+/// Returns the layout of the vertices that the compute passes write.
 pub fn layout() -> VertexLayout {
     VertexLayout::new(&[
         (VertexChannel::Position, Format::F32x3),
@@ -14,11 +14,11 @@ pub fn layout() -> VertexLayout {
     ])
 }
 
-/// What the viewer itself says of each vertex: see [`crate::looks`].
+/// The overlay colour of each vertex, computed by the viewer: see [`crate::looks`].
 pub const OVERLAY: [wgpu::VertexAttribute; 1] =
     [wgpu::VertexAttribute { format: wgpu::VertexFormat::Unorm8x4, offset: 0, shader_location: 5 }];
 
-/// The same for pipelines that draw.
+/// The same layout for render pipelines.
 pub const ATTRIBUTES: [wgpu::VertexAttribute; 5] = [
     wgpu::VertexAttribute { format: wgpu::VertexFormat::Float32x3, offset: 0, shader_location: 0 },
     wgpu::VertexAttribute { format: wgpu::VertexFormat::Snorm16x2, offset: 12, shader_location: 1 },

@@ -1,5 +1,5 @@
-//! Files on their way: a `.reel` is opened, anything else is compiled first, and what no frame changes goes to the
-//! graphics card; all of it in the background.
+//! Opens files in the background: a `.reel` directly, anything else after compiling it, and uploads the
+//! static data to the graphics card.
 
 use crate::document::{Document, Ready};
 use crate::errors::said;
@@ -20,26 +20,26 @@ use std::time::{Duration, Instant};
 /// A device and its queue.
 pub type Card = (wgpu::Device, wgpu::Queue);
 
-/// A file that is being opened. Dropped, it is not opened any more.
+/// A file that is being opened. Dropping it cancels the work.
 pub struct Loading {
     pub path: PathBuf,
     pub compiles: bool,
     done: Arc<Done>,
     result: Receiver<Result<Box<Document>, String>>,
     thread: Option<JoinHandle<()>>,
-    /// Where it is compiled to.
+    /// Folder of the compiled file.
     folder: Option<Arc<tempfile::TempDir>>,
 }
 
-/// How long a compile that is cancelled may take to end before its files are removed all the same.
+/// Longest wait for a cancelled compile before its files are removed anyway.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// Parts of the work, in 2⁻³² of it, and whether it is wanted.
+/// Progress in units of 2⁻³², and the cancellation flag.
 struct Done(AtomicU64, Cancellation);
 
 impl Progress for Done {
     fn update(&self, phase: Phase, done: u64, total: u64) {
-        // What each phase takes of the whole, about.
+        // The approximate share of each phase.
         let (start, end) = match phase {
             Phase::Analyse => (0.0, 0.2),
             Phase::Search => (0.2, 0.4),
@@ -55,13 +55,13 @@ impl Progress for Done {
     }
 }
 
-/// Whether a path names a compiled file.
+/// `true` if a path names a compiled file.
 pub fn is_reel(path: &Path) -> bool {
     path.extension().is_some_and(|e| e.eq_ignore_ascii_case("reel"))
 }
 
 impl Loading {
-    /// Begins; what is drawn of it will be on this card.
+    /// Starts opening; the result will be drawn on this card.
     pub fn start(path: &Path, card: Card) -> Loading {
         let done = Arc::new(Done(AtomicU64::new(0), Cancellation::new()));
         let (told, result) = channel();
@@ -82,7 +82,7 @@ impl Loading {
         Loading { path: path.into(), compiles, done, result, thread: Some(thread), folder }
     }
 
-    /// It is not wanted any more, and the program ends: waits a moment until it has ended, and leaves no file.
+    /// Cancels at the end of the program: waits briefly for the thread, and leaves no file.
     pub fn end(mut self) {
         self.done.1.cancel();
         let since = Instant::now();
@@ -91,17 +91,17 @@ impl Loading {
         }
         self.thread = None;
         if let Some(folder) = self.folder.take() {
-            // Whoever still writes to it has nobody to tell.
+            // A thread that still writes there has nobody to report to.
             let _ = std::fs::remove_dir_all(folder.path());
         }
     }
 
-    /// What part of it is done, about.
+    /// Returns the approximate progress, 0 to 1.
     pub fn part(&self) -> f32 {
         (self.done.0.load(Ordering::Relaxed) as f64 / 4_294_967_296.0) as f32
     }
 
-    /// The result, once it is there.
+    /// Returns the result, once it is ready.
     pub fn poll(&self) -> Option<Result<Box<Document>, String>> {
         match self.result.try_recv() {
             Ok(result) => Some(result),
@@ -110,12 +110,12 @@ impl Loading {
         }
     }
 
-    /// Waits for it.
+    /// Waits for the result.
     pub fn wait(self) -> Result<Box<Document>, String> {
         self.result.recv().unwrap_or_else(|_| Err(self.early()))
     }
 
-    /// The thread is gone without a result.
+    /// Returns the error for a thread that ended without a result.
     fn early(&self) -> String {
         format!("{}: opening it ended early, which is a mistake of this program", self.path.display())
     }
@@ -141,7 +141,7 @@ fn ready(path: &Path, folder: Option<Arc<tempfile::TempDir>>, progress: &Done) -
     let Some(folder) = folder else { return opened(path, path) };
     let (scene, remarks) = open(&[path.to_path_buf()], &input_options(path))?;
     let reel = folder.path().join("seen.reel");
-    // To be seen soon: little work, and what is decoded the fastest.
+    // For a quick start: little effort, and the preset that decodes fastest.
     let options = Options { effort: 1, preset: meshreel_options::Preset::Fast, ..Options::default() };
     let wanted = || !progress.1.is_cancelled();
     let inspect = |path: &Path| reopen_while(path, &wanted);
@@ -149,7 +149,7 @@ fn ready(path: &Path, folder: Option<Arc<tempfile::TempDir>>, progress: &Done) -
     Ok(Ready { report: Some(report), folder: Some(folder), ..opened(&reel, path)? })
 }
 
-/// Opens a compiled file and decodes what is seen of it first.
+/// Opens a compiled file and decodes its first frame.
 fn opened(reel_path: &Path, path: &Path) -> anyhow::Result<Ready> {
     let reel = Reel::open(reel_path, &Limits::default())?;
     let clips = reel.clips()?;

@@ -1,32 +1,32 @@
-//! Ways to look at a mesh.
+//! Display modes of a mesh.
 
 use meshreel::record::Method;
 
-/// What surfaces show.
+/// The display mode of surfaces.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Look {
-    /// Lit, in grey.
+    /// Grey with shading.
     #[default]
     Shaded,
     /// Normals as colours.
     Normals,
-    /// A checker of the first uvs.
+    /// A checkerboard by the first uvs.
     Uv,
-    /// The colours of the file.
+    /// The file's colours.
     Colours,
-    /// How fast each point moves.
+    /// The speed of each point.
     Velocity,
     /// A colour for each mesh.
     Meshes,
     /// A colour for each method.
     Methods,
-    /// A colour for each part or bone: that which moves a point most.
+    /// A colour for each part or bone: the one with the most influence on a point.
     Parts,
-    /// How far each vertex or joint is from the source: black to red, which is the tolerance.
+    /// The error of each vertex or joint against the source: from black to red at the tolerance.
     Error,
-    /// A colour for the level of detail that is drawn of each mesh.
+    /// A colour for the drawn LOD level of each mesh.
     Levels,
-    /// Red: triangles that nobody can see now from outside; the others as edges only.
+    /// Red for triangles that cannot be seen from outside at the moment; the others as edges only.
     Hidden,
 }
 
@@ -45,7 +45,7 @@ impl Look {
         Look::Hidden,
     ];
 
-    /// The word for it.
+    /// Returns the mode's name.
     pub fn name(self) -> &'static str {
         match self {
             Look::Shaded => "shaded",
@@ -62,7 +62,7 @@ impl Look {
         }
     }
 
-    /// What it shows, in a sentence.
+    /// Returns a sentence on what it shows.
     pub fn tip(self) -> &'static str {
         match self {
             Look::Shaded => "Lit, in grey",
@@ -89,7 +89,7 @@ impl Look {
         }
     }
 
-    /// The shader's number.
+    /// Returns the mode's number in the shader.
     pub fn number(self) -> u32 {
         match self {
             Look::Shaded | Look::Meshes | Look::Methods | Look::Levels | Look::Hidden => 0,
@@ -102,11 +102,11 @@ impl Look {
         }
     }
 
-    /// Linear colour of a mesh.
+    /// Returns the linear colour of a mesh.
     pub fn colour(self, mesh: usize, method: Method, level: usize) -> [f32; 3] {
         match self {
             Look::Levels if level > 0 => hue(0.33 - 0.13 * (level - 1) as f32),
-            // Hues that follow each other are far apart.
+            // Successive hues are far apart.
             Look::Meshes => hue(mesh as f32 * 0.618_034),
             Look::Methods => match method {
                 Method::Static => [0.25, 0.25, 0.28],
@@ -121,16 +121,16 @@ impl Look {
     }
 }
 
-/// Colour of a part or bone as 8 bits a component; of what none moves a grey.
+/// Returns the colour of a part or bone, 8 bits per component; grey if there is none.
 pub fn of_part(part: Option<usize>) -> [u8; 4] {
     let [r, g, b] = part.map_or([0.2; 3], |part| hue(part as f32 * 0.618_034));
     [r, g, b, 1.0].map(|v| (v * 255.0) as u8)
 }
 
-/// What nobody can see.
+/// Colour of triangles that cannot be seen.
 pub const UNSEEN: [f32; 3] = [0.75, 0.04, 0.03];
 
-/// A part of the tolerance, 0 to 1, as the shader's heat; of what is not known grey.
+/// Returns the shader's heat for a fraction of the tolerance, 0 to 1; grey if it is unknown.
 pub fn of_error(part: Option<f32>) -> [u8; 4] {
     match part {
         Some(part) => [(part.clamp(0.0, 1.0) * 255.0) as u8, 0, 0, 255],
@@ -138,14 +138,14 @@ pub fn of_error(part: Option<f32>) -> [u8; 4] {
     }
 }
 
-/// A part of the tolerance as a colour, as the shader has it: black, blue, green, yellow, red.
+/// Returns the colour for a fraction of the tolerance, as in the shader: black, blue, green, yellow, red.
 pub fn of_heat(part: Option<f32>) -> [u8; 4] {
     let Some(part) = part else { return [77, 77, 77, 255] };
     let t = part.clamp(0.0, 1.0) * 4.0;
     [t - 2.0, t.min(4.0 - t), (2.0 * t).min(2.0 - t), 1.0].map(|v| (v.clamp(0.02, 1.0) * 255.0) as u8)
 }
 
-/// A colour of the wheel, 0 to 1 once around, linear.
+/// Returns a linear colour of the colour wheel; 0 to 1 is one turn.
 pub fn hue(x: f32) -> [f32; 3] {
     let x = x.fract() * 6.0;
     let at = |shift: f32| ((x + shift).rem_euclid(6.0) - 3.0).abs() - 1.0;

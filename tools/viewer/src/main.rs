@@ -1,4 +1,4 @@
-//! `meshreel-view`: looks at caches, in a window or as pictures.
+//! `meshreel-view`: shows caches in a window or as pictures.
 
 mod adapter;
 mod app;
@@ -44,7 +44,7 @@ fn main() -> ExitCode {
             eprintln!("error: {}; see --help", arguments::what_is_wrong(&error));
             return ExitCode::from(2);
         }
-        // Help and the version.
+        // Help and version.
         Err(error) => error.exit(),
     };
     let result = match &arguments.screenshot {
@@ -77,7 +77,7 @@ fn window(arguments: Arguments) -> anyhow::Result<()> {
         setup.device_descriptor = std::sync::Arc::new(move |adapter| {
             let mut device = usual(adapter);
             device.required_features |= features(adapter);
-            // Passes need what WebGPU promises. An adapter that has less is refused with a sentence later on.
+            // Passes need WebGPU's default limits. An adapter with less is refused with a message later on.
             let promised = wgpu::Limits::default();
             if promised.check_limits(&adapter.limits()) {
                 device.required_limits = promised;
@@ -90,7 +90,7 @@ fn window(arguments: Arguments) -> anyhow::Result<()> {
     };
     let result = eframe::run_native("meshreel", options, Box::new(made));
     result.map_err(|error| match error {
-        // What the library says of adapters is a list of what it tried, over many lines.
+        // The library's message is a list of its attempts, over many lines.
         eframe::Error::Wgpu(_) => anyhow!(NO_ADAPTER),
         error => anyhow!("{error}"),
     })

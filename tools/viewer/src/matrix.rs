@@ -1,8 +1,8 @@
-//! Matrices as files have them.
+//! Converts matrices of files.
 
 use glam::DMat4;
 
-/// A matrix of its rows.
+/// Returns the matrix with these rows.
 pub fn matrix(rows: [[f64; 4]; 3]) -> DMat4 {
     let [x, y, z] = rows;
     DMat4::from_cols_array_2d(&[

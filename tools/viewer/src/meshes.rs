@@ -1,4 +1,4 @@
-//! Meshes of a file: two of its frames decoded, what lies between made on the graphics card.
+//! The meshes of a file: two decoded frames, interpolated on the graphics card.
 
 use crate::decoding::Decoding;
 use crate::drawing::Drawing;
@@ -12,32 +12,32 @@ use meshreel::{Camera, FrameDecoder, FrameView, MeshView, Pace, Reel};
 use meshreel_gpu::wgpu::{Budget, Decoded, Frames, GpuReel, Output, Shaders, Update};
 use std::ops::Range;
 
-/// A file's meshes on the card.
+/// A file's meshes on the graphics card.
 pub struct Meshes {
     reel: Reel,
-    /// Pipelines that its passes run.
+    /// Pipelines of its compute passes.
     shaders: Shaders,
     pub gpu: GpuReel,
     pub output: Output,
-    /// Decoders of the two frames that are shown.
+    /// Decoders of the two current frames.
     decoders: [FrameDecoder; 2],
-    /// How far it is from the first to the second, and the seconds between them.
+    /// Blend weight from the first to the second, and the seconds between them.
     between: (f32, f64),
-    /// Decodes on a thread of its own; without, whoever wants a frame waits for it.
+    /// Decodes on a thread of its own; without it, the caller waits for each frame.
     decoding: Option<Decoding>,
-    /// The frames that the card shows.
+    /// The frames on the graphics card.
     pair: [u32; 2],
-    /// Bytes that went to the card for the last picture, and passes.
+    /// Bytes uploaded for the last picture, and passes.
     pub update: Update,
-    /// Milliseconds that decoding took at most of late: several frames may be decoded at once.
+    /// Recent maximum of decoding time in milliseconds: several frames may be decoded at once.
     pub decode: f64,
-    /// Particles, curves and cameras of the moment that was shown last: solids, and lines.
+    /// Particles, curves and cameras of the last moment shown: solids, and lines.
     pub particles: [Drawing; 2],
-    /// Cameras of the file, and how large they are drawn.
+    /// Cameras of the file, and the size of their pyramids.
     cameras: (Vec<Camera>, f64),
 }
 
-/// Two frames, how far it is from the first to the second, and the seconds between them.
+/// Two frames, the blend weight from the first to the second, and the seconds between them.
 #[derive(Clone, Copy)]
 pub struct Moment {
     pub frame: usize,
@@ -46,13 +46,13 @@ pub struct Moment {
     pub span: f64,
 }
 
-/// The largest blend there is: what can be seen is the second frame.
+/// The largest blend weight, which shows practically the second frame.
 const ALMOST: f32 = 1.0 - f32::EPSILON / 2.0;
 
-/// Of the size of all meshes: how long a camera is drawn.
+/// Length of a camera as a fraction of the size of all meshes.
 const CAMERA: f64 = 0.06;
 
-/// A node that is drawn.
+/// A node to draw.
 pub struct Shown {
     pub node: usize,
     pub mesh: usize,
@@ -61,11 +61,11 @@ pub struct Shown {
     pub method: Method,
 }
 
-/// What records passes.
+/// The queue and the encoder that passes are recorded with.
 type Card<'a> = (&'a wgpu::Queue, &'a mut wgpu::CommandEncoder);
 
 impl Meshes {
-    /// From decoders that show the first frame.
+    /// Uploads the meshes; `decoders` hold the first frame.
     pub fn new(
         reel: &Reel,
         decoders: [FrameDecoder; 2],
@@ -100,7 +100,7 @@ impl Meshes {
         Ok(meshes)
     }
 
-    /// What the viewer draws itself of a moment.
+    /// Returns the drawings of a moment that the viewer generates itself.
     fn draw(&self, view: &FrameView<'_>, hidden: &[bool]) -> anyhow::Result<[Drawing; 2]> {
         let mut drawings = particles::drawings(view, hidden)?;
         let (cameras, size) = &self.cameras;
@@ -108,12 +108,12 @@ impl Meshes {
         Ok(drawings)
     }
 
-    /// Decodes on a thread of its own from now on; `done` is called whenever a frame is there.
+    /// Decodes on a thread of its own from now on; `done` is called whenever a frame is ready.
     pub fn decode_beside(&mut self, done: impl Fn() + Send + 'static) {
         self.decoding = Some(Decoding::start(&self.reel, done));
     }
 
-    /// World bounds of all meshes in all frames, as their nodes stand in the first.
+    /// Returns the world bounds of all meshes in all frames, with nodes as in the first one.
     pub fn bounds(&self) -> anyhow::Result<[DVec3; 2]> {
         let view = FrameView::between(&self.decoders[0], &self.decoders[1], 0.0, Pace::default())?;
         let (mut low, mut high) = (DVec3::INFINITY, DVec3::NEG_INFINITY);
@@ -126,7 +126,7 @@ impl Meshes {
         Ok([low, high])
     }
 
-    /// What a player has in memory now; nothing is seen before the first frame is there.
+    /// Shows the frames that a player has in memory now; nothing before the first one.
     pub fn show_streamed(
         &mut self,
         streaming: &Streaming,
@@ -142,7 +142,7 @@ impl Meshes {
         Ok(list(&self.decoders[0], &shown.view(), hidden))
     }
 
-    /// Shows a moment; the last one whose frames are decoded, where others decode.
+    /// Shows a moment; with a decoding thread, the last one whose frames are ready.
     pub fn show(
         &mut self,
         moment: Moment,
@@ -160,7 +160,7 @@ impl Meshes {
         Ok(list(first, &view, hidden))
     }
 
-    /// Decodes the frames of a moment, as far as they are not decoded yet, or asks for them.
+    /// Decodes the frames of a moment as far as necessary, or requests them.
     fn decode_moment(&mut self, moment: Moment) -> anyhow::Result<()> {
         let Moment { frame, next, blend, span } = moment;
         if let Some(decoding) = &mut self.decoding {
@@ -173,7 +173,7 @@ impl Meshes {
             if there {
                 self.between = (blend, span);
             } else if now[1] == Some(frame) {
-                // Where it is, and does not go on yet.
+                // The moment's first frame, held until the next one is ready.
                 self.between.0 = ALMOST;
             } else if now != before {
                 self.between = (0.0, span);
@@ -193,13 +193,13 @@ impl Meshes {
         Ok(())
     }
 
-    /// Decodes a frame, the one that is shown next, and waits for it.
+    /// Decodes the frame that is shown next, and waits for it.
     pub fn decode(&mut self, frame: usize) -> anyhow::Result<&FrameDecoder> {
         self.decoders[0].decode(frame)?;
         Ok(&self.decoders[0])
     }
 
-    /// The decoder of the frame that is shown, or begins what is shown.
+    /// Returns the decoder of the current frame, or of the first of the two that are interpolated.
     pub fn decoder(&self) -> &FrameDecoder {
         &self.decoders[0]
     }
@@ -208,24 +208,25 @@ impl Meshes {
         self.decoders[0].mesh(mesh)
     }
 
-    /// Most levels of detail that a mesh has.
+    /// Returns the largest number of LOD levels of any mesh.
     pub fn levels(&self) -> usize {
         (0..self.reel.description().meshes.len()).map(|m| self.view(m).lods()).max().unwrap_or(1)
     }
 
-    /// The level of detail that is drawn of a mesh where one is wanted: its last where it has not so many.
+    /// Returns the LOD level to draw of a mesh: `level`, or its last one if it has fewer.
     pub fn level_of(&self, mesh: usize, level: usize) -> usize {
         level.min(self.view(mesh).lods() - 1)
     }
 
-    /// Triangles of a level of a mesh, and its largest distance to the mesh in any frame.
+    /// Returns the number of triangles of a mesh's LOD level, and its largest distance to the mesh in any
+    /// frame.
     pub fn level_facts(&self, mesh: usize, level: usize) -> (usize, f64) {
         let lod = self.view(mesh).lod(level);
         (lod.indices.len() / 3, lod.error.into())
     }
 
-    /// Indices of a mesh in the order of the card's: those that are drawn, and those that nobody can see. Of the
-    /// finest level triangles that cannot be seen are apart if wanted.
+    /// Returns index ranges of a mesh in the order on the card: the drawn triangles, and those that cannot be
+    /// seen, which are separated only for the finest level and if `apart`.
     pub fn drawn(&self, mesh: usize, level: usize, apart: bool) -> [Vec<Range<u32>>; 2] {
         let Some(own) = self.gpu.level(mesh, level) else {
             let all = 0..self.output.index_count(mesh);
@@ -245,7 +246,7 @@ impl Meshes {
         [seen, unseen]
     }
 
-    /// Triangles of the file, and how many of them cannot be seen now.
+    /// Returns the number of triangles of the file, and how many of them cannot be seen now.
     pub fn hidden_triangles(&self) -> [u32; 2] {
         let mut out = [0; 2];
         for mesh in 0..self.reel.description().meshes.len() {
@@ -257,7 +258,7 @@ impl Meshes {
     }
 }
 
-/// What is drawn of a view.
+/// Returns the nodes of a view to draw.
 fn list(decoder: &FrameDecoder, view: &FrameView<'_>, hidden: &[bool]) -> Vec<Shown> {
     let description = view.reel().description();
     let mut out = Vec::new();

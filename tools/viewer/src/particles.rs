@@ -1,4 +1,4 @@
-//! Particles as small solids, curves as lines, made anew for each picture.
+//! Draws particles as small solids and curves as lines, generated for each picture.
 
 use crate::drawing::Drawing;
 use crate::matrix::matrix;
@@ -6,12 +6,12 @@ use glam::DVec3;
 use meshreel::record::{CurveEnds, Method, Semantic};
 use meshreel::{Error, FrameView};
 
-/// Of the size of the mesh over all frames: how large points are that have no width.
+/// Size of points without a width, as a fraction of the mesh's size over all frames.
 const WIDTH: f64 = 0.002;
-/// The colour of what has none.
+/// Colour of particles that have none.
 const COLOUR: [u8; 4] = [225, 200, 150, 255];
 
-/// What is shown of a moment's particles and curves, in world space: solids, and lines.
+/// Returns the particles and curves of a moment, in world space: solids, and lines.
 pub fn drawings(view: &FrameView<'_>, hidden: &[bool]) -> Result<[Drawing; 2], Error> {
     let mut out = <[Drawing; 2]>::default();
     let description = view.reel().description();
@@ -58,11 +58,11 @@ fn draw(view: &FrameView<'_>, (node, mesh): (usize, usize), out: &mut [Drawing; 
         true => floats::<1>(count, |out| frame.widths_into(out))?,
         false => Vec::new(),
     };
-    // Widths go with the scale of the node.
+    // Widths scale with the node.
     let scale = world.determinant().abs().cbrt();
     for (v, &at) in places.iter().enumerate() {
         let width = widths.get(v).map_or(WIDTH * size, |[width]| f64::from(*width) * scale);
-        // Small ones are seen as well.
+        // Small particles get a visible size.
         let half = (0.5 * width).max(0.5 * WIDTH * size);
         solids.octahedron([at - DVec3::Y * half, at, at + DVec3::Y * half], half, colour(v));
     }

@@ -1,4 +1,4 @@
-//! Which node is under the mouse.
+//! Finds the node under the mouse.
 
 use crate::errors::said;
 use crate::matrix::matrix;
@@ -6,19 +6,19 @@ use crate::worker::Worker;
 use glam::DVec3;
 use meshreel::{FrameDecoder, Reel};
 
-/// A look through a frame along a ray in world space.
+/// A query: a ray in world space through a frame.
 pub struct Ray {
     pub frame: usize,
     pub origin: DVec3,
     pub direction: DVec3,
-    /// By node, whether it is looked through.
+    /// `true` for each node that the ray ignores.
     pub hidden: Vec<bool>,
 }
 
 /// Finds the node whose surface a ray meets first, on a thread of its own.
 pub type Picking = Worker<Ray, Result<Option<usize>, String>>;
 
-/// Begins; `done` is called whenever a node is found, or none.
+/// Starts the thread; `done` is called after each answer.
 pub fn start(reel: &Reel, done: impl Fn() + Send + 'static) -> Picking {
     let (reel, mut decoder) = (reel.clone(), None);
     let mut answer = move |ray: Ray| -> anyhow::Result<Option<usize>> {
@@ -59,7 +59,8 @@ fn first(decoder: &FrameDecoder, ray: &Ray) -> Result<Option<usize>, meshreel::E
     Ok(best.map(|(_, node)| node))
 }
 
-/// How far along a ray it meets a triangle (Möller, Trumbore, "Fast, minimum storage ray/triangle intersection", 1997).
+/// Returns the distance along a ray to a triangle (Möller, Trumbore, "Fast, minimum storage ray/triangle
+/// intersection", 1997).
 fn meets(from: DVec3, along: DVec3, [a, b, c]: [DVec3; 3]) -> Option<f64> {
     let (e, f) = (b - a, c - a);
     let p = along.cross(f);
@@ -87,7 +88,7 @@ mod tests {
         let nodes = &reel.description().nodes;
         let node =
             (0..nodes.len()).find(|node| nodes[*node].mesh.is_some() && decoder.visible(*node)).unwrap();
-        // Onto the middle of one of its triangles, from the side that it faces.
+        // Onto the centre of one of its triangles, from its front side.
         let view = decoder.mesh(nodes[node].mesh.unwrap() as usize);
         let mut points = vec![0.0f32; 3 * view.vertex_count()];
         view.positions_into(&mut points).unwrap();

@@ -1,4 +1,4 @@
-//! Pictures without a window.
+//! Draws pictures without a window.
 
 use crate::adapter::{NO_ADAPTER, features};
 use crate::arguments::Arguments;
@@ -12,7 +12,7 @@ use anyhow::{Context, anyhow, bail};
 use meshreel::clip::PoseSource;
 use std::path::Path;
 
-/// A device without a window.
+/// Returns a device without a window.
 fn device() -> anyhow::Result<(wgpu::Device, wgpu::Queue)> {
     let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle_from_env());
     let adapter = pollster::block_on(instance.request_adapter(&wgpu::RequestAdapterOptions::default()));
@@ -22,7 +22,7 @@ fn device() -> anyhow::Result<(wgpu::Device, wgpu::Queue)> {
     Ok(pollster::block_on(adapter.request_device(&wanted))?)
 }
 
-/// Draws what was asked for.
+/// Draws the requested pictures.
 pub fn pictures(arguments: &Arguments, target: &Path) -> anyhow::Result<()> {
     let file = arguments.files.first().context("which file?")?;
     let (device, queue) = device()?;
@@ -81,7 +81,7 @@ pub fn pictures(arguments: &Arguments, target: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The clip, its tiers and the joint that the command line names.
+/// Selects the clip, its tiers and the joint of the command line.
 pub fn choose(arguments: &Arguments, document: &mut Document) -> anyhow::Result<()> {
     let wants = arguments.clip.is_some() || arguments.joint.is_some() || !arguments.tiers.is_empty();
     let Some(clips) = &document.clips else {
@@ -135,7 +135,7 @@ fn json(
     serde_json::json!({ "frame": frame, "look": arguments.look.name(), "size": [width, height], "meshes": meshes, "clip": clip, "largest_error": worst })
 }
 
-/// The source that was named, that was compiled, or that lies beside the file.
+/// Opens the source: the one that was named or compiled, or the one beside the file.
 fn source_of(document: &Document, file: &Path, named: Option<&Path>) -> anyhow::Result<source::Source> {
     let own = (!is_reel(file)).then(|| file.to_path_buf());
     let found = named.map(Path::to_path_buf).or(own).or_else(|| source::beside(file));

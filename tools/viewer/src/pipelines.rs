@@ -6,10 +6,10 @@ use wgpu::util::{BufferInitDescriptor, DeviceExt};
 pub const COLOUR: wgpu::TextureFormat = wgpu::TextureFormat::Rgba8Unorm;
 const DEPTH: wgpu::TextureFormat = wgpu::TextureFormat::Depth32Float;
 const SAMPLES: u32 = 4;
-/// Bytes from the uniform of one draw to the next.
+/// Stride of draw uniforms in bytes.
 pub const STEP: u64 = 256;
 
-/// A pipeline of these entry points of the shader, for vertices and for fragments.
+/// Returns a pipeline with these entry points of the shader, for vertices and for fragments.
 pub fn pipeline(
     device: &wgpu::Device,
     (module, layout): (&wgpu::ShaderModule, &wgpu::PipelineLayout),
@@ -40,7 +40,7 @@ pub fn pipeline(
             module,
             entry_point: Some(vertex),
             compilation_options: Default::default(),
-            // Edges fetch their vertices.
+            // The edge shader fetches vertices itself.
             buffers: if vertex == "edge" { &[] } else { &buffers },
         },
         primitive: wgpu::PrimitiveState { topology, ..Default::default() },
@@ -63,7 +63,7 @@ pub fn pipeline(
     })
 }
 
-/// What edges fetch: vertices and indices.
+/// Returns the layout of the buffers that the edge shader reads: vertices and indices.
 pub fn edge_bindings(device: &wgpu::Device) -> wgpu::BindGroupLayout {
     let entry = |binding| wgpu::BindGroupLayoutEntry {
         binding,
@@ -81,7 +81,7 @@ pub fn edge_bindings(device: &wgpu::Device) -> wgpu::BindGroupLayout {
     })
 }
 
-/// The edges of these triangles. Of more indices than can be bound the first ones.
+/// Returns the edges of these triangles, limited to the largest buffer that can be bound.
 pub fn edges(
     device: &wgpu::Device,
     layout: &wgpu::BindGroupLayout,
@@ -103,7 +103,7 @@ pub fn edges(
     })
 }
 
-/// Colours of vertices.
+/// Returns a buffer of vertex colours.
 pub fn overlay(device: &wgpu::Device, colours: &[[u8; 4]]) -> wgpu::Buffer {
     let (contents, usage) = (bytemuck::cast_slice(colours), wgpu::BufferUsages::VERTEX);
     device.create_buffer_init(&BufferInitDescriptor { label: Some("overlay"), contents, usage })
@@ -159,7 +159,7 @@ pub fn target(device: &wgpu::Device, size: [u32; 2]) -> Target {
     }
 }
 
-/// What is drawn into.
+/// The textures that are rendered to.
 pub struct Target {
     pub size: [u32; 2],
     pub colour: wgpu::Texture,
@@ -167,7 +167,7 @@ pub struct Target {
     pub depth: wgpu::TextureView,
 }
 
-/// A buffer with contents.
+/// Returns a buffer with contents.
 pub fn filled(device: &wgpu::Device, contents: &[u8], usage: wgpu::BufferUsages) -> wgpu::Buffer {
     device.create_buffer_init(&BufferInitDescriptor { label: Some("drawing"), contents, usage })
 }

@@ -1,4 +1,4 @@
-//! Draws a file into a texture: the same picture in the window and in a PNG.
+//! Renders a file to a texture: the same picture in the window and in a PNG.
 
 use crate::bones;
 use crate::camera::{Camera, Up};
@@ -13,10 +13,10 @@ use crate::timing::Timer;
 use glam::DMat4;
 use std::collections::HashMap;
 
-/// What is behind everything, as it is seen.
+/// Background colour, as displayed.
 const BACKGROUND: wgpu::Color = wgpu::Color { r: 0.115, g: 0.125, b: 0.14, a: 1.0 };
 
-/// What is the same for a mesh in a picture.
+/// The uniforms of a draw.
 #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 struct Uniform {
@@ -29,11 +29,11 @@ struct Uniform {
     spare: u32,
 }
 
-/// The shader's number for lines in the colours of their vertices.
+/// The shader's mode for lines in the colours of their vertices.
 const LINES_IN_COLOURS: u32 = 7;
 
-/// Uniforms of a node: of its surface, of what of it nobody can see, of its edges. Behind those of all nodes: of
-/// lines and bones in world space.
+/// Number of uniforms of a node: surface, invisible part, edges. After those of all nodes come the uniforms
+/// of lines and bones in world space.
 const EACH: u64 = 3;
 const SURFACE: u64 = 0;
 const UNSEEN_PART: u64 = 1;
@@ -41,35 +41,35 @@ const EDGES: u64 = 2;
 const WORLD_LINES: u64 = 0;
 const WORLD_BONES: u64 = 1;
 
-/// How a picture is to look.
+/// The settings of a picture.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Style {
     pub look: Look,
     pub wire: bool,
     pub grid: bool,
-    /// Level of detail that is drawn, as far as a mesh has it.
+    /// LOD level to draw, limited to those of a mesh.
     pub level: usize,
-    /// Triangles that cannot be seen are left out.
+    /// Leaves out triangles that cannot be seen.
     pub visible: bool,
-    /// Skeletons of clips are drawn.
+    /// Draws skeletons of clips.
     pub bones: bool,
-    /// The node whose outline is marked.
+    /// The node with a marked outline.
     pub selected: Option<usize>,
 }
 
 impl Style {
-    /// Whether triangles that cannot be seen are told apart.
+    /// `true` if triangles that cannot be seen are separated.
     fn parts_visible(self) -> bool {
         self.visible || self.look == Look::Hidden
     }
 
-    /// Whether the edges of a node are drawn.
+    /// `true` if the edges of a node are drawn.
     fn edges(self, node: usize) -> bool {
         self.wire || self.look == Look::Hidden || self.selected == Some(node)
     }
 }
 
-/// What is known of the distance from the source, and the source's pose beside the decoded one.
+/// Errors against the source, and the source's pose to draw beside the decoded one.
 #[derive(Clone, Copy, Default)]
 pub struct Beside<'a> {
     pub frame: Option<&'a FrameErrors>,
@@ -77,24 +77,24 @@ pub struct Beside<'a> {
     pub pose: &'a [crate::clips::Bone],
 }
 
-/// Vertices with colours of their own.
+/// Vertices with a colour each.
 struct Extra {
     vertices: wgpu::Buffer,
     colours: wgpu::Buffer,
     count: u32,
 }
 
-/// What the edges of a mesh are drawn from: the vertices and the triangles that its surface is drawn from.
+/// The buffers for the edges of a mesh: the vertices and triangles of its surface.
 struct Edges {
     vertices: (wgpu::Buffer, u64),
     bound: wgpu::BindGroup,
 }
 
-/// Pipelines and textures on a device.
+/// Pipelines and textures of a device.
 pub struct Renderer {
     pub device: wgpu::Device,
     pub queue: wgpu::Queue,
-    /// None where the card has no clock.
+    /// `None` if the card has no clock.
     pub timer: Option<Timer>,
     surface: wgpu::RenderPipeline,
     lines: wgpu::RenderPipeline,
@@ -106,10 +106,11 @@ pub struct Renderer {
     room: u64,
     target: Option<Target>,
     edges: HashMap<usize, Edges>,
-    /// What the viewer says of the vertices of a node, and of what look and frame that is.
+    /// Overlay colours of the vertices of each node; the next field is the look and frame that they belong
+    /// to.
     overlays: HashMap<usize, wgpu::Buffer>,
     overlays_of: Option<(Look, Option<usize>)>,
-    /// For all that have none.
+    /// Overlay for nodes without one.
     blank: wgpu::Buffer,
     floor: Option<(Up, Extra)>,
     /// The skeleton, and the source's beside it.
@@ -143,7 +144,7 @@ impl Renderer {
             })
         };
         let plain = layout(&[Some(&bindings)]);
-        // Surfaces step back a little, so that lines on them are seen.
+        // Surfaces are pushed back a little, so that lines on them are visible.
         let surface = pipeline(&device, (&module, &plain), ["seen", "surface"], -4);
         let lines = pipeline(&device, (&module, &plain), ["seen", "line"], 0);
         let with_edges = layout(&[Some(&bindings), Some(&edge_bindings)]);
@@ -174,7 +175,7 @@ impl Renderer {
         }
     }
 
-    /// Another file is drawn from now on.
+    /// Forgets the current file's resources, before another one is drawn.
     pub fn forget(&mut self) {
         self.edges.clear();
         self.overlays.clear();
@@ -182,7 +183,7 @@ impl Renderer {
         self.floor = None;
     }
 
-    /// Draws a moment; the texture stays until the next picture.
+    /// Draws a moment; the texture stays valid until the next picture.
     pub fn draw(
         &mut self,
         document: Option<&mut Document>,
@@ -230,7 +231,7 @@ impl Renderer {
         }
     }
 
-    /// Where the uniform of a node lies, or, with the number of nodes, one of those behind them.
+    /// Returns the offset of a node's uniform, or, with the number of nodes, of one of those after them.
     fn offset(node: usize, which: u64) -> u32 {
         ((EACH * node as u64 + which) * STEP) as u32
     }
@@ -267,7 +268,7 @@ impl Renderer {
             return;
         }
         drop(pass);
-        // Bones are seen through surfaces.
+        // Bones are visible through surfaces.
         let depth = if meshes.is_some() { wgpu::LoadOp::Clear(0.0) } else { wgpu::LoadOp::Load };
         let mut pass = begin(encoder, target, (wgpu::LoadOp::Load, depth), Some(&resolved));
         let [decoded, source] = &self.bones;
@@ -296,7 +297,7 @@ impl Renderer {
             pass.set_vertex_buffer(1, self.overlays.get(&shown.node).unwrap_or(&self.blank).slice(..));
             pass.set_index_buffer(output.indices(shown.mesh).slice(..), wgpu::IndexFormat::Uint32);
             let [seen, unseen] = meshes.drawn(shown.mesh, style.level, style.parts_visible());
-            // What nobody can see from outside is seen where the rest is edges only.
+            // Invisible triangles are drawn, the rest as edges only.
             let (which, ranges) = match style.look {
                 Look::Hidden => (UNSEEN_PART, unseen),
                 _ => (SURFACE, seen),
@@ -310,12 +311,12 @@ impl Renderer {
             pass.set_bind_group(0, &self.bound, &[Self::offset(i, EDGES)]);
             pass.set_bind_group(1, &edges.bound, &[]);
             let [seen, _] = meshes.drawn(shown.mesh, style.level, style.parts_visible());
-            // Two ends of an edge for each corner.
+            // Two edge vertices per corner.
             seen.into_iter().for_each(|range| pass.draw(2 * range.start..2 * range.end, 0..1));
         }
     }
 
-    /// What the draws of a picture read.
+    /// Writes the uniforms of a picture.
     fn write(
         &mut self,
         document: &Document,
@@ -381,7 +382,8 @@ impl Renderer {
         self.prepare_overlays(meshes, shown, style.look, errors);
     }
 
-    /// What the viewer itself says of vertices: the part that moves each, its distance from the source.
+    /// Computes overlay colours of vertices: the part with the most influence, or the error against the
+    /// source.
     fn prepare_overlays(
         &mut self,
         meshes: &Meshes,
@@ -460,7 +462,7 @@ impl Renderer {
         })
     }
 
-    /// The last picture, rgba.
+    /// Returns the last picture as RGBA.
     pub fn pixels(&self) -> anyhow::Result<Vec<u8>> {
         let Some(target) = &self.target else { anyhow::bail!("nothing was drawn") };
         let [width, height] = target.size;
@@ -496,7 +498,7 @@ impl Renderer {
     }
 }
 
-/// A pass over the target; with `resolved` it is the last one of a picture.
+/// Begins a pass over the target; with `resolved` it is the last one of a picture.
 fn begin<'a>(
     encoder: &'a mut wgpu::CommandEncoder,
     target: &Target,

@@ -1,37 +1,36 @@
-//! What meshes and their streams take of all frames: looked at once, on a thread of its own, while other things are
-//! shown.
+//! Sizes of meshes and their streams over all frames: measured once, on a thread of their own.
 
 use crate::errors::said;
 use meshreel::{FrameDecoder, Reel};
 use meshreel_check::static_bytes;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
-/// Frames after which there is something new to tell.
+/// Number of frames between two updates.
 const NEW: usize = 32;
 
-/// What frames take that were looked at so far.
+/// Sizes over the frames that were measured so far.
 #[derive(Clone, Default)]
 pub struct FrameSizes {
-    /// The number of these frames.
+    /// Number of these frames.
     pub frames: usize,
-    /// Bytes by mesh, with what of it is in no frame; bytes of frames by mesh and stream.
+    /// Bytes by mesh, including its static data; the next field has bytes of frames by mesh and stream.
     pub meshes: Vec<f64>,
     pub streams: Vec<Vec<f64>>,
 }
 
-/// Looks through the frames of a file. Dropped, it stops.
+/// Measures the frames of a file. Dropping it stops the thread.
 pub struct Sizes {
     told: Receiver<Result<FrameSizes, String>>,
-    /// As far as it has come.
+    /// Results so far.
     pub seen: FrameSizes,
-    /// Why it came no further.
+    /// Reason why it stopped early.
     pub failed: Option<String>,
 }
 
 impl Sizes {
-    /// Begins; `done` is called whenever there is something new.
+    /// Starts the thread; `done` is called at each update.
     pub fn start(reel: &Reel, done: impl Fn() + Send + 'static) -> Sizes {
-        // A window that does not look keeps it waiting.
+        // The thread waits while the window takes no update.
         let (tell, told) = sync_channel(1);
         let reel = reel.clone();
         std::thread::spawn(move || {
@@ -43,7 +42,7 @@ impl Sizes {
         Sizes { told, seen: FrameSizes::default(), failed: None }
     }
 
-    /// Takes what is new.
+    /// Takes new results.
     pub fn poll(&mut self) {
         match self.told.try_iter().last() {
             Some(Ok(seen)) => self.seen = seen,

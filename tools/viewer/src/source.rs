@@ -1,5 +1,5 @@
-//! The source of a file, opened beside it: how far each vertex is from the point that it comes from, each joint
-//! from where the source has it.
+//! The source of a file, opened beside it to measure the error of each vertex against its source point, and
+//! of each joint against the source's.
 
 use crate::clips::{Clips, distance};
 use crate::errors::said;
@@ -16,12 +16,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 
-/// The source of a file, which of its points each vertex is, and its clips as they were compiled.
+/// The source of a file, the source point of each vertex, and its clips as they were compiled.
 pub struct Source {
     pub path: PathBuf,
     scene: Scene,
     maps: Vec<Option<SourceMap>>,
-    /// By clip of the file; none of one that the source does not have with the same joints and samples.
+    /// By clip of the file; `None` if the source has none with the same joints and samples.
     clips: Vec<Option<meshreel_scene::Clip>>,
 }
 
@@ -31,25 +31,25 @@ pub struct Opening {
     result: Receiver<Result<Source, String>>,
 }
 
-/// How far the vertices of a node are from the source.
+/// Errors of the vertices of a node.
 pub struct NodeErrors {
     pub node: usize,
-    /// By vertex, as a part of the tolerance.
+    /// By vertex, as a fraction of the tolerance.
     pub parts: Vec<f32>,
 }
 
-/// How far a frame is from the source.
+/// Errors of a frame against the source.
 #[derive(Default)]
 pub struct FrameErrors {
     pub frame: usize,
     pub nodes: Vec<NodeErrors>,
-    /// Nodes that the source does not have, or not with the same points.
+    /// Number of nodes that the source lacks, or has with other points.
     pub unknown: usize,
-    /// The largest distance: how far, as a part of the tolerance, of which node and vertex, and where in the world.
+    /// The vertex with the largest error.
     pub worst: Option<Worst>,
 }
 
-/// The vertex that is farthest off.
+/// The vertex with the largest error, which `part` gives in tolerances.
 #[derive(Clone, Copy)]
 pub struct Worst {
     pub distance: f64,
@@ -59,13 +59,13 @@ pub struct Worst {
     pub at: DVec3,
 }
 
-/// Where the source of a compiled file lies, if it lies beside it.
+/// Returns the source of a compiled file, if it lies beside it.
 pub fn beside(reel: &Path) -> Option<PathBuf> {
     let kinds = ["abc", "glb", "gltf", "usdc", "usda", "usd", "obj", "bvh"];
     kinds.iter().map(|kind| reel.with_extension(kind)).find(|path| path.is_file())
 }
 
-/// How inputs are opened: an .obj with the .pc2 beside it.
+/// Returns options for opening an input: an .obj with the .pc2 beside it.
 pub fn input_options(path: &Path) -> InputOptions {
     let points = path.with_extension("pc2");
     let is_obj = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("obj"));
@@ -73,7 +73,7 @@ pub fn input_options(path: &Path) -> InputOptions {
 }
 
 impl Opening {
-    /// Begins, in the background.
+    /// Starts opening in the background.
     pub fn start(path: &Path, reel: &Reel) -> Opening {
         let (told, result) = channel();
         let (own, reel) = (path.to_path_buf(), reel.clone());
@@ -81,7 +81,7 @@ impl Opening {
         Opening { path: path.into(), result }
     }
 
-    /// The result, once it is there.
+    /// Returns the result, once it is ready.
     pub fn poll(&self) -> Option<Result<Source, String>> {
         match self.result.try_recv() {
             Ok(result) => Some(result),
@@ -90,7 +90,7 @@ impl Opening {
         }
     }
 
-    /// Waits for it.
+    /// Waits for the result.
     pub fn wait(self) -> Result<Source, String> {
         self.result.recv().unwrap_or_else(|_| Err("it could not be opened".into()))
     }
@@ -111,7 +111,7 @@ fn opened(path: &Path, reel: &Reel) -> anyhow::Result<Source> {
     }
 }
 
-/// The clip of the same name, or the only one, as it was compiled.
+/// Returns the clip of the same name, or the only one, as it was compiled.
 fn source_clip(scene: &Scene, clip: &Clip, wanted: &Options) -> Option<meshreel_scene::Clip> {
     let found = match &scene.clips[..] {
         [only] => Some(only),
@@ -122,14 +122,14 @@ fn source_clip(scene: &Scene, clip: &Clip, wanted: &Options) -> Option<meshreel_
     same.then(|| source.into_owned())
 }
 
-/// How far the joints of a pose are from the source's, as parts of the tolerance.
+/// Errors of the joints of a pose against the source's, as fractions of the tolerance.
 pub struct ClipErrors {
     pub parts: Vec<f32>,
-    /// The largest distance, as a part of the tolerance, and the joint.
+    /// The largest error, as a length and as a fraction of the tolerance, and the joint.
     pub worst: (f64, f32, usize),
 }
 
-/// Which sample of which clip is shown, and with which tiers.
+/// A sample of a clip, with the tiers that are played.
 #[derive(Clone, PartialEq)]
 pub struct ClipMoment {
     clip: usize,
@@ -138,13 +138,13 @@ pub struct ClipMoment {
 }
 
 impl ClipMoment {
-    /// The sample of the clip that is shown.
+    /// Returns a moment of the current clip.
     pub fn new(clips: &Clips, sample: usize) -> ClipMoment {
         ClipMoment { clip: clips.chosen(), sample, tiers: clips.tiers().to_vec() }
     }
 }
 
-/// Measures moments one after the other in the background; what is asked for in between is left out.
+/// Measures one moment after the other in the background; requests in between are skipped.
 pub struct Measuring {
     frames: Worker<usize, Result<FrameErrors, String>>,
     frame: Option<usize>,
@@ -153,7 +153,7 @@ pub struct Measuring {
 }
 
 impl Measuring {
-    /// Begins; `done` is called after each frame and each sample.
+    /// Starts the threads; `done` is called after each frame and each sample.
     pub fn start(source: Arc<Source>, reel: &Reel, done: impl Fn() + Send + Clone + 'static) -> Measuring {
         let (reel, mut decoder, own) = (reel.clone(), None, source.clone());
         let frame = move |frame| measured(&own, &reel, &mut decoder, frame).map_err(|e| said(&e));
@@ -168,7 +168,7 @@ impl Measuring {
         }
     }
 
-    /// Asks for a frame, and gives what has been measured since.
+    /// Requests a frame, and returns the latest measurement.
     pub fn frame(&mut self, frame: usize) -> Option<Result<FrameErrors, String>> {
         if self.frame != Some(frame) {
             self.frame = Some(frame);
@@ -177,8 +177,8 @@ impl Measuring {
         self.frames.poll()
     }
 
-    /// Asks for a sample of the clip that is shown, and gives what has been measured since; none within it of a clip
-    /// that the source does not have.
+    /// Requests a sample of the current clip, and returns the latest measurement, which is `None` for a clip
+    /// that the source lacks.
     pub fn sample(&mut self, clips: &Clips, sample: usize) -> Option<Result<Option<ClipErrors>, String>> {
         let moment = ClipMoment::new(clips, sample);
         if self.moment.as_ref() != Some(&moment) {
@@ -204,12 +204,12 @@ fn measured(
 }
 
 impl Source {
-    /// The source's clip of this number in the file.
+    /// Returns the source's clip for this index in the file.
     pub fn clip(&self, clip: usize) -> Option<&meshreel_scene::Clip> {
         self.clips.get(clip)?.as_ref()
     }
 
-    /// Where the source has the joints of the clip that is shown, at a time; by joint, in object space.
+    /// Returns the source's joints of the current clip at a time; by joint, in object space.
     pub fn joints(&self, clips: &Clips, time: f64) -> Option<Vec<glam::DAffine3>> {
         let source = self.clip(clips.chosen())?;
         let at = ((time - source.start) * source.fps).clamp(0.0, (source.samples - 1) as f64);
@@ -221,7 +221,7 @@ impl Source {
         Some(out)
     }
 
-    /// Measures a sample of a clip of the file, which has this number; none of one that the source does not have.
+    /// Measures a sample of the file's clip with this index; `None` if the source lacks it.
     pub fn measure_clip(
         &self,
         number: usize,
@@ -250,7 +250,7 @@ impl Source {
         Ok(Some(out))
     }
 
-    /// Measures the frame that a decoder shows against the source at its time.
+    /// Measures the decoder's frame against the source at its time.
     pub fn measure(&self, decoder: &FrameDecoder) -> anyhow::Result<FrameErrors> {
         let reel = decoder.reel();
         let frame = decoder.frame().unwrap_or_default();

@@ -1,24 +1,25 @@
-//! A file played as a game plays it: streamed from the disk into a heap of fixed size.
+//! Plays a file as a game does: streamed from disk into a heap of fixed size.
 
 use crate::clock::Clock;
 use meshreel::{Command, InstanceId, Limits, Options, Player, Repeat, Shown, Statistics};
 use std::path::Path;
 use std::time::Instant;
 
-/// A player with one file, and what it says of itself.
+/// A player with one file, and its statistics.
 pub struct Streaming {
     player: Player,
     instance: Option<InstanceId>,
     pub statistics: Statistics,
-    /// Milliseconds of the last ticks.
+    /// Smoothed duration of the last ticks in milliseconds.
     pub tick: f64,
-    /// What it was told last, and the time that it came to by itself.
+    /// The clock that was last sent to the player; `came_to` is the time that it reached by itself.
     told: Option<Clock>,
     came_to: f64,
 }
 
 impl Streaming {
-    /// With a heap of so many bytes. Nothing is kept for good, so that streaming is seen at work.
+    /// Opens the file with a heap of this size in bytes. Nothing is kept resident, so that streaming can be
+    /// observed.
     pub fn new(reel: &Path, heap: usize) -> anyhow::Result<Streaming> {
         let limits = Limits::default();
         let options = Options { heap, resident: 0, file_memory: 4 << 30, limits, ..Options::default() };
@@ -35,7 +36,7 @@ impl Streaming {
         })
     }
 
-    /// Tells the player what the clock was set to, lets time pass, and sets the clock to where that led.
+    /// Sends changes of the clock to the player, advances it, and sets the clock to its time.
     pub fn advance(&mut self, clock: &mut Clock, seconds: f64) {
         let Some(instance) = self.instance else { return };
         let told = self.told.replace(*clock);
@@ -66,12 +67,12 @@ impl Streaming {
         }
     }
 
-    /// What is shown now; none before anything of it is in memory.
+    /// Returns the current frames; `None` before anything is in memory.
     pub fn shown(&self) -> Option<Shown> {
         self.player.frame(self.instance?)
     }
 
-    /// Ticks without the frame that should have been shown, and those that waited for a start or a jump.
+    /// Returns the number of ticks that missed their frame, and of those that waited for a start or a jump.
     pub fn late(&self) -> (u64, u64) {
         self.instance.and_then(|instance| self.player.late_ticks(instance)).unwrap_or_default()
     }

@@ -1,27 +1,27 @@
-//! What the graphics card takes, by its own clock, where it has one.
+//! Measures GPU times by the graphics card's own clock, if it has one.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Features of a device whose encoders write timestamps.
+/// Returns the features of a device whose encoders write timestamps.
 pub fn clock() -> wgpu::Features {
     wgpu::Features::TIMESTAMP_QUERY | wgpu::Features::TIMESTAMP_QUERY_INSIDE_ENCODERS
 }
 
-/// Stamps: before the passes that make vertices, after them, after drawing.
+/// Number of timestamps: before the passes that make vertices, after them, after drawing.
 const STAMPS: u32 = 3;
 const BYTES: u64 = 8 * STAMPS as u64;
 
-/// Asks one picture at a time, so that nobody waits for the answer.
+/// Measures one picture at a time and reads the result later, so that nothing waits for it.
 pub struct Timer {
     queries: wgpu::QuerySet,
     resolved: wgpu::Buffer,
     read: wgpu::Buffer,
-    /// Nanoseconds of a tick.
+    /// Nanoseconds per tick.
     tick: f32,
     state: State,
     arrived: Arc<AtomicBool>,
-    /// Milliseconds of the passes that make vertices and of drawing, of late.
+    /// Smoothed times of the passes that make vertices and of drawing, in milliseconds.
     pub took: [f64; 2],
 }
 
@@ -33,7 +33,7 @@ enum State {
 }
 
 impl Timer {
-    /// None where the device has no such clock.
+    /// Returns a timer; `None` if the device has no such clock.
     pub fn new(device: &wgpu::Device, queue: &wgpu::Queue) -> Option<Timer> {
         if !device.features().contains(clock()) {
             return None;
@@ -59,7 +59,7 @@ impl Timer {
         })
     }
 
-    /// Writes a stamp, 0, 1 and then 2, unless the last answer is still on its way.
+    /// Writes a timestamp, 0, 1 and then 2, unless the last result is still pending.
     pub fn stamp(&mut self, encoder: &mut wgpu::CommandEncoder, stamp: u32) {
         if self.state != State::Free {
             return;
@@ -72,7 +72,7 @@ impl Timer {
         }
     }
 
-    /// After what was recorded has been submitted: asks for the answer, or takes it.
+    /// Called after submission: requests the result, or takes it.
     pub fn submitted(&mut self, device: &wgpu::Device) {
         match self.state {
             State::Free => {}
@@ -83,7 +83,7 @@ impl Timer {
                 self.read.slice(..).map_async(wgpu::MapMode::Read, told);
             }
             State::Asked => {
-                // A device that is lost says so elsewhere.
+                // A lost device is reported elsewhere.
                 drop(device.poll(wgpu::PollType::Poll));
                 if self.arrived.swap(false, Ordering::Acquire) {
                     self.take();

@@ -1,15 +1,16 @@
-//! Questions answered on a thread of their own, so that the window never waits.
+//! Answers questions on a thread of its own, so that the window never waits.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-/// Answers one question after the other; of those that come while one is answered, the last. Dropped, it stops.
+/// Answers one question at a time; of those that arrive meanwhile, only the last. Dropping it stops the
+/// thread.
 pub struct Worker<Question, Answer> {
     asked: Sender<Question>,
     told: Receiver<Answer>,
 }
 
 impl<Question: Send + 'static, Answer: Send + 'static> Worker<Question, Answer> {
-    /// Begins; `done` is called after each answer.
+    /// Starts the thread; `done` is called after each answer.
     pub fn start(
         mut answer: impl FnMut(Question) -> Answer + Send + 'static,
         done: impl Fn() + Send + 'static,
@@ -28,11 +29,11 @@ impl<Question: Send + 'static, Answer: Send + 'static> Worker<Question, Answer> 
     }
 
     pub fn ask(&self, question: Question) {
-        // A thread that is gone has told why.
+        // If the thread has ended, it has reported the reason.
         let _ = self.asked.send(question);
     }
 
-    /// The last answer that has come since.
+    /// Returns the latest answer since the last call.
     pub fn poll(&self) -> Option<Answer> {
         self.told.try_iter().last()
     }

@@ -1,16 +1,16 @@
-//! Which times become frames: those at which something that is compiled changes, then a range or a rate.
+//! Chooses the frame times: those at which something compiled changes, then a range or a rate.
 
 use super::values::{custom_attributes, follow};
 use crate::{Attribute, Channel, Error, Mesh, NamedRange, Placed, SAME_TIME, Scene};
 
-/// Which attributes are compiled. Positions always are.
+/// The attributes that are compiled. Positions always are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub struct Channels {
     pub normals: bool,
     pub uvs: bool,
     pub colours: bool,
-    /// Custom attributes, as far as they are equal all over a part.
+    /// Custom attributes that are constant within each part.
     pub attributes: bool,
 }
 
@@ -20,45 +20,47 @@ impl Default for Channels {
     }
 }
 
-/// A part of the animation.
+/// A range of the animation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Range {
-    /// Frames, both ends included.
+    /// Frame indices, both ends included.
     Frames(usize, usize),
-    /// Seconds, both ends included.
+    /// Times in seconds, both ends included.
     Seconds(f64, f64),
 }
 
-/// How frame times are chosen.
+/// Options for the choice of frame times.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct FrameOptions {
     /// The channels that are compiled, and therefore add frames.
     pub channels: Channels,
-    /// Resample to this rate.
+    /// Rate to resample to, in frames per second.
     pub fps: Option<f64>,
-    /// Keep only these.
+    /// Range to keep.
     pub range: Option<Range>,
 }
 
 /// Largest number of frames.
 pub const MAX_FRAMES: usize = 1 << 24;
 
-/// More frames than these are left out where nothing changes, if that leaves no more than one of so many.
+/// Above this number of frames, those at which nothing changes are left out, if at most one in [`WORTH`]
+/// remains.
 pub const LONG: usize = 1 << 13;
 /// See [`LONG`].
 pub const WORTH: usize = 4;
 
-/// Which samples of a channel become frames.
+/// The samples of a channel that become frames.
 #[derive(Clone, Copy)]
 enum Which {
     All,
-    /// Those that differ from the one before or behind, and the first and the last.
+    /// Those that differ from the sample before or after, and the first and the last.
     Changing,
 }
 
-/// Time of every output frame, in seconds, ascending: the superset of the sample times of everything that is
-/// compiled and really changes, times closer than [`SAME_TIME`] merged; then range, then rate. A scene in which
-/// nothing changes has one frame. PROMISE.md §4. `selected[i]` says whether `placed[i]`'s mesh is compiled.
+/// Returns the time of every output frame, in seconds, ascending: the superset of the sample times of
+/// everything that is compiled and really changes, with times closer than [`SAME_TIME`] merged; then range,
+/// then rate. A scene in which nothing changes has one frame. PROMISE.md §4. `selected[i]` says whether
+/// `placed[i]`'s mesh is compiled.
 pub fn frame_times(
     scene: &Scene,
     placed: &[Placed],
@@ -67,7 +69,7 @@ pub fn frame_times(
 ) -> Result<Vec<f64>, Error> {
     let mut times = sample_times(scene, placed, selected, options, Which::All)?;
     if times.len() > LONG {
-        // Samples that are equal on both sides bring nothing but time.
+        // Samples that equal both neighbours add frames without content.
         let changing = sample_times(scene, placed, selected, options, Which::Changing)?;
         if changing.len() <= times.len() / WORTH {
             times = changing;
@@ -82,7 +84,7 @@ pub fn frame_times(
     Ok(times)
 }
 
-/// Times of the samples of everything that is compiled and really changes, ascending, and at least one.
+/// Returns the sample times of everything that is compiled and really changes, ascending, at least one.
 fn sample_times(
     scene: &Scene,
     placed: &[Placed],
@@ -104,7 +106,7 @@ fn sample_times(
             collect(visibility, which, &mut times)?;
         }
     }
-    // A camera is kept where it or what is right above it is.
+    // A camera is kept if it or its parent is selected.
     let stands = |i: usize| selected[i] || placed[i].parent.is_some_and(|parent| selected[parent]);
     for (i, place) in placed.iter().enumerate() {
         let camera = scene.nodes[place.node].camera.as_ref();
@@ -122,7 +124,7 @@ fn sample_times(
     }
     times.retain(|t| t.is_finite());
     times.sort_by(f64::total_cmp);
-    // To the bit as a channel finds its samples: what it takes for one time must not be two.
+    // Exactly as a channel finds its samples: times that it takes for one must not become two.
     times.dedup_by(|b, a| *b <= *a + SAME_TIME);
     if times.is_empty() {
         times.push(fallback.filter(|t| t.is_finite()).unwrap_or(0.0));
@@ -130,11 +132,11 @@ fn sample_times(
     Ok(times)
 }
 
-/// Everything that the selected meshes depend on.
+/// The objects and meshes that the selection depends on.
 struct Needed {
-    /// By placed object: it is selected or above one that is.
+    /// By placed object: `true` if it is selected or above one that is.
     placed: Vec<bool>,
-    /// By mesh.
+    /// By mesh: `true` if it is used.
     meshes: Vec<bool>,
 }
 
@@ -156,7 +158,7 @@ impl Needed {
     }
 }
 
-/// Adds the times at which a mesh changes in what is compiled of it.
+/// Adds the times at which the compiled channels of a mesh change.
 fn collect_mesh(mesh: &Mesh, channels: &Channels, which: Which, times: &mut Vec<f64>) -> Result<(), Error> {
     collect(&mesh.positions, which, times)?;
     collect(&follow(&mesh.face_counts, mesh), which, times)?;
@@ -185,7 +187,7 @@ fn collect_mesh(mesh: &Mesh, channels: &Channels, which: Which, times: &mut Vec<
     Ok(())
 }
 
-/// Leaves the times of a range.
+/// Keeps only the times of a range.
 fn cut(times: &mut Vec<f64>, range: Range) -> Result<(), Error> {
     match range {
         Range::Frames(first, last) => {
@@ -211,7 +213,7 @@ fn cut(times: &mut Vec<f64>, range: Range) -> Result<(), Error> {
     Ok(())
 }
 
-/// Times at another rate, each range by itself: there is nothing between one and the next.
+/// Resamples each range separately, since nothing lies between one and the next.
 fn resample_ranges(times: &[f64], ranges: &[NamedRange], fps: f64) -> Result<Vec<f64>, Error> {
     let mut out = Vec::new();
     let mut left = times;
@@ -229,8 +231,8 @@ fn resample_ranges(times: &[f64], ranges: &[NamedRange], fps: f64) -> Result<Vec
     Ok(out)
 }
 
-/// The frames of each range, of those at `times`: the name of the range, its first frame, and how many it has.
-/// Ranges without frames are left out.
+/// Returns the name, first frame and number of frames of each range, for frames at `times`. Ranges without
+/// frames are left out.
 pub fn frame_ranges(ranges: &[NamedRange], times: &[f64]) -> Vec<(String, usize, usize)> {
     let frames = ranges.iter().map(|range| {
         let first = times.partition_point(|t| *t < range.start - SAME_TIME);
@@ -251,7 +253,7 @@ fn resample(times: &[f64], fps: f64) -> Result<Vec<f64>, Error> {
     Ok((0..count as usize).map(|i| times[0] + i as f64 / fps).collect())
 }
 
-/// Adds the times of samples of a channel that changes.
+/// Adds the sample times of a channel that changes.
 fn collect<T: Clone + Send + Sync + 'static>(
     channel: &Channel<T>,
     which: Which,
@@ -261,7 +263,7 @@ fn collect<T: Clone + Send + Sync + 'static>(
         return Ok(());
     }
     match which {
-        // It lasts as long as it did. Between equal samples curves may bend.
+        // Both ends keep the duration. A channel that bends can change between equal samples.
         Which::Changing if !channel.bends() => {
             add(channel, [0, channel.len() - 1].into_iter(), times)?;
             collect_changes(channel, times)
@@ -270,8 +272,7 @@ fn collect<T: Clone + Send + Sync + 'static>(
     }
 }
 
-/// Adds the times of samples that differ from the one before or behind: between two that are the same nothing
-/// changes.
+/// Adds the times of samples that differ from the one before or after: between equal samples nothing changes.
 fn collect_changes<T: Clone + Send + Sync + 'static>(
     channel: &Channel<T>,
     times: &mut Vec<f64>,
@@ -290,7 +291,7 @@ fn add<T: Clone + Send + Sync + 'static>(
     if times.len() + channel.len() > 4 * MAX_FRAMES {
         // Many objects share times: merge before giving up.
         times.sort_by(f64::total_cmp);
-        // To the bit as a channel finds its samples: what it takes for one time must not be two.
+        // Exactly as a channel finds its samples: times that it takes for one must not become two.
         times.dedup_by(|b, a| *b <= *a + SAME_TIME);
     }
     if times.len() + channel.len() > 8 * MAX_FRAMES {
@@ -388,7 +389,7 @@ mod tests {
 
     #[test]
     fn frames_are_the_superset_of_all_times_that_bring_change() {
-        // The mesh at 0, 1/4, 1/2 … s; its transform at 0, 1/3, 2/3, 1 s and a hair beside 1/2 s.
+        // The mesh at 0, 1/4, 1/2 … s; its transform at 0, 1/3, 2/3, 1 s and slightly off 1/2 s.
         let step = 0.25;
         let matrix =
             |n: usize| (0..n).map(|i| vec![DMat4::from_translation(DVec3::X * i as f64)]).collect::<Vec<_>>();
@@ -405,7 +406,7 @@ mod tests {
         let mut world = World::new(&both, &placed).unwrap();
         world.evaluate(0.25).unwrap();
         assert!((world.matrix[1].w_axis.x - 0.75).abs() < 1e-12, "a quarter lies at 3/4 of the first third");
-        // Samples that change nothing bring no frames.
+        // Samples without a change add no frames.
         struct Same(Channel<DMat4>);
         impl crate::Source<DMat4> for Same {
             fn len(&self) -> usize {
@@ -432,7 +433,7 @@ mod tests {
 
     #[test]
     fn long_stretches_without_a_change_bring_no_frames() {
-        /// Points that are somewhere else after each of these samples.
+        /// A point that moves after each of these samples.
         struct Steps(Vec<usize>);
         impl crate::Source<[f32; 3]> for Steps {
             fn len(&self) -> usize {
@@ -452,7 +453,7 @@ mod tests {
             times(&scene(points, Channel::constant(vec![DMat4::IDENTITY])), &FrameOptions::default())
         };
         assert_eq!(found(vec![99, 5000]), [0.0, 99.0, 100.0, 5000.0, 5001.0, 19_999.0]);
-        // All frames stay where most of them are needed.
+        // All frames stay if most of them are needed.
         assert_eq!(found((0..6000).collect()).len(), 20_000);
     }
 }

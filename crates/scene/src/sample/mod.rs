@@ -1,12 +1,12 @@
-//! What the source is at a time: the one place that says how it is interpolated, which times become frames,
-//! and what is visible. Whoever compiles and whoever checks must mean the same source, so both ask here.
+//! Evaluates the source at a time: the one place that defines its interpolation, its frame times, and what is
+//! visible. The compiler and the check both call this, so that they agree.
 //!
-//! * What a file says of the time between samples counts: joints that turn carry skins on curves, cubic keys
-//!   bend (`Source::between`).
-//! * Else positions, uvs, colours, normals: linear between samples of equal topology, else the earlier sample
-//!   holds; of particles with ids that of each id which the later sample has not.
-//! * Else transforms: translation and scale linear, rotation by slerp, where the file has these; matrices as
-//!   well where both are such and of one handedness, else linear by element.
+//! * An interpolation that the file defines between samples counts: joints that turn carry skins on curves,
+//!   cubic keys bend (`Source::between`).
+//! * Otherwise positions, uvs, colours, normals: linear between samples of equal topology, else the earlier
+//!   sample holds; for particles with ids this applies to each id that the later sample lacks.
+//! * Otherwise transforms: translation and scale linear, rotation by slerp, if the file has these; so too for
+//!   matrices if both decompose without shear and have the same handedness, else linear by element.
 //! * Visibility, topology, face sets: the earlier sample holds.
 mod frames;
 mod transforms;

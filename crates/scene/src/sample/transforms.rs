@@ -1,10 +1,10 @@
-//! Transforms at a time: local ones, those between samples, and the world's.
+//! Evaluates local and world transforms at a time.
 
 use crate::transform::Qvv;
 use crate::{Channel, Error, LocalTransform, NOT_THERE, Placed, SAME_TIME, Scene, Transform};
 use glam::{DMat3, DMat4, DQuat, DVec3};
 
-/// Local transform at `time`, and whether the parents' transforms apply.
+/// Returns the local transform at `time`, and whether the parents' transforms apply.
 pub fn transform_at(transform: &Transform, time: f64) -> Result<(LocalTransform, bool), Error> {
     let mut buffer = Vec::new();
     let inherits = match &transform.inherits {
@@ -34,8 +34,8 @@ pub fn transform_at(transform: &Transform, time: f64) -> Result<(LocalTransform,
     Ok((interpolate(&a, &b, fraction), inherits))
 }
 
-/// Whether the file says that placed object `i` goes from sample to sample on another way than a player takes
-/// it, which puts points on lines and turns of nodes on chords: its points, or a transform above it.
+/// `true` if the file defines a motion of placed object `i` between samples that differs from a player's
+/// interpolation (points on lines, rotations of nodes on chords), for its points or a transform above it.
 pub fn bends(scene: &Scene, placed: &[Placed], i: usize) -> bool {
     let mesh = scene.nodes[placed[i].node].mesh;
     if mesh.is_some_and(|mesh| scene.meshes[mesh].positions.bends()) {
@@ -48,7 +48,7 @@ pub fn bends(scene: &Scene, placed: &[Placed], i: usize) -> bool {
             return true;
         }
         let inherits = transform.and_then(|t| t.inherits.as_ref());
-        // One that never takes part in what is above.
+        // `true` if it never inherits the transforms above it.
         let alone = inherits.is_some_and(|channel| {
             let mut flags = Vec::new();
             channel.is_constant()
@@ -61,18 +61,18 @@ pub fn bends(scene: &Scene, placed: &[Placed], i: usize) -> bool {
     false
 }
 
-/// The last time, in seconds, that is before `time` when times are of 32 bits: a value there holds up to a
+/// Returns the last time, in seconds, before `time` that 32-bit times tell apart: a value there holds up to a
 /// step at `time`. It is further away than a key may be moved to a uniform time.
 pub fn just_before(time: f64) -> f64 {
     time - (5.0 * SAME_TIME).max(time.abs() * 4.0 * f64::from(f32::EPSILON))
 }
 
-/// Whether two times are so near to each other that what changes from one to the other is a step.
+/// `true` if two times are so close that a change between them is a step.
 pub fn is_step(from: f64, to: f64) -> bool {
     to - from <= 2.0 * (to - just_before(to))
 }
 
-/// The transform between two local ones, `fraction` of the way from `a` to `b`.
+/// Returns the transform `fraction` of the way from `a` to `b`.
 pub fn interpolate(a: &LocalTransform, b: &LocalTransform, fraction: f64) -> LocalTransform {
     if let (LocalTransform::Parts(a), LocalTransform::Parts(b)) = (a, b) {
         return LocalTransform::Parts(Qvv {
@@ -94,7 +94,7 @@ pub fn interpolate(a: &LocalTransform, b: &LocalTransform, fraction: f64) -> Loc
     })
 }
 
-/// Scale, rotation, translation, where the matrix is nothing else.
+/// Returns scale, rotation and translation, if the matrix is no more than that.
 fn pure(m: &DMat4) -> Option<(DVec3, DQuat, DVec3)> {
     let (s, r, t) = m.to_scale_rotation_translation();
     if !(s.is_finite() && r.is_finite() && t.is_finite()) || s.min_element() == 0.0 && s.max_element() == 0.0
@@ -107,7 +107,7 @@ fn pure(m: &DMat4) -> Option<(DVec3, DQuat, DVec3)> {
     (error <= 1e-6 * size).then_some((s, r, t))
 }
 
-/// World matrices and visibility of all placed objects at one time, reused from time to time.
+/// World matrices and visibility of all placed objects at one time, evaluated again for each time.
 pub struct World<'a> {
     scene: &'a Scene,
     placed: &'a [Placed],
@@ -121,7 +121,7 @@ pub struct World<'a> {
 }
 
 impl<'a> World<'a> {
-    /// Reads what never changes.
+    /// Evaluates what never changes.
     pub fn new(scene: &'a Scene, placed: &'a [Placed]) -> Result<World<'a>, Error> {
         let mut per_node: Vec<Option<(LocalTransform, bool)>> = vec![None; scene.nodes.len()];
         for (slot, node) in per_node.iter_mut().zip(&scene.nodes) {
@@ -140,7 +140,7 @@ impl<'a> World<'a> {
         Ok(World { scene, placed, matrix: vec![DMat4::IDENTITY; n], visible: vec![true; n], local, constant })
     }
 
-    /// Local transform and inherits flag of `placed[i]` at any time.
+    /// Returns the local transform and inherits flag of `placed[i]` at any time.
     pub fn local_at(&self, i: usize, time: f64) -> Result<(LocalTransform, bool), Error> {
         match (self.constant[i], &self.scene.nodes[self.placed[i].node].transform) {
             (false, Some(transform)) => transform_at(transform, time),
@@ -148,7 +148,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// True where neither the local transform nor its inheritance changes.
+    /// `true` if neither the local transform nor its inheritance changes.
     pub fn is_constant(&self, i: usize) -> bool {
         self.constant[i]
     }
@@ -187,7 +187,8 @@ impl<'a> World<'a> {
     }
 }
 
-/// Largest factor by which a matrix stretches any direction: the largest singular value of its linear part.
+/// Returns the largest factor by which a matrix stretches any direction: the largest singular value of its
+/// linear part.
 pub fn largest_scale(m: &DMat4) -> f64 {
     let a = DMat3::from_mat4(*m);
     let mut s = a.transpose() * a;

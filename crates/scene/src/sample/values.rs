@@ -1,12 +1,12 @@
-//! Positions, faces, attributes and poses of a mesh at a time.
+//! Evaluates positions, faces, attributes and poses of a mesh at a time.
 
 use crate::{Attribute, Channel, CustomAttribute, Error, Identity, Lens, Mesh, Scope, Source, TimeSampling};
 use glam::DMat4;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// `channel`, but with the times of the mesh's positions where an exporter gave it sampling 0 (one sample per
-/// *second*) although it has a sample per frame.
+/// Returns `channel`, with the times of the mesh's positions if an exporter gave it sampling 0 (one sample
+/// per *second*) although it has one sample per frame.
 pub fn follow<T: Clone + Send + Sync + 'static>(channel: &Channel<T>, mesh: &Mesh) -> Channel<T> {
     let identity = TimeSampling::Uniform { start: 0.0, step: 1.0 };
     let positions = &mesh.positions;
@@ -20,24 +20,24 @@ pub fn follow<T: Clone + Send + Sync + 'static>(channel: &Channel<T>, mesh: &Mes
 /// Faces of a mesh at a time, in the file's order and winding.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Faces {
-    /// Corners per face.
+    /// Number of corners of each face.
     pub counts: Vec<i32>,
-    /// Point per corner.
+    /// Point index of each corner.
     pub indices: Vec<i32>,
 }
 
 /// Values of an attribute at a time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Values<T> {
-    /// Values or palette.
+    /// The values, or the palette.
     pub values: Vec<T>,
-    /// Indices into the palette, one per element, where there are any.
+    /// Indices into the palette, one per element, if there is one.
     pub indices: Option<Vec<u32>>,
 }
 
-/// A value that can be mixed linearly.
+/// A value that can be interpolated linearly.
 pub trait Mix: Copy + Send + Sync + 'static {
-    /// `a + (b − a)·f`, computed in f64.
+    /// Returns `a + (b − a)·f`, computed in f64.
     fn mix(a: Self, b: Self, f: f64) -> Self;
 }
 
@@ -47,7 +47,7 @@ impl<const N: usize> Mix for [f32; N] {
     }
 }
 
-/// Number that says which topology a mesh has at `time`: equal numbers, equal faces; or equal ids and curves.
+/// Returns an identity of the topology at `time`: equal values mean equal faces, or equal ids and curves.
 pub fn topology_identity(mesh: &Mesh, time: f64) -> (u128, u128) {
     let of = |channel: &Channel<i32>| {
         if channel.is_empty() {
@@ -66,13 +66,13 @@ pub fn topology_identity(mesh: &Mesh, time: f64) -> (u128, u128) {
     (particles.curves.as_ref().map_or(0, |curves| of(&curves.counts)), ids)
 }
 
-/// Faces at `time`.
+/// Reads the faces at `time`.
 pub fn faces_at(mesh: &Mesh, time: f64, out: &mut Faces) -> Result<(), Error> {
     held(&mesh.face_counts, mesh, time, &mut out.counts)?;
     held(&mesh.face_indices, mesh, time, &mut out.indices)
 }
 
-/// The sample at or before `time`, of a channel that is never interpolated.
+/// Returns the sample at or before `time` of a channel that is never interpolated.
 pub fn held<T: Clone + Send + Sync + 'static>(
     channel: &Channel<T>,
     mesh: &Mesh,
@@ -87,7 +87,7 @@ pub fn held<T: Clone + Send + Sync + 'static>(
     channel.read(channel.locate(time).0, out)
 }
 
-/// The lens of a camera at `time`; none without a sample. Between samples each value goes straight.
+/// Returns the lens of a camera at `time`, each value interpolated linearly; `None` if there is no sample.
 pub fn lens_at(camera: &Channel<Lens>, time: f64) -> Result<Option<Lens>, Error> {
     if camera.is_empty() {
         return Ok(None);
@@ -109,8 +109,8 @@ pub fn lens_at(camera: &Channel<Lens>, time: f64) -> Result<Option<Lens>, Error>
     Ok(Some(Lens { orthographic: first.orthographic, ..Lens::from_tracks(&from) }))
 }
 
-/// The lens of a camera at each of `times`. A lens that cannot be used, because its sample is missing or a
-/// number of it is none of f32, is the one before, or the first that can. Empty where none can.
+/// Returns the lens of a camera at each of `times`. An unusable lens, with a missing sample or a value that
+/// f32 cannot hold, is replaced by the one before, or by the first usable one. Empty if none is usable.
 pub fn lenses_at(camera: &Channel<Lens>, times: &[f64]) -> Result<Vec<Lens>, Error> {
     let mut all = Vec::with_capacity(times.len());
     for &time in times {
@@ -126,7 +126,7 @@ pub fn lenses_at(camera: &Channel<Lens>, times: &[f64]) -> Result<Vec<Lens>, Err
     Ok(all.into_iter().map(held).collect())
 }
 
-/// Velocities at `time`, units per second; nothing where there are none.
+/// Writes the velocities at `time`, in units per second; empty if there are none.
 pub fn velocities_at(mesh: &Mesh, time: f64, out: &mut Vec<[f32; 3]>) -> Result<(), Error> {
     out.clear();
     match &mesh.velocities {
@@ -135,7 +135,7 @@ pub fn velocities_at(mesh: &Mesh, time: f64, out: &mut Vec<[f32; 3]>) -> Result<
     }
 }
 
-/// Ids of particles at `time`; nothing where they have none.
+/// Writes the ids of particles at `time`; empty if they have none.
 pub fn ids_at(mesh: &Mesh, time: f64, out: &mut Vec<u64>) -> Result<(), Error> {
     out.clear();
     match mesh.particles.as_ref().and_then(|particles| particles.ids.as_ref()) {
@@ -144,7 +144,7 @@ pub fn ids_at(mesh: &Mesh, time: f64, out: &mut Vec<u64>) -> Result<(), Error> {
     }
 }
 
-/// Points of each curve at `time`; nothing where there are no curves. Negative ones are 0.
+/// Writes the number of points of each curve at `time`, negative ones as 0; empty if there are no curves.
 pub fn curves_at(mesh: &Mesh, time: f64, out: &mut Vec<u32>) -> Result<(), Error> {
     out.clear();
     if let Some(curves) = mesh.particles.as_ref().and_then(|particles| particles.curves.as_ref()) {
@@ -155,16 +155,17 @@ pub fn curves_at(mesh: &Mesh, time: f64, out: &mut Vec<u32>) -> Result<(), Error
     Ok(())
 }
 
-/// Coordinates beyond this are damage: squares of distances must stay finite in f32.
+/// The largest valid coordinate, so that squares of distances stay finite in f32; larger ones count as
+/// damaged.
 pub const LARGEST: f32 = 1e18;
 
-/// Whether a point is where meshes can be: finite, and not so far away that it must be damage.
+/// `true` if a point is finite and within [`LARGEST`].
 pub fn usable(p: &[f32; 3]) -> bool {
     p.iter().all(|v| v.abs() <= LARGEST)
 }
 
-/// Positions at `time`. Where a sample's number of points or the faces differ from the next one's, it holds. A
-/// point that is damaged in one of two samples is not usable between them either.
+/// Writes the positions at `time`. If the number of points or the faces differ from the next sample's, the
+/// sample holds. A point damaged in one of two samples is unusable between them too.
 pub fn positions_at(mesh: &Mesh, time: f64, out: &mut Vec<[f32; 3]>) -> Result<(), Error> {
     let mix = |a: [f32; 3], b, fraction| match usable(&a) && usable(&b) {
         true => Mix::mix(a, b, fraction),
@@ -173,8 +174,9 @@ pub fn positions_at(mesh: &Mesh, time: f64, out: &mut Vec<[f32; 3]>) -> Result<(
     mixed_by(&mesh.positions, mesh, time, out, mix)
 }
 
-/// Matrix of each joint of a mesh's skin at `time`; between samples as [`positions_at`] has it: what the file
-/// says, or blended as matrices are. False without a skin, or where its samples are not those of the points.
+/// Writes the matrix of each joint of a mesh's skin at `time`; between samples as [`positions_at`] does: by
+/// the file's definition, or blended as matrices. `false` without a skin, or if its samples are not those of
+/// the points.
 pub fn pose_at(mesh: &Mesh, time: f64, out: &mut Vec<DMat4>) -> Result<bool, Error> {
     out.clear();
     let Some(skin) = &mesh.skin else {
@@ -198,7 +200,7 @@ pub fn pose_at(mesh: &Mesh, time: f64, out: &mut Vec<DMat4>) -> Result<bool, Err
     Ok(out.len() == skin.joints.len())
 }
 
-/// An attribute at `time`.
+/// Evaluates an attribute at `time`.
 pub fn attribute_at<T: Mix>(
     attribute: &Attribute<T>,
     mesh: &Mesh,
@@ -231,8 +233,8 @@ pub fn attribute_at<T: Mix>(
     }
 }
 
-/// The custom attributes of a mesh, the first of each name; those of whole numbers, too, which are NaN where f32 has
-/// no such number.
+/// Returns the custom attributes of a mesh, the first of each name, including those of integers, which are
+/// NaN where f32 cannot hold the value.
 pub fn custom_attributes(mesh: &Mesh) -> Vec<CustomAttribute> {
     struct Whole(Channel<i64>);
     impl Source<[f32; 4]> for Whole {
@@ -274,8 +276,8 @@ pub fn custom_attributes(mesh: &Mesh) -> Vec<CustomAttribute> {
     all.filter(|n| !n.attribute.values.is_empty() && names.insert(n.attribute.name.clone())).collect()
 }
 
-/// Values of an attribute (not one of the whole mesh) by point, or what is wrong with it; none where faces or
-/// corners of one point differ. Points without faces have 0.
+/// Returns the values of an attribute (not a constant one) by point, or the reason why it is invalid; `None`
+/// if faces or corners of one point differ. Points without faces get 0.
 pub fn by_point(
     scope: Scope,
     faces: &Faces,
@@ -320,8 +322,7 @@ pub fn by_point(
     Ok(Some(all.collect()))
 }
 
-/// Number of values (through indices, if any) that `attribute` has at `time`, cheap only where it is
-/// constant.
+/// Returns the number of elements of a scope, each of which has one value (through indices, if any).
 pub fn element_count(scope: Scope, points: usize, faces: &Faces) -> usize {
     match scope {
         Scope::Constant => 1,
@@ -380,7 +381,7 @@ fn mixed_by<T: Mix>(
     Ok(())
 }
 
-/// True where the mesh's faces stay the same at all `times` (faces by identity, then by content).
+/// `true` if the mesh's faces stay the same at all `times` (compared by identity, then by content).
 pub fn fixed_topology(mesh: &Mesh, times: &[f64]) -> Result<bool, Error> {
     let (mut first, mut other) = (Faces::default(), Faces::default());
     let Some(&start) = times.first() else {

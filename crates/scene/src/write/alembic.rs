@@ -5,8 +5,8 @@
 //! decodes each frame once. Headers and groups follow when all samples are in the file; memory holds one
 //! sample and a few bytes per sample.
 //!
-//! Alembic turns faces clockwise: a scene that turns them the other way has its faces reversed, and with them
-//! all that belongs to face corners.
+//! Alembic's faces are clockwise: in a scene with counter-clockwise faces they are reversed, with all values
+//! of their corners.
 
 mod camera;
 mod clips;
@@ -25,21 +25,20 @@ use plan::Plan;
 use property::{MetaTable, write_compound};
 use std::path::Path;
 
-/// Number of Alembic's Ogawa layout.
+/// Version of Alembic's Ogawa layout.
 const LAYOUT: i32 = 0;
-/// The library's version whose files these are like: 1.8.0.
+/// The library version that the files state: 1.8.0.
 const LIBRARY: i32 = 10_800;
 
-/// Called with the samples done and how many there are of the property that has most.
+/// Called with the number of samples written and the number in all, of the property that has the most.
 pub type Progress<'a> = dyn FnMut(usize, usize) + 'a;
 
 /// Writes `scene` to `path`, which is replaced only when the new file is complete.
 ///
-/// Nodes without a place in the model's data (lights …) are left out, unless something that is
-/// written lies under them; then they become plain transforms. A mesh with a transform of its own becomes a
-/// transform with the mesh below it, named after it with `Shape` behind. The joints of a clip become
-/// transforms, below a group of the clip's name unless it is all there is. Remarks say what has no place in
-/// an archive.
+/// Nodes that the model has no data for (lights …) are left out, unless something that is written lies below
+/// them; then they become plain transforms. A mesh with a transform of its own becomes a transform with the
+/// mesh below it, named after it with the suffix `Shape`. The joints of a clip become transforms, below a
+/// group of the clip's name unless the clip is all there is. Remarks tell what an archive cannot hold.
 pub fn write(path: &Path, scene: &Scene, progress: &mut Progress) -> Result<Vec<Remark>, Error> {
     let mut plan = Plan::new(scene);
     let mut out = Ogawa::create(path)?;
@@ -68,16 +67,16 @@ pub fn write(path: &Path, scene: &Scene, progress: &mut Progress) -> Result<Vec<
     Ok(clips::left_out(&scene.clips))
 }
 
-/// Writes all objects, children before parents, and returns the top one.
+/// Writes all objects, children before parents, and returns the root object.
 fn write_objects(plan: &Plan, table: &mut MetaTable, out: &mut Ogawa) -> Result<Reference, Error> {
     struct Done {
         reference: Reference,
-        /// Hashes of the object's properties and of what is under it: equal for equal subtrees.
+        /// Hashes of the object's properties and of its subtree: equal for equal subtrees.
         hashes: [u128; 2],
     }
     let mut done: Vec<Option<Done>> = plan.objects.iter().map(|_| None).collect();
     let mut top = NO_CHILDREN;
-    // Parents stand before their children, so backwards every object finds its children done.
+    // Parents stand before their children, so in reverse every object finds its children done.
     for (index, object) in plan.objects.iter().enumerate().rev() {
         let mut known_by = Vec::new();
         let compound = write_compound(&object.properties, &plan.leaves, table, out, &mut known_by)?;

@@ -1,5 +1,5 @@
-//! BVH: one clip and its skeleton as text. What BVH cannot say is a remark: scale, and bind rotations become
-//! part of the channels.
+//! Writes one clip and its skeleton as BVH text. Scale, which BVH cannot hold, is a remark; bind rotations
+//! become part of the channels.
 
 use super::Temporary;
 use crate::clip::{Clip, Joint, Skeleton};
@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
 
-/// Writes `clip` to `path`, which is complete or as it was. Lengths are written as they are.
+/// Writes `clip` to `path`, which is either complete or unchanged. Lengths are written in the clip's unit.
 pub fn write(path: &Path, skeleton: &Skeleton, clip: &Clip) -> Result<Vec<Remark>, Error> {
     let mut remarks = Vec::new();
     let text = text(skeleton, clip, &mut remarks);
@@ -21,7 +21,7 @@ pub fn write(path: &Path, skeleton: &Skeleton, clip: &Clip) -> Result<Vec<Remark
     Ok(remarks)
 }
 
-/// The file's text.
+/// Returns the text of the file.
 pub fn text(skeleton: &Skeleton, clip: &Clip, remarks: &mut Vec<Remark>) -> String {
     let joints = &skeleton.joints;
     let mut children: Vec<Vec<usize>> = vec![Vec::new(); joints.len()];
@@ -44,8 +44,8 @@ pub fn text(skeleton: &Skeleton, clip: &Clip, remarks: &mut Vec<Remark>) -> Stri
         remarks.push(Remark::new(&clip.name, "BVH holds no scale; it was left out"));
     }
     let mut out = String::from("HIERARCHY\n");
-    // Joints in the order of the text; the stack holds those still to be opened, and None where a brace
-    // closes.
+    // Joints in the order of the text; the stack holds those still to be opened, and `None` for a closing
+    // brace.
     let mut order = Vec::with_capacity(joints.len());
     let mut stack: Vec<Option<usize>> = roots.iter().rev().map(|&root| Some(root)).collect();
     let mut depth = 0;
@@ -103,11 +103,11 @@ pub fn text(skeleton: &Skeleton, clip: &Clip, remarks: &mut Vec<Remark>) -> Stri
 }
 
 fn indent(depth: usize) -> String {
-    // Chains of thousands of joints are not indented to the square of their length.
+    // The indent is limited: a chain of thousands of joints would grow with the square of its length.
     "\t".repeat(depth.min(32))
 }
 
-/// A name that reads back: one line, not empty, no braces.
+/// Returns a name that can be read back: one line, not empty, no braces.
 fn clean(name: &str, joint: usize) -> String {
     let name: String =
         name.chars().map(|c| if c.is_control() || c == '{' || c == '}' { '_' } else { c }).collect();
@@ -121,14 +121,14 @@ fn vector(v: DVec3) -> String {
     format!("{} {} {}", number(v.x), number(v.y), number(v.z))
 }
 
-/// Six decimals, as everybody writes: of degrees 1e-8 rad, of centimetres nothing.
+/// Prints six decimals, as is usual: an error of 1e-8 rad in degrees, and a negligible one in centimetres.
 fn number(value: f64) -> String {
     let text = format!("{value:.6}");
     let text = text.trim_end_matches('0').trim_end_matches('.');
     if text == "-0" { "0".into() } else { text.into() }
 }
 
-/// The axes in the order of a joint's channels: the file's, or z, y, x.
+/// Returns the axes in the order of a joint's channels: the file's, or z, y, x.
 fn order_of(joint: &Joint) -> [usize; 3] {
     let order = joint.rotation_order.unwrap_or([2, 1, 0]);
     let mut sorted = order;
@@ -139,11 +139,11 @@ fn order_of(joint: &Joint) -> [usize; 3] {
     }
 }
 
-/// The angles of a rotation that is the product of those about the axes i, j and k.
+/// Returns the angles of a rotation as a product of rotations about the axes i, j and k.
 fn angles(q: DQuat, [i, j, k]: [usize; 3]) -> DVec3 {
     let m = DMat3::from_quat(q);
     let at = |row: usize, column: usize| m.col(column)[row];
-    // One for orders that go round, x y z, y z x and z x y; minus one for the others.
+    // 1 for cyclic orders (x y z, y z x, z x y), −1 for the others.
     let round = if (i + 1) % 3 == j { 1.0 } else { -1.0 };
     let sine: f64 = round * at(i, k);
     let middle = sine.clamp(-1.0, 1.0).asin();
@@ -152,12 +152,12 @@ fn angles(q: DQuat, [i, j, k]: [usize; 3]) -> DVec3 {
         let last = (-round * at(i, j)).atan2(at(i, i));
         DVec3::new(first, middle, last)
     } else {
-        // Two axes coincide: one of the angles is free.
+        // Two axes coincide (gimbal lock), so one of the angles is free.
         DVec3::new((round * at(k, j)).atan2(at(j, j)), middle, 0.0)
     }
 }
 
-/// Angles of the same rotation that are nearer to `last`, so that curves do not jump.
+/// Returns angles of the same rotation that are nearest to `last`, so that curves do not jump.
 fn near(angles: DVec3, last: DVec3) -> DVec3 {
     let turns = |a: DVec3| a + ((last - a) / TAU).round() * TAU;
     let first = turns(angles);

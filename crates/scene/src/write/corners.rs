@@ -1,4 +1,4 @@
-//! Attributes of a mesh at one time, corner by corner, whatever their scope.
+//! Reads attributes of a mesh at one time by corner, for any scope.
 
 use crate::read::{Plain, identity};
 use crate::sample::{Faces, Mix, Values, attribute_at, held};
@@ -19,7 +19,7 @@ impl<T: Mix + Default> PerCorner<T> {
         Ok(PerCorner { scope: attribute.scope, values })
     }
 
-    /// The value at a corner of `face` that lies on `point`, or `None` where the file has too few of them.
+    /// Returns the value at a corner of `face` on `point`, or `None` if the file has too few values.
     pub fn at(&self, point: usize, face: usize, corner: usize) -> Option<T> {
         let element = match self.scope {
             Scope::Constant => 0,
@@ -34,7 +34,7 @@ impl<T: Mix + Default> PerCorner<T> {
         self.values.values.get(value).copied()
     }
 
-    /// Equal for equal content.
+    /// Returns an identity that is equal for equal content.
     pub fn identity(&self) -> Identity
     where
         T: Plain,
@@ -43,13 +43,13 @@ impl<T: Mix + Default> PerCorner<T> {
         identity(&self.values.values) ^ indices.rotate_left(1)
     }
 
-    /// True where two corners of one point can differ.
+    /// `true` if two corners of one point can differ.
     pub fn splits(&self) -> bool {
         matches!(self.scope, Scope::Uniform | Scope::FaceVarying)
     }
 }
 
-/// Numbers of distinct values, in order of appearance.
+/// Distinct values, indexed in order of appearance.
 pub(crate) struct Distinct<T, K> {
     numbers: HashMap<K, u32>,
     /// The values.
@@ -57,11 +57,11 @@ pub(crate) struct Distinct<T, K> {
 }
 
 impl<T, K: std::hash::Hash + Eq> Distinct<T, K> {
-    /// A list without values.
+    /// Returns an empty list.
     pub fn new() -> Distinct<T, K> {
         Distinct { numbers: HashMap::new(), list: Vec::new() }
     }
-    /// The number of the value that has this key.
+    /// Returns the index of the value with this key, and adds it if it is new.
     pub fn number(&mut self, key: K, value: T) -> u32 {
         *self.numbers.entry(key).or_insert_with(|| {
             self.list.push(value);
@@ -70,7 +70,7 @@ impl<T, K: std::hash::Hash + Eq> Distinct<T, K> {
     }
 }
 
-/// For each face the number of the first face set that it is in.
+/// Returns for each face the index of the first face set that contains it.
 pub(crate) fn set_of_faces(mesh: &Mesh, faces: &Faces, time: f64) -> Result<Vec<Option<u32>>, Error> {
     let mut out = vec![None; faces.counts.len()];
     let mut list = Vec::new();

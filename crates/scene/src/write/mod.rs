@@ -1,4 +1,5 @@
-//! Writers, for taking a decoded file back to a content tool. Each writes to a temporary file first.
+//! Writers, which convert a decoded file back to formats of content tools. Each writes to a temporary file
+//! first.
 
 pub mod alembic;
 pub mod bvh;

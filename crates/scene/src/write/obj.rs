@@ -1,5 +1,5 @@
-//! A folder of OBJ files, one per frame: all visible meshes in world space, one `o` each, with uvs, normals
-//! and materials by name.
+//! Writes a folder of OBJ files, one per frame: all visible meshes in world space, one `o` each, with uvs,
+//! normals and materials by name.
 
 use super::corners::{Distinct, PerCorner, set_of_faces};
 use super::polygon::usable;
@@ -13,7 +13,7 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
 
-/// Writes one file, of all that is visible at `time`; it is complete or absent.
+/// Writes one file with everything visible at `time`; it is complete or absent.
 pub fn write_frame(target: &Path, scene: &Scene, time: f64) -> Result<Vec<Remark>, Error> {
     let placed = scene.expand()?;
     let names = object_names(&placed);
@@ -25,8 +25,8 @@ pub fn write_frame(target: &Path, scene: &Scene, time: f64) -> Result<Vec<Remark
     Ok(remarks.into_iter().collect())
 }
 
-/// Writes `folder/NAME.0001.obj` and so on, NAME being the folder's. The folder is made if it is not there;
-/// each file is complete or absent. `progress` is told how many frames of how many are done.
+/// Writes `folder/NAME.0001.obj` and so on; NAME is the folder's name. The folder is created if needed; each
+/// file is complete or absent. `progress` is called with the frames done and their number.
 pub fn write(
     folder: &Path,
     scene: &Scene,
@@ -51,8 +51,8 @@ pub fn write(
     Ok(remarks.into_iter().collect())
 }
 
-/// Paths as names: without the first '/', and '_' for the others, as many programs take no path here. What
-/// would be the same gets a '_' more, and what still would, a number.
+/// Returns paths as object names: without the first '/', and with '_' for the others, as many programs accept
+/// no path here. Equal names get another '_', and if still equal, a number.
 fn object_names(placed: &[Placed]) -> Vec<String> {
     let mut seen = HashSet::new();
     let mut more: HashMap<String, usize> = HashMap::new();
@@ -62,7 +62,7 @@ fn object_names(placed: &[Placed]) -> Vec<String> {
         if !seen.insert(name.clone()) {
             name.push('_');
             while !seen.insert(name.clone()) {
-                // Counting goes on where it was, however many have the same name.
+                // Numbering continues, so that many equal names stay cheap.
                 let number = more.entry(name.trim_end_matches(char::is_numeric).into()).or_insert(1);
                 *number += 1;
                 name.truncate(name.trim_end_matches(char::is_numeric).len());
@@ -74,7 +74,7 @@ fn object_names(placed: &[Placed]) -> Vec<String> {
     placed.iter().map(name).collect()
 }
 
-/// The text of one file, and how many values of each kind stand in it so far.
+/// The text of one file, and the number of values of each kind in it so far.
 #[derive(Default)]
 struct Frame {
     text: String,
@@ -91,7 +91,7 @@ impl Frame {
         *self = Frame { text, ..Frame::default() };
     }
 
-    /// All that is visible at a time.
+    /// Appends everything visible at a time.
     fn fill(
         &mut self,
         (scene, placed, names): (&Scene, &[Placed], &[String]),
@@ -164,7 +164,7 @@ impl Frame {
             line(out, "vn", &[n.x as f32, n.y as f32, n.z as f32]);
         }
         let sets = set_of_faces(mesh, &faces, time)?;
-        // A mirroring transform turns faces round; so does the other winding.
+        // A mirroring transform reverses faces; so does clockwise winding.
         let reverse = (matrix.determinant() < 0.0) != (mesh.winding == Winding::Clockwise);
         self.faces(mesh, &faces, &usable.list, &sets, &corners, reverse);
         self.points += positions.len() as u32;
@@ -173,7 +173,7 @@ impl Frame {
         Ok(())
     }
 
-    /// Writes the usable faces, those of each set in a row under its name.
+    /// Writes the usable faces, those of each set together under its name.
     fn faces(
         &mut self,
         mesh: &Mesh,
@@ -227,9 +227,9 @@ fn remark_left_out(mesh: &Mesh, path: &str, remarks: &mut BTreeSet<Remark>) {
 struct Corners {
     uvs: Vec<[f32; 2]>,
     normals: Vec<[f32; 3]>,
-    /// Number of the uv of each corner; empty without uvs.
+    /// Index of the uv of each corner; empty without uvs.
     uv_of: Vec<u32>,
-    /// Number of the normal of each corner; empty without normals.
+    /// Index of the normal of each corner; empty without normals.
     normal_of: Vec<u32>,
 }
 
@@ -257,7 +257,7 @@ impl Corners {
     }
 }
 
-/// Shortest digits that give the same f32 back.
+/// Appends numbers in the shortest form that gives the same f32 back.
 fn line(out: &mut String, keyword: &str, values: &[f32]) {
     out.push_str(keyword);
     for &v in values {

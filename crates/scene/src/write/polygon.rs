@@ -1,17 +1,17 @@
-//! Polygons for writers: which are usable, and triangles of them for formats that know nothing else.
+//! Polygons for writers: finds the usable ones and triangulates them for formats of triangles only.
 
 use crate::sample::Faces;
 use glam::{DVec2, DVec3};
 
-/// Faces with three or more corners, all of which exist.
+/// Faces with at least three corners, all of which refer to a point.
 pub(crate) struct Usable {
-    /// Number in the file, first corner, corners.
+    /// Index in the file, first corner, number of corners.
     pub list: Vec<(u32, u32, u32)>,
-    /// Faces left out although they have corners enough.
+    /// Number of faces left out although they have enough corners.
     pub broken: usize,
 }
 
-/// Looks at every face once.
+/// Checks every face.
 pub(crate) fn usable(faces: &Faces, points: usize) -> Usable {
     let mut out = Usable { list: Vec::with_capacity(faces.counts.len()), broken: 0 };
     let mut first = 0usize;
@@ -33,10 +33,10 @@ pub(crate) fn usable(faces: &Faces, points: usize) -> Usable {
     out
 }
 
-/// Ear clipping is cubic at worst; larger faces become fans.
+/// Largest polygon for ear clipping, which is cubic at worst; larger ones become fans.
 const MOST_CORNERS: usize = 512;
 
-/// Cuts one polygon into triangles of corner numbers (0 is its first corner), keeping its turn.
+/// Splits one polygon into triangles of corner indices (0 is its first corner), and keeps its winding.
 pub(crate) fn triangulate(points: &[[f32; 3]], mut emit: impl FnMut([u32; 3])) {
     let n = points.len();
     let at = |i: usize| DVec3::from_array(points[i].map(f64::from));
@@ -66,8 +66,8 @@ pub(crate) fn triangulate(points: &[[f32; 3]], mut emit: impl FnMut([u32; 3])) {
             };
             turn(a, b, c) > 0.0 && !left.iter().any(|&p| inside(p))
         };
-        // A quad that is convex takes its shorter diagonal; else the first ear, or, where there is none, any
-        // corner.
+        // A convex quad is split along its shorter diagonal; other polygons at the first ear, or, if there is
+        // none, at any corner.
         let ear = if m == 4 && (0..4).all(is_ear) {
             let cut =
                 |i: usize| at(left[(i + 3) % 4] as usize).distance_squared(at(left[(i + 1) % 4] as usize));

@@ -1,15 +1,15 @@
-//! A file that takes its name when it is complete: whoever looks at the target finds the old one or the whole
-//! new one.
+//! A file that gets its name when it is complete: readers of the target find the old file or the whole new
+//! one.
 
 use crate::Error;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-/// Removed when dropped, unless [`Temporary::keep`] made it the target.
+/// A temporary file, removed when dropped, unless [`Temporary::keep`] made it the target.
 pub(crate) struct Temporary(meshreel_files::Temporary);
 
 impl Temporary {
-    /// A new file next to `target`, under a name that nobody else uses.
+    /// Creates a file next to `target`, under a unique name.
     pub fn create(target: &Path) -> Result<Temporary, Error> {
         if target.file_name().is_none() {
             return Err(Error::misuse(format!("{} names no file", target.display())));
@@ -18,27 +18,26 @@ impl Temporary {
         Ok(Temporary(file))
     }
 
-    /// The path that the file will have when it is complete.
+    /// Returns the path that the file will have when it is complete.
     pub fn target(&self) -> &Path {
         self.0.target()
     }
 
-    /// To write to it, and to read again what was written.
+    /// Returns the file, for writing and for reading back.
     pub fn file(&self) -> &File {
         self.0.file()
     }
 
-    /// Makes it the target, once its bytes are on the disk.
+    /// Renames it to the target, once its bytes are on disk.
     pub fn keep(self) -> Result<(), Error> {
         let target = self.target().to_path_buf();
-        // The name itself is safe only with its folder; where that cannot be synced, nothing is lost but
-        // that.
+        // The name itself is safe only once its folder is synced; if that fails, only the name is at risk.
         let _ = self.0.publish().map_err(|e| Error::io(&target, e))?;
         Ok(())
     }
 }
 
-/// The path of a file in a folder that the user named. A link of that name is refused.
+/// Returns the path of a file in a folder that the user named. A link of that name is refused.
 pub(crate) fn own_name(folder: &Path, name: &str) -> Result<PathBuf, Error> {
     let path = folder.join(name);
     meshreel_files::refuse_link(&path).map_err(|e| Error::io(&path, e))?;

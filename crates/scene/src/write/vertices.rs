@@ -1,5 +1,5 @@
-//! Corners as vertices, for formats that have one value of each kind per vertex: frames of equal faces, and which
-//! corners of a point are vertices of their own.
+//! Converts corners to vertices, for formats with one value of each kind per vertex: finds frames of equal
+//! faces, and the corners of a point that become separate vertices.
 
 use super::corners::{Distinct, PerCorner, set_of_faces};
 use super::polygon::{Usable, triangulate, usable};
@@ -9,20 +9,21 @@ use crate::{Error, Identity, Mesh, Winding};
 use glam::{DMat3, DMat4};
 use std::collections::{BTreeMap, HashMap};
 
-/// Numbers of the different pairs of class and value.
+/// Indices of the distinct pairs of class and value.
 type Classes = HashMap<(u32, u128), u32>;
 
-/// Facts about a run of frames that must be known before it is written.
+/// Facts about a run of frames that are needed before it is written.
 pub(crate) struct Plan {
     pub first: usize,
     pub end: usize,
     pub moves: bool,
     pub normals_move: bool,
-    /// For each corner a number that differs where corners of one point have different normals in any frame.
+    /// The normal class of each corner: different if corners of one point have different normals in any
+    /// frame.
     corners: Option<Vec<u32>>,
 }
 
-/// A corner of a face, from which a vertex takes its values.
+/// A corner of a face, whose values a vertex takes.
 #[derive(Clone, Copy)]
 pub(crate) struct Corner {
     pub point: u32,
@@ -36,18 +37,18 @@ impl Corner {
     }
 }
 
-/// Triangles of each face set, as vertices; those of faces in none come first.
+/// Triangles of each face set, as vertex indices; those of faces in no set come first.
 pub(crate) type Parts = BTreeMap<Option<u32>, Vec<u32>>;
 
 /// Vertices of a run.
 pub(crate) struct Vertices {
     /// The corner that each vertex takes its values from.
     pub list: Vec<Corner>,
-    /// The vertex of each corner; none where points are the vertices.
+    /// The vertex of each corner; `None` if points are the vertices.
     pub of_corner: Option<Vec<u32>>,
 }
 
-/// Numbers vertices as triangles first need them; those that none needs come last.
+/// Renumbers vertices in the order in which triangles first use them; unused ones come last.
 pub(crate) fn by_first_use(list: &mut Vec<Corner>, parts: &mut Parts) {
     let mut numbers = vec![u32::MAX; list.len()];
     let mut order = Vec::with_capacity(list.len());
@@ -64,7 +65,7 @@ pub(crate) fn by_first_use(list: &mut Vec<Corner>, parts: &mut Parts) {
     *list = order;
 }
 
-/// The first frame of a run, with all that does not move in it.
+/// The first frame of a run, with all values that do not change in it.
 pub(crate) struct FirstFrame {
     pub frame: Frame,
     faces: Faces,
@@ -85,7 +86,7 @@ impl FirstFrame {
         Ok(FirstFrame { frame, faces, usable, uvs, colours })
     }
 
-    /// Corners that differ in anything are different vertices. Each takes its values from its first corner.
+    /// Makes corners that differ in anything different vertices. Each takes the values of its first corner.
     pub fn vertices(&self, plan: &Plan) -> Vertices {
         let splits = plan.corners.is_some()
             || self.uvs.iter().any(PerCorner::splits)
@@ -101,7 +102,7 @@ impl FirstFrame {
             for corner in first..first + count {
                 let point = self.faces.indices[corner as usize] as u32;
                 let mut class = plan.corners.as_ref().map_or(point, |c| c[corner as usize]);
-                // Each attribute divides the classes of those before it.
+                // Each attribute splits the classes of those before it.
                 let uv = self
                     .uvs
                     .iter()
@@ -120,7 +121,7 @@ impl FirstFrame {
         Vertices { list: distinct.list, of_corner: Some(vertices) }
     }
 
-    /// Triangles of all usable faces, counter-clockwise.
+    /// Returns the triangles of all usable faces, counter-clockwise.
     pub fn triangles(&self, mesh: &Mesh, time: f64, vertices: &Vertices) -> Result<Parts, Error> {
         let sets = set_of_faces(mesh, &self.faces, time)?;
         let mut parts = Parts::new();
@@ -174,7 +175,7 @@ impl Frame {
         list.iter().map(vertex).collect()
     }
 
-    /// Normals of vertices, of length 1, as glTF wants them.
+    /// Returns normals of vertices, of length 1 as glTF demands.
     pub fn vertex_normals(&self, list: &[Corner]) -> Option<Vec<[f32; 3]>> {
         let normals = self.normals.as_ref()?;
         let normal = |c: &Corner| {
@@ -186,7 +187,7 @@ impl Frame {
     }
 }
 
-/// Divides the frames into runs and finds out what moves in each.
+/// Divides the frames into runs and finds the channels that change in each.
 pub(crate) fn plan(mesh: &Mesh, times: &[f64]) -> Result<Vec<Plan>, Error> {
     let mut plans: Vec<Plan> = Vec::new();
     let mut faces = Faces::default();
@@ -236,7 +237,7 @@ pub(crate) fn plan(mesh: &Mesh, times: &[f64]) -> Result<Vec<Plan>, Error> {
     Ok(plans)
 }
 
-/// Corner classes, divided further where normals differ.
+/// Splits corner classes further by normals.
 fn divide(before: Option<Vec<u32>>, faces: &Faces, points: usize, normals: &PerCorner<[f32; 3]>) -> Vec<u32> {
     let mut out = before.unwrap_or_else(|| faces.indices.iter().map(|&i| i as u32).collect());
     let mut numbers = Classes::with_capacity(points);
@@ -260,7 +261,8 @@ pub(crate) fn finite(v: f32) -> f32 {
     if v.is_nan() { 0.0 } else { v.clamp(f32::MIN, f32::MAX) }
 }
 
-/// Cofactors of the linear part: turns normals right under any scale, also where there is no inverse.
+/// Returns the cofactors of the linear part, which transform normals under any scale, even if there is no
+/// inverse.
 pub(crate) fn normal_matrix(m: &DMat4) -> DMat3 {
     let m = DMat3::from_mat4(*m);
     let cofactors =

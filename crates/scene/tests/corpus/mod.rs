@@ -1,16 +1,16 @@
-//! Where the corpus of real files is, if it is there.
+//! Finds the corpus of real files, if there is one.
 
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// The folder of Alembic files.
+/// Returns the folder of Alembic files.
 pub fn alembic() -> Option<PathBuf> {
     place("alembic")
 }
 
-/// A file or folder of the corpus; a test that does not find it is counted as skipped, in the file that
-/// `MESHREEL_SKIPPED` names.
+/// Returns a file or folder of the corpus; a test that does not find it is recorded as skipped in the file
+/// that `MESHREEL_SKIPPED` names.
 pub fn place(path: &str) -> Option<PathBuf> {
     let root = match std::env::var_os("MESHREEL_CORPUS") {
         Some(root) => PathBuf::from(root),

@@ -1,4 +1,4 @@
-//! Two scenes, compared to the last bit of every sample.
+//! Compares two scenes, bit for bit in every sample.
 
 #![allow(dead_code)]
 
@@ -6,15 +6,15 @@ use glam::DMat4;
 use meshreel_scene::{Attribute, Channel, CustomAttribute, LocalTransform, Mesh, Particles, Placed, Scene};
 use std::fmt::Debug;
 
-/// Collects what differs, with paths.
+/// Collects the differences, with paths.
 pub struct Difference {
     pub found: Vec<String>,
-    /// Samples compared.
+    /// Number of samples compared.
     pub samples: usize,
 }
 
 /// Compares trees (instances expanded), meshes with all their attributes, transforms and visibility. `order`:
-/// children must come in the same order too.
+/// children must also have the same order.
 pub fn scenes(a: &Scene, b: &Scene, order: bool) -> Difference {
     let mut d = Difference { found: Vec::new(), samples: 0 };
     let (mut x, mut y) = (a.expand().unwrap(), b.expand().unwrap());
@@ -131,7 +131,7 @@ impl Difference {
         });
     }
 
-    /// Sets by name: containers differ in the order they keep.
+    /// Compares sets by name, since containers keep different orders.
     fn list<const N: usize>(
         &mut self,
         path: &str,
@@ -159,7 +159,7 @@ impl Difference {
         let what = format!("{what} {}", a.name);
         self.check(path, &what, &a.name, &b.name);
         self.check(path, &what, &a.scope, &b.scope);
-        // A palette may be written without what is in it twice.
+        // A palette may be written without its duplicates.
         if let (Some(own), Some(other)) = (&a.indices, &b.indices)
             && own.len() == a.values.len()
             && other.len() == b.values.len()
@@ -198,7 +198,7 @@ impl Difference {
             a.read(i, &mut x).unwrap();
             b.read(i, &mut y).unwrap();
             self.samples += 1;
-            // As text, not-a-number equals itself.
+            // NaN equals itself when printed.
             if x != y && format!("{x:?}") != format!("{y:?}") {
                 self.found.push(format!("{path}: {what} {i} differ ({} and {} values)", x.len(), y.len()));
                 return;
@@ -212,7 +212,7 @@ impl Difference {
     }
 }
 
-/// The value of each element at a sample; none where the index points nowhere.
+/// Returns the value of each element at a sample; `None` if its index is out of range.
 fn resolved<const N: usize>(
     attribute: &Attribute<[f32; N]>,
     indices: &Channel<u32>,

@@ -1,4 +1,4 @@
-//! Cameras: where they look, and what their lenses say.
+//! Tests of cameras: their direction and their lenses.
 
 use super::{folder, open, target};
 use glam::DVec3;
@@ -40,7 +40,7 @@ fn cameras_look_and_zoom_as_blender_has_them() {
             let mut lens = Vec::new();
             camera.read(frame.min(camera.len() - 1), &mut lens).unwrap();
             let lens = lens[0];
-            // The library has the same camera, as its own properties say it.
+            // The library has the same camera, by its own properties.
             let truth = moment.nodes.into_iter().find(|node| *node.element.name == **name).unwrap();
             let truth = truth.camera.as_ref().unwrap();
             assert_eq!(lens.clipping, [truth.near_plane, truth.far_plane]);
@@ -66,7 +66,7 @@ fn cameras_look_and_zoom_as_blender_has_them() {
     assert_eq!((cameras.count(), scene.counts.cameras, scene.counts.lights), (2, 2, 1));
 }
 
-/// A camera in text with these properties.
+/// Returns a camera with these properties as FBX text.
 fn camera(properties: &str) -> String {
     format!(
         r#"; FBX 7.4.0 project file
@@ -112,15 +112,15 @@ fn lenses_follow_the_way_in_which_a_camera_is_said() {
     let with = |more: &[(&'static str, f64)]| lens(&[&film[..], more].concat());
     let close = |a: [f64; 3], b: [f64; 3]| a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-4 * b.abs());
     let (focal, angle) = (("FocalLength", 30.0), ("FieldOfView", 90.0));
-    // Width and height of film and focal length: as the picture is fit on the film, in millimetres.
+    // Width and height of the film back and focal length in millimetres, with the picture fitted to the film.
     for (mode, fit, expected) in [
         (3.0, 0.0, [50.8, 25.4, 30.0]),
         (3.0, 1.0, [76.2, 25.4, 30.0]),
         (3.0, 2.0, [50.8, 50.8 / 3.0, 30.0]),
-        // 3 : 1 is wider than the film: full or with all of it.
+        // 3 : 1 is wider than the film: it fills it, or contains all of it.
         (3.0, 3.0, [50.8, 50.8 / 3.0, 30.0]),
         (3.0, 4.0, [76.2, 25.4, 30.0]),
-        // A right angle from side to side, or from top to bottom.
+        // A right angle horizontally, or vertically.
         (1.0, 0.0, [50.8, 50.8 / 3.0, 25.4]),
         (2.0, 0.0, [76.2, 25.4, 12.7]),
     ] {

@@ -1,5 +1,5 @@
-//! Scenes as the programs show them that wrote them: shapes of weighed points, what is hidden, skinned meshes whose nodes
-//! stand elsewhere than where they were bound, keys far out, and cages of subdivision surfaces.
+//! Tests of scenes against the programs that wrote them: weighted points of shapes, hidden nodes, skinned
+//! meshes whose nodes stand elsewhere than at binding, keys far out, and cages of subdivision surfaces.
 
 use super::normals::{points_of, triangle};
 use super::skeletons::{BETWEEN, animated, node, stack};
@@ -9,7 +9,7 @@ use meshreel_scene::sample::{FrameOptions, World, frame_times, positions_at};
 use meshreel_scene::{NodeKind, Remark, Scene};
 use std::path::Path;
 
-/// Points of each placed mesh in the world at a time, none where it is hidden; by path.
+/// Returns the points of each placed mesh in world space at a time, by path; `None` if it is hidden.
 pub(super) fn shown(scene: &Scene, time: f64) -> Vec<(String, Option<Vec<DVec3>>)> {
     let placed = scene.expand().unwrap();
     let mut world = World::new(scene, &placed).unwrap();
@@ -25,7 +25,7 @@ pub(super) fn shown(scene: &Scene, time: f64) -> Vec<(String, Option<Vec<DVec3>>
     out
 }
 
-/// The scene of a text.
+/// Reads a scene from FBX text.
 fn read(text: &str) -> (Scene, Vec<Remark>) {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("scene.fbx");
@@ -33,7 +33,7 @@ fn read(text: &str) -> (Scene, Vec<Remark>) {
     open(&file)
 }
 
-/// Points of the groups of an OBJ, in their order.
+/// Returns the points of the groups of an OBJ, in file order.
 fn groups(path: &Path) -> Vec<Vec<DVec3>> {
     let text = std::fs::read_to_string(path).unwrap();
     let mut out: Vec<Vec<DVec3>> = Vec::new();
@@ -56,7 +56,7 @@ fn groups(path: &Path) -> Vec<Vec<DVec3>> {
     out
 }
 
-/// What the program that wrote the file has in frames, which it wrote beside it.
+/// Compares frames with those that the writing program stored beside the file.
 fn check_frames(name: &str, file: &str, frames: &[u32], near: f64) {
     let Some(folder) = crate::corpus::place("cases/fbx") else { return };
     let (scene, _) = open(&folder.join(file));
@@ -74,7 +74,7 @@ fn check_frames(name: &str, file: &str, frames: &[u32], near: f64) {
     }
 }
 
-/// Weights of the points of a shape.
+/// A shape with weights per point.
 const WEIGHED: &str = r#"FBXHeaderExtension:  {
     Creator: "Blender (stable FBX IO) - 4.4.0 - 5.12.0"
 "#;
@@ -86,7 +86,7 @@ fn shapes_move_points_by_weights_of_their_own() {
     let text = text.replace("FBXHeaderExtension:  {\n", WEIGHED);
     let own = text.replace("FullWeights: *1 { a: 100 }", "FullWeights: *2 { a: 25,75 }");
     assert!(own.len() > text.len());
-    // The second point goes half of the way by one, with a weight of a quarter, the third half of two by three quarters.
+    // The second point moves half of 1, with a weight of a quarter, the third half of 2, with three quarters.
     for (text, parts) in [(&text, [1.0, 1.0]), (&own, [0.25, 0.75])] {
         let (scene, _) = read(text);
         let points = points_of(&scene.meshes[0], 0);
@@ -103,7 +103,7 @@ fn shapes_move_points_by_weights_of_their_own() {
     );
 }
 
-/// The triangle without a skin, below a node.
+/// Returns the triangle without a skin, below a node.
 fn below(parent: &str, own: &str) -> String {
     let text = triangle("", "*0 { a: }");
     let text = text.replace("    C: \"OO\", 7, 1\n", "").replace(r#"C: "OO", 3, 0"#, r#"C: "OO", 3, 4"#);
@@ -127,7 +127,7 @@ fn nodes_are_hidden_as_animations_and_inheritance_say() {
     assert!(!is_shown(&below(HIDDEN, ""), 0.0));
     assert!(is_shown(&below(HIDDEN, ALONE), 0.0));
     assert!(!is_shown(&below("", &format!("{HIDDEN}\n{ALONE}")), 0.0));
-    // Shown for the second half of a second, whatever the node says of the time without an animation.
+    // Visible for the second half of a second, whatever the node's unanimated value is.
     let blinks = r#"
     AnimationCurve: 23, "AnimCurve::", "" {
         KeyVer: 4008
@@ -148,7 +148,7 @@ fn nodes_are_hidden_as_animations_and_inheritance_say() {
         );
         let text = below(HIDDEN, HIDDEN).replace(BETWEEN, &format!("{objects}{BETWEEN}{links}"));
         let other = if model == 3 { "Lcl Translation" } else { "\n        }" };
-        // Only the one that is animated says that it is hidden.
+        // Only the animated node is hidden.
         let text = match model {
             3 => text.replacen(&format!("{HIDDEN}\n            P: \"{other}"), &format!("P: \"{other}"), 1),
             _ => text.replacen(&format!("{HIDDEN}{other}"), other, 1),
@@ -165,7 +165,7 @@ fn nodes_are_hidden_as_animations_and_inheritance_say() {
     }
 }
 
-/// The triangle, whose skin was bound a unit along x, on a node that stands at y = 10, and on another one at y = 20.
+/// Returns the triangle, with a skin bound a unit along x, on a node at y = 10 and on another one at y = 20.
 fn twice(program: &str) -> String {
     let text = triangle("", "*0 { a: }");
     let text = text.replace(
@@ -187,7 +187,7 @@ fn twice(program: &str) -> String {
         )
     };
     let text = text.replace(r#""Model::Own", "Mesh" {"#, &format!(r#""Model::Own", "Mesh" {{{}"#, at(10)));
-    // The mesh stood at x = 1 where it was bound, and the bone at the origin.
+    // At binding the mesh stood at x = 1, and the bone at the origin.
     let text = text.replace(
         "Transform: *16 { a: 1,0,0,0,0,1,0,0,0,0,1,0,0,0,0,1 }",
         "Transform: *16 { a: 1,0,0,0,0,1,0,0,0,0,1,0,1,0,0,1 }",
@@ -198,7 +198,7 @@ fn twice(program: &str) -> String {
 
 #[test]
 fn nodes_carry_skins_on_where_the_program_does() {
-    // Where the bone puts the first point of the triangle, which was bound a unit along x.
+    // The place to which the bone moves the triangle's first point, bound a unit along x.
     let bone = DMat4::from_translation(DVec3::new(5.0, 6.0, 7.0))
         * DMat4::from_rotation_z(30f64.to_radians())
         * DMat4::from_scale(DVec3::new(3.0, 1.0, 1.0));
@@ -217,7 +217,7 @@ fn nodes_carry_skins_on_where_the_program_does() {
         let said = remark.map_or(0, |what| remarks.iter().filter(|r| r.what.contains(what)).count());
         assert_eq!((about, said), if remark.is_some() { (2, 2) } else { (0, 0) }, "{program}: {remarks:?}");
     }
-    // On one node it is a remark where nobody knows what the program shows.
+    // On a single node it is a remark if the program's behaviour is unknown.
     let alone = |program: &str| twice(program).replace("\n    C: \"OO\", 1, 9", "");
     for (program, count) in [("Maya", 0), ("MotionBuilder", 0), ("Unheard of", 1)] {
         let (_, remarks) = read(&alone(program));
@@ -230,7 +230,7 @@ fn nodes_carry_skins_on_where_the_program_does() {
 #[test]
 fn cages_of_subdivision_surfaces_are_a_remark() {
     let text = triangle("", "*0 { a: }");
-    // Shown as its hull, it is what it is.
+    // Displayed as its hull, it is a plain mesh.
     for (smoothness, is_cage) in [(0, false), (1, false), (2, true), (3, true)] {
         let own = format!("\"Geometry::Own\", \"Mesh\" {{\n        Smoothness: {smoothness}");
         let (scene, remarks) = read(&text.replace(r#""Geometry::Own", "Mesh" {"#, &own));
@@ -244,7 +244,7 @@ fn cages_of_subdivision_surfaces_are_a_remark() {
     }
 }
 
-/// Frames that a scene needs.
+/// Returns the frame times that a scene needs.
 fn frames(scene: &Scene) -> Vec<f64> {
     let placed = scene.expand().unwrap();
     frame_times(scene, &placed, &vec![true; placed.len()], &FrameOptions::default()).unwrap()
@@ -252,8 +252,8 @@ fn frames(scene: &Scene) -> Vec<f64> {
 
 #[test]
 fn keys_far_out_cost_nothing() {
-    // The bone turns for a second, and shapes come in; before and after that nothing moves for 100,000 seconds. Keys are
-    // linear, or hold until the next one.
+    // The bone turns for a second, and shapes fade in; before and after that nothing moves for 100,000
+    // seconds. Keys are linear, or held until the next one.
     let second = 46_186_158_000i64;
     let far = 100_000 * second;
     let text = animated()
@@ -268,7 +268,7 @@ fn keys_far_out_cost_nothing() {
             ),
         );
         assert!(text.contains(&far.to_string()));
-        // One list of flags is for as many keys as it says.
+        // One entry of flags applies to as many keys as it says.
         let (left, right) = text.split_once("30,30,120,120").unwrap();
         let right =
             right.replacen("KeyAttrFlags: *1 { a: 4 }", &format!("KeyAttrFlags: *1 {{ a: {flags} }}"), 1);
@@ -280,7 +280,7 @@ fn keys_far_out_cost_nothing() {
         let times = frames(&scene);
         assert!(times.len() < 64, "{} frames, {flags}", times.len());
         assert_eq!((times[0], times[times.len() - 1]), (-100_000.0, 100_000.0));
-        // It is where the library has it in all frames of the file, those that were left out among them.
+        // It agrees with the library in all frames of the file, including those that were left out.
         let parsed = ufbx::load_memory(&std::fs::read(&file).unwrap(), target()).unwrap();
         let frame = |number: i32| f64::from(number) / 24.0;
         for time in [-100_000.0, -77_777.0, -1.0, frame(-1), 0.0, frame(8), frame(23), 1.0, 2.0, 54_321.0] {
@@ -292,7 +292,7 @@ fn keys_far_out_cost_nothing() {
                 assert!(own.distance(truth) < 1e-5, "{flags}, at {time}: {own} {truth}");
             }
         }
-        // A clip has all samples, which here are too many.
+        // A clip has all samples, which are too many here.
         let is_clip = scene.clips.iter().any(|clip| clip.name == "Wave");
         assert!(!is_clip && remarks.iter().any(|r| r.node == "Wave"), "{remarks:?}");
     }
@@ -308,7 +308,7 @@ fn frames_of_slow_curves_are_as_many_as_they_bend() {
     let file = ufbx::load_memory(&std::fs::read(&path).unwrap(), target()).unwrap();
     let cube = file.nodes.into_iter().find(|node| node.mesh.is_some()).unwrap();
     let first = &cube.mesh.as_ref().unwrap().vertices[0];
-    // Every so many of all frames, and those around keys.
+    // A subset of all frames, and those around keys.
     let far = (0..1000).map(|i| -5_000_000 + 10_007 * i);
     for frame in far.chain(-400..400).chain(-2_925_280..-2_925_250) {
         let time = f64::from(frame) / 30.0;

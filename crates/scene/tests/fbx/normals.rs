@@ -1,11 +1,11 @@
-//! Normals of meshes that bones and shapes move.
+//! Tests of normals of meshes that bones and shapes move.
 
 use super::{folder, open, target};
 use glam::{DMat3, DQuat, DVec3};
 use meshreel_scene::sample::{Faces, World, faces_at, pose_at};
 use meshreel_scene::{Mesh, Scope};
 
-/// The normal of each corner of a mesh, and of each face its points, at a frame; in the mesh's own space.
+/// Returns the normal of each corner of a mesh at a frame, in its own space, and the points of each face.
 fn normals(mesh: &Mesh, frame: usize) -> (Vec<DVec3>, Vec<Vec<usize>>) {
     let own = mesh.normals.as_ref().unwrap();
     assert_eq!(own.scope, Scope::FaceVarying);
@@ -34,7 +34,7 @@ fn normals_go_where_bones_take_their_points() {
     let mesh = &scene.meshes[0];
     assert_eq!(mesh.normals.as_ref().unwrap().values.len(), 12);
     let skin = mesh.skin.as_ref().unwrap();
-    // Bones of a point that has one alone.
+    // The bone of a point that has a single one.
     let alone = |point: usize| {
         let own = &skin.weight[point * skin.influences..(point + 1) * skin.influences];
         let whole = own.iter().position(|weight| *weight == 1.0)?;
@@ -54,7 +54,7 @@ fn normals_go_where_bones_take_their_points() {
                 let at = |corner: usize| points[face[corner]];
                 (at(2) - at(0)).cross(at(3) - at(1)).normalize()
             };
-            // What one bone has is not bent: as flat as it was bound.
+            // Faces of a single bone do not bend: they stay as flat as at binding.
             let bones: Vec<_> = face.iter().map(|point| alone(*point)).collect();
             let is_rigid = bones[0].is_some() && bones.iter().all(|bone| *bone == bones[0]);
             rigid += usize::from(is_rigid);
@@ -71,8 +71,8 @@ fn normals_go_where_bones_take_their_points() {
         }
     }
     assert!(rigid >= 12 * 12, "{rigid}");
-    // The library makes normals anew from the points that it has moved, so that they are the same only where
-    // faces stay flat, and near them elsewhere.
+    // The library recomputes normals from the points that it has moved, so they are equal only where faces
+    // stay flat, and similar elsewhere.
     let bytes = std::fs::read(&path).unwrap();
     let file = ufbx::load_memory(&bytes, target()).unwrap();
     for frame in [0, 5, 11] {
@@ -97,8 +97,8 @@ fn normals_go_where_bones_take_their_points() {
     }
 }
 
-/// A triangle in text: a shape that is there by half moves its points and its normals, a bone that is scaled along
-/// x, turned about z and moved has them.
+/// Returns a triangle as text: a shape of weight one half moves its points and its normals, and a bone that
+/// is scaled along x, rotated about z and moved carries them.
 pub(super) fn triangle(shape: &str, normals: &str) -> String {
     format!(
         r#"; FBX 7.4.0 project file
@@ -189,7 +189,7 @@ fn shapes_turn_normals_before_bones_do() {
     let points = points_of(mesh, 0);
     let turn = DQuat::from_rotation_z(30f64.to_radians());
     for corner in 0..3 {
-        // Of the shape by half: heights of points, sides of normals.
+        // With half of the shape: heights of points, horizontal parts of normals.
         let at = [DVec3::ZERO, DVec3::new(1.0, 0.0, 0.5), DVec3::new(0.0, 1.0, 1.0)][corner];
         let normal = [DVec3::Z, DVec3::new(0.5, 0.0, 1.0), DVec3::new(0.0, 1.0, 1.0)][corner];
         let (stretch, back) = (DVec3::new(3.0, 1.0, 1.0), DVec3::new(1.0 / 3.0, 1.0, 1.0));
@@ -198,7 +198,7 @@ fn shapes_turn_normals_before_bones_do() {
         assert!(points[corner].distance(at) < 1e-6, "{}", points[corner]);
         assert!(found[corner].distance(normal) < 1e-6, "{} {normal}", found[corner]);
     }
-    // Without normals of the shape they are the mesh's own, and with none of the mesh there are none.
+    // Without normals of the shape they are the mesh's own; without those of the mesh there are none.
     std::fs::write(&file, triangle("", up)).unwrap();
     let (scene, remarks) = open(&file);
     assert!(remarks.iter().any(|r| r.what.contains("say nothing of normals")), "{remarks:?}");
@@ -213,7 +213,7 @@ fn normals_stay_where_shapes_say_nothing_of_them() {
     let (scene, _) = open(&folder().join("shapes.fbx"));
     let mesh = &scene.meshes[0];
     assert_eq!((mesh.positions.len(), mesh.normals.as_ref().unwrap().values.len()), (12, 1));
-    // The tube without its shapes is upright and round: outwards, and level.
+    // The tube without its shapes is upright and round: its normals point outwards and are level.
     let (normals, faces) = normals(mesh, 0);
     let points = points_of(mesh, 0);
     for (own, face) in normals.chunks_exact(4).zip(&faces) {

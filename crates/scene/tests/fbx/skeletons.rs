@@ -1,4 +1,4 @@
-//! Bones as skeletons, and animations as their clips.
+//! Tests of bones as skeletons, and of animations as their clips.
 
 use super::normals::{points_of, triangle};
 use super::{folder, open, target, world};
@@ -9,7 +9,7 @@ use meshreel_scene::{Clip, Error, Scene};
 use serde_json::Value;
 use std::path::Path;
 
-/// Joints' transforms in the world at a sample of a clip.
+/// Returns the joints' transforms in world space at a sample of a clip.
 pub(super) fn object(scene: &Scene, clip: &Clip, sample: usize) -> Vec<DMat4> {
     let mut out: Vec<DMat4> = Vec::new();
     for (joint, track) in scene.skeletons[clip.skeleton].joints.iter().zip(&clip.tracks) {
@@ -19,14 +19,14 @@ pub(super) fn object(scene: &Scene, clip: &Clip, sample: usize) -> Vec<DMat4> {
     out
 }
 
-/// Whether all numbers are near, beside the largest.
+/// `true` if all elements are equal, relative to the largest.
 fn is_near(a: &DMat4, b: &DMat4) -> bool {
     let (a, b) = (a.to_cols_array(), b.to_cols_array());
     let size = b.iter().fold(1.0f64, |most, v| most.max(v.abs()));
     a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-9 * size)
 }
 
-/// Column vectors.
+/// Converts a matrix to column vectors.
 fn matrix(m: &ufbx::Matrix) -> DMat4 {
     DMat4::from_cols_array_2d(&[
         [m.m00, m.m10, m.m20, 0.0],
@@ -36,7 +36,7 @@ fn matrix(m: &ufbx::Matrix) -> DMat4 {
     ])
 }
 
-/// All clips have joints where the library has the nodes of their names.
+/// In all clips the joints agree with the library's nodes of the same names.
 fn check_clips(path: &Path, scene: &Scene) {
     let file = ufbx::load_memory(&std::fs::read(path).unwrap(), target()).unwrap();
     for clip in &scene.clips {
@@ -67,7 +67,7 @@ fn bones_of_skins_are_a_skeleton_and_animations_its_clips() {
     assert_eq!((&skeleton.name[..], &names[..]), ("skinned", &["Rig", "bone0", "bone1", "bone2"][..]));
     assert_eq!((scene.clips.len(), scene.clips[0].samples), (1, 12));
     check_clips(&path, &scene);
-    // Bones carry nothing: they are no nodes besides.
+    // Bones carry no mesh, so they are not nodes as well.
     let nodes: Vec<&str> = scene.nodes.iter().map(|node| &node.name[..]).collect();
     assert_eq!(nodes, ["Tube", "TubeMesh"]);
     let (mesh, clip) = (&scene.meshes[0], &scene.clips[0]);
@@ -97,7 +97,7 @@ fn bones_of_skins_are_a_skeleton_and_animations_its_clips() {
             assert!(off < 1e-4, "point {number}, frame {frame}: {off}");
         }
     }
-    // Between two samples they are, too.
+    // They also agree between two samples.
     let between = |time: f64| {
         let mut points = Vec::new();
         driven.points(time, &mut points).unwrap();
@@ -105,7 +105,7 @@ fn bones_of_skins_are_a_skeleton_and_animations_its_clips() {
     };
     let [a, middle, b] = [8.0, 8.5, 9.0].map(|frame| between(clip.start + frame / clip.fps));
     assert!(middle.distance((a + b) / 2.0) < 0.1 * a.distance(b) && a.distance(b) > 0.1);
-    // At rest the skeleton is as it was bound, and the tube upright where Blender has it: on the ground, 2 m high.
+    // At rest the skeleton is in its bind pose, and the tube upright as in Blender: on the ground, 2 m high.
     let file = ufbx::load_memory(&std::fs::read(&path).unwrap(), target()).unwrap();
     let mut rest: Vec<DMat4> = Vec::new();
     for joint in &skeleton.joints {
@@ -158,7 +158,7 @@ fn bones_alone_are_a_skeleton_with_all_animations_as_clips() {
     }
 }
 
-/// In text: a curve from one number to another, in so many seconds.
+/// Returns as FBX text a curve from one value to another, in this number of seconds.
 fn curve(number: u32, from: f64, to: f64, seconds: u64) -> String {
     let end = seconds * 46_186_158_000;
     format!(
@@ -174,7 +174,7 @@ fn curve(number: u32, from: f64, to: f64, seconds: u64) -> String {
     )
 }
 
-/// In text: an animation, and its layer, which has the next number.
+/// Returns as FBX text an animation, and its layer, which has the next number.
 pub(super) fn stack(number: u32, name: &str, times: &str) -> String {
     format!(
         r#"
@@ -189,7 +189,7 @@ pub(super) fn stack(number: u32, name: &str, times: &str) -> String {
     )
 }
 
-/// In text: what curves of a property hang on.
+/// Returns as FBX text the node that connects the curves of a property.
 pub(super) fn node(number: u32) -> String {
     format!(
         r#"
@@ -198,12 +198,13 @@ pub(super) fn node(number: u32) -> String {
     )
 }
 
-/// Where objects end and connections begin.
+/// Text between the objects and the connections.
 pub(super) const BETWEEN: &str = "\n}\nConnections:  {";
 
-/// The triangle with two animations: one turns the bone and brings the shape in, the other takes the shape away.
+/// Returns the triangle with two animations: one rotates the bone and fades the shape in, the other fades it
+/// out.
 pub(super) fn animated() -> String {
-    // One says when it is, of the other keys do.
+    // One has explicit start and stop times, the other's follow from its keys.
     let times = r#"P: "LocalStart", "KTime", "Time", "",0
             P: "LocalStop", "KTime", "Time", "",46186158000"#;
     let objects = [
@@ -239,7 +240,7 @@ fn clips_move_points_by_their_own_shapes_and_bones() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("triangle.fbx");
     std::fs::write(&file, animated()).unwrap();
-    // Where the third corner is, with so much of the shape and the bone turned so far.
+    // The place of the third corner, for this weight of the shape and angle of the bone.
     let corner = |weight: f64, angle: f64| {
         let turn = DQuat::from_rotation_z(angle.to_radians());
         turn * DVec3::new(0.0, 1.0, 2.0 * weight) + DVec3::new(5.0, 6.0, 7.0)
@@ -266,7 +267,7 @@ fn clips_move_points_by_their_own_shapes_and_bones() {
                 let truth = corner(weight, angle);
                 driven.points(clip.start + half as f64 / 48.0, &mut points).unwrap();
                 let at = DVec3::from_array(points[2].map(f64::from));
-                // Halves of samples are on the way from one to the other.
+                // Half samples are interpolated from one to the next.
                 assert!(at.distance(truth) < 1e-5, "{}, {half}: {at} {truth}", clip.name);
                 if half % 2 == 0 {
                     let scalar = clip.scalars[0].values.at(half / 2).x;
@@ -297,16 +298,16 @@ fn points_that_no_bone_has_go_with_the_node() {
     let (scene, _) = open(&file);
     let skin = scene.meshes[0].skin.as_ref().unwrap();
     assert_eq!((scene.skeletons.len(), scene.clips.len(), skin.joints.len()), (1, 0, 2));
-    // The bone had all of the mesh where it was bound, wherever its node went.
+    // The bone carried the whole mesh at binding, wherever its node went.
     let points = points_of(&scene.meshes[0], 0);
     assert!(points[0].distance(DVec3::new(5.0, 6.0, 7.0)) < 1e-6, "{}", points[0]);
     assert!(points[2].distance(DVec3::new(0.0, 1.0, 41.0)) < 1e-6, "{}", points[2]);
-    // It is in the world, and drawn there.
+    // It is in world space, and drawn there.
     let found = world(&scene, 0);
     assert!(found["Own"][2].distance(DVec3::new(0.0, 1.0, 41.0) * 0.01) < 1e-6, "{found:?}");
 }
 
-/// Points of the only mesh in the world, as the library moves them in an animation, in metres.
+/// Returns the points of the only mesh in world space, as the library moves them in an animation, in metres.
 fn moved(file: &ufbx::Scene, anim: &ufbx::Anim, time: f64) -> Vec<DVec3> {
     let options = ufbx::EvaluateOpts { evaluate_skinning: true, ..Default::default() };
     let moment = ufbx::evaluate_scene(file, anim, time, options).unwrap();
@@ -370,11 +371,12 @@ Connections:  {{
         }
         seen.push(points[1]);
     }
-    // Each way is another.
+    // All three results differ.
     assert!(seen[0] != seen[1] && seen[1] != seen[2] && seen[0] != seen[2], "{seen:?}");
 }
 
-/// Two triangles, each with a bone of its own, both of which one animation turns, and a third bone that has neither.
+/// Returns two triangles, each with a bone of its own, both rotated by one animation, and a third, unused
+/// bone.
 fn twins() -> String {
     let one = triangle("", "*0 { a: }");
     let (head, rest) = one.split_once("Objects:  {\n").unwrap();
@@ -435,7 +437,7 @@ fn skins_that_share_no_bone_have_skeletons_of_their_own() {
     }
 }
 
-/// What no animation moves costs nothing for its frames: long ones of large scenes are no limit.
+/// Nodes that no animation moves are evaluated once, so long animations of large scenes hit no limit.
 #[test]
 fn nodes_that_stand_still_are_worked_out_once() {
     let directory = tempfile::tempdir().unwrap();
@@ -446,7 +448,7 @@ fn nodes_that_stand_still_are_worked_out_once() {
     let links: String = (1000..1100).map(|n| format!("\n    C: \"OO\", {n}, 0")).collect();
     let long = animated().replace(BETWEEN, &format!("{still}{BETWEEN}{links}"));
     let long = long.replace(&format!(",{STOP}\n        }}"), &format!(",{}\n        }}", 10_000 * STOP));
-    // With so many keys of the bone all frames are needed.
+    // With this number of keys of the bone all frames are needed.
     let keys = || (0..60_000).map(|key| key * STOP / 6);
     let list = |numbers: &mut dyn Iterator<Item = u64>| {
         numbers.map(|number| number.to_string()).collect::<Vec<_>>().join(",")
@@ -476,7 +478,7 @@ fn more_joints_than_a_skeleton_may_have_are_a_limit() {
         std::fs::write(&file, animated().replace(BETWEEN, &format!("{objects}{BETWEEN}{links}"))).unwrap();
         read::open(&file, &ReadOptions::default())
     };
-    // What hangs below a joint and shows nothing is one.
+    // A node without a mesh below a joint is a joint.
     let (scene, _) = bones(300).unwrap();
     assert_eq!(scene.skeletons[0].joints.len(), 301);
     let error = bones(MAX_JOINTS).err().unwrap();

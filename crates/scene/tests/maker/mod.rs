@@ -1,14 +1,14 @@
-//! glTF files in the making, and every sample of what a reader makes of them.
+//! Builds glTF files, and reads every sample of a reader's result.
 #![allow(dead_code)]
 
 use meshreel_scene::read::{self, ReadOptions};
 use meshreel_scene::{Channel, Error, Remark, Scene};
 use serde_json::{Value, json};
 
-/// A file in the making.
+/// A glTF file being built.
 #[derive(Clone)]
 pub struct Maker {
-    /// The document, but for its buffer.
+    /// The document without its buffer.
     pub json: Value,
     /// The only buffer.
     pub binary: Vec<u8>,
@@ -62,7 +62,7 @@ impl Maker {
         self.accessor(&bytes, 5123, "SCALAR", values.len())
     }
 
-    /// A node; without a parent a root.
+    /// Adds a node; without a parent it is a root.
     pub fn node(&mut self, parent: Option<usize>, node: Value) -> usize {
         let n = self.push("nodes", node);
         let list = match parent {
@@ -79,7 +79,7 @@ impl Maker {
         n
     }
 
-    /// A channel of the last animation, which it begins if there is none.
+    /// Adds a channel to the last animation, which is created if there is none.
     pub fn channel<const N: usize>(
         &mut self,
         node: usize,
@@ -124,12 +124,12 @@ impl Maker {
         open_bytes(&self.glb())
     }
 
-    /// A skin of these joints.
+    /// Adds a skin of these joints.
     pub fn skin(&mut self, joints: &[usize]) -> usize {
         self.push("skins", json!({"name": "rig", "joints": joints}))
     }
 
-    /// One triangle, with these attributes besides.
+    /// Adds one triangle, with these additional attributes.
     pub fn triangle(&mut self, more: &[(&str, usize)]) -> usize {
         let positions = self.floats(&[[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]);
         let mut primitive = json!({"attributes": {"POSITION": positions}});
@@ -163,7 +163,7 @@ pub fn open_bytes(bytes: &[u8]) -> Result<(Scene, Vec<Remark>), Error> {
     let path = folder.path().join("a.glb");
     std::fs::write(&path, bytes).unwrap();
     let opened = read::open(&path, &ReadOptions::default())?;
-    // Samples are read when asked for: all of them, while the file is there.
+    // Samples are read on demand: all of them, while the file exists.
     walk(&opened.0)?;
     Ok(opened)
 }
@@ -199,7 +199,7 @@ pub fn walk(scene: &Scene) -> Result<(), Error> {
     Ok(())
 }
 
-/// A small file with everything: skin, morph targets, animation.
+/// Returns a small file with skin, morph targets and animation.
 pub fn animated() -> Maker {
     let mut maker = Maker::new();
     let joints = maker.accessor(&[0, 1, 0, 0, 1, 0, 0, 0, 1, 1, 0, 0], 5121, "VEC4", 3);

@@ -1,4 +1,4 @@
-//! A glTF evaluator that knows just what the writer uses, written from the specification.
+//! A glTF evaluator for exactly the features that the writer uses, written from the specification.
 
 use glam::{DMat4, DQuat, DVec3};
 use serde_json::Value;
@@ -42,7 +42,7 @@ impl Glb {
         &self.binary[start..start + size]
     }
 
-    /// Numbers of an accessor, `width` per element.
+    /// Returns the numbers of an accessor, `width` per element.
     fn read(&self, accessor: usize) -> (Vec<f64>, usize) {
         let accessor = &self.json["accessors"][accessor];
         let width = match accessor["type"].as_str().unwrap() {
@@ -86,7 +86,7 @@ impl Glb {
         (out, width)
     }
 
-    /// An animated property of a node, or nothing.
+    /// Returns an animated property of a node; `None` if it is not animated.
     fn animated(&self, node: usize, path: &str, time: f32) -> Option<Vec<f64>> {
         let animation = self.json.get("animations")?.get(0)?;
         let channel = animation["channels"]
@@ -126,7 +126,7 @@ impl Glb {
         )
     }
 
-    /// World matrices of all nodes of the scene.
+    /// Returns the world matrices of all nodes of the scene.
     fn world(&self, time: f32) -> Vec<DMat4> {
         let mut out = vec![DMat4::IDENTITY; self.json["nodes"].as_array().unwrap().len()];
         let list = |v: &Value| -> Vec<usize> {
@@ -143,7 +143,7 @@ impl Glb {
         out
     }
 
-    /// The matrix of each joint of a skin: world · inverse bind.
+    /// Returns the matrix of each joint of a skin: world · inverse bind.
     fn skin(&self, skin: usize, time: f32) -> Vec<DMat4> {
         let (skin, world) = (&self.json["skins"][skin], self.world(time));
         let inverse = skin.get("inverseBindMatrices").map(|a| self.read(a.as_u64().unwrap() as usize).0);
@@ -158,7 +158,7 @@ impl Glb {
             .collect()
     }
 
-    /// All triangles in world space at a time; a scale of 0 hides.
+    /// Returns all triangles in world space at a time, without those hidden by a scale of 0.
     pub fn triangles(&self, time: f32) -> Vec<[DVec3; 3]> {
         let mut out = Vec::new();
         let mut stack: Vec<(usize, DMat4)> = Vec::new();

@@ -1,9 +1,9 @@
-//! Attributes of parts, as `info` shows them.
+//! Prints part attributes for `info`.
 
 use crate::output::{one_line, table};
 use meshreel_commands::info::AttributeInfo;
 
-/// A table of at most `most` attributes; nothing where there are none.
+/// Returns a table of at most `most` attributes; empty if there are none.
 pub fn text(all: &[AttributeInfo], most: usize) -> String {
     let row = |a: &AttributeInfo| {
         let more = match a.nodes.len() {

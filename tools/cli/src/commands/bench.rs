@@ -1,8 +1,8 @@
-//! `meshreel bench`: how fast this machine decodes a file, stage by stage, on one core, with what a plain
-//! copy of the memory and plain decompression of the same blocks take beside it.
+//! `meshreel bench`: measures how fast this machine decodes a file, stage by stage, on one core, beside a
+//! plain copy of memory and plain decompression of the same blocks.
 //!
-//! The common measure is megabytes per second of raw positions: 12 bytes per source point and frame. What a
-//! stage really reads or writes is smaller or larger; frames per second say how many can be played.
+//! The common measure is megabytes per second of raw positions: 12 bytes per source point and frame. The
+//! bytes that a stage really reads or writes differ; frames per second say how many can be played.
 
 use super::poses::{self, Speed, best};
 use crate::cli::BenchArgs;
@@ -19,11 +19,11 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Memory of the player.
+/// Memory of the player, in bytes.
 const HEAP: usize = 256 << 20;
-/// Seconds that a stage is measured at most.
+/// Longest measurement of a stage, in seconds.
 const LONGEST: f64 = 60.0;
-/// Passes of each stage at least.
+/// Smallest number of passes of each stage.
 const PASSES: usize = 3;
 
 /// Runs the verb.
@@ -37,7 +37,7 @@ pub fn run(arguments: &BenchArgs, output: Output) -> Result<ExitCode, Failure> {
     meshreel_files::open(&arguments.file)
         .and_then(|mut file| file.read_to_end(&mut bytes))
         .map_err(|e| Failure::io(&arguments.file, &e))?;
-    // From memory: the disk is not what is measured.
+    // From memory, to leave out the disk.
     let in_file = |error: meshreel::Error| Failure::from(error).or_at(&arguments.file);
     let bytes = Arc::new(bytes);
     let limits = limits(!arguments.no_attributes);
@@ -50,22 +50,22 @@ pub fn run(arguments: &BenchArgs, output: Output) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The default limits of files, with or without animated vertex attributes.
+/// Returns the default limits of files, with or without animated vertex attributes.
 pub fn limits(attributes: bool) -> Limits {
     Limits { attributes, ..Limits::default() }
 }
 
-/// The file, its decoder and the buffers that all stages work on.
+/// The file, its decoder and the buffers of all stages.
 struct Bench<'a> {
     reel: &'a Reel,
     bytes: Arc<Vec<u8>>,
     decoder: FrameDecoder,
-    /// The chunks that bring the frames.
+    /// Blocks of the chunks that contain the frames.
     blocks: Vec<Vec<u8>>,
     raw: Vec<u8>,
-    /// Buffers of the size of all positions of the largest frame.
+    /// Two buffers of the size of all positions of the largest frame.
     floats: [Vec<f32>; 2],
-    /// Points of all frames.
+    /// Number of points of all frames together.
     points: u64,
 }
 
@@ -77,7 +77,7 @@ impl<'a> Bench<'a> {
         for frame in 0..reel.frame_count() {
             let of_frame = reel.frame_chunk(frame).offset;
             let chunk = (reel.chunks().iter()).position(|chunk| chunk.offset == of_frame);
-            // Several frames can lie in one.
+            // Several frames can lie in one chunk.
             if let Some(chunk) = chunk.filter(|&chunk| seen.insert(chunk)) {
                 let mut block = Vec::new();
                 reel.reader().read_chunk(chunk, &mut block)?;
@@ -118,7 +118,7 @@ impl<'a> Bench<'a> {
             });
             stage("memcpy of the positions", copied?);
             let mut decompressor = Decompressor::new();
-            // Where that is how the frames are packed: decoding them has shown that the blocks are whole.
+            // Only if the frames are compressed so: decoding them has shown that the blocks are intact.
             let mut unpack = |block: &Vec<u8>| {
                 let size = Decompressor::raw_size(block).ok()?;
                 let raw = self.raw.get_mut(..size)?;
@@ -153,16 +153,16 @@ impl<'a> Bench<'a> {
         order.into_iter().try_for_each(|frame| self.decoder.decode(frame))
     }
 
-    /// Seconds that a player spends decoding when it plays all of it from one end to the other.
+    /// Returns the seconds that a player spends decoding when it plays the whole file once.
     fn played(&self, rate: f64) -> Result<f64, meshreel::Error> {
         let mut player = Player::try_new(Options {
             heap: HEAP,
             resident: 0,
-            // The tick decodes, on this core.
+            // Decoding runs within the tick, on this core.
             threads: 0,
             read_threads: 0,
             limits: limits(self.reel.has_attributes()),
-            // It is open already.
+            // The file is in memory already.
             file_memory: u64::MAX,
             ..Options::default()
         })?;
@@ -174,7 +174,7 @@ impl<'a> Bench<'a> {
         player.command(instance, Command::Play);
         let last = self.reel.frame_count() - 1;
         let step = (self.reel.time(last) - self.reel.time(0)) / last.max(1) as f64;
-        // Twice as often as there are frames, so that each is shown whatever their times are.
+        // Twice as often as there are frames, so that each is displayed whatever their times are.
         for _ in 0..2 * last + 3 {
             player.tick(step / 2.0);
             while let Some(event) = player.next_event() {
@@ -223,7 +223,7 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// How long each stage takes, as `--json` prints it.
+/// The time of each stage, as `--json` prints it.
 #[derive(Serialize)]
 struct Report {
     file: String,
@@ -238,9 +238,9 @@ struct Report {
 #[derive(Serialize)]
 struct Stage {
     name: &'static str,
-    /// For all frames.
+    /// Seconds for all frames.
     seconds: f64,
-    /// Megabytes of raw positions.
+    /// Megabytes of raw positions per second.
     mb_per_second: f64,
     frames_per_second: f64,
 }

@@ -1,11 +1,11 @@
-//! What `info` says of clips, in a `.reel` and in a source.
+//! Prints the clips of a `.reel` and of a source for `info`.
 
 use crate::output::{one_line, table};
 use crate::units;
 use meshreel_commands::info::{ClipInfo, Kinds, SourceInfo};
 use meshreel_compile::ClipReport;
 
-/// As a table for people.
+/// Returns a table of the clips of a `.reel`.
 pub fn info_table(clips: &[ClipInfo]) -> String {
     let rows: Vec<Vec<String>> = clips
         .iter()
@@ -69,7 +69,7 @@ pub fn info_table(clips: &[ClipInfo]) -> String {
     out
 }
 
-/// How many sub-tracks there are of each kind.
+/// Returns the number of sub-tracks of each kind as text.
 fn kinds_text(kinds: &Kinds) -> String {
     let all = [
         (kinds.default, "default"),
@@ -82,7 +82,7 @@ fn kinds_text(kinds: &Kinds) -> String {
     there.map(|(n, what)| format!("{n} {what}")).collect::<Vec<_>>().join(", ")
 }
 
-/// Compiled clips, one in each line.
+/// Returns a table of compiled clips, at most `most`.
 pub fn compiled_table(clips: &[ClipReport], most: usize) -> String {
     let row = |clip: &ClipReport| {
         vec![
@@ -107,7 +107,7 @@ pub fn compiled_table(clips: &[ClipReport], most: usize) -> String {
     }
 }
 
-/// What was tried for each clip, for `--explain`.
+/// Returns a table of the attempts for each clip, for `--explain`.
 pub fn tried_table(clips: &[ClipReport]) -> String {
     let mut rows = Vec::new();
     for clip in clips {
@@ -135,7 +135,7 @@ pub fn tried_table(clips: &[ClipReport]) -> String {
     table(&head, &rows)
 }
 
-/// As a table for people.
+/// Returns a table of the clips of a source.
 pub fn source_table(clips: &[SourceInfo]) -> String {
     let rows: Vec<Vec<String>> = clips
         .iter()

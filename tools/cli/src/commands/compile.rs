@@ -1,4 +1,4 @@
-//! `meshreel compile`: inputs into one `.reel`, or each into its own in a directory.
+//! `meshreel compile`: compiles inputs into one `.reel`, or each into its own.
 
 use super::compile_report::CompiledFile;
 use crate::cli::CompileArgs;
@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
-/// Most rows of the table of files without `--verbose`.
+/// Largest number of rows of the table of files without `--verbose`.
 const SHOWN_FILES: usize = 40;
 
 /// Runs the verb.
@@ -34,7 +34,7 @@ pub fn run(arguments: CompileArgs, output: Output) -> Result<ExitCode, Failure> 
         None => OptionSet::default(),
     };
     wanted.general = arguments.content.options.over(wanted.general);
-    // What is wrong whatever the inputs are, before any is opened.
+    // Errors that do not depend on the inputs are reported before any is opened.
     let options = wanted.resolve(Some(Unit::Metre))?;
     options.check()?;
     let job = Job {
@@ -68,14 +68,14 @@ pub fn run(arguments: CompileArgs, output: Output) -> Result<ExitCode, Failure> 
     }
 }
 
-/// What became of inputs.
+/// The outcome for one or more inputs of a target.
 enum Outcome {
     Compiled(Box<CompiledFile>),
-    /// `--changed-only`, and nothing has changed.
+    /// Nothing has changed, with `--changed-only`.
     Skipped,
 }
 
-/// A file that is left alone.
+/// A file that is skipped.
 #[derive(Serialize)]
 struct Skipped {
     input: String,
@@ -88,21 +88,21 @@ impl Skipped {
     }
 }
 
-/// What `--json` prints where the only file is left alone.
+/// The output of `--json` if the only file is skipped.
 #[derive(Serialize)]
 struct SkippedResult {
     skipped: Vec<Skipped>,
 }
 
-/// What is the same for all files of a run.
+/// The settings of all files of a run.
 pub struct Job {
-    /// How inputs are opened.
+    /// Options for opening inputs.
     pub input: InputOptions,
-    /// What the user said of contents and promises.
+    /// The user's options for contents and tolerances.
     pub wanted: OptionSet,
-    /// Where messages go.
+    /// The output for messages.
     pub output: Output,
-    /// What has not changed is left alone.
+    /// Skips files that have not changed.
     pub changed_only: bool,
 }
 
@@ -112,7 +112,7 @@ impl Job {
         watched(inputs, || self.compile_always(inputs, target, None))
     }
 
-    /// Compiles them as one of many files, unless nothing has changed.
+    /// Compiles `inputs` as one of many files, unless nothing has changed.
     fn compile_one(
         &self,
         inputs: &[PathBuf],
@@ -127,7 +127,7 @@ impl Job {
         if provenance.holds(target) {
             return Ok(Outcome::Skipped);
         }
-        // Opened again, so that nothing is taken from before it was hashed.
+        // Opened again, so that nothing read before hashing is used.
         let done = compile()?;
         if !done.dry_run {
             provenance.write(target)?;
@@ -135,7 +135,7 @@ impl Job {
         Ok(Outcome::Compiled(Box::new(done)))
     }
 
-    /// What `inputs` would be compiled from.
+    /// Returns the provenance that a `.reel` of `inputs` would have.
     fn provenance(&self, inputs: &[PathBuf]) -> Result<Provenance, Failure> {
         let (scene, _) = inputs::open(inputs, &self.input)?;
         let unit = self.wanted.general.unit.map(Unit::from).or(scene.unit);
@@ -188,7 +188,7 @@ impl Job {
     }
 }
 
-/// The file that each input becomes: no two the same.
+/// Returns a distinct target for each input.
 fn targets_of(inputs: &[PathBuf], directory: Option<&Path>) -> Result<Vec<PathBuf>, Failure> {
     let target_of = |input: &PathBuf| match directory {
         Some(directory) => directory.join(reel_name(input)),
@@ -209,14 +209,14 @@ fn targets_of(inputs: &[PathBuf], directory: Option<&Path>) -> Result<Vec<PathBu
     Ok(targets)
 }
 
-/// What `--json` prints of several files.
+/// The output of `--json` for several files.
 #[derive(Serialize)]
 struct FilesResult {
     files: Vec<FileResult>,
-    /// The share of them that this was, and of how many inputs.
+    /// The share of the inputs that was compiled.
     #[serde(skip_serializing_if = "Option::is_none")]
     shard: Option<ShardResult>,
-    /// Those that were left alone.
+    /// The files that were skipped.
     skipped: Vec<Skipped>,
     compiled: usize,
     failed: usize,
@@ -233,11 +233,11 @@ struct FilesResult {
 struct ShardResult {
     number: u32,
     count: u32,
-    /// Inputs of all shares.
+    /// Number of inputs of all shares.
     inputs: usize,
 }
 
-/// One of them.
+/// The outcome of one file.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum FileResult {
@@ -252,8 +252,8 @@ enum FileResult {
     },
 }
 
-/// Compiles every input, or every one of a share, into `directory`; a failure is said and the next one is
-/// tried.
+/// Compiles every input, or every one of a share, into `directory`; after a failure, which is printed, the
+/// next one is compiled.
 fn each_for_itself(
     job: &Job,
     mut inputs: Vec<PathBuf>,
@@ -261,7 +261,7 @@ fn each_for_itself(
     share: Option<Shard>,
 ) -> Result<ExitCode, Failure> {
     if share.is_some() {
-        // Whatever the order in which they were named, and how often.
+        // The order and repetition of arguments do not matter.
         inputs.sort();
         inputs.dedup();
     }
@@ -309,7 +309,7 @@ fn each_for_itself(
     Ok(ExitCode::from(u8::from(failed > 0)))
 }
 
-/// What became of several files.
+/// The outcomes of several files.
 #[derive(Default)]
 struct Sum {
     results: Vec<FileResult>,
@@ -370,7 +370,7 @@ impl Sum {
         job.output.result(&all, true, || {
             let count = rows.len();
             if count > SHOWN_FILES && !job.output.flags.verbose {
-                // Failures have been said one by one.
+                // Failures have already been printed one by one.
                 rows.sort_by_key(|row| std::cmp::Reverse(row.len()));
                 rows.truncate(SHOWN_FILES);
                 rows.push(vec!["… --verbose shows all".into()]);

@@ -1,4 +1,4 @@
-//! What `meshreel compile` prints of a file: the object of `--json`, tables, and what `--explain` adds.
+//! Prints the result of `meshreel compile`: the object of `--json`, tables, and the output of `--explain`.
 
 use super::{clip, lod, rigs};
 use crate::output::{Class, Failure, advice_text, length, one_line, shown, table};
@@ -10,30 +10,30 @@ use serde::Serialize;
 use serde_json::Value;
 use std::path::PathBuf;
 
-/// Most rows of the table of meshes without `--verbose`.
+/// Largest number of rows of the table of meshes without `--verbose`.
 const SHOWN_MESHES: usize = 12;
 
 /// A file that was compiled.
 pub struct CompiledFile {
-    /// The file.
+    /// Path of the file.
     pub target: PathBuf,
-    /// What the compiler says of it.
+    /// The compiler's report.
     pub report: Report,
-    /// The verification; none with `--no-verify` and on a dry run.
+    /// The verification; `None` with `--no-verify` and on a dry run.
     pub verified: Option<Verified>,
-    /// Wall time, reading included.
+    /// Wall time in seconds, reading included.
     pub seconds: f64,
-    /// Bytes of the inputs.
+    /// Total size of the inputs in bytes.
     pub source_bytes: u64,
-    /// Most anonymous memory, where the system tells.
+    /// Peak anonymous memory, if the system reports it.
     pub peak_anon_bytes: Option<u64>,
-    /// `--explain` was given.
+    /// `true` if `--explain` was given.
     pub explain: bool,
-    /// Nothing was written.
+    /// `true` if nothing was written.
     pub dry_run: bool,
 }
 
-/// What `--json` prints: the report of the compiler, and what is known of the source and this run.
+/// The output of `--json`: the compiler's report, and facts about the source and this run.
 #[derive(Serialize)]
 struct CompileOutput<'a> {
     output: String,
@@ -50,7 +50,7 @@ struct CompileOutput<'a> {
     advice: Option<Vec<Advice>>,
 }
 
-/// Takes out what only `--explain` prints: passes, the tree, and what was tried.
+/// Removes the keys that only `--explain` prints: passes, the tree, and attempts.
 fn drop_explanation(value: &mut Value) {
     let Some(object) = value.as_object_mut() else {
         return;
@@ -66,12 +66,12 @@ fn drop_explanation(value: &mut Value) {
 }
 
 impl CompiledFile {
-    /// Bytes that count: all but the source map.
+    /// Returns the size without the source map, in bytes.
     pub fn counted_bytes(&self) -> u64 {
         self.report.file_bytes.saturating_sub(self.report.source_map_bytes)
     }
 
-    /// The object of PROMISE.md §5.
+    /// Returns the object of PROMISE.md §5.
     pub fn json(&self) -> Result<Value, Failure> {
         let report = &self.report;
         let value = serde_json::to_value(CompileOutput {
@@ -93,7 +93,7 @@ impl CompiledFile {
         Ok(value)
     }
 
-    /// What is printed for people; of meshes and clips only the largest and first, unless `verbose`.
+    /// Returns the printed text; only the largest meshes and the first clips, unless `verbose`.
     pub fn text(&self, verbose: bool) -> String {
         let report = &self.report;
         let mut out = if self.explain { self.explanation() } else { String::new() };
@@ -103,7 +103,7 @@ impl CompiledFile {
             out.push_str(&added(between, report.frames));
         }
         let most = if verbose { usize::MAX } else { SHOWN_MESHES };
-        // The largest first: that is where a smaller file can come from.
+        // The largest first: they have the most to save.
         let mut meshes: Vec<_> = report.meshes.iter().collect();
         meshes.sort_by_key(|mesh| std::cmp::Reverse(mesh.bytes));
         out.push_str(&mesh_table(&meshes, most));
@@ -121,7 +121,7 @@ impl CompiledFile {
         out
     }
 
-    /// The outcome of the verification in one line, and what it cured.
+    /// Returns the outcome of the verification in one line, with its corrections.
     fn verified(&self) -> String {
         match &self.verified {
             Some(verified) => verified_line(verified),
@@ -130,7 +130,7 @@ impl CompiledFile {
         }
     }
 
-    /// What `--explain` adds: passes, the tree, and what was chosen for what reason.
+    /// Returns the text of `--explain`: passes, the tree, and each choice with its reason.
     fn explanation(&self) -> String {
         let report = &self.report;
         let width = report.passes.iter().map(|p| p.pass.len()).max().unwrap_or(0);
@@ -167,7 +167,7 @@ impl CompiledFile {
         out
     }
 
-    /// The file in one line: its size, and how that compares.
+    /// Returns the file in one line: its size, and a comparison.
     fn summary(&self) -> String {
         let report = &self.report;
         let verb = if self.dry_run { "would be" } else { "is" };
@@ -190,7 +190,7 @@ impl CompiledFile {
     }
 }
 
-/// The outcome of a verification in one line, and what it cured.
+/// Returns the outcome of a verification in one line, with its corrections.
 pub fn verified_line(verified: &Verified) -> String {
     let Verified { seconds, worst, cured, .. } = verified;
     let mut out = format!("verified in {seconds:.2} s: at most {} of a tolerance off", units::short(*worst));
@@ -205,7 +205,7 @@ pub fn verified_line(verified: &Verified) -> String {
     out
 }
 
-/// The first `most` of these meshes, one in each line.
+/// Returns a table of the first `most` meshes.
 fn mesh_table(meshes: &[&MeshReport], most: usize) -> String {
     let row = |mesh: &&MeshReport| {
         vec![
@@ -231,7 +231,7 @@ fn mesh_table(meshes: &[&MeshReport], most: usize) -> String {
     }
 }
 
-/// What is said of frames that the source does not have.
+/// Returns the remark on frames that were added to those of the source.
 fn added(between: &Between, frames: usize) -> String {
     let Between { added, before, after, .. } = between;
     let own = frames.saturating_sub(*added);
@@ -242,7 +242,7 @@ fn added(between: &Between, frames: usize) -> String {
     )
 }
 
-/// Says of which meshes it is not the tolerance that decides how fine positions are.
+/// Returns a remark on meshes whose position accuracy is determined by their normals, not by the tolerance.
 fn normals_decide(meshes: &[MeshReport]) -> String {
     let decided = || meshes.iter().filter_map(|m| Some((m, m.normals_decide?)));
     let Some((first, how)) = decided().max_by(|a, b| a.1.finer.total_cmp(&b.1.finer)) else {
@@ -267,7 +267,7 @@ fn normals_decide(meshes: &[MeshReport]) -> String {
     )
 }
 
-/// The methods that were tried, for `--explain`.
+/// Returns a table of the methods that were tried, for `--explain`.
 fn methods_table(meshes: &[MeshReport]) -> String {
     let mut rows = Vec::new();
     for mesh in meshes {

@@ -21,7 +21,7 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// Frames on a sheet.
+/// Number of frames on a sheet.
 const SHEET_FRAMES: usize = 5;
 
 /// The bundled files, in `testdata/inputs`.
@@ -85,7 +85,7 @@ pub fn run(arguments: &DemoArgs, output: Output) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(u8::from(failed > 0)))
 }
 
-/// The outcome of all files, as `--json` prints it.
+/// The result of all files, as `--json` prints it.
 #[derive(Serialize)]
 struct DemoResult {
     output: String,
@@ -95,7 +95,7 @@ struct DemoResult {
     error: Option<FailureJson>,
 }
 
-/// The outcome of one file, as `--json` prints it.
+/// The result of one file, as `--json` prints it.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum FileResult {
@@ -122,7 +122,7 @@ struct FileReport {
     seconds: f64,
 }
 
-/// The outcome for one file: a row of the table, and its report.
+/// The result of one file: a row of the table, and its report.
 struct Shown {
     ok: bool,
     row: Vec<String>,
@@ -138,7 +138,7 @@ fn one(file: &Path, arguments: &DemoArgs, output: Output) -> Result<Shown, Failu
     wanted.general.tolerance.push(arguments.tolerance.into());
     let quiet = Output {
         flags: crate::cli::OutputFlags {
-            // Remarks on bundled files are known; --verbose shows them.
+            // Remarks on bundled files are known; only --verbose prints them.
             quiet: !output.flags.verbose,
             ..output.flags
         },
@@ -194,7 +194,7 @@ fn one(file: &Path, arguments: &DemoArgs, output: Output) -> Result<Shown, Failu
     })
 }
 
-/// Source and decoded frames side by side.
+/// Draws source and decoded frames together.
 fn draw_sheet(
     file: &Path,
     arguments: &DemoArgs,
@@ -254,7 +254,7 @@ fn draw_sheet(
     }))
 }
 
-/// `count` frames from the first to the last, evenly.
+/// Returns `count` frames from the first to the last, evenly spaced.
 fn spread(frames: usize, count: usize) -> Vec<usize> {
     let count = count.min(frames);
     (0..count)
@@ -269,8 +269,8 @@ fn name_of(file: &Path) -> String {
     file.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// The `.abc` files of the directory that was asked for, else the bundled ones: beside the sources this
-/// binary was built from, or below the current directory.
+/// Returns the `.abc` files of the requested directory, else the bundled ones: beside the sources this binary
+/// was built from, or below the current directory.
 fn find_inputs(asked: Option<&Path>) -> Result<Vec<PathBuf>, Failure> {
     let Some(directory) = asked else {
         let places = [

@@ -1,4 +1,5 @@
-//! `meshreel extract`: a `.reel` back as Alembic, glTF, BVH, an OBJ file or a sequence of them, or textures of vertices.
+//! `meshreel extract`: converts a `.reel` to Alembic, glTF, BVH, an OBJ file or a sequence of them, or vertex
+//! animation textures.
 
 use crate::cli::ExtractArgs;
 use crate::output::{Failure, Output, one_line};

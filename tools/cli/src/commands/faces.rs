@@ -1,5 +1,5 @@
-//! `meshreel plot --faces`: which faces a surface has over time, and how far that of the file is from that of
-//! the source.
+//! `meshreel plot --faces`: draws the faces of a surface over time, and the distance between the surfaces of
+//! the file and the source.
 
 use super::parts::colour;
 use crate::output::{Failure, Output, shown};
@@ -14,16 +14,16 @@ use serde::Serialize;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// What `--json` prints.
+/// The output of `--json`.
 #[derive(Serialize)]
 struct FacesDrawn {
     output: String,
     remeshed: usize,
-    /// Largest distance, in tolerances.
+    /// The largest distance as a multiple of the tolerance.
     worst: f32,
 }
 
-/// Draws the first frame, the last, and two between.
+/// Draws the first frame, the last, and two in between.
 pub fn draw(reel: &Reel, scene: &Scene, target: &Path, output: Output) -> Result<ExitCode, Failure> {
     let placed = scene.expand()?;
     let mut world = World::new(scene, &placed)?;
@@ -54,7 +54,7 @@ pub fn draw(reel: &Reel, scene: &Scene, target: &Path, output: Output) -> Result
             let matrix = decoder.world(node);
             let places = positions.chunks_exact(3).map(|p| apply(&matrix, p));
             let own = coloured(&places.collect::<Vec<_>>(), view.indices().as_chunks().0);
-            // Of a mesh that the source has at this place.
+            // For the mesh that the source has at this path.
             let errors = match placed.iter().position(|place| place.path == record.path) {
                 Some(i) => {
                     let mesh = scene.nodes[placed[i].node].mesh.map(|m| &scene.meshes[m]);
@@ -99,7 +99,7 @@ pub fn draw(reel: &Reel, scene: &Scene, target: &Path, output: Output) -> Result
     Ok(ExitCode::SUCCESS)
 }
 
-/// Each triangle in a colour of its own, which follows from its number.
+/// Returns a surface with each triangle in a colour of its own, chosen by its index.
 fn coloured(points: &[DVec3], triangles: &[[u32; 3]]) -> Surface {
     let all = triangles.iter().flatten();
     let count = triangles.len() as u32;

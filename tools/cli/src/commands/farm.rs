@@ -1,4 +1,4 @@
-//! `meshreel plan`, `part` and `join`: one file on many machines.
+//! `meshreel plan`, `part` and `join`: compile one file on many machines.
 
 use super::compile_report::verified_line;
 use crate::cli::{JoinArgs, PartArgs, PlanArgs};
@@ -13,7 +13,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
-/// What `--json` prints of a plan.
+/// The output of `--json` for a plan.
 #[derive(Serialize)]
 struct PlanResult {
     output: String,
@@ -25,11 +25,11 @@ struct PlanResult {
     remarks: Vec<RemarkJson>,
 }
 
-/// What `--json` prints of a part.
+/// The output of `--json` for a part.
 #[derive(Serialize)]
 struct PartResult {
     output: String,
-    /// It was there before.
+    /// `true` if the part existed before.
     was_there: bool,
     part: u32,
     parts: u32,
@@ -38,7 +38,7 @@ struct PartResult {
     seconds: f64,
 }
 
-/// What `--json` prints of a joined file.
+/// The output of `--json` for a joined file.
 #[derive(Serialize)]
 struct JoinResult {
     output: String,
@@ -46,12 +46,12 @@ struct JoinResult {
     bytes: u64,
     frames: usize,
     seconds: f64,
-    /// The verification, where the source was given.
+    /// The verification, if the source was given.
     verify: Option<Verified>,
     remarks: Vec<RemarkJson>,
 }
 
-/// Decides.
+/// Runs `plan`: makes all decisions.
 pub fn plan(arguments: PlanArgs, output: Output) -> Result<ExitCode, Failure> {
     let start = Instant::now();
     let target = &arguments.output;
@@ -93,7 +93,7 @@ pub fn plan(arguments: PlanArgs, output: Output) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Does a share of the work.
+/// Runs `part`: does a share of the work.
 pub fn part(arguments: PartArgs, output: Output) -> Result<ExitCode, Failure> {
     let start = Instant::now();
     let (target, share) = (&arguments.output, arguments.share);
@@ -127,7 +127,7 @@ pub fn part(arguments: PartArgs, output: Output) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Makes the file.
+/// Runs `join`: writes the file.
 pub fn join(arguments: &JoinArgs, output: Output) -> Result<ExitCode, Failure> {
     let start = Instant::now();
     let target = &arguments.output;

@@ -1,4 +1,4 @@
-//! `meshreel plot --frame N`: a picture of a frame without any graphics card, and the camera that it was seen with.
+//! `meshreel plot --frame N`: draws a frame without any graphics card, and reports its camera.
 
 use super::lod::{name, surfaces};
 use crate::cli::PictureSize;
@@ -11,20 +11,20 @@ use serde::Serialize;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// What `--json` prints of a picture.
+/// The output of `--json` for a picture.
 #[derive(Serialize)]
 struct FrameDrawn {
     output: String,
     frame: usize,
     size: [usize; 2],
-    /// Where the camera stands, and the point that it looks at, in the file's unit.
+    /// Position of the camera, and the point that it looks at, in the file's unit.
     eye: [f64; 3],
     target: [f64; 3],
-    /// Its vertical angle of view, degrees.
+    /// Vertical angle of view in degrees.
     angle: f64,
 }
 
-/// Draws a frame as it is decoded.
+/// Draws a decoded frame.
 pub fn draw(
     reel: &Reel,
     frame: usize,

@@ -1,4 +1,5 @@
-//! `meshreel plot --hidden`: what is drawn of a file compiled with --cull-hidden, and what is left out.
+//! `meshreel plot --hidden`: draws the visible triangles of a file compiled with --cull-hidden, and the
+//! hidden ones.
 
 use super::lod::{TILE, name};
 use crate::output::{Failure, Output, shown};
@@ -13,14 +14,14 @@ use serde::Serialize;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// What `--json` prints.
+/// The output of `--json`.
 #[derive(Serialize)]
 struct HiddenDrawn {
     output: String,
     frames: Vec<FrameDrawn>,
 }
 
-/// Triangles of a frame.
+/// Triangle counts of a frame.
 #[derive(Serialize)]
 struct FrameDrawn {
     frame: usize,
@@ -28,8 +29,8 @@ struct FrameDrawn {
     hidden: usize,
 }
 
-/// Draws the first frame, one in between, and the last: above what is drawn, below only what is left out, in
-/// red.
+/// Draws the first frame, one in between, and the last: the visible triangles above, the hidden ones in red
+/// below.
 pub fn draw(reel: &Reel, target: &Path, output: Output) -> Result<ExitCode, Failure> {
     let mut any = false;
     for mesh in 0..reel.description().meshes.len() {
@@ -65,7 +66,7 @@ pub fn draw(reel: &Reel, target: &Path, output: Output) -> Result<ExitCode, Fail
     Ok(ExitCode::SUCCESS)
 }
 
-/// Everything that is shown: what is drawn of it, and what is not.
+/// Returns the visible and the hidden surfaces of all objects.
 fn surfaces(reel: &Reel, decoder: &FrameDecoder, frame: usize) -> Result<[Vec<Surface>; 2], Failure> {
     let mut out = [Vec::new(), Vec::new()];
     let mut positions = Vec::new();

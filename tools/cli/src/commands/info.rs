@@ -1,4 +1,5 @@
-//! `meshreel info`: what is in a file. Sources are described by [`super::scene_info`], our own files here.
+//! `meshreel info`: prints the content of a file. Sources are described by [`super::scene_info`], our own
+//! files here.
 
 use super::ranges::range_lines;
 use super::{attributes, clip, joints, lod, rigs, scene_info};
@@ -37,7 +38,7 @@ pub fn run(arguments: &InfoArgs, output: Output) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// One row for each camera.
+/// Returns a table with one row per camera.
 fn camera_table(cameras: &[CameraInfo]) -> String {
     let row = |camera: &CameraInfo| {
         let pair = |[a, b]: [f32; 2]| format!("{} × {}", units::short(a.into()), units::short(b.into()));
@@ -100,7 +101,7 @@ fn text(info: &ReelInfo, wanted: &InfoArgs) -> String {
     out
 }
 
-/// Facts about the file as a whole, a line each.
+/// Returns facts about the file as a whole, one per line.
 fn fields(info: &ReelInfo) -> String {
     let mut out = String::new();
     let _ = writeln!(out, "{}", one_line(&info.file));
@@ -161,7 +162,7 @@ fn fields(info: &ReelInfo) -> String {
     out
 }
 
-/// From when to when it goes.
+/// Returns the duration with start and end.
 fn time(info: &ReelInfo) -> String {
     let clips = (info.clips.iter()).filter(|_| info.frames == 0);
     let longest = clips.max_by(|a, b| a.duration.total_cmp(&b.duration));
@@ -264,7 +265,7 @@ fn tree(info: &ReelInfo) -> String {
     out
 }
 
-/// The method, and what is special.
+/// Returns the method, with grid, re-meshing and moving frames.
 fn kept(mesh: &MeshInfo) -> String {
     let heights = if mesh.heights { " of heights" } else { "" };
     let grid = mesh.grid.map(|[w, h]| format!(", grid {w} × {h}{heights}"));
@@ -274,13 +275,13 @@ fn kept(mesh: &MeshInfo) -> String {
     format!("{}{rest}", mesh.method)
 }
 
-/// A value of the options as a user gives it: parts of something as percentages.
+/// Returns an option's value in the user's form: fractions of a size as percentages.
 fn shown(value: &str) -> String {
     let part =
         (value.split_once('*')).filter(|(_, of)| ["diagonal", "range"].iter().any(|o| of.starts_with(o)));
     let percent = part.and_then(|(part, of)| Some((part.parse::<f64>().ok()? * 100.0, of)));
     match percent {
-        // 0.0001 × 100 is no 0.01.
+        // 0.0001 × 100 is not exactly 0.01.
         Some((percent, of)) => {
             let rest = of.split_once(' ').map_or(String::new(), |(_, rest)| format!(" {rest}"));
             format!("{} %{rest}", (percent * 1e12).round() / 1e12)
@@ -289,7 +290,7 @@ fn shown(value: &str) -> String {
     }
 }
 
-/// Frames, one in each line.
+/// Returns the frames, one per line.
 fn frame_lines(frames: &[FrameInfo]) -> String {
     let rows: Vec<Vec<String>> = frames
         .iter()

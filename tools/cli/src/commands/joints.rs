@@ -1,10 +1,10 @@
-//! Joints of skeletons as `info` lists them, of a `.reel` and of a source.
+//! Prints joints of skeletons, of a `.reel` and of a source, for `info`.
 
 use crate::output::one_line;
 use meshreel_commands::info::SkeletonInfo;
 use std::fmt::Write;
 
-/// Skeletons as trees, children below their parents.
+/// Returns skeletons as trees, children below their parents.
 pub fn text(skeletons: &[SkeletonInfo]) -> String {
     let mut out = String::new();
     for skeleton in skeletons {

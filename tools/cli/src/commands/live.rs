@@ -1,4 +1,4 @@
-//! The live table of `meshreel play`: the heap as a bar, and of each file what is read and decoded, four
+//! The live table of `meshreel play`: the heap as a bar, and the reading and decoding of each file, four
 //! times a second.
 
 use crate::output::{Output, one_line, table};
@@ -7,18 +7,18 @@ use meshreel::{RegionState, Statistics};
 use std::io::{IsTerminal, Write};
 use std::time::Duration;
 
-/// How often it is drawn.
+/// Time between two updates.
 const INTERVAL: Duration = Duration::from_millis(250);
-/// Cells of a bar.
+/// Width of a bar in characters.
 const CELLS: usize = 40;
-/// Most files.
+/// Largest number of files shown.
 const ROWS: usize = 20;
 
-/// Draws over its own last picture. Without a terminal, or asked to be quiet, nothing.
+/// A table that overwrites its last output. Draws nothing without a terminal, or with `--quiet`.
 pub struct Live {
     on: bool,
     next: Duration,
-    /// Lines of the last picture.
+    /// Number of lines of the last output.
     lines: usize,
 }
 
@@ -30,13 +30,13 @@ pub struct Named<'a> {
 }
 
 impl Live {
-    /// A table that has not been drawn.
+    /// Returns a table that has not been drawn yet.
     pub fn new(output: Output) -> Live {
         let wanted = !output.flags.quiet && !output.flags.json;
         Live { on: wanted && std::io::stderr().is_terminal(), next: Duration::ZERO, lines: 0 }
     }
 
-    /// Whether it is time to draw.
+    /// `true` if it is time to draw.
     pub fn is_due(&mut self, elapsed: Duration) -> bool {
         let due = self.on && elapsed >= self.next;
         if due {
@@ -45,7 +45,7 @@ impl Live {
         due
     }
 
-    /// Draws. `name` gives what is known of stream number so and so.
+    /// Draws the table. `name` returns the name of a stream by its number.
     pub fn draw<'a>(&mut self, statistics: &Statistics, name: impl Fn(usize) -> Named<'a>) {
         let text = picture(statistics, name);
         self.clear();
@@ -53,10 +53,10 @@ impl Live {
         let _ = write!(std::io::stderr().lock(), "{text}");
     }
 
-    /// Removes the picture.
+    /// Removes the table.
     pub fn clear(&mut self) {
         if self.lines > 0 {
-            // Up, and to the end of the screen.
+            // Moves up and clears to the end of the screen.
             let _ = write!(std::io::stderr().lock(), "\x1b[{}A\x1b[J", self.lines);
             self.lines = 0;
         }

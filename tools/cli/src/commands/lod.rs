@@ -1,4 +1,4 @@
-//! Levels of detail: as tables and JSON, and `meshreel plot --levels`, which draws them.
+//! Prints LOD levels as tables and JSON, and draws them for `meshreel plot --levels`.
 
 use crate::output::{Failure, Output, one_line, shown};
 use crate::picture::frames::apply;
@@ -14,12 +14,12 @@ use serde::Serialize;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// Columns of the picture at most: levels that are left out are in the middle.
+/// Largest number of columns of the picture: middle levels are left out.
 const COLUMNS: usize = 5;
-/// Width and height of a picture.
+/// Width and height of a tile in pixels.
 pub const TILE: [usize; 2] = [300, 240];
 
-/// What `--json` prints of a picture.
+/// The output of `--json` for a picture.
 #[derive(Serialize)]
 struct LodsDrawn {
     output: String,
@@ -27,13 +27,13 @@ struct LodsDrawn {
     frames: Vec<usize>,
 }
 
-/// All levels of a mesh that was compiled, the mesh itself first.
+/// Returns all LOD levels of a compiled mesh, the mesh itself first.
 pub fn compiled(lod: &LodReports) -> Vec<LodInfo> {
     let level = lod.levels.iter();
     level.map(|level| LodInfo { triangles: level.triangles as usize, error: level.error.into() }).collect()
 }
 
-/// A row for each mesh: triangles and error of each level. Nothing where there are none.
+/// Returns a table of triangles and error of each level, by mesh. Empty if there are no levels.
 pub fn table<'a>(meshes: impl Iterator<Item = (&'a str, Vec<LodInfo>)>) -> String {
     let mut rows = Vec::new();
     for (path, levels) in meshes {
@@ -52,8 +52,8 @@ pub fn table<'a>(meshes: impl Iterator<Item = (&'a str, Vec<LodInfo>)>) -> Strin
     }
 }
 
-/// Triangles of meshes that are drawn before they break apart, in flight and at the end. Nothing where all
-/// always are.
+/// Returns a table of the visible triangles of meshes before they break apart, in flight and at the end.
+/// Empty if all are always visible.
 pub fn hidden_table<'a>(meshes: impl Iterator<Item = (&'a str, usize, [usize; 3])>) -> String {
     let count = |n: usize| units::count(n as u64);
     let rows: Vec<Vec<String>> = meshes
@@ -113,20 +113,20 @@ pub fn draw(reel: &Reel, target: &Path, output: Output) -> Result<ExitCode, Fail
     Ok(ExitCode::SUCCESS)
 }
 
-/// The file's own name.
+/// Returns the file's name without its folder.
 pub fn name(reel: &Reel) -> String {
     let name = reel.path().file_name().unwrap_or_default();
     one_line(&name.to_string_lossy())
 }
 
-/// A shade of clay for each triangle, so that neighbours can be told apart.
+/// Returns a shade of clay for a triangle, so that neighbours can be told apart.
 fn shades(t: u32) -> [f32; 3] {
     let part = t.wrapping_mul(0x9E37_79B9) >> 24;
     let light = 0.62 + 0.5 * part as f32 / 255.0;
     clay().map(|v| v * light)
 }
 
-/// All that is shown, at a level, in triangles of their own, each in the colour of its number.
+/// Returns all visible meshes at a level, with separate triangles, each in the colour of its index.
 pub fn surfaces(
     reel: &Reel,
     decoder: &FrameDecoder,

@@ -28,7 +28,7 @@ use crate::cli::Command;
 use crate::output::{Failure, Output};
 use std::process::ExitCode;
 
-/// Does what the command line says.
+/// Runs the verb of the command line.
 pub fn run(command: Command, output: Output) -> Result<ExitCode, Failure> {
     match command {
         Command::Compile(arguments) => compile::run(*arguments, output),

@@ -1,4 +1,4 @@
-//! `meshreel plot --parts`: which bone moves what, and what bones leave to the residual.
+//! `meshreel plot --parts`: draws the influence of each bone, and the residual.
 
 use crate::output::{Failure, Output, shown};
 use crate::picture::frames::apply;
@@ -12,7 +12,7 @@ use serde::Serialize;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// What `--json` prints.
+/// The output of `--json`.
 #[derive(Serialize)]
 struct PartsDrawn {
     output: String,
@@ -21,7 +21,7 @@ struct PartsDrawn {
     residual_points: u32,
 }
 
-/// Draws the first frame, the last, and the one between.
+/// Draws the first frame, the last, and the one in the middle.
 pub fn draw(reel: &Reel, target: &Path, output: Output) -> Result<ExitCode, Failure> {
     let description = reel.description();
     let moved = |method| matches!(method, Method::Rigid | Method::Skinned);
@@ -106,7 +106,7 @@ fn column(reel: &Reel, decoder: &FrameDecoder, frame: usize) -> Result<Column, F
     Ok(out)
 }
 
-/// Colours of bones by weight; of what does not move, none.
+/// Returns the colours of bones, mixed by weight; the colour of clay if there are none.
 fn mixed(bones: impl Iterator<Item = (usize, f32)>) -> [f32; 3] {
     let (mut sum, mut whole) = ([0.0; 3], 0.0);
     for (bone, weight) in bones {
@@ -117,7 +117,7 @@ fn mixed(bones: impl Iterator<Item = (usize, f32)>) -> [f32; 3] {
     if whole > 0.0 { sum } else { clay() }
 }
 
-/// The colour of a bone: those of neighbouring numbers are far apart on the wheel of colours.
+/// Returns the colour of a bone: consecutive bones are far apart on the colour wheel.
 pub fn colour(bone: usize) -> [f32; 3] {
     let hue = (bone as f64 * 0.618_033_988_749_895).fract() * 6.0;
     let pale = [0.35, 0.5, 0.2][bone % 3];

@@ -19,18 +19,18 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-/// Seconds of playing after which nothing may allocate any more.
+/// Seconds of playback after which nothing may allocate any more.
 const WARM_UP: f64 = 1.0;
-/// Seconds that all files may take to open.
+/// Longest time for opening all files.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Without `--seconds`, what plays without end, or longer than a day, plays so long.
+/// Seconds of playback without `--seconds`, if it would be endless or longer than a day.
 const ENDLESS: f64 = 10.0;
 const LONGEST: f64 = 86_400.0;
-/// Ticks of a run; their times are kept.
+/// Largest number of ticks of a run; their times are stored.
 const MOST_TICKS: f64 = 1e7;
-/// Instances of all files.
+/// Largest number of instances of all files.
 const MOST_INSTANCES: u64 = 100_000;
-/// Largest rate that a clock knows.
+/// Largest rate that a clock supports.
 const FASTEST: f64 = 65_536.0;
 
 /// Runs the verb.
@@ -87,7 +87,7 @@ fn check_arguments(arguments: &PlayArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The player that is asked for.
+/// Returns the player's options.
 fn options(arguments: &PlayArgs) -> Options {
     let default = Options::default();
     Options {
@@ -99,7 +99,7 @@ fn options(arguments: &PlayArgs) -> Options {
     }
 }
 
-/// A digest of each frame of a file by a plain decode.
+/// The digest of each frame of a file, by a plain decode.
 type Plain = Vec<u64>;
 
 fn plain(files: &[PathBuf], limits: &Limits) -> Result<Vec<Plain>, Failure> {
@@ -117,7 +117,7 @@ fn plain(files: &[PathBuf], limits: &Limits) -> Result<Vec<Plain>, Failure> {
     files.iter().map(of_file).collect()
 }
 
-/// Everything that a frame shows, as a number.
+/// Returns a digest of everything that a frame shows.
 fn digest<'a>(
     reel: &Reel,
     visible: impl Fn(usize) -> bool,
@@ -161,7 +161,7 @@ thread_local! {
     static FLOATS: RefCell<Vec<f32>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Four numbers that go on at the same time.
+/// A digest of four independent sums, computed in parallel.
 struct Digest([u64; 4]);
 
 impl Digest {
@@ -174,7 +174,7 @@ impl Digest {
                 Semantic::QTangent => 3 + 4,
                 _ => stream.semantic.components(),
             } * vertices;
-            // Not the player's memory.
+            // Not part of the player's memory.
             counting::uncounted(|| floats.resize(count, 0.0));
             let written = match stream.semantic {
                 Semantic::Position => mesh.positions_into(floats),
@@ -182,7 +182,7 @@ impl Digest {
                 Semantic::Colour => mesh.colours_into(stream.set, floats),
                 Semantic::Velocity => mesh.velocities_into(floats),
                 Semantic::Width => mesh.widths_into(floats),
-                // Kept as quantized values.
+                // Custom attributes have quantized values.
                 Semantic::Custom1 | Semantic::Custom2 | Semantic::Custom3 | Semantic::Custom4 => Ok(()),
                 Semantic::Normal => mesh.normals_into(floats),
                 Semantic::QTangent => {
@@ -215,34 +215,34 @@ fn mix(digest: u64, value: u64) -> u64 {
     (digest.rotate_left(23) ^ value).wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }
 
-/// One run.
+/// One playback run.
 struct Session {
     player: Player,
     files: Vec<FileId>,
     names: Vec<String>,
-    /// Instances with the number of their file.
+    /// Each instance with the index of its file.
     instances: Vec<(usize, InstanceId)>,
     poses: Poses,
     plain: Option<Vec<Plain>>,
     statistics: Statistics,
     tick_ms: Vec<f64>,
     incidents: Vec<String>,
-    /// Per file, instances for which the heap had no room at some time.
+    /// Per file, the instances for which the heap had no room at some time.
     refused: Vec<BTreeSet<InstanceId>>,
-    /// What the first of them needed, and what was left.
+    /// Bytes that the first refused instance needed, and bytes that were left.
     short: Option<(u64, u64)>,
-    /// The file of each instance.
+    /// The file index of each instance.
     file_of: BTreeMap<InstanceId, usize>,
     allocations: Option<u64>,
     checked: u64,
     wrong: u64,
-    /// Frames handed out that should have been others.
+    /// Number of frames that were not the expected ones.
     late: u64,
     seconds: f64,
 }
 
 impl Session {
-    /// Opens all files and makes their instances, none of which plays yet.
+    /// Opens all files and creates their instances, none of which plays yet.
     fn open(arguments: &PlayArgs, plain: Option<Vec<Plain>>) -> Result<Session, Failure> {
         let mut player = Player::try_new(options(arguments))?;
         let files: Vec<FileId> = arguments.files.iter().map(|path| player.open(path)).collect();
@@ -271,7 +271,7 @@ impl Session {
                 };
                 instances.push((number, instance));
                 let frames = player.reel(*file).map_or(0, Reel::frame_count);
-                // Copies are at different places.
+                // Copies are at different times.
                 let part = f64::from(copy) / f64::from(arguments.copies);
                 if copy > 0 {
                     let start = (frames as f64 * part) as usize;
@@ -317,7 +317,7 @@ impl Session {
         last.map_or(0.0, |reel| reel.time(reel.frame_count() - 1) - reel.time(0))
     }
 
-    /// Plays in real time, to the end of what does not repeat, or as long as was asked for.
+    /// Plays in real time, to the end of everything that does not repeat, or as long as requested.
     fn play(&mut self, arguments: &PlayArgs, output: Output) -> Result<(), Failure> {
         for &(_, instance) in &self.instances {
             let repeat = if arguments.repeat { Repeat::Loop } else { Repeat::Once };
@@ -362,7 +362,7 @@ impl Session {
                 break;
             }
         }
-        // One frame is over before it is there.
+        // A single frame can end before it is available.
         while self.owes_a_check(arguments) && begun.elapsed() < PATIENCE {
             std::thread::sleep(Duration::from_secs_f64(dt));
             self.tick(dt, arguments)?;
@@ -373,7 +373,7 @@ impl Session {
         Ok(())
     }
 
-    /// Whether something was to be compared, and nothing was yet.
+    /// `true` if something was to be compared, and nothing has been yet.
     fn owes_a_check(&self, arguments: &PlayArgs) -> bool {
         let has_frames = |file: &FileId| self.player.reel(*file).is_some_and(|reel| reel.frame_count() > 0);
         let done =
@@ -516,7 +516,7 @@ impl Session {
     }
 }
 
-/// When and where to jump: the same in every run.
+/// The times and targets of jumps: the same in every run.
 struct Seeks {
     every: Option<f64>,
     next: f64,
@@ -536,14 +536,14 @@ impl Seeks {
         true
     }
 
-    /// A part of the whole.
+    /// Returns a fraction of the whole, 0 to 1.
     fn next(&mut self) -> f64 {
         self.state = self.state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         (self.state >> 40) as f64 / (1u64 << 24) as f64
     }
 }
 
-/// Half, nearly all, and the worst, in milliseconds.
+/// Returns the median, the 99th percentile and the maximum, in milliseconds.
 fn percentiles(values: &mut [f64]) -> Percentiles {
     values.sort_by(f64::total_cmp);
     let at = |part: f64| {
@@ -553,15 +553,15 @@ fn percentiles(values: &mut [f64]) -> Percentiles {
     Percentiles { p50: at(0.5), p99: at(0.99), max: at(1.0) }
 }
 
-/// How a run went, as `--json` prints it.
+/// The result of a run, as `--json` prints it.
 #[derive(Serialize)]
 struct Report {
     ticks: u64,
     instances: usize,
     seconds: f64,
-    /// Instances for which the heap had no room at some time.
+    /// Number of instances for which the heap had no room at some time.
     refused_instances: usize,
-    /// Instances without room at the end.
+    /// Number of instances without room at the end.
     refused_at_end: usize,
     missed_frames: u64,
     seek_wait_ticks: u64,
@@ -572,20 +572,21 @@ struct Report {
     peak_anon_bytes: Option<u64>,
     allocations_after_warmup: u64,
     tick_ms: Percentiles,
-    /// Frames that were compared with a plain decode (`--check`), and those of them that differ.
+    /// Number of frames compared with a plain decode (`--check`); the next field counts those that differ.
     checked_frames: Option<u64>,
     wrong_frames: u64,
     poses: u64,
     clips: Vec<PlayedClip>,
-    /// Poses that were compared with those of fresh cursors (`--check`), and those of them that differ.
+    /// Number of poses compared with those of fresh cursors (`--check`); the next field counts those that
+    /// differ.
     checked_poses: Option<u64>,
     wrong_poses: u64,
     streams: Vec<StreamReport>,
-    /// Damaged files, reads that failed, checks without anything to check.
+    /// Damaged files, failed reads, checks without anything to check.
     errors: Vec<String>,
     #[serde(skip)]
     clip_text: String,
-    /// Bytes that the first refused instance needed, and that were left.
+    /// Bytes that the first refused instance needed, and bytes that were left.
     #[serde(skip)]
     short: Option<(u64, u64)>,
 }
@@ -598,7 +599,7 @@ struct Percentiles {
     max: f64,
 }
 
-/// How a file was streamed.
+/// The streaming of a file.
 #[derive(Serialize)]
 struct StreamReport {
     name: String,
@@ -608,9 +609,9 @@ struct StreamReport {
     reads: u64,
     bytes_read: u64,
     frames_decoded: u64,
-    /// All of it is in memory, nothing is read while it plays.
+    /// `true` if the file is entirely in memory, and nothing is read during playback.
     resident: bool,
-    /// Instances for which the heap had no room at some time.
+    /// Number of instances for which the heap had no room at some time.
     refused_instances: usize,
 }
 

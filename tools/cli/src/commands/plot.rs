@@ -1,4 +1,5 @@
-//! `meshreel plot`: what a joint or a point does over time, source against decoded, and the error below.
+//! `meshreel plot`: draws the motion of a joint or a point over time, source against decoded, and the error
+//! below.
 
 use crate::cli::PlotArgs;
 use crate::output::{Failure, Output, RemarkJson, one_line, remarks_json, shown};
@@ -19,7 +20,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// Most samples of a curve that are drawn: as many as there are pixels, a few times over.
+/// Largest number of samples of a curve: a few per pixel.
 const MOST: usize = 20_000;
 
 /// Runs the verb.
@@ -95,7 +96,7 @@ struct Plot {
     subtitle: String,
     times: [f64; 2],
     panels: Vec<Panel>,
-    /// Largest error and tolerance, where there is a source.
+    /// Largest error and tolerance, if there is a source.
     error: Option<(f64, f64)>,
     samples: usize,
 }
@@ -115,22 +116,22 @@ impl Plot {
     }
 }
 
-/// A drawn plot, as `--json` prints it.
+/// The result of a plot, as `--json` prints it.
 #[derive(Serialize)]
 struct PlotJson<'a> {
     output: String,
     title: &'a str,
     samples: usize,
-    /// Seconds.
+    /// Start in seconds.
     start: f64,
     end: f64,
-    /// Largest error, where there is a source.
+    /// Largest error, if there is a source.
     max_error: Option<f64>,
     tolerance: Option<f64>,
     remarks: Vec<RemarkJson>,
 }
 
-/// The one with such a name, or the only one.
+/// Returns the item with this name, or the only one.
 fn find<'a, T>(
     all: &'a [T],
     wanted: Option<&str>,
@@ -161,7 +162,7 @@ fn of_joint(reel: &Reel, scene: Option<&Scene>, joint: &str, clip: Option<&str>)
     let record = clip.record();
     let own = clip.skeleton().tolerance.get(j).copied().unwrap_or(0.0);
     let limit = if own > 0.0 { own } else { record.tolerance };
-    // Between samples, too, as far as there are pixels for it.
+    // Also between samples, as far as there are pixels.
     let parts = (MOST / clip.samples()).clamp(1, 4);
     let every = clip.samples().div_ceil(MOST);
     let count = (clip.samples() - 1) * parts / every + 1;
@@ -222,7 +223,7 @@ fn of_joint(reel: &Reel, scene: Option<&Scene>, joint: &str, clip: Option<&str>)
     })
 }
 
-/// The source's clip of the same name, or the only one, as it was compiled.
+/// Returns the source's clip of the same name, or the only one, as it was compiled.
 fn source_clip(reel: &Reel, scene: &Scene, clip: &Clip) -> Result<meshreel_scene::Clip, Failure> {
     let found = match &scene.clips[..] {
         [only] => Some(only),
@@ -242,7 +243,7 @@ fn source_clip(reel: &Reel, scene: &Scene, clip: &Clip) -> Result<meshreel_scene
     Ok(source.into_owned())
 }
 
-/// Times of the keys of a joint's rotation, translation and scale.
+/// Returns the times of the keys of a joint's rotation, translation and scale.
 fn keys(curves: &meshreel_codec::clip::curve::Curves, joint: usize, clip: &Clip) -> [Vec<f64>; 3] {
     let mut out = [Vec::new(), Vec::new(), Vec::new()];
     for key in curves.keys().iter().filter(|key| usize::from(key.joint) == joint) {
@@ -252,8 +253,8 @@ fn keys(curves: &meshreel_codec::clip::curve::Curves, joint: usize, clip: &Clip)
     out
 }
 
-/// Components over time; quaternions with the sign that is nearer to the one before (first: to `side`), so
-/// that curves do not jump.
+/// Returns components over time; quaternions with the sign nearer to the one before (the first: to `side`),
+/// so that curves do not jump.
 fn values(part: usize, list: &[(f64, Qvv)], side: Option<DQuat>) -> Vec<(f64, [f64; 4])> {
     let mut before = side.unwrap_or(DQuat::IDENTITY);
     let mut out = Vec::with_capacity(list.len());
@@ -321,7 +322,7 @@ fn error_panel(title: String, errors: Vec<[f64; 2]>, limit: Option<f64>) -> Pane
     }
 }
 
-/// " in cm" and so on.
+/// Returns the unit as text: " in cm" and so on.
 fn unit(reel: &Reel) -> &'static str {
     match reel.description().unit {
         1 => " in m",
@@ -332,12 +333,12 @@ fn unit(reel: &Reel) -> &'static str {
     }
 }
 
-/// Frames or samples that are looked at to find what moves farthest.
+/// Number of frames or samples that are examined to find the largest motion.
 const LOOKED: usize = 16;
 
-/// Of the mesh named, or of all whose faces never change and of all particles, the point that moves farthest in
-/// the world while it is there: the path of its node, and its number as [`of_vertex`] takes it. `None` where
-/// there is no such mesh.
+/// Returns the point that moves farthest in the world while it exists, of the named mesh, or of all meshes
+/// whose faces never change and all particles: the path of its node, and its number for [`of_vertex`]. `None`
+/// if there is no such mesh.
 fn farthest_vertex(reel: &Reel, mesh: Option<&str>) -> Result<Option<(String, u64)>, Failure> {
     let description = reel.description();
     let of = |node: &NodeRecord| node.mesh.and_then(|m| description.meshes.get(m as usize));
@@ -390,7 +391,7 @@ fn world_place(matrix: &[[f64; 4]; 3], place: &[f32; 3]) -> DVec3 {
     DVec3::new(row(&matrix[0]), row(&matrix[1]), row(&matrix[2]))
 }
 
-/// Of the clip named, or the first, the joint that moves farthest in object space: the names of both.
+/// Returns the names of the named or first clip, and of its joint that moves farthest in object space.
 fn farthest_joint(reel: &Reel, clip: Option<&str>) -> Result<(String, String), Failure> {
     let clips = reel.clips()?;
     let clip = match (clip, clips.first()) {
@@ -421,8 +422,8 @@ fn farthest_joint(reel: &Reel, clip: Option<&str>) -> Result<(String, String), F
     Ok((clip.name().into(), joint))
 }
 
-/// `point`: number of a point of the source where there is a source map, else of a vertex of the file; the id
-/// of particles that have ids.
+/// Plots a point. `point`: index of the source's point if there is a source map, else of a vertex of the
+/// file; the id of particles that have ids.
 fn of_vertex(reel: &Reel, scene: Option<&Scene>, point: u64, mesh: Option<&str>) -> Result<Plot, Failure> {
     let description = reel.description();
     let nodes: Vec<usize> =
@@ -508,13 +509,13 @@ struct SourcePoint<'a> {
     placed: &'a [Placed],
     world: World<'a>,
     path: &'a str,
-    /// Its number, or its id.
+    /// Its index, or its id.
     point: u64,
     ids: Vec<u64>,
 }
 
 impl SourcePoint<'_> {
-    /// Where it is in the world; none where it is not there.
+    /// Returns its place in the world; `None` if it does not exist at that time.
     fn at(&mut self, time: f64) -> Result<Option<DVec3>, Failure> {
         let meshes = frames::of_scene(self.scene, self.placed, &mut self.world, time)?;
         let Some(mesh) = meshes.iter().find(|mesh| mesh.path == self.path) else { return Ok(None) };
@@ -530,7 +531,7 @@ impl SourcePoint<'_> {
     }
 }
 
-/// The way of a point in world space, decoded and in the source, by time; and how far the two are apart.
+/// The path of a point in world space, decoded and in the source, over time; and their distance.
 struct Course {
     decoded: Vec<(f64, Qvv)>,
     wanted: Vec<(f64, Qvv)>,

@@ -1,4 +1,5 @@
-//! Clips in `play` and `bench`: poses at each tick through the stored form, and how long a pose takes.
+//! Clips in `play` and `bench`: samples poses at each tick from the stored form, and measures the time per
+//! pose.
 
 use crate::output::{Failure, one_line, table};
 use crate::units;
@@ -9,18 +10,18 @@ use serde::Serialize;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-/// Poses of one pass of a measurement: a longer clip is not played to its end.
+/// Largest number of poses in one pass of a measurement: longer clips are not played to their end.
 const MOST_TICKS: usize = 100_000;
 
-/// Clips that are played, each at its own place.
+/// The clips that are played, each at its own time.
 #[derive(Default)]
 pub struct Poses {
     playing: Vec<Playing>,
-    /// Poses that were sampled.
+    /// Number of poses sampled.
     pub poses: u64,
-    /// Poses that were compared with those of a fresh cursor.
+    /// Number of poses compared with those of a fresh cursor.
     pub checked: u64,
-    /// Compared poses that differ.
+    /// Number of compared poses that differ.
     pub wrong: u64,
 }
 
@@ -29,14 +30,14 @@ struct Playing {
     clip: Clip,
     cursor: ClipCursor,
     pose: Vec<Transform>,
-    /// Seconds from the first sample: next, and what the pose is of.
+    /// Seconds from the first sample for the next pose; `shown` is that of the last one.
     at: f64,
     shown: f64,
     poses: u64,
 }
 
 impl Poses {
-    /// All clips of a file, `copies` times, each copy at another place.
+    /// Adds all clips of a file, `copies` times, each copy at another time.
     pub fn add(&mut self, file: usize, reel: &Reel, copies: u32) -> Result<(), Error> {
         for clip in reel.clips()? {
             for copy in 0..copies {
@@ -54,27 +55,27 @@ impl Poses {
         Ok(())
     }
 
-    /// Seconds of the longest.
+    /// Returns the duration of the longest clip in seconds.
     pub fn longest(&self) -> f64 {
         let durations = self.playing.iter().map(|p| p.clip.duration());
         durations.fold(0.0, f64::max)
     }
 
-    /// Sets the places at which a run at this rate begins: backwards it is the end.
+    /// Moves clips at their start to the end, if the rate is negative.
     pub fn start(&mut self, rate: f64) {
         for p in self.playing.iter_mut().filter(|p| rate < 0.0 && p.at == 0.0) {
             p.at = p.clip.duration();
         }
     }
 
-    /// All to a part of their length, another one for each.
+    /// Moves each clip to a fraction of its duration, a new one for each.
     pub fn go_to(&mut self, mut part: impl FnMut() -> f64) {
         for p in &mut self.playing {
             p.at = part() * p.clip.duration();
         }
     }
 
-    /// Moves on by so many seconds and samples all poses. Allocates nothing.
+    /// Advances by this number of seconds and samples all poses. Allocates nothing.
     pub fn tick(&mut self, seconds: f64, repeat: bool) -> Result<(), Error> {
         let repeats = if repeat { Repeats::Wrap } else { Repeats::Clamp };
         for p in &mut self.playing {
@@ -87,7 +88,7 @@ impl Poses {
         Ok(())
     }
 
-    /// Compares the poses of the last tick with those of cursors that were nowhere before.
+    /// Compares the poses of the last tick with those of fresh cursors.
     pub fn check(&mut self, repeat: bool) -> Result<(), Error> {
         let repeats = if repeat { Repeats::Wrap } else { Repeats::Clamp };
         for p in &self.playing {
@@ -100,7 +101,7 @@ impl Poses {
         Ok(())
     }
 
-    /// All are beyond their end.
+    /// `true` if all clips are beyond their end.
     pub fn ended(&self, rate: f64) -> bool {
         let ended = |p: &Playing| match rate < 0.0 {
             true => p.at < 0.0,
@@ -109,7 +110,7 @@ impl Poses {
         self.playing.iter().all(ended)
     }
 
-    /// A report on each clip; `names` are those of the files.
+    /// Returns a report on each clip; `names` are the names of the files.
     pub fn reports(&self, names: &[String]) -> Vec<PlayedClip> {
         let report = |p: &Playing| PlayedClip {
             file: names[p.file].clone(),
@@ -123,7 +124,7 @@ impl Poses {
         self.playing.iter().map(report).collect()
     }
 
-    /// One line, if there are any.
+    /// Returns one line, if there are clips.
     pub fn text(&self) -> String {
         match self.playing.len() {
             0 => String::new(),
@@ -140,40 +141,40 @@ pub struct PlayedClip {
     codec: &'static str,
     joints: usize,
     samples: usize,
-    /// Poses that were sampled.
+    /// Number of poses sampled.
     poses: u64,
-    /// Bytes of the clip in the file.
+    /// Size of the clip in the file, in bytes.
     bytes: usize,
 }
 
-/// How long one pose of a clip takes, in nanoseconds.
+/// The time per pose of a clip, in nanoseconds.
 #[derive(Serialize)]
 pub struct Speed {
     name: String,
     codec: &'static str,
     joints: usize,
     bytes: usize,
-    /// As the clip is in the file, at 60 Hz from the first sample to the last.
+    /// In the stored form, at 60 Hz from the first sample to the last.
     #[serde(rename = "forward_ns")]
     forward: f64,
-    /// As the clip is in the file, at 60 Hz from the last sample to the first.
+    /// In the stored form, at 60 Hz from the last sample to the first.
     #[serde(rename = "backward_ns")]
     backward: f64,
-    /// As the clip is in the file, at random times.
+    /// In the stored form, at random times.
     #[serde(rename = "random_ns")]
     random: f64,
-    /// Bytes of the random-access form of the clip; none where that form cannot hold the tolerance.
+    /// Size of the random-access form of the clip in bytes; `None` if that form cannot keep the tolerance.
     #[serde(rename = "resident_bytes")]
     random_access_bytes: Option<u64>,
-    /// A pose out of the random-access form, at random times.
+    /// A pose of the random-access form, at random times.
     #[serde(rename = "resident_ns")]
     random_access_pose: Option<f64>,
-    /// One joint out of the random-access form, at random times.
+    /// One joint of the random-access form, at random times.
     #[serde(rename = "joint_ns")]
     random_access_joint: Option<f64>,
 }
 
-/// Times that look random but are the same every time, as parts of the whole.
+/// Returns pseudo-random fractions of the whole, the same in every run.
 fn parts() -> impl Iterator<Item = f64> {
     (0..1000u64).map(|i| {
         let x = i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 11;
@@ -181,7 +182,7 @@ fn parts() -> impl Iterator<Item = f64> {
     })
 }
 
-/// Measures all clips of a file; each stage for so long at least.
+/// Measures all clips of a file, each stage for at least `budget`.
 pub fn measure(reel: &Reel, budget: Duration) -> Result<Vec<Speed>, Failure> {
     let clips = reel.clips()?;
     if clips.is_empty() {
@@ -207,7 +208,7 @@ pub fn measure(reel: &Reel, budget: Duration) -> Result<Vec<Speed>, Failure> {
         let backward = best(budget, || stored(&mut (0..ticks).rev().map(time)))?;
         let times: Vec<f64> = parts().map(|part| part * clip.duration()).collect();
         let random = best(budget, || stored(&mut times.iter().copied()))?;
-        // The file's own where that is its codec; else the compiler's of what the file holds.
+        // The file's own form if that is its codec; else the compiler's, made from the file's samples.
         let skeleton = clip.record().skeleton as usize;
         let form = match clip.random_access() {
             Some(form) => Some((form, clip.form_bytes())),
@@ -258,7 +259,7 @@ pub fn measure(reel: &Reel, budget: Duration) -> Result<Vec<Speed>, Failure> {
     Ok(speeds)
 }
 
-/// Seconds of the best pass; as many as fit into the budget, but a few at least.
+/// Returns the seconds of the best pass; as many passes as fit into the budget, but at least a few.
 pub fn best(budget: Duration, mut pass: impl FnMut() -> Result<(), Error>) -> Result<f64, Error> {
     let begun = Instant::now();
     let mut best = f64::INFINITY;
@@ -272,7 +273,7 @@ pub fn best(budget: Duration, mut pass: impl FnMut() -> Result<(), Error>) -> Re
     Ok(best)
 }
 
-/// As a table for people.
+/// Returns a table of the measurements.
 pub fn speed_table(speeds: &[Speed]) -> String {
     let rows: Vec<Vec<String>> = (speeds.iter())
         .map(|s| {

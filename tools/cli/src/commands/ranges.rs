@@ -1,10 +1,10 @@
-//! Named parts of an animation, as they are shown.
+//! Prints the named ranges of an animation.
 
 use crate::output::one_line;
 use crate::units;
 use meshreel_commands::info::RangeInfo;
 
-/// One line for each range.
+/// Returns one line per range.
 pub fn range_lines(ranges: &[RangeInfo]) -> Vec<String> {
     let line = |range: &RangeInfo| {
         format!(

@@ -1,11 +1,11 @@
-//! Rigs of meshes, as `compile` and `info` show them.
+//! Prints rigs of meshes for `compile` and `info`.
 
 use crate::output::{one_line, table};
 use crate::units;
 use meshreel_commands::info::RigInfo;
 use meshreel_compile::RigReport;
 
-/// One row for each.
+/// Returns a table with one row per rig of a file.
 pub fn info_table(rigs: &[RigInfo]) -> String {
     let row = |rig: &RigInfo| {
         vec![
@@ -24,7 +24,7 @@ pub fn info_table(rigs: &[RigInfo]) -> String {
     }
 }
 
-/// One row for each.
+/// Returns a table with one row per compiled rig.
 pub fn compiled_table(rigs: &[RigReport]) -> String {
     let row = |rig: &RigReport| {
         vec![

@@ -1,4 +1,4 @@
-//! What is in a source file, as text.
+//! Prints the content of a source file as text.
 
 use super::ranges::range_lines;
 use super::{clip, joints};
@@ -8,10 +8,10 @@ use crate::units;
 use meshreel_commands::info::{Counts, SceneInfo, SceneNode};
 use std::fmt::Write;
 
-/// Most rows of a table or tree that is only an overview.
+/// Largest number of rows of a table or tree in the overview.
 const OVERVIEW_ROWS: usize = 24;
 
-/// For people.
+/// Returns the text of a source file.
 pub fn text(info: &SceneInfo, wanted: &InfoArgs) -> String {
     let mut out = String::new();
     let _ = writeln!(out, "{}", crate::output::one_line(&info.file));
@@ -57,7 +57,7 @@ pub fn text(info: &SceneInfo, wanted: &InfoArgs) -> String {
         out.push_str(&tree(info, usize::MAX));
         out.push_str(&joints::text(&info.skeletons));
     } else if wanted.streams || wanted.frames {
-        // The overview would only push away what was asked for.
+        // The overview would only push the requested part off the screen.
     } else if info.nodes.len() <= OVERVIEW_ROWS {
         out.push_str(&tree(info, OVERVIEW_ROWS));
     } else {
@@ -114,7 +114,7 @@ fn stream_table(info: &SceneInfo) -> String {
     table(&["mesh and stream", "<what", "samples"], &rows)
 }
 
-/// The tree with lines, kinds and sizes.
+/// Returns the tree with lines, kinds and sizes.
 fn tree(info: &SceneInfo, most: usize) -> String {
     let mut children: Vec<Vec<usize>> = vec![Vec::new(); info.nodes.len()];
     let mut roots = Vec::new();
@@ -163,7 +163,7 @@ fn tree(info: &SceneInfo, most: usize) -> String {
     out
 }
 
-/// Kind, size and animation of a node.
+/// Returns kind, size and animation of a node.
 fn describe(info: &SceneInfo, node: &SceneNode) -> String {
     let mut parts = vec![node.kind.to_string()];
     if let Some(target) = &node.instance_of {
@@ -194,7 +194,7 @@ fn describe(info: &SceneInfo, node: &SceneNode) -> String {
     parts.join(", ")
 }
 
-/// How many of what there are.
+/// Returns the number of objects of each kind.
 fn counts_text(counts: &Counts) -> String {
     let named = [
         (counts.xforms, "transform", "transforms"),
@@ -221,7 +221,7 @@ fn counts_text(counts: &Counts) -> String {
     }
 }
 
-/// Alembic's keys begin with `_ai_`, which says nothing to anybody.
+/// Strips the meaningless prefix `_ai_` of Alembic's keys.
 fn readable_key(key: &str) -> String {
     let key = key.strip_prefix("_ai_").unwrap_or(key);
     key.chars().take(24).collect::<String>().to_lowercase()

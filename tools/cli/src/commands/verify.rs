@@ -1,4 +1,4 @@
-//! `meshreel verify`: a `.reel` against its source, read again.
+//! `meshreel verify`: compares a `.reel` with its source, which is read again.
 
 use crate::cli::VerifyArgs;
 use crate::output::{
@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
-/// Most rows of the table of meshes without `--verbose`.
+/// Largest number of rows of the table of meshes without `--verbose`.
 const SHOWN_MESHES: usize = 24;
 
 /// Runs the verb.
@@ -44,13 +44,13 @@ pub fn run(arguments: &VerifyArgs, output: Output) -> Result<ExitCode, Failure> 
     output.result(&verified.json(seconds), true, || verified.text(reel, output.flags.verbose, seconds))?;
     match verified.ok() {
         true => Ok(ExitCode::SUCCESS),
-        // Where the text is not printed that says so.
+        // If the text that says so is not printed.
         false if output.flags.quiet && !output.flags.json => Err(verified.failure().or_at(reel)),
         false => Ok(ExitCode::FAILURE),
     }
 }
 
-/// As `--json` prints it.
+/// The output of `--json` with `--extracted`.
 #[derive(Serialize)]
 struct ExtractedJson {
     #[serde(flatten)]
@@ -61,7 +61,7 @@ struct ExtractedJson {
     error: Option<FailureJson>,
 }
 
-/// Compares what was extracted with what the `.reel` decodes to.
+/// Compares an extracted file with the decoded `.reel`.
 fn extracted(
     inputs: &[PathBuf],
     reel: &Path,
@@ -138,19 +138,19 @@ fn extracted_text(report: &ExtractedReport, reel: &Path, seconds: f64) -> String
     out + &format!("\n{}: {verdict} ({} frames, {seconds:.2} s)\n", shown(reel), report.frames)
 }
 
-/// As `--json` prints it.
+/// The output of `--json`.
 #[derive(Serialize)]
 struct VerifiedJson<'a> {
     #[serde(flatten)]
     report: &'a meshreel_check::Report,
     seconds: f64,
     remarks: Vec<RemarkJson>,
-    /// The first failure, where there is one.
+    /// The first failure, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<FailureJson>,
 }
 
-/// Outcome of a check.
+/// The result of a check.
 pub struct Verified {
     report: meshreel_check::Report,
     remarks: Vec<Remark>,
@@ -171,12 +171,12 @@ pub fn check(
 }
 
 impl Verified {
-    /// Everything that was promised holds.
+    /// `true` if every tolerance is kept.
     pub fn ok(&self) -> bool {
         self.report.ok
     }
 
-    /// Tolerance and largest error of the mesh that comes nearest to its tolerance, or furthest beyond it.
+    /// Returns tolerance and largest error of the mesh nearest to its tolerance, or furthest beyond it.
     pub fn worst(&self) -> (f64, f64) {
         let part = |tolerance: f64, error: f64| match tolerance > 0.0 {
             true => error / tolerance,
@@ -192,7 +192,7 @@ impl Verified {
             .unwrap_or((0.0, 0.0))
     }
 
-    /// The object of PROMISE.md §5.
+    /// Returns the object of PROMISE.md §5.
     fn json(&self, seconds: f64) -> VerifiedJson<'_> {
         VerifiedJson {
             report: &self.report,
@@ -202,7 +202,7 @@ impl Verified {
         }
     }
 
-    /// The first thing that does not hold, as an error.
+    /// Returns the first violation as an error.
     fn failure(&self) -> Failure {
         let what = match self.report.failures.first() {
             Some(first) => {
@@ -220,7 +220,7 @@ impl Verified {
     fn text(&self, reel: &Path, verbose: bool, seconds: f64) -> String {
         let report = &self.report;
         let most = if verbose { usize::MAX } else { SHOWN_MESHES };
-        // Broken ones first, then those nearest to their tolerance.
+        // Failed ones first, then those nearest to their tolerance.
         let mut meshes: Vec<_> = report.meshes.iter().collect();
         let part = |error: f64, tolerance: f64| {
             if tolerance > 0.0 { error / tolerance } else { error }
@@ -261,7 +261,7 @@ impl Verified {
     }
 }
 
-/// The first `most` of these meshes, one in each line.
+/// Returns a table of the first `most` meshes.
 fn mesh_table(meshes: &[&MeshReport], most: usize) -> String {
     let optional = |value: Option<f64>| value.map_or("–".to_string(), units::short);
     let row = |mesh: &&MeshReport| {
@@ -307,7 +307,7 @@ fn mesh_table(meshes: &[&MeshReport], most: usize) -> String {
     }
 }
 
-/// Clips, one in each line.
+/// Returns a table of the clips.
 fn clip_table(clips: &[ClipReport], most: usize) -> String {
     let row = |clip: &ClipReport| {
         vec![
@@ -345,7 +345,7 @@ fn clip_table(clips: &[ClipReport], most: usize) -> String {
     }
 }
 
-/// Locators, broken ones first, then those nearest to their tolerance.
+/// Returns a table of locators, failed ones first, then those nearest to their tolerance.
 fn locator_table(locators: &[LocatorReport], most: usize) -> String {
     if locators.is_empty() {
         return String::new();
@@ -370,7 +370,7 @@ fn locator_table(locators: &[LocatorReport], most: usize) -> String {
     table(&["locator", "frames", "tolerance", "max error", "<check"], &rows)
 }
 
-/// Lenses of cameras, broken ones first.
+/// Returns a table of camera lenses, failed ones first.
 fn camera_table(cameras: &[CameraReport], most: usize) -> String {
     if cameras.is_empty() {
         return String::new();
@@ -393,7 +393,7 @@ fn camera_table(cameras: &[CameraReport], most: usize) -> String {
     table(&["camera", "frames", "max error of the lens", "<check"], &rows)
 }
 
-/// The largest distance of players from the source between frames: as a length, and in tolerances.
+/// Returns the largest distance of playback from the source between frames: as a length, and in tolerances.
 fn between(mesh: &MeshReport) -> String {
     match mesh.between_error.zip(mesh.between_worst) {
         Some((error, worst)) => format!("{} ({worst:.1} T)", units::short(error)),
@@ -401,7 +401,7 @@ fn between(mesh: &MeshReport) -> String {
     }
 }
 
-/// Rigs, driven by all samples of all clips of their skeletons.
+/// Returns a table of rigs, driven by all samples of all clips of their skeletons.
 fn rig_table(rigs: &[RigReport]) -> String {
     if rigs.is_empty() {
         return String::new();
@@ -424,7 +424,7 @@ fn rig_table(rigs: &[RigReport]) -> String {
     table(&head, &rows.collect::<Vec<_>>())
 }
 
-/// Levels of detail, what they say of their distance, and what was found.
+/// Returns a table of LOD levels: their stated distance, and the measured one.
 fn level_table<'a>(meshes: impl Iterator<Item = &'a meshreel_check::MeshReport>) -> String {
     let mut rows = Vec::new();
     for mesh in meshes {
@@ -444,7 +444,7 @@ fn level_table<'a>(meshes: impl Iterator<Item = &'a meshreel_check::MeshReport>)
     }
 }
 
-/// Layers and tiers, and what it costs when they are missing.
+/// Returns a table of layers and tiers, and the error without them.
 fn layer_table(clips: &[ClipReport]) -> String {
     let mut rows = Vec::new();
     for clip in clips {

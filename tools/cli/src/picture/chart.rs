@@ -1,4 +1,4 @@
-//! Curves over time, one panel below the other, with axes, labels and a legend.
+//! Draws curves over time, one panel below the other, with axes, labels and a legend.
 
 use super::font;
 use super::image::{Image, Rgb};
@@ -19,42 +19,42 @@ const FOOTER: usize = 52;
 const LEFT: usize = 96;
 const RIGHT: usize = 24;
 
-/// How a curve is drawn.
+/// The style of a curve.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Look {
-    /// Broad and pale: what is below.
+    /// Broad and pale, drawn below the others.
     Broad,
-    /// Thin and dark: what is above.
+    /// Thin and dark, drawn above the others.
     Thin,
     /// Dots, such as keys.
     Dots,
 }
 
-/// A curve: x is time.
+/// A curve; x is time.
 pub struct Series {
-    /// In the legend; empty: not there.
+    /// Name in the legend; no entry if empty.
     pub name: String,
-    /// Of all of it.
+    /// Colour of the whole curve.
     pub colour: Rgb,
-    /// How it is drawn.
+    /// Style of the curve.
     pub look: Look,
-    /// Time and value, by time.
+    /// Time and value, ascending in time.
     pub points: Vec<[f64; 2]>,
 }
 
-/// Curves with one axis of values.
+/// Curves that share one axis of values.
 pub struct Panel {
-    /// What the values are, with their unit.
+    /// Title of the values, with their unit.
     pub title: String,
-    /// From the lowest on up.
+    /// Curves, the lowest first.
     pub series: Vec<Series>,
     /// A line that should not be crossed, and its name.
     pub limit: Option<(f64, String)>,
-    /// The axis begins at 0.
+    /// `true` if the axis starts at 0.
     pub from_zero: bool,
 }
 
-/// The whole picture. `times` are the first and the last.
+/// Draws the whole picture. `times` are the first and the last time.
 pub fn draw(title: &str, subtitle: &str, times: [f64; 2], panels: &[Panel]) -> Image {
     let height = HEADER + panels.len() * (PANEL + GAP) + FOOTER - GAP / 2;
     let mut image = Image::new(WIDTH, height, PAPER);
@@ -137,12 +137,12 @@ fn one(image: &mut Image, panel: &Panel, top: usize, times: [f64; 2]) {
     }
 }
 
-/// Mixed with paper.
+/// Mixes a colour with that of the paper.
 fn pale(colour: Rgb) -> Rgb {
     colour.map(|v| ((u16::from(v) + 2 * 255) / 3) as u8)
 }
 
-/// Lowest and highest value that is shown.
+/// Returns the lowest and highest value that is shown.
 fn range(panel: &Panel) -> [f64; 2] {
     let values = panel.series.iter().flat_map(|s| s.points.iter().map(|p| p[1]));
     let limits = panel.limit.iter().map(|(value, _)| *value);
@@ -156,7 +156,7 @@ fn range(panel: &Panel) -> [f64; 2] {
     if panel.from_zero {
         low = 0.0;
     }
-    // What does not move still needs an axis.
+    // A constant curve still needs an axis.
     let size = (high - low).max(1e-6 * high.abs().max(low.abs())).max(1e-12);
     match panel.from_zero {
         true => [0.0, high.max(size) + 0.06 * size],
@@ -164,7 +164,7 @@ fn range(panel: &Panel) -> [f64; 2] {
     }
 }
 
-/// Round numbers within a range, about so many.
+/// Returns round numbers within a range, about `count` of them.
 fn ticks(low: f64, high: f64, count: f64) -> impl Iterator<Item = f64> {
     let raw = (high - low) / count;
     let unit = 10f64.powf(raw.log10().floor());
@@ -179,7 +179,7 @@ fn ticks(low: f64, high: f64, count: f64) -> impl Iterator<Item = f64> {
     (first..=last.min(first + 40)).map(move |i| i as f64 * step)
 }
 
-/// As many digits as tell ticks of such a range apart.
+/// Formats a value with enough digits to tell ticks of such a range apart.
 fn number(value: f64, size: f64) -> String {
     let digits = (1.0 - size.log10().floor()).clamp(0.0, 9.0) as usize;
     match size < 1e-7 || value.abs() >= 1e7 {
@@ -223,7 +223,7 @@ mod tests {
         let rows: Vec<usize> = (HEADER + 20..HEADER + 14 + PANEL).filter(|r| dark(*r)).collect();
         let middle = HEADER + 14 + PANEL - (PANEL as f64 / 2.12) as usize;
         assert!(!rows.is_empty() && rows.iter().all(|r| r.abs_diff(middle) <= 2), "{rows:?} {middle}");
-        // Nothing, one point, and no numbers: still a picture.
+        // No points, one point, and no valid numbers still give a picture.
         for points in [vec![], vec![[0.0, 3.0]], vec![[0.0, f64::NAN], [1.0, f64::INFINITY]]] {
             draw("t", "s", [0.0, 0.0], &[panel(points)]);
         }

@@ -1,4 +1,4 @@
-//! Lettering: strokes on a small grid, drawn with soft edges at any size. No font file is needed.
+//! Lettering: strokes on a small grid, drawn antialiased at any size. No font file is needed.
 
 use super::image::{Image, Rgb};
 
@@ -7,8 +7,8 @@ const CAPITAL: f32 = 6.0;
 /// Half the width of a stroke, in grid units at the usual size.
 const STROKE: f32 = 0.36;
 
-/// Polylines of a character: points of two digits (column, row), lines separated by blanks. Row 0 is the top
-/// of a capital, row 6 the baseline, 8 the bottom of a descender.
+/// Returns the polylines of a character: points of two digits (column, row), lines separated by blanks. Row 0
+/// is the top of a capital, row 6 the baseline, 8 the bottom of a descender.
 fn strokes(c: char) -> &'static str {
     match c {
         '0' => "103041453616050110 2323",
@@ -107,12 +107,12 @@ fn strokes(c: char) -> &'static str {
         '\'' => "2021",
         '\\' => "0046",
         ' ' => "",
-        // Anything else: a box.
+        // Any other character: a box.
         _ => "0040460600",
     }
 }
 
-/// Columns from one character to the next.
+/// Returns the columns from one character to the next.
 fn advance(c: char) -> f32 {
     match c {
         ' ' | '.' | ',' | ':' | ';' | '\'' | '!' | 'i' | 'l' | '|' | '·' => 4.4,
@@ -120,7 +120,7 @@ fn advance(c: char) -> f32 {
     }
 }
 
-/// Width of `text` in pixels when capitals are `size` pixels high.
+/// Returns the width of `text` in pixels for capitals `size` pixels high.
 pub fn width(text: &str, size: f32) -> f32 {
     let unit = size / CAPITAL;
     text.chars().map(advance).sum::<f32>() * unit
@@ -132,7 +132,7 @@ pub fn draw(image: &mut Image, text: &str, x: f32, y: f32, size: f32, colour: Rg
     let half = (STROKE * unit).max(0.55);
     let mut left = x + half;
     for c in text.chars() {
-        // Narrow characters are drawn in the middle of the grid: half the saved width is before them.
+        // Narrow characters are centred in the grid: half the saved width is before them.
         let start = left - (5.8 - advance(c)) / 2.0 * unit;
         for line in strokes(c).split(' ') {
             let digits: Vec<f32> = line.bytes().map(|digit| f32::from(digit.saturating_sub(b'0'))).collect();
@@ -146,7 +146,7 @@ pub fn draw(image: &mut Image, text: &str, x: f32, y: f32, size: f32, colour: Rg
     }
 }
 
-/// A line with round ends and soft edges, `half` as broad to either side; a dot where it has no length.
+/// Draws an antialiased line with round ends, `half` wide to either side; a dot if it has no length.
 pub fn segment(image: &mut Image, a: [f32; 2], b: [f32; 2], half: f32, colour: Rgb) {
     let reach = half + 1.0;
     let low = [a[0].min(b[0]) - reach, a[1].min(b[1]) - reach];

@@ -13,11 +13,11 @@ use std::collections::HashMap;
 pub struct SourceMesh {
     /// Path in the expanded tree.
     pub path: String,
-    /// All points and the faces as fans.
+    /// All points, and the faces as fans.
     pub surface: Surface,
 }
 
-/// Everything that is shown at `time`.
+/// Returns all visible meshes of a scene at `time`.
 pub fn of_scene(
     scene: &Scene,
     placed: &[Placed],
@@ -50,7 +50,8 @@ pub fn of_scene(
     Ok(out)
 }
 
-/// Every face as a fan, which is all that a small picture needs. Corners that name no point are left out.
+/// Returns every face as a fan, which is good enough for a small picture. Corners without a point are left
+/// out.
 fn fans(faces: &Faces, points: usize) -> Vec<[u32; 3]> {
     let mut triangles = Vec::new();
     let mut rest = &faces.indices[..];
@@ -69,7 +70,7 @@ fn fans(faces: &Faces, points: usize) -> Vec<[u32; 3]> {
     triangles
 }
 
-/// A decoder and what tells where its vertices come from.
+/// A decoder and the source maps of its vertices.
 pub struct Decoded {
     decoder: FrameDecoder,
     maps: Vec<Option<SourceMap>>,
@@ -77,11 +78,11 @@ pub struct Decoded {
 
 /// A decoded frame.
 pub struct DecodedFrame {
-    /// What is shown.
+    /// All visible surfaces.
     pub surfaces: Vec<Surface>,
     /// Per surface and vertex: distance to the source as a fraction of the tolerance.
     pub errors: Vec<Vec<f32>>,
-    /// The largest of all.
+    /// The largest of all errors.
     pub worst: f32,
 }
 
@@ -142,7 +143,7 @@ pub fn apply(matrix: &[[f64; 4]; 3], point: &[f32]) -> DVec3 {
     DVec3::new(row(&matrix[0]), row(&matrix[1]), row(&matrix[2]))
 }
 
-/// Distance of each vertex to the point it comes from, or to the nearest one without a map, by the tolerance.
+/// Returns the distance of each vertex to its source point, or the nearest one without a map, in tolerances.
 fn distances(world: &[DVec3], points: &[DVec3], map: Option<&SourceMap>, tolerance: f64) -> Vec<f32> {
     let fraction = |distance: f64| match tolerance > 0.0 {
         true => (distance / tolerance) as f32,
@@ -165,7 +166,7 @@ fn distances(world: &[DVec3], points: &[DVec3], map: Option<&SourceMap>, toleran
     }
 }
 
-/// Points in cells of a grid; finds those nearer than a cell's size.
+/// Points sorted into the cells of a grid; finds those nearer than a cell's size.
 struct Nearest<'a> {
     points: &'a [DVec3],
     cell: f64,
@@ -190,7 +191,7 @@ impl Nearest<'_> {
         (point / self.cell).floor().to_array().map(|v| v as i64)
     }
 
-    /// To the nearest point; infinite where that is farther than a cell.
+    /// Returns the distance to the nearest point; infinite if it is more than a cell.
     fn distance(&self, from: DVec3) -> f64 {
         let centre = self.key(from);
         let mut best = f64::INFINITY;

@@ -1,4 +1,4 @@
-//! Pictures side by side and one below the other, all from the same place.
+//! Draws a grid of pictures, all from the same camera.
 
 use super::font;
 use super::image::Image;
@@ -13,18 +13,18 @@ const PAPER: [u8; 3] = [248, 248, 246];
 const INK: [u8; 3] = [32, 34, 38];
 const FAINT: [u8; 3] = [112, 116, 122];
 
-/// What is drawn.
+/// The pictures and their captions.
 pub struct Grid {
-    /// From above to below, from left to right, surfaces of a picture.
+    /// Surfaces of each picture, by row and column.
     pub rows: Vec<Vec<Vec<Surface>>>,
     /// Two lines above each column.
     pub heads: Vec<[String; 2]>,
-    /// Width and height of a picture.
+    /// Width and height of a picture in pixels.
     pub size: [usize; 2],
 }
 
 impl Grid {
-    /// Draws it, with a large line and a small one above.
+    /// Draws the grid, with a large line and a small one above.
     pub fn draw(&self, title: &str, what: &str) -> Image {
         let points: Vec<DVec3> = (self.rows.iter().flatten().flatten())
             .flat_map(|surface| surface.positions.iter().copied())

@@ -5,27 +5,27 @@ use meshreel_files::Temporary;
 use std::io::Write;
 use std::path::Path;
 
-/// A colour, sRGB.
+/// A colour in sRGB.
 pub type Rgb = [u8; 3];
 
 /// A picture, row by row from the top.
 #[derive(Clone)]
 pub struct Image {
-    /// Pixels per row.
+    /// Width in pixels.
     pub width: usize,
-    /// Rows.
+    /// Height in pixels.
     pub height: usize,
     /// `width * height` colours.
     pub pixels: Vec<Rgb>,
 }
 
 impl Image {
-    /// A picture of one colour.
+    /// Returns a picture of one colour.
     pub fn new(width: usize, height: usize, colour: Rgb) -> Image {
         Image { width, height, pixels: vec![colour; width * height] }
     }
 
-    /// Copies `other` with its top left corner at (x, y); what hangs over is cut off.
+    /// Copies `other` with its top left corner at (x, y), cut off at the edges.
     pub fn paste(&mut self, other: &Image, x: usize, y: usize) {
         let columns = other.width.min(self.width.saturating_sub(x));
         for row in 0..other.height.min(self.height.saturating_sub(y)) {
@@ -44,7 +44,7 @@ impl Image {
         }
     }
 
-    /// Mixes `colour` over a pixel; outside of the picture nothing happens.
+    /// Blends `colour` over a pixel; ignored outside of the picture.
     pub fn blend(&mut self, x: i64, y: i64, colour: Rgb, coverage: f32) {
         if x < 0 || y < 0 || x >= self.width as i64 || y >= self.height as i64 {
             return;
@@ -56,7 +56,7 @@ impl Image {
         }
     }
 
-    /// Writes a PNG: to a temporary file next to `path`, then renamed over it.
+    /// Writes a PNG to a temporary file next to `path`, then renames it.
     pub fn write_png(&self, path: &Path) -> Result<(), Failure> {
         let mut bytes = Vec::new();
         let mut encoder = png::Encoder::new(&mut bytes, self.width as u32, self.height as u32);
@@ -70,7 +70,7 @@ impl Image {
     }
 }
 
-/// Writes `bytes` next to `path`, then renames: `path` is the old file or the whole new one, never less.
+/// Writes `bytes` next to `path`, then renames: `path` is always the whole old or the whole new file.
 pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     let written = Temporary::create(path).and_then(|temporary| {
         temporary.file().write_all(bytes)?;
@@ -79,7 +79,7 @@ pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     written.map(drop).map_err(|error| Failure::io(path, &error))
 }
 
-/// Linear light to sRGB.
+/// Converts linear light to sRGB.
 pub fn to_srgb(linear: [f32; 3]) -> Rgb {
     linear.map(|value| {
         let value = value.clamp(0.0, 1.0);
@@ -89,7 +89,7 @@ pub fn to_srgb(linear: [f32; 3]) -> Rgb {
     })
 }
 
-/// sRGB to linear light.
+/// Converts sRGB to linear light.
 pub fn to_linear(colour: Rgb) -> [f32; 3] {
     colour.map(|value| {
         let value = f32::from(value) / 255.0;

@@ -7,12 +7,12 @@ use glam::{DMat3, DVec3};
 use meshreel::record::{CurveEnds, Method, Semantic};
 use meshreel::{FrameDecoder, Reel};
 
-/// Of the size of the mesh over all frames: how large points are that have no width, and the least that is seen.
+/// Size of points without a width, and smallest size drawn, as a fraction of the mesh's size over all frames.
 const WIDTH: f64 = 0.006;
-/// The same of rods.
+/// The same for the width of rods.
 const ROD: f64 = 0.003;
 
-/// What is shown of particles and curves in the frame that is decoded, in world space.
+/// Returns the particles and curves of the decoded frame as surfaces in world space.
 pub fn solids(reel: &Reel, decoder: &FrameDecoder) -> Result<Vec<Surface>, Failure> {
     let description = reel.description();
     let mut out = Vec::new();
@@ -46,7 +46,7 @@ fn solid(decoder: &FrameDecoder, node: usize, mesh: usize) -> Result<Surface, Fa
     }
     let [a, b, c, d, e, f] = record.bounds.map(f64::from);
     let size = (turn * DVec3::new(d - a, e - b, f - c)).length();
-    // Widths go with the scale of the node.
+    // Widths scale with the node.
     let scale = turn.determinant().abs().cbrt();
     let half = |v: usize, least: f64| {
         let width = widths.get(v).map_or(0.0, |width| f64::from(*width) * scale);
@@ -83,7 +83,7 @@ fn octahedron(out: &mut Surface, place: DVec3, half: f64, colour: [f32; 3]) {
     }
 }
 
-/// A rod of four sides from one place to another.
+/// Adds a rod of four sides from one place to another.
 fn rod(out: &mut Surface, ends: [DVec3; 2], halves: [f64; 2], colours: [[f32; 3]; 2]) {
     let Some(along) = (ends[1] - ends[0]).try_normalize() else { return };
     let (side, other) = along.any_orthonormal_pair();

@@ -8,24 +8,24 @@ use std::collections::HashMap;
 
 /// Samples per pixel and axis.
 const SUPERSAMPLING: usize = 2;
-/// Rows of samples that one job draws.
+/// Rows of samples per job.
 const BAND: usize = 64;
 /// Faces that meet at less than this angle are shaded smoothly (cosine of 40 degrees).
 const SMOOTH_COSINE: f32 = 0.766;
 /// Full vertical angle of view, radians.
 const FIELD_OF_VIEW: f64 = 0.5;
 
-/// Something to draw, in world space.
+/// A mesh to draw, in world space.
 pub struct Surface {
-    /// World positions.
+    /// Positions in world space.
     pub positions: Vec<DVec3>,
-    /// Three positions each; those out of range are left out.
+    /// Indices of three positions each; triangles with one out of range are left out.
     pub triangles: Vec<[u32; 3]>,
     /// Linear colour per position, or one for all.
     pub colours: Vec<[f32; 3]>,
 }
 
-/// Which axis points upwards.
+/// The axis that points upwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Up {
@@ -33,7 +33,7 @@ pub enum Up {
     Z,
 }
 
-/// A view of the world. Depth is measured along `forward`.
+/// A camera. Depth is measured along `forward`.
 #[derive(Clone, Copy, Debug)]
 pub struct Camera {
     eye: DVec3,
@@ -45,7 +45,7 @@ pub struct Camera {
 }
 
 impl Camera {
-    /// A three-quarter view from slightly above in which all `points` are seen, the broad side in front.
+    /// Returns a three-quarter view from slightly above that contains all `points`, the broad side in front.
     /// Without points it looks at the origin. `aspect` is width by height.
     pub fn framing(points: &[DVec3], up_axis: Up, aspect: f64) -> Camera {
         let (mut low, mut high) = (DVec3::INFINITY, DVec3::NEG_INFINITY);
@@ -61,7 +61,7 @@ impl Camera {
             Up::Z => (DVec3::Z, DVec3::X, DVec3::NEG_Y),
         };
         let extent = high - low;
-        // Seen from +b, or from +a where that side is clearly broader.
+        // Seen from +b, or from +a if that side is clearly broader.
         let (front, side) = if extent.dot(b.abs()) > 1.5 * extent.dot(a.abs()) { (a, -b) } else { (b, a) };
         let (azimuth, elevation) = (0.55f64, 0.32f64);
         let back =
@@ -108,17 +108,17 @@ impl Camera {
         Camera { eye: target - forward * distance, right, up, forward, half }
     }
 
-    /// The vertical angle of view, radians.
+    /// Returns the vertical angle of view in radians.
     pub fn angle() -> f64 {
         FIELD_OF_VIEW
     }
 
-    /// Where it stands, and a point in the middle of the picture.
+    /// Returns the position of the camera, and a point in the middle of the picture.
     pub fn line_of_sight(&self) -> [DVec3; 2] {
         [self.eye, self.eye + self.forward]
     }
 
-    /// Width by height of what `points` cover in this view.
+    /// Returns width by height of the area that `points` cover in this view.
     pub fn content_aspect(&self, points: &[DVec3]) -> f64 {
         let (mut low, mut high) = ([f64::INFINITY; 2], [f64::NEG_INFINITY; 2]);
         for point in points.iter().filter(|p| p.is_finite()) {
@@ -134,7 +134,7 @@ impl Camera {
         if aspect.is_finite() { aspect } else { 1.0 }
     }
 
-    /// Horizontal and vertical place in the picture (0…1 from the top left) and depth; `None` behind the eye.
+    /// Returns the place in the picture (0…1 from the top left) and depth; `None` behind the camera.
     fn project(&self, point: DVec3) -> Option<[f32; 3]> {
         let relative = point - self.eye;
         let depth = relative.dot(self.forward);
@@ -148,8 +148,8 @@ impl Camera {
     }
 }
 
-/// The axis that most likely points upwards: Alembic's convention is Y; elsewhere something spread out flat
-/// lies on the ground.
+/// Returns the axis that most likely points upwards: Y by convention for Alembic; else a flat object is taken
+/// to lie on the ground.
 pub fn guess_up(format: &str, points: &[DVec3]) -> Up {
     if format.starts_with("alembic") {
         return Up::Y;
@@ -166,8 +166,8 @@ pub fn guess_up(format: &str, points: &[DVec3]) -> Up {
     }
 }
 
-/// Those of `points` that belong to the scene's main part: a single piece that flew far away would make
-/// everything else too small to be seen.
+/// Returns the `points` of the scene's main part: one piece that flew far away would make everything else too
+/// small.
 pub fn main_part(points: &[DVec3]) -> Vec<DVec3> {
     let finite: Vec<DVec3> = points.iter().copied().filter(|p| p.is_finite()).collect();
     if finite.is_empty() {
@@ -189,7 +189,7 @@ pub fn main_part(points: &[DVec3]) -> Vec<DVec3> {
     part
 }
 
-/// A triangle ready to be filled: corners in samples, with what is interpolated.
+/// A triangle ready to be filled: corners in samples, with the values to interpolate.
 struct Filled {
     corners: [[f32; 3]; 3],
     normals: [Vec3; 3],
@@ -198,12 +198,12 @@ struct Filled {
     rows: (usize, usize),
 }
 
-/// How surfaces are lit.
+/// The lighting of surfaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Light {
-    /// Like clay in a studio: shape first.
+    /// Like clay in a studio, to show the shape.
     Studio,
-    /// Nearly even: colours stay what they mean.
+    /// Nearly even, to keep colours as they are.
     Even,
 }
 
@@ -243,14 +243,14 @@ pub fn draw(surfaces: &[Surface], camera: &Camera, light: Light, width: usize, h
     image
 }
 
-/// From a lighter top to a darker bottom.
+/// Returns the background, from a lighter top to a darker bottom.
 fn background(height: f32) -> [f32; 3] {
     let top = [0.72, 0.75, 0.79];
     let bottom = [0.46, 0.48, 0.52];
     std::array::from_fn(|i| top[i] + (bottom[i] - top[i]) * height)
 }
 
-/// Projects a surface's triangles and gives their corners normals.
+/// Projects a surface's triangles and computes the normals of their corners.
 fn prepare(surface: &Surface, camera: &Camera, columns: usize, rows: usize) -> Vec<Filled> {
     let projected: Vec<Option<[f32; 3]>> = surface
         .positions
@@ -286,8 +286,8 @@ fn prepare(surface: &Surface, camera: &Camera, columns: usize, rows: usize) -> V
     filled
 }
 
-/// A normal for each corner: the mean of the faces around its place that are bent by less than the smooth
-/// angle. Places are compared by position, so that split vertices still look smooth.
+/// Returns a normal for each corner: the mean of the faces around its place that meet it at less than the
+/// smooth angle. Places are compared by position, so that split vertices still look smooth.
 fn corner_normals(surface: &Surface) -> Vec<[Vec3; 3]> {
     let positions = &surface.positions;
     let mut places: HashMap<[u64; 3], u32> = HashMap::with_capacity(positions.len());
@@ -299,7 +299,7 @@ fn corner_normals(surface: &Surface) -> Vec<[Vec3; 3]> {
         })
         .collect();
     let get = |v: u32| positions.get(v as usize).copied().unwrap_or(DVec3::NAN);
-    // Length is twice the area: larger faces count for more.
+    // The length is twice the area, so larger faces weigh more.
     let faces: Vec<DVec3> =
         surface.triangles.iter().map(|t| (get(t[1]) - get(t[0])).cross(get(t[2]) - get(t[0]))).collect();
     let mut around: Vec<Vec<u32>> = vec![Vec::new(); places.len()];
@@ -321,7 +321,7 @@ fn corner_normals(surface: &Surface) -> Vec<[Vec3; 3]> {
                     return own.as_vec3();
                 };
                 let mut sum = DVec3::ZERO;
-                // A hub of very many faces needs no more than a fair number of them.
+                // A limited number of faces is enough around a vertex of very many.
                 for &other in around[place as usize].iter().take(256) {
                     let normal = faces[other as usize];
                     let unit = normal.normalize_or_zero();
@@ -336,8 +336,8 @@ fn corner_normals(surface: &Surface) -> Vec<[Vec3; 3]> {
         .collect()
 }
 
-/// Fills the part of a triangle that lies in `rows`. Depth is kept as 1/distance: larger is nearer, 0 is
-/// nothing.
+/// Fills the part of a triangle that lies in `rows`. Depth is stored as 1/distance: larger is nearer, 0 is
+/// empty.
 fn fill(
     triangle: &Filled,
     camera: &Camera,
@@ -371,7 +371,7 @@ fn fill(
                 continue;
             }
             depths[at] = depth;
-            // Perspective: weights of 1/depth, so that normals and colours do not swim.
+            // Perspective-correct weights, so that normals and colours do not swim.
             let weights = [wa * inverse[0] / depth, wb * inverse[1] / depth, wc * inverse[2] / depth];
             let normal = triangle.normals[0] * weights[0]
                 + triangle.normals[1] * weights[1]
@@ -383,11 +383,11 @@ fn fill(
     }
 }
 
-/// Sky light from above, a key light from the left of the viewer, a little fill from the right, a faint
-/// highlight.
+/// Shades with sky light from above, a key light from the left of the viewer, a weak fill light from the
+/// right, and a faint highlight.
 fn shade(normal: Vec3, colour: [f32; 3], camera: &Camera, light: Light) -> [f32; 3] {
     let [right, up, back] = [camera.right, camera.up, -camera.forward].map(|v| v.as_vec3());
-    // Seen from behind, a face is lit as if it were turned over.
+    // A back face is lit as if it were turned over.
     let normal = if normal.dot(back) < 0.0 { -normal } else { normal };
     let key_direction = (up * 0.75 + back * 0.6 - right * 0.55).normalize();
     let fill_direction = (right * 0.9 + back * 0.4 + up * 0.1).normalize();

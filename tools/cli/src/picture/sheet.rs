@@ -1,4 +1,4 @@
-//! Contact sheets: several frames from left to right, of each two pictures and one in false colour.
+//! Draws contact sheets: several frames from left to right, each with two pictures and one in false colour.
 
 use super::font;
 use super::image::{Image, Rgb, to_linear};
@@ -10,7 +10,7 @@ const CLAY: Rgb = [206, 199, 188];
 const PAPER: Rgb = [248, 248, 246];
 const INK: Rgb = [32, 34, 38];
 const FAINT: Rgb = [112, 116, 122];
-/// Largest width of one drawn picture, and its range of width by height.
+/// Largest width of a picture; the next constant is the range of its aspect ratio.
 const TILE_WIDTH: f64 = 340.0;
 const ASPECTS: (f64, f64) = (0.8, 2.0);
 const GAP: usize = 10;
@@ -19,43 +19,44 @@ const HEADER: usize = 100;
 const LABEL: usize = 96;
 const FOOTER: usize = 74;
 
-/// One frame.
+/// One frame of a sheet.
 pub struct Column {
-    /// Above the pictures: frame and time.
+    /// Text above the pictures: frame and time.
     pub title: String,
-    /// Below the pictures: the frame's error.
+    /// Text below the pictures: the frame's error.
     pub note: String,
-    /// The upper picture: what the source has.
+    /// The upper picture: the source.
     pub source: Vec<Surface>,
-    /// The one in the middle: what the decoder gives.
+    /// The middle picture: the decoded frame.
     pub decoded: Vec<Surface>,
-    /// Per surface of `decoded` and vertex, the error as a fraction of the tolerance, for the lower one.
+    /// The error of each vertex of the surfaces in `decoded` as a fraction of the tolerance, for the lower
+    /// picture.
     pub errors: Vec<Vec<f32>>,
 }
 
-/// Everything on a sheet.
+/// The content of a sheet.
 pub struct Sheet {
-    /// Large line.
+    /// The large line of text.
     pub title: String,
-    /// Line below it.
+    /// The small line below it.
     pub subtitle: String,
-    /// What is drawn from above to below.
+    /// Labels of the rows from top to bottom.
     pub rows: [&'static str; 3],
-    /// Frames.
+    /// The frames.
     pub columns: Vec<Column>,
-    /// What the right end of the colour scale means, such as "tolerance 0.01% = 0.0012".
+    /// Label of the right end of the colour scale, such as "tolerance 0.01% = 0.0012".
     pub scale: String,
-    /// Which way is up.
+    /// The axis that points upwards.
     pub up: Up,
 }
 
-/// The colour of meshes, linear.
+/// Returns the colour of meshes in linear light.
 pub fn clay() -> [f32; 3] {
     to_linear(CLAY)
 }
 
-/// Error as a fraction of the tolerance to linear colour: dark blue 0, green the middle, yellow 1, red
-/// beyond.
+/// Returns a linear colour for an error as a fraction of the tolerance: dark blue 0, green the middle, yellow
+/// 1, red beyond.
 pub fn false_colour(fraction: f32) -> [f32; 3] {
     const STOPS: [Rgb; 6] =
         [[38, 44, 92], [40, 92, 150], [32, 142, 146], [72, 184, 112], [170, 216, 70], [250, 232, 60]];
@@ -83,7 +84,7 @@ pub fn compose(sheet: Sheet) -> Image {
         .copied()
         .collect();
     let points = render::main_part(&points);
-    // The pictures get the shape of what is in them.
+    // The pictures get the aspect ratio of their content.
     let square = Camera::framing(&points, sheet.up, 1.0);
     let aspect = square.content_aspect(&points).clamp(ASPECTS.0, ASPECTS.1);
     let tile_width = (TILE_WIDTH * (aspect / 1.33).sqrt().min(1.0)) as usize;
@@ -123,7 +124,7 @@ pub fn compose(sheet: Sheet) -> Image {
     image
 }
 
-/// The colour scale, from no error to the tolerance and beyond.
+/// Draws the colour scale, from no error to the tolerance and beyond.
 fn legend(image: &mut Image, x: usize, y: usize, scale: &str) {
     let (length, thick) = (260, 14);
     font::draw(image, "0", x as f32, y as f32 + 1.0, 10.0, INK);
@@ -139,7 +140,7 @@ fn legend(image: &mut Image, x: usize, y: usize, scale: &str) {
     font::draw(image, "beyond", (after + 40) as f32, y as f32 + 1.0, 10.0, INK);
 }
 
-/// `text`, shortened until it fits between the margins.
+/// Returns `text`, shortened until it fits between the margins.
 fn fitted(text: &str, size: f32, width: usize) -> String {
     let room = (width - 2 * MARGIN) as f32;
     let mut shown = text.to_string();

@@ -1,12 +1,12 @@
-//! Running the binary, and where test files are.
+//! Runs the binary, and finds test files.
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// Outcome of a run.
+/// The outcome of a run.
 pub struct Run {
-    /// Exit code; −1 where a signal ended it.
+    /// Exit code; −1 if a signal ended it.
     pub code: i32,
     pub stdout: String,
     pub stderr: String,
@@ -21,7 +21,7 @@ impl Run {
         }
     }
 
-    /// Stdout as exactly one JSON object.
+    /// Returns stdout as exactly one JSON object.
     pub fn json(&self) -> Value {
         let value: Value = serde_json::from_str(&self.stdout)
             .unwrap_or_else(|e| panic!("{e}: {:?} {:?}", self.stdout, self.stderr));
@@ -36,7 +36,7 @@ impl Run {
         self
     }
 
-    /// The only line of stderr that is an error.
+    /// Returns the only line of stderr that is an error.
     #[track_caller]
     pub fn error_line(&self) -> &str {
         let mut lines = self.stderr.lines().filter(|line| line.starts_with("error: "));
@@ -46,7 +46,7 @@ impl Run {
     }
 }
 
-/// The binary.
+/// Returns a command for the binary.
 pub fn binary() -> Command {
     Command::new(env!("CARGO_BIN_EXE_meshreel"))
 }
@@ -56,7 +56,7 @@ pub fn run<S: AsRef<std::ffi::OsStr>>(arguments: impl IntoIterator<Item = S>) ->
     Run::of(binary().args(arguments).output().expect("the binary runs"))
 }
 
-/// Runs the binary with words separated by blanks; `$NAME` words are replaced by paths.
+/// Runs the binary with words separated by blanks; words `$NAME` are replaced by paths.
 pub fn run_line(line: &str, paths: &[(&str, &Path)]) -> Run {
     run(line.split_whitespace().map(|word| {
         paths
@@ -70,7 +70,7 @@ pub use meshreel_testkit::bundled;
 
 pub use meshreel_testkit::corpus;
 
-/// Names of all files in a directory, sorted.
+/// Returns the names of all files in a directory, sorted.
 pub fn names(directory: &Path) -> Vec<String> {
     let mut names: Vec<String> = std::fs::read_dir(directory)
         .expect("a directory")

@@ -1,4 +1,4 @@
-//! `demo`: from nothing to verified files, a table and pictures.
+//! Tests of `demo`: from nothing to verified files, a table and pictures.
 
 use super::common::{bundled, names, run_line};
 use meshreel_testkit::is_thorough;
@@ -15,7 +15,7 @@ const SMALL: [&str; 5] = [
 fn into_a_fresh_directory() {
     let directory = tempfile::tempdir().unwrap();
     let (inputs, out) = (directory.path().join("inputs"), directory.path().join("demo"));
-    // All that the demo shows take a minute in a build for tests.
+    // All files of the demo would take a minute in a test build.
     std::fs::create_dir(&inputs).unwrap();
     for name in SMALL {
         std::fs::copy(bundled(name), inputs.join(name)).unwrap();
@@ -43,7 +43,7 @@ fn into_a_fresh_directory() {
     }
 }
 
-/// Source and decoded pictures must look alike, show something, and the error row must be coloured without
+/// Source and decoded pictures must look alike and show something, and the error row must be coloured without
 /// any red.
 fn check_sheet(path: &str) {
     let decoder = png::Decoder::new(std::io::BufReader::new(std::fs::File::open(path).unwrap()));
@@ -52,7 +52,7 @@ fn check_sheet(path: &str) {
     let info = reader.next_frame(&mut pixels).unwrap();
     let (width, height) = (info.width as usize, info.height as usize);
     assert!(width > 800 && height > 400, "{path}: {width} x {height}");
-    // The legend at the bottom shows the red of errors beyond the tolerance; above it there must be none.
+    // The legend at the bottom has the red of errors beyond the tolerance; above it there must be none.
     let red = pixels[..(height - 60) * width * 3]
         .chunks_exact(3)
         .filter(|p| p[0] > 150 && p[1] < 70 && p[2] < 70)
@@ -72,7 +72,7 @@ fn other_inputs_and_a_table_for_people() {
     let paths = [("$IN", inputs.as_path()), ("$OUT", out.as_path())];
     let text = run_line("demo --inputs $IN -o $OUT --tolerance 1%", &paths).expect(0).stdout;
     assert!(text.contains("cones") && text.contains("tolerance") && text.contains(" ok "), "{text}");
-    // A broken file among them is said, and the others are still done.
+    // A broken file among them is reported, and the others are still done.
     std::fs::write(inputs.join("broken.abc"), b"nothing").unwrap();
     let run = run_line("demo --inputs $IN -o $OUT", &paths).expect(1);
     assert!(run.error_line().contains("broken.abc"), "{}", run.stderr);

@@ -1,4 +1,4 @@
-//! FBX files through the program, where it was built with the feature `fbx`.
+//! Tests of FBX files with the program, if it was built with the feature `fbx`.
 
 use super::common::run_line;
 use std::path::{Path, PathBuf};
@@ -63,7 +63,7 @@ fn i22_bones_are_a_rig_and_clips() {
 fn i22_animations_of_bones_alone_are_clips() {
     let directory = tempfile::tempdir().unwrap();
     let out = directory.path().join("out.reel");
-    // Bones alone, and without the mesh that they move; joints of the skeleton, and samples of each clip.
+    // Bones alone, and without the mesh that they move: joints of the skeleton, and samples of each clip.
     for (name, joints, samples) in [("bones.fbx", 4, &[5, 9][..]), ("skinned.fbx", 4, &[12])] {
         let input = input(name);
         let paths = [("$IN", &*input), ("$OUT", &*out)];
@@ -103,7 +103,7 @@ fn i22_keys_far_out_take_no_frames_and_are_a_remark() {
     let out = directory.path().join("out.reel");
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus/cases/fbx");
     let maya = corpus.join("maya_long_keyframes_7700_binary.fbx");
-    // Frames at most, and in the range that the remark names.
+    // The largest number of frames, also in the range that the remark names.
     for (input, most, left) in [(input("far.fbx"), 64, 27), (maya, 60_000, 30_000)] {
         if !input.exists() {
             println!("skipped: no {}", input.display());

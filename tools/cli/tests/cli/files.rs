@@ -1,10 +1,11 @@
-//! Compiling, verifying, extracting: results, and what happens to files when something is wrong.
+//! Tests of compiling, verifying and extracting: results, and the state of files after an error.
 
 use super::common::{bundled, names, run, run_line};
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// A square of two triangles that moves up over three frames, as a sequence of OBJ files in `directory`.
+/// Writes a square of two triangles that moves up over three frames, as a sequence of OBJ files in
+/// `directory`.
 fn sequence(directory: &Path) {
     for frame in 1..=3 {
         let z = frame as f32 * 0.5;
@@ -143,7 +144,7 @@ fn strict_turns_remarks_into_an_error_and_keeps_the_old_file() {
     assert_eq!(json["error"]["class"], "strict");
     assert!(json["error"]["remarks"].as_array().is_some_and(|remarks| !remarks.is_empty()));
     assert_eq!(std::fs::read(&reel).unwrap(), b"the old file");
-    // Without it the file is replaced.
+    // Without the option the file is replaced.
     run_line("compile $IN -o $OUT --quiet", &paths).expect(0);
     assert!(std::fs::metadata(&reel).unwrap().len() > 1000);
     assert_eq!(names(directory.path()), ["x.reel"]);
@@ -179,11 +180,11 @@ fn each_for_itself_continues_after_a_failure() {
     assert_eq!(names(&out), ["m_scale_shear.reel", "n_robot_bone_parented.reel"]);
     let run = run_line("compile $A $C -o $OUT", &paths).expect(0);
     assert!(run.stdout.contains("2 of 2 files compiled"), "{}", run.stdout);
-    // Two that would get one name.
+    // Two inputs with the same output name.
     run_line("compile $A $A -o $OUT", &paths).expect(2);
 }
 
-/// A triangle that two animations take to different places, and a third one leaves alone.
+/// Writes a triangle that two animations move to different places, and a third one leaves alone.
 pub fn animated(path: &Path) {
     let numbers: [f32; 23] = [
         0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, // the triangle
@@ -267,7 +268,7 @@ fn a_sequence_and_a_point_cache() {
     // The rate is stored: verify needs no option to find the same times.
     assert_eq!(run_line("verify $IN $OUT --json", &paths).expect(0).json()["ok"], true);
 
-    // PC2: the same motion for the first frame's mesh.
+    // PC2: the same motion, for the mesh of the first frame.
     let mut cache = b"POINTCACHE2\0".to_vec();
     cache.extend(1i32.to_le_bytes());
     cache.extend(4i32.to_le_bytes());
@@ -302,7 +303,7 @@ fn inputs_merge_by_node_path() {
     run_line("compile $A $B --merge -o $OUT", &paths).expect(0);
     let json = run_line("verify $A $B $OUT --json", &paths).expect(0).json();
     assert_eq!(json["meshes"].as_array().map(Vec::len), Some(2));
-    // Without one of them the check does not hold.
+    // Without one of them verification fails.
     run_line("verify $A $OUT", &paths).expect(1);
 }
 
@@ -357,7 +358,7 @@ fn the_file_does_not_depend_on_jobs_or_memory() {
 
 #[test]
 fn ten_thousand_files_need_no_shell_tricks() {
-    // Not ten thousand here, but enough to see that nothing piles up and the summary stays short.
+    // Not ten thousand, but enough to show that nothing accumulates and the summary stays short.
     let directory = tempfile::tempdir().unwrap();
     let mut arguments: Vec<std::ffi::OsString> = vec!["compile".into()];
     for i in 0..60 {
@@ -378,7 +379,7 @@ fn frames_without_anything_of_a_sequence() {
     let directory = tempfile::tempdir().unwrap();
     let at = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
     sequence(directory.path());
-    // Before, and after: nothing there.
+    // Empty files before and after.
     std::fs::write(at("square.0000.obj"), "").unwrap();
     std::fs::write(at("square.0004.obj"), "# nothing\n").unwrap();
     let (pattern, reel) = (at("square.####.obj"), at("square.reel"));
@@ -394,7 +395,7 @@ fn frames_without_anything_of_a_sequence() {
     run(["compile", &pattern, "-o", &reel, "--strict"]).expect(1);
 }
 
-/// Names of files can hold anything; a terminal sees none of what it would act on.
+/// File names can hold anything; control sequences never reach a terminal.
 #[test]
 #[cfg(unix)]
 fn names_of_files_do_not_act_on_a_terminal() {
@@ -471,7 +472,7 @@ fn nothing_is_written_through_links_in_a_folder() {
         assert!(refused.code != 0 && refused.stderr.contains("symbolic link"), "{line}: {}", refused.stderr);
         assert_eq!(std::fs::read_to_string(&victim).unwrap(), "mine", "{line}");
     }
-    // A link that the user names is followed, as ever.
+    // A link that the user names is followed.
     std::os::unix::fs::symlink(at("elsewhere.abc"), at("link.abc")).unwrap();
     std::fs::write(at("elsewhere.abc"), "old").unwrap();
     let link = at("link.abc");

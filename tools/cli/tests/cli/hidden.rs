@@ -1,10 +1,10 @@
-//! Meshes that nobody ever sees, and `--show-hidden`.
+//! Tests of meshes that are never visible, and of `--show-hidden`.
 
 use super::common::{names, run_line};
 use serde_json::json;
 use std::path::Path;
 
-/// A group that is hidden in all frames, whose cube moves; and perhaps a cube that is not.
+/// Returns a group that is hidden in all frames, with a moving cube; and optionally a visible cube.
 fn scene(with_other: bool) -> String {
     let cube = |name: &str| {
         format!(
@@ -33,11 +33,11 @@ fn i50_what_is_hidden_in_every_frame_is_said_with_what_to_do() {
     assert!(text.contains("nothing was visible") && !text.contains("every promise holds"), "{text}");
     let json = run_line("verify $IN $OUT --json", &paths).expect(0).json();
     assert_eq!((&json["ok"], &json["nothing_visible"]), (&true.into(), &true.into()));
-    // Another reader.
+    // With another reader.
     run_line("extract $OUT -o $ABC", &paths).expect(0);
     let compiled = run_line("compile $ABC -o $AGAIN", &paths).expect(0);
     assert!(compiled.stderr.contains("nothing is ever seen"), "{}", compiled.stderr);
-    // One of two.
+    // One of two is hidden.
     std::fs::write(&source, scene(true)).unwrap();
     let compiled = run_line("compile $IN -o $OUT", &paths).expect(0);
     assert!(compiled.stderr.contains("/rig/body: is hidden"), "{}", compiled.stderr);

@@ -1,4 +1,4 @@
-//! `info`: against the manifest of the corpus, and its shape.
+//! Tests of `info`: compared with the manifest of the corpus, and the form of its output.
 
 use super::common::{bundled, corpus, run, run_line};
 use serde_json::Value;
@@ -21,7 +21,7 @@ fn every_corpus_file_counts_as_its_manifest_says() {
         let run = run([std::ffi::OsStr::new("info"), folder.join(file).as_os_str(), "--json".as_ref()]);
         let json = run.json();
         if row["status"] != "ok" {
-            // Refused, or shown with remarks; never a crash.
+            // Refused, or printed with remarks; never a crash.
             assert!(run.code == 0 || run.code == 1, "{file}: {}", run.stderr);
             assert_ne!(json["error"]["class"], "defect", "{file}: {json}");
             continue;
@@ -44,7 +44,7 @@ fn every_corpus_file_counts_as_its_manifest_says() {
         ] {
             assert_eq!(counts[ours], number(theirs), "{file}: {ours}");
         }
-        // The manifest's are those with faces.
+        // The manifest counts meshes with faces.
         let has_faces =
             |mesh: &&serde_json::Value| mesh["topology"] != "points" && mesh["topology"] != "curves";
         let meshes: Vec<_> = json["meshes"].as_array().unwrap().iter().filter(has_faces).collect();

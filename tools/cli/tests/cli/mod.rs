@@ -1,5 +1,5 @@
-//! The command line as its users see it: the binary is run, and its exit code, its streams and its files are
-//! looked at.
+//! Tests of the command line as users see it: they run the binary, and check its exit code, its streams and
+//! its files.
 
 pub mod common;
 mod demo;

@@ -1,4 +1,4 @@
-//! Playing and measuring: what is printed, and that what is shown is what is in the file.
+//! Tests of playing and measuring: the output, and that displayed frames equal those of the file.
 
 use super::common::{bundled, run_line};
 use serde_json::Value;
@@ -15,7 +15,7 @@ fn number(value: &Value, key: &str) -> u64 {
     value[key].as_u64().unwrap_or_else(|| panic!("{key} in {value}"))
 }
 
-/// Keys that others rely on, and what must hold on any machine.
+/// Checks the keys that others rely on, and what must hold on any machine.
 fn check(json: &Value, files: usize) {
     for key in [
         "ticks",
@@ -61,7 +61,7 @@ fn f16_attributes_that_are_left_out_are_neither_read_nor_held() {
         let (all, positions) = (play(""), play("--channels positions"));
         let [file, read, held] = [0, 1, 2].map(|k| (positions[k], all[k]));
         assert!(file.0 < file.1 && read.0 < read.1, "{name}: {file:?} {read:?}");
-        // Blocks of memory are rounded up, which shows where there is little.
+        // Blocks of memory are rounded up, which matters in small files.
         let rounded = name == "g_scene_attributes.abc" && held.0 == held.1;
         assert!(held.0 < held.1 || rounded, "{name}: {held:?}");
     }
@@ -92,7 +92,7 @@ fn f16_attributes_apart_are_read_only_where_they_are_wanted() {
     let [(together, all, without), (apart, all_apart, without_apart)] = both;
     assert!(together[1] == 0 && apart[1] > 0 && apart[0] < together[0]);
     assert!(apart[0] + apart[1] < together[0] * 102 / 100, "{together:?} {apart:?}");
-    // Both tiers are read, or the first alone; where they are together all is read, but not held.
+    // Both tiers are read, or the first alone; a file with both together is read whole, but not held.
     assert!(all == [together[0], all[1]] && without[0] == all[0], "{all:?} {without:?}");
     assert!(all_apart[0] > apart[0] + apart[1] / 2, "{all_apart:?} {apart:?}");
     assert!(without_apart[0] == apart[0], "{without_apart:?} {apart:?}");
@@ -128,7 +128,7 @@ fn every_way_of_playing_shows_what_is_in_the_file() {
     assert_eq!(run_line("play $A --seconds 0.1 --quiet", &paths).expect(0).stdout, "");
 }
 
-/// A file with one frame has an end before there is anything to see.
+/// A file with one frame ends before anything is displayed.
 #[test]
 fn one_frame_is_compared() {
     let directory = tempfile::tempdir().unwrap();
@@ -218,7 +218,7 @@ fn odd_numbers_give_sensible_runs() {
     }
 }
 
-/// A heap for some of the instances: these play, the others are counted, and what is missed is said.
+/// A heap for some of the instances: these play, the others are counted, and misses are reported.
 #[test]
 fn instances_that_do_not_fit_are_reported_and_the_others_play() {
     let directory = tempfile::tempdir().unwrap();
@@ -228,7 +228,7 @@ fn instances_that_do_not_fit_are_reported_and_the_others_play() {
         let line = format!("play $A --json --check --seconds 1.5 --resident 0 --threads 1 {options}");
         run_line(&line, &paths)
     };
-    // Too small for a frame: an error that names what is needed.
+    // Too small for a frame: an error that names the size needed.
     let refused = play("--heap 64kB").expect(1).json();
     assert_eq!(refused["error"]["class"], "limit", "{refused}");
     let what = refused["error"]["what"].as_str().unwrap();
@@ -236,7 +236,7 @@ fn instances_that_do_not_fit_are_reported_and_the_others_play() {
     let [asked, 64_000] = numbers[..] else {
         panic!("{what}");
     };
-    // What was named is enough for one.
+    // The size that was named is enough for one.
     let asked = asked + 65_536;
     let one = play(&format!("--heap {asked}B")).expect(0).json();
     check(&one, 1);
@@ -274,7 +274,7 @@ fn a_damaged_frame_is_told_and_not_shown() {
     let directory = tempfile::tempdir().unwrap();
     let flag = compiled(directory.path(), "a_flag_wind.abc", "--channels positions");
     let mut bytes = std::fs::read(&flag).unwrap();
-    // In the frames, which follow the static data.
+    // Within the frames, which follow the static data.
     let at = bytes.len() * 3 / 4;
     bytes[at] ^= 0x10;
     std::fs::write(&flag, bytes).unwrap();

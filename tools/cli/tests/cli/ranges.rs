@@ -1,5 +1,5 @@
-//! All animations of a file on one timeline: named ranges from the source to the file, in the player's clock,
-//! and back.
+//! Tests of all animations of a file on one timeline: named ranges from the source to the file, in the
+//! player's clock, and back.
 
 use super::common::run_line;
 use super::files::animated;
@@ -23,11 +23,11 @@ fn all_animations_one_after_the_other() {
     run_line("compile $IN -o $OUT --animation all", &paths).expect(0);
     let checked = run_line("verify $IN $OUT --json", &paths).expect(0).json();
     assert_eq!(checked["ok"], true);
-    // Of one animation there are none.
+    // A single animation has no ranges.
     run_line("compile $IN -o $AGAIN --animation up", &paths).expect(0);
     let one = Reel::open(&again, &Limits::default()).unwrap();
     assert!(one.ranges().is_empty());
-    // In the source and in the file alike.
+    // The same for the source and the file.
     for file in ["$IN --animation all", "$OUT"] {
         let json = run_line(&format!("info {file} --json"), &paths).expect(0).json();
         let ranges: Vec<(&str, u64, u64)> = (json["ranges"].as_array().unwrap().iter())
@@ -52,7 +52,7 @@ fn all_animations_one_after_the_other() {
     for (got, wanted) in heights.iter().zip([0.0, 0.0, 0.0, 8.0, 0.0, 8.0]) {
         assert!((got - wanted).abs() < 1e-2, "{heights:?}");
     }
-    // Between two ranges the last frame of the first stands; within one there is something between frames.
+    // Between two ranges the last frame of the first holds; within one, frames are interpolated.
     let timeline = Timeline::of(&reel);
     let mut clock = Clock::new(&timeline);
     let mut shown = |at: f64| {
@@ -67,7 +67,7 @@ fn all_animations_one_after_the_other() {
     let inside = shown((timeline.time(4) + timeline.time(5)) / 2.0);
     assert_eq!((inside.first, inside.second), (4, 5));
     assert!((inside.blend - 0.5).abs() < 1e-3);
-    // Back as glTF: an animation for each, which begins at 0 and says what the file says.
+    // Back to glTF: one animation per range, which begins at 0 and equals the file.
     run_line("extract $OUT -o $GLB", &paths).expect(0);
     for (name, height) in [("rest", 0.0), ("up", 8.0), ("child", 8.0)] {
         let options = ReadOptions { animation: Some(name.into()), ..ReadOptions::default() };

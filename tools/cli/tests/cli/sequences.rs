@@ -1,16 +1,17 @@
-//! Numbered files as inputs: which numbers a pattern takes, several sequences of one shot, folders.
+//! Tests of numbered files as inputs: the numbers that a pattern matches, several sequences of one shot,
+//! folders.
 
 use super::common::{bundled, run_line};
 use meshreel::{FrameDecoder, Limits, Reel};
 use serde_json::json;
 use std::path::Path;
 
-/// A triangle at a height.
+/// Returns a triangle at a height.
 fn triangle(z: f32) -> String {
     format!("v 0 0 {z}\nv 1 0 {z}\nv 0 1 {z}\nf 1 2 3\n")
 }
 
-/// Files whose names are `name` of each number.
+/// Writes one file per number, with the name that `name` returns.
 fn write(folder: &Path, numbers: impl IntoIterator<Item = i32>, name: impl Fn(i32) -> String) {
     for number in numbers {
         std::fs::write(folder.join(name(number)), triangle(number as f32)).unwrap();
@@ -36,10 +37,10 @@ fn i51_numbers_that_a_pattern_does_not_take_are_a_remark_that_names_one_that_doe
         assert_eq!(done.json()["frames"], 5, "{pattern}");
         assert!(!done.stderr.contains("left out"), "{pattern}: {}", done.stderr);
     }
-    // Where the number is there already, nothing is missed.
+    // If the number is there already, nothing is missed.
     write(folder.path(), 10..=10, |n| format!("f{n:03}.obj"));
     assert!(!compile("f##.obj").expect(0).stderr.contains("f010.obj"));
-    // Halves are no numbers of a sequence.
+    // Numbers with a fraction are not part of a sequence.
     write(folder.path(), 11..=11, |n| format!("f{n}.5.obj"));
     assert!(compile("f##.obj").expect(0).stderr.contains("f11.5.obj"));
     let none = compile("f####.obj").expect(1).stderr;
@@ -133,7 +134,7 @@ fn of_clips_there_are_samples_and_no_frames() {
     assert!(!text.contains("0 frames") && text.contains(" samples, "), "{text}");
 }
 
-/// By frame whether the object of this path is seen.
+/// Returns by frame whether the object of this path is visible.
 fn seen(reel: &Path, path: &str) -> Vec<bool> {
     let opened = Reel::open(reel, &Limits::default()).unwrap();
     let node = opened.description().nodes.iter().position(|node| node.path == path).expect(path);
@@ -168,22 +169,22 @@ fn i51_sequences_that_are_merged_keep_the_numbers_of_their_shot() {
     assert_eq!(seen(&reel, "/body"), [true; 6]);
     assert_eq!(seen(&reel, "/splash"), [false, false, false, true, true, true]);
     assert_eq!(seen(&reel, "/dust"), [true, true, false, false, false, false]);
-    // As it was: all at once, and what is over stays.
+    // As before: all start together, and the last frame stays.
     merge("$BODY $SPLASH", "--merge-at zero");
     assert_eq!((seen(&reel, "/body"), seen(&reel, "/splash")), (vec![true; 6], vec![true; 6]));
     let info = run_line("info $OUT --json", &paths).expect(0).json();
     assert!(info["options"].as_array().unwrap().contains(&json!(["merge-at", "zero"])), "{info}");
-    // Whoever comes first begins.
+    // The sequence with the first number begins.
     merge("$SPLASH $DUST", "");
     assert_eq!(seen(&reel, "/splash"), [false, false, true, true, true]);
-    // Not there is not hidden.
+    // Absence differs from being hidden.
     merge("$BODY $SPLASH", "--show-hidden");
     assert_eq!(seen(&reel, "/splash"), [false, false, false, true, true, true]);
-    // Nothing in common.
+    // No frame in common.
     let said = merge("$BODY $LATE", "");
     assert!(said.contains("101 to 103") && said.contains("--merge-at zero"), "{said}");
     assert_eq!(seen(&reel, "/late"), [false, false, false, false, false, false, true, true, true]);
-    // One sequence begins at zero, whatever its numbers.
+    // A single sequence starts at zero, whatever its numbers.
     run_line("compile $LATE -o $OUT", &paths).expect(0);
     let opened = Reel::open(&reel, &Limits::default()).unwrap();
     assert_eq!((opened.frame_count(), opened.time(0)), (3, 0.0));

@@ -1,4 +1,4 @@
-//! Many files on many machines, and only those that have changed.
+//! Tests of compiling many files on many machines, and only those that have changed.
 
 use super::common::{Run, bundled, names, run};
 use serde_json::Value;
@@ -7,7 +7,7 @@ use std::path::Path;
 
 const TRIANGLE: &str = "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n";
 
-/// A folder with five files, each a triangle.
+/// Returns a folder with five files, each a triangle.
 fn five() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     for name in ["e", "b", "d", "a", "c"] {
@@ -40,7 +40,7 @@ fn shares_of_many_files_are_all_of_them_and_each_once() {
         }
     }
     assert_eq!(names(Path::new(&at("out"))), ["a.reel", "b.reel", "c.reel", "d.reel", "e.reel"]);
-    // More shares than files: some have nothing to do.
+    // With more shares than files, some have nothing to do.
     let none = run(["compile", &at("*.obj"), "--shard", "6/6", "-o", &at("out/"), "--json"]).expect(0).json();
     assert_eq!((&none["compiled"], &none["failed"]), (&0.into(), &0.into()));
     let text = run(["compile", &at("*.obj"), "--shard", "2/3", "-o", &at("out/")]).expect(0).stdout;
@@ -70,9 +70,9 @@ fn what_has_not_changed_is_left_alone() {
     };
     let first = reels(&["a", "b"]);
     assert_eq!(again(&[]), [&none[..], &all]);
-    // How it runs is no difference.
+    // Options that only affect the run make no difference.
     assert_eq!(again(&["--jobs", "1"]), [&none[..], &all]);
-    // A newer time alone is none, other content under the old time is one.
+    // A newer time alone is no change, new content with the old time is one.
     let time = std::fs::metadata(at("b.obj")).unwrap().modified().unwrap();
     std::fs::write(at("a.obj"), TRIANGLE).unwrap();
     std::fs::write(at("b.obj"), TRIANGLE.replace("v 1 0", "v 2 0")).unwrap();
@@ -80,17 +80,17 @@ fn what_has_not_changed_is_left_alone() {
     assert_eq!(again(&[]), [&["b.obj"][..], &["a.obj", "c.obj", "d.obj", "e.obj"]]);
     let second = reels(&["a", "b"]);
     assert!(first[0] == second[0] && first[1] != second[1]);
-    // Neither what is gone nor what somebody else wrote is what was made.
+    // A missing file, and one that somebody else wrote, are made again.
     std::fs::remove_file(at("out/c.reel")).unwrap();
     std::fs::copy(at("out/b.reel"), at("out/d.reel")).unwrap();
     std::fs::write(at("out/e.reel.made-of.json"), "{}").unwrap();
     assert_eq!(again(&[]), [&["c.obj", "d.obj", "e.obj"][..], &["a.obj", "b.obj"]]);
     assert_eq!(again(&["--tolerance", "0.5"]), [&all[..], &none]);
     assert_eq!(again(&["--tolerance", "0.5", "--source-fps", "24"]), [&all[..], &none]);
-    // Without the flag everything is made, and no record is trusted that does not fit.
+    // Without the flag everything is made, and a record that does not fit is not trusted.
     run(["compile", &at("*.obj"), "-o", &at("out/"), "--strip"]).expect(0);
     assert_eq!(again(&["--tolerance", "0.5", "--source-fps", "24"]), [&all[..], &none]);
-    // Nothing is written on a dry run.
+    // A dry run writes nothing.
     let dry = run(["compile", &at("a.obj"), "--changed-only", "--dry-run"]).expect(0);
     assert!(dry.stdout.contains("would be"), "{}", dry.stdout);
     assert!(!Path::new(&at("a.reel.made-of.json")).exists());
@@ -104,7 +104,7 @@ fn everything_that_is_read_counts() {
         let done = run.expect(0).json();
         done["skipped"].as_array().is_some_and(|skipped| skipped.len() == 1)
     };
-    // A sequence: each of its files, and how many there are.
+    // A sequence depends on each of its files, and on their number.
     for frame in 1..=3 {
         let points = TRIANGLE.replace("v 0 0 0", &format!("v 0 0 {frame}"));
         std::fs::write(at(&format!("s.{frame}.obj")), points).unwrap();
@@ -115,7 +115,7 @@ fn everything_that_is_read_counts() {
     assert!(!is_skipped(sequence()) && is_skipped(sequence()));
     std::fs::write(at("s.4.obj"), TRIANGLE.replace("v 0 0 0", "v 0 0 4")).unwrap();
     assert!(!is_skipped(sequence()) && is_skipped(sequence()));
-    // Of a .gltf its buffers.
+    // A .gltf depends on its buffers.
     let glb = std::fs::read(bundled("prism.glb")).unwrap();
     let length = |at: usize| u32::from_le_bytes(glb[at..at + 4].try_into().unwrap()) as usize;
     let json = &glb[20..20 + length(12)];
@@ -126,10 +126,10 @@ fn everything_that_is_read_counts() {
     std::fs::write(at("prism.bin"), buffer).unwrap();
     let document = || run(["compile", &at("prism.gltf"), "--changed-only", "--json"]);
     assert!(!is_skipped(document()) && is_skipped(document()));
-    // Behind what the document speaks of.
+    // Beyond the bytes that the document uses.
     std::fs::write(at("prism.bin"), [buffer, &[0; 4]].concat()).unwrap();
     assert!(!is_skipped(document()) && is_skipped(document()));
-    // One alone says so.
+    // A single file reports it.
     let text = run(["compile", &at("prism.gltf"), "--changed-only"]).expect(0).stdout;
     assert!(text.contains("prism.reel is as it would be"), "{text}");
 }

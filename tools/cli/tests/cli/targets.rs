@@ -1,4 +1,4 @@
-//! Which files are made of which, and what is said of them: names, globs, merging, units, the sum of sizes.
+//! Tests of output names and summaries: names, globs, merging, units, the sum of sizes.
 
 use super::common::{bundled, names, run, run_line};
 use serde_json::Value;
@@ -6,7 +6,7 @@ use std::path::Path;
 
 const TRIANGLE: &str = "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n";
 
-/// A folder with these files, each a triangle.
+/// Returns a folder with these files, each a triangle.
 fn triangles(files: &[&str]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     for file in files {
@@ -44,10 +44,10 @@ fn quoted_globs_are_expanded() {
     let all = run(["compile", &at("?.obj"), "-o", &at("out/"), "--json"]).expect(0);
     assert_eq!(all.json()["compiled"], 2);
     assert_eq!(names(Path::new(&at("out"))), ["a.reel", "b.reel"]);
-    // A file of that very name is itself.
+    // A file with exactly that name is no pattern.
     run(["compile", &at("c[1].obj")]).expect(0);
     assert!(Path::new(&at("c[1].reel")).exists());
-    // Nothing matches: nothing is made.
+    // Without a match nothing is written.
     for nothing in ["nothing*.obj", "nothing.obj"] {
         let failed = run(["compile", &at(nothing), "-o", &at("none/")]).expect(1);
         assert!(failed.error_line().contains("(check the name)"));
@@ -109,7 +109,7 @@ fn what_is_said_of_a_file_agrees() {
             all
         };
         assert_eq!(clips(&done), clips(&info), "{input} {more}");
-        // One tolerance, whoever tells it, and nothing beyond it.
+        // All verbs report the same tolerance, and no error exceeds it.
         let verified = run_line("verify $IN $REEL --json", &all).expect(0).json();
         let told = |value: &Value, list: &str| -> Vec<f64> {
             let all = value[list].as_array().unwrap().iter();
@@ -120,13 +120,13 @@ fn what_is_said_of_a_file_agrees() {
         by_verify.sort_by(f64::total_cmp);
         by_info.sort_by(f64::total_cmp);
         assert_eq!(by_verify, by_info);
-        // Of a mesh in several places, that of the one nearest to it.
+        // For a mesh in several places, that of the one nearest to its tolerance.
         assert!(told(&done, "meshes").iter().all(|t| by_info.contains(t)), "{input} {more}");
         for clip in done["clips"].as_array().unwrap() {
             let [error, limit] = ["max_error", "tolerance"].map(|key| clip[key].as_f64().unwrap());
             assert!(error <= limit, "{clip}");
         }
-        // The frames add up to what all of them take.
+        // The sizes of frames add up to the total.
         let frames = info["frame_table"].as_array().unwrap().iter();
         let sum: u64 = frames.map(|frame| frame["bytes"].as_u64().unwrap()).sum();
         assert_eq!(sum, info["bytes"]["frames"].as_u64().unwrap(), "{input} {more}");
@@ -134,7 +134,7 @@ fn what_is_said_of_a_file_agrees() {
         let counted = done["file_bytes"].as_f64().unwrap() - done["source_map_bytes"].as_f64().unwrap();
         assert!((done["source_ratio"].as_f64().unwrap() - bytes / counted).abs() < 1e-9);
     }
-    // Of clips alone there are samples, and no frames.
+    // A file of clips alone has samples, and no frames.
     let text = run_line("info $REEL --tree", &[("$REEL", &reel)]).expect(0).stdout;
     assert!(!text.contains("0 frames") && text.contains(" samples, "), "{text}");
     assert!(text.contains("tolerance 0.01 %,"), "{text}");
@@ -198,7 +198,7 @@ fn globs_that_match_nothing_are_remarked_upon() {
 fn where_f32_is_the_limit_the_tolerance_is_raised_and_that_is_said() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
-    // Joints so far apart that roundings of all of them come to more than the largest coordinate's.
+    // Joints so far apart that their accumulated rounding exceeds that of the largest coordinate.
     let channels = "CHANNELS 3 Zrotation Xrotation Yrotation";
     let mut text = String::from("HIERARCHY\n");
     for joint in 0..3 {

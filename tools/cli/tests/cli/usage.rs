@@ -1,4 +1,4 @@
-//! Help, wrong usage, exit codes, the shape of errors.
+//! Tests of help, wrong usage, exit codes, and the form of errors.
 
 use super::common::{binary, bundled, run, run_line};
 use std::io::Read;

@@ -1,4 +1,4 @@
-//! USD files through the program.
+//! Tests of USD files with the program.
 
 use super::common::run_line;
 use std::path::{Path, PathBuf};
@@ -30,7 +30,7 @@ fn i01_usd_is_compiled_and_holds() {
         let report = run_line("verify $IN $OUT --json", &paths).expect(0).json();
         assert_eq!(report["ok"], true, "{name}: {report}");
         let info = run_line("info $OUT --json", &paths).expect(0).json();
-        // What is shown several times is stored once.
+        // A mesh that is shown several times is stored once.
         let shown =
             info["nodes"].as_array().map_or(0, |nodes| nodes.iter().filter(|n| n["kind"] == "mesh").count());
         assert!(shown >= meshes, "{name}: {info}");
@@ -68,7 +68,7 @@ fn i01_what_is_no_usd_is_refused_by_name() {
     assert!(strict.expect(1).stderr.contains("outside.usda"));
 }
 
-/// Where nothing is left of a file, what was left out is said before the error, and is in its JSON.
+/// If nothing is left of a file, the omissions are printed before the error, and are in its JSON.
 #[test]
 fn i02_what_was_left_out_is_said_where_nothing_remains() {
     let directory = tempfile::tempdir().unwrap();

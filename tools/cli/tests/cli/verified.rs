@@ -1,4 +1,5 @@
-//! The last act of a compile: the finished file is verified against its source, read again, before it gets its name.
+//! Tests of the last step of a compile: the finished file is verified against its source, which is read
+//! again, before it gets its name.
 
 use super::common::{bundled, corpus, names, run};
 use meshreel::{Limits, Reel};
@@ -12,7 +13,7 @@ use std::sync::Mutex;
 
 const SQUARE: &str = "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nf 1 2 3 4\n";
 
-/// A folder with an .obj, its path and that of the .reel.
+/// Returns a folder with an .obj, its path and that of the .reel.
 fn square() -> (tempfile::TempDir, PathBuf, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let [source, target] = ["a.obj", "a.reel"].map(|name| folder.path().join(name));
@@ -20,11 +21,11 @@ fn square() -> (tempfile::TempDir, PathBuf, PathBuf) {
     (folder, source, target)
 }
 
-/// The source is another one each of the first `times` times that a finished file is looked at.
+/// Changes the source for each of the first `times` verifications of a finished file.
 struct Changing<'a> {
     source: &'a Path,
     times: u32,
-    /// The phase that was told of last, and how often a file was looked at.
+    /// The last phase reported, and the number of verifications.
     told: Mutex<(Phase, u32)>,
 }
 
@@ -87,7 +88,7 @@ fn a_file_that_was_not_verified_says_so() {
         let made_of: serde_json::Value = serde_json::from_str(&made_of).unwrap();
         assert_eq!(made_of["verified"], !said);
         run(["verify", input, output]).expect(0);
-        // A verified file is not what an unverified one would be.
+        // A verified file is not equivalent to an unverified one.
         let other = if said { &[][..] } else { &["--no-verify"] };
         assert_eq!(run([&line[..], flag].concat()).expect(0).json()["skipped"].as_array().unwrap().len(), 1);
         assert!(run([&line[..], other].concat()).expect(0).json()["skipped"].is_null());
@@ -100,7 +101,7 @@ fn what_breaks_its_promise_is_compiled_once_more() {
     let (paths, options) = ([source.clone()], InputOptions::default());
     let opened = open(&paths, &options).unwrap();
     let inputs = Inputs { paths: &paths, options: &options };
-    // The source of the first file is gone when it is looked at; that of the second stays.
+    // The source of the first file is missing during its verification; that of the second stays.
     let progress = Changing::new(&source, 1);
     let done = compile(opened, inputs, &target, &Options::default(), &progress).unwrap();
     let verified = done.verified.unwrap();
@@ -142,7 +143,7 @@ fn what_breaks_its_promise_twice_is_refused() {
     assert!(compile(opened, inputs, &target, &trusting, &Changing::new(&source, 9)).is_ok());
 }
 
-/// Compiled more closely, an object has the same promise and half of the error.
+/// Compiled more precisely, an object has the same tolerance and half of the error.
 #[test]
 fn the_second_file_promises_the_same_and_is_closer() {
     let (folder, ..) = square();
@@ -193,7 +194,7 @@ fn a_joined_file_is_verified_where_its_source_is_given() {
     join(&["--points", &source]).expect(2);
 }
 
-/// Whatever the compiler gets wrong, it never says success over a file that its own verification refuses.
+/// Whatever the compiler gets wrong, it never reports success for a file that its own verification refuses.
 #[test]
 fn success_is_never_said_over_a_broken_promise() {
     let Some(cases) = corpus().map(|corpus| corpus.join("cases/promise")) else { return };

@@ -1,5 +1,6 @@
-//! Animated attributes in chunks of their own. With them a file shows what it shows without the option; a
-//! player that leaves them out shows the same positions, and neither reads, nor holds, nor decodes them.
+//! Tests of animated attributes in chunks of their own. A file with them shows the same as without the
+//! option; a player that leaves them out shows the same positions, and neither reads, nor holds, nor decodes
+//! them.
 
 use super::build::*;
 use super::growing;
@@ -15,19 +16,19 @@ use meshreel_scene::{Mesh, Scene, Scope};
 use std::io;
 use std::sync::{Arc, Mutex};
 
-/// More than a group restarts in, and no whole number of groups.
+/// More than a group restarts in, and not a multiple of the group's length.
 const LAST: usize = 150;
 
 fn options(preset: Preset, apart: bool) -> Options {
     Options { effort: 1, preset, index_every: Some(16), attributes_apart: apart, ..Options::default() }
 }
 
-/// What moves only from frame 40 to frame 70.
+/// Maps frames to a motion from frame 40 to frame 70 only.
 fn moved(frame: usize) -> usize {
     frame.clamp(40, 70)
 }
 
-/// A sheet with normals, uvs and colours in every frame.
+/// Returns a sheet with normals, uvs and colours in every frame.
 fn coloured(time: impl Fn(usize) -> usize) -> Mesh {
     let n = 8;
     let plain = sheet(n, LAST + 1);
@@ -60,8 +61,8 @@ fn coloured(time: impl Fn(usize) -> usize) -> Mesh {
     mesh
 }
 
-/// Every kind of mesh: soft, standing still for a while, with points that never move, without animated
-/// attributes, of changing faces, still.
+/// Returns every kind of mesh: soft, temporarily still, with points that never move, without animated
+/// attributes, with changing faces, still.
 fn scene() -> Scene {
     let mut tree = Tree::default();
     tree.mesh(None, "soft", coloured(|f| f));
@@ -89,7 +90,8 @@ fn opened(bytes: &[u8], limits: &Limits) -> Result<Reel, Error> {
     Reel::from_source(Arc::new(bytes.to_vec()), limits)
 }
 
-/// Bits of what a mesh shows, as far as it is there: indices and positions, normals, tangents, uvs, colours.
+/// Bits of the content of a mesh, as far as it is there: indices and positions, normals, tangents, uvs,
+/// colours.
 type Shown = [Vec<u32>; 5];
 
 fn bits(view: MeshView<'_>) -> Shown {
@@ -111,7 +113,7 @@ fn bits(view: MeshView<'_>) -> Shown {
     ]
 }
 
-/// Takes away what is left out without animated attributes.
+/// Removes the channels that are left out without animated attributes.
 fn leave_out(record: &MeshRecord, shown: &mut Shown) {
     for (s, stream) in record.streams.iter().enumerate() {
         if record.is_attribute(s) {
@@ -121,7 +123,7 @@ fn leave_out(record: &MeshRecord, shown: &mut Shown) {
                 Semantic::QTangent => 1..3,
                 Semantic::Uv => 3..4,
                 Semantic::Colour => 4..5,
-                // Of meshes whose vertices come with each frame.
+                // Their vertices come with each frame.
                 _ => continue,
             };
             shown[gone].iter_mut().for_each(Vec::clear);
@@ -129,7 +131,7 @@ fn leave_out(record: &MeshRecord, shown: &mut Shown) {
     }
 }
 
-/// The same of all meshes of a frame, by mesh.
+/// Returns the content of all meshes of a frame.
 fn shown(decoder: &mut FrameDecoder, frame: usize) -> Result<Vec<Shown>, Error> {
     decoder.decode(frame)?;
     let meshes = 0..decoder.reel().description().meshes.len();
@@ -142,7 +144,7 @@ fn all(reel: &Reel) -> Vec<Vec<Shown>> {
     frames.map(|f| shown(&mut decoder, f).unwrap()).collect()
 }
 
-/// The same without animated attributes.
+/// Returns the content of all frames without animated attributes.
 fn stripped(reel: &Reel) -> Vec<Vec<Shown>> {
     let mut frames = all(reel);
     for frame in &mut frames {
@@ -164,18 +166,18 @@ fn f16_attributes_apart_change_nothing_that_is_shown() {
         assert!(apart.reel.description().meshes[1].ends.size > 0, "an end state is tried");
         let are: Vec<bool> = apart.reel.description().meshes.iter().map(|m| m.apart).collect();
         assert_eq!(are, [true, true, true, true, false, false]);
-        // Every unit has its attributes directly behind it.
+        // Every unit is directly followed by its attributes.
         let kinds: Vec<u16> = apart.reel.chunks().iter().map(|c| c.kind).collect();
         let units = kinds.iter().filter(|k| matches!(**k, kind::INDEX | kind::BETWEEN)).count();
         let pairs = kinds.windows(2).filter(|p| p[1] == kind::VERTEX_ATTRIBUTES);
         assert_eq!(pairs.clone().count(), units);
         assert!(pairs.clone().all(|p| matches!(p[0], kind::INDEX | kind::BETWEEN)));
-        // Without the option nothing says that there is one.
+        // Without the option there is no sign of it.
         assert_eq!(plain.reel.chunk_bytes(kind::VERTEX_ATTRIBUTES), 0);
         assert!(plain.reel.description().meshes.iter().all(|m| !m.apart));
         assert!(!plain.reel.description().options.contains("apart"));
-        // An entry of the chunk table for each unit, the head of a block, and what blocks compress less
-        // apart.
+        // The cost: an entry of the chunk table for each unit, a block header, and less efficient compression
+        // of separate blocks.
         let (is, was) = (apart.bytes.len(), plain.bytes.len());
         println!("{preset:?}: {was} bytes, {is} apart, {units} units");
         assert!(is > was && is - was < 32 * units + was / 100, "{is} {was} {units}");
@@ -191,7 +193,7 @@ fn f16_attributes_apart_change_nothing_that_is_shown() {
     }
 }
 
-/// Memory that notes where it is read.
+/// A source in memory that records its reads.
 struct Noting {
     bytes: Vec<u8>,
     ranges: Mutex<Vec<[u64; 2]>>,
@@ -209,7 +211,7 @@ impl Noting {
         out.copy_from_slice(&self.bytes[offset as usize..end as usize]);
     }
 
-    /// Bytes that were read since the last time, and whether attributes that are apart were among them.
+    /// Returns the bytes read since the last call, and whether separate attributes were among them.
     fn read(&self, reel: &Reel) -> (u64, bool) {
         let ranges = std::mem::take(&mut *self.ranges.lock().unwrap());
         let apart = (reel.chunks().iter()).filter(|c| c.kind == kind::VERTEX_ATTRIBUTES);
@@ -249,7 +251,7 @@ fn f16_what_is_left_out_is_not_decoded_and_the_rest_is_the_same() {
         let bytes = bytes(preset, apart);
         let source = Noting::new(bytes.clone());
         let with = Reel::from_source(source.clone(), &Limits::default()).unwrap();
-        // Before tables are read, which positions have alone.
+        // Before tables are read, which only positions have.
         let memory_with = with.memory();
         let frames = stripped(&with);
         let (read_with, found) = source.read(&with);
@@ -268,7 +270,7 @@ fn f16_what_is_left_out_is_not_decoded_and_the_rest_is_the_same() {
             let frame = (i * 64 + 20) % (LAST + 1);
             assert!(shown(&mut decoder, frame).unwrap() == frames[frame], "{frame}");
         }
-        // As on a mesh without such attributes; still ones are there.
+        // As for a mesh without such attributes; static ones remain.
         let view = decoder.mesh(0);
         let mut out = vec![0.0; 2 * view.vertex_count()];
         assert!(!view.has_normals() && !view.has_tangents());
@@ -346,8 +348,8 @@ fn f16_a_player_reads_past_attributes() {
     assert!(2 * read[1] < read[0] && 2 * held[1] < held[0], "{read:?} {held:?}");
 }
 
-/// The same file with other chunks: kind and content of each are changed, or it is left out. All checksums
-/// are right.
+/// Returns the file with changed chunks: kind and content of each are edited, or it is left out. All
+/// checksums are right.
 fn rewritten(reel: &Reel, change: &dyn Fn(usize, &mut u16, &mut Vec<u8>) -> usize) -> Vec<u8> {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("b.reel");
@@ -361,7 +363,7 @@ fn rewritten(reel: &Reel, change: &dyn Fn(usize, &mut u16, &mut Vec<u8>) -> usiz
         let copies = change(i, &mut kind, &mut content);
         places.push(count);
         count += copies as u32;
-        // It comes last, and says where others are.
+        // It comes last, and has the places of others.
         if kind == kind::DESCRIPTION
             && let Ok(mut description) = decode(&content)
         {
@@ -394,7 +396,7 @@ fn f16_missing_and_damaged_attributes_are_refused_and_positions_play() {
     let positions = stripped(&reel);
     let chunks = reel.chunks();
     let are: Vec<usize> = (0..chunks.len()).filter(|&i| chunks[i].kind == kind::VERTEX_ATTRIBUTES).collect();
-    // With attributes an error, here or when a frame is decoded; without them all is well.
+    // With attributes an error, on opening or when a frame is decoded; without them all frames decode.
     let refused = |bytes: &[u8], name: &str| -> bool {
         let plain = opened(bytes, &without()).unwrap_or_else(|e| panic!("{name}: {e}"));
         assert!(all(&plain) == positions, "{name}");
@@ -414,7 +416,7 @@ fn f16_missing_and_damaged_attributes_are_refused_and_positions_play() {
         1
     };
     assert!(refused(&rewritten(&reel, &other), "one is of another kind"));
-    // As many as there are units, but one of them behind another chunk.
+    // The right number of them, but one follows another chunk.
     let apart = |i: usize, kind: &mut u16, _: &mut Vec<u8>| {
         let is = |k: usize| i == are[k];
         *kind = if is(1) { 99 } else { *kind };
@@ -434,7 +436,7 @@ fn f16_missing_and_damaged_attributes_are_refused_and_positions_play() {
             1
         };
         assert!(refused(&rewritten(&reel, &longer), "one is longer"), "{at}");
-        // Anything may come out of other bits, but no panic.
+        // Changed bits may decode to anything, but without a panic.
         let flip = |i: usize, _: &mut u16, content: &mut Vec<u8>| {
             if i == middle {
                 let place = content.len() * at / 12;
@@ -444,13 +446,13 @@ fn f16_missing_and_damaged_attributes_are_refused_and_positions_play() {
         };
         refused(&rewritten(&reel, &flip), "one is changed");
     }
-    // Bytes that are not what their checksum says.
+    // Bytes that do not match their checksum.
     let mut damaged = rewritten(&reel, &|_, _, _| 1);
     let whole = opened(&damaged, &Limits::default()).unwrap();
     let chunk = whole.chunks()[middle];
     damaged[chunk.offset as usize + chunk.size as usize / 2] ^= 4;
     assert!(refused(&damaged, "a checksum is wrong"));
-    // What the description says of it.
+    // The statement in the description.
     let record = |mesh: usize, change: &dyn Fn(&mut MeshRecord)| {
         rewritten(&reel, &|_, kind, content| {
             if *kind == kind::DESCRIPTION {
@@ -467,7 +469,7 @@ fn f16_missing_and_damaged_attributes_are_refused_and_positions_play() {
         let mut decoder = FrameDecoder::new(&changed).unwrap();
         assert!((0..=LAST).any(|f| decoder.decode(f).is_err()), "{mesh}");
     }
-    // There is nothing to be apart where nothing is animated.
+    // A mesh without animation has no attributes to separate.
     for mesh in 4..6 {
         assert!(opened(&record(mesh, &|m| m.apart = true), &without()).is_err());
     }

@@ -1,4 +1,4 @@
-//! Scenes built in memory, and the one check that every case goes through: compile, verify, decode backwards.
+//! Scenes built in memory, and the check of every case: compile, verify, decode backwards.
 
 use glam::{DMat4, DQuat, DVec3};
 use meshreel::{FrameDecoder, Limits, Reel};
@@ -11,7 +11,7 @@ use meshreel_scene::{
 
 pub type Point = [f32; 3];
 
-/// 24 frames per second from 0.
+/// Returns a sampling of 24 frames per second from 0.
 pub fn rate() -> TimeSampling {
     TimeSampling::Uniform { start: 0.0, step: 1.0 / 24.0 }
 }
@@ -20,7 +20,7 @@ pub fn channel<T: Clone + Send + Sync + 'static>(samples: Vec<Vec<T>>) -> Channe
     Channel::in_memory(rate(), samples)
 }
 
-/// A tree that grows in depth-first order.
+/// A scene that is built in depth-first order.
 #[derive(Default)]
 pub struct Tree(pub Scene);
 
@@ -60,7 +60,7 @@ impl Tree {
     }
 }
 
-/// A mesh of these samples; one sample of faces is one for all.
+/// Returns a mesh of these samples; a single sample of faces is constant.
 pub fn mesh(positions: Vec<Vec<Point>>, counts: Vec<Vec<i32>>, indices: Vec<Vec<i32>>) -> Mesh {
     let _topology = match (counts.len(), positions.len()) {
         (0 | 1, 0 | 1) => Topology::Constant,
@@ -80,7 +80,7 @@ pub fn faces(list: &[&[i32]]) -> (Vec<Vec<i32>>, Vec<Vec<i32>>) {
 
 pub const FRAMES: usize = 21;
 
-/// An `n`×`n` sheet of quads, `frames` of a wave over it.
+/// Returns an `n`×`n` sheet of quads, with a wave over `frames` frames.
 pub fn sheet(n: usize, frames: usize) -> Mesh {
     let wave = |f: usize| {
         let point = |i: usize| {
@@ -98,7 +98,7 @@ pub fn sheet(n: usize, frames: usize) -> Mesh {
     mesh((0..frames).map(wave).collect(), vec![vec![4; n * n]], vec![list])
 }
 
-/// A cube of edge 2 around the origin.
+/// Returns a cube of edge 2 around the origin.
 pub fn cube() -> Mesh {
     let points = (0..8).map(|i| [0, 1, 2].map(|k| if i >> k & 1 == 1 { 1.0 } else { -1.0 })).collect();
     let (counts, indices) =
@@ -106,7 +106,7 @@ pub fn cube() -> Mesh {
     mesh(vec![points], counts, indices)
 }
 
-/// UVs per corner from the first sample's points, tiling and negative.
+/// Adds uvs per corner from the first sample's points, repeating and negative.
 pub fn with_uvs(mut mesh: Mesh) -> Mesh {
     let (mut points, mut corners) = (Vec::new(), Vec::new());
     mesh.positions.read(0, &mut points).unwrap();
@@ -137,7 +137,7 @@ pub fn alone(mesh: Mesh) -> Scene {
     tree.0
 }
 
-/// A turning, growing matrix at frame `f`.
+/// Returns a rotating, growing matrix at frame `f`.
 pub fn motion(f: usize) -> DMat4 {
     let t = f as f64;
     DMat4::from_scale_rotation_translation(

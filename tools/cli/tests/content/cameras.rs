@@ -1,4 +1,5 @@
-//! Cameras: every number of a lens in every frame, with meshes and alone, and back through archives and glTF.
+//! Tests of cameras: every value of a lens in every frame, with meshes and alone, and back through Alembic
+//! and glTF.
 
 use super::build::*;
 use crate::cli::common::run;
@@ -11,7 +12,7 @@ use std::path::Path;
 
 const PATH: &str = "/shot/lens";
 
-/// A lens of a dolly zoom; nothing in it is what a default has.
+/// Returns a lens of a dolly zoom; none of its values is the default.
 fn zoom(frame: usize) -> Lens {
     let t = frame as f64;
     Lens {
@@ -28,7 +29,7 @@ fn zoom(frame: usize) -> Lens {
     }
 }
 
-/// A camera that zooms, and moves by `motion`, beside `others`.
+/// Returns a camera that zooms, and moves by `motion`, beside `others`.
 fn shot(mut others: Tree, motion: Vec<DMat4>) -> Scene {
     let place = others.xform(None, "shot", motion);
     let lens = others.node(Some(place), "lens", NodeKind::Camera);
@@ -91,7 +92,7 @@ fn i12_a_camera_of_an_archive_alone_through_the_commands() {
     assert_eq!(said["cameras"][0]["path"], PATH);
     let info = run(["info".into(), "--json".into(), file("a.reel")]).expect(0).json();
     assert_eq!(info["cameras"][0]["path"], PATH);
-    // Back as an archive with all of it, and as glTF with what that has.
+    // Back to Alembic with all of it, and to glTF with the part that it supports.
     for name in ["back.abc", "back.glb"] {
         let back = file(name);
         run(["extract".into(), file("a.reel"), "-o".into(), back.clone()]).expect(0);
@@ -100,7 +101,7 @@ fn i12_a_camera_of_an_archive_alone_through_the_commands() {
             let (got, right) = (lens_of(&back, frame), zoom(frame));
             match name {
                 "back.abc" => assert!(near(&got, &right), "{got:?}"),
-                // Height of a picture at distance 1, and how much wider it is; of the first frame.
+                // Height of a picture at distance 1, and its aspect ratio, in the first frame.
                 _ => {
                     let (angle, first) = (got.aperture[1] / got.focal_length, zoom(0));
                     assert!((angle - first.aperture[1] / first.focal_length).abs() < 1e-6);
@@ -111,7 +112,7 @@ fn i12_a_camera_of_an_archive_alone_through_the_commands() {
             }
         }
     }
-    // A lens that changes is not the one that was promised.
+    // A lens that differs from the compiled one is detected.
     let mut other = shot(Tree::default(), frames(motion));
     let changed = |f: usize| vec![Lens { focus_distance: 7.2, ..zoom(f) }];
     other.nodes[1].camera = Some(channel(frames(changed)));

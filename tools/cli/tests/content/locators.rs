@@ -1,5 +1,5 @@
-//! Nodes without meshes: they are in the file by name, where the source has them in every frame, and come
-//! back.
+//! Tests of nodes without meshes: they are in the file by name, at the source's place in every frame, and are
+//! extracted again.
 
 use super::build::*;
 use crate::cli::common::run;
@@ -20,7 +20,8 @@ fn at(x: f64, y: f64, z: f64) -> DMat4 {
     DMat4::from_translation(DVec3::new(x, y, z))
 }
 
-/// A gun that swings with its muzzle, a rig of locators, a camera, a place, and what says nothing.
+/// Returns a gun that swings with its muzzle, a rig of locators, a camera, a place, and groups without
+/// meaning.
 fn armed() -> Tree {
     let mut tree = Tree::default();
     let gun = tree.xform(None, "gun", frames(motion));
@@ -53,7 +54,7 @@ fn locators(out: &Outcome) -> Vec<String> {
     own
 }
 
-/// The farthest that any of `paths` is from where the first scene has it, over all frames of that.
+/// Returns the largest distance of any of `paths` between the scenes, over all frames of the first.
 fn apart(a: &Scene, b: &Scene, paths: &[&str]) -> f64 {
     let (left, right) = (a.expand().unwrap(), b.expand().unwrap());
     let (mut one, mut other) = (World::new(a, &left).unwrap(), World::new(b, &right).unwrap());
@@ -126,7 +127,7 @@ fn they_are_chosen_by_path() {
     let out = holds(&tree.0, &options(&["/gun", "/camera"], &[]));
     assert_eq!(locators(&out), ["/gun/muzzle", "/camera"]);
     assert!(out.report.remarks.is_empty(), "{:?}", out.report.remarks);
-    // Without any the file is the one of a scene that has none.
+    // Without any selected, the file equals that of a scene without locators.
     let out = holds(&tree.0, &options(&["/gun/body"], &[]));
     let mut alone = Tree::default();
     let gun = alone.xform(None, "gun", frames(motion));
@@ -138,7 +139,7 @@ fn they_are_chosen_by_path() {
 #[test]
 fn each_keeps_its_tolerance() {
     let mut tree = armed();
-    // A small thing beside a large one: what is near it is as exact as it.
+    // A small object beside a large one: what is near it has its precision.
     let far = tree.xform(None, "far", vec![at(3.0, 0.0, 0.0)]);
     let tenth = DMat4::from_scale(DVec3::splat(0.01));
     let small = tree.xform(Some(far), "small", vec![tenth]);
@@ -171,7 +172,7 @@ fn each_keeps_its_tolerance() {
 #[test]
 fn odd_transforms() {
     let mut tree = armed();
-    // Sheared, mirrored, scaled through nothing, no numbers, far away, and free of its parents at times.
+    // Sheared, mirrored, scaled through zero, not finite, far away, and temporarily without inheritance.
     let shear = |f: usize| {
         let mut m = motion(f);
         m.y_axis += m.x_axis * 0.3;
@@ -197,7 +198,7 @@ fn odd_transforms() {
         assert!(out.remark("/odd: ") && out.remark("shear") && out.remark("not finite"));
         assert_eq!(out.shown_in("/odd/never").len(), FRAMES / 2);
     }
-    // What moves by itself comes back where it was.
+    // Moving locators are extracted to the same places.
     let out = default(&tree.0);
     let back = meshreel_check::to_scene(&out.reel).unwrap();
     let paths: Vec<String> = back.nodes.iter().map(|n| n.path.clone()).collect();
@@ -243,13 +244,13 @@ fn very_many_are_cheap() {
     assert!(each < 20, "{each} bytes each");
 }
 
-/// A node and its places at 0 s and 1 s.
+/// A node and its translations at 0 s and 1 s.
 type Moved = (usize, [[f32; 3]; 2]);
 
-/// A `.gltf` of these nodes, skins and animations, with one triangle as mesh 0.
+/// Writes a `.gltf` of these nodes, skins and animations, with one triangle as mesh 0.
 fn gltf(folder: &Path, mut text: Value, animations: &[&[Moved]]) -> String {
     let mut numbers: Vec<f32> = vec![0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0];
-    // All on joint 0: as many numbers as are bytes of four.
+    // All on joint 0: one four-byte float per four joint indices.
     let weights = numbers.len();
     numbers.extend([1.0, 0.0, 0.0, 0.0].repeat(3));
     let mut accessors = vec![
@@ -319,7 +320,7 @@ fn empties_of_gltf_are_kept_once() {
         let list = of["locators"].as_array().unwrap().iter();
         list.map(|l| l["path"].as_str().unwrap().to_owned()).collect()
     };
-    // The socket goes with the joints that it hangs on, the tip with the sword's mesh.
+    // The socket follows the joints above it, the tip the sword's mesh.
     assert_eq!(paths(&checked), ["/top/hip/hand/sword/tip", "/top/tracked", "/top/spot"]);
     let tree = run(["info".into(), "--tree".into(), reel]).expect(0).stdout;
     assert!(tree.contains("socket"), "{tree}");
@@ -357,7 +358,7 @@ fn what_is_left_out_has_a_remark() {
         0 0 0 1\n1 0 0 1\n0 1 0 1\n3 0 1 2 5\n7\n";
     std::fs::write(&ply, text).unwrap();
     strict(&ply.display().to_string(), &["'vx' of vertices", "'quality' of faces", "element 'edge'"]);
-    // What readers of other kinds put beside a mesh.
+    // Nodes that other readers put beside a mesh.
     let mut tree = Tree::default();
     let top = tree.xform(None, "top", frames(motion));
     let mut mesh = cube();
@@ -396,7 +397,7 @@ fn what_is_left_out_has_a_remark() {
     assert!(!has(&["attribute mat"]) && !has(&["age"]) && !has(&["/top/cube", "heat"]), "{said:?}");
     let strict = Options { strict: true, ..Options::default() };
     assert!(matches!(build(&tree.0, &strict), Err(Error::Strict { .. })));
-    // Who asks for positions alone knows.
+    // Positions alone leave locators out.
     let mut bare = Options::default();
     bare.channels.attributes = false;
     assert!(holds(&tree.0, &bare).report.remarks.is_empty());

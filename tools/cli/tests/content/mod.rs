@@ -1,4 +1,4 @@
-//! Content that no exporter should write and every one does: each case is compiled, checked against its
+//! Tests of invalid content that exporters nevertheless write: each case is compiled, verified against its
 //! source, and decoded once more backwards.
 
 mod apart;
@@ -27,7 +27,7 @@ fn positions_that_are_no_numbers() {
     let bad = |samples: Vec<Vec<Point>>| Mesh { positions: channel(samples), ..with_uvs(sheet(5, 1)) };
     let out = default(&alone(bad(samples.clone())));
     assert!(out.remark("not finite"));
-    // All of a frame, first, middle, last; all of all frames.
+    // All points of the first, a middle and the last frame; all points of all frames.
     for at in [0, 10, FRAMES - 1] {
         let mut all = samples.clone();
         all[at].fill([f32::NAN; 3]);
@@ -98,7 +98,7 @@ fn faces_that_are_none() {
     let bad = mesh(vec![points.clone()], vec![counts.clone()], vec![indices.clone()]);
     let out = default(&alone(with_uvs(bad)));
     assert!(!out.report.remarks.is_empty());
-    // More corners promised than there are, and fewer.
+    // More corners declared than there are, and fewer.
     let short = mesh(vec![points.clone()], vec![vec![4, 4, 4]], vec![vec![0, 1, 2, 3, 0]]);
     default(&alone(short));
     let long = mesh(vec![points.clone()], vec![vec![4]], vec![vec![0, 1, 2, 3, 0, 1, 2]]);
@@ -206,7 +206,8 @@ fn large_and_small_coordinates() {
     assert!(raised > 4);
 }
 
-/// Tolerances down to what float32 holds, where levels need all 24 bits, with transforms taking part of them.
+/// Tolerances down to the precision of float32, where quantized values need all 24 bits, with transforms
+/// taking part of them.
 #[test]
 fn tight_tolerances() {
     let mut bits = 0;
@@ -283,7 +284,7 @@ fn attributes_of_the_wrong_size() {
             default(&alone(bad));
         }
     }
-    // Bad indices, and a size that is right at first only.
+    // Bad indices, and a size that is right only at first.
     let mut bad = sheet(4, 3);
     bad.uvs = vec![Attribute {
         indices: Some(Channel::constant(
@@ -298,7 +299,7 @@ fn attributes_of_the_wrong_size() {
     )];
     let out = default(&alone(bad));
     assert!(out.remark("left out"));
-    // No numbers.
+    // Values that are not finite.
     let mut bad = with_uvs(sheet(4, 3));
     let strange = [f32::NAN, f32::INFINITY, 0.0, 1e-40, 3e38];
     bad.normals = Some(attribute(
@@ -316,7 +317,7 @@ fn attributes_of_the_wrong_size() {
 
 #[test]
 fn seams_do_not_open() {
-    // Every face has points of its own; the promise is that they stay together.
+    // Every face has points of its own; the tolerance demands that they stay together.
     let base = sheet(6, FRAMES);
     let mut corners = Vec::new();
     base.face_indices.read(0, &mut corners).unwrap();
@@ -324,7 +325,7 @@ fn seams_do_not_open() {
         let mut points = Vec::new();
         base.positions.read(f, &mut points).unwrap();
         let mut own: Vec<Point> = corners.iter().map(|&c| points[c as usize]).collect();
-        // −0 is 0.
+        // −0 equals 0.
         own.iter_mut()
             .enumerate()
             .flat_map(|(i, p)| p.iter_mut().map(move |v| (i, v)))
@@ -430,7 +431,7 @@ fn visibility_that_changes() {
         (0..FRAMES).filter(|f| f % 3 == 2 || f % 3 == 1 && *f < 10).collect::<Vec<_>>()
     );
     assert!(out.check.meshes.iter().all(|m| m.ok));
-    // Nothing is ever shown.
+    // Nothing is ever visible.
     let mut tree = Tree::default();
     let only = tree.mesh(None, "only", sheet(3, 4));
     tree.visible(only, vec![0]);
@@ -459,7 +460,7 @@ fn instances_of_instances() {
     let out = default(&tree.0);
     assert_eq!(out.check.meshes.len(), 14);
     assert_eq!(out.report.meshes.len(), 2);
-    // One of them cannot be said by its transforms and is baked.
+    // One of them cannot be described by its transforms and is baked.
     let turn = DMat4::from_rotation_z(0.5);
     let shear = turn.transpose() * DMat4::from_scale(DVec3::new(1.0, 9.0, 1.0)) * turn * turn;
     let bent = tree.xform(None, "bent", vec![shear]);
@@ -475,7 +476,7 @@ fn identical_meshes() {
         let group = tree.xform(None, &format!("g{i}"), frames(|f| motion(f + i)));
         tree.mesh(Some(group), "cube", with_uvs(cube()));
     }
-    // Equal but for one bit, one name, one face set.
+    // Equal except for one bit, one name, one face set.
     let mut other = with_uvs(cube());
     let mut points = cube_points(1);
     points[0][5][1] = 1.000_000_1;
@@ -562,7 +563,7 @@ fn parts_and_rates() {
     assert_eq!(only(&[], &["/gr*"]), ["/cube"]);
 }
 
-/// Faces per frame: a sheet that grows, with a frame of nothing in it.
+/// Returns a sheet that grows, with faces per frame, and optionally an empty frame.
 fn growing(with_nothing: bool) -> Mesh {
     let (mut points, mut counts, mut indices) = (Vec::new(), Vec::new(), Vec::new());
     for f in 0..12 {
@@ -619,7 +620,7 @@ fn faces_that_change() {
         vec![vec![0, 1, 2, 0, 2, 3], vec![0, 1, 3, 1, 2, 3], vec![0, 1, 2, 0, 2, 3]],
     );
     assert_eq!(default(&alone(turned)).report.meshes[0].method, "fluid");
-    // Faces written again and again, but equal: no change.
+    // Faces written repeatedly, but equal: no change.
     let same = mesh(vec![points(4), points(4)], vec![vec![4]; 2], vec![vec![0, 1, 2, 3]; 2]);
     assert_ne!(default(&alone(same)).report.meshes[0].method, "fluid");
 }
@@ -674,7 +675,7 @@ fn bytes_do_not_depend_on_threads() {
         assert!(first == bytes(3, 64 << 20), "less memory");
         let options = Options { tolerance, effort: 2, ..Options::default() };
         assert!(first == holds(&tree.0, &options).bytes, "default");
-        // Little memory may mean shorter groups, never a different promise.
+        // A small memory limit may mean shorter groups, never another tolerance.
         let little = Options { memory: 1 << 20, ..options };
         holds(&tree.0, &little);
     }

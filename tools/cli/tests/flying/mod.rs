@@ -3,30 +3,30 @@
 use glam::{DQuat, DVec3};
 use meshreel_scene::{Channel, Mesh, Node, NodeKind, Scene, TimeSampling};
 
-/// Bricks.
+/// A wall of bricks.
 pub struct Bricks {
-    /// By frame the points of all bricks.
+    /// The points of all bricks, by frame.
     pub frames: Vec<Vec<[f32; 3]>>,
-    /// Four points each, seen from outside counter-clockwise.
+    /// Quads, counter-clockwise seen from outside.
     pub faces: Vec<[i32; 4]>,
 }
 
 impl Bricks {
     /// Points of a brick: a grid on each side, joined at edges.
     pub const POINTS: u32 = 26;
-    /// Frames in which it stands, flies, and lies.
+    /// The frames in which it stands, flies, and lies.
     pub const STANDS: usize = 10;
     pub const FLIES: usize = 14;
     pub const LIES: usize = 12;
     /// Width, height and depth of a brick.
     pub const SIZE: [f64; 3] = [2.0, 1.0, 1.0];
 
-    /// As [`Bricks::wall_from`], all at the same time.
+    /// Like [`Bricks::wall_from`], with all bricks leaving at the same time.
     pub fn wall(wide: usize, high: usize) -> Bricks {
         Bricks::wall_from(wide, high, |_| Self::STANDS)
     }
 
-    /// So many side by side, so many upon another, each of which leaves its place in a frame of its own. A
+    /// Returns a wall of `wide` × `high` bricks, each of which leaves its place in a frame of its own. A
     /// brick has 3 × 3 × 3 points without the one in the middle.
     pub fn wall_from(wide: usize, high: usize, starts: impl Fn(usize) -> usize) -> Bricks {
         let mut out =
@@ -73,7 +73,7 @@ impl Bricks {
             let time = f as f64 - (start as f64 - 1.0);
             let time = (time / Self::FLIES as f64).clamp(0.0, 1.0);
             let axis = DVec3::new((seed * 1.7).sin(), (seed * 2.3).cos(), 0.4).normalize();
-            // A whole turn: it lies as it stood.
+            // A full turn: it lies as it stood.
             let turn = DQuat::from_axis_angle(axis, std::f64::consts::TAU * time);
             let hop = DVec3::Y * 6.0 * time * (1.0 - time);
             let centre = middle + (rest - middle) * time + hop;
@@ -90,14 +90,14 @@ impl Bricks {
         }
     }
 
-    /// As a scene of one mesh.
+    /// Returns a scene of one mesh.
     pub fn scene(self) -> Scene {
         let counts = vec![4; self.faces.len()];
         one_mesh(self.frames, counts, self.faces.as_flattened().to_vec())
     }
 }
 
-/// A scene of one mesh whose faces stay.
+/// Returns a scene of one mesh with constant faces.
 pub fn one_mesh(frames: Vec<Vec<[f32; 3]>>, counts: Vec<i32>, indices: Vec<i32>) -> Scene {
     let times = TimeSampling::Uniform { start: 0.0, step: 1.0 / 24.0 };
     Scene {

@@ -1,4 +1,4 @@
-//! How long functions are, and how many arguments they take.
+//! Measures the length of functions, and the number of their arguments.
 
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
@@ -7,7 +7,7 @@ use syn::{Attribute, Block, Signature};
 /// A function of a file.
 pub struct Function {
     pub name: String,
-    /// From its name to its last brace.
+    /// Number of lines from its name to its last brace.
     pub lines: usize,
     pub arguments: usize,
 }
@@ -48,7 +48,7 @@ impl Visit<'_> for Functions {
     }
 }
 
-/// All functions of a file but tests.
+/// Returns all functions of a file except tests.
 pub fn functions(path: &str, text: &str) -> Vec<Function> {
     let file = syn::parse_file(text).unwrap_or_else(|e| panic!("{path}: {e}"));
     let mut found = Functions::default();

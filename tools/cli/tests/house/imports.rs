@@ -1,31 +1,31 @@
-//! Which modules of a crate import which. The modules of a crate form no circle: neither its top-level
+//! Finds the imports between modules of a crate. The modules of a crate form no cycle: neither its top-level
 //! modules, nor the files of any folder. A `mod.rs` or `lib.rs` that only declares and re-exports is no node:
-//! what goes through it leads to what it names.
+//! paths through it lead to the items that it names.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use syn::visit::{self, Visit};
 use syn::{Attribute, Item, ItemUse, UseTree, Visibility};
 
-/// Place of a module in its crate: its names from the root down.
+/// The path of a module in its crate: its names from the root down.
 type Place = Vec<String>;
 
-/// What a file says of others.
+/// A file's declarations and its references to others.
 #[derive(Default)]
 struct Module {
-    /// It only declares and re-exports.
+    /// `true` if it only declares and re-exports.
     is_index: bool,
-    /// Paths that it names, as they are written.
+    /// Paths that it names, as written.
     paths: Vec<Vec<String>>,
-    /// What it defines.
+    /// Items that it defines.
     items: BTreeSet<String>,
-    /// What it imports, by the name that it has here.
+    /// Its imports, by local name.
     imports: BTreeMap<String, Vec<String>>,
-    /// Modules that only tests have.
+    /// Modules that exist only in tests.
     of_tests: BTreeSet<String>,
 }
 
-/// A crate's modules without those of its tests, and what they import of each other.
+/// A crate's modules without test modules, and the imports between them.
 pub struct Crate {
     modules: BTreeMap<Place, Module>,
 }
@@ -58,7 +58,7 @@ fn attributes_of(item: &Item) -> &[Attribute] {
     }
 }
 
-/// Paths of a `use`, each with the name that it gets.
+/// Collects the paths of a `use`, each with its local name.
 fn leaves(tree: &UseTree, before: &mut Vec<String>, out: &mut Vec<(Vec<String>, String)>) {
     match tree {
         UseTree::Path(path) => {
@@ -83,7 +83,7 @@ fn leaves(tree: &UseTree, before: &mut Vec<String>, out: &mut Vec<(Vec<String>, 
 
 struct Reader<'a> {
     module: &'a mut Module,
-    /// A file that stands for its folder: what it re-exports is not what it uses.
+    /// `true` for a file that stands for its folder: its re-exports are not uses.
     is_front: bool,
 }
 
@@ -125,7 +125,7 @@ impl Visit<'_> for Reader<'_> {
         visit::visit_path(self, path);
     }
 
-    // Paths in a macro's arguments: wherever `::` joins names, but where that says who may see an item.
+    // Paths in a macro's arguments: any names joined by `::`, except in visibilities.
     fn visit_macro(&mut self, item: &syn::Macro) {
         let text = item.tokens.to_string().replace(" :: ", "::");
         let seen_by = |after: &str| after.starts_with("in ").then(|| after.find(')')).flatten().unwrap_or(0);
@@ -154,7 +154,7 @@ fn defined(item: &Item) -> Option<String> {
 }
 
 impl Crate {
-    /// `sources`: path below the crate's `src`, and text, of all its files.
+    /// Parses all files of a crate; `sources`: path below the crate's `src`, and text.
     pub fn new<'a>(sources: impl Iterator<Item = (&'a str, &'a str)>) -> Crate {
         let mut modules: BTreeMap<Place, Module> = BTreeMap::new();
         for (path, text) in sources {
@@ -179,7 +179,7 @@ impl Crate {
         Crate { modules }
     }
 
-    /// A path from the crate's root on; none where it leads to another crate, or stays within the file.
+    /// Returns a path from the crate's root; `None` if it leads to another crate, or stays within the file.
     fn absolute(&self, from: &Place, path: &[String]) -> Option<Place> {
         let first = path.first()?;
         if first == "crate" {
@@ -195,12 +195,12 @@ impl Crate {
         if self.modules.contains_key(&below[..=from.len()]) {
             return Some(below);
         }
-        // What it has imported, unless that is what is meant to be found.
+        // Its import, unless that is the item to be found.
         let import = self.modules[from].imports.get(first).filter(|_| path.len() > 1)?;
         (import.first() != Some(first)).then(|| self.absolute(from, &[&import[..], &path[1..]].concat()))?
     }
 
-    /// The module in which that is found, by way of re-exports.
+    /// Returns the module that defines an item, through re-exports.
     fn resolve(&self, path: &Place, depth: usize) -> Option<&Place> {
         let length = (0..=path.len()).rev().find(|&n| self.modules.contains_key(&path[..n]))?;
         let (place, module) = self.modules.get_key_value(&path[..length])?;
@@ -213,7 +213,7 @@ impl Crate {
         Some(place)
     }
 
-    /// Circles, each as folder and members.
+    /// Returns the cycles, each as folder and members.
     pub fn circles(&self) -> Vec<String> {
         let mut imports: Vec<(&Place, &Place)> = Vec::new();
         for (from, module) in self.modules.iter().filter(|(_, module)| !module.is_index) {
@@ -246,9 +246,9 @@ impl Crate {
     }
 }
 
-/// A circle through each of the nodes that lie on one, unless one that was found has it.
+/// Returns one cycle for each node that lies on one, unless it is on a cycle already found.
 fn circles(mut graph: BTreeMap<String, BTreeSet<String>>) -> Vec<Vec<String>> {
-    // What leads nowhere, or is led to by nothing, lies on none.
+    // Nodes without successors or predecessors lie on no cycle.
     loop {
         let starts: BTreeSet<String> = graph.keys().cloned().collect();
         let ends: BTreeSet<String> = graph.values().flatten().cloned().collect();
@@ -266,7 +266,7 @@ fn circles(mut graph: BTreeMap<String, BTreeSet<String>>) -> Vec<Vec<String>> {
             continue;
         }
         let mut way = vec![start.clone()];
-        // From each node on to the first that is left: sooner or later one comes again.
+        // Follows the first remaining edge of each node: sooner or later a node repeats.
         while let Some(next) = graph.get(&way[way.len() - 1]).and_then(|all| all.iter().next()) {
             if let Some(at) = way.iter().position(|known| known == next) {
                 way.push(next.clone());

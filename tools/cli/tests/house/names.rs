@@ -1,12 +1,12 @@
-//! The vocabulary of `docs/GLOSSARY.md`: words that are not used in names because the field has another one.
+//! The vocabulary of `docs/GLOSSARY.md`: words that are not used in names because the field has another term.
 
 use syn::Visibility;
 use syn::visit::{self, Visit};
 
-/// A word that is no part of a name.
+/// A word that must not be used in names.
 pub struct Word {
     pub word: &'static str,
-    /// Folders in which it is none; the whole repository where there are none.
+    /// Folders in which it is forbidden; the whole repository if empty.
     pub folders: &'static [&'static str],
     pub instead: &'static str,
 }
@@ -15,13 +15,13 @@ const fn word(word: &'static str, folders: &'static [&'static str], instead: &'s
     Word { word, folders, instead }
 }
 
-/// Folders where numbers are coded and decoded.
+/// Folders with encoders and decoders.
 const CODING: &[&str] = &["crates/codec", "crates/compile", "crates/play"];
-/// Folders where a word says what kind of frame is meant.
+/// Folders where a word denotes a kind of frame.
 const CODEC: &[&str] = &["crates/codec"];
 
-/// Looked for in names of modules, files and public types. In some folders a word has its plain meaning: a text
-/// has words, a heap has words of memory, a file's frames are resident.
+/// Forbidden in names of modules, files and public types. In other folders a word has its plain meaning: a
+/// text has words, a heap has words of memory, a file's frames are resident.
 pub const WORDS: &[Word] = &[
     word("words", &["crates/codec", "crates/play/src/policy"], "code, or quantized values; policy"),
     word("cell", CODING, "fixed-point position"),
@@ -52,14 +52,14 @@ pub const WORDS: &[Word] = &[
     word("truth", &[], "reference"),
 ];
 
-/// Names that other things are called by: a whole name, not a part of one.
+/// Names that are reserved for other things: a whole name, not a part of one.
 pub const NAMES: &[Word] = &[
     word("levels", &[], "quantized values, hierarchy levels, or LOD levels"),
     word("ends", &[], "end states"),
     word("last", CODEC, "key frame"),
 ];
 
-/// The words of a name, in small letters: `FrameKind` and `frame_kind` have the same.
+/// Returns the words of a name in lower case: the same for `FrameKind` and `frame_kind`.
 pub fn words(name: &str) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     let mut fresh = true;
@@ -79,7 +79,7 @@ pub fn words(name: &str) -> Vec<String> {
     out
 }
 
-/// What should be said instead of a name in a file, if it has a word that is none there.
+/// Returns the correct term for a name in a file, if it contains a forbidden word.
 pub fn instead(path: &str, name: &str) -> Option<&'static str> {
     let here = |word: &&Word| word.folders.is_empty() || word.folders.iter().any(|f| path.starts_with(f));
     let words = words(name);
@@ -118,7 +118,7 @@ impl Visit<'_> for Names {
     }
 }
 
-/// Names of the file and its folders below `src`, of its modules, and of the types that other files see.
+/// Returns the names of a file and its folders below `src`, of its modules, and of its public types.
 pub fn names(path: &str, text: &str) -> Vec<String> {
     let below = path.rsplit_once("/src/").map_or("", |(_, below)| below);
     let mut names = Names(below.trim_end_matches(".rs").split('/').map(str::to_owned).collect());

@@ -1,10 +1,10 @@
-//! Files whose content is not what a compiler writes, behind checksums that hold.
+//! Makes files with content that no compiler writes, and correct checksums.
 
 use meshreel::Reel;
 use meshreel_codec::entropy::block::{Compressor, Decompressor, Format};
 use meshreel_format::{Summary, Writer};
 
-/// The same file with another content of its only chunk of a kind; all checksums are right.
+/// Returns the file with other content in its only chunk of a kind; all checksums are right.
 pub fn replaced(reel: &Reel, kind: u16, change: &dyn Fn(&mut Vec<u8>)) -> Vec<u8> {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("b.reel");

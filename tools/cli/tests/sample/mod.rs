@@ -1,5 +1,5 @@
-//! Files made by hand, with codecs and container but without the compiler: a small one, and one with
-//! everything in it.
+//! Files made by hand, with codecs and container but without the compiler: a small one, and one with all
+//! features.
 
 use std::path::PathBuf;
 
@@ -19,7 +19,7 @@ use meshreel_format::{EMPTY_BOUNDS, Summary, Writer};
 
 const BOX: [f32; 6] = [-1.0, -1.0, 0.0, 1.0, 1.0, 2.0];
 
-/// Boxes of every kind: all, nothing, and parts of it that no 255th fits.
+/// Returns bounds of every kind: the whole box, nothing, and parts of it that are no 255ths.
 fn bounds(frame: usize) -> [f32; 6] {
     let part = 1.0 / (frame + 1) as f32;
     match frame % 3 {
@@ -29,7 +29,7 @@ fn bounds(frame: usize) -> [f32; 6] {
     }
 }
 
-/// A file in the making: blocks by name, for the example, and the container.
+/// A file being built: blocks by name, for the example, and the container.
 struct File {
     path: PathBuf,
     writer: Writer,
@@ -155,7 +155,7 @@ fn spatial(semantic: Semantic) -> Spatial {
     }
 }
 
-/// The values of a stream in all frames, and how each frame of it is written.
+/// The values of a stream in all frames, and the coding of each frame.
 struct Stream {
     record: StreamRecord,
     frames: Vec<Vec<u32>>,
@@ -219,7 +219,7 @@ impl Stream {
     }
 }
 
-/// A square of two triangles that moves to the right and bends; its node turns around. Three frames.
+/// Returns a square of two triangles that moves to the right and bends; its node rotates. Three frames.
 pub fn small(path: PathBuf) -> (Vec<u8>, Vec<(&'static str, Vec<u8>)>) {
     let indices = [0, 1, 2, 2, 1, 3];
     let positions = Stream {
@@ -269,7 +269,7 @@ pub fn small(path: PathBuf) -> (Vec<u8>, Vec<(&'static str, Vec<u8>)>) {
     file.finish()
 }
 
-/// Numbers without a pattern, the same in every run.
+/// Pseudo-random numbers, the same in every run.
 struct Noise(u64);
 
 impl Noise {
@@ -291,7 +291,7 @@ fn grid(columns: u32, rows: u32) -> Vec<u32> {
         .collect()
 }
 
-/// A wave over `count` vertices for one frame, with some noise; component-major, below 2^bits.
+/// Returns a wave over `count` vertices for one frame, with some noise; component-major, below 2^bits.
 fn wave(noise: &mut Noise, record: &StreamRecord, count: u32, frame: u32) -> Vec<u32> {
     let top = (1u32 << record.bits) - 1;
     let components = record.semantic.components() as u32;
@@ -311,7 +311,7 @@ fn wave(noise: &mut Noise, record: &StreamRecord, count: u32, frame: u32) -> Vec
         .collect()
 }
 
-/// A scene with a cloth, a fluid and a stone, and every kind of stream, in `frames` frames.
+/// Returns a scene with a cloth, a fluid and a stone, and every kind of stream, in `frames` frames.
 pub fn rich(path: PathBuf, format: Format, frames: usize) -> Vec<u8> {
     let mut noise = Noise(frames as u64);
     let kinds: Vec<FrameKind> = (0..frames)
@@ -392,7 +392,7 @@ pub fn rich(path: PathBuf, format: Format, frames: usize) -> Vec<u8> {
         (0..frames).map(|f| (0..3).map(|n| moving(f, n)).collect()).collect();
     for f in 0..frames {
         let between = kinds[f] == FrameKind::Between;
-        // Bits of the two nodes whose visibility is animated.
+        // Bits of the two nodes with animated visibility.
         let mut bytes = vec![(f % 4) as u8];
         let previous = between.then(|| &transforms[f - 1][..]);
         transform::encode(&transforms[f], previous, &mut bytes);

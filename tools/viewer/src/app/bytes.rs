@@ -1,4 +1,4 @@
-//! What takes the bytes, and what would make the file smaller.
+//! The panel of sizes, with advice for a smaller file.
 
 use super::state::App;
 use super::stretches::stretches;
@@ -12,7 +12,7 @@ use meshreel_compile::advice;
 use meshreel_compile::report::readable::bytes;
 
 impl App {
-    /// What takes the bytes: a bar for each frame, meshes by size.
+    /// Draws the sizes: a bar for each frame, and meshes by size.
     pub(super) fn byte_facts(&mut self, ui: &mut egui::Ui) {
         let Some(document) = &mut self.document else { return };
         contents(ui, document);
@@ -34,7 +34,7 @@ impl App {
     }
 }
 
-/// What the chunks of a file hold, by its kind.
+/// Returns a description of the chunks of a kind.
 fn what_of(kind: u16) -> &'static str {
     match kind {
         kind::INDEX | kind::BETWEEN => "frames",
@@ -52,7 +52,7 @@ fn what_of(kind: u16) -> &'static str {
     }
 }
 
-/// What the file consists of, the largest first.
+/// Lists the chunk kinds of a file, the largest first.
 fn contents(ui: &mut egui::Ui, document: &Document) {
     let mut sizes: Vec<(&str, u64)> = Vec::new();
     for chunk in document.reel.chunks() {
@@ -74,12 +74,12 @@ fn contents(ui: &mut egui::Ui, document: &Document) {
     }
 }
 
-/// A bar for each frame.
+/// Draws a bar for each frame.
 fn frames(ui: &mut egui::Ui, document: &mut Document) {
     let reel = document.reel.clone();
     ui.heading("Frames");
     ui.label(format!("{} of {} are frames", bytes(reel.frame_bytes()), bytes(reel.file_bytes())));
-    // A chunk may bring several frames: each has its share.
+    // A chunk may contain several frames: its size is divided among them.
     let count = reel.frame_count();
     let mut shared = std::collections::HashMap::new();
     (0..count).for_each(|f| *shared.entry(reel.frame_chunk(f).offset).or_insert(0u32) += 1);
@@ -114,7 +114,7 @@ fn frames(ui: &mut egui::Ui, document: &mut Document) {
     ui.label(format!("frame {now}: {}; largest {}", bytes(of(now) as u64), bytes(most as u64)));
 }
 
-/// Meshes by the bytes that they take of the frames that were looked at so far.
+/// Lists meshes by their size in the frames that were measured so far.
 fn meshes(ui: &mut egui::Ui, document: &Document) {
     let Some(sizes) = &document.sizes else { return };
     let (seen, all) = (&sizes.seen, document.reel.frame_count());
@@ -133,7 +133,7 @@ fn meshes(ui: &mut egui::Ui, document: &Document) {
     }
 }
 
-/// Streams of a mesh: how they are kept, and what they take in these frames.
+/// Lists the streams of a mesh: their storage, and their size in these frames.
 fn streams(ui: &mut egui::Ui, mesh: &MeshRecord, sizes: &[f64]) {
     for (stream, size) in mesh.streams.iter().zip(sizes) {
         let how = if stream.animated { "every frame" } else { "once" };
@@ -144,7 +144,7 @@ fn streams(ui: &mut egui::Ui, mesh: &MeshRecord, sizes: &[f64]) {
     }
 }
 
-/// Clips, and of the one that is shown layers and tiers.
+/// Lists the clips, and layers and tiers of the current one.
 fn clips(ui: &mut egui::Ui, document: &Document) {
     let Some(clips) = &document.clips else { return };
     ui.heading("Clips");
@@ -175,7 +175,8 @@ fn clips(ui: &mut egui::Ui, document: &Document) {
     }
 }
 
-/// What would make it smaller: the compiler's advice, where the file was compiled just now, else what sizes tell.
+/// Returns advice for a smaller file: the compiler's, if the file was just compiled, else conclusions from
+/// sizes.
 fn advised(document: &Document) -> Vec<String> {
     let all = match &document.report {
         Some(report) => advice::of_report(report),

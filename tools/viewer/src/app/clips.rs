@@ -1,4 +1,4 @@
-//! The panel of clips: which one is shown, its layers and tiers, its joints.
+//! The panel of clips: the current one, its layers and tiers, its joints.
 
 use super::state::App;
 use crate::clips::Clips;
@@ -54,7 +54,7 @@ impl App {
     }
 }
 
-/// The list of clips; the one that was clicked.
+/// Draws the list of clips; returns the one that was clicked.
 fn choice(ui: &mut egui::Ui, document: &Document) -> Option<usize> {
     let clips = document.clips.as_ref()?;
     let mut chosen = None;
@@ -73,7 +73,7 @@ fn choice(ui: &mut egui::Ui, document: &Document) -> Option<usize> {
     chosen
 }
 
-/// Layers, each with the tiers that are played.
+/// Draws the layers, each with the number of tiers that are played.
 fn layers(ui: &mut egui::Ui, clips: &mut Clips) {
     ui.heading("Layers and tiers");
     if clips.layers.is_empty() {
@@ -106,7 +106,7 @@ fn markers(ui: &mut egui::Ui, clips: &Clips) {
     }
 }
 
-/// Joints, each below its parent; a click shows curves.
+/// Draws the joints, each below its parent; a click shows its curves.
 fn joints(ui: &mut egui::Ui, clips: &mut Clips, filter: &str) {
     let wanted = filter.to_lowercase();
     let skeleton = clips.skeleton();

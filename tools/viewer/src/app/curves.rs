@@ -1,4 +1,4 @@
-//! The panel of curves: what the joint that is looked at does over time, source against decoded.
+//! The panel of curves: the motion of the selected joint over time, source against decoded.
 
 use super::state::App;
 use crate::curves::{Curves, Sampling};
@@ -23,17 +23,17 @@ struct Series {
     source: Vec<f64>,
 }
 
-/// Curves over the same time, in one frame.
+/// Curves with a common time axis, in one frame.
 struct Plot {
     title: String,
     series: Vec<Series>,
-    /// A line across, from 0 upwards: what was promised.
+    /// Height above 0 of a horizontal line: the tolerance.
     limit: Option<f64>,
     from_zero: bool,
 }
 
 impl App {
-    /// Whether a joint is looked at.
+    /// `true` if a joint is selected.
     pub(super) fn shows_curves(&self) -> bool {
         let clips = self.document.as_ref().and_then(|document| document.clips.as_ref());
         clips.is_some_and(|clips| clips.joint.is_some())
@@ -76,7 +76,7 @@ impl App {
     }
 }
 
-/// The joint's name and how far it is off.
+/// Draws the joint's name and its error.
 fn header(ui: &mut egui::Ui, document: &mut Document, curves: &Curves) {
     let unit = document.unit();
     let Some(clips) = &mut document.clips else { return };
@@ -108,7 +108,7 @@ fn header(ui: &mut egui::Ui, document: &mut Document, curves: &Curves) {
     });
 }
 
-/// What is drawn: rotation, translation, scale where it is not 1, and the error where there is a source.
+/// Returns the plots: rotation, translation, scale if it is not 1, and the error if there is a source.
 fn plots(curves: &Curves, unit: &str) -> Vec<Plot> {
     let all = || curves.decoded.iter().chain(&curves.source);
     let component = |name, k: usize, of: &dyn Fn(&meshreel_scene::Qvv) -> f64| Series {
@@ -146,7 +146,7 @@ fn plots(curves: &Curves, unit: &str) -> Vec<Plot> {
     plots
 }
 
-/// " in cm" of " cm".
+/// Turns " cm" into " in cm".
 fn in_unit(unit: &str) -> String {
     if unit.is_empty() { String::new() } else { format!(" in{unit}") }
 }

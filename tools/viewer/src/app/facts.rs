@@ -1,4 +1,4 @@
-//! What is in the file, how far it is from the source, and what the graphics card does.
+//! The panel of facts: the content of the file, its error, and timings of the graphics card.
 
 use super::state::{App, SourceState};
 use crate::looks::Look;
@@ -8,7 +8,7 @@ use meshreel_compile::report::readable::{bytes, count, number, short};
 use std::path::PathBuf;
 
 impl App {
-    /// What the look "error" says, or asks for.
+    /// Draws the result of the look "error", or asks for the source.
     pub(super) fn error_facts(&mut self, ui: &mut egui::Ui) {
         let wants = self.wants_source();
         let measures = self.style.look == Look::Error;
@@ -104,7 +104,7 @@ impl App {
         self.times(ui);
     }
 
-    /// What decoding, the card and the CPU take.
+    /// Draws the times of decoding, the graphics card and the CPU.
     pub(super) fn times(&self, ui: &mut egui::Ui) {
         if let Some(meshes) = self.document.as_ref().and_then(|document| document.meshes.as_ref()) {
             ui.label(format!("decoding takes up to {:.2} ms", meshes.decode)).on_hover_text(
@@ -123,7 +123,7 @@ impl App {
             .on_hover_text("To upload and record a picture, smoothed over the last ones");
     }
 
-    /// The node that is selected.
+    /// Draws the facts of the selected node.
     fn selected_facts(&self, ui: &mut egui::Ui) {
         let (Some(document), Some(node)) = (&self.document, self.style.selected) else { return };
         let description = document.reel.description();
@@ -146,7 +146,8 @@ impl App {
         }
     }
 
-    /// Levels of detail of the selected mesh or, if none is, of all together; triangles that nobody can see.
+    /// Draws the LOD levels of the selected mesh or, if none is, of all together, and the count of invisible
+    /// triangles.
     fn level_facts(&self, ui: &mut egui::Ui) {
         let Some(document) = &self.document else { return };
         let Some(meshes) = &document.meshes else { return };

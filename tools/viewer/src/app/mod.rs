@@ -1,4 +1,4 @@
-//! The window: what is where in it.
+//! The layout of the window.
 
 mod bytes;
 mod clips;
@@ -17,7 +17,7 @@ use eframe::egui;
 use state::SourceState;
 
 impl App {
-    /// The panel at the side.
+    /// Draws the panel at the side.
     fn side(&mut self, ui: &mut egui::Ui) {
         ui.horizontal(|ui| {
             let panels = [

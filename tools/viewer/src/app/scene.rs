@@ -1,4 +1,4 @@
-//! The picture, and the mouse on it.
+//! The picture, and mouse input on it.
 
 use super::state::{App, SourceState};
 use crate::clips::{Bone, bones};
@@ -19,7 +19,7 @@ impl App {
         let new = pixels != self.pixels;
         self.pixels = pixels;
         if new {
-            // What was seen as a whole stays so; panels settle in the next picture.
+            // A view of everything stays one; panels reach their size in the next picture.
             if self.framed {
                 self.frame_all();
             }
@@ -65,7 +65,7 @@ impl App {
         self.draw_waiting(ui, area);
     }
 
-    /// Turns, moves, comes nearer, selects.
+    /// Handles the mouse: orbits, pans, zooms, selects.
     fn mouse(&mut self, ui: &egui::Ui, area: egui::Rect, response: &egui::Response) {
         let scale = f64::from(area.height().max(1.0));
         let drag = response.drag_delta();
@@ -89,7 +89,7 @@ impl App {
             let aspect = f64::from(area.width() / area.height().max(1.0));
             let [origin, direction] =
                 self.camera.ray(f64::from(2.0 * place.x - 1.0), f64::from(1.0 - 2.0 * place.y), aspect);
-            // Joints lie on top: what is clicked near one is that joint.
+            // Joints are on top: a click near one selects that joint.
             let clips = document.clips.as_ref().filter(|_| self.style.bones);
             let clip = self.camera.projection(aspect) * self.camera.view();
             let seen = [f64::from(2.0 * place.x - 1.0), f64::from(1.0 - 2.0 * place.y)];
@@ -107,7 +107,7 @@ impl App {
         }
     }
 
-    /// What is being opened, and how not to wait for it; or that nothing is.
+    /// Draws the file that is being opened, with a button to cancel; or a hint that none is open.
     fn draw_waiting(&mut self, ui: &mut egui::Ui, area: egui::Rect) {
         if let Some(loading) = &self.loading {
             let name = loading.path.file_name().unwrap_or_default().display();
@@ -136,7 +136,7 @@ impl App {
         }
     }
 
-    /// The bones of the source's pose, where it is shown beside the decoded one.
+    /// Returns the bones of the source's pose, if it is shown beside the decoded one.
     fn pose_of_source(&self) -> Vec<Bone> {
         let SourceState::Open(source, _) = &self.source else { return Vec::new() };
         let document = self.document.as_ref().filter(|_| self.source_pose && self.style.bones);
@@ -148,7 +148,7 @@ impl App {
         bones(clips.skeleton(), place, |joint, end| joints[joint].transform_point3(end))
     }
 
-    /// Names of joints, as far as there is room for them; that of the joint that is looked at always.
+    /// Draws names of joints as far as there is room; that of the selected joint always.
     fn draw_names(&self, ui: &egui::Ui, area: egui::Rect) {
         let Some(clips) = self.document.as_ref().and_then(|document| document.clips.as_ref()) else { return };
         if !self.style.bones {

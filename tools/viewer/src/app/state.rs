@@ -1,4 +1,4 @@
-//! What the window shows, and what it is waiting for.
+//! The state of the window, and pending background work.
 
 use crate::adapter::NO_ADAPTER;
 use crate::arguments::{Arguments, Panel};
@@ -23,27 +23,27 @@ pub struct App {
     pub(super) files: Vec<PathBuf>,
     pub(super) document: Option<Document>,
     pub(super) loading: Option<Loading>,
-    /// What the command line says of the first file.
+    /// Command line arguments for the first file.
     pub(super) arguments: Option<Arguments>,
     pub(super) source: SourceState,
-    /// How far the frame that is shown is from the source.
+    /// Errors of the current frame and clip sample against the source.
     pub(super) errors: Option<FrameErrors>,
     pub(super) clip_errors: Option<ClipErrors>,
-    /// Looks for what was clicked on.
+    /// Finds the node that was clicked.
     pub(super) picking: Option<Picking>,
-    /// Of the joint that is looked at, and those that will take their place.
+    /// Curves of the selected joint, and the sampling that will replace them.
     pub(super) curves: Option<Curves>,
     pub(super) sampling: Option<Sampling>,
     pub(super) panel: Panel,
-    /// MiB of the heap of a player that streams.
+    /// Heap of the streaming player in MiB.
     pub(super) heap: usize,
-    /// What went wrong last, to be read and closed.
+    /// The last error, until it is closed.
     pub(super) problem: Option<String>,
     pub(super) camera: Camera,
-    /// All of it is seen, however large the window becomes.
+    /// `true` while everything stays in view, whatever the size of the window.
     pub(super) framed: bool,
     pub(super) style: Style,
-    /// Names of joints are shown; the source's pose is shown beside the decoded one.
+    /// Shows names of joints; the next flag shows the source's pose beside the decoded one.
     pub(super) names: bool,
     pub(super) source_pose: bool,
     pub(super) filter: String,
@@ -51,21 +51,21 @@ pub struct App {
     pub(super) only: Only,
     pub(super) picture: Option<egui::TextureId>,
     pub(super) pixels: [u32; 2],
-    /// Milliseconds of the last pictures.
+    /// Smoothed CPU time of the last pictures, in milliseconds.
     pub(super) took: f64,
 }
 
 /// The source that errors are measured against.
 pub(super) enum SourceState {
-    /// Nobody has asked.
+    /// Not needed so far.
     Unknown,
-    /// It does not lie beside the file: the user is asked; what was typed.
+    /// Not beside the file, so the user is asked; holds the text typed so far.
     Asked(String),
     Opening(Opening),
     Open(Arc<Source>, Measuring),
 }
 
-/// Which nodes the list shows.
+/// The nodes that the list shows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Only {
     All,
@@ -120,8 +120,8 @@ impl App {
         }
     }
 
-    /// Begins to open a file; what is shown stays until it is there. Another one that is on its way is not opened
-    /// any more.
+    /// Starts opening a file; the current one stays until it is ready. A file that is still being opened is
+    /// dropped.
     pub(super) fn open(&mut self, path: &Path) {
         let card = (self.renderer.device.clone(), self.renderer.queue.clone());
         self.loading = Some(Loading::start(path, card));
@@ -150,7 +150,7 @@ impl App {
         self.begin();
     }
 
-    /// What the command line says of the first file; others are looked at as a whole.
+    /// Applies the command line to the first file; others are shown as a whole.
     pub(super) fn begin(&mut self) {
         let Some(document) = &mut self.document else { return };
         let arguments = self.arguments.take();
@@ -218,7 +218,7 @@ impl App {
         if pressed(Key::Space) {
             document.clock.playing = !document.clock.playing;
         }
-        // Several strokes may come between two pictures.
+        // Several key presses may come between two pictures.
         let times = |key| ctx.input(|i| i.num_presses(key));
         let (ahead, back) = (times(Key::ArrowRight), times(Key::ArrowLeft));
         let moved = (frame + ahead).saturating_sub(back).min(last);
@@ -233,21 +233,21 @@ impl App {
         }
     }
 
-    /// Whether something is shown that the source is needed for.
+    /// `true` if something is shown that needs the source.
     pub(super) fn wants_source(&self) -> bool {
         let clips = self.document.as_ref().and_then(|document| document.clips.as_ref());
         let looks_at_joint = clips.is_some_and(|clips| clips.joint.is_some()) || self.source_pose;
         self.style.look == Look::Error || clips.is_some() && looks_at_joint
     }
 
-    /// The source, where it has the clip that is shown.
+    /// Returns the source, if it has the current clip.
     pub(super) fn clip_source(&self) -> Option<Arc<Source>> {
         let SourceState::Open(source, _) = &self.source else { return None };
         let chosen = self.document.as_ref()?.clips.as_ref()?.chosen();
         source.clip(chosen).is_some().then(|| source.clone())
     }
 
-    /// The source, once something needs it; what is to be measured of the moment that is shown.
+    /// Opens the source once it is needed, and requests measurements of the current moment.
     pub(super) fn measure(&mut self, ctx: &egui::Context) {
         let wants = self.wants_source();
         let Some(document) = self.document.as_mut().filter(|_| wants) else { return };
@@ -302,7 +302,7 @@ impl App {
         }
     }
 
-    /// What was dropped on the window, and what is done in the background.
+    /// Handles dropped files, and results of background work.
     pub(super) fn arrivals(&mut self, ctx: &egui::Context) {
         let dropped: Vec<PathBuf> =
             ctx.input(|i| i.raw.dropped_files.iter().map(|file| file.path().to_path_buf()).collect());

@@ -1,4 +1,5 @@
-//! A player that streams the file as a game does: its heap, reads, frames and times.
+//! The panel of streaming: a player that streams the file as a game does, with its heap, reads, frames and
+//! times.
 
 use super::state::App;
 use super::stretches::stretches;
@@ -8,7 +9,7 @@ use eframe::egui;
 use meshreel_compile::report::readable::{bytes, number};
 
 impl App {
-    /// What the player does that streams the file: its heap, what of the frames is where, what it took.
+    /// Draws the streaming player's state: its heap, the state of each frame, and its times.
     pub(super) fn streaming_facts(&mut self, ui: &mut egui::Ui) {
         let Some(document) = &mut self.document else { return };
         if document.meshes.is_none() {
@@ -40,7 +41,7 @@ impl App {
     }
 }
 
-/// The heap of a player, and what it did with a file of so many frames.
+/// Draws the heap of a player, and the states of a file's frames, of which there are `frames`.
 fn figures(ui: &mut egui::Ui, streaming: &Streaming, frames: f32) {
     let statistics = &streaming.statistics;
     ui.heading("Heap");

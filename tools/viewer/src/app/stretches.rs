@@ -1,8 +1,8 @@
-//! Rows that show what part of something is what.
+//! Draws bars that show the parts of a whole.
 
 use eframe::egui;
 
-/// A row of stretches, from 0 to 1.
+/// Draws a bar of stretches, each a range from 0 to 1.
 pub(super) fn stretches(
     ui: &mut egui::Ui,
     parts: impl Iterator<Item = (std::ops::Range<f32>, egui::Color32)>,

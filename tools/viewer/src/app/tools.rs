@@ -1,4 +1,4 @@
-//! The row of controls above, the time below, and the list of nodes.
+//! The toolbar above, the timeline below, and the list of nodes.
 
 use super::state::{App, Only};
 use crate::camera::Up;

@@ -1,4 +1,4 @@
-//! Cameras: what their lenses say.
+//! Writes cameras with their lenses.
 
 use super::plan::Plan;
 use super::property::{Content, Property};
@@ -29,14 +29,14 @@ pub(super) fn add_camera<'a>(
     object
 }
 
-/// Millimetres in the centimetres that film is measured in, so that they read as what they were.
+/// Converts millimetres to the centimetres of a film back, so that they read back as the same value.
 fn film(millimetres: f64) -> f64 {
     let near = millimetres / 10.0;
     let reads = |v: &f64| v * 10.0 == millimetres;
     [near, near.next_down(), near.next_up()].into_iter().find(reads).unwrap_or(near)
 }
 
-/// The numbers of `.core`.
+/// Returns the numbers of the property `.core`.
 fn core(lens: &Lens) -> [f64; 16] {
     let [left, right, top, bottom] = lens.overscan;
     [

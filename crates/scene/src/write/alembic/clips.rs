@@ -1,4 +1,4 @@
-//! Clips: the joints of each as transforms, which Alembic's programs show as a tree of empties.
+//! Writes clips: the joints of each as transforms, which Alembic programs show as a tree of empties.
 
 use super::plan::{Plan, blank};
 use super::property::Leaf;
@@ -9,7 +9,7 @@ use crate::{Clip, Qvv, Remark, Skeleton, SubTrack, TimeSampling, Track};
 use glam::DMat4;
 use std::rc::Rc;
 
-/// Remarks on parts of clips that have no place in an archive.
+/// Returns remarks on parts of clips that an archive cannot hold.
 pub(super) fn left_out(clips: &[Clip]) -> Vec<Remark> {
     let mut remarks = Vec::new();
     for clip in clips {
@@ -26,7 +26,7 @@ pub(super) fn left_out(clips: &[Clip]) -> Vec<Remark> {
 }
 
 impl<'a> Plan<'a> {
-    /// Adds the joints of each clip below a group of its name; of a clip that is all there is, at the top.
+    /// Adds the joints of each clip below a group of its name; at the top, if the clip is all there is.
     pub fn clips(&mut self) {
         let scene = self.scene;
         let alone = scene.nodes.is_empty() && scene.clips.len() == 1;
@@ -74,8 +74,8 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// A sample as it is written: one of the clip's, or what was right before it where something is held until
-/// then, since between samples of an archive there are lines.
+/// A sample to write: one of the clip's, or the value right before it if values are held until then, since an
+/// archive is interpolated linearly between samples.
 #[derive(Clone, Copy)]
 enum Moment {
     At(usize),
@@ -96,7 +96,7 @@ impl Moment {
             Moment::At(i) => return track.at(i),
             Moment::Before(i) => i,
         };
-        // What is held is as it was, what is not has nearly arrived.
+        // Held values stay, others have nearly reached the sample.
         let part = 1.0 - BEFORE_STEP * fps;
         let (was, is) = (track.at(i - 1), track.at(i));
         Qvv {
@@ -116,7 +116,7 @@ impl Moment {
     }
 }
 
-/// All samples of a joint; one where it does not move.
+/// Returns all samples of a joint; one if it does not move.
 fn moments(track: &Track, clip: &Clip) -> Vec<Moment> {
     fn steps<T: Copy + PartialEq>(values: &SubTrack<T>, i: usize) -> bool {
         values.is_held() && values.at(i) != values.at(i - 1)
@@ -124,7 +124,7 @@ fn moments(track: &Track, clip: &Clip) -> Vec<Moment> {
     let constant =
         track.rotation.is_constant() && track.translation.is_constant() && track.scale.is_constant();
     let mut out = vec![Moment::At(0)];
-    // At rates at which there is no room for it, lines are as good.
+    // At rates that leave no room for a step, linear interpolation is as good.
     let room = BEFORE_STEP * clip.fps < 0.25;
     for i in 1..if constant { 1 } else { clip.samples } {
         let held = steps(&track.rotation, i) || steps(&track.translation, i) || steps(&track.scale, i);

@@ -1,4 +1,4 @@
-//! Meshes: points, faces, attributes, face sets.
+//! Writes meshes: points, faces, attributes, face sets.
 
 use super::plan::{Plan, blank};
 use super::property::{Content, Leaf, Property};
@@ -12,7 +12,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 use std::rc::Rc;
 
-/// Adds `mesh` as a child of `parent`, its face sets below it.
+/// Adds `mesh` as a child of `parent`, with its face sets below it.
 pub(super) fn add_mesh<'a>(plan: &mut Plan<'a>, mesh: &'a Mesh, parent: usize, name: &str) -> usize {
     if let Some(particles) = &mesh.particles {
         return add_particles(plan, (mesh, particles), parent, name);
@@ -84,7 +84,7 @@ fn add_particles<'a>(
     }
     let mut names = HashSet::new();
     let (own, mut others) = uvs_and_normals(plan, mesh, &mut names, &faces);
-    // Points have nothing of the kind by themselves.
+    // `Points` has no property for them of its own.
     match particles.curves {
         Some(_) => geom.extend(own),
         None => {
@@ -102,7 +102,7 @@ fn add_particles<'a>(
     object
 }
 
-/// The first uv set and the normals, which a schema has places for, and all other uv sets.
+/// Splits off the first uv set and the normals, for which a schema has properties, from all other uv sets.
 fn uvs_and_normals<'a>(
     plan: &mut Plan<'a>,
     mesh: &'a Mesh,
@@ -122,7 +122,7 @@ fn uvs_and_normals<'a>(
     (own, others)
 }
 
-/// Type, wrap and basis of curves, and the basis once more.
+/// Returns type, wrap, basis and once more basis of curves, the bytes of `curveBasisAndType`.
 fn shape_of(curves: &Curves) -> Vec<u8> {
     let (kind, basis) = match curves.basis {
         CurveBasis::Linear => (1, 0),
@@ -133,7 +133,7 @@ fn shape_of(curves: &Curves) -> Vec<u8> {
     vec![kind, u8::from(curves.ends == CurveEnds::Closed), basis, basis]
 }
 
-/// Colours and attached numbers.
+/// Adds colours and custom attributes.
 fn arbitrary_values<'a>(
     plan: &mut Plan<'a>,
     mesh: &'a Mesh,
@@ -153,7 +153,7 @@ fn arbitrary_values<'a>(
     out
 }
 
-/// What somebody attached, if anything.
+/// Returns the compound of custom properties, if there are any.
 fn compound(others: Vec<Property>) -> Option<Property> {
     let there = !others.is_empty();
     there.then(|| Property {
@@ -167,7 +167,7 @@ fn title(schema: &str, compound: &str) -> String {
     format!("schema={schema};schemaBaseType=AbcGeom_GeomBase_v1;schemaObjTitle={schema}:{compound}")
 }
 
-/// A name for a property: one that has not been taken.
+/// Returns a property name that is not taken yet.
 fn free(names: &mut HashSet<String>, name: &str) -> String {
     let base = if name.is_empty() { "unnamed" } else { name }.replace('/', "_");
     let mut free = base.clone();
@@ -180,16 +180,16 @@ fn free(names: &mut HashSet<String>, name: &str) -> String {
 }
 
 const BOX: &str = "interpretation=box";
-/// Smallest above largest: nothing is inside.
+/// The empty box: minimum above maximum.
 const EMPTY: [f64; 6] = [f64::MAX, f64::MAX, f64::MAX, f64::MIN, f64::MIN, f64::MIN];
 
-/// Bounds of nothing: the library demands some of everything that has a geometry schema, even of face sets.
+/// Adds an empty box: the library demands bounds of everything that has a geometry schema, even of face sets.
 fn empty_box(plan: &mut Plan) -> Property {
     let payload = EMPTY.iter().flat_map(|v| v.to_le_bytes()).collect();
     plan.constant(".selfBnds", BOX, Pod::F64, 6, payload)
 }
 
-/// `P`, and `.selfBnds`, which is worked out from it on the way.
+/// Adds `P`, and `.selfBnds`, which is computed from it while it is written.
 fn positions<'a>(plan: &mut Plan<'a>, mesh: &'a Mesh) -> Vec<Property> {
     const META: &str = "geoScope=vtx;interpretation=point";
     let channel = &mesh.positions;
@@ -220,7 +220,7 @@ fn positions<'a>(plan: &mut Plan<'a>, mesh: &'a Mesh) -> Vec<Property> {
     vec![bounds, p]
 }
 
-/// Numbers as they stand in a payload.
+/// A value whose numbers are written to a payload.
 pub(super) trait Element: Clone + Send + Sync + 'static {
     const POD: Pod;
     const EXTENT: usize;
@@ -251,7 +251,7 @@ impl<const N: usize> Element for [f32; N] {
     }
 }
 
-/// As [`array`], but with one empty sample where the channel has none.
+/// Like [`array`], but with one empty sample if the channel has none.
 fn required<'a, T: Element>(
     plan: &mut Plan<'a>,
     name: &str,
@@ -265,7 +265,7 @@ fn required<'a, T: Element>(
     array(plan, name, meta, channel, faces)
 }
 
-/// A channel as it is, or, with `faces`, in the order of their reversed corners.
+/// Adds a channel as it is, or, with `faces`, in the order of their reversed corners.
 fn array<'a, T: Element>(
     plan: &mut Plan<'a>,
     name: &str,
@@ -276,7 +276,7 @@ fn array<'a, T: Element>(
     narrow(plan, name, meta, channel, faces, T::EXTENT)
 }
 
-/// Writes an attribute of four numbers per element as one of the first `extent` numbers.
+/// Adds an attribute of four numbers per element as one of its first `extent` numbers.
 fn narrow<'a, T: Element>(
     plan: &mut Plan<'a>,
     name: &str,
@@ -286,7 +286,7 @@ fn narrow<'a, T: Element>(
     extent: usize,
 ) -> Property {
     let faces = faces.filter(|f| f.reverse);
-    // The same values in other faces are other values when those are reversed.
+    // Equal values on other faces differ once the faces are reversed.
     let by_faces = faces.clone();
     let mut values = Vec::new();
     let mut property = plan.channel(name, meta, channel, (false, T::POD, extent), move |i, out| {
@@ -308,8 +308,8 @@ fn narrow<'a, T: Element>(
     property
 }
 
-/// A geometry parameter of the first `components` numbers: plain, or a compound of palette and indices. None
-/// where it has no samples.
+/// Adds a geometry parameter of the first `components` numbers: plain, or a compound of palette and indices.
+/// `None` if it has no samples.
 fn attribute<'a, const N: usize>(
     plan: &mut Plan<'a>,
     attribute: &'a Attribute<[f32; N]>,
@@ -348,11 +348,11 @@ fn attribute<'a, const N: usize>(
     Some(Property { name: name.into(), meta, content: Content::Compound(both) })
 }
 
-/// A palette at one sample without what is in it twice, and indices into that.
+/// The palette of one sample without duplicates, and indices into it.
 struct Palette<'a, const N: usize> {
     values: &'a Channel<[f32; N]>,
     indices: &'a Channel<u32>,
-    /// Number of the sample that is held.
+    /// Index of the sample that is held.
     held: Option<usize>,
     list: Vec<[f32; N]>,
     of: Vec<u32>,
@@ -370,7 +370,7 @@ impl<const N: usize> Palette<'_, N> {
         let mut list = Distinct::new();
         let mut now = vec![u32::MAX; values.len()];
         for index in &mut self.of {
-            // One that points nowhere still does.
+            // An index out of range stays so.
             let Some(slot) = now.get_mut(*index as usize) else {
                 *index = u32::MAX;
                 continue;
@@ -392,7 +392,7 @@ impl<const N: usize> Palette<'_, N> {
     }
 }
 
-/// `.vals` and `.indices` of a palette that has as many samples as its indices: each value once.
+/// Adds `.vals` and `.indices` of a palette with as many samples as its indices: each value once.
 fn distinct<'a, const N: usize>(
     plan: &mut Plan<'a>,
     values: &'a Channel<[f32; N]>,
@@ -437,11 +437,11 @@ fn distinct<'a, const N: usize>(
     vec![vals, numbers]
 }
 
-/// The faces at a time, for reversing what is attached to their corners.
+/// The faces at a time, for reversing the values of their corners.
 struct Faces<'a> {
     counts: &'a Channel<i32>,
     reverse: bool,
-    /// Number of the sample that is held, and it.
+    /// Index of the sample that is held, and its values.
     current: RefCell<(Option<usize>, Vec<i32>)>,
 }
 
@@ -453,7 +453,7 @@ impl Faces<'_> {
         }
     }
 
-    /// Turns each face's values round, if there is one for every corner; the first stays the first.
+    /// Reverses each face's values, if there is one for every corner; the first stays the first.
     fn reverse<T>(&self, values: &mut [T], time: f64) -> Result<(), Error> {
         if self.counts.is_empty() {
             return Ok(());

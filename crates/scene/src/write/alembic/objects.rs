@@ -1,4 +1,4 @@
-//! Which objects an archive has: the nodes of the scene, parents before children.
+//! The objects of an archive: the nodes of the scene, parents before children.
 
 use super::camera::add_camera;
 use super::mesh::add_mesh;
@@ -17,7 +17,7 @@ impl<'a> Plan<'a> {
             scene,
         };
         let written = written(scene);
-        // The object that stands for a node, and the one its children go below.
+        // The object that stands for a node, and the one that its children are added below.
         let mut places: Vec<Option<(usize, usize)>> = vec![None; scene.nodes.len()];
         for id in 0..scene.nodes.len() {
             if written[id] {
@@ -37,7 +37,7 @@ impl<'a> Plan<'a> {
         plan
     }
 
-    /// Names from the top down to an object.
+    /// Returns the names from the root down to an object.
     fn path(&self, object: usize) -> String {
         let above = |&at: &usize| (at > 0).then(|| self.objects[at].parent);
         let mut names: Vec<&str> = std::iter::successors(Some(object), above)
@@ -95,14 +95,14 @@ impl<'a> Plan<'a> {
         self.objects[object].properties.push(property);
     }
 
-    /// The content of `.xform`: one matrix. All its properties have the schema's number of samples.
+    /// Returns the content of `.xform`: one matrix. All its properties have the schema's number of samples.
     fn transform(&mut self, transform: &'a Transform) -> Vec<Property> {
         let inherits = transform.inherits.as_ref().filter(|c| !c.is_empty());
         let local = &transform.local;
         if local.is_empty() {
             return Vec::new();
         }
-        // Where the two are sampled at different times, those of the transform count, unless it has but one.
+        // If the two are sampled at different times, the transform's count, unless it has only one sample.
         let by_inherits = inherits.filter(|c| local.len() == 1 && c.len() > 1);
         let (samples, sampling) = match by_inherits {
             Some(c) => (c.len(), c.sampling()),
@@ -139,7 +139,7 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// Which nodes are written.
+/// Returns for each node whether it is written.
 fn written(scene: &Scene) -> Vec<bool> {
     let nodes = &scene.nodes;
     let is_content = |id: NodeId| match nodes[id].kind {
@@ -150,7 +150,7 @@ fn written(scene: &Scene) -> Vec<bool> {
     };
     let mut written: Vec<bool> =
         (0..nodes.len()).map(|id| nodes[id].instance_of.is_none() && is_content(id)).collect();
-    // First what lies above content, then instances of it and what lies above those.
+    // First the ancestors of content, then instances of it and their ancestors.
     for instances in [false, true] {
         for id in (0..nodes.len()).rev() {
             if instances && nodes[id].instance_of.is_some() {
@@ -171,7 +171,7 @@ fn written(scene: &Scene) -> Vec<bool> {
     written
 }
 
-/// The archive's metadata: what the source said, and who wrote this.
+/// Returns the archive's metadata: that of the source, and the writing program.
 fn archive_meta(scene: &Scene) -> String {
     let clean = |text: &str| text.replace([';', '=', '\0', '\n', '\r'], " ");
     let mut pairs: Vec<(String, String)> = scene

@@ -1,5 +1,5 @@
 //! The container Ogawa, written front to back: blocks of data and groups that refer to them, children before
-//! parents. Only its first 16 bytes are written last, so a file whose writer died does not open.
+//! parents. Only its first 16 bytes are written last, so an incomplete file does not open.
 //!
 //! ```text
 //! "Ogawa"  FF when complete  00 01  u64 position of the root group
@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use std::io::{BufWriter, Seek, SeekFrom, Write};
 use std::path::Path;
 
-/// Reference from a group to a child: its file offset, and a bit for data blocks.
+/// Reference from a group to a child: its file offset, with the top bit set for data blocks.
 pub(super) type Reference = u64;
 /// A data block without bytes.
 pub(super) const NO_DATA: Reference = 1 << 63;
@@ -22,11 +22,11 @@ pub(super) const NO_DATA: Reference = 1 << 63;
 pub(super) const NO_CHILDREN: Reference = 0;
 
 pub(super) struct Ogawa {
-    /// Buffered; the temporary file itself is kept for its name.
+    /// Buffered writer; the temporary file itself is kept for its name.
     out: BufWriter<std::fs::File>,
     temporary: Temporary,
     position: u64,
-    /// Blocks with keys that are in the file: key and size of payload → reference.
+    /// References to the keyed blocks in the file, by key and payload size.
     blocks: HashMap<(u128, u64), Reference>,
 }
 
@@ -44,7 +44,7 @@ impl Ogawa {
         Ok(ogawa)
     }
 
-    /// A data block as it is.
+    /// Writes a data block as it is.
     pub fn data(&mut self, bytes: &[u8]) -> Result<Reference, Error> {
         if bytes.is_empty() {
             return Ok(NO_DATA);
@@ -55,7 +55,7 @@ impl Ogawa {
         Ok(reference)
     }
 
-    /// A sample's payload behind its key; one block for all samples with the same bytes.
+    /// Writes a sample's payload behind its key; samples with the same bytes share one block.
     pub fn sample(&mut self, payload: &[u8]) -> Result<Reference, Error> {
         if payload.is_empty() {
             return Ok(NO_DATA);

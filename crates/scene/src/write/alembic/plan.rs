@@ -1,4 +1,4 @@
-//! What will be written: objects, their properties, time samplings, metadata.
+//! The plan of an archive: objects, their properties, time samplings, metadata.
 
 use super::property::{Content, Fill, Leaf, Property, Same, Written};
 use crate::read::alembic::core::Pod;
@@ -8,17 +8,17 @@ use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-/// Alembic's mark for "these times are all there are", in place of the time per cycle.
+/// Alembic's time per cycle of an acyclic sampling, whose times are all there are.
 const ACYCLIC: f64 = f64::MAX / 32.0;
-/// Times this close to evenly spaced ones (in seconds) are taken to be them.
+/// Times within this distance, in seconds, of evenly spaced ones are taken to be even.
 const EVEN: f64 = 1e-9;
 
 pub(super) struct Plan<'a> {
-    /// Parents before children; the first is the top object.
+    /// Objects, parents before children; the first is the root object.
     pub objects: Vec<Object>,
     pub leaves: Vec<Leaf<'a>>,
     pub samplings: Samplings,
-    /// The archive's.
+    /// Metadata of the archive.
     pub meta: String,
     pub scene: &'a Scene,
 }
@@ -34,7 +34,7 @@ pub(super) struct Object {
 }
 
 impl<'a> Plan<'a> {
-    /// A new child of `parent`, under `name` or one like it that is free.
+    /// Adds a child of `parent`, under `name` or a free name like it.
     pub fn add_object(&mut self, parent: usize, name: &str, meta: &str) -> usize {
         let base = match name.replace('/', "_") {
             empty if empty.is_empty() => "unnamed".into(),
@@ -52,7 +52,7 @@ impl<'a> Plan<'a> {
         index
     }
 
-    /// A transform with what its schema says.
+    /// Adds a transform with the properties of its schema.
     pub fn add_xform(&mut self, parent: usize, name: &str, properties: Vec<Property>) -> usize {
         let meta = "schema=AbcGeom_Xform_v3;schemaObjTitle=AbcGeom_Xform_v3:.xform";
         let object = self.add_object(parent, name, meta);
@@ -64,8 +64,8 @@ impl<'a> Plan<'a> {
         object
     }
 
-    /// Plans the matrices of `.xform`: number of their time sampling and of their samples, the matrices, and
-    /// a number for each that is equal for equal ones.
+    /// Plans the properties for the matrices of `.xform`, from the index of their time sampling, the number
+    /// of samples, a function that reads a matrix, and one that returns its identity.
     pub fn matrices(
         &mut self,
         (sampling, samples): (usize, usize),
@@ -74,7 +74,7 @@ impl<'a> Plan<'a> {
     ) -> Vec<Property> {
         let ops = self.constant(".ops", "", Pod::U8, 1, vec![0x30]);
 
-        // Elements that change, one bit each, and whether any matrix is not the identity.
+        // The changing elements, one bit each, and whether any matrix is not the identity.
         let changing = Rc::new(Cell::new(0u16));
         let moved = changing.clone();
         let mut first = None;
@@ -110,7 +110,7 @@ impl<'a> Plan<'a> {
         properties
     }
 
-    /// A scalar that never changes.
+    /// Adds a scalar that never changes.
     pub fn constant(
         &mut self,
         name: &str,
@@ -129,7 +129,7 @@ impl<'a> Plan<'a> {
         self.leaf(name, meta, leaf)
     }
 
-    /// A property with a channel's samples, which `fill` turns into payloads.
+    /// Adds a property with a channel's samples, which `fill` turns into payloads.
     pub fn channel<T: Clone + Send + Sync + 'static>(
         &mut self,
         name: &str,
@@ -153,7 +153,7 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// A leaf without content yet.
+/// Returns a leaf without content.
 pub(super) fn blank<'a>(scalar: bool, pod: Pod, extent: usize, sampling: usize, samples: usize) -> Leaf<'a> {
     let (fill, same): (Fill, Same) = (Box::new(|_, _| Ok(())), Box::new(|_| None));
     Leaf {
@@ -169,7 +169,7 @@ pub(super) fn blank<'a>(scalar: bool, pod: Pod, extent: usize, sampling: usize, 
     }
 }
 
-/// The archive's time samplings; number 0 is one second per sample from 0.
+/// The archive's time samplings; sampling 0 is one second per sample from 0.
 pub(super) struct Samplings {
     list: Vec<TimeSampling>,
     numbers: HashMap<Vec<u64>, usize>,
@@ -182,11 +182,11 @@ impl Samplings {
         samplings
     }
 
-    /// Number of `sampling` for a property with so many samples.
+    /// Returns the index of `sampling` for a property with this number of samples.
     pub fn index(&mut self, sampling: &TimeSampling, samples: usize) -> usize {
         let simple = match sampling {
             TimeSampling::Acyclic { times } if samples > times.len() => {
-                // Alembic knows no time for what is beyond the list.
+                // Alembic defines no time beyond the list.
                 let last = times.last().copied().unwrap_or(0.0);
                 let beyond = std::iter::repeat_n(last, samples - times.len());
                 TimeSampling::Acyclic { times: times.iter().copied().chain(beyond).collect() }
@@ -212,7 +212,7 @@ impl Samplings {
         })
     }
 
-    /// The table as it stands in the file: largest number of samples, time per cycle, times.
+    /// Returns the table as bytes of the file: largest number of samples, time per cycle, times.
     pub fn bytes(&self, leaves: &[Leaf]) -> Vec<u8> {
         let mut most = vec![1; self.list.len()];
         for leaf in leaves {
@@ -230,7 +230,7 @@ impl Samplings {
     }
 }
 
-/// Time per cycle and times of the cycle.
+/// Returns the time per cycle and the times of the cycle.
 fn parts(sampling: &TimeSampling) -> (f64, &[f64]) {
     match sampling {
         TimeSampling::Uniform { start, step } => (*step, std::slice::from_ref(start)),
@@ -239,7 +239,7 @@ fn parts(sampling: &TimeSampling) -> (f64, &[f64]) {
     }
 }
 
-/// Evenly spaced times as what they are.
+/// Returns evenly spaced times as a uniform sampling.
 fn even(times: &[f64]) -> Option<TimeSampling> {
     let (&start, &last) = (times.first()?, times.last()?);
     if times.len() == 1 {

@@ -1,14 +1,13 @@
-//! Properties: headers, and samples as they come in, frame by frame. Of a sample only its place in the file
-//! is kept.
+//! Properties: headers, and samples written frame by frame. Only the place in the file is kept of a sample.
 
 use super::ogawa::{NO_DATA, Ogawa, Reference};
 use crate::read::alembic::core::Pod;
 use crate::{Error, Identity};
 use std::collections::HashMap;
 
-/// Fills the payload of sample `i` (cleared before): all numbers, little-endian, flat.
+/// Fills the payload of sample `i` (cleared before) with all its numbers, little-endian, flat.
 pub(super) type Fill<'a> = Box<dyn FnMut(usize, &mut Vec<u8>) -> Result<(), Error> + 'a>;
-/// Equal for two samples next to each other that are known to be equal; `None` where it is not known.
+/// Returns an identity that is equal for consecutive samples known to be equal; `None` if that is unknown.
 pub(super) type Same<'a> = Box<dyn Fn(usize) -> Option<Identity> + 'a>;
 
 pub(super) struct Property {
@@ -27,29 +26,29 @@ pub(super) enum Content {
 pub(super) struct Leaf<'a> {
     pub scalar: bool,
     pub pod: Pod,
-    /// Numbers per element.
+    /// Components per element.
     pub extent: usize,
     /// Index into the table of time samplings.
     pub sampling: usize,
     pub samples: usize,
-    /// Its one sample is known only when all others are written.
+    /// `true` if its one sample is known only when all others are written.
     pub at_the_end: bool,
     pub fill: Fill<'a>,
     pub same: Same<'a>,
     pub written: Written,
 }
 
-/// The samples of a simple property that have been written.
+/// The samples of a simple property that are already written.
 #[derive(Default)]
 pub(super) struct Written {
-    /// Sample 0, then samples `first` and on.
+    /// Sample 0, then samples from `first` on.
     slots: Vec<Reference>,
     first: usize,
     last: usize,
     previous: Reference,
     identity: Option<Identity>,
     bytes: usize,
-    /// Number of bytes in every sample, while it is the same.
+    /// Number of bytes of every sample; `varies` is set if they differ.
     always: Option<usize>,
     varies: bool,
 }
@@ -84,7 +83,7 @@ impl Leaf<'_> {
         Ok(())
     }
 
-    /// The group with the samples.
+    /// Writes the group of the samples.
     fn group(&self, out: &mut Ogawa) -> Result<Reference, Error> {
         let w = &self.written;
         let used = match (w.slots.is_empty(), w.last) {
@@ -96,7 +95,7 @@ impl Leaf<'_> {
         if self.scalar {
             return out.group(slots);
         }
-        // The second is the dimensions: none, as all arrays have one dimension and no strings.
+        // The second reference, the dimensions, is empty: arrays are one-dimensional, without strings.
         let pairs: Vec<Reference> = slots.iter().flat_map(|&slot| [slot, NO_DATA]).collect();
         out.group(&pairs)
     }
@@ -125,11 +124,11 @@ impl Leaf<'_> {
     }
 }
 
-/// Metadata that several headers share, by number: 0 is none, 255 says that it stands in the header.
+/// Metadata shared by several headers, by index: 0 is none, 255 means that it stands in the header itself.
 #[derive(Default)]
 pub(super) struct MetaTable {
     numbers: HashMap<String, u8>,
-    /// `u8` length and text of each entry from number 1 on.
+    /// Length as `u8` and text of each entry, from index 1 on.
     pub bytes: Vec<u8>,
 }
 
@@ -151,8 +150,8 @@ impl MetaTable {
     }
 }
 
-/// Writes a compound and all in it. Also returns what its content is known by: headers and places of all
-/// samples, so that equal content gives equal bytes.
+/// Writes a compound with its content. Also returns an identity of the content, from headers and places of
+/// all samples, so that equal content gives equal bytes.
 pub(super) fn write_compound(
     properties: &[Property],
     leaves: &[Leaf],
@@ -197,7 +196,7 @@ pub(super) fn write_compound(
     out.group(&children)
 }
 
-/// Width of all counters of a header: 1, 2 or 4 bytes.
+/// Returns the code for the width of all counters of a header: 1, 2 or 4 bytes.
 fn hint(largest: usize) -> u32 {
     match largest {
         0..=0xff => 0,

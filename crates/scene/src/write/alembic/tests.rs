@@ -1,11 +1,11 @@
-//! Scenes made here, written and read again.
+//! Scenes made here are written and read back.
 
 use super::write;
 use crate::read::{ReadOptions, open};
 use crate::*;
 use glam::{DMat4, DVec3};
 
-/// A cube and a group; `winding` and the order of corners are the caller's.
+/// Returns a cube and a group; the caller chooses `winding` and the order of corners.
 fn scene(winding: Winding) -> Scene {
     let uniform = |n: usize| TimeSampling::Uniform { start: 1.0 / 24.0, step: 1.0 / 24.0 * n as f64 };
     let corner =
@@ -230,7 +230,7 @@ fn faces_that_change_are_turned_by_those_of_their_time() {
     assert_eq!([0, 1, 2].map(|i| values(indices, i)), [vec![0, 1, 1], vec![0, 1, 0, 1, 1], vec![]]);
 }
 
-/// Counters of one, two and four bytes; runs of equal samples at both ends and inside.
+/// Tests counters of one, two and four bytes; runs of equal samples at both ends and inside.
 #[test]
 fn many_samples_and_few_that_differ() {
     for (count, change) in [(255, 254), (256, 1), (300, 0), (70_000, 1_000)] {
@@ -263,7 +263,7 @@ fn empty_things() {
     assert!(round_trip(&Scene::default()).nodes.is_empty());
 }
 
-/// A source that fails in the middle: the target stays what it was, and nothing is left beside it.
+/// The source fails in the middle: the target stays unchanged, and no other file is left.
 #[test]
 fn a_failure_leaves_the_target_alone() {
     struct Failing;

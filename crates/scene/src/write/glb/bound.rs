@@ -4,7 +4,7 @@ use crate::sample::pose_at;
 use crate::{Error, Mesh, Skin};
 use glam::{DMat3, DVec3};
 
-/// Whether a skin is on a skeleton, and what is known of it besides is how it begins.
+/// `true` if a skin is on a skeleton and has at most one pose of its own.
 pub(super) fn is_rig(skin: &Skin) -> bool {
     skin.skeleton.is_some() && skin.pose.len() <= 1
 }
@@ -14,15 +14,16 @@ type Set = (Vec<[u16; 4]>, Vec<[f32; 4]>);
 
 /// Joints and weights of the vertices of a mesh, four per set.
 pub(super) struct Bound {
-    /// One per four influences.
+    /// One set per four influences.
     pub sets: Vec<Set>,
-    /// Joint 0 is one that never moves, for vertices that hang on none; those of the skin follow.
+    /// `true` if joint 0 is added as one that never moves, for vertices without joints; those of the skin
+    /// follow.
     pub has_fixed_joint: bool,
 }
 
 impl Bound {
-    /// `points`: the point of each vertex; `normals`: of vertices at `time`, which become those of the bind
-    /// pose.
+    /// `points`: the point of each vertex; `normals`: normals of the vertices at `time`, which are converted
+    /// to those of the bind pose.
     pub fn new(
         mesh: &Mesh,
         skin: &Skin,
@@ -70,7 +71,7 @@ impl Bound {
                     }
                 }
                 if of(point).next().is_some() {
-                    // Undoes what the inverse transpose does to it.
+                    // Inverts the inverse transpose.
                     let bound = blend.transpose() * DVec3::from_array(normal.map(f64::from));
                     let bound = bound.try_normalize().unwrap_or(DVec3::Z);
                     *normal = bound.to_array().map(|v| v as f32);

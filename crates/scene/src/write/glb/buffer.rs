@@ -1,5 +1,5 @@
-//! The binary chunk: written to disk as it grows, with the accessors that describe it. Compressed, views are of a buffer
-//! that is not there, and say what of the chunk they are made of.
+//! The binary chunk: written to disk as it grows, with the accessors that describe it. In a compressed file,
+//! views refer to a placeholder buffer that does not exist, and to the compressed bytes of the chunk.
 
 use super::meshopt::{Extension, filters, indices, vertices};
 use crate::Error;
@@ -14,13 +14,14 @@ use std::collections::HashMap;
 use std::io::{Seek, Write};
 use std::path::Path;
 
-/// Leaves room for the JSON beside it: a .glb as a whole is below 4 GiB, too.
+/// Largest size of the chunk, which leaves room for the JSON: a .glb as a whole is below 4 GiB.
 const MOST_BYTES: u64 = u32::MAX as u64 - (256 << 20);
 
-/// Weights of more bytes are written without their zeros, whose number grows with the square of the frames.
+/// Weights of more bytes than this are written without their zeros, whose number grows with the square of the
+/// frames.
 const SPARSE: u64 = 1 << 16;
 
-/// Bytes that are written at once.
+/// Bytes that are buffered before they are written.
 const FLUSH: usize = 1 << 20;
 
 /// The purpose of an accessor's values.
@@ -31,14 +32,14 @@ pub(crate) enum Use {
     Animation,
 }
 
-/// How values become fewer bytes.
+/// The compression of a view.
 #[derive(Clone, Copy)]
 enum Packing {
-    /// Not at all.
+    /// No compression.
     Raw,
-    /// Values of so many bytes, and the name of what was done to them.
+    /// Values of this many bytes, and the name of their filter.
     Values(usize, Option<&'static str>),
-    /// Triangles, their indices of so many bytes.
+    /// Triangles with indices of this many bytes.
     Triangles(usize),
 }
 
@@ -47,15 +48,15 @@ pub(crate) struct Document {
     pub root: Root,
     file: Temporary,
     compression: Option<Extension>,
-    /// Vertices of whole numbers of 16 or 8 bits are in it.
+    /// `true` if vertices of 16-bit or 8-bit integers are in it.
     quantized: bool,
-    /// Bytes of the buffer that is not there.
+    /// Size in bytes of the placeholder buffer.
     plain: u64,
     length: u64,
-    /// The last bytes, not yet in the file.
+    /// Buffered bytes that are not yet in the file.
     pending: Vec<u8>,
     bytes: Vec<u8>,
-    /// Key times in seconds, by the number of their accessor.
+    /// Key times in seconds, by accessor index.
     pub key_times: HashMap<usize, Vec<f32>>,
 }
 
@@ -74,12 +75,12 @@ impl Document {
         })
     }
 
-    /// The file that is written.
+    /// Returns the path of the file that is written.
     pub fn target(&self) -> &Path {
         self.file.target()
     }
 
-    /// Vectors, or numbers where `N` is 1. `bounds`: with min and max, as positions and key times need.
+    /// Writes vectors, or scalars if `N` is 1. `bounds`: with min and max, as positions and key times need.
     pub fn floats<const N: usize>(
         &mut self,
         values: &[[f32; N]],
@@ -111,7 +112,7 @@ impl Document {
         Ok(Index::push(&mut self.root.accessors, accessor))
     }
 
-    /// The first so many of the numbers of each vertex.
+    /// Writes the first `components` numbers of each vertex.
     pub fn numbers(&mut self, values: &[[f32; 4]], components: usize) -> Result<Index<Accessor>, Error> {
         fn first<const N: usize>(values: &[[f32; 4]]) -> Vec<[f32; N]> {
             let of = |v: &[f32; 4]| std::array::from_fn(|i| v[i]);
@@ -125,8 +126,8 @@ impl Document {
         }
     }
 
-    /// `value[column] = 1` in each row of `columns` numbers, else 0: weights of which at most one is set. `whole`: as a
-    /// list of all of them, of which parts can be taken.
+    /// Writes rows of `columns` numbers with `value[column] = 1` and 0 elsewhere: weights of which at most
+    /// one is set. `whole`: as a full list, of which parts can be taken.
     pub fn one_hot(
         &mut self,
         rows: &[Option<u32>],
@@ -158,7 +159,7 @@ impl Document {
         Ok(Index::push(&mut self.root.accessors, accessor))
     }
 
-    /// Triangle corners; 16 bit where the vertices allow (65,535 itself is reserved).
+    /// Writes triangle corners; 16 bits if the number of vertices allows (65,535 itself is reserved).
     pub fn indices(&mut self, indices: &[u32], vertices: usize) -> Result<Index<Accessor>, Error> {
         self.bytes.clear();
         let kind = self.put_indices(indices, vertices);
@@ -167,7 +168,7 @@ impl Document {
         Ok(Index::push(&mut self.root.accessors, accessor(Some(view), indices.len(), kind, Type::Scalar)))
     }
 
-    /// Four whole numbers each.
+    /// Writes vectors of four 16-bit integers.
     pub fn words(&mut self, values: &[[u16; 4]]) -> Result<Index<Accessor>, Error> {
         self.bytes.clear();
         self.bytes.extend(values.iter().flatten().flat_map(|v| v.to_le_bytes()));
@@ -178,11 +179,11 @@ impl Document {
         ))
     }
 
-    /// Differences of a morph target: only those that are not zero where that is smaller.
+    /// Writes the differences of a morph target: sparse, if that is smaller.
     pub fn deltas(&mut self, deltas: &[[f32; 3]]) -> Result<Index<Accessor>, Error> {
         let moved: Vec<u32> = (0..deltas.len() as u32).filter(|&i| deltas[i as usize] != [0.0; 3]).collect();
         let index = if deltas.len() <= 0xffff { 2 } else { 4 };
-        // What is compressed takes next to nothing where nothing moves.
+        // Compressed, unchanged vertices take next to nothing.
         let whole = self.compression.is_some() && !moved.is_empty();
         if whole || moved.len() * (12 + index) * 5 > deltas.len() * 12 * 4 {
             return self.floats(deltas, Use::Vertices, true);
@@ -190,7 +191,7 @@ impl Document {
         let (low, high) = bounds_of(deltas.iter().copied());
         let mut out = accessor(None, deltas.len(), ComponentType::F32, Type::Vec3);
         (out.min, out.max) = (Some(low.to_vec().into()), Some(high.to_vec().into()));
-        // No view and nothing sparse: all zero.
+        // Neither view nor sparse: all values are zero.
         if !moved.is_empty() {
             let values: Vec<[f32; 3]> = moved.iter().map(|&i| deltas[i as usize]).collect();
             out.sparse = Some(self.sparse(&moved, deltas.len(), values.as_flattened())?);
@@ -198,7 +199,7 @@ impl Document {
         Ok(Index::push(&mut self.root.accessors, out))
     }
 
-    /// The values at these of `count` places; the others are zero.
+    /// Returns a sparse accessor with these values at `places` of `count`; the others are zero.
     fn sparse(&mut self, places: &[u32], count: usize, values: &[f32]) -> Result<sparse::Sparse, Error> {
         self.bytes.clear();
         let kind = self.put_indices(places, count);
@@ -226,11 +227,11 @@ impl Document {
         })
     }
 
-    /// Positions as whole numbers of 16 bits, or their differences where they are `signed`.
+    /// Writes positions as 16-bit integers, or their differences if they are `signed`.
     pub fn grid(&mut self, values: &[[i32; 3]], signed: bool) -> Result<Index<Accessor>, Error> {
         self.quantized = true;
         self.bytes.clear();
-        // Values of vertices begin at multiples of 4.
+        // Vertex attributes are aligned to 4 bytes.
         self.bytes
             .extend(values.iter().flat_map(|v| [v[0], v[1], v[2], 0]).flat_map(|v| (v as u16).to_le_bytes()));
         let component = if signed { ComponentType::I16 } else { ComponentType::U16 };
@@ -244,7 +245,7 @@ impl Document {
         Ok(Index::push(&mut self.root.accessors, out))
     }
 
-    /// Vectors of length 1 on an octahedron, in words of 8 or 16 bits.
+    /// Writes octahedral normals of 8 or 16 bits.
     pub fn directions(&mut self, values: &[[i16; 4]], wide: bool) -> Result<Index<Accessor>, Error> {
         self.quantized = true;
         self.bytes.clear();
@@ -259,7 +260,7 @@ impl Document {
         Ok(Index::push(&mut self.root.accessors, out))
     }
 
-    /// Numbers from 0 to 1 as parts of 65535, or of 255 where there are four.
+    /// Writes numbers from 0 to 1 as normalized integers: of 16 bits, or of 8 bits if there are four.
     pub fn shares<const N: usize>(&mut self, values: &[[f32; N]]) -> Result<Index<Accessor>, Error> {
         self.quantized |= N == 2;
         self.bytes.clear();
@@ -282,7 +283,7 @@ impl Document {
         Ok(Index::push(&mut self.root.accessors, out))
     }
 
-    /// Vectors rounded to multiples of two to a power; as they are where that is too fine for them.
+    /// Writes vectors rounded to multiples of a power of two; unchanged, if that is too fine for them.
     pub fn rounded<const N: usize>(
         &mut self,
         values: &[[f32; N]],
@@ -302,7 +303,7 @@ impl Document {
         self.float_accessor(view, &back, Use::Vertices, bounds)
     }
 
-    /// A view of vertices whose values begin so many bytes apart.
+    /// Adds a view of vertices with this stride in bytes.
     fn strided(&mut self, stride: usize, filter: Option<&'static str>) -> Result<Index<View>, Error> {
         let view = self.view(Use::Vertices, Packing::Values(stride, filter))?;
         self.root.buffer_views[view.value()].byte_stride = Some(Stride(stride));
@@ -328,7 +329,7 @@ impl Document {
         Ok(())
     }
 
-    /// Appends `self.bytes`, compressed or as they are, aligned to 4.
+    /// Appends `self.bytes`, compressed or raw, aligned to 4.
     fn view(&mut self, purpose: Use, packing: Packing) -> Result<Index<View>, Error> {
         let plain = self.bytes.len();
         let packed = self.compression.and_then(|extension| pack(&self.bytes, extension, packing));
@@ -376,7 +377,7 @@ impl Document {
         Ok(())
     }
 
-    /// Says which buffers there are, and what a reader must know.
+    /// Sets the buffers and the required extensions of the document.
     fn describe(&mut self) {
         let buffer = |length| Buffer {
             byte_length: USize64(length),
@@ -403,7 +404,7 @@ impl Document {
         self.root.extensions_required.extend(needed);
     }
 
-    /// Puts header, JSON and binary chunk together.
+    /// Joins header, JSON and binary chunk to the file.
     pub fn finish(mut self) -> Result<(), Error> {
         self.describe();
         let mut json = self.root.to_vec().map_err(|e| Error::misuse(format!("glTF: {e}")))?;
@@ -437,7 +438,7 @@ impl Document {
     }
 }
 
-/// Compressed bytes, the extension, and what it says of them; none of what stays as it is.
+/// Returns compressed bytes, the extension and its content; `None` if the view stays raw.
 fn pack(
     bytes: &[u8],
     extension: Extension,

@@ -1,4 +1,5 @@
-//! Cameras: what of their lenses glTF has. It has no film, focus or shutter, and nothing of it moves.
+//! Writes the part of camera lenses that glTF has. It has no film back, focus or shutter, and no animation of
+//! the lens.
 
 use super::tree::{Tree, metres};
 use crate::lens::FARTHEST;
@@ -8,7 +9,7 @@ use gltf_json::validation::Checked::Valid;
 use gltf_json::{Index, Node};
 
 impl Tree<'_> {
-    /// Hangs the camera at `path` on `node`, as it is in the first sample.
+    /// Attaches the camera at `path` to `node`, with the lens of the first sample.
     pub fn camera(
         &mut self,
         node: Index<Node>,
@@ -36,7 +37,7 @@ impl Tree<'_> {
     }
 }
 
-/// A camera of glTF, whose lengths are metres; none where the numbers make no picture.
+/// Converts a lens to a camera of glTF, whose lengths are metres; `None` if its values make no picture.
 fn view(lens: &Lens, metres: f64) -> Option<Camera> {
     let [width, height] = lens.aperture;
     let [znear, zfar] = lens.clipping.map(|v| (v * metres) as f32);
@@ -48,12 +49,12 @@ fn view(lens: &Lens, metres: f64) -> Option<Camera> {
         extensions: None,
         extras: Default::default(),
     };
-    // A lens that squeezes shows more than its film is wide.
+    // An anamorphic lens shows more than the width of its film back.
     let (width, height) = (width * lens.squeeze, height);
     let far = zfar > znear && znear >= 0.0;
     let sound = [width, height, lens.focal_length].into_iter().all(|v| v > 0.0 && v.is_finite());
     if lens.orthographic {
-        // Halves of what is seen, of which a lens has tenths.
+        // glTF has half the size of the view, a lens has tenths of it.
         let [xmag, ymag] = [width, height].map(|v| (v / 20.0 * metres) as f32);
         camera.type_ = Valid(Type::Orthographic);
         camera.orthographic =

@@ -1,6 +1,6 @@
-//! Skeletons as nodes and a skin, clips as animations with LINEAR samplers, or STEP ones where values are
-//! held: of each sub-track only what is not the rest pose in any clip of the skeleton; layers and biases of
-//! joints, scalar tracks and markers as extras.
+//! Skeletons as nodes and a skin, clips as animations with LINEAR samplers, or STEP ones for held values:
+//! sub-tracks only if they leave the rest pose in any clip of the skeleton; layers and biases of joints,
+//! scalar tracks and markers as extras.
 
 use super::buffer::Use;
 use super::tree::{Tree, extras, metres};
@@ -16,7 +16,7 @@ fn vector(v: DVec3) -> [f32; 3] {
     v.to_array().map(|v| v as f32)
 }
 
-/// The interpolation between samples: stepped where values are held.
+/// Returns the interpolation between samples: STEP for held values, else LINEAR.
 fn how(held: bool) -> Interpolation {
     match held {
         true => Interpolation::Step,
@@ -24,9 +24,9 @@ fn how(held: bool) -> Interpolation {
     }
 }
 
-/// Whether the rotation, translation and scale of each joint of each skeleton leave the rest pose in any of its
-/// clips. Then all of them say where it is: a program that goes from one animation to another leaves what the
-/// next one does not name as it was.
+/// Returns whether the rotation, translation and scale of each joint of each skeleton leave the rest pose in
+/// any of its clips. If one does, all clips animate it: a program that switches animations leaves unchanged
+/// what the next one does not animate.
 pub(super) fn animated_parts(scene: &Scene) -> Vec<Vec<[bool; 3]>> {
     let mut animated: Vec<_> =
         scene.skeletons.iter().map(|skeleton| vec![[false; 3]; skeleton.joints.len()]).collect();
@@ -43,14 +43,14 @@ pub(super) fn animated_parts(scene: &Scene) -> Vec<Vec<[bool; 3]>> {
 }
 
 impl Tree<'_> {
-    /// Nodes of the joints of each skeleton, at rest. glTF's unit is the metre: lengths are written in it.
+    /// Adds the nodes of the joints of each skeleton, at rest, with lengths in metres, the unit of glTF.
     pub(super) fn skeletons(&mut self, scene: &Scene, roots: &mut Vec<Index<Node>>) -> Vec<Vec<Index<Node>>> {
         let unit = metres(scene.unit);
         let ridden = self.ridden(scene);
         let mut out = Vec::with_capacity(scene.skeletons.len());
         for (skeleton, ridden) in scene.skeletons.iter().zip(ridden) {
             let mut nodes: Vec<Index<Node>> = Vec::with_capacity(skeleton.joints.len());
-            // The joints of a skin hang on one node.
+            // The joints of a skin need a common root.
             let several = skeleton.joints.iter().filter(|j| j.parent.is_none()).count() > 1;
             let top = several.then(|| {
                 let top = self.node(&skeleton.name);
@@ -86,7 +86,7 @@ impl Tree<'_> {
                 name: Some(skeleton.name.clone()),
                 skeleton: None,
             };
-            // Skins of meshes on it name all of its joints.
+            // Skins of meshes on the skeleton name all of its joints.
             if !nodes.is_empty() && !ridden {
                 self.meshes.document.root.skins.push(skin);
             }
@@ -95,8 +95,8 @@ impl Tree<'_> {
         out
     }
 
-    /// An animation of `nodes`, the joints of its skeleton. `start`: the time that becomes 0; `animated`: which
-    /// parts of them it says, as [`animated_parts`] has them.
+    /// Adds an animation of `nodes`, the joints of its skeleton. `start`: the time that becomes 0;
+    /// `animated`: the components that it animates, from [`animated_parts`].
     pub(super) fn clip(
         &mut self,
         scene: &Scene,
@@ -117,7 +117,7 @@ impl Tree<'_> {
                 format!("clip {}: its times are equal in 32 bits", clip.name),
             ));
         }
-        // All samples, and one for what does not move.
+        // Key times of all samples, and a single one for constant tracks.
         let whole = self.meshes.document.floats(&keys, Use::Animation, true)?;
         let mut first = None;
         let is_constant = clip.tracks.iter().all(|track| {
@@ -138,7 +138,7 @@ impl Tree<'_> {
                     }
                 })
             };
-            // Where nothing moves, one track still says how long that is.
+            // If nothing moves, one constant track still defines the duration.
             let idle = is_constant && j == 0;
             let rotation = samples(track.rotation.is_constant(), 0)?;
             let translation = samples(track.translation.is_constant() && !idle, 1)?;
@@ -149,9 +149,8 @@ impl Tree<'_> {
         Ok(())
     }
 
-    /// The channels of a node. `samples`: for rotation, translation and scale the accessor of key times and
-    /// how many samples are written; none where the node itself has the value. `unit`: metres per length
-    /// unit.
+    /// Adds the channels of a node. `samples`: for rotation, translation and scale the accessor of key times
+    /// and the number of samples; `None` if the node itself has the value. `unit`: metres per length unit.
     fn track(
         &mut self,
         node: Index<Node>,
@@ -197,8 +196,8 @@ impl Tree<'_> {
     }
 }
 
-/// The extras of an animation: markers as `events`, scalar tracks as `scalars`. `start`: the time that
-/// becomes 0.
+/// Returns the extras of an animation: markers as `events`, scalar tracks as `scalars`. `start`: the time
+/// that becomes 0.
 fn markers_and_scalars(clip: &Clip, start: f64) -> serde_json::Map<String, Value> {
     let mut out = serde_json::Map::new();
     if !clip.markers.is_empty() {

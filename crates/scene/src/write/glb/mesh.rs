@@ -20,35 +20,35 @@ use std::sync::Arc;
 pub(super) struct Run {
     pub first: usize,
     pub end: usize,
-    /// `None` where there is nothing to draw.
+    /// The glTF mesh; `None` if there is nothing to draw.
     pub mesh: Option<Index<gltf_json::Mesh>>,
-    /// Times and weights, where it moves.
+    /// Times and weights of the morph targets, if it moves.
     pub weights: Option<(Index<Accessor>, Index<Accessor>)>,
-    /// The skin that moves it instead of weights, and whether its first joint is one for points that stay.
+    /// The skin that moves it instead of weights, and whether its first joint is added for points that stay.
     pub skin: Option<(Arc<Skin>, bool)>,
-    /// Where its positions are, if they are whole numbers.
+    /// The grid of its positions, if they are integers.
     pub grid: Option<Grid>,
 }
 
-/// Most morph targets of a mesh in a compressed file: WebGL 2 promises 256 layers of a texture, which is where three.js
-/// and others have a mesh's targets.
+/// Largest number of morph targets of a mesh in a compressed file: WebGL 2 guarantees 256 layers of a
+/// texture, in which three.js and others keep a mesh's targets.
 const MOST_TARGETS: usize = 256;
 
 /// Writes meshes into a document.
 pub(super) struct Meshes<'a> {
     pub document: Document,
     pub times: &'a [f64],
-    /// `times` as the file has them.
+    /// Frame `times` as key times of the file.
     pub keys: &'a [f32],
     pub remarks: BTreeSet<Remark>,
-    /// What is asked of a compressed file.
+    /// The requested compression, if any.
     pub compression: Option<&'a Compression>,
-    /// By mesh that is compressed: how far a position is from where it was to be, in the mesh's own space.
+    /// By compressed mesh: the largest position error, in the mesh's own space.
     pub errors: Vec<(MeshId, f64)>,
     materials: HashMap<String, Index<material::Material>>,
     inputs: HashMap<(usize, usize), Index<Accessor>>,
     weights: HashMap<Vec<Option<u32>>, Index<Accessor>>,
-    /// Animations take parts of what is written for all frames.
+    /// `true` if animations use parts of what is written for all frames.
     has_ranges: bool,
 }
 
@@ -75,7 +75,7 @@ impl<'a> Meshes<'a> {
         }
     }
 
-    /// Key times of the frames `first..end`.
+    /// Returns the key times of the frames `first..end`.
     pub fn input(&mut self, first: usize, end: usize) -> Result<Index<Accessor>, Error> {
         if let Some(input) = self.inputs.get(&(first, end)) {
             return Ok(*input);
@@ -107,7 +107,7 @@ impl<'a> Meshes<'a> {
         self.remarks.insert(Remark::new(&mesh.path, what));
     }
 
-    /// True where a channel has more than one value within a run.
+    /// `true` if a channel has more than one value within a run.
     fn moves<T>(&self, channel: &Channel<T>, mesh: &Mesh, plan: &Plan) -> bool
     where
         T: Clone + Send + Sync + 'static,
@@ -117,7 +117,7 @@ impl<'a> Meshes<'a> {
         !channel.is_empty() && (plan.first..plan.end).any(|f| at(f) != at(plan.first))
     }
 
-    /// Writes a run: vertices, what moves them, triangles.
+    /// Writes a run: vertices, their animation, triangles.
     fn run(&mut self, mesh: &Mesh, plan: &Plan) -> Result<Run, Error> {
         let time = self.times[plan.first];
         let mut first = FirstFrame::read(mesh, time)?;
@@ -127,7 +127,7 @@ impl<'a> Meshes<'a> {
         }
         let mut vertices = first.vertices(plan);
         let mut parts = first.triangles(mesh, time, &vertices)?;
-        // A cloud of points is drawn as such.
+        // A mesh without triangles is drawn as points.
         if parts.is_empty() && vertices.of_corner.is_some() {
             vertices.list = (0..first.frame.positions.len() as u32).map(Corner::of_point).collect();
         }
@@ -145,7 +145,7 @@ impl<'a> Meshes<'a> {
         let mut cleaned = false;
         let mut normals = first.frame.vertex_normals(&list);
         if let Some(skin) = self.own_skin(mesh, first.frame.positions.len()) {
-            // How they were bound is not known where no pose is.
+            // Without a pose, normals of the bind pose are unknown.
             normals = normals.filter(|_| !is_rig(&skin) || skin.pose.len() == 1);
             let points: Vec<u32> = list.iter().map(|c| c.point).collect();
             let bound = Bound::new(mesh, &skin, time, &points, normals.as_deref_mut())?;
@@ -181,7 +181,7 @@ impl<'a> Meshes<'a> {
         Ok(run)
     }
 
-    /// The grid of positions of a run, where the file is compressed and 16 bits reach.
+    /// Returns the grid for positions of a run, if the file is compressed and 16 bits suffice.
     fn grid(
         &self,
         mesh: &Mesh,
@@ -199,20 +199,20 @@ impl<'a> Meshes<'a> {
         Ok(reach.grid(tolerance))
     }
 
-    /// How far positions of the mesh that is written may be off; none where they are not.
+    /// Returns the tolerance for positions of the mesh that is written; `None` if they are not compressed.
     fn tolerance(&self) -> Option<f64> {
         let (id, _) = self.errors.last()?;
         self.compression?.positions.get(*id).copied()
     }
 
-    /// Takes note of an error of the mesh that is written.
+    /// Records a position error of the mesh that is written.
     fn note(&mut self, error: f64) {
         if let Some((_, most)) = self.errors.last_mut() {
             *most = most.max(error);
         }
     }
 
-    /// Writes positions of vertices; their whole numbers, where they are on a grid.
+    /// Writes positions of vertices; returns their integers, if they are on a grid.
     fn positions(
         &mut self,
         positions: &[[f32; 3]],
@@ -233,7 +233,7 @@ impl<'a> Meshes<'a> {
         Ok((accessor, None))
     }
 
-    /// Writes normals of vertices, which become those that are read.
+    /// Writes normals of vertices, and replaces them by the values that will be read back.
     fn normals(&mut self, normals: &mut Vec<[f32; 3]>) -> Result<Index<Accessor>, Error> {
         let Some(compression) = self.compression else {
             return self.document.floats(normals, Use::Vertices, false);
@@ -243,7 +243,7 @@ impl<'a> Meshes<'a> {
         Ok(accessor)
     }
 
-    /// Says which uvs and colours move within a run.
+    /// Adds a remark on uvs and colours that change within a run.
     fn remark_moving(&mut self, mesh: &Mesh, plan: &Plan) {
         let uvs = mesh.uvs.iter().map(|a| (&a.name, self.moves(&a.values, mesh, plan)));
         let colours = mesh.colours.iter().map(|a| (&a.name, self.moves(&a.values, mesh, plan)));
@@ -271,7 +271,7 @@ impl<'a> Meshes<'a> {
         attributes: &mut Attributes,
     ) -> Result<(), Error> {
         for (set, uvs) in first.uvs.iter().enumerate() {
-            // glTF's images have their origin at the top.
+            // The origin of glTF's images is at the top.
             let value = |c: &Corner| {
                 uvs.at(c.point as usize, c.face as usize, c.corner as usize)
                     .map_or([0.0; 2], |[u, v]| [finite(u), finite(1.0 - v)])
@@ -299,7 +299,7 @@ impl<'a> Meshes<'a> {
         Ok(())
     }
 
-    /// Attributes that the application named, at the first frame; those of faces and corners are left out.
+    /// Writes custom attributes, as of the first frame; those of faces and corners are left out.
     fn own_attributes(
         &mut self,
         mesh: &Mesh,
@@ -332,8 +332,8 @@ impl<'a> Meshes<'a> {
         Ok(())
     }
 
-    /// Writes each distinct frame of a run but the first as a morph target. Gives for each frame the number
-    /// of its target, or none where it is like the first.
+    /// Writes each distinct frame of a run but the first as a morph target. Returns for each frame the index
+    /// of its target, or `None` if it equals the first frame.
     fn morph_targets(
         &mut self,
         mesh: &Mesh,
@@ -364,7 +364,7 @@ impl<'a> Meshes<'a> {
         Ok(rows)
     }
 
-    /// One frame as a morph target.
+    /// Returns one frame as a morph target.
     fn target(
         &mut self,
         plan: &Plan,
@@ -398,7 +398,8 @@ impl<'a> Meshes<'a> {
         Ok(target)
     }
 
-    /// Refuses more morph targets than are sure to load; without compression says so.
+    /// Refuses more morph targets than loaders are sure to support; without compression it adds a remark
+    /// only.
     fn check_targets(&mut self, mesh: &Mesh, targets: usize) -> Result<(), Error> {
         if targets < MOST_TARGETS {
             return Ok(());
@@ -415,7 +416,7 @@ impl<'a> Meshes<'a> {
         Err(Error::limit(self.document.target(), what, targets as u64 + 1, MOST_TARGETS as u64))
     }
 
-    /// Weights of `targets` morph targets, 1 for the one of each row; equal ones are written once.
+    /// Writes the weights of `targets` morph targets, 1 for the one of each row; equal ones are written once.
     fn morph_weights(&mut self, rows: Vec<Option<u32>>, targets: usize) -> Result<Index<Accessor>, Error> {
         if let Some(output) = self.weights.get(&rows) {
             return Ok(*output);
@@ -425,7 +426,7 @@ impl<'a> Meshes<'a> {
         Ok(output)
     }
 
-    /// Writes the mesh itself: a primitive per material, or one of points where there are no triangles.
+    /// Writes the mesh itself: one primitive per material, or one of points if there are no triangles.
     fn primitives(
         &mut self,
         mesh: &Mesh,
@@ -460,7 +461,8 @@ impl<'a> Meshes<'a> {
         Ok(Index::push(&mut self.document.root.meshes, mesh))
     }
 
-    /// The skin that moves all of a mesh of so many points: of joints of its own, or on a skeleton.
+    /// Returns the skin that moves all of a mesh with this number of points: with joints of its own, or on a
+    /// skeleton.
     fn own_skin(&mut self, mesh: &Mesh, points: usize) -> Option<Arc<Skin>> {
         let skin = mesh.skin.as_ref()?;
         if !skin.dual.is_empty() {
@@ -478,7 +480,7 @@ impl<'a> Meshes<'a> {
         own.then(|| skin.clone())
     }
 
-    /// A plain grey material of this name.
+    /// Returns the index of a plain grey material with this name.
     fn material(&mut self, name: &str) -> Index<material::Material> {
         if let Some(material) = self.materials.get(name) {
             return *material;
@@ -489,7 +491,7 @@ impl<'a> Meshes<'a> {
     }
 }
 
-/// A plain grey material of this name.
+/// Returns a plain grey material with this name.
 pub(crate) fn plain_material(name: &str) -> Material {
     Material {
         name: Some(name.into()),
@@ -504,7 +506,7 @@ pub(crate) fn plain_material(name: &str) -> Material {
     }
 }
 
-/// Whole numbers of the positions of vertices.
+/// Integer positions of vertices.
 type Places = Vec<[i32; 3]>;
 
 /// Accessors of the vertices of a run.
@@ -515,7 +517,7 @@ struct Base<'a> {
     frame: &'a Frame,
     positions: &'a [[f32; 3]],
     normals: Option<&'a [[f32; 3]]>,
-    /// Its whole numbers, where positions are such.
+    /// Its integer positions, if it has them.
     grid: Option<(Grid, &'a [[i32; 3]])>,
 }
 

@@ -1,12 +1,13 @@
-//! Binary glTF 2.0: the node tree with its transforms as animations, meshes as vertices and morph targets,
-//! materials by the names of face sets. Skeletons are nodes and a skin, each clip is an animation of its own,
-//! and so is each named range of the timeline.
+//! Writes binary glTF 2.0: the node tree with its transforms as animations, meshes as vertices and morph
+//! targets, materials by the names of face sets. Skeletons are nodes and a skin; each clip is an animation of
+//! its own, and so is each named range of the timeline.
 //!
-//! A mesh with a skin whose joints are its own becomes one with these joints as nodes below it; one on a
-//! skeleton gets the skeleton's nodes as its joints, and the clips move both.
+//! A mesh with a skin whose joints are its own gets these joints as nodes below it; one on a skeleton gets
+//! the skeleton's nodes as its joints, and the clips move both.
 //!
-//! glTF has no visibility and no changing faces. Both are done by nodes whose scale steps between 0 and 1. It
-//! has no shear either: such a transform becomes two nodes. Deviations from the scene are said in remarks.
+//! glTF has neither visibility nor changing faces: both are written as nodes whose scale steps between 0 and
+//! 1. It has no shear either: such a transform becomes two nodes. Deviations from the scene are reported as
+//! remarks.
 
 mod bound;
 pub(crate) mod buffer;
@@ -35,8 +36,8 @@ pub use tree::Finished;
 use tree::Tree;
 pub(crate) use tree::metres;
 
-/// Writes the scene at `times` to `path`, which appears only when it is complete. `progress` is told how many
-/// meshes times frames of how many are done. A file that would reach 4 GiB is a limit error.
+/// Writes the scene at `times` to `path`, which appears only when it is complete. `progress` is called with
+/// the frames of all meshes done and their number in all. A file that would reach 4 GiB is a limit error.
 pub fn write(
     path: &Path,
     scene: &Scene,
@@ -46,9 +47,9 @@ pub fn write(
     Ok(write_as(path, scene, times, None, progress)?.0)
 }
 
-/// The same, compressed: vertices in fewer bits, and views as the extension says, which a reader must know. Also tells by
-/// mesh how far positions are from where they were to be, in its own space. More than 256 morph targets of a mesh are a
-/// limit error. Weights, joints, and what animates nodes stay as they are, bit for bit.
+/// Like [`write()`], but compressed: vertices with fewer bits, and views as the extension specifies, which a
+/// reader must support. Also returns the largest position error of each mesh, in its own space. More than 256
+/// morph targets of a mesh are a limit error. Weights, joints, and animations of nodes stay lossless.
 pub fn write_compressed(
     path: &Path,
     scene: &Scene,
@@ -110,7 +111,7 @@ fn write_as(
     tree.finish(roots, remarks)
 }
 
-/// Writes all meshes that are placed; `progress` is told how many meshes times frames of how many are done.
+/// Writes all placed meshes; `progress` is called with the frames of all meshes done and their number in all.
 fn write_meshes(
     meshes: &mut Meshes<'_>,
     scene: &Scene,
@@ -133,8 +134,8 @@ fn write_meshes(
 }
 
 impl Tree<'_> {
-    /// Writes a node for each placed object, with its transforms and its mesh; roots are added to `roots`. True
-    /// where they hang on a node that scales the scene's unit to metres.
+    /// Writes a node for each placed object, with its transforms and its mesh; adds root nodes to `roots`.
+    /// Returns `true` if they hang on a node that scales the scene's unit to metres.
     fn objects(
         &mut self,
         scene: &Scene,
@@ -148,18 +149,18 @@ impl Tree<'_> {
             false => self.unit_node(scene.unit, roots),
         };
         let world = World::new(scene, placed)?;
-        // For each placed object the node that its children hang on.
+        // For each placed object, the node that its children are attached to.
         let mut holders: Vec<Index<Node>> = Vec::with_capacity(placed.len());
         let mut bearing = vec![false; placed.len()];
         for parent in placed.iter().filter_map(|object| object.parent) {
             bearing[parent] = true;
         }
-        // Those that have got the mesh of an object below them.
+        // The objects that already carry the mesh of an object below them.
         let mut taken = vec![false; placed.len()];
         for (i, object) in placed.iter().enumerate() {
             let node = &scene.nodes[object.node];
             let parent = object.parent.filter(|_| !facts.detached.contains_key(&i));
-            // A mesh is read back below its node: where the node above can have it, it has the same path again.
+            // A reader puts a mesh below its node: if the parent's node can carry it, its path is preserved.
             let above = parent.filter(|&p| {
                 let above = &scene.nodes[placed[p].node];
                 let named = |m: MeshId| scene.meshes[m].path.rsplit('/').next() == Some(&node.name);
@@ -194,8 +195,8 @@ impl Tree<'_> {
         Ok(parent_of_roots.is_some())
     }
 
-    /// The transform of placed object `i` at all times, or at one if it does not move: in the world if it hangs on
-    /// no other, else relative to its parent.
+    /// Returns the transform of placed object `i` at all times, or one if it does not move: in the world for
+    /// a root or detached object, else relative to its parent.
     fn locals(&self, i: usize, facts: &Facts, world: &World<'_>) -> Result<Vec<LocalTransform>, Error> {
         let times = self.meshes.times;
         if let Some(matrices) = facts.detached.get(&i) {
@@ -206,15 +207,17 @@ impl Tree<'_> {
     }
 }
 
-/// The frames' time that becomes 0, at most 0. It is that of clips as well, so that a mesh on a skeleton is where its
-/// frames are; but ranges become animations that begin at 0 themselves, as clips do beside them. None without frames.
+/// Returns the time that becomes 0 for frames, at most 0. Clips share it, so that a mesh on a skeleton moves
+/// with its frames; but with ranges, these become animations that start at 0 themselves, as do clips beside
+/// them. `None` without frames.
 fn frames_start(scene: &Scene, times: &[f64]) -> Option<f64> {
     let first = times.first()?.min(0.0);
     let clips = scene.clips.iter().filter(|_| scene.ranges.is_empty());
     Some(clips.map(|clip| clip.start).fold(first, f64::min))
 }
 
-/// Frame times as f32, ascending as glTF demands and counted from `start`, and the times they stand for.
+/// Returns frame times as f32, ascending as glTF demands and counted from `start`, and the times that they
+/// stand for.
 fn key_times(
     times: &[f64],
     start: f64,
@@ -247,12 +250,12 @@ fn key_times(
     Ok((kept, keys))
 }
 
-/// Facts about all frames that must be known before nodes can be written.
+/// Facts about all frames that are needed before nodes can be written.
 struct Facts {
     /// World matrices of the objects that ignore their parents' transforms at some time.
     detached: HashMap<usize, Vec<DMat4>>,
-    /// For each object with a mesh: frames at which its visibility changes, and to what; the first one is
-    /// frame 0.
+    /// For each object with a mesh: the frames at which its visibility changes, and the new value; the first
+    /// one is frame 0.
     shown: HashMap<usize, Vec<(usize, bool)>>,
 }
 

@@ -1,5 +1,5 @@
-//! Vertices in fewer bits, for files that are compressed: positions on a grid whose steps keep the tolerance, as whole
-//! numbers of 16 bits if these reach, else rounded; normals on an octahedron.
+//! Vertices with fewer bits, for compressed files: positions on a grid whose steps keep the tolerance, as
+//! 16-bit integers if these suffice, else rounded; octahedral normals.
 
 use super::buffer::Document;
 use super::meshopt::Extension;
@@ -10,39 +10,39 @@ use glam::DVec3;
 use gltf_json::Index;
 use gltf_json::accessor::Accessor;
 
-/// What is asked of a compressed file.
+/// The settings of a compressed file.
 #[derive(Debug, Clone)]
 pub struct Compression {
     /// The extension.
     pub extension: Extension,
-    /// By mesh: how far a position may be from where it was to be, in the mesh's own space.
+    /// Tolerance of the positions of each mesh, in the mesh's own space.
     pub positions: Vec<f64>,
-    /// How far a normal may be turned, in degrees.
+    /// Tolerance of normals, in degrees.
     pub normals: f64,
 }
 
-/// Bits of the numbers of an octahedron that are tried.
+/// Bits per octahedral component that are tried.
 const BITS: [u32; 4] = [8, 10, 12, 16];
-/// Largest whole numbers of positions and of their differences.
+/// Largest integer of a position.
 const MOST: f64 = 65535.0;
 const MOST_DIFFERENCE: f64 = 32767.0;
-/// How far apart uvs may be from where they were to be: they are kept to 1/4096 when they are compiled.
+/// Tolerance of uvs, which are quantized to 1/4096 when they are compiled.
 const UVS: f64 = 1.0 / 16384.0;
 
-/// Where whole numbers are: `origin + step * number`.
+/// The mapping of integers to positions: `origin + step * number`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Grid {
     pub origin: [f32; 3],
     pub step: f32,
 }
 
-/// What of a mesh's frames must be known before its first one is written.
+/// Bounds of a mesh over its frames, needed before the first one is written.
 pub(super) struct Reach {
     low: DVec3,
     high: DVec3,
-    /// The furthest that a vertex goes from its first place, in any direction of the axes.
+    /// The largest distance of a vertex from its first position, along any axis.
     away: f64,
-    /// The largest number of any position.
+    /// The largest absolute coordinate of any position.
     far: f64,
 }
 
@@ -65,9 +65,9 @@ impl Reach {
         }
     }
 
-    /// The grid whose nearest places are within `tolerance`, if 16 bits reach.
+    /// Returns the grid that keeps `tolerance`, if 16 bits suffice.
     pub fn grid(&self, tolerance: f64) -> Option<Grid> {
-        // Readers work in 32 bits: what they lose is kept free.
+        // Readers compute in 32 bits: their rounding is subtracted from the tolerance.
         let left = tolerance - 2.0 * self.far * f64::from(f32::EPSILON);
         let step = (2.0 * left / 3f64.sqrt()) as f32;
         let origin = self.low.to_array().map(|v| v as f32);
@@ -79,14 +79,14 @@ impl Reach {
 }
 
 impl Grid {
-    /// Whole numbers of a place.
+    /// Returns the integers of a position.
     pub fn place(&self, p: [f32; 3]) -> [i32; 3] {
         std::array::from_fn(|i| {
             ((f64::from(p[i]) - f64::from(self.origin[i])) / f64::from(self.step)).round() as i32
         })
     }
 
-    /// How far a place is from its whole numbers.
+    /// Returns the distance between a position and its integers.
     pub fn off(&self, p: [f32; 3], numbers: [i32; 3]) -> f64 {
         let back = |i: usize| f64::from(self.origin[i]) + f64::from(self.step) * f64::from(numbers[i]);
         let off: [f64; 3] = std::array::from_fn(|i| back(i) - f64::from(p[i]));
@@ -94,7 +94,7 @@ impl Grid {
     }
 }
 
-/// Positions rounded so that each is within `tolerance`, and the largest distance.
+/// Writes positions, each rounded within `tolerance`, and returns the largest error.
 pub(super) fn rounded(
     document: &mut Document,
     positions: &[[f32; 3]],
@@ -105,13 +105,13 @@ pub(super) fn rounded(
         let off = p.map(|v| f64::from(exponential(v, power).map_or(v, from_exponential)) - f64::from(v));
         DVec3::from_array(off).length()
     };
-    // Too fine for 24 bits: then all are written as they are.
+    // Too fine for 24 bits: all are written unchanged.
     let whole = positions.iter().flatten().any(|v| exponential(*v, power).is_none());
     let error = if whole { 0.0 } else { positions.iter().map(off).fold(0.0, f64::max) };
     Ok((document.rounded(positions, power, true)?, error))
 }
 
-/// Normals in as few bits as keep them within so many degrees, and what comes back.
+/// Writes normals with as few bits as keep the tolerance in degrees, and returns the values read back.
 pub(super) fn normals(
     document: &mut Document,
     normals: &[[f32; 3]],
@@ -138,7 +138,7 @@ pub(super) fn normals(
     Ok((document.directions(&stored, wide)?, back))
 }
 
-/// Differences of normals, rounded so that sums are within so many degrees.
+/// Writes differences of normals, rounded so that sums keep the tolerance in degrees.
 pub(super) fn normal_differences(
     document: &mut Document,
     differences: &[[f32; 3]],
@@ -147,7 +147,7 @@ pub(super) fn normal_differences(
     document.rounded(differences, power_for(degrees.to_radians() / 3f64.sqrt()), true)
 }
 
-/// Uvs: whole numbers where all are from 0 to 1, else rounded.
+/// Writes uvs: as integers if all are from 0 to 1, else rounded.
 pub(super) fn uvs(document: &mut Document, uvs: &[[f32; 2]]) -> Result<Index<Accessor>, Error> {
     match uvs.iter().flatten().all(|v| (0.0..=1.0).contains(v)) {
         true => document.shares(uvs),
@@ -155,7 +155,7 @@ pub(super) fn uvs(document: &mut Document, uvs: &[[f32; 2]]) -> Result<Index<Acc
     }
 }
 
-/// Whole numbers of all vertices at a frame.
+/// Returns the integer positions of all vertices at a frame.
 pub(super) fn places(
     grid: &Grid,
     frame: &Frame,
@@ -190,7 +190,7 @@ mod tests {
             });
             assert!(most.max().unwrap() <= 32767);
         }
-        // 5 in steps of 1e-5 are more than 65535; a difference of 1 more than 32767.
+        // A range of 5 in steps of 1e-5 exceeds 65535; a difference of 1 exceeds 32767.
         assert_eq!(reach.grid(1e-5), None);
         assert_eq!(reach.grid(1e-8), None);
     }

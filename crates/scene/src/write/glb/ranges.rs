@@ -1,5 +1,5 @@
-//! An animation for each named range of the timeline: the keys of all of it are in the file once, and each
-//! animation takes its part of them.
+//! Writes an animation for each named range of the timeline: all keys are in the file once, and each
+//! animation uses its part of them.
 
 use super::buffer::Use;
 use super::tree::Tree;
@@ -12,12 +12,12 @@ use gltf_json::validation::USize64;
 use gltf_json::{Extras, Index};
 use std::collections::HashMap;
 
-/// Parts of accessors that are there already: of an accessor, from a key on, to another one, and for times
-/// what they count from.
+/// Accessors of parts that exist already, by whole accessor, first key, last key, and for times the bits of
+/// the start.
 type Parts = HashMap<(usize, usize, usize, u32), Index<Accessor>>;
 
 impl Tree<'_> {
-    /// Makes one animation per range, beginning at 0 s, of the channels since the last animation.
+    /// Makes one animation per range, starting at 0 s, of the channels added since the last animation.
     pub(super) fn close_ranges(&mut self, ranges: &[NamedRange]) -> Result<(), Error> {
         let frames = frame_ranges(ranges, self.meshes.times);
         let covered: usize = frames.iter().map(|(.., count)| count).sum();
@@ -46,8 +46,8 @@ impl Tree<'_> {
         Ok(())
     }
 
-    /// Makes an animation of the channels since the last one: a clip. Where a range has the same name and
-    /// length, both become one animation, of the mesh and the joints.
+    /// Makes an animation of a clip from the channels added since the last one. If a range has the same name
+    /// and length, both become one animation, of the mesh and the joints.
     pub(super) fn close_clip(&mut self, scene: &Scene, clip: &Clip, extras: Extras) {
         let fits = |range: &NamedRange| {
             range.name == clip.name
@@ -68,7 +68,7 @@ impl Tree<'_> {
         own.extras = extras;
     }
 
-    /// The keys of a sampler from the first time of a span to the last, and what stands at the first.
+    /// Returns the part of a sampler from the key at or before the start of a span to the last key in it.
     fn part(
         &mut self,
         sampler: &Sampler,
@@ -96,7 +96,7 @@ impl Tree<'_> {
             Some(known) => *known,
             None => {
                 let mut accessor = document.root.accessors[output].clone();
-                // Of weights there are several numbers to a key.
+                // Weights have several numbers per key.
                 let of_key = accessor.count.0 as usize / all;
                 let bytes = match accessor.type_ {
                     Valid(Type::Vec3) => 12,

@@ -1,4 +1,4 @@
-//! Skins of meshes on the scene's skeletons: their joints are the skeleton's nodes, so that its clips move
+//! Writes skins of meshes on the scene's skeletons: their joints are the skeleton's nodes, so its clips move
 //! mesh and joints together.
 
 use super::buffer::Use;
@@ -9,7 +9,7 @@ use glam::{DAffine3, DMat4, DVec3};
 use gltf_json::{Index, Node};
 
 impl Tree<'_> {
-    /// Skeletons that some of the waiting meshes hang on.
+    /// Returns for each skeleton whether a waiting mesh is on it.
     pub(super) fn ridden(&self, scene: &Scene) -> Vec<bool> {
         let mut out = vec![false; scene.skeletons.len()];
         for waiting in &self.waiting {
@@ -21,7 +21,7 @@ impl Tree<'_> {
     }
 
     /// Gives the waiting meshes their skins: joints of the skin first, then the others of the skeleton, which
-    /// move nothing of it but belong to it.
+    /// belong to it without moving the mesh.
     pub(super) fn rigs(
         &mut self,
         scene: &Scene,

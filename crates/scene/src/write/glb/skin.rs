@@ -1,5 +1,5 @@
-//! Skins of meshes whose joints are their own: nodes below the mesh, as many as there are joints, each with
-//! its matrices as an animation.
+//! Writes skins of meshes with joints of their own: nodes below the mesh, one per joint, each with its
+//! matrices as an animation.
 
 use super::tree::{Tree, extras};
 
@@ -8,7 +8,7 @@ use crate::{Error, LocalTransform, Mesh, Skin};
 use gltf_json::{Index, Node};
 
 impl Tree<'_> {
-    /// Hangs the joints of a mesh below its node, and makes them its skin.
+    /// Attaches the joints of a mesh below its node, and makes them its skin.
     pub(super) fn own_joints(
         &mut self,
         mesh: &Mesh,
@@ -39,7 +39,7 @@ impl Tree<'_> {
         let skins = &mut self.meshes.document.root.skins;
         let skin = gltf_json::Skin {
             extensions: None,
-            // They are of this mesh alone, and nobody's skeleton.
+            // They belong to this mesh only, and to no skeleton.
             extras: extras(serde_json::json!({ "clip": false })),
             inverse_bind_matrices: None,
             joints,

@@ -1,4 +1,4 @@
-//! The node tree of the file in the making: its nodes, their transforms and their animations.
+//! The node tree of the file being written: its nodes, their transforms and their animations.
 
 use super::bound::is_rig;
 use super::buffer::Use;
@@ -18,15 +18,15 @@ use std::sync::Arc;
 pub(super) struct Waiting {
     pub node: Index<Node>,
     pub skin: Arc<Skin>,
-    /// Joint 0 is one that never moves.
+    /// `true` if joint 0 is one that never moves.
     pub has_fixed_joint: bool,
     pub name: String,
 }
 
-/// Remarks, and by mesh how far positions of a compressed file are from where they were to be.
+/// Remarks, and the largest position error of each mesh of a compressed file.
 pub type Finished = (Vec<Remark>, Vec<(MeshId, f64)>);
 
-/// The node tree in the making.
+/// The node tree while it is written.
 pub(super) struct Tree<'a> {
     pub meshes: Meshes<'a>,
     pub channels: Vec<Channel>,
@@ -34,7 +34,7 @@ pub(super) struct Tree<'a> {
     pub animations: Vec<Animation>,
     /// Key times of all frames.
     pub whole: Option<Index<Accessor>>,
-    /// Meshes on skeletons, whose nodes come later.
+    /// Meshes on skeletons, whose nodes are added later.
     pub waiting: Vec<Waiting>,
 }
 
@@ -55,7 +55,7 @@ impl Tree<'_> {
         }
     }
 
-    /// Above everything, where the unit is not glTF's.
+    /// Adds a root node that scales to metres, if the scene has another unit.
     pub fn unit_node(&mut self, unit: Option<Unit>, roots: &mut Vec<Index<Node>>) -> Option<Index<Node>> {
         let (name, scale) = match unit? {
             Unit::Metre => return None,
@@ -69,7 +69,7 @@ impl Tree<'_> {
         Some(node)
     }
 
-    /// Gives `node` its transform, one per frame or one for all; returns the node to hang children on.
+    /// Sets the transform of `node`, one per frame or one for all; returns the node to attach children to.
     pub fn transform(
         &mut self,
         node: Index<Node>,
@@ -141,7 +141,7 @@ impl Tree<'_> {
         self.animate(node, Property::Rotation, &aligned)
     }
 
-    /// One value per frame, unless they are all the same.
+    /// Animates a property with one value per frame, unless they are all the same.
     pub fn animate<const N: usize>(
         &mut self,
         node: Index<Node>,
@@ -181,8 +181,8 @@ impl Tree<'_> {
         self.channels.push(Channel { sampler, target, extensions: None, extras: Default::default() });
     }
 
-    /// Hangs a mesh on `holder`: on the node itself where it is one run and always shown, else on a node per
-    /// run.
+    /// Attaches a mesh to `holder`: to the node itself if it has one run and is always visible, else to a
+    /// node per run.
     pub fn place(
         &mut self,
         holder: Index<Node>,
@@ -224,7 +224,8 @@ impl Tree<'_> {
         Ok(())
     }
 
-    /// The node that a run's mesh hangs on: where its positions are whole numbers, one that puts them in their places.
+    /// Returns the node that a run's mesh is attached to: for integer positions, one that scales them to
+    /// their places.
     fn on_grid(&mut self, node: Index<Node>, name: &str, run: &Run) -> Index<Node> {
         let Some(grid) = run.grid else { return node };
         let own = self.node(name);
@@ -234,7 +235,7 @@ impl Tree<'_> {
         own
     }
 
-    /// Scale 1 in the frames of the run in which the object is visible, else 0.
+    /// Animates scale: 1 in the frames of the run in which the object is visible, else 0.
     pub fn show(&mut self, node: Index<Node>, run: &Run, shown: &[(usize, bool)]) -> Result<(), Error> {
         let frames = self.meshes.keys.len();
         let visible = |frame: usize| {
@@ -260,7 +261,7 @@ impl Tree<'_> {
         Ok(())
     }
 
-    /// Makes an animation of the channels since the last one.
+    /// Makes an animation of the channels added since the last one.
     pub fn close_animation(&mut self, name: &str, extras: gltf_json::Extras) {
         if !self.channels.is_empty() {
             self.animations.push(Animation {
@@ -273,7 +274,7 @@ impl Tree<'_> {
         }
     }
 
-    /// The remarks, and the errors of meshes that were compressed.
+    /// Returns the remarks, and the position errors of compressed meshes.
     pub fn finish(mut self, roots: Vec<Index<Node>>, mut remarks: Vec<Remark>) -> Result<Finished, Error> {
         let root = &mut self.meshes.document.root;
         root.asset.generator = Some(format!("meshreel {}", env!("CARGO_PKG_VERSION")));
@@ -287,7 +288,7 @@ impl Tree<'_> {
     }
 }
 
-/// Metres in a unit; a file without one is taken as it is.
+/// Returns the metres of a unit; 1 for a file without one.
 pub(crate) fn metres(unit: Option<Unit>) -> f64 {
     match unit {
         Some(Unit::Metre) | None => 1.0,
@@ -297,7 +298,7 @@ pub(crate) fn metres(unit: Option<Unit>) -> f64 {
     }
 }
 
-/// The JSON text of `extras`; none of an empty object.
+/// Returns the JSON text of `extras`; `None` for an empty object.
 pub(super) fn extras(value: Value) -> Extras {
     match value.as_object().is_some_and(|map| !map.is_empty()) {
         true => RawValue::from_string(value.to_string()).ok(),

@@ -1,4 +1,4 @@
-//! All meshes of a scene as one, in the world, in metres and in glTF's axes, at one frame after the other.
+//! Combines all meshes of a scene into one, in world space, metres and glTF's axes, frame by frame.
 
 use crate::sample::World;
 use crate::write::vertices::{Corner, FirstFrame, Frame, Parts, normal_matrix, plan};
@@ -7,32 +7,32 @@ use glam::{DMat4, DVec3};
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
-/// A mesh that is placed once or more.
+/// A mesh that is placed at least once.
 pub(super) struct Shape {
     /// The corner that each vertex takes its values from.
     pub list: Vec<Corner>,
-    /// Triangles by face set.
+    /// Triangles of each face set.
     pub parts: Parts,
-    /// What does not move.
+    /// The values that do not move.
     pub first: FirstFrame,
 }
 
-/// A mesh in its place.
+/// A mesh at its place in the scene.
 pub(super) struct PlacedMesh {
     placed: usize,
     /// The mesh.
     pub mesh: MeshId,
-    /// Its first vertex of all.
+    /// Index of its first vertex in the combined mesh.
     pub first: usize,
-    /// The middle of its box in the first frame, where it lies while it is hidden.
+    /// The centre of its bounds in the first frame, where it lies while it is hidden.
     pub centre: DVec3,
-    /// Whether it is shown in the frame that was evaluated last.
+    /// `true` if it is visible in the frame that was evaluated last.
     pub visible: bool,
-    /// Whether its transform mirrors it in the first frame: its triangles turn round.
+    /// `true` if its transform mirrors it in the first frame, which reverses its triangles.
     pub mirrored: bool,
 }
 
-/// Vertices of all placed meshes, at one frame.
+/// The vertices of all placed meshes, at one frame.
 pub(super) struct Combined<'a> {
     pub scene: &'a Scene,
     placed: &'a [Placed],
@@ -41,18 +41,18 @@ pub(super) struct Combined<'a> {
     scale: f64,
     /// The meshes.
     pub shapes: HashMap<MeshId, Shape>,
-    /// What is placed.
+    /// All placed meshes.
     pub placed_meshes: Vec<PlacedMesh>,
-    /// Of all vertices.
+    /// Positions of all vertices.
     pub positions: Vec<DVec3>,
-    /// Of all vertices, of length 1.
+    /// Normals of all vertices, of length 1.
     pub normals: Vec<DVec3>,
-    /// About meshes.
+    /// Remarks on meshes.
     pub remarks: BTreeSet<Remark>,
 }
 
 impl<'a> Combined<'a> {
-    /// `metres`: in a unit of the scene. Meshes whose faces change are refused.
+    /// Combines the meshes; `metres` is the scene's length unit. Meshes whose faces change are refused.
     pub fn new(
         path: &Path,
         scene: &'a Scene,
@@ -80,7 +80,7 @@ impl<'a> Combined<'a> {
         Ok(combined)
     }
 
-    /// Whether each placed object has a mesh that is shown in some frame.
+    /// Returns for each placed object whether it has a mesh that is visible in some frame.
     fn ever_shown(&mut self) -> Result<Vec<bool>, Error> {
         let nodes = &self.scene.nodes;
         let mut shown: Vec<bool> = vec![false; self.placed.len()];
@@ -173,19 +173,19 @@ impl<'a> Combined<'a> {
         Ok(Shape { list: vertices.list, parts, first })
     }
 
-    /// All vertices.
+    /// Returns the number of all vertices.
     pub fn count(&self) -> usize {
         self.placed_meshes
             .last()
             .map_or(0, |placed_mesh| placed_mesh.first + self.shapes[&placed_mesh.mesh].list.len())
     }
 
-    /// Path of a placed mesh.
+    /// Returns the path of a placed mesh.
     pub fn path(&self, placed_mesh: usize) -> &str {
         &self.placed[self.placed_meshes[placed_mesh].placed].path
     }
 
-    /// The first frame, hidden meshes too; finds out where meshes lie while they are hidden.
+    /// Evaluates the first frame, with hidden meshes, and determines where meshes lie while they are hidden.
     pub fn start(&mut self) -> Result<(), Error> {
         self.read(0, false)?;
         for placed_mesh in &mut self.placed_meshes {
@@ -200,7 +200,7 @@ impl<'a> Combined<'a> {
         Ok(())
     }
 
-    /// Evaluates a frame; a mesh that is hidden lies in one point.
+    /// Evaluates a frame; the vertices of a hidden mesh lie in one point.
     pub fn evaluate(&mut self, frame: usize) -> Result<(), Error> {
         self.read(frame, true)
     }
@@ -246,7 +246,7 @@ impl<'a> Combined<'a> {
     }
 }
 
-/// Normals of points: those of the faces around each, by their areas.
+/// Computes normals of points from the faces around each, weighted by area.
 fn smooth(shape: &Shape, positions: &[DVec3], mirrored: bool, out: &mut Vec<DVec3>) {
     let points = shape.list.iter().map(|c| c.point as usize + 1).max().unwrap_or_default();
     let mut sums = vec![DVec3::ZERO; points];

@@ -1,4 +1,5 @@
-//! Textures row by row: PNG of 16 bits, or OpenEXR of floats without compression. Three numbers from 0 to 1 per texel.
+//! Textures written row by row: 16-bit PNG, or uncompressed 32-bit OpenEXR. Three numbers from 0 to 1 per
+//! texel.
 
 use crate::Error;
 use crate::write::Temporary;
@@ -7,13 +8,14 @@ use std::io::{BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::str::FromStr;
 
-/// The kind of image.
+/// The image format.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Image {
     /// 16 bits per channel.
     #[default]
     Png,
-    /// Floats of 32 bits per channel, for programs whose loaders keep 8 bits of a PNG, and for what 16 do not hold.
+    /// 32-bit floats per channel, for loaders that keep only 8 bits of a PNG, and for values that need more
+    /// than 16.
     Exr,
 }
 
@@ -28,10 +30,10 @@ impl FromStr for Image {
     }
 }
 
-/// The largest number of 16 bits.
+/// The largest 16-bit value.
 const MOST: f64 = 65535.0;
 
-/// Bytes of an EXR before its offsets: magic number, version, attributes.
+/// Returns the bytes of an EXR before its offsets: magic number, version, attributes.
 fn exr_head(width: usize, height: usize) -> Vec<u8> {
     let mut out = 20_000_630u32.to_le_bytes().to_vec();
     out.extend(2u32.to_le_bytes());
@@ -43,7 +45,7 @@ fn exr_head(width: usize, height: usize) -> Vec<u8> {
     let mut channels = Vec::new();
     for name in *b"BGR" {
         channels.extend([name, 0]);
-        // Float, linear, reserved, each texel has one.
+        // Float, linear, reserved, sampling 1 and 1.
         for word in [2u32, 0, 1, 1] {
             channels.extend(word.to_le_bytes());
         }
@@ -64,7 +66,7 @@ fn exr_head(width: usize, height: usize) -> Vec<u8> {
 }
 
 impl Image {
-    /// The end of its name.
+    /// Returns the file extension.
     pub fn extension(self) -> &'static str {
         match self {
             Image::Png => "png",
@@ -72,7 +74,7 @@ impl Image {
         }
     }
 
-    /// Bytes of a row.
+    /// Returns the bytes of a row.
     pub(super) fn row_bytes(self, width: usize) -> usize {
         width
             * match self {
@@ -81,7 +83,7 @@ impl Image {
             }
     }
 
-    /// Puts a texel, each number from 0 to 1, into a row.
+    /// Writes a texel, each number from 0 to 1, into a row.
     pub(super) fn put(self, row: &mut [u8], x: usize, values: [f64; 3]) {
         match self {
             Image::Png => {
@@ -90,7 +92,7 @@ impl Image {
             }
             Image::Exr => {
                 let width = row.len() / 12;
-                // Channels stand one after the other, by the alphabet: blue, green, red.
+                // Channels are stored separately in alphabetical order: blue, green, red.
                 for (channel, value) in values.into_iter().rev().enumerate() {
                     let at = 4 * (channel * width + x);
                     row[at..at + 4].copy_from_slice(&(value as f32).to_le_bytes());
@@ -99,7 +101,7 @@ impl Image {
         }
     }
 
-    /// The texel at `x` of a row.
+    /// Reads the texel at `x` of a row.
     pub(super) fn get(self, row: &[u8], x: usize) -> [f64; 3] {
         std::array::from_fn(|channel| match self {
             Image::Png => {
@@ -114,14 +116,14 @@ impl Image {
     }
 }
 
-/// What takes the rows of an image.
+/// The encoder that receives the rows of an image.
 enum Rows<'a> {
-    /// It holds a chunk itself.
+    /// Buffers a chunk itself.
     Png(Box<png::StreamWriter<'static, File>>),
     Exr(BufWriter<&'a File>, u32),
 }
 
-/// Writes an image to `file`, rows from above.
+/// Writes an image to `file`, rows from the top.
 pub(super) struct Rowing<'a> {
     rows: Rows<'a>,
     target: &'a Path,
@@ -158,7 +160,7 @@ impl<'a> Rowing<'a> {
         Ok(Rowing { rows, target, row: image.row_bytes(width) })
     }
 
-    /// Writes whole rows.
+    /// Writes one or more whole rows.
     pub fn write(&mut self, rows: &[u8]) -> Result<(), Error> {
         let done = match &mut self.rows {
             Rows::Png(writer) => writer.write_all(rows),
@@ -172,7 +174,7 @@ impl<'a> Rowing<'a> {
         done.map_err(|e| Error::io(self.target, e))
     }
 
-    /// Ends the image, after its last row.
+    /// Finishes the image after its last row.
     pub fn finish(self) -> Result<(), Error> {
         match self.rows {
             Rows::Png(writer) => writer.finish().map_err(|e| png_error(self.target, e)),
@@ -181,7 +183,7 @@ impl<'a> Rowing<'a> {
     }
 }
 
-/// Reads the rows of an image that was written.
+/// Reads the rows of a written image.
 pub(super) enum Reading<'a> {
     Png(Box<png::Reader<BufReader<&'a File>>>),
     Exr(BufReader<&'a File>),
@@ -209,7 +211,7 @@ impl<'a> Reading<'a> {
         })
     }
 
-    /// The next row.
+    /// Reads the next row.
     pub fn read(&mut self, target: &Path, row: &mut [u8]) -> Result<(), Error> {
         match self {
             Reading::Png(reader) => {
@@ -232,7 +234,7 @@ fn png_error(target: &Path, error: png::EncodingError) -> Error {
     }
 }
 
-/// What was written cannot be read again.
+/// The error if a written image cannot be read back.
 fn read_error(target: &Path, error: &png::DecodingError) -> Error {
     Error::malformed(target, format!("what was written reads otherwise: {error}"), "PNG")
 }

@@ -1,50 +1,51 @@
-//! Where the texels of a vertex lie. A texture has `frames` rows for the first so many vertices as it is wide, then
-//! as many for the next, and so on: a vertex has a column and a first row, and each frame is one row further down.
-//! Packed normals begin at half of the height.
+//! The layout of texels. A texture has `frames` rows for the first vertices, as many as it has columns, then
+//! as many rows for the next, and so on: a vertex has a column and a first row, and each frame is one row
+//! further down. Packed normals begin at half of the height.
 
 use crate::Error;
 use std::path::Path;
 
-/// The widest and highest texture. Graphics cards of today take that; Direct3D 11 and later ask for it.
+/// Largest width and height of a texture, which today's graphics cards support and Direct3D 11 demands.
 pub const MOST_TEXELS: usize = 16384;
 
-/// Up to so many vertices and rows a frame is one row: the encoder in Blender knows no larger sizes, and some
-/// readers know no other layout.
+/// Up to this number of vertices and rows a frame is one row: the encoder in Blender supports no larger
+/// sizes, and some readers no other layout.
 const MOST_SINGLE: usize = 8192;
 
-/// The narrowest texture of more rows per frame.
+/// The smallest width of a texture with several rows per frame.
 const LEAST_WIDTH: usize = 64;
 
-/// Sizes of the textures, the same for all of a file.
+/// The size of the textures, the same for all of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Layout {
-    /// Texels in a row.
+    /// Width in texels.
     pub width: usize,
-    /// Rows.
+    /// Height in texels.
     pub height: usize,
-    /// Rows of a frame.
+    /// Rows per frame.
     pub wraps: usize,
-    /// Frames.
+    /// Number of frames.
     pub frames: usize,
-    /// Vertices.
+    /// Number of vertices.
     pub vertices: usize,
-    /// Normals are in the same texture.
+    /// `true` if normals are in the same texture.
     pub packed: bool,
 }
 
-/// Which values a row of a texture has.
+/// The content of a row of a texture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Row {
-    /// The frame.
+    /// Index of the frame.
     pub frame: usize,
-    /// The first vertex, at the left.
+    /// Index of the first vertex, at the left.
     pub vertex: usize,
-    /// Normals, or else positions.
+    /// `true` for normals, `false` for positions.
     pub normals: bool,
 }
 
 impl Layout {
-    /// The layout for so many vertices and frames. `path` is told where no texture can hold them.
+    /// Chooses the layout for these numbers of vertices and frames. `path` is for the error if no texture can
+    /// hold them.
     pub fn new(path: &Path, vertices: usize, frames: usize, packed: bool) -> Result<Layout, Error> {
         let kinds = if packed { 2 } else { 1 };
         let layout = |width: usize, height, wraps| Layout { width, height, wraps, frames, vertices, packed };
@@ -58,7 +59,7 @@ impl Layout {
             let height = rows.checked_next_power_of_two()?;
             (height <= MOST_TEXELS).then(|| layout(width, height, wraps))
         });
-        // The smallest, and of these the one that is most like a square.
+        // The smallest size, and among equal ones the most square.
         let best = sizes.min_by_key(|l| (l.width * l.height, l.width.max(l.height)));
         best.ok_or_else(|| {
             let what = match packed {
@@ -70,12 +71,13 @@ impl Layout {
         })
     }
 
-    /// The first row of packed normals.
+    /// Returns the first row of packed normals.
     fn half(&self) -> usize {
         self.height / 2
     }
 
-    /// What row `row` of the texture of positions has, or of that of normals alone (`normals`).
+    /// Returns the content of row `row` in the texture of positions, or (`normals`) in that of separate
+    /// normals.
     pub(super) fn row(&self, row: usize, normals: bool) -> Option<Row> {
         let below = self.packed && row >= self.half();
         let at = if below { row - self.half() } else { row };
@@ -83,12 +85,12 @@ impl Layout {
         (wrap < self.wraps).then_some(Row { frame, vertex: wrap * self.width, normals: normals || below })
     }
 
-    /// Vertices of a row that begins with `first`.
+    /// Returns the vertices of a row that begins with `first`.
     pub(super) fn vertices_from(&self, first: usize) -> std::ops::Range<usize> {
         first..(first + self.width).min(self.vertices)
     }
 
-    /// Where the texel of a vertex at the first frame has its middle: (0, 0) is the left upper corner of the
+    /// Returns the centre of a vertex's texel at the first frame; (0, 0) is the upper left corner of the
     /// texture, as in glTF.
     pub(super) fn uv(&self, vertex: usize) -> [f32; 2] {
         let (column, wrap) = (vertex % self.width, vertex / self.width);
@@ -121,7 +123,7 @@ mod tests {
         let l = layout(10_000, 100, true).unwrap();
         assert_eq!(l.width * l.height, 2048 * 1024);
         assert!(l.wraps * 100 <= l.height / 2);
-        // All that there is room for, and one more.
+        // The largest possible size, and one more.
         let l = layout(16_384, 16_384, false).unwrap();
         assert_eq!((l.width, l.height), (16_384, 16_384));
         for refused in [(16_385, 16_384, false), (16_384, 8193, true), (1, 16_385, false)] {
@@ -139,7 +141,7 @@ mod tests {
             for (y, row) in (0..l.height).filter_map(|y| Some((y, l.row(y, false)?))) {
                 for (x, vertex) in l.vertices_from(row.vertex).enumerate() {
                     assert!(seen.insert((row.frame, vertex, row.normals)));
-                    // As a reader finds it.
+                    // The same computation as in a reader.
                     let [u, v] = l.uv(vertex);
                     let v = f64::from(v) + row.frame as f64 / l.height as f64;
                     let v = v + if row.normals { 0.5 } else { 0.0 };

@@ -1,7 +1,8 @@
-//! OpenVAT: animation as textures of vertices, which shaders of game engines read. Beside a still mesh, the proxy, a
-//! folder has a texture in which each vertex has a column, or a part of one, and each frame a row: how far the vertex
-//! is from its place in the proxy, from 0 to 1 of a range that a JSON file names. Normals are below in the same
-//! texture or in one of their own. Textures are in Blender's axes (up is z), the proxy in those of glTF.
+//! OpenVAT: vertex animation textures, which shaders of game engines read. Beside a still mesh, the proxy, a
+//! folder has a texture in which each vertex has a column, or a part of one, and each frame a row: the offset
+//! of the vertex from its place in the proxy, from 0 to 1 of a range that a JSON file names. Normals are
+//! below in the same texture or in one of their own. Textures are in Blender's axes (up is z), the proxy in
+//! those of glTF.
 //!
 //! ```text
 //! NAME_vat/NAME.glb               the proxy; its second set of uvs says where in the texture a vertex is
@@ -34,15 +35,15 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use texture::{Errors, Remap, Texture, to_blender};
 
-/// Where normals go.
+/// The place of normals.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Normals {
-    /// Into the lower half of the texture.
+    /// In the lower half of the texture.
     #[default]
     Packed,
-    /// Into a texture of their own.
+    /// In a texture of their own.
     Separate,
-    /// Nowhere.
+    /// Not written.
     None,
 }
 
@@ -58,57 +59,58 @@ impl FromStr for Normals {
     }
 }
 
-/// How far off a vertex may be.
+/// The tolerance of positions.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Allowed {
-    /// So much in the scene's unit.
+    /// A length in the scene's unit.
     Length(f64),
-    /// So much of the diagonal of the largest box of everything in any one frame.
+    /// A fraction of the diagonal of the largest bounds of everything in any one frame.
     OfDiagonal(f64),
 }
 
-/// What is asked for.
+/// The options of an export.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Options {
-    /// Where normals go.
+    /// The place of normals.
     pub normals: Normals,
-    /// The kind of texture.
+    /// The image format of textures.
     pub image: Image,
-    /// An error where a vertex is further off than that.
+    /// An error above this tolerance fails the export.
     pub tolerance: Option<Allowed>,
 }
 
-/// What was written.
+/// The result of an export.
 #[derive(Debug, Clone, Serialize)]
 pub struct Written {
-    /// Texels in a row.
+    /// Width of the texture in texels.
     pub width: usize,
-    /// Rows.
+    /// Height of the texture in texels.
     pub height: usize,
     /// Rows per frame.
     pub wraps: usize,
     /// Vertices of the proxy.
     pub vertices: usize,
-    /// The largest distance of a vertex, by the texture, from where it was to be, in the scene's unit. Hidden meshes
-    /// do not count.
+    /// The largest distance of a vertex, as read from the texture, from its reference, in the scene's unit.
+    /// Hidden meshes do not count.
     pub error: f64,
-    /// Where that is.
+    /// Path of the mesh with the largest error.
     pub error_mesh: String,
-    /// When that is.
+    /// Frame of the largest error.
     pub error_frame: usize,
-    /// The largest angle of a normal, by the texture, to what it was to be, in degrees; none without normals.
+    /// The largest angle between a normal, as read from the texture, and its reference, in degrees; `None`
+    /// without normals.
     pub normal_error: Option<f64>,
-    /// Bytes of all files.
+    /// Total size of all files in bytes.
     pub bytes: u64,
-    /// What such files cannot say.
+    /// Remarks on what such files cannot hold.
     #[serde(skip)]
     pub remarks: Vec<Remark>,
 }
 
-/// Writes the scene at `times` into `folder`, which is made if it is not there, under the folder's name without a
-/// `_vat` at its end. Files appear only when all of them are complete. `progress` is told how many frames of how many
-/// are done. Memory: one frame and 64 MiB. Changing faces, nothing to show and an error above what is allowed are
-/// unsupported; textures above 16384 texels on a side are a limit error.
+/// Writes the scene at `times` into `folder`, which is created if needed, under the folder's name without a
+/// trailing `_vat`. Files appear only when all of them are complete. `progress` is called with the frames
+/// done and their number. Memory: one frame and 64 MiB. Changing faces, an empty scene and an error above the
+/// tolerance are unsupported; textures above 16384 texels on a side are a limit error.
 pub fn write(
     folder: &Path,
     scene: &Scene,
@@ -135,19 +137,19 @@ pub fn write(
     let written =
         Export { folder, times, options, layout, places: &places, metres }.run(&mut combined, progress);
     if written.is_err() && made {
-        // What somebody else has put there meanwhile keeps it.
+        // The folder stays if it has got other files meanwhile.
         let _ = std::fs::remove_dir(folder);
     }
     written
 }
 
-/// What stays the same while files are written.
+/// The inputs of all files of an export.
 struct Export<'a> {
     folder: &'a Path,
     times: &'a [f64],
     options: &'a Options,
     layout: Layout,
-    /// Of the proxy's vertices.
+    /// Positions of the proxy's vertices.
     places: &'a [[f32; 3]],
     metres: f64,
 }
@@ -202,7 +204,7 @@ impl Export<'_> {
         self.keep(proxy, textures, info, combined, &errors)
     }
 
-    /// Gives all files their names, the one that readers need first as the last.
+    /// Publishes all files, last the one that readers need first.
     fn keep(
         &self,
         proxy: super::glb::buffer::Document,
@@ -232,7 +234,7 @@ impl Export<'_> {
         })
     }
 
-    /// The folder's name, as OpenVAT's own folders have it: without `_vat`.
+    /// Returns the folder's name without `_vat`, which OpenVAT's own folders end with.
     fn name(&self) -> String {
         let real = self.folder.canonicalize();
         let name = real.as_deref().unwrap_or(self.folder).file_name();
@@ -243,8 +245,8 @@ impl Export<'_> {
         }
     }
 
-    /// How far vertices go from their places in the proxy, and the diagonal of the largest box of everything in any
-    /// one frame, in metres.
+    /// Returns the range of offsets of vertices from the proxy, and the diagonal of the largest bounds of
+    /// everything in any one frame, in metres.
     fn bounds(&self, combined: &mut Combined<'_>, done: &mut dyn FnMut()) -> Result<(Remap, f64), Error> {
         let (mut low, mut high) = (DVec3::INFINITY, DVec3::NEG_INFINITY);
         let mut diagonal = 0.0f64;
@@ -274,7 +276,7 @@ impl Export<'_> {
         Ok((remap, diagonal))
     }
 
-    /// An error where a vertex is too far off.
+    /// Fails if a vertex error exceeds the tolerance.
     fn check(&self, errors: &Errors, diagonal: f64) -> Result<(), Error> {
         let allowed = match self.options.tolerance {
             None => return Ok(()),
@@ -289,7 +291,7 @@ impl Export<'_> {
             Image::Png => ("16 bits", ", --image exr for floats"),
             Image::Exr => ("floats of 32 bits", ""),
         };
-        // In so many digits, and enough when it is given.
+        // Rounded up, so that the printed value is enough as a tolerance.
         let enough = error * 1.01;
         let what = format!(
             "the tolerance is {allowed:.3e}, and {bits} hold these motions to {error:.3e} of the file's unit: give --tolerance {enough:.2e} or more{advice}, or a format that holds them as they are (.abc)"
@@ -297,7 +299,7 @@ impl Export<'_> {
         Err(Error::unsupported(self.folder, what))
     }
 
-    /// The JSON beside the textures; frames in it count from 1, as in Blender.
+    /// Writes the JSON beside the textures; its frames count from 1, as in Blender.
     fn info(
         &self,
         scene: &Scene,
@@ -315,7 +317,7 @@ impl Export<'_> {
             combined.remarks.insert(Remark::new(name, what));
         }
         let rate = if step > 0.0 { 1.0 / step } else { scene.fps.unwrap_or(24.0) };
-        // A rate that a person would have written: 24, 29.97.
+        // The rate with few digits, if that is the same: 24, 29.97.
         let framerate = [rate.round(), (rate * 1000.0).round() / 1000.0];
         let framerate = framerate.into_iter().find(|r| (r - rate).abs() < 1e-6 * rate).unwrap_or(rate);
         let mut animations = frame_ranges(&scene.ranges, times);
@@ -334,7 +336,7 @@ impl Export<'_> {
     }
 }
 
-/// What `NAME-remap_info.json` holds.
+/// The content of `NAME-remap_info.json`.
 #[derive(Serialize)]
 struct Info {
     #[serde(rename = "os-remap")]
@@ -350,7 +352,7 @@ struct Range {
     frames: usize,
 }
 
-/// Clips by name, in their order.
+/// Clips by name, in their own order.
 struct Animations(Vec<(String, Clip)>);
 
 impl Serialize for Animations {

@@ -1,5 +1,5 @@
-//! The mesh that a reader displaces: vertices of the first frame, and in the second set of uvs where in the textures
-//! each of them is.
+//! The mesh that a reader displaces: vertices of the first frame, with their place in the textures as the
+//! second set of uvs.
 
 use super::combined::Combined;
 use super::layout::Layout;
@@ -69,7 +69,7 @@ pub(super) fn write(
     Ok(document)
 }
 
-/// Triangles by material, as vertices of all.
+/// Returns the triangles of each material, as indices into all vertices.
 fn triangles(combined: &Combined<'_>) -> BTreeMap<Option<String>, Vec<u32>> {
     let mut all: BTreeMap<Option<String>, Vec<u32>> = BTreeMap::new();
     for placed_mesh in &combined.placed_meshes {
@@ -85,13 +85,13 @@ fn triangles(combined: &Combined<'_>) -> BTreeMap<Option<String>, Vec<u32>> {
     all
 }
 
-/// The first set of uvs of each mesh; zeros where there is none, so that the texture's is always the second.
+/// Returns the first set of uvs of each mesh, or zeros, so that the texture's uvs are always the second set.
 fn own_uvs(combined: &Combined<'_>) -> Vec<[f32; 2]> {
     let mut out = Vec::with_capacity(combined.count());
     for placed_mesh in &combined.placed_meshes {
         let shape = &combined.shapes[&placed_mesh.mesh];
         let uvs = shape.first.uvs.first();
-        // glTF's images have their origin at the top.
+        // The origin of glTF's images is at the top.
         let uv = |c: &Corner| {
             let uv = uvs.and_then(|a| a.at(c.point as usize, c.face as usize, c.corner as usize));
             uv.map_or([0.0; 2], |[u, v]| [finite(u), finite(1.0 - v)])
@@ -101,7 +101,7 @@ fn own_uvs(combined: &Combined<'_>) -> Vec<[f32; 2]> {
     out
 }
 
-/// Colours, white where a mesh has none; none where no mesh has some.
+/// Returns colours, white for meshes without; `None` if no mesh has any.
 fn own_colours(combined: &Combined<'_>) -> Option<Vec<[f32; 4]>> {
     combined
         .placed_meshes

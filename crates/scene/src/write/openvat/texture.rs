@@ -1,5 +1,5 @@
-//! Texels of all frames: written in stretches of rows that fit into a fixed amount of memory, and read again to
-//! measure how far they are from what was to be written.
+//! Writes the texels of all frames in stretches of rows that fit into a fixed amount of memory, and reads
+//! them back to measure their error.
 
 use super::combined::Combined;
 use super::image::{Image, Reading, Rowing};
@@ -12,25 +12,25 @@ use std::ops::Range;
 /// Bytes of rows that are held at once.
 const HELD: usize = 64 << 20;
 
-/// Lowest and highest offset of any vertex from its place in the proxy, in Blender's axes, as numbers that f32 has.
+/// Lowest and highest offset of any vertex from its place in the proxy, in Blender's axes, exact in f32.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Remap {
     pub low: DVec3,
     pub high: DVec3,
 }
 
-/// From glTF's axes to Blender's, in which the textures are: up is z.
+/// Converts from glTF's axes to Blender's, in which the textures are: up is z.
 pub(super) fn to_blender(v: DVec3) -> DVec3 {
     DVec3::new(v.x, -v.z, v.y)
 }
 
-/// From Blender's axes to glTF's.
+/// Converts from Blender's axes to glTF's.
 pub(super) fn to_gltf(v: DVec3) -> DVec3 {
     DVec3::new(v.x, v.z, -v.y)
 }
 
 impl Remap {
-    /// Around all of some offsets.
+    /// Returns the smallest range that contains these offsets.
     pub fn around(low: DVec3, high: DVec3) -> Remap {
         let down = |v: f64| {
             let near = v as f32;
@@ -40,7 +40,7 @@ impl Remap {
         Remap { low: numbers(low, &down), high: numbers(high, &|v| -down(-v)) }
     }
 
-    /// From 0 to 1 in each direction; 0 where nothing moves that way.
+    /// Returns an offset as a fraction of the range along each axis, 0 to 1; 0 if nothing moves that way.
     fn share(&self, offset: DVec3) -> [f64; 3] {
         let size = self.high - self.low;
         let of = |i: usize| match size[i] > 0.0 {
@@ -50,30 +50,30 @@ impl Remap {
         [of(0), of(1), of(2)]
     }
 
-    /// As readers do it.
+    /// Returns the offset as readers compute it.
     fn offset(&self, share: [f64; 3]) -> DVec3 {
         self.low + DVec3::from_array(share) * (self.high - self.low)
     }
 }
 
-/// What the texels of one texture are made of.
+/// The content of one texture.
 pub(super) struct Texture<'t> {
     pub file: &'t Temporary,
     pub image: Image,
     pub layout: &'t Layout,
-    /// Normals alone; else positions, and normals if they are packed.
+    /// `true` for normals alone; else positions, and normals if they are packed.
     pub normals: bool,
     pub remap: &'t Remap,
-    /// Places of the vertices in the proxy.
+    /// Positions of the vertices in the proxy.
     pub proxy: &'t [[f32; 3]],
 }
 
-/// The largest errors.
+/// The largest errors of a texture.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Errors {
-    /// Of positions, in metres; the placed mesh and the frame.
+    /// Position error in metres; the placed mesh and the frame.
     pub position: (f64, usize, usize),
-    /// Of normals, in degrees.
+    /// Normal error in degrees.
     pub normal: f64,
 }
 
@@ -86,13 +86,13 @@ impl Texture<'_> {
         self.image.row_bytes(self.layout.width)
     }
 
-    /// Stretches of rows.
+    /// Splits the rows into stretches.
     fn stretches(&self) -> impl Iterator<Item = Range<usize>> + use<> {
         let (rows, height) = ((HELD / self.row_bytes()).max(1), self.layout.height);
         (0..height).step_by(rows).map(move |first| first..(first + rows).min(height))
     }
 
-    /// Frames that rows of a stretch are of, each with its rows.
+    /// Returns the frames in the rows of a stretch, each with its rows.
     fn frames(&self, stretch: &Range<usize>) -> Vec<(usize, Vec<usize>)> {
         let mut rows: Vec<Vec<usize>> = vec![Vec::new(); self.layout.frames];
         for y in stretch.clone() {
@@ -103,12 +103,12 @@ impl Texture<'_> {
         rows.into_iter().enumerate().filter(|(_, rows)| !rows.is_empty()).collect()
     }
 
-    /// How many frames are evaluated to go through all rows.
+    /// Returns the number of frame evaluations needed for all rows.
     pub fn work(&self) -> usize {
         self.stretches().map(|stretch| self.frames(&stretch).len()).sum()
     }
 
-    /// Writes all rows; `done` is called once per frame that was evaluated.
+    /// Writes all rows; `done` is called once per evaluated frame.
     pub fn write(&self, combined: &mut Combined<'_>, done: &mut dyn FnMut()) -> Result<(), Error> {
         let mut out = Rowing::start(self.image, self.file, self.size())?;
         let mut held = Vec::new();
@@ -144,7 +144,7 @@ impl Texture<'_> {
         }
     }
 
-    /// Reads all rows again and compares what they say with what is shown.
+    /// Reads all rows back and compares them with the evaluated frames.
     pub fn measure(
         &self,
         combined: &mut Combined<'_>,

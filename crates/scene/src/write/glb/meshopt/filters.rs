@@ -1,7 +1,7 @@
-//! Numbers that take fewer bytes when they are compressed, and come back as somewhat others.
+//! Filters: lossy encodings of numbers that compress better.
 
-/// A vector of length 1 on an octahedron, its numbers of `bits` in words of two bytes, or of one for at most 8 bits: x, y,
-/// the length of the diagonals, 0.
+/// Encodes a unit vector on an octahedron with numbers of `bits`, for storage in 16 bits, or in 8 if `bits`
+/// is at most 8: x, y, 1 as an integer, 0.
 pub fn octahedral(vector: [f32; 3], bits: u32) -> [i16; 4] {
     let [x, y, z] = vector.map(f64::from);
     let sum = x.abs() + y.abs() + z.abs();
@@ -17,7 +17,7 @@ pub fn octahedral(vector: [f32; 3], bits: u32) -> [i16; 4] {
     [(x * one).round() as i16, (y * one).round() as i16, one as i16, 0]
 }
 
-/// What comes back of a vector, as whole numbers of `bits` 8 or 16 where 127 or 32767 are 1.
+/// Decodes an octahedral vector to integers of 8 or 16 bits; `largest`, 127 or 32767, stands for 1.
 pub fn from_octahedral(stored: [i16; 4], largest: f32) -> [i16; 3] {
     let [x, y, one] = [0, 1, 2].map(|k| f32::from(stored[k]));
     let z = one - x.abs() - y.abs();
@@ -31,20 +31,20 @@ pub fn from_octahedral(stored: [i16; 4], largest: f32) -> [i16; 3] {
     })
 }
 
-/// A number as so many steps of two to a power, both in one word; none where it is too large for 24 bits.
+/// Encodes a number as a multiple of a power of two, both in one word; `None` if it is too large for 24 bits.
 pub fn exponential(value: f32, power: i32) -> Option<u32> {
     let steps = (f64::from(value) * f64::from(-power).exp2()).round();
     let fits = steps.abs() < f64::from(1 << 23) && (-128..128).contains(&power);
     fits.then_some((power as u32) << 24 | (steps as i32 as u32 & 0x00ff_ffff))
 }
 
-/// What comes back of such a word.
+/// Decodes a word of [`exponential`].
 pub fn from_exponential(word: u32) -> f32 {
     let (power, steps) = ((word as i32) >> 24, ((word << 8) as i32) >> 8);
     (f64::from(steps) * f64::from(power).exp2()) as f32
 }
 
-/// The largest power of two whose half is at most `error`.
+/// Returns the exponent of the largest power of two whose half is at most `error`.
 pub fn power_for(error: f64) -> i32 {
     (2.0 * error).log2().floor().clamp(-126.0, 127.0) as i32
 }

@@ -1,5 +1,5 @@
-//! Mode `TRIANGLES`: a byte for each triangle that shares an edge with one of the last, or begins with an index that
-//! nobody has had yet. Lossless, but that a triangle may begin with another of its corners.
+//! Mode `TRIANGLES`: one byte for each triangle that shares an edge with a recent one, or starts with the
+//! next new index. Lossless, except that a triangle may start with another of its corners.
 //!
 //! ```text
 //! head     1 byte    0xe1
@@ -15,17 +15,17 @@
 
 // Part of the format.
 const TABLE: usize = 16;
-/// Places of the table that codes can name.
+/// Number of table entries that codes can name.
 const PLACES: usize = 14;
-/// The edge's codes end below this one.
+/// Codes of edges are below this.
 const EDGES: usize = 15;
-/// Corners that came lately have codes below this one behind an edge.
+/// Codes of recent corners behind an edge are below this.
 const DIRECT: usize = 13;
-/// The largest code of a corner that came lately, apart from edges.
+/// The largest code of a recent corner in triangles without an edge.
 const LATELY: usize = 14;
 const STORED: u8 = 15;
 
-/// The sixteen that came last.
+/// The last sixteen items.
 struct Last<T> {
     all: [T; 16],
     next: usize,
@@ -39,7 +39,7 @@ impl<T: Copy + PartialEq> Last<T> {
         self.all[self.next] = one;
         self.next = (self.next + 1) % 16;
     }
-    /// The one that came so many before the next.
+    /// Returns the item `count` before the next one.
     fn ago(&self, count: usize) -> T {
         self.all[(self.next + 16 - count) % 16]
     }
@@ -53,11 +53,11 @@ struct Writer<'t> {
     corners: Last<u32>,
     new: u32,
     stored: u32,
-    /// How often which pair of corners came behind a first one that was new.
+    /// Number of uses of each pair of codes behind a new first corner.
     pairs: [u32; 256],
 }
 
-/// How a triangle can be written, which corner it then begins with, and the bytes of that beside its code.
+/// A way to write a triangle: the corner it starts with, and the number of bytes beside its code.
 #[derive(Clone, Copy)]
 struct Choice {
     turn: usize,
@@ -67,13 +67,13 @@ struct Choice {
 
 #[derive(Clone, Copy)]
 enum How {
-    /// An edge so many ago, and the code of the corner.
+    /// The edge's distance in the list, and the code of the third corner.
     Edge(usize, u8),
-    /// The first corner is new or stored, and the codes of the others.
+    /// The first corner is new or stored; `others` are the codes of the other two.
     Free { stored: bool, others: [u8; 2] },
 }
 
-/// Bytes of a number, seven bits each.
+/// Returns the bytes of a number, seven bits each.
 fn length(number: u32) -> usize {
     (32 - (number | 1).leading_zeros() as usize).div_ceil(7)
 }
@@ -108,13 +108,13 @@ impl<'t> Writer<'t> {
                 }
             }
         }
-        // Any triangle can be one whose corners are all stored.
+        // Any triangle can be written with all corners stored.
         if let Some(best) = best {
             self.put(turns[best.turn], best.how);
         }
     }
 
-    /// Behind an edge that came lately.
+    /// Writes a triangle by a recent edge, if it has one.
     fn by_edge(&self, [a, b, c]: [u32; 3]) -> Option<(How, usize)> {
         let edge = (0..EDGES).find(|&edge| self.edges.ago(1 + edge) == (a, b))?;
         let lately = (1..DIRECT).find(|&corner| self.corners.ago(1 + corner) == c);
@@ -128,7 +128,7 @@ impl<'t> Writer<'t> {
         Some((How::Edge(edge, corner), size))
     }
 
-    /// By itself; the first corner new, or stored.
+    /// Writes a triangle without an edge; the first corner is new, or stored.
     fn free(&self, [a, b, c]: [u32; 3], stored: bool) -> Option<(How, usize)> {
         if !stored && a != self.new {
             return None;
@@ -144,7 +144,7 @@ impl<'t> Writer<'t> {
         }
         let mut others = [0; 2];
         for (code, index) in others.iter_mut().zip([b, c]) {
-            // All new means that counting begins again, where the first is not.
+            // Three new corners mean that counting restarts, if the first is not.
             *code = if index == new && !(stored && self.new == index) {
                 new = new.wrapping_add(1);
                 0
@@ -229,9 +229,9 @@ impl<'t> Writer<'t> {
     }
 }
 
-/// Compresses triangles of three indices each.
+/// Compresses triangles, of three indices each.
 pub fn encode(indices: &[u32]) -> Vec<u8> {
-    // Three new corners are always in the table: in the data they would say that counting begins again.
+    // Three new corners are always in the table: in the data they would mean that counting restarts.
     let mut table = [0; TABLE];
     let pass = |table: &[u8; TABLE]| {
         let mut writer = Writer::new(table);

@@ -1,5 +1,5 @@
-//! Compresses what buffer views hold, as `EXT_meshopt_compression` and `KHR_meshopt_compression` say (Khronos Group, glTF
-//! extension registry). Values come back bit for bit; what filters are applied to before comes back as they round it.
+//! Compresses the contents of buffer views as `EXT_meshopt_compression` and `KHR_meshopt_compression` specify
+//! (Khronos Group, glTF extension registry). Lossless, except for values to which a filter is applied first.
 
 pub(super) mod filters;
 pub(super) mod indices;
@@ -10,7 +10,7 @@ mod tests;
 
 use std::str::FromStr;
 
-/// Which extension a file asks for.
+/// The glTF extension of a compressed file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extension {
     /// `EXT_meshopt_compression`, which nearly all loaders know.
@@ -20,7 +20,7 @@ pub enum Extension {
 }
 
 impl Extension {
-    /// As a file names it.
+    /// Returns the extension's name in a file.
     pub fn name(self) -> &'static str {
         match self {
             Extension::Ext => "EXT_meshopt_compression",
@@ -28,7 +28,7 @@ impl Extension {
         }
     }
 
-    /// The version of compressed attributes.
+    /// Returns the version of compressed attributes.
     pub(super) fn version(self) -> u8 {
         match self {
             Extension::Ext => 0,

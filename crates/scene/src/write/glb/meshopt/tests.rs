@@ -1,9 +1,9 @@
-//! What is compressed here is what other people's decoder reads.
+//! Compressed data is decoded by the reference library.
 
 use super::filters::{exponential, from_exponential, from_octahedral, octahedral, power_for};
 use super::{indices, vertices};
 
-/// Numbers that look random and are always the same.
+/// Returns a generator of pseudo-random numbers, the same in every run.
 fn numbers(mut seed: u64) -> impl FnMut() -> u64 {
     move || {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -11,7 +11,7 @@ fn numbers(mut seed: u64) -> impl FnMut() -> u64 {
     }
 }
 
-/// A value of the library's interface.
+/// A value for the library's interface.
 #[derive(Clone)]
 struct Value<const N: usize>([u8; N]);
 
@@ -69,13 +69,13 @@ fn the_second_version_is_smaller() {
     let bytes: Vec<u8> = (0..4000).flat_map(wave).flat_map(f32::to_le_bytes).collect();
     let [old, new] = attributes_come_back(&bytes, 12);
     assert!(new < old, "{new} {old}");
-    // No larger than the library's own by more than a twentieth.
+    // At most a twentieth larger than the library's own output.
     let values: Vec<[u8; 12]> = bytes.as_chunks::<12>().0.to_vec();
     let theirs = meshopt::encode_vertex_buffer(&values).unwrap().len();
     assert!(new <= theirs + theirs / 20 || old <= theirs + theirs / 20, "{old} {new} {theirs}");
 }
 
-/// Triangles, each turned so that it comes first by the alphabet.
+/// Rotates the corners of each triangle to the lexicographically smallest order.
 fn turned(indices: &[u32]) -> Vec<[u32; 3]> {
     let turn = |[a, b, c]: [u32; 3]| [a, b, c].min([b, c, a]).min([c, a, b]);
     indices.as_chunks::<3>().0.iter().map(|triangle| turn(*triangle)).collect()
@@ -99,7 +99,7 @@ fn triangles_are_what_the_library_reads() {
             triangles_come_back(&list);
         }
     }
-    // First ones that are new in order, again and again, and the same triangle many times.
+    // New first corners in order, several times, and the same triangle many times.
     let strip: Vec<u32> = (0..300).flat_map(|i| [i, i + 1, i + 2]).collect();
     triangles_come_back(&strip);
     triangles_come_back(&[strip.clone(), strip].concat());
@@ -137,8 +137,8 @@ fn filters_come_back_as_near_as_their_bits() {
     let mut next = numbers(7);
     let mut unit = || next() as f32 / (1u32 << 30) as f32 - 1.0;
     for (bits, largest) in [(8, 127.0), (10, 32767.0), (12, 32767.0), (16, 32767.0)] {
-        // In each of two directions half a step h is off, on the face of an octahedron at most (h, h, 2 h), where that
-        // is nearest to its middle, 1 / sqrt(3) away; and what is read is of whole numbers once more.
+        // Each of two coordinates is off by at most half a step h, on the octahedron's face at most (h, h, 2
+        // h), where it is nearest to the centre, 1 / sqrt(3) away; decoding to integers rounds once more.
         let h = 0.5 / f64::from((1 << (bits - 1)) - 1);
         let most = 1.01 * (h * 18f64.sqrt() + 0.5 * 3f64.sqrt() / f64::from(largest)).to_degrees();
         for _ in 0..2000 {

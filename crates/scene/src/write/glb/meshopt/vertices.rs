@@ -1,5 +1,6 @@
-//! Mode `ATTRIBUTES`: blocks of up to 256 values; of a block first all first bytes of its values, then all second ones, …,
-//! each as differences in groups of sixteen, of as many bits as are smallest. Lossless.
+//! Mode `ATTRIBUTES`: blocks of up to 256 values; a block has the first bytes of all its values, then all
+//! second ones, …, each as differences in groups of sixteen, with the number of bits that is smallest.
+//! Lossless.
 //!
 //! ```text
 //! head     1 byte    0xa0 | version
@@ -10,19 +11,19 @@
 //! ```
 
 // Part of the format.
-/// Most bytes and values of a block.
+/// Largest size of a block in bytes and values.
 const BLOCK: usize = 8192;
 const VALUES: usize = 256;
 /// Values of a group.
 const GROUP: usize = 16;
-/// Bits of each value of a group, by its two bits in front: of version 0, and of both ways of version 1.
+/// Bits per value of a group, by its two header bits: for version 0, and for both modes of version 1.
 const WIDTHS: [[u32; 4]; 3] = [[0, 2, 4, 8], [0, 1, 2, 4], [1, 2, 4, 8]];
 
 // Tuning.
-/// Blocks that are tried to find out what differences are of.
+/// Number of blocks that are tried to choose the kind of differences.
 const TRIED: usize = 4;
 
-/// One byte of each value of a block.
+/// One byte of each value of a block (a byte plane).
 type Plane = [u8; VALUES];
 
 /// Compresses values of `stride` bytes, a multiple of 4 of at most 256.
@@ -59,7 +60,7 @@ pub fn encode(bytes: &[u8], stride: usize, version: u8) -> Vec<u8> {
     out
 }
 
-/// Differences of the four bytes at `at` of each value from those of the value before.
+/// Returns the differences of the four bytes at `at` of each value from those of the value before.
 fn differences(block: &[u8], before: &[u8], (stride, at): (usize, usize), channel: u8) -> [Plane; 4] {
     let mut planes = [[0; VALUES]; 4];
     let mut last: [u8; 4] = std::array::from_fn(|k| before[at + k]);
@@ -94,7 +95,7 @@ fn difference(own: [u8; 4], last: [u8; 4], channel: u8) -> [u8; 4] {
     }
 }
 
-/// What differences of four bytes are best of, by some blocks.
+/// Returns the best kind of differences for four bytes, tried on some blocks.
 fn best_channel(bytes: &[u8], stride: usize, values: usize, at: usize) -> u8 {
     let size = values * stride;
     let blocks = bytes.len().div_ceil(size);
@@ -117,7 +118,7 @@ fn best_channel(bytes: &[u8], stride: usize, values: usize, at: usize) -> u8 {
     channels.min_by_key(|channel| cost(*channel)).unwrap_or(0)
 }
 
-/// Adds a plane in the smallest way; of version 1 the number of the way.
+/// Appends a plane in its smallest form; for version 1 it returns the number of the form.
 fn put_plane(plane: &[u8], version: u8, out: &mut Vec<u8>) -> u8 {
     if version == 0 {
         put_groups(plane, &WIDTHS[0], out);
@@ -138,7 +139,7 @@ fn put_plane(plane: &[u8], version: u8, out: &mut Vec<u8>) -> u8 {
     way
 }
 
-/// Two bits for each group, then the groups.
+/// Appends two bits for each group, then the groups.
 fn put_groups(plane: &[u8], widths: &[u32; 4], out: &mut Vec<u8>) {
     let head = out.len();
     out.resize(head + plane.len().div_ceil(GROUP).div_ceil(4), 0);
@@ -158,7 +159,7 @@ fn put_groups(plane: &[u8], widths: &[u32; 4], out: &mut Vec<u8>) {
     }
 }
 
-/// Bytes of a group of so many bits each, if it can be that.
+/// Returns the bytes of a group with this number of bits per value, if it can be stored so.
 fn size(group: &[u8; GROUP], bits: u32) -> Option<usize> {
     match bits {
         0 => group.iter().all(|v| *v == 0).then_some(0),
@@ -170,14 +171,14 @@ fn size(group: &[u8; GROUP], bits: u32) -> Option<usize> {
     }
 }
 
-/// A group of values of 1, 2 or 4 bits; the largest of them stands for a byte of its own behind the group.
+/// Appends a group of 1, 2 or 4 bits per value; the largest code stands for a full byte behind the group.
 fn put_narrow(group: &[u8; GROUP], bits: u32, out: &mut Vec<u8>) {
     let largest = (1 << bits) - 1;
     let start = out.len();
     out.resize(start + GROUP * bits as usize / 8, 0);
     for (i, &value) in group.iter().enumerate() {
         let at = i as u32 * bits;
-        // Of a byte the highest bits come first; single bits come lowest first.
+        // Within a byte the highest bits come first; single bits come lowest first.
         let shift = if bits == 1 { at % 8 } else { 8 - bits - at % 8 };
         out[start + (at / 8) as usize] |= value.min(largest) << shift;
         if value >= largest {
