@@ -16,40 +16,40 @@ pub const MAX_JOINTS: usize = 1 << 14;
 /// A joint of a skeleton.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Joint {
-    /// Name as in the file; need not be unique.
+    /// Name as in the file; not necessarily unique.
     pub name: String,
-    /// Number of the parent, smaller than the joint's own; `None` for a root, of which there may be several.
+    /// Index of the parent, smaller than the joint's own; `None` for a root. There may be several roots.
     pub parent: Option<usize>,
-    /// The default pose: local transform where no clip says anything.
+    /// The rest pose: the local transform if no clip has a track for the joint.
     pub rest: Qvv,
-    /// Distance of the three virtual points of the error metric from the joint, where it is not the usual
-    /// one.
+    /// The shell distance: distance from the joint of the error metric's three virtual points. `None`: the
+    /// usual one.
     pub shell: Option<f64>,
-    /// Axes (0 … 2) about which the file turns it, in the order in which it names them: the first is the
-    /// outermost. Only for writing back.
+    /// The axes (0 to 2) of the file's rotation channels, in the order in which it names them, outermost
+    /// first. Only for writing the file back.
     pub rotation_order: Option<[u8; 3]>,
-    /// Ends of the chain without a joint of their own, in the joint's space (BVH's end sites). Only for
-    /// writing back.
+    /// Ends of the chain that have no joint of their own, in the joint's space (BVH's end sites). Only for
+    /// writing the file back.
     pub ends: Vec<DVec3>,
-    /// Name of the layer that the file puts it in (glTF: the node's extras `layer`); `None` where it says
-    /// nothing.
+    /// Name of the clip layer that the file assigns (glTF: the node's extras `layer`); `None` if it assigns
+    /// none.
     pub layer: Option<String>,
-    /// Factor on the joint's importance where joints are told apart by that (glTF: extras `bias`), finite;
-    /// `None` where the file names none.
+    /// Factor on the joint's importance when joints are sorted into clip layers (glTF: extras `bias`),
+    /// finite; `None` if the file has none.
     pub bias: Option<f64>,
 }
 
 /// Joints, parents before children.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Skeleton {
-    /// Name, the file's where it has none.
+    /// Name; the file's name if it has none.
     pub name: String,
-    /// At most [`MAX_JOINTS`].
+    /// The joints, at most [`MAX_JOINTS`].
     pub joints: Vec<Joint>,
 }
 
 impl Skeleton {
-    /// Names from the root to joint `j`, with slashes between them.
+    /// Returns the names from the root to joint `j`, joined by slashes.
     pub fn path(&self, j: usize) -> String {
         let up = |j: &usize| self.joints[*j].parent;
         let mut names: Vec<&str> =
@@ -58,7 +58,7 @@ impl Skeleton {
         names.join("/")
     }
 
-    /// The skeleton in another unit of length: everything `factor` times as long.
+    /// Returns the skeleton in another length unit, with every length multiplied by `factor`.
     pub fn scaled(&self, factor: f64) -> Skeleton {
         let mut out = self.clone();
         for joint in &mut out.joints {
@@ -70,12 +70,13 @@ impl Skeleton {
     }
 }
 
-/// One sub-track: a value per sample, or one for all.
+/// One sub-track: one value per sample, or a single one; the flag says that values are held.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SubTrack<T>(Vec<T>, bool);
 
 impl<T: Copy + PartialEq> SubTrack<T> {
-    /// A sub-track of one value per sample; of equal values one is stored. `None` without samples.
+    /// Returns a sub-track of one value per sample; equal values are stored once. `None` if there are no
+    /// samples.
     pub fn new(mut samples: Vec<T>) -> Option<SubTrack<T>> {
         let first = *samples.first()?;
         if samples.iter().all(|value| *value == first) {
@@ -84,28 +85,28 @@ impl<T: Copy + PartialEq> SubTrack<T> {
         Some(SubTrack(samples, false))
     }
 
-    /// A sub-track that always has the same value.
+    /// Returns a sub-track of a single value.
     pub fn constant(value: T) -> SubTrack<T> {
         SubTrack(vec![value], false)
     }
 
-    /// Makes it stepped where `held`: each value stays until the next sample, nothing lies between them.
+    /// Makes the sub-track stepped if `held`: each value stays until the next sample, without interpolation.
     pub fn hold(mut self, held: bool) -> SubTrack<T> {
         self.1 = held && !self.is_constant();
         self
     }
 
-    /// True where each value stays until the next sample.
+    /// `true` if each value stays until the next sample.
     pub fn is_held(&self) -> bool {
         self.1
     }
 
-    /// Sample `i`; beyond the last one the last.
+    /// Returns sample `i`, or the last one if `i` is beyond it.
     pub fn at(&self, i: usize) -> T {
         self.0[i.min(self.0.len() - 1)]
     }
 
-    /// True where all samples are one value.
+    /// `true` if all samples are equal.
     pub fn is_constant(&self) -> bool {
         self.0.len() == 1
     }
@@ -114,16 +115,16 @@ impl<T: Copy + PartialEq> SubTrack<T> {
 /// The animation of one joint, relative to its parent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Track {
-    /// Unit quaternions; the sign means nothing.
+    /// Unit quaternions; `q` and `−q` are the same rotation.
     pub rotation: SubTrack<DQuat>,
-    /// In the length unit of the scene.
+    /// Translation in the length unit of the scene.
     pub translation: SubTrack<DVec3>,
-    /// Per axis.
+    /// Scale per axis.
     pub scale: SubTrack<DVec3>,
 }
 
 impl Track {
-    /// A track that does not move.
+    /// Returns a track that does not move.
     pub fn constant(value: Qvv) -> Track {
         Track {
             rotation: SubTrack::constant(value.rotation),
@@ -132,7 +133,7 @@ impl Track {
         }
     }
 
-    /// A track of one transform per sample; of none, one that does not move.
+    /// Returns a track of one transform per sample; without values, one that does not move.
     pub(crate) fn of(values: &[Qvv]) -> Track {
         let first = values.first().copied().unwrap_or_default();
         let vector = |of: fn(&Qvv) -> DVec3| {
@@ -146,36 +147,36 @@ impl Track {
         }
     }
 
-    /// The local transform of sample `i`.
+    /// Returns the local transform of sample `i`.
     pub fn at(&self, i: usize) -> Qvv {
         Qvv { rotation: self.rotation.at(i), translation: self.translation.at(i), scale: self.scale.at(i) }
     }
 }
 
-/// Numbers beside the joints, such as weights of morph targets: 1 … 4 per sample.
+/// Numbers of a clip beside the joints, such as weights of morph targets: 1 to 4 per sample.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScalarTrack {
     /// Name as in the file.
     pub name: String,
-    /// Numbers of one sample, 1 … 4.
+    /// Number of components per sample, 1 to 4.
     pub components: usize,
-    /// One per sample of the clip; components beyond the number are 0.
+    /// One value per sample of the clip; unused components are 0.
     pub values: SubTrack<DVec4>,
 }
 
-/// Something that happens at a time: a foot comes down, a sound starts.
+/// A named event of a clip: a foot comes down, a sound starts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Marker {
-    /// Name as in the file; need not be unique.
+    /// Name as in the file; not necessarily unique.
     pub name: String,
-    /// In seconds, on the same axis as [`Clip::start`]; may lie outside of the clip.
+    /// Time in seconds, on the same axis as [`Clip::start`]; may lie outside of the clip.
     pub time: f64,
 }
 
-/// Uniform samples of all joints of a skeleton.
+/// Uniformly sampled animation of all joints of a skeleton.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Clip {
-    /// Name, the file's where it has none.
+    /// Name; the file's name if it has none.
     pub name: String,
     /// Index into [`crate::Scene::skeletons`].
     pub skeleton: usize,
@@ -185,16 +186,16 @@ pub struct Clip {
     pub fps: f64,
     /// Number of samples, at least 1.
     pub samples: usize,
-    /// One per joint, in the skeleton's order.
+    /// One track per joint, in the skeleton's order.
     pub tracks: Vec<Track>,
     /// Scalar tracks, sampled like the joints.
     pub scalars: Vec<ScalarTrack>,
-    /// Markers, in the order of time.
+    /// Markers, sorted by time.
     pub markers: Vec<Marker>,
 }
 
 impl ScalarTrack {
-    /// Samples `first` to `last`; with a `step` each is so many samples of this track long.
+    /// Returns samples `first` to `last`, counted in steps of `step` samples of this track if given.
     fn portion(&self, first: usize, last: usize, step: Option<f64>) -> Option<ScalarTrack> {
         let at = |i: usize| match step {
             None => self.values.at(i),
@@ -209,12 +210,12 @@ impl ScalarTrack {
 }
 
 impl Clip {
-    /// Time from first to last sample, in seconds.
+    /// Returns the time from the first to the last sample, in seconds.
     pub fn duration(&self) -> f64 {
         (self.samples - 1) as f64 / self.fps
     }
 
-    /// The clip in another unit of length: everything `factor` times as long.
+    /// Returns the clip in another length unit, with every length multiplied by `factor`.
     pub fn scaled(&self, factor: f64) -> Clip {
         let mut out = self.clone();
         for track in &mut out.tracks {
@@ -223,19 +224,19 @@ impl Clip {
         out
     }
 
-    /// 40 bytes per joint and sample: what the figures of this field call raw.
+    /// Returns the raw size: 40 bytes per joint and sample, the usual reference for compression ratios.
     pub fn raw_bytes(&self) -> u64 {
         40 * self.tracks.len() as u64 * self.samples as u64
     }
 
-    /// All local transforms at sample `i`, one per joint.
+    /// Writes all local transforms at sample `i`, one per joint, to `out`.
     pub fn pose(&self, i: usize, out: &mut Vec<Qvv>) {
         out.clear();
         out.extend(self.tracks.iter().map(|track| track.at(i)));
     }
 
-    /// The local transform of a joint at `at` samples after the first: slerp the short way and lerp; outside
-    /// the clip its ends.
+    /// Returns the local transform of a joint `at` samples after the first, by slerp along the shorter arc
+    /// and lerp; `at` is clamped to the clip.
     pub fn between(&self, joint: usize, at: f64) -> Qvv {
         let track = &self.tracks[joint];
         let left = at.max(0.0) as usize;
@@ -252,8 +253,8 @@ impl Clip {
         }
     }
 
-    /// At another rate, then a part of it: what `--fps` and `--range` mean for a clip. Samples of a range
-    /// count from 0 at the new rate; times are those of the clip.
+    /// Returns the clip at another rate, then cut to a range, as `--fps` and `--range` do. Samples of a range
+    /// count from 0 at the new rate; times stay those of the clip.
     pub fn portion(&self, fps: Option<f64>, range: Option<Range>) -> Result<Cow<'_, Clip>, Error> {
         let rate = fps.unwrap_or(self.fps);
         let count = match fps {
@@ -267,7 +268,7 @@ impl Clip {
         if fps.is_none_or(|fps| fps == self.fps) && (first, last) == (0, self.samples - 1) {
             return Ok(Cow::Borrowed(self));
         }
-        // Samples of this clip to one of the new.
+        // The number of samples of this clip per sample of the new one.
         let step = fps.map(|fps| self.fps / fps);
         let nothing = || Error::misuse("a clip without samples");
         let tracks = (0..self.tracks.len()).map(|j| self.portion_of_track(j, first, last, step));
@@ -290,7 +291,7 @@ impl Clip {
         }))
     }
 
-    /// The number of samples that the clip has at another rate.
+    /// Returns the number of samples that the clip has at another rate.
     fn samples_at(&self, fps: f64) -> Result<usize, Error> {
         let count = (self.duration() * fps + 1e-6).floor() + 1.0;
         if !(fps.is_finite() && fps > 0.0 && count <= MAX_FRAMES as f64) {
@@ -302,7 +303,7 @@ impl Clip {
         Ok(count as usize)
     }
 
-    /// The first and the last sample of a range, of `count` samples at `rate` per second.
+    /// Returns the first and the last sample of a range, of `count` samples at `rate` per second.
     fn samples_in(&self, range: Range, rate: f64, count: usize) -> Result<(usize, usize), Error> {
         match range {
             Range::Frames(first, last) => {
@@ -331,7 +332,8 @@ impl Clip {
         }
     }
 
-    /// Samples `first` to `last` of joint `j`; with a `step` each is so many samples of this clip long.
+    /// Returns samples `first` to `last` of joint `j`, counted in steps of `step` samples of this clip if
+    /// given.
     fn portion_of_track(&self, j: usize, first: usize, last: usize, step: Option<f64>) -> Option<Track> {
         let track = &self.tracks[j];
         let samples = |is_constant: bool| match is_constant {
@@ -352,7 +354,7 @@ impl Clip {
         })
     }
 
-    /// All local transforms half-way between samples `i` and `i + 1`: slerp and lerp.
+    /// Writes all local transforms half-way between samples `i` and `i + 1`, by slerp and lerp, to `out`.
     pub fn middle(&self, i: usize, out: &mut Vec<Qvv>) {
         out.clear();
         out.extend(self.tracks.iter().map(|track| {
@@ -402,7 +404,7 @@ mod tests {
         for (i, want) in [(0, 0.0), (3, 2.5), (4, 4.0), (20, 100.0)] {
             assert!((x(&double, i) - want).abs() < 1e-9, "{i}");
         }
-        // A rate that does not divide ends before the end.
+        // A rate that does not divide the duration ends before the end.
         assert_eq!(clip.portion(Some(7.0), None).unwrap().samples, 8);
         let part = clip.portion(None, Some(Range::Frames(2, 4))).unwrap();
         assert_eq!((part.samples, part.start, x(&part, 0)), (3, 1.2, 4.0));

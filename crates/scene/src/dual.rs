@@ -1,14 +1,15 @@
-//! Dual quaternion skinning: what several joints do to a point is blended as rotations and translations, so that a
-//! limb that turns keeps its thickness. What joints stretch is blended linearly, before they turn and move it.
+//! Dual quaternion skinning: blends the rotations and translations of several joints, so that a limb that
+//! turns keeps its thickness. Stretches are blended linearly, and applied before rotation and translation.
 //!
-//! Credit: Ladislav Kavan, Steven Collins, Jiří Žára and Carol O'Sullivan, "Skinning with dual quaternions", 2007.
+//! Credit: Ladislav Kavan, Steven Collins, Jiří Žára and Carol O'Sullivan, "Skinning with dual quaternions",
+//! 2007.
 
 use crate::trs;
 use glam::{DAffine3, DMat3, DMat4, DQuat, DVec3};
 
 const ZERO: DQuat = DQuat::from_xyzw(0.0, 0.0, 0.0, 0.0);
 
-/// A joint's matrix: a symmetric stretch, and behind it a rotation and a translation as a dual quaternion.
+/// A joint's matrix as a symmetric stretch, followed by a rotation and translation as a dual quaternion.
 #[derive(Clone, Copy, Debug)]
 pub struct DualJoint {
     real: DQuat,
@@ -17,7 +18,7 @@ pub struct DualJoint {
 }
 
 impl DualJoint {
-    /// Of an affine matrix; one that mirrors has a stretch that does.
+    /// Splits an affine matrix; the stretch of a matrix that mirrors mirrors too.
     pub fn of(matrix: &DMat4) -> DualJoint {
         let (outer, inner, axes) = trs::sheared(matrix, DMat3::IDENTITY);
         let real = (outer.rotation * inner).normalize();
@@ -26,8 +27,8 @@ impl DualJoint {
         DualJoint { real, dual: DQuat::from_xyzw(x, y, z, 0.0) * real, stretch }
     }
 
-    /// The same as OpenUSD has it: a matrix that makes something smaller than 1/100,000 has no part in rotations and
-    /// translations, and stretches nothing.
+    /// Like [`DualJoint::of`], with OpenUSD's exception: a matrix that scales below 1/100,000 contributes no
+    /// rotation or translation, and does not stretch.
     pub(crate) fn unless_flat(matrix: &DMat4) -> DualJoint {
         let (outer, ..) = trs::sheared(matrix, DMat3::IDENTITY);
         match outer.scale.abs().min_element() < 1e-5 {
@@ -37,10 +38,11 @@ impl DualJoint {
     }
 }
 
-/// What moves a point that these joints move, by numbers of `joints` and their weights; none where none does.
+/// Returns the transform of a point from its joints, given as index into `joints` and weight; `None` if there
+/// are none.
 pub fn blended(joints: &[DualJoint], own: impl Iterator<Item = (usize, f64)> + Clone) -> Option<DAffine3> {
     let own = own.filter_map(|(number, weight)| Some((joints.get(number)?, weight)));
-    // Rotations are taken the short way round from that of the joint that weighs most, the first of several.
+    // Rotations take the shorter arc from that of the joint with the largest weight, the first if several.
     let (pivot, _) = own.clone().reduce(|a, b| if b.1 > a.1 { b } else { a })?;
     let (mut real, mut dual, mut stretch, mut total) = (ZERO, ZERO, DMat3::ZERO, 0.0);
     for (joint, weight) in own {
@@ -81,7 +83,7 @@ mod tests {
 
     #[test]
     fn half_way_between_two_rotations_nothing_gets_thinner() {
-        // The same rotation said with the other sign, too.
+        // The same rotation with the other sign, too.
         let half = DMat4::from_axis_angle(DVec3::X, 3.0);
         let far = DMat4::from_axis_angle(DVec3::X, -3.0) * DMat4::from_scale(DVec3::splat(3.0));
         let joints = [DualJoint::of(&half), DualJoint::of(&far)];

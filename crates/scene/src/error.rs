@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// Why a file could not be read or written. Five classes, the same in every crate of the project.
+/// The reason why a file could not be read or written. Five classes, the same in every crate of the project.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -19,7 +19,7 @@ pub enum Error {
     Malformed {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// Description of the fault.
         what: String,
         /// The place: a node path, a byte offset or a line.
         at: String,
@@ -29,7 +29,7 @@ pub enum Error {
     Unsupported {
         /// The file.
         path: PathBuf,
-        /// What, and what to do instead.
+        /// The unsupported feature, and what to do instead.
         what: String,
     },
     /// More than the limits allow.
@@ -37,55 +37,56 @@ pub enum Error {
     Limit {
         /// The file.
         path: PathBuf,
-        /// Which limit.
+        /// The limit that is exceeded.
         what: String,
-        /// The amount that the file wants.
+        /// The amount that the file asks for.
         asked: u64,
-        /// The amount that the limits allow.
+        /// The amount that the limit allows.
         allowed: u64,
     },
-    /// The caller is wrong, not the file.
+    /// The caller made a mistake; the file is fine.
     #[error("{what}")]
     Misuse {
-        /// What to do instead.
+        /// The right use.
         what: String,
     },
 }
 
 impl Error {
-    /// An I/O error of `path`.
+    /// Returns an I/O error of `path`.
     pub fn io(path: &Path, source: std::io::Error) -> Error {
         Error::Io { path: path.into(), source }
     }
-    /// A malformed file.
+    /// Returns the error of a malformed file.
     pub fn malformed(path: &Path, what: impl Into<String>, at: impl Into<String>) -> Error {
         Error::Malformed { path: path.into(), what: what.into(), at: at.into() }
     }
-    /// Something not supported.
+    /// Returns the error of an unsupported feature.
     pub fn unsupported(path: &Path, what: impl Into<String>) -> Error {
         Error::Unsupported { path: path.into(), what: what.into() }
     }
-    /// A limit exceeded.
+    /// Returns the error of an exceeded limit.
     pub fn limit(path: &Path, what: impl Into<String>, asked: u64, allowed: u64) -> Error {
         Error::Limit { path: path.into(), what: what.into(), asked, allowed }
     }
-    /// A wrong use.
+    /// Returns the error of a wrong use.
     pub fn misuse(what: impl Into<String>) -> Error {
         Error::Misuse { what: what.into() }
     }
 }
 
-/// Something in the content that the user should know and that stopped nothing. `--strict` makes it an error.
+/// A finding in the content that the user should know about and that stopped nothing. `--strict` makes it an
+/// error.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 pub struct Remark {
-    /// The node's path, or the file where it concerns the whole of it.
+    /// The node's path, or the file if the remark concerns the whole of it.
     pub node: String,
-    /// One sentence: what it is and what was done about it.
+    /// One sentence: the finding, and what was done about it.
     pub what: String,
 }
 
 impl Remark {
-    /// A remark on `node`.
+    /// Returns a remark on `node`.
     pub fn new(node: impl Into<String>, what: impl Into<String>) -> Remark {
         Remark { node: node.into(), what: what.into() }
     }

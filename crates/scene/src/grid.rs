@@ -1,4 +1,4 @@
-//! The uniform times that keys lie on.
+//! The uniform sample times on which animation keys lie.
 
 use crate::clip::{Clip, Track};
 use crate::sample::MAX_FRAMES;
@@ -13,7 +13,7 @@ pub(crate) struct Grid {
     pub samples: usize,
 }
 
-/// Rates that programs offer; tried where keys are sparse.
+/// Common frame rates, tried if keys are sparse.
 const RATES: [f64; 14] = [
     30.0,
     24.0,
@@ -30,15 +30,15 @@ const RATES: [f64; 14] = [
     120.0,
     240.0,
 ];
-/// Rates of keys, per second, that say that an animation was sampled, not drawn: from this one …
+/// The lowest rate of keys, per second, that counts as baked rather than keyed by hand.
 const BAKED: f64 = 9.999;
-/// … up to this one.
+/// The highest rate of keys, per second, that counts as baked.
 const HIGHEST: f64 = 1000.0;
-/// Keys that exporters put beside even times are off by less than so many steps.
+/// The largest offset, in steps, of keys that exporters write next to even times.
 const NEARLY: f64 = 0.01;
 
 impl Grid {
-    /// A clip at these times, of the scene's first skeleton.
+    /// Returns a clip at these times, of the scene's first skeleton.
     pub fn clip(&self, name: String, tracks: Vec<Track>) -> Clip {
         let (scalars, markers) = Default::default();
         let Grid { start, fps, samples } = *self;
@@ -53,9 +53,9 @@ impl Grid {
         TimeSampling::Uniform { start: self.start, step: 1.0 / self.fps }
     }
 
-    /// From the first to the last of `keys`: at the rate that they have, or one that they lie on, or else at
-    /// `usual` frames per second. The flag says whether all keys are on it; those of some exporters nearly
-    /// are. `None` without keys. `path` and `name` are for messages.
+    /// Returns the grid from the first to the last of `keys`: at their own rate, a common rate that they lie
+    /// on, or else `usual` frames per second. The flag says that all keys lie on it exactly, not only nearly,
+    /// as some exporters write them. `None` without keys. `path` and `name` are for messages.
     pub fn of(
         mut keys: Vec<f64>,
         usual: f64,
@@ -87,7 +87,7 @@ impl Grid {
     }
 }
 
-/// How far a time may be off, in seconds: the file's times are of 32 bits.
+/// Returns the tolerance of a time, in seconds: the file's times are 32-bit floats.
 fn slack(time: f64) -> f64 {
     SAME_TIME.max(time.abs() * f64::from(f32::EPSILON))
 }
@@ -97,7 +97,7 @@ pub(crate) fn tidy(keys: &mut Vec<f64>) {
     keys.dedup_by(|b, a| *b - *a <= slack(*a));
 }
 
-/// The rate of keys that lie on a grid.
+/// Returns the rate of keys that lie on a grid.
 fn rate(keys: &[f64], usual: f64) -> Option<f64> {
     let (first, last) = (*keys.first()?, *keys.last()?);
     let fits = |fps: f64| {
@@ -107,14 +107,14 @@ fn rate(keys: &[f64], usual: f64) -> Option<f64> {
         })
     };
     let gap = keys.windows(2).map(|w| w[1] - w[0]).fold(f64::MAX, f64::min);
-    // All in a row, or with gaps; late keys are too coarse for the smallest distance to say it in the first
-    // case.
+    // Keys without gaps, then with gaps; at late times rounding makes the smallest distance useless in the
+    // first case.
     for intervals in [keys.len() as f64 - 1.0, ((last - first) / gap).round()] {
         let own = intervals / (last - first);
         if !((BAKED..=HIGHEST).contains(&own) && fits(own)) {
             continue;
         }
-        // Whole rates, and NTSC's, are meant where they give the same times.
+        // Whole rates and NTSC rates are preferred if they give the same times.
         let named = [own.round(), (own * 1.001).round() / 1.001];
         let same = |fps: &f64| *fps > 0.0 && (intervals / fps - (last - first)).abs() <= slack(last);
         return Some(named.into_iter().find(same).unwrap_or(own));
@@ -122,8 +122,8 @@ fn rate(keys: &[f64], usual: f64) -> Option<f64> {
     [usual].into_iter().chain(RATES).find(|fps| fits(*fps))
 }
 
-/// The rate of keys that exporters wrote at even times, but with clocks of their own: each within [`NEARLY`]
-/// a step of where it is meant.
+/// Returns the rate of keys that an exporter wrote at nearly even times: each within [`NEARLY`] a step of its
+/// grid time.
 fn nearly(keys: &[f64]) -> Option<f64> {
     let (first, last) = (*keys.first()?, *keys.last()?);
     let intervals = keys.len() as f64 - 1.0;
@@ -153,7 +153,7 @@ mod tests {
                 assert!((found - fps).abs() < 1e-9 * fps, "{fps} {n} {found}");
             }
         }
-        // A rate that is nobody's is kept as it is.
+        // An uncommon rate is kept as it is.
         let found = rate(&keys(100, 33.37, 0.0), 30.0).unwrap();
         assert!((found - 33.37).abs() < 1e-4, "{found}");
     }
@@ -164,7 +164,7 @@ mod tests {
         let all: Vec<f64> = (0..1309).map(|i| i as f64 / 37.5 + jitter(i)).collect();
         let (grid, on) = Grid::of(all.clone(), 30.0, Path::new("x"), "walk").unwrap().unwrap();
         assert_eq!((grid.fps, grid.samples, on), (37.5, 1309, false));
-        // Drawn ones do not.
+        // Keys set by hand do not lie on a grid.
         let drawn: Vec<f64> = all.iter().map(|t| t + 0.003 * (t * 9.0).sin()).collect();
         let (grid, on) = Grid::of(drawn, 30.0, Path::new("x"), "walk").unwrap().unwrap();
         assert_eq!((grid.fps, on), (30.0, false));

@@ -3,8 +3,8 @@
 use crate::{Channel, Error, Identity, NOT_THERE, Scene, Source};
 use std::sync::Arc;
 
-/// The scene with all that is hidden shown; what is not there at a time stays away. Whoever compiles and whoever
-/// checks must mean the same, so both ask here.
+/// Returns the scene with all hidden nodes shown; nodes that are absent at a time ([`NOT_THERE`]) stay so.
+/// The compiler and the check both call this, so that they agree.
 pub fn shown(scene: &Scene) -> Result<Scene, Error> {
     let mut out = scene.clone();
     for node in &mut out.nodes {
@@ -24,7 +24,7 @@ pub fn shown(scene: &Scene) -> Result<Scene, Error> {
     Ok(out)
 }
 
-/// Whether a node is there, by sample.
+/// The presence of a node, by sample.
 struct Presence(Vec<bool>);
 
 impl Source<i8> for Presence {

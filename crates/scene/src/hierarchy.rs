@@ -10,21 +10,21 @@ use crate::{Channel, Error, LocalTransform, NodeKind, Placed, Remark, Scene, Tra
 use glam::DMat4;
 use std::path::Path;
 
-/// Most transforms of a clip: joints that move times samples.
+/// The largest number of transforms of a clip: moving joints times samples.
 const MAX_VALUES: usize = 1 << 24;
-/// Rate of scenes that name none and whose samples have none.
+/// The rate of scenes that name none and whose samples have none.
 const USUAL_FPS: f64 = 30.0;
 
-/// [`Scene::format`] of a scene whose clip was made of transforms.
+/// [`Scene::format`] of a scene whose clip was made from transforms.
 pub const TRANSFORMS: &str = "transforms";
 
-/// A scene of the clips alone: those that it has, or else one of its transforms. Whoever compiles and whoever
-/// checks must mean the same clips, so both ask here.
+/// Returns a scene of the clips alone: those of `scene`, or else one made from its transforms. The compiler
+/// and the check both call this, so that they agree.
 ///
-/// All transforms that `selected` (by path, instances expanded) are joints, as far as they move, stand below
-/// one that does, or above: parents before children, with as many roots as the scene has. The clip has the
-/// uniform times that their samples lie on. A joint that anywhere ignores its parents' transforms is a root.
-/// Shear, which a clip cannot hold, is left out with a remark.
+/// The joints are the transforms that `selected` accepts (by path, instances expanded) and that move, stand
+/// below one that does, or above: parents before children, with as many roots as the scene has. The clip has
+/// the uniform times on which their samples lie. A joint that ignores its parents' transforms at any time is
+/// a root. Shear, which a clip cannot hold, is dropped with a remark.
 ///
 /// # Errors
 /// `Unsupported` if there are no clips and nothing moves; `Limit` beyond [`MAX_JOINTS`].
@@ -51,7 +51,8 @@ pub fn clips_only(
     Ok(out)
 }
 
-/// A matrix as the translation, rotation and scale that it is, or else as some that are near it.
+/// Returns a matrix as translation, rotation and scale: its own if it is no more than that, else the nearest
+/// ones.
 pub fn without_shear(matrix: &DMat4) -> DMat4 {
     let near = trs::plain(matrix).unwrap_or_else(|| trs::nearest_plain(matrix));
     DMat4::from_scale_rotation_translation(near.scale, near.rotation, near.translation)
@@ -99,7 +100,7 @@ fn of_transforms(
     Ok((skeleton, clip))
 }
 
-/// The uniform sample times of all transforms that move.
+/// Returns the uniform sample times of all transforms that move.
 fn common_grid(
     scene: &Scene,
     placed: &[Placed],
@@ -138,8 +139,8 @@ fn common_grid(
     Ok(grid)
 }
 
-/// The transform of a joint relative to its parent at every sample, or at one if it does not move. Shear and
-/// matrices that are not finite are left out, with a remark.
+/// Returns the transform of a joint relative to its parent at every sample, or one if it does not move. Shear
+/// and non-finite matrices are dropped with a remark.
 fn local_samples(
     joint: &Chosen,
     path: &str,
@@ -179,7 +180,7 @@ fn local_samples(
     Ok(values)
 }
 
-/// The last part of the path: instances have names of their own.
+/// Returns the last part of the path, since instances have names of their own.
 fn node_name(place: &Placed) -> String {
     let name = place.path.rsplit('/').next();
     name.unwrap_or_default().to_owned()
@@ -188,7 +189,7 @@ fn node_name(place: &Placed) -> String {
 fn collect<T: Clone + Send + Sync + 'static>(channel: &Channel<T>, keys: &mut Vec<f64>) {
     if channel.len() > 1 && !channel.is_constant() {
         let n = channel.len();
-        // What stands right before another sample says that there is a step, and nothing of the rate.
+        // A sample right before another one marks a step and says nothing of the rate.
         let step = |i: usize| i + 1 < n && channel.time(i + 1) - channel.time(i) <= 1.5 * BEFORE_STEP;
         keys.extend((0..n).filter(|&i| !step(i)).map(|i| channel.time(i)).filter(|t| t.is_finite()));
         if keys.len() > 1 << 22 {
@@ -202,7 +203,7 @@ struct Chosen {
     placed: usize,
     parent: Option<usize>,
     moves: bool,
-    /// Ignores its parents' transforms at some time.
+    /// `true` if it ignores its parents' transforms at any time.
     detached: bool,
 }
 
@@ -215,7 +216,7 @@ fn joints(scene: &Scene, placed: &[Placed], selected: &dyn Fn(&str) -> bool) -> 
     };
     let asked: Vec<bool> =
         (placed.iter().enumerate()).map(|(i, place)| is_joint(i) && selected(&place.path)).collect();
-    // Parents stand before their children: one way down and one way up reach everything.
+    // Parents stand before their children: one pass down and one up reach every object.
     let mut below: Vec<bool> = (0..placed.len()).map(|i| asked[i] && changes(i)).collect();
     for i in 0..placed.len() {
         below[i] |= asked[i] && placed[i].parent.is_some_and(|parent| below[parent]);
@@ -226,7 +227,7 @@ fn joints(scene: &Scene, placed: &[Placed], selected: &dyn Fn(&str) -> bool) -> 
             wanted[parent] = true;
         }
     }
-    // The joint that stands for each object, for its children.
+    // For each object, the joint that its children are attached to.
     let mut holder: Vec<Option<usize>> = vec![None; placed.len()];
     let mut out = Vec::new();
     let mut flags = Vec::new();
@@ -256,7 +257,7 @@ fn joints(scene: &Scene, placed: &[Placed], selected: &dyn Fn(&str) -> bool) -> 
         out.push(Chosen {
             placed: i,
             parent: above.filter(|_| !detached),
-            // Where a detached one inherits after all, its parents move it.
+            // While a detached joint does inherit, its parents move it.
             moves: changes(i) || detached,
             detached,
         });

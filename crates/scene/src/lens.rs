@@ -1,35 +1,36 @@
-//! What cameras say.
+//! The lens of a camera.
 
-/// What a camera says beside where it is.
+/// The settings of a camera beside its transform.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lens {
-    /// Millimetres.
+    /// Focal length in millimetres.
     pub focal_length: f64,
-    /// Width and height of the picture plane, millimetres.
+    /// Width and height of the film back, in millimetres.
     pub aperture: [f64; 2],
-    /// Where its middle is beside the axis, millimetres.
+    /// Offset of the film back from the optical axis, in millimetres.
     pub aperture_offset: [f64; 2],
-    /// How much wider a lens that squeezes shows the picture; 1 for none.
+    /// Anamorphic squeeze: the factor by which the picture is wider than the film back; 1 for none.
     pub squeeze: f64,
-    /// How much more is drawn on the left, right, top and bottom, as parts of the picture.
+    /// Overscan on the left, right, top and bottom, as fractions of the picture.
     pub overscan: [f64; 4],
-    /// Focal length over the diameter of the opening; 0: all is sharp.
+    /// F-number: focal length over the diameter of the aperture; 0 if everything is sharp.
     pub f_stop: f64,
-    /// Where all is sharp, in the file's unit.
+    /// Focus distance, in the file's unit.
     pub focus_distance: f64,
-    /// When the shutter opens and closes, seconds from the frame's time.
+    /// Times at which the shutter opens and closes, in seconds from the frame's time.
     pub shutter: [f64; 2],
-    /// The nearest and the farthest distance that is drawn, in the file's unit.
+    /// Near and far clipping distance, in the file's unit.
     pub clipping: [f64; 2],
-    /// Without perspective; the aperture is then the size of what is seen, in tenths of the file's unit.
+    /// `true` for an orthographic camera; the aperture is then the size of the view, in tenths of the file's
+    /// unit.
     pub orthographic: bool,
 }
 
-/// The farthest that a lens can see in a file; one that sees without end sees as far.
+/// The largest clipping distance of a file; an infinite one is stored as this.
 pub const FARTHEST: f64 = f32::MAX as f64 / 4.0;
 
 impl Default for Lens {
-    /// What Alembic's cameras are where nothing is said: 35 mm film in full.
+    /// Alembic's default camera: 35 mm full frame.
     fn default() -> Lens {
         Lens {
             focal_length: 35.0,
@@ -47,7 +48,7 @@ impl Default for Lens {
 }
 
 impl Lens {
-    /// Names of all values and how many each has, as files keep them.
+    /// Names of all values as files keep them, and the number of components of each.
     pub const TRACKS: [(&'static str, usize); 10] = [
         ("focal_length", 1),
         ("aperture", 2),
@@ -61,7 +62,7 @@ impl Lens {
         ("orthographic", 1),
     ];
 
-    /// All values, in the order of [`Lens::TRACKS`]; what one does not have is 0.
+    /// Returns all values, in the order of [`Lens::TRACKS`]; unused components are 0.
     pub fn tracks(&self) -> [[f64; 4]; 10] {
         let pair = |[a, b]: [f64; 2]| [a, b, 0.0, 0.0];
         let one = |a: f64| [a, 0.0, 0.0, 0.0];
@@ -79,12 +80,12 @@ impl Lens {
         ]
     }
 
-    /// Whether f32 has all of its numbers.
+    /// `true` if all values are finite as f32.
     pub fn is_usable(&self) -> bool {
         self.tracks().as_flattened().iter().all(|v| (*v as f32).is_finite())
     }
 
-    /// From all values.
+    /// Makes a lens from all values, the inverse of [`Lens::tracks`].
     pub fn from_tracks(tracks: &[[f64; 4]; 10]) -> Lens {
         let pair = |i: usize| [tracks[i][0], tracks[i][1]];
         Lens {

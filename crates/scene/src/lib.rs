@@ -1,8 +1,8 @@
 //! Files of digital content creation tools as one model: a tree of nodes with transforms, visibility and
-//! meshes, every value a function of time that is read from the file only when asked for.
+//! meshes. Every value is a function of time that is read from the file only on demand.
 //!
-//! Conventions: seconds; metres or whatever [`Scene::unit`] says; right-handed; matrices act on column
-//! vectors (`world = parent_world * local`). This crate knows nothing of compression or of a runtime.
+//! Conventions: seconds; the length unit of [`Scene::unit`], else metres; right-handed; matrices act on
+//! column vectors (`world = parent_world * local`). This crate knows nothing of compression or of a runtime.
 
 pub mod clip;
 pub mod dual;

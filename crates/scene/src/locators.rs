@@ -1,27 +1,26 @@
-//! Nodes that show no mesh and mean something all the same: locators, empties, nulls, cameras, lights. What
-//! is attached to them (an effect, a sound, a camera of the game) asks for their transform by name.
+//! Locators: nodes without a mesh that are kept by name, such as empties, nulls, cameras and lights. What is
+//! attached to them (an effect, a sound, a camera of the game) asks for their transform by name.
 //!
-//! * A transform that moves is one, wherever it stands; nothing that moves is lost.
-//! * A still one is one where it is the last of its branch and says a place: it has a transform, or something
-//!   above it has. It may stand still and move in the world, below something that moves; and one that stands
-//!   still for good (a spawn point, the muzzle of a gun that nobody moves) costs a name and a transform once.
-//! * Groups that hold others together say nothing by themselves: they are merged into what is below them, as
-//!   above meshes. Groups with nothing in them at the origin say nothing at all, and what stood for curves,
-//!   points or NURBS is left out with these.
-//! * A camera is one with the transform right above it, or by itself where there is none.
-//! * Where a mesh is below, there is the mesh; the nodes above it are its own, whether it is selected or not.
+//! * A transform that moves is a locator wherever it stands, so no motion is lost.
+//! * A transform that stands still is one if it is the last of its branch and defines a place: it or
+//!   something above it has a transform. It may move in the world, below something that moves; one that never
+//!   moves (a spawn point, the muzzle of a fixed gun) costs one name and one transform.
+//! * Groups only hold others together: they are merged into the nodes below, as above meshes. Empty groups at
+//!   the origin are dropped, and with them the groups of curves, points or NURBS that are left out.
+//! * A camera is represented by the transform right above it, or by itself if there is none.
+//! * A node above a mesh is no locator: it belongs to the mesh, whether the mesh is selected or not.
 
 use crate::{NodeKind, Placed, Scene, Transform};
 use glam::DMat4;
 use std::collections::HashSet;
 
-/// For each placed object whether it is such a node. Whoever compiles and whoever checks must mean the same,
-/// so both ask here. `selected` says by path what is compiled. A path that several objects have is the first
-/// one's.
+/// Returns for each placed object whether it is a locator. The compiler and the check both call this, so that
+/// they agree. `selected` says by path what is compiled. If several objects have the same path, the first one
+/// counts.
 pub fn find(scene: &Scene, placed: &[Placed], selected: &dyn Fn(&str) -> bool) -> Vec<bool> {
     let node = |i: usize| &scene.nodes[placed[i].node];
     let is_xform = |i: usize| node(i).kind == NodeKind::Xform;
-    // Of each object, whether below it is a mesh, another transform, or something that is left out.
+    // For each object, whether there is a mesh, another transform, or something left out below it.
     let (mut mesh, mut xform, mut lost) =
         (vec![false; placed.len()], vec![false; placed.len()], vec![false; placed.len()]);
     for i in (0..placed.len()).rev() {
@@ -47,7 +46,7 @@ pub fn find(scene: &Scene, placed: &[Placed], selected: &dyn Fn(&str) -> bool) -
         somewhere[i] = above || moves || transform.is_some_and(|t| !is_identity(t));
         let last = !xform[i] && !lost[i] && somewhere[i];
         let own = is_xform(i) && !mesh[i] && (moves || last);
-        // The place of a camera is that of the transform above it, or its own.
+        // A camera's place is that of the transform above it, or its own.
         let above = place_above(i, &found);
         let camera = node(i).camera.is_some() && (transform.is_some() || !above);
         found[i] = (own || camera) && selected(&place.path) && paths.insert(&place.path[..]);
@@ -55,9 +54,9 @@ pub fn find(scene: &Scene, placed: &[Placed], selected: &dyn Fn(&str) -> bool) -
     found
 }
 
-/// For each placed object the smallest number among those (`of`, by placed object) that are nearest to it in
-/// the tree: below the same parent, or the nearest object above that has any below it. None where there are
-/// none at all.
+/// Returns for each placed object the smallest value of `of` among the placed objects nearest to it in the
+/// tree: those below the same parent, or below the nearest ancestor that has any. `None` if there are no
+/// values at all.
 pub fn nearest(placed: &[Placed], of: &[Option<f64>]) -> Vec<Option<f64>> {
     let least = |a: Option<f64>, b: Option<f64>| match (a, b) {
         (Some(a), Some(b)) => Some(a.min(b)),
@@ -84,8 +83,8 @@ fn moves(transform: &Transform) -> bool {
     !transform.local.is_constant() || inherits.is_some_and(|channel| !channel.is_constant())
 }
 
-/// Whether a constant transform is the identity. One that cannot be read counts as none: whoever reads it
-/// next reports the error.
+/// `true` if a constant transform is the identity. An unreadable transform is none; the next reader of it
+/// reports the error.
 fn is_identity(transform: &Transform) -> bool {
     let mut local = Vec::new();
     let channel = &transform.local;
@@ -137,11 +136,11 @@ mod tests {
     fn what_moves_and_what_ends_a_branch() {
         use NodeKind::{Camera, Curves, Other, PolyMesh, Xform};
         let mut tree = Tree(Scene::default());
-        // Moves, and carries a still one that moves in the world, and one that does not even say where.
+        // A node that moves, which carries one with a transform, and one without.
         let rig = tree.add(None, Xform, &[0.0, 1.0]);
         let still = tree.add(Some(rig), Xform, &[5.0]);
         let bare = tree.add(Some(rig), Xform, &[]);
-        // A place in the world, a camera, and groups that say nothing.
+        // A fixed place in the world, a camera, and groups without meaning.
         let spawn = tree.add(None, Xform, &[3.0]);
         let group = tree.add(None, Xform, &[4.0]);
         let camera = tree.add(Some(group), Xform, &[]);
@@ -149,7 +148,7 @@ mod tests {
         tree.add(None, Xform, &[]);
         tree.add(None, Xform, &[0.0]);
         tree.add(None, Other, &[]);
-        // Above a mesh, and above curves.
+        // Groups above a mesh, and above curves.
         let car = tree.add(None, Xform, &[0.0, 1.0]);
         tree.add(Some(car), PolyMesh, &[]);
         let fur = tree.add(None, Xform, &[1.0]);

@@ -1,12 +1,12 @@
-//! Several files as one scene, by node path: geometry from one export and transforms from another meet where
-//! their paths are equal. For each part of a node the first file that has it wins; of transforms and
-//! visibility, the first that moves.
+//! Merges several files into one scene by node path: geometry from one export and transforms from another
+//! meet where their paths are equal. For each property of a node the first file that has it wins; for
+//! transforms and visibility, the first in which they move.
 
 use crate::{Channel, Error, MeshId, Node, NodeId, NodeKind, Remark, Scene, Transform};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// One scene of all `scenes`, in the order of the first, then of the next ones.
+/// Merges `scenes`: nodes in the order of the first scene, then of the next ones.
 pub fn merge(scenes: Vec<Scene>) -> Result<(Scene, Vec<Remark>), Error> {
     let mut remarks = Vec::new();
     let mut merged = Scene::default();
@@ -18,7 +18,7 @@ pub fn merge(scenes: Vec<Scene>) -> Result<(Scene, Vec<Remark>), Error> {
     for scene in scenes {
         facts(&mut merged, &scene, &mut remarks);
         let first_mesh: MeshId = merged.meshes.len();
-        // Number in `nodes` of each of this scene's.
+        // Index in `nodes` of each node of this scene.
         let mut numbers: Vec<NodeId> = Vec::with_capacity(scene.nodes.len());
         let mut instances: Vec<(NodeId, NodeId)> = Vec::new();
         for node in &scene.nodes {
@@ -79,7 +79,7 @@ pub fn merge(scenes: Vec<Scene>) -> Result<(Scene, Vec<Remark>), Error> {
     Ok((merged, remarks))
 }
 
-/// Merges format, unit, rate and metadata: the first file that names one decides.
+/// Merges format, unit, rate and metadata; the first file that has one decides.
 fn facts(merged: &mut Scene, scene: &Scene, remarks: &mut Vec<Remark>) {
     if merged.format.is_empty() {
         merged.format = scene.format;
@@ -119,7 +119,7 @@ fn facts(merged: &mut Scene, scene: &Scene, remarks: &mut Vec<Remark>) {
     }
 }
 
-/// Puts what `other` has into `node` of the same path.
+/// Merges `other` into `node`, which has the same path.
 fn join(node: &mut Node, other: Node, remarks: &mut Vec<Remark>) {
     if node.instance_of.is_some() {
         remarks.push(Remark::new(
@@ -164,7 +164,7 @@ fn join(node: &mut Node, other: Node, remarks: &mut Vec<Remark>) {
     }
 }
 
-/// Each file's instances are free of circles, but those of several can close one.
+/// Refuses cycles of instances: each file is free of them, but several files together can close one.
 fn refuse_circles(nodes: &[Node], children: &[Vec<NodeId>]) -> Result<(), Error> {
     const NEW: u8 = 0;
     const OPEN: u8 = 1;
@@ -206,7 +206,7 @@ fn refuse_circles(nodes: &[Node], children: &[Vec<NodeId>]) -> Result<(), Error>
     Ok(())
 }
 
-/// Depth-first pre-order, with the numbers of parents and instances made right.
+/// Sorts nodes into depth-first pre-order, and renumbers parents and instances.
 fn in_tree_order(nodes: Vec<Node>, children: &[Vec<NodeId>], roots: &[NodeId]) -> Vec<Node> {
     let mut order = Vec::with_capacity(nodes.len());
     let mut stack: Vec<NodeId> = roots.iter().rev().copied().collect();
@@ -230,7 +230,7 @@ fn in_tree_order(nodes: Vec<Node>, children: &[Vec<NodeId>], roots: &[NodeId]) -
         .collect()
 }
 
-/// Meshes whose node was overruled go.
+/// Removes meshes whose node took another file's.
 fn drop_unused_meshes(scene: &mut Scene) {
     let mut place: Vec<Option<MeshId>> = vec![None; scene.meshes.len()];
     for mesh in scene.nodes.iter().filter_map(|node| node.mesh) {

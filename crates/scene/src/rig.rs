@@ -1,17 +1,16 @@
-//! Skinned meshes that clips move, and nothing else: what their frames would repeat is left out.
+//! Skinned meshes that clips move: their frames, which would only repeat the clip, are left out.
 
 use crate::{Channel, Error, Identity, Mesh, Node, Scene, Source, TimeSampling, Topology};
 use std::sync::Arc;
 
-/// Whether clips of the scene say where the mesh is: it has a skin on a skeleton, and there is a clip of
-/// that.
+/// `true` if clips of the scene move the mesh: it has a skin on a skeleton that has a clip.
 pub fn is_driven(mesh: &Mesh) -> bool {
     let skin = mesh.skin.as_ref();
     skin.is_some_and(|skin| skin.skeleton.is_some() && !skin.driven.is_empty())
 }
 
-/// The scene with the meshes that clips move standing still, as they do at first. Whoever compiles and
-/// whoever checks must mean the same, so both ask here.
+/// Returns the scene with meshes that clips move frozen at their first sample. The compiler and the check
+/// both call this, so that they agree.
 pub fn standing(scene: &Scene) -> Scene {
     let mut out = scene.clone();
     for (id, mesh) in out.meshes.iter_mut().enumerate() {
@@ -27,7 +26,7 @@ pub fn standing(scene: &Scene) -> Scene {
             node.samples = 1;
         }
     }
-    // Ranges of nothing that moves say nothing.
+    // Without anything else that moves, ranges have no meaning.
     let moves = |node: &Node| {
         let transform = node.transform.as_ref();
         transform.is_some_and(|t| t.local.len() > 1) || node.visibility.as_ref().is_some_and(|v| v.len() > 1)
@@ -38,7 +37,7 @@ pub fn standing(scene: &Scene) -> Scene {
     out
 }
 
-/// The first sample for all times.
+/// Returns a channel of the first sample only.
 fn first<T: Clone + Send + Sync + 'static>(channel: &Channel<T>) -> Channel<T> {
     struct First<T>(Channel<T>);
     impl<T: Clone + Send + Sync + 'static> Source<T> for First<T> {

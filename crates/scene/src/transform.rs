@@ -1,18 +1,18 @@
 //! A local transform as its file has it: translation, rotation and scale, or a matrix.
 //!
-//! What is known apart stays apart. A matrix does not say how it came about: a scale of (−1, −1, 1) is half a
-//! turn as well, and the way from (1, 1, 1) to either is another one.
+//! Separate components stay separate, since a matrix does not determine them: a scale of (−1, −1, 1) is also
+//! a half turn, and the two are interpolated differently from (1, 1, 1).
 
 use glam::{DAffine3, DMat3, DMat4, DQuat, DVec3};
 
 /// A rigid transform with scale.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Qvv {
-    /// Unit quaternion.
+    /// Rotation, a unit quaternion.
     pub rotation: DQuat,
-    /// In the length unit of the scene.
+    /// Translation in the length unit of the scene.
     pub translation: DVec3,
-    /// Per axis, before the rotation.
+    /// Scale per axis, applied before the rotation.
     pub scale: DVec3,
 }
 
@@ -23,16 +23,16 @@ impl Default for Qvv {
 }
 
 impl Qvv {
-    /// The transform that changes nothing.
+    /// The identity.
     pub const IDENTITY: Qvv = Qvv { rotation: DQuat::IDENTITY, translation: DVec3::ZERO, scale: DVec3::ONE };
 
-    /// The transform as a matrix: scale, then rotation, then translation.
+    /// Returns the transform as a matrix: scale, then rotation, then translation.
     pub fn matrix(&self) -> DAffine3 {
         DAffine3::from_scale_rotation_translation(self.scale, self.rotation, self.translation)
     }
 }
 
-/// A local transform at a time.
+/// A local transform at one time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum LocalTransform {
     /// The file has translation, rotation and scale.
@@ -41,15 +41,15 @@ pub enum LocalTransform {
     Matrix(DMat4),
 }
 
-/// Relative difference below which scales count as the same along all axes, and elements beside a diagonal as
-/// nothing: far below what 32 bits say.
+/// Relative difference below which the scales of all axes count as equal, and off-diagonal elements as zero:
+/// far below the precision of f32.
 const SAME: f64 = 1e-7;
 
 impl LocalTransform {
-    /// The transform that changes nothing.
+    /// The identity.
     pub const IDENTITY: LocalTransform = LocalTransform::Parts(Qvv::IDENTITY);
 
-    /// The matrix it stands for.
+    /// Returns the transform as a matrix.
     pub fn matrix(&self) -> DMat4 {
         match self {
             LocalTransform::Parts(parts) => parts.matrix().into(),
@@ -57,8 +57,8 @@ impl LocalTransform {
         }
     }
 
-    /// This transform after another one, which is below it: apart where both are and the product needs no
-    /// shear, else the product of their matrices.
+    /// Returns the product of this transform and a child's: as components if both have them and the product
+    /// needs no shear, else as a matrix.
     pub fn above(&self, below: &LocalTransform) -> LocalTransform {
         match (self, below) {
             (_, below) if *self == LocalTransform::IDENTITY => *below,
@@ -84,7 +84,7 @@ impl From<Qvv> for LocalTransform {
     }
 }
 
-/// `T·R·S · t·r·s` as one such transform, where it is one: `S·r` must be a rotation times a scale again.
+/// Returns `T·R·S · t·r·s` as one such transform if it is one: `S·r` must be a rotation times a scale again.
 ///
 /// ```text
 /// S = k·D, D of signs alone:   S·r = (D·r·D) · S

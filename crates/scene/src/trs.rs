@@ -1,14 +1,14 @@
-//! Matrices as translation, rotation and scale. What is more than that (shear) takes two such:
-//! `M = T · U · D · Vᵀ` by its singular values, U and V rotations, D a scale.
+//! Matrices as translation, rotation and scale. A matrix with shear takes two such transforms: `M = T · U · D
+//! · Vᵀ` by its singular values, U and V rotations, D a scale.
 
 use crate::transform::Qvv;
 use glam::{DMat3, DMat4, DQuat, DVec3};
 
-/// Largest part of the size of a matrix that a transform without shear may be off by: what exporters that
-/// compute in 32 bits leave.
+/// Largest deviation of a transform without shear, relative to the size of the matrix: the rounding of
+/// exporters that compute in 32 bits.
 const TOLERANCE: f64 = 2e-6;
 
-/// The transform, where the matrix is nothing more.
+/// Returns the transform of a matrix that has no shear; `None` for others.
 pub(crate) fn plain(m: &DMat4) -> Option<Qvv> {
     let linear = DMat3::from_mat4(*m);
     let mut scale = DVec3::new(linear.x_axis.length(), linear.y_axis.length(), linear.z_axis.length());
@@ -27,15 +27,15 @@ pub(crate) fn plain(m: &DMat4) -> Option<Qvv> {
     (error <= TOLERANCE * size).then_some(Qvv { translation, rotation, scale })
 }
 
-/// The matrix that normals are multiplied with: the inverse transpose times the size of the determinant,
-/// which exists for every matrix.
+/// Returns the matrix that transforms normals: the inverse transpose times the absolute determinant, which
+/// exists for every matrix.
 pub(crate) fn cofactors(m: &DMat3) -> DMat3 {
     let (x, y, z) = (m.x_axis, m.y_axis, m.z_axis);
     let sign = if m.determinant() < 0.0 { -1.0 } else { 1.0 };
     DMat3::from_cols(y.cross(z), z.cross(x), x.cross(y)) * sign
 }
 
-/// A transform near a matrix that is more: its first axis and the plane of the first two keep their
+/// Returns a transform near a matrix with shear: its first axis and the plane of the first two keep their
 /// directions, and all axes their lengths.
 pub(crate) fn nearest_plain(m: &DMat4) -> Qvv {
     let linear = DMat3::from_mat4(*m);
@@ -55,8 +55,8 @@ pub(crate) fn nearest_plain(m: &DMat4) -> Qvv {
     Qvv { rotation: DQuat::from_mat3(&axes).normalize(), translation: m.w_axis.truncate(), scale }
 }
 
-/// Outer transform (T, U, D) and inner rotation (Vᵀ) of any matrix. Of the equally good answers, the one
-/// whose V is nearest to `near`, so that a sequence of matrices gives a steady sequence of answers.
+/// Splits any matrix into an outer transform (T, U, D) and an inner rotation (Vᵀ). Of the equally good splits
+/// it returns the one whose V is nearest to `near`, so that a sequence of matrices gives a steady sequence.
 pub(crate) fn sheared(m: &DMat4, near: DMat3) -> (Qvv, DQuat, DMat3) {
     let linear = DMat3::from_mat4(*m);
     let v = nearest(eigenvectors(linear.transpose() * linear), near);
@@ -71,7 +71,7 @@ pub(crate) fn sheared(m: &DMat4, near: DMat3) -> (Qvv, DQuat, DMat3) {
     (outer, DQuat::from_mat3(&v.transpose()).normalize(), v)
 }
 
-/// Three axes at right angles from those that are known; right-handed where one or more are missing.
+/// Completes the known axes to three at right angles; right-handed if at least one is missing.
 fn complete(axes: [Option<DVec3>; 3]) -> DMat3 {
     let [x, y, z] = match axes {
         [Some(x), Some(y), Some(z)] => [x, y, z],
@@ -95,7 +95,7 @@ fn complete(axes: [Option<DVec3>; 3]) -> DMat3 {
     DMat3::from_cols(x, y, z)
 }
 
-/// Eigenvectors of a symmetric matrix, by Jacobi's rotations.
+/// Returns the eigenvectors of a symmetric matrix, by Jacobi rotations.
 fn eigenvectors(mut s: DMat3) -> DMat3 {
     let mut v = DMat3::IDENTITY;
     for _ in 0..12 {
@@ -119,7 +119,7 @@ fn eigenvectors(mut s: DMat3) -> DMat3 {
     v
 }
 
-/// The axes `v` in the order and with the signs that are nearest to `near` and make a rotation.
+/// Returns the axes `v` in the order and with the signs that are nearest to `near` and make a rotation.
 fn nearest(v: DMat3, near: DMat3) -> DMat3 {
     let mut best = (f64::NEG_INFINITY, v);
     for order in [[0, 1, 2], [1, 2, 0], [2, 0, 1], [0, 2, 1], [2, 1, 0], [1, 0, 2]] {
