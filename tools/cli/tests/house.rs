@@ -1,6 +1,7 @@
 //! The rules of the repository as tests: those that Cargo cannot enforce. `ARCHITECTURE.md` gives the
 //! reasons.
 
+mod comments;
 mod functions;
 mod imports;
 mod names;
@@ -563,29 +564,7 @@ fn nothing_is_left_undone() {
     assert_none(found, "unfinished code");
 }
 
-/// Text files name no place of one particular machine. Codes of the checklist in `docs/STATUS.md` mean
-/// nothing to a reader of the code: they stand only in names of tests.
-#[test]
-fn comments_have_no_codes() {
-    let is_code = |word: &str| {
-        let bytes = word.as_bytes();
-        bytes.len() == 3
-            && (b'A'..=b'G').contains(&bytes[0])
-            && matches!(&bytes[1..], [b'0', b'1'..=b'9'] | [b'1' | b'2', b'0'..=b'9'])
-    };
-    let mut found = Vec::new();
-    for (path, text) in sources() {
-        for (number, line) in text.lines().enumerate() {
-            let comment = line.trim_start();
-            let mut words = comment.split(|c: char| !c.is_ascii_alphanumeric());
-            if comment.starts_with("//") && words.any(is_code) {
-                found.push(format!("{path}:{}", number + 1));
-            }
-        }
-    }
-    assert_none(found, "codes of a list in comments");
-}
-
+/// Text files name no place of one particular machine.
 #[test]
 fn no_paths_of_one_machine() {
     // In two pieces, so that this file does not find itself.
