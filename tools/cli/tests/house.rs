@@ -453,6 +453,13 @@ fn files_are_short_and_say_what_they_are() {
             found.push(format!("{path}: does not begin with what it is"));
         }
     }
+    let scripts = ["py", "js", "mjs", "ts", "sh", "wgsl"];
+    for path in files().iter().filter(|path| scripts.contains(&path.rsplit('.').next().unwrap_or_default())) {
+        let lines = read(&root().join(path)).lines().count();
+        if lines > LONGEST_FILE {
+            found.push(format!("{path}: {lines} lines, {LONGEST_FILE} allowed"));
+        }
+    }
     assert_none(found, "files too long or without a beginning");
 }
 

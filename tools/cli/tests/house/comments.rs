@@ -45,7 +45,8 @@ fn comments_do_not_begin_with_a_type() {
     for (path, text) in &sources {
         let mut is_first = true;
         for (number, line) in text.lines().enumerate() {
-            let comment = line.trim_start().strip_prefix("//").map(|rest| rest.trim_start_matches(['/', '!', ' ']));
+            let comment =
+                line.trim_start().strip_prefix("//").map(|rest| rest.trim_start_matches(['/', '!', ' ']));
             let first = comment.filter(|_| is_first).and_then(|text| text.split([' ', '.', ',', ':']).next());
             if let Some(word) = first.filter(|word| types.contains(word)) {
                 found.push(format!("{path}:{}: {word}", number + 1));
@@ -54,4 +55,27 @@ fn comments_do_not_begin_with_a_type() {
         }
     }
     assert_none(found, "comments that begin with the name of a type");
+}
+
+/// Comments are wrapped where code is; tables, addresses and what is between fences are as wide as they are.
+#[test]
+fn comments_are_as_wide_as_code() {
+    let widest = 110;
+    let mut found = Vec::new();
+    for (path, text) in sources() {
+        let mut is_fenced = false;
+        for (number, line) in text.lines().enumerate() {
+            let Some(comment) = line.trim_start().strip_prefix("//") else {
+                is_fenced = false;
+                continue;
+            };
+            let comment = comment.trim_start_matches(['/', '!', ' ']);
+            is_fenced ^= comment.starts_with("```");
+            let is_free = is_fenced || comment.starts_with('|') || comment.contains("://");
+            if !is_free && line.chars().count() > widest {
+                found.push(format!("{path}:{}", number + 1));
+            }
+        }
+    }
+    assert_none(found, "comments wider than code");
 }
