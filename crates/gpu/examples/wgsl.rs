@@ -1,4 +1,4 @@
-//! Writes the texts of all shaders into a folder, one file each, for other compilers than the one that wgpu has:
+//! Writes the texts of all shaders into a folder, one file each, for other compilers than wgpu's:
 //! `cargo run -p meshreel-gpu --example wgsl -- FOLDER`
 
 use meshreel_gpu::{instances, shaders, units};

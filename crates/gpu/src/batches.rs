@@ -1,5 +1,6 @@
-//! Meshes of a file that one dispatch serves. Fixed words, what lies between passes, and vertices of many meshes lie in
-//! the same buffers; a work list says which mesh each workgroup has, and from which of its items on.
+//! Batches: meshes of a file that one dispatch serves. The fixed words, the scratch between passes, and the
+//! vertices of many meshes lie in the same buffers; a work list tells each workgroup its mesh and its first
+//! item.
 
 use crate::layout::VertexLayout;
 use crate::params::Params;
@@ -7,17 +8,19 @@ use crate::plan::{Moment, ReelPlan};
 use crate::shaders::Pass;
 use crate::workgroups;
 
-/// Workgroups at whose multiples the list of a dispatch begins: WebGPU's alignment of a binding with an offset.
+/// The list of a dispatch begins at a multiple of this many workgroups: WebGPU's alignment of a binding with
+/// an offset.
 const LIST_ALIGNMENT: usize = 256 / size_of::<[u32; 2]>();
-/// First item of a workgroup that has nothing to do: beyond the last one of any mesh.
+/// The first item of an idle workgroup: beyond the last one of any mesh.
 const IDLE: u32 = 1 << 31;
 
-/// Where a mesh lies in the buffers of its batch.
+/// The place of a mesh in the buffers of its batch.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Place {
     #[allow(missing_docs)]
     pub batch: usize,
-    /// First word of its fixed words, of what lies between its passes, and of its vertices.
+    /// The first word of its fixed words; `scratch` and `vertices` are those of the data between its passes,
+    /// and of its vertices.
     pub fixed: usize,
     #[allow(missing_docs)]
     pub scratch: usize,
@@ -28,9 +31,9 @@ pub struct Place {
 /// Meshes that share buffers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Batch {
-    /// Their numbers.
+    /// The numbers of the meshes.
     pub meshes: Vec<usize>,
-    /// Words of each buffer; of vertices those of one moment.
+    /// The words of each buffer; for vertices those of one moment.
     pub fixed: usize,
     #[allow(missing_docs)]
     pub scratch: usize,
@@ -38,45 +41,46 @@ pub struct Batch {
     pub vertices: usize,
 }
 
-/// The batches of a file, and which of its meshes have the same shaders.
+/// The batches of a file, with groups of meshes that have the same shaders.
 #[derive(Debug, Clone)]
 pub struct Batches {
     #[allow(missing_docs)]
     pub all: Vec<Batch>,
-    /// By number of the mesh.
+    /// The place of each mesh, by number.
     pub places: Vec<Place>,
     /// Meshes of one batch that have the same shaders.
     alike: Vec<Vec<usize>>,
 }
 
-/// A pass over meshes of a batch that have the same shaders.
+/// A pass over the meshes of a batch that have the same shaders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dispatch {
-    /// Which entry point.
+    /// The entry point.
     pub pass: Pass,
     #[allow(missing_docs)]
     pub batch: usize,
-    /// One of the meshes: which shaders they are.
+    /// One of the meshes, which determines the shaders.
     pub mesh: usize,
-    /// The first of its workgroups in the work list.
+    /// The index of its first workgroup in the work list.
     pub first: usize,
-    /// Workgroups in x and y.
+    /// The number of workgroups in x and y.
     pub groups: [u32; 2],
 }
 
-/// What workgroups do, and the dispatches that they are of, in order. Keeps its room from one moment to the next.
+/// The work of all workgroups, and the dispatches that they belong to, in order. Keeps its memory from one
+/// moment to the next.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WorkList {
-    /// By workgroup the number of the mesh whose parameters it has, and its first item.
+    /// Per workgroup the number of the mesh whose parameters it uses, and its first item.
     pub work: Vec<[u32; 2]>,
     #[allow(missing_docs)]
     pub dispatches: Vec<Dispatch>,
 }
 
 impl Batches {
-    /// Puts meshes together as long as no buffer has more than `most` bytes, with room for the vertices of so many
-    /// `moments`. A mesh that does not fit even alone has a batch of its own; so has one whose units the card decodes,
-    /// which has its points in a ring of its own.
+    /// Groups meshes into batches such that no buffer has more than `most` bytes, with room for the vertices
+    /// of `moments` moments. A mesh that does not fit even alone has a batch of its own, as does one whose
+    /// units the card decodes, which has its points in a ring of its own.
     pub fn new(plan: &ReelPlan, layout: &VertexLayout, moments: usize, most: u64) -> Batches {
         let mut out = Batches { all: Vec::new(), places: Vec::new(), alike: Vec::new() };
         let mut open = None;
@@ -118,21 +122,22 @@ impl Batches {
         out
     }
 
-    /// The fixed words of a batch.
+    /// Returns the fixed words of a batch.
     pub fn fixed_words(&self, plan: &ReelPlan, batch: usize) -> Vec<u32> {
         let words = self.all[batch].meshes.iter().flat_map(|mesh| &plan.meshes[*mesh].fixed.words);
         words.copied().collect()
     }
 
-    /// Parameters of a moment of a mesh; [`Moment::out`] is where the vertices of its batch begin.
+    /// Returns the parameters of a moment of a mesh; [`Moment::out`] is the beginning of the vertices of its
+    /// batch.
     pub fn params(&self, plan: &ReelPlan, mesh: usize, moment: &Moment) -> Params {
         let place = self.places[mesh];
         let params = plan.meshes[mesh].params(moment).placed(place.fixed as u32, place.scratch as u32);
         Params { out: params.out + place.vertices as u32, ..params }
     }
 
-    /// Writes what is to be done for the meshes of which `params` gives those of a moment, in workgroups of so many
-    /// invocations.
+    /// Writes the work for the meshes for which `params` returns the parameters of a moment, in workgroups of
+    /// `group` invocations.
     pub fn list<'a>(
         &self,
         plan: &ReelPlan,

@@ -1,4 +1,4 @@
-//! What no frame changes of a mesh: fixed words, and the parameters and variants that follow from them.
+//! The static data of a mesh on the card: fixed words, and the parameters and variants that follow from them.
 
 use crate::packed::Double;
 use crate::params::Params;
@@ -10,38 +10,38 @@ use meshreel::raw::{PointBones, Points};
 use meshreel::record::Semantic;
 use meshreel::{Error, MeshView};
 
-/// The highest bit of a class: the sign of the bitangent is −1.
+/// The highest bit of a class: set if the sign of the bitangent is −1.
 pub(crate) const MIRRORED: u32 = 1 << 31;
-/// Edges between points of 32 bits are multiplied by this.
+/// The factor for edges between points of 32 bits.
 const WIDE_EDGE: f32 = 1.0 / 65536.0;
 
-/// Fixed words of a mesh and what is known of it.
+/// The fixed words of a mesh, and its properties.
 #[derive(Debug, Clone, Default)]
 pub struct Fixed {
-    /// For a storage buffer.
+    /// The words of a storage buffer.
     pub words: Vec<u32>,
-    /// With everything that is the same in all moments; offsets in slots are those of [`crate::slot`].
+    /// The parameters that are the same in all moments; offsets in slots are those of [`crate::slot`].
     pub params: Params,
-    /// Which shaders it has.
+    /// The variant of its shaders.
     pub variant: Variant,
-    /// Matrices of bones in a slot, and points with residuals.
+    /// The number of bone matrices in a slot; `residuals` is the number of points with residuals.
     pub matrices: usize,
     /// See `matrices`.
     pub residuals: usize,
-    /// Number of bones that turn normals.
+    /// The number of bones that turn normals.
     pub bones: usize,
     /// The most vertices of a frame.
     pub vertices: usize,
-    /// Points of a frame; of meshes without fixed-point positions its vertices.
+    /// The number of points of a frame; for meshes without fixed-point positions that of its vertices.
     pub points: usize,
-    /// First word of the values of sparse sections in a slot: the last section.
+    /// The first word of the values of sparse sections in a slot, which are the last section.
     pub values: usize,
-    /// What decodes its units, in a file that was opened without points.
+    /// The plan for decoding its units, in a file that was opened without points.
     pub coded: Option<UnitPlan>,
 }
 
 impl Fixed {
-    /// Of a mesh, of which any frame may be given. Allocates.
+    /// Collects the data of a mesh, which may be in any frame. Allocates.
     pub fn new(mesh: &MeshView<'_>) -> Result<Fixed, Error> {
         let record = mesh.record();
         let mut out = Fixed { vertices: record.vertices as usize, ..Fixed::default() };
@@ -119,7 +119,7 @@ impl Fixed {
         Ok(())
     }
 
-    /// What bones move points by.
+    /// Adds the data by which bones move points.
     fn bones(&mut self, bones: &PointBones<'_>, unit: f32, words: &mut Words) -> BonePositions {
         let rest = bones.rest();
         let influences: Vec<Vec<(u32, f32)>> =
@@ -167,13 +167,13 @@ impl Fixed {
             single,
             residuals: !with_residual.is_empty(),
             packed: packed.is_some(),
-            // Their matrices are unpacked in one pass alone.
+            // A pass of its own unpacks the matrices.
             apart: packed.is_some(),
             ..BonePositions::default()
         }
     }
 
-    /// What normals are made of.
+    /// Adds the lists from which normals are computed.
     fn lists(&mut self, lists: &NormalLists, words: &mut Words) {
         let p = &mut self.params;
         p.groups = lists.anchors.len() as u32;
@@ -233,7 +233,7 @@ impl Fixed {
         [p.long_ends, p.long_sums] = put_lists(&lists.long, words, around);
     }
 
-    /// Uvs and colours that no frame changes.
+    /// Adds static uvs and colours.
     fn still(&mut self, mesh: &MeshView<'_>, words: &mut Words) -> Result<(), Error> {
         let record = mesh.record();
         let fluid = record.method.changes();
@@ -257,7 +257,7 @@ impl Fixed {
     }
 }
 
-/// Colours of all vertices, 8 bits a component; `room` is kept from one call to the next.
+/// Returns the colours of all vertices, 8 bits per component; `room` is kept from one call to the next.
 pub(crate) fn colours<'a>(
     mesh: &MeshView<'_>,
     room: &'a mut Vec<f32>,
@@ -273,7 +273,7 @@ fn put_lists<T>(lists: &Ended<T>, words: &mut Words, item: impl Fn(&T) -> Vec<u3
     [ends, words.put(lists.items.iter().flat_map(item))]
 }
 
-/// Bones that are named; one that a frame does not have turns nothing.
+/// Returns the number of bones that are named; a bone that a frame does not have turns nothing.
 fn bones_of(turned: &TurnedList) -> usize {
     turned.bones.iter().max().map_or(0, |most| *most as usize + 1)
 }

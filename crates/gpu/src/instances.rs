@@ -1,5 +1,5 @@
-//! A few models on a cloud of transforms: what of each is seen, at which level of detail, as a sprite or not at all,
-//! decided on the card and drawn indirectly.
+//! Instances of a few models on a cloud of transforms: for each the card decides whether it is visible, at
+//! which LOD level, or as a sprite, and draws it indirectly.
 //!
 //! ```text
 //! clear     a thread a draw       no instances yet
@@ -8,41 +8,41 @@
 //! place     a thread an instance  writes its number there
 //! ```
 //!
-//! The draws lie one after the other: of each model its levels, finest first, then its sprite where it may be one. A
-//! level is right where its error is at most [`View::pixels`] of the picture, as [`meshreel::policy::LodDistances`]
-//! has it; from [`meshreel::policy::INSTANCES`] equal draws on this is what pays.
+//! The draws lie one after the other: for each model its levels, finest first, then its sprite if it may be
+//! one. A level is chosen if its error is at most [`View::pixels`] of the picture, as in
+//! [`meshreel::policy::LodDistances`]. This pays from [`meshreel::policy::INSTANCES`] equal draws on.
 
 use crate::words::Words;
 use meshreel::policy::Lens;
 use meshreel::{Error, MeshView};
 
-/// A level of detail of a model.
+/// An LOD level of a model.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Level {
-    /// First index and number of indices in the caller's index buffer.
+    /// The first index and the number of indices in the caller's index buffer.
     pub indices: [u32; 2],
-    /// What is added to each index.
+    /// The value that is added to each index.
     pub base_vertex: i32,
-    /// How far it is from the finest, in the model's units; 0 of that.
+    /// The error of the level, its distance from the finest, in the model's units; 0 for the finest.
     pub error: f32,
 }
 
-/// What instances may be.
+/// A model that instances can show.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Model {
-    /// Middle of a ball around it, in its own space.
+    /// The centre of a bounding sphere in its own space; `radius` is that of the sphere.
     pub centre: [f32; 3],
     /// See `centre`.
     pub radius: f32,
-    /// Finest first.
+    /// The LOD levels, finest first.
     pub levels: Vec<Level>,
-    /// It is drawn as a square of four vertices where it is small.
+    /// Whether it is drawn as a square of four vertices if it is small.
     pub sprite: bool,
 }
 
 impl Model {
-    /// A mesh whose triangles do not change, with the levels of detail that it has, as its output's index buffer has
-    /// them. The ball is that around its bounds over all frames.
+    /// Returns the model of a mesh whose triangles do not change, with the LOD levels that it has, as they
+    /// lie in its output's index buffer. The sphere is that around its bounds over all frames.
     pub fn of_mesh(mesh: &MeshView<'_>, sprite: bool) -> Model {
         let [low, high] = [0, 3].map(|k| [0, 1, 2].map(|c| mesh.record().bounds[k + c]));
         let half: [f32; 3] = std::array::from_fn(|k| (high[k] - low[k]) * 0.5);
@@ -62,26 +62,26 @@ impl Model {
     }
 }
 
-/// Models, by number.
+/// The models, by number.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Palette(pub Vec<Model>);
 
-/// Which model each instance is.
+/// The choice of a model for each instance.
 #[derive(Debug, Clone, Copy)]
 pub enum ModelChoice<'a> {
-    /// Any, the same for the same seed and number of the instance.
+    /// A random one, the same for the same seed and number of the instance.
     Random {
-        /// Another one gives another choice.
+        /// The seed; another one gives another choice.
         seed: u64,
     },
     /// These numbers; a number beyond the last model is the last.
     Numbers(&'a [u32]),
-    /// Values of an attribute: the nearest number.
+    /// The values of an attribute, rounded to the nearest number.
     Values(&'a [f32]),
 }
 
 impl ModelChoice<'_> {
-    /// The model of an instance among so many.
+    /// Returns the model of an instance, out of `models`.
     pub fn of(&self, instance: usize, models: u32) -> u32 {
         let last = models.saturating_sub(1);
         match self {
@@ -100,32 +100,32 @@ impl ModelChoice<'_> {
     }
 }
 
-/// From where instances are seen, and what of them is drawn.
+/// The view of the instances, and the thresholds for drawing them.
 #[derive(Debug, Clone, Copy, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct View {
-    /// Planes of the picture's edges, of unit length, positive inside.
+    /// The planes of the view frustum, of unit length, positive inside.
     pub planes: [[f32; 4]; 6],
-    /// Where the eye is.
+    /// The position of the eye.
     pub eye: [f32; 3],
-    /// Pixels that a unit takes at a distance of one.
+    /// The pixels that a unit takes at a distance of one.
     pub pixels_at_one: f32,
-    /// Errors of levels may be so many pixels.
+    /// The largest error of a level, in pixels.
     pub pixels: f32,
-    /// Balls of a smaller radius, in pixels, are sprites.
+    /// Models with a smaller sphere, in pixels of its radius, are drawn as sprites.
     pub sprite_below: f32,
-    /// Balls of a smaller radius are not drawn.
+    /// Models with a smaller sphere, in pixels of its radius, are not drawn.
     pub nothing_below: f32,
-    /// Number of instances.
+    /// The number of instances.
     pub instances: u32,
-    /// Number of draws.
+    /// The number of draws.
     pub draws: u32,
-    /// Fills up to whole vectors.
+    /// Padding to whole vectors.
     pub spare: [u32; 3],
 }
 
 impl View {
-    /// Through a projection, world to clip space by columns, depth from 0 to 1.
+    /// Returns the view of a projection, world to clip space by columns, depth from 0 to 1.
     pub fn new(clip: &[[f32; 4]; 4], eye: [f32; 3], lens: &Lens) -> View {
         let row = |r: usize| [0, 1, 2, 3].map(|c| clip[c][r]);
         let [x, y, z, w] = [0, 1, 2, 3].map(row);
@@ -133,7 +133,7 @@ impl View {
         let planes = [sum(w, x, 1.0), sum(w, x, -1.0), sum(w, y, 1.0), sum(w, y, -1.0), z, sum(w, z, -1.0)];
         let unit = |plane: [f32; 4]| {
             let length = (plane[0] * plane[0] + plane[1] * plane[1] + plane[2] * plane[2]).sqrt();
-            // That of a far plane at infinity: everything is on its inner side.
+            // A far plane at infinity: everything is on its inner side.
             if length > 0.0 { plane.map(|v| v / length) } else { [0.0, 0.0, 0.0, 1.0] }
         };
         View {
@@ -150,24 +150,24 @@ impl View {
     }
 }
 
-/// Words of an indirect draw.
+/// The words of an indirect draw.
 pub const DRAW_WORDS: usize = 5;
-/// Where no draw is.
+/// The draw number of an instance that is not drawn.
 pub const NOT_DRAWN: u32 = u32::MAX;
-/// Corners of a sprite: a strip of two triangles.
+/// The corners of a sprite: a strip of two triangles.
 const CORNERS: u32 = 4;
 
 /// A draw of the palette.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PaletteDraw {
-    /// Which model.
+    /// The model.
     pub model: u32,
-    /// Which of its levels; none: its sprite.
+    /// Its LOD level; `None` for its sprite.
     pub level: Option<u32>,
 }
 
 impl Palette {
-    /// The draws in their order.
+    /// Returns the draws in their order.
     pub fn draws(&self) -> impl Iterator<Item = PaletteDraw> + '_ {
         (0..).zip(&self.0).flat_map(|(model, own)| {
             let levels = (0..own.levels.len() as u32).map(Some);
@@ -175,7 +175,7 @@ impl Palette {
         })
     }
 
-    /// Misuse of models without levels or with a radius that is none.
+    /// Returns a misuse error for models without levels or with an invalid radius.
     pub fn check(&self) -> Result<(), Error> {
         let bad = |m: &Model| m.levels.is_empty() || !(m.radius.is_finite() && m.radius >= 0.0);
         match self.0.iter().position(bad) {
@@ -185,7 +185,7 @@ impl Palette {
         }
     }
 
-    /// Words of the models, then the error of each draw.
+    /// Returns the words of the models, followed by the error of each draw.
     pub fn words(&self) -> Vec<u32> {
         let (mut words, mut first) = (Words::default(), 0);
         for model in &self.0 {
@@ -201,7 +201,8 @@ impl Palette {
         words.0
     }
 
-    /// Words of the indirect draws before anything is counted; sprites are drawn without indices.
+    /// Returns the words of the indirect draws before instances are counted; sprites are drawn without
+    /// indices.
     pub fn draw_words(&self) -> Vec<u32> {
         let words = |draw: PaletteDraw| match draw.level {
             Some(level) => {
@@ -213,7 +214,8 @@ impl Palette {
         self.draws().flat_map(words).collect()
     }
 
-    /// What of an instance is drawn, on the CPU: the draw's number. Rows of `world` are those of a 3 × 4 matrix.
+    /// Returns the number of the draw for an instance, computed on the CPU. The rows of `world` are those of
+    /// a 3 × 4 matrix.
     pub fn choose(&self, view: &View, world: &[[f32; 4]; 3], model: u32) -> Option<u32> {
         let (before, others) = self.0.split_at((model as usize).min(self.0.len().checked_sub(1)?));
         let model = others.first()?;
@@ -247,22 +249,22 @@ impl Palette {
 /// An entry point. They are run in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum InstancePass {
-    /// A thread a draw.
+    /// One thread per draw.
     Clear,
-    /// A thread an instance.
+    /// One thread per instance.
     Choose,
     /// One thread.
     Starts,
-    /// A thread an instance.
+    /// One thread per instance.
     Place,
 }
 
 impl InstancePass {
-    /// All of them, in order.
+    /// All entry points, in order.
     pub const ALL: [InstancePass; 4] =
         [InstancePass::Clear, InstancePass::Choose, InstancePass::Starts, InstancePass::Place];
 
-    /// The name of the entry point.
+    /// Returns the name of the entry point.
     pub fn entry(self) -> &'static str {
         match self {
             InstancePass::Clear => "clear",
@@ -272,7 +274,7 @@ impl InstancePass {
         }
     }
 
-    /// Threads that have something to do.
+    /// Returns the number of threads that have work.
     pub fn threads(self, view: &View) -> u32 {
         match self {
             InstancePass::Clear => view.draws,
@@ -282,7 +284,7 @@ impl InstancePass {
     }
 }
 
-/// The text of the passes.
+/// Returns the text of the passes.
 ///
 /// | binding of group 0 | type | content |
 /// |---|---|---|
@@ -298,7 +300,7 @@ pub fn wgsl() -> &'static str {
     include_str!("shaders/instances.wgsl")
 }
 
-/// The text of functions for the caller's vertex shader, bound to a group of its choice:
+/// Returns the text of functions for the caller's vertex shader, bound to a group of its choice:
 ///
 /// | binding | type | content |
 /// |---|---|---|
@@ -308,7 +310,7 @@ pub fn wgsl() -> &'static str {
 /// | 3 | storage, read | transforms: their binding 2 |
 ///
 /// `instance_of(instance_index)` is the number of the instance, `instance_point(number, p)` and
-/// `instance_vector(number, v)` take something from its model to the world, `sprite_corner(vertex_index)` is a
+/// `instance_vector(number, v)` transform from its model to the world, `sprite_corner(vertex_index)` is a
 /// corner of a sprite, −1 … 1.
 pub fn pull(group: u32) -> String {
     include_str!("shaders/instance_pull.wgsl").replace("@group(0)", &format!("@group({group})"))
@@ -348,7 +350,7 @@ mod tests {
     fn f08_levels_sprites_and_nothing_by_distance() {
         let (palette, view) = (palette(), view());
         let chosen = |z: f32| palette.choose(&view, &at(z, 1.0), 0);
-        // A unit at a distance of one takes 500 pixels: errors are a pixel at distances of 5 and 50 from the ball.
+        // A unit at distance one takes 500 pixels: errors are one pixel at distances of 5 and 50.
         assert_eq!(chosen(-3.0), Some(0));
         assert_eq!(chosen(-5.9), Some(0));
         assert_eq!(chosen(-6.1), Some(1));
@@ -358,13 +360,13 @@ mod tests {
         assert_eq!(chosen(-126.0), Some(3));
         assert_eq!(chosen(-999.0), Some(3));
         assert_eq!(chosen(-1002.0), None);
-        // Half as large, half as far.
+        // Half the size at half the distance.
         assert_eq!(palette.choose(&view, &at(-62.4, 0.5), 0), Some(2));
         assert_eq!(palette.choose(&view, &at(-62.6, 0.5), 0), Some(3));
-        // Without a sprite the level stays, until it is less than half a pixel.
+        // Without a sprite the level is kept until it is smaller than half a pixel.
         assert_eq!(palette.choose(&view, &at(-900.0, 1.0), 1), Some(4));
         assert_eq!(palette.choose(&view, &at(-900.0, 0.5), 1), None);
-        // What is no size is nothing, and behind the eye or beside the picture too.
+        // An instance without a valid size is not drawn, nor is one behind the eye or beside the picture.
         assert_eq!(palette.choose(&view, &at(-3.0, 0.0), 0), None);
         assert_eq!(palette.choose(&view, &at(f32::NAN, 1.0), 0), None);
         assert_eq!(chosen(3.0), None);

@@ -1,18 +1,18 @@
-//! The caller's vertex: which attributes in which formats at which offset.
+//! The caller's vertex layout: attributes, formats and offsets.
 
 use meshreel::{Attribute, Error, Format, VertexChannel};
 
-/// A vertex buffer that the last pass writes.
+/// The layout of a vertex buffer that the last pass writes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct VertexLayout {
-    /// Bytes from a vertex to the next: a multiple of 4. 0: see [`VertexLayout::pulled`].
+    /// Bytes from one vertex to the next: a multiple of 4. 0 for [`VertexLayout::pulled`].
     pub stride: usize,
-    /// What a vertex has, each at a multiple of 4 bytes. See [`formats`] for what is possible.
+    /// The attributes of a vertex, each at a multiple of 4 bytes. See [`formats`] for the possible ones.
     pub attributes: Vec<Attribute>,
 }
 
 impl VertexLayout {
-    /// These attributes, one behind the other.
+    /// Returns a layout of these attributes, one after the other.
     pub fn new(attributes: &[(VertexChannel, Format)]) -> VertexLayout {
         let mut out = VertexLayout { stride: 0, attributes: Vec::with_capacity(attributes.len()) };
         for &(what, format) in attributes {
@@ -22,8 +22,8 @@ impl VertexLayout {
         out
     }
 
-    /// No vertices are written: the caller's vertex shader fetches them ([`crate::shaders::pull`]), and reads of
-    /// what the passes make this much.
+    /// Returns a layout for which no vertices are written: the caller's vertex shader fetches them
+    /// ([`crate::shaders::pull`]), and reads these attributes.
     pub fn pulled(asked: &[VertexChannel]) -> VertexLayout {
         let attribute = |&what: &VertexChannel| Attribute {
             what,
@@ -33,12 +33,12 @@ impl VertexLayout {
         VertexLayout { stride: 0, attributes: asked.iter().map(attribute).collect() }
     }
 
-    /// Whether vertices are fetched, not written.
+    /// `true` if vertices are fetched, not written.
     pub fn is_pulled(&self) -> bool {
         self.stride == 0
     }
 
-    /// All that can be written, each in its plain format.
+    /// Returns a layout of everything that can be written, each in its plain format.
     pub fn plain() -> VertexLayout {
         let all = [
             VertexChannel::Position,
@@ -63,7 +63,8 @@ impl Default for VertexLayout {
     }
 }
 
-/// The formats in which an attribute can be written on a card, each a number of the shader's.
+/// Returns the formats in which an attribute can be written on a card; their indices are the shader's format
+/// numbers.
 pub const fn formats(what: VertexChannel) -> &'static [Format] {
     match what {
         VertexChannel::Position => &[Format::F32x3, Format::F32x4, Format::F16x4, Format::U16x4],
@@ -76,10 +77,10 @@ pub const fn formats(what: VertexChannel) -> &'static [Format] {
     }
 }
 
-/// Where an attribute is not written.
+/// The offset of an attribute that is not written.
 pub(crate) const NOWHERE: u32 = 0xFFFF;
 
-/// Names of override constants: words from the start of a vertex to an attribute, and its format.
+/// The names of override constants: words from the start of a vertex to an attribute, and its format.
 const NAMES: [[&str; 2]; 6] = [
     ["POSITION_AT", "POSITION_FORMAT"],
     ["NORMAL_AT", "NORMAL_FORMAT"],
@@ -102,18 +103,18 @@ fn name(what: VertexChannel) -> Option<[&'static str; 2]> {
 }
 
 impl VertexLayout {
-    /// Words of a vertex.
+    /// Returns the words of a vertex.
     pub fn words(&self) -> usize {
         self.stride / 4
     }
 
-    /// The offset and the format of an attribute, in words and as the shader's number.
+    /// Returns the offset of an attribute in words, and its format as the shader's number.
     pub(crate) fn find(&self, what: VertexChannel) -> Option<(usize, usize)> {
         let found = self.attributes.iter().find(|a| a.what == what)?;
         Some((found.offset / 4, formats(what).iter().position(|f| *f == found.format)?))
     }
 
-    /// Misuse where something does not fit.
+    /// Returns a misuse error if an attribute does not fit.
     pub fn check(&self) -> Result<(), Error> {
         let refuse = |what: String| Err(Error::misuse(what));
         if self.is_pulled() {
@@ -149,7 +150,7 @@ impl VertexLayout {
         Ok(())
     }
 
-    /// Override constants of the shader that writes it.
+    /// Returns the override constants of the shader that writes it.
     pub fn constants(&self) -> Vec<(&'static str, f64)> {
         let mut out: Vec<(&'static str, f64)> =
             NAMES.iter().flat_map(|[at, format]| [(*at, f64::from(NOWHERE)), (*format, 0.0)]).collect();

@@ -1,10 +1,10 @@
-//! Meshes of `.reel` files on a graphics card: decoded frames go up as they lie in the player's heap, in whole
-//! numbers, and three compute passes blend them, make their normals and tangents, and write the vertices in the
-//! caller's layout.
+//! Plays meshes of `.reel` files on a graphics card: decoded frames are uploaded as they lie in the player's
+//! heap, as integers, and three compute passes blend them, compute their normals and tangents, and write the
+//! vertices in the caller's layout.
 //!
-//! Everything is data: WGSL text, byte layouts and lists of steps, which any library with WebGPU's model carries
-//! out. [`card`] plays a file with them through a few traits of whoever has a card; with the feature `wgpu` there is an
-//! executor.
+//! Everything is data: WGSL text, byte layouts and lists of steps, which any library with WebGPU's model can
+//! execute. [`card`] plays a file through a few traits that a graphics library implements; the feature `wgpu`
+//! contains an executor.
 //!
 //! ```text
 //! before a file   heuristics::limits         what the CPU need not decode

@@ -1,32 +1,32 @@
-//! Matrices of packed transforms, as docs/FORMAT/mesh.md defines them in f64, in numbers that are sums of two f32: line
-//! for line as `shaders/packed.wgsl`, so that a card without f64 has the runtime's matrices.
+//! Matrices of packed transforms, as docs/FORMAT/mesh.md defines them in f64, in numbers that are sums of two
+//! f32. Line for line as `shaders/packed.wgsl`, so that a card without f64 has the runtime's matrices.
 
 use std::ops::{Add, Mul, Neg};
 
-/// The sum of two f32, of which the second is at most half a step of the first: 48 bits.
+/// The sum of two f32, of which the second is at most half an ulp of the first: 48 bits.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Double(pub f32, pub f32);
 
-/// Of 24 bits the upper 12.
+/// Returns the upper 12 of 24 bits.
 fn upper(x: f32) -> f32 {
     f32::from_bits(x.to_bits() & 0xFFFF_F000)
 }
 
 impl Double {
-    /// The nearest one.
+    /// Returns the nearest sum of two f32.
     pub const fn new(x: f64) -> Double {
         let high = x as f32;
         Double(high, (x - high as f64) as f32)
     }
 
-    /// a + b.
+    /// Returns a + b.
     fn sum(a: f32, b: f32) -> Double {
         let s = a + b;
         let t = s - a;
         Double(s, (a - (s - t)) + (b - t))
     }
 
-    /// a · b.
+    /// Returns a · b.
     fn product(a: f32, b: f32) -> Double {
         let (s, u, v) = (a * b, upper(a), upper(b));
         let rest = (u * v - s) + u * (b - v);
@@ -63,12 +63,12 @@ impl Neg for Double {
     }
 }
 
-/// What components of rotations are multiples of, 1 / (511 √2); what places and scales are.
+/// The step of rotation components, 1 / (511 √2); `FRACTION` is that of positions and scales.
 pub const ROTATION_STEP: Double = Double::new(std::f64::consts::FRAC_1_SQRT_2 / 511.0);
-/// See [`ROTATION_STEP`].
+/// The step of positions and scales.
 pub const FRACTION: Double = Double::new(1.0 / 65535.0);
 
-/// Three components, and the largest one, which is positive and left out; each the nearest f32.
+/// Returns three components, and the largest one, which is positive and not stored; each as the nearest f32.
 pub fn rotation(word: u32) -> [f32; 4] {
     let steps = [0, 10, 20].map(|shift| (word >> shift & 1023) as f32 - 511.0);
     let square = (522_242.0 - steps.iter().map(|v| v * v).sum::<f32>()).max(0.0);
@@ -85,7 +85,7 @@ pub fn rotation(word: u32) -> [f32; 4] {
     }
 }
 
-/// Columns of the matrix of a rotation, which need not be of unit length.
+/// Returns the columns of the matrix of a rotation, which need not have unit length.
 fn rotation_matrix([x, y, z, w]: [f32; 4]) -> [[Double; 3]; 3] {
     let of = Double::product;
     let (xx, yy, zz, ww) = (of(x, x), of(y, y), of(z, z), of(w, w));
@@ -100,11 +100,11 @@ fn rotation_matrix([x, y, z, w]: [f32; 4]) -> [[Double; 3]; 3] {
     ]
 }
 
-/// What a mesh and a part at rest have.
+/// The values of a mesh and a part at rest.
 #[derive(Debug, Clone, Copy)]
 #[allow(missing_docs)]
 pub struct AtRest {
-    /// One divided by the unit of the grid; where the grid is zero.
+    /// One divided by the unit of the grid; `centre` is the position of zero.
     pub per_unit: Double,
     pub centre: [f32; 3],
     /// The largest scale.
@@ -112,8 +112,8 @@ pub struct AtRest {
     pub middle: [Double; 3],
 }
 
-/// Four columns, in units of the grid, of the transform that words say, whose places are fractions of a box, low and
-/// size; none: it stands as at rest.
+/// Returns the four columns, in units of the grid, of a packed transform whose position is a fraction of a
+/// box, low and size; without one, of a part at rest.
 pub fn matrix(of: &AtRest, transform: Option<([u32; 3], [[f32; 3]; 2])>) -> [[f32; 3]; 4] {
     let rounded = |v: [Double; 3]| v.map(|v| v.0);
     let from_centre = |k: usize, at: f32| (Double(at, 0.0) + Double(-of.centre[k], 0.0)) * of.per_unit;
@@ -145,7 +145,7 @@ mod tests {
         std::array::from_fn(|k| if k == at { w } else { v[if k < at { k } else { k - 1 }] })
     }
 
-    /// As docs/FORMAT/mesh.md says it.
+    /// The matrix as defined by docs/FORMAT/mesh.md.
     fn matrix_in_f64(of: &AtRest, transform: ([u32; 3], [[f32; 3]; 2])) -> [[f32; 3]; 4] {
         let ([word, xy, zs], [low, size]) = transform;
         let whole = |v: Double| f64::from(v.0) + f64::from(v.1);
@@ -170,7 +170,7 @@ mod tests {
         [a, b, c, last]
     }
 
-    /// Numbers below 2^bits, always the same.
+    /// Returns numbers below 2^bits, always the same.
     fn noise(seed: &mut u32, bits: u32) -> u32 {
         *seed = seed.wrapping_mul(0x915F_77F5).wrapping_add(0x9E37_79B9);
         let mixed = *seed ^ *seed >> 15;
@@ -210,7 +210,7 @@ mod tests {
             for (got, wanted) in got.as_flattened().iter().zip(wanted.as_flattened()) {
                 all += 1;
                 off += usize::from(got != wanted);
-                // Of what differences leave of large numbers.
+                // Differences of large numbers leave this error.
                 assert!(
                     (got - wanted).abs() <= 1e-6 * wanted.abs().max(1e-5 / unit as f32),
                     "{got} {wanted}"

@@ -1,4 +1,4 @@
-//! What is to be done for a file: its fixed words, the words of a frame, and per moment parameters.
+//! The plan of a file on the card: its fixed words, the words of a frame, and per moment parameters.
 
 use crate::fixed::Fixed;
 use crate::layout::VertexLayout;
@@ -7,66 +7,68 @@ use crate::shaders::{Pass, Variant};
 use crate::slot::Room;
 use meshreel::{Error, MeshFrame, MeshView, Reel, VertexChannel};
 
-/// Words at whose multiples the vertices of a mesh begin: WebGPU's alignment of a binding, so that they can be one.
+/// The vertices of a mesh begin at a multiple of this many words: WebGPU's alignment of a binding, so that
+/// they can be one.
 const VERTEX_ALIGNMENT: usize = 64;
 
-/// A mesh of a file.
+/// The plan of a mesh.
 #[derive(Debug, Clone)]
 pub struct MeshPlan {
-    /// What no frame changes.
+    /// The static data.
     pub fixed: Fixed,
-    /// Where its part of a slot begins, and how many words it has; of a still one, of the words that no frame changes.
+    /// The offset of its part of a slot and its number of words; for a still mesh in the words of still
+    /// meshes.
     pub slot: (usize, usize),
-    /// Nothing of it is animated: it has no part in slots.
+    /// `true` if nothing of it is animated, so that it has no part in slots.
     pub still: bool,
-    /// Words between the passes.
+    /// The number of scratch words between the passes.
     pub scratch: usize,
 }
 
-/// A file: one slot of the ring holds a frame of all its meshes.
+/// The plan of a file: one slot of the ring holds a frame of all its meshes.
 #[derive(Debug, Clone)]
 pub struct ReelPlan {
-    /// By number of the mesh.
+    /// The meshes by number.
     pub meshes: Vec<MeshPlan>,
-    /// Words of a slot.
+    /// The words of a slot.
     pub slot_words: usize,
-    /// Words of meshes of which nothing is animated: behind all slots.
+    /// The words of meshes without animation, which lie behind all slots.
     pub still_words: usize,
 }
 
 /// Bytes on the card.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Sizes {
-    /// Once a file: fixed words and what lies between passes.
+    /// Once per file: fixed words and scratch between passes.
     pub fixed: u64,
-    /// A frame of all meshes: what is uploaded when it is new.
+    /// A frame of all meshes, uploaded when it is new.
     pub slot: u64,
-    /// Points of a frame that the card decodes: beside it in the ring, and never uploaded.
+    /// The points of a frame that the card decodes, which are in a ring of their own and never uploaded.
     pub points: u64,
-    /// Vertices of all meshes.
+    /// The vertices of all meshes.
     pub vertices: u64,
 }
 
-/// What is shown of a mesh: two slots, how far between them, and how fast that goes.
+/// The two decoded frames that a mesh is blended from, the blend weight, and the change per second.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Moment {
-    /// First word of the slot of each frame in the ring.
+    /// The first word of the slot of each frame in the ring.
     pub slots: [usize; 2],
-    /// Number of the slot of each frame in the ring of points, of a mesh whose units the card decodes.
+    /// The slot of each frame in the ring of points, for a mesh whose units the card decodes.
     pub point_slots: [usize; 2],
-    /// 0 … 1.
+    /// The blend weight, 0 … 1.
     pub blend: f32,
-    /// From the difference of the frames to what changes in a second.
+    /// The factor from the difference of the frames to the change per second.
     pub per_second: f32,
-    /// Vertices of the frame, of a mesh that brings its own topology.
+    /// The number of vertices of the frame, for a mesh that brings its own topology.
     pub vertices: Option<usize>,
-    /// First word of its vertices in the output.
+    /// The first word of its vertices in the output.
     pub out: usize,
 }
 
 impl Moment {
-    /// Of a mesh as a view shows it; `slot` gives the first word of a frame in the ring, `still` that of the words
-    /// behind all slots.
+    /// Returns the moment of a mesh as a view shows it; `slot` returns the first word of a frame in the ring,
+    /// `still` is that of the words behind all slots.
     pub fn new(
         plan: &MeshPlan,
         mesh: &MeshFrame<'_>,
@@ -97,7 +99,8 @@ impl Moment {
 }
 
 impl ReelPlan {
-    /// Of a file; `mesh` gives its meshes in any frame. Misuse of meshes without positions. Allocates.
+    /// Creates the plan of a file; `mesh` returns its meshes in any frame. A misuse error for meshes without
+    /// positions. Allocates.
     pub fn new<'a>(reel: &Reel, mesh: impl Fn(usize) -> MeshView<'a>) -> Result<ReelPlan, Error> {
         let mut out = ReelPlan { meshes: Vec::new(), slot_words: 0, still_words: 0 };
         for number in 0..reel.description().meshes.len() {
@@ -115,18 +118,18 @@ impl ReelPlan {
             *all += words;
         }
         if out.is_coded() {
-            // Slots that hold nothing else still differ.
+            // Slots without content must still differ.
             out.slot_words = out.slot_words.max(1);
         }
         Ok(out)
     }
 
-    /// Whether the card decodes units of the file.
+    /// `true` if the card decodes units of the file.
     pub fn is_coded(&self) -> bool {
         self.meshes.iter().any(|mesh| mesh.fixed.coded.is_some())
     }
 
-    /// What it takes of the card.
+    /// Returns the card memory that it needs.
     pub fn needs(&self, layout: &VertexLayout) -> Sizes {
         let words = |of: &dyn Fn(&MeshPlan) -> usize| 4 * self.meshes.iter().map(of).sum::<usize>() as u64;
         let coded = || self.meshes.iter().filter_map(|mesh| mesh.fixed.coded.as_ref());
@@ -140,8 +143,8 @@ impl ReelPlan {
         }
     }
 
-    /// Writes the words of a frame, [`ReelPlan::slot_words`] of them: what goes to a slot of the ring. Only those
-    /// in [`Room::used`] hold something, and need to go up.
+    /// Writes the words of a frame, [`ReelPlan::slot_words`] of them, for a slot of the ring. Only those in
+    /// [`Room::used`] have content and must be uploaded.
     pub fn write_frame<'a>(
         &self,
         mesh: impl Fn(usize) -> MeshView<'a>,
@@ -154,7 +157,7 @@ impl ReelPlan {
         self.write(mesh, false, room, words)
     }
 
-    /// Writes the words of meshes of which nothing is animated, [`ReelPlan::still_words`] of them: once a file.
+    /// Writes the words of meshes without animation, [`ReelPlan::still_words`] of them, once per file.
     pub fn write_still<'a>(
         &self,
         mesh: impl Fn(usize) -> MeshView<'a>,
@@ -185,12 +188,12 @@ impl ReelPlan {
 }
 
 impl MeshPlan {
-    /// The shaders that it needs.
+    /// Returns the variant of its shaders.
     pub fn variant(&self) -> &Variant {
         &self.fixed.variant
     }
 
-    /// Parameters of a moment.
+    /// Returns the parameters of a moment.
     pub fn params(&self, moment: &Moment) -> Params {
         let [first, second] = moment.slots.map(|slot| (slot + self.slot.0) as u32);
         let words = self.fixed.coded.as_ref().map_or(0, |units| units.points * units.point_words());
@@ -208,12 +211,13 @@ impl MeshPlan {
         }
     }
 
-    /// Words of its vertices.
+    /// Returns the words of its vertices.
     pub(crate) fn vertex_words(&self, layout: &VertexLayout) -> usize {
         (self.fixed.vertices * layout.words()).max(1).next_multiple_of(VERTEX_ALIGNMENT)
     }
 
-    /// Items of a pass, a thread for each: none of a pass that it does not need, or that makes what nobody reads.
+    /// Returns the items of a pass, one thread each: 0 for a pass that it does not need, or whose results are
+    /// not read.
     pub fn items(&self, pass: Pass, params: &Params, layout: &VertexLayout) -> u32 {
         let asked = |what| layout.find(what).is_some();
         let tangents = asked(VertexChannel::Tangent);

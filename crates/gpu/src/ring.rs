@@ -1,65 +1,65 @@
-//! Which frame lies in which slot of the ring: each is uploaded once, what is shown stays, the one that was shown
-//! longest ago makes room.
+//! The ring: assigns frames to slots. Each frame is uploaded once, shown frames stay, and the one that was
+//! shown longest ago is replaced.
 
-/// Slots of one file, all of the same size.
+/// The slots of one file, all of the same size.
 #[derive(Debug, Clone, Default)]
 pub struct Ring {
-    /// The frame in each slot, and when it was last asked for.
+    /// The frame in each slot, and the moment at which it was last requested.
     slots: Vec<Option<(usize, u64)>>,
     now: u64,
 }
 
-/// Where a frame lies.
+/// The slot of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
-    /// It is there.
+    /// The frame is in this slot.
     There(usize),
-    /// It is to be put there; what was there is gone.
+    /// The frame must be written to this slot, whose frame was removed.
     New(usize),
-    /// All slots hold what is shown now.
+    /// All slots hold frames that are shown now.
     Full,
 }
 
 impl Ring {
-    /// With so many slots; two are needed for one moment.
+    /// Creates a ring with `slots` slots; one moment needs two.
     pub fn new(slots: usize) -> Ring {
         Ring { slots: vec![None; slots], now: 0 }
     }
 
-    /// Number of slots.
+    /// Returns the number of slots.
     pub fn slots(&self) -> usize {
         self.slots.len()
     }
 
-    /// A new moment: frames that are asked for from now on stay until the next one.
+    /// Begins a new moment: frames that are requested from now on stay until the next one.
     pub fn begin(&mut self) {
         self.now += 1;
     }
 
-    /// Whether a frame is there.
+    /// `true` if a frame is in the ring.
     pub fn holds(&self, frame: usize) -> bool {
         self.find(frame).is_some()
     }
 
-    /// Where a frame is.
+    /// Returns the slot of a frame.
     pub fn find(&self, frame: usize) -> Option<usize> {
         self.slots.iter().position(|slot| slot.is_some_and(|s| s.0 == frame))
     }
 
-    /// A frame stays until the next moment, if it is there.
+    /// Keeps a frame until the next moment, if it is in the ring.
     pub fn keep(&mut self, frame: usize) {
         let now = self.now;
         let found = self.slots.iter_mut().flatten().find(|slot| slot.0 == frame);
         found.into_iter().for_each(|slot| slot.1 = now);
     }
 
-    /// A frame is not there after all.
+    /// Removes a frame that was not written after all.
     pub fn forget(&mut self, frame: usize) {
         let found = self.slots.iter_mut().find(|slot| slot.is_some_and(|s| s.0 == frame));
         found.into_iter().for_each(|slot| *slot = None);
     }
 
-    /// Looks for a frame, and makes room for it where it is not there.
+    /// Finds a frame, or makes room for it.
     pub fn ask(&mut self, frame: usize) -> Place {
         let now = self.now;
         let there = self.slots.iter_mut().enumerate().find(|(_, slot)| slot.is_some_and(|s| s.0 == frame));
@@ -75,7 +75,7 @@ impl Ring {
         Place::New(at)
     }
 
-    /// Forgets everything: the file changed, or the device is another one.
+    /// Removes everything, as the file changed, or the device.
     pub fn clear(&mut self) {
         self.slots.fill(None);
     }

@@ -1,4 +1,4 @@
-//! The shader and its variants: one text, four passes, and the constants that a pipeline is made with.
+//! The shader and its variants: one text, four passes, and the constants of a pipeline.
 
 use crate::layout::VertexLayout;
 use crate::packed::{Double, FRACTION, ROTATION_STEP};
@@ -9,21 +9,21 @@ use meshreel::raw::lists::{ARC, HALF_EXPONENT, LARGEST, ROUGH_ARC, ROUGH_ROOT, S
 /// An entry point of the shader. They are run in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Pass {
-    /// Points that bones move, where passes after it ask for each more than once: a thread for each.
+    /// Points that bones move, one thread each; used if later passes read each point more than once.
     Points,
-    /// Normals of groups: a thread for each.
+    /// Normals of groups, one thread each.
     Normals,
-    /// Tangents of classes: a thread for each, after normals.
+    /// Tangents of classes, one thread each, after normals.
     Tangents,
-    /// Vertices in the caller's layout: a thread for each, after both.
+    /// Vertices in the caller's layout, one thread each, after both.
     Vertices,
 }
 
 impl Pass {
-    /// All of them, in order.
+    /// All entry points, in order.
     pub const ALL: [Pass; 4] = [Pass::Points, Pass::Normals, Pass::Tangents, Pass::Vertices];
 
-    /// The name of the entry point.
+    /// Returns the name of the entry point.
     pub fn entry(self) -> &'static str {
         match self {
             Pass::Points => "points",
@@ -34,7 +34,7 @@ impl Pass {
     }
 }
 
-/// How positions lie in a slot.
+/// The form of positions in a slot.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Positions {
     /// Points of 16 bits.
@@ -42,30 +42,30 @@ pub enum Positions {
     Narrow,
     /// Points of 32 bits.
     Wide,
-    /// Codes of vertices.
+    /// Quantized values of vertices.
     Codes,
     /// Bones and residuals.
     Bones(BonePositions),
-    /// Points of 16 bits of which one coordinate, this one, moves.
+    /// Points of 16 bits of which only this coordinate moves.
     Heights(usize),
 }
 
-/// How bones move points.
+/// The way in which bones move points.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct BonePositions {
-    /// Points and residuals are of 32 bits.
+    /// Points and residuals have 32 bits.
     pub wide: bool,
     /// Each point has one bone.
     pub single: bool,
     /// Some points have a residual.
     pub residuals: bool,
-    /// A pass of its own puts them where they are, for those that follow.
+    /// A pass of its own poses them, for the passes that follow.
     pub apart: bool,
-    /// Transforms are packed, as they lie in the file.
+    /// Transforms are packed, as in the file.
     pub packed: bool,
 }
 
-/// Where normals come from.
+/// The source of normals.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Normals {
     /// There are none.
@@ -75,34 +75,34 @@ pub enum Normals {
     Octahedral,
     /// Codes of tangent frames.
     Frames,
-    /// Summed around each group.
+    /// Computed as a sum around each group.
     Summed(Weights),
-    /// Those at rest, turned by bones.
+    /// Normals at rest, turned by bones.
     Turned,
 }
 
-/// Where tangents come from, of normals that are summed or turned.
+/// The source of tangents, for normals that are summed or turned.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Tangents {
     /// There are none.
     #[default]
     None,
-    /// Static factors of the points around.
+    /// A sum of the surrounding points with static factors.
     Still,
-    /// Corners as they look along the normal.
+    /// A sum over corners, projected along the normal.
     Projected,
-    /// Those at rest, turned by bones.
+    /// Tangents at rest, turned by bones.
     Turned,
 }
 
-/// What the shaders of a mesh are made for.
+/// The properties of a mesh that its shaders are specialized for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub struct Variant {
     pub positions: Positions,
     pub normals: Normals,
     pub tangents: Tangents,
-    /// There are polygons of five corners and more.
+    /// There are polygons of five or more corners.
     pub large: bool,
     pub has_tangents: bool,
     pub uvs: bool,
@@ -111,13 +111,13 @@ pub struct Variant {
     pub moving_colours: bool,
     /// Points lie in the ring of points: the card decodes them ([`crate::units`]).
     pub coded: bool,
-    /// Particles with ids, which lie elsewhere in another frame; of those without any, frames that are blended have the
-    /// same ones, number for number.
+    /// Particles with ids, which have another index in another frame. Particles without ids are the same by
+    /// index in frames that are blended.
     pub ids: bool,
 }
 
 impl Variant {
-    /// Whether a pass has something to do.
+    /// `true` if a pass has work.
     pub fn has(&self, pass: Pass) -> bool {
         match pass {
             Pass::Points => matches!(self.positions, Positions::Bones(bones) if bones.apart),
@@ -127,7 +127,7 @@ impl Variant {
         }
     }
 
-    /// Override constants of its pipelines.
+    /// Returns the override constants of its pipelines.
     pub fn constants(&self) -> Vec<(&'static str, f64)> {
         let (positions, bones) = match self.positions {
             Positions::Narrow => (0, BonePositions::default()),
@@ -171,7 +171,7 @@ impl Variant {
     }
 }
 
-/// Everything that a pipeline is made with besides its entry point.
+/// Returns all constants of a pipeline.
 pub fn constants(variant: &Variant, layout: &VertexLayout, group: u32) -> Vec<(&'static str, f64)> {
     let mut out = vec![("GROUP", f64::from(group))];
     out.extend(variant.constants());
@@ -179,7 +179,7 @@ pub fn constants(variant: &Variant, layout: &VertexLayout, group: u32) -> Vec<(&
     out
 }
 
-/// Bindings of a group, in order: address space, and what is bound.
+/// Returns the bindings of a group, in order: address space, and declaration.
 fn bindings(group: u32, all: &[(&str, &str)]) -> String {
     let line = |(at, (space, what)): (u32, &(&str, &str))| {
         format!("@group({group}) @binding({at}) var<{space}> {what};\n")
@@ -187,7 +187,7 @@ fn bindings(group: u32, all: &[(&str, &str)]) -> String {
     (0..).zip(all).map(line).collect()
 }
 
-/// Constants of the format, parameters, bindings, and what a vertex is made of.
+/// Returns the constants of the format, parameters, bindings, and the functions for a vertex.
 fn core(bindings: &str) -> String {
     let list = |values: &[f32]| values.iter().map(|v| format!("{v:?}")).collect::<Vec<_>>().join(", ");
     let mut text = format!("const HALF_EXPONENT = {HALF_EXPONENT}u;\n");
@@ -199,7 +199,7 @@ fn core(bindings: &str) -> String {
     text + params::Params::WGSL + bindings + include_str!("shaders/mesh.wgsl")
 }
 
-/// The text of the passes.
+/// Returns the text of the passes.
 ///
 /// | binding of group 0 | type | content |
 /// |---|---|---|
@@ -207,9 +207,9 @@ fn core(bindings: &str) -> String {
 /// | 1 | storage, read | ring |
 /// | 2 | storage, read | fixed words of the batch |
 /// | 3 | storage | points, normals and tangents between the passes |
-/// | 4 | storage, read | ring of points; of a batch that has none anything |
+/// | 4 | storage, read | ring of points; any buffer for a batch that has none |
 /// | 5 | storage | vertices of the batch |
-/// | 6 | storage, read, with an offset | [`crate::batches::WorkList::work`] from [`crate::batches::Dispatch::first`] on |
+/// | 6 | storage, read, offset | [`crate::batches::WorkList::work`], from the dispatch's `first` on |
 pub fn wgsl() -> String {
     let all = [
         ("storage, read", "meshes: array<Params>"),
@@ -227,9 +227,10 @@ pub fn wgsl() -> String {
     text + include_str!("shaders/packed.wgsl") + include_str!("shaders/passes.wgsl")
 }
 
-/// The text of a function `vertex_of(number) -> Vertex` for the caller's own vertex shader, which fetches what the
-/// passes before the last have made: bindings 1 to 4 as in [`wgsl`], read only, and at 0 the parameters of the mesh as a
-/// uniform, with an offset; of a group of the caller's choice. Its constants are [`Variant::constants`].
+/// Returns the text of a function `vertex_of(number) -> Vertex` for the caller's own vertex shader, which
+/// fetches the results of the passes before the last. Bindings 1 to 4 are as in [`wgsl`], read only, and 0 is
+/// the parameters of the mesh as a uniform, with an offset; the group is the caller's choice. Its constants
+/// are [`Variant::constants`].
 pub fn pull(group: u32) -> String {
     let all = [
         ("uniform", "p: Params"),

@@ -1,20 +1,25 @@
-//! The words of one frame of a mesh, as a slot of the ring holds them: decoded numbers, nothing computed.
+//! The words of one frame of a mesh in a slot of the ring: decoded values, nothing computed.
 //!
 //! | section | words |
 //! |---|---|
-//! | ids | of particles that have some: how many there are, and two words each, low and high, ascending |
-//! | positions | 16 bits: 2 a point, x y z and one that means nothing · 32 bits: 4 a point · codes: 3 planes, a word a vertex · bones: residuals, as points · none that the card decodes |
-//! | heights | 16 bits: two points in a word |
-//! | matrices | 12 floats a bone, four columns, in units of positions · packed: 7 words and 3 a part that moves, as in the file |
+//! | ids | for particles with ids: their number, and two words each, low and high, ascending |
+//! | positions of 16 bits | 2 words per point, x y z and one without meaning |
+//! | positions of 32 bits | 4 words per point |
+//! | positions as codes | 3 planes, one word per vertex |
+//! | positions by bones | residuals, as points; none for points that the card decodes |
+//! | heights | 16 bits: two points per word |
+//! | matrices | 12 floats per bone, four columns, in units of positions |
+//! | packed transforms | instead of matrices: 7 words, and 3 per part that moves, as in the file |
 //! | normal codes | components × vertices, two in a word, planes |
-//! | states, sparse | a word a group, x low, y high |
-//! | turns, sparse | two vertices in a word |
-//! | rotations | 4 floats a bone, x y z w · none of packed transforms |
-//! | uvs | 2 floats a vertex · colours: a word a vertex, 8 bits a component |
-//! | values | of the sparse sections: those that are not zero; as many of these words as they are hold something |
+//! | states, sparse | one word per group, x low, y high |
+//! | turns, sparse | two vertices per word |
+//! | rotations | 4 floats per bone, x y z w; none for packed transforms |
+//! | uvs | 2 floats per vertex |
+//! | colours | one word per vertex, 8 bits per component |
+//! | values | the nonzero words of the sparse sections; only that many words have content |
 //!
-//! Most states are zero, so a sparse section is two words for each 32 of its own: a mask of those that are not zero,
-//! and where, from the start of the mesh's part of the slot, the first of these stands among the values.
+//! Most states are zero, so a sparse section has two words for every 32 of its words: a mask of the nonzero
+//! ones, and the index of the first of these among the values, from the start of the mesh's part of the slot.
 
 use crate::fixed::{Fixed, colours};
 use crate::shaders::{Normals, Positions};
@@ -24,13 +29,14 @@ use meshreel::record::Semantic;
 use meshreel::{Error, MeshView};
 use std::ops::Range;
 
-/// Words of a frame of packed transforms before them.
+/// The words before the packed transforms of a frame.
 const PACKED_HEAD: usize = 7;
 
-/// Words of a sparse section that one mask is for.
+/// The number of words of a sparse section per mask.
 const SPARSE: usize = 32;
 
-/// Writes a sparse section of words of two numbers each, and its values, which lie behind it; where values go on then.
+/// Writes a sparse section of words of two values each, and its nonzero words, which lie behind it; returns
+/// where these end.
 fn write_sparse(out: &mut [u32], heads: u32, numbers: &[i16], next: usize) -> usize {
     let (before, values) = out.split_at_mut(next);
     let (heads, _) = before[heads as usize..].as_chunks_mut::<2>();
@@ -41,7 +47,7 @@ fn write_sparse(out: &mut [u32], heads: u32, numbers: &[i16], next: usize) -> us
     let mut count = 0;
     for (head, block) in heads.iter_mut().zip(blocks.iter().chain(last)) {
         let first = (next + count) as u32;
-        // Most blocks are zero: all of one is looked at without a branch.
+        // Most blocks are zero: a whole block is checked without a branch.
         let mask = match block.iter().fold(0, |all, v| all | v) {
             0 => 0,
             _ => write_values(block, values, &mut count),
@@ -51,7 +57,7 @@ fn write_sparse(out: &mut [u32], heads: u32, numbers: &[i16], next: usize) -> us
     next + count
 }
 
-/// Puts the words of a block that are not zero behind the first `count` values; which ones these are.
+/// Writes the nonzero words of a block behind the first `count` values; returns their mask.
 fn write_values(block: &[i16; 2 * SPARSE], values: &mut [u32], count: &mut usize) -> u32 {
     let mut mask = 0;
     let words = block.as_chunks::<2>().0.iter().map(|[low, high]| pair(*low, *high));
@@ -63,16 +69,16 @@ fn write_values(block: &[i16; 2 * SPARSE], values: &mut [u32], count: &mut usize
     mask
 }
 
-/// Room for writing frames, to be kept from one to the next.
+/// Memory for writing frames, kept from one frame to the next.
 #[derive(Debug, Clone, Default)]
 pub struct Room {
     matrices: Vec<Matrix>,
     floats: Vec<f32>,
-    /// Words of the slot that was written last that hold something, in order.
+    /// The ranges of the slot written last that have content, in order.
     pub used: Vec<Range<usize>>,
 }
 
-/// So many words that mean nothing go up rather than a part more.
+/// Gaps of up to this many unused words are uploaded, to avoid another range.
 const GAP: usize = 256;
 
 impl Room {
@@ -85,7 +91,7 @@ impl Room {
 }
 
 impl Fixed {
-    /// Lays the sections of a slot out: offsets into the parameters; words of a slot.
+    /// Lays out the sections of a slot: sets the offsets in the parameters, and returns the words of a slot.
     pub(crate) fn lay_slot(&mut self) -> usize {
         let (mut next, mut sparse) = (0, 0);
         let mut take = |words: usize| {
@@ -134,7 +140,7 @@ impl Fixed {
             _ => None,
         };
         if let Some(packed) = packed {
-            // Behind the part at the right edge lies what means nothing.
+            // The words behind the part at the right edge have no meaning.
             let live = packed.words.first().map_or(0, |edges| (edges >> 16).saturating_sub(edges & 0xFFFF));
             let used = (PACKED_HEAD + 3 * live as usize).min(packed.words.len());
             let words = &mut out[..PACKED_HEAD + 3 * self.params.packed_parts as usize];
@@ -148,7 +154,8 @@ impl Fixed {
         out[..12 * self.matrices].iter_mut().zip(columns).for_each(|(word, v)| *word = v.to_bits());
     }
 
-    /// Writes the words of a frame, as many as a slot has; how many of them, from the first on, hold something.
+    /// Writes the words of a frame, as many as a slot has; returns how many of them, from the first on, have
+    /// content.
     pub(crate) fn write_slot(
         &self,
         mesh: &MeshView<'_>,

@@ -1,5 +1,5 @@
-//! The passes of the shader on the CPU, from the same words: what it writes without a card, and what a card is
-//! held against. Line for line as `shaders/mesh.wgsl`, in f32.
+//! The passes of the shader on the CPU, from the same words: the output without a card, and the reference for
+//! a card. Line for line as `shaders/mesh.wgsl`, in f32.
 
 use crate::fixed::MIRRORED;
 use crate::layout::VertexLayout;
@@ -12,7 +12,7 @@ use std::f32::consts::{FRAC_PI_2, PI, TAU};
 
 type Vec3 = [f32; 3];
 
-/// What a dispatch is bound to.
+/// The bindings of a dispatch.
 #[derive(Debug, Clone, Copy)]
 #[allow(missing_docs)]
 pub struct Bound<'a> {
@@ -116,7 +116,7 @@ fn snorm(v: [f32; 2]) -> u32 {
     crate::words::pair(x, y)
 }
 
-/// Normal, tangent and sign of the bitangent.
+/// The normal, the tangent, and the sign of the bitangent.
 type Directions = (Vec3, Vec3, f32);
 
 /// A point in the two frames.
@@ -135,7 +135,7 @@ impl Bound<'_> {
     fn ring(&self, at: u32) -> u32 {
         self.ring[at as usize]
     }
-    /// A word of a sparse section.
+    /// Returns a word of a sparse section.
     fn sparse(&self, slot: u32, heads: u32, i: u32) -> u32 {
         let head = slot + heads + 2 * (i / 32);
         let (mask, bit) = (self.ring(head), 1 << (i % 32));
@@ -159,7 +159,8 @@ impl Bound<'_> {
         [0, 1, 2].map(|k| self.ring(at + k) as i32)
     }
 
-    /// Words of a part's packed transform, low and size of the box of its place; none where it stands as at rest.
+    /// Returns the words of a part's packed transform, and low and size of the box of its position; `None` if
+    /// it is at rest.
     fn packed_part(&self, slot: u32, part: u32) -> Option<([u32; 3], [Vec3; 2])> {
         let p = self.params;
         let head = slot + p.matrices;
@@ -175,7 +176,7 @@ impl Bound<'_> {
         Some((words, [1, 4].map(|at| map(|k| f32::from_bits(self.ring(head + at + k as u32))))))
     }
 
-    /// The matrix of a part, in units of the grid.
+    /// Returns the matrix of a part, in units of the grid.
     fn packed_matrix(&self, slot: u32, part: u32) -> [Vec3; 4] {
         let p = self.params;
         let double = |at: u32, low: u32| Double(self.fixed_f(at), self.fixed_f(low));
@@ -198,7 +199,8 @@ impl Bound<'_> {
         [0, 1, 2, 3].map(|k| f32::from_bits(self.ring(slot + p.rotations + 4 * bone + k)))
     }
 
-    /// A point as its bones and its residual say: what the pass [`crate::shaders::Pass::Points`] keeps.
+    /// Returns a point as moved by its bones and corrected by its residual; the pass
+    /// [`crate::shaders::Pass::Points`] stores it.
     fn moved_point(&self, slot: u32, i: u32, bones: BonePositions) -> [i32; 3] {
         let p = self.params;
         let mut at = self.placed_point(slot, i, bones).map(|v| v.round_ties_even() as i32);
@@ -259,7 +261,8 @@ impl Bound<'_> {
         low | high << 32
     }
 
-    /// The slot and the vertex there to which vertex `v` goes: those of the second frame, its own where that has none.
+    /// Returns the slot and the index of vertex `v` in the second frame; its own if the second frame does not
+    /// have it.
     fn same_in_second(&self, v: u32) -> (u32, u32) {
         let p = self.params;
         if !self.variant.ids {
@@ -310,7 +313,7 @@ impl Bound<'_> {
         }
     }
 
-    /// A point of 32 bits in the moment, in parts of 64 of a unit, as the runtime rounds it.
+    /// Returns a point of 32 bits at the moment, in 1/64 units, as the runtime rounds it.
     fn wide_moment(&self, [a, b]: Two) -> [i32; 3] {
         let steps = (self.params.blend * 16384.0).round_ties_even() as u32;
         [0, 1, 2].map(|k| {
@@ -388,7 +391,7 @@ impl Bound<'_> {
         mul(m, interior(angle(cosine), cosine, dot(cross(f, e), m)))
     }
 
-    /// Towards the point that gives a group's frame its direction.
+    /// Returns the direction to the point that orients a group's frame.
     fn ahead(&self, group: u32) -> Vec3 {
         let [own, other] = [0, 1].map(|k| self.point(self.fixed(self.params.anchors + 2 * group + k)));
         self.edge(other, own)
@@ -469,7 +472,7 @@ impl Bound<'_> {
         }
     }
 
-    /// A code of normals of a vertex.
+    /// Returns a code of a vertex's normal.
     fn code(&self, slot: u32, plane: u32, v: u32) -> f32 {
         let p = self.params;
         let i = plane * p.vertices + v;
@@ -549,7 +552,7 @@ impl Bound<'_> {
             let [a, b] = two.map(|cell| map(|k| cell[k] as f32 * unit[k] + centre[k]));
             if let Some((offset, format)) = find(VertexChannel::Position) {
                 let [x, y, z] = add(a, mul(sub(b, a), p.blend));
-                // Of those in 16 bits what they are made of.
+                // If the format has 16 bits, the values before they are packed.
                 put(at + offset, &[x, y, z, 1.0][..if format == 1 { 4 } else { 3 }]);
             }
             if let Some((offset, _)) = find(VertexChannel::Velocity) {

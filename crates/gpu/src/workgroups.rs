@@ -1,16 +1,17 @@
-//! Workgroups of dispatches, within WebGPU's default limits.
+//! The workgroups of dispatches, within WebGPU's default limits.
 
-/// Workgroups of a dispatch in one dimension: WebGPU's default limit.
+/// The most workgroups of a dispatch in one dimension: WebGPU's default limit.
 pub const MOST_GROUPS: u32 = 65_535;
-/// Invocations of a workgroup, unless others are asked for: WebGPU's default limit.
+/// The default number of invocations of a workgroup: WebGPU's default limit.
 pub const GROUP: u32 = 256;
 
-/// Workgroups of so many threads for some items: threads beyond the last item do nothing. None without items.
+/// Returns the workgroups of `group` threads for some items; threads beyond the last item do nothing. `None`
+/// without items.
 pub(crate) fn groups(items: u32, group: u32) -> Option<[u32; 2]> {
     rectangle(items.div_ceil(group))
 }
 
-/// At least so many workgroups, in two dimensions where one is not enough. None without any.
+/// Returns at least `all` workgroups, in two dimensions if one is not enough. `None` for 0.
 pub(crate) fn rectangle(all: u32) -> Option<[u32; 2]> {
     let rows = all.div_ceil(MOST_GROUPS);
     (all > 0).then(|| [all.div_ceil(rows), rows])

@@ -1,4 +1,4 @@
-//! Meshes of a file in few buffers and few dispatches.
+//! Tests of batches: meshes of a file in few buffers and few dispatches.
 
 use meshreel::{FrameDecoder, Limits, Reel};
 use meshreel_gpu::workgroups::MOST_GROUPS;
@@ -16,7 +16,7 @@ fn plans() -> Vec<ReelPlan> {
         let mut frame = FrameDecoder::new(&reel).unwrap();
         (reel.frame_count() > 0).then(|| frame.decode(0).unwrap())?;
         let mut plan = ReelPlan::new(&reel, |mesh| frame.mesh(mesh)).unwrap();
-        // Others that are alike.
+        // Copies of all meshes, which have the same shaders.
         plan.meshes.extend_from_within(..);
         Some(plan)
     };

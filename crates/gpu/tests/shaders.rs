@@ -1,4 +1,5 @@
-//! The shader is valid WGSL, with the entry points, constants and layouts that the plan says, without an adapter.
+//! Checks without an adapter that the shader is valid WGSL with the entry points, constants and layouts of
+//! the plan.
 
 use meshreel_gpu::instances::{self, InstancePass};
 use meshreel_gpu::shaders::{Normals, Positions, Tangents, Variant, Weights};
@@ -13,7 +14,8 @@ fn module() -> naga::Module {
     parsed(&shaders::wgsl())
 }
 
-/// Valid with what WebGPU has at its core (`pack2x16float` is part of that), and within its number of buffers.
+/// Checks that a module is valid with WebGPU's core features (`pack2x16float` is one), and within its number
+/// of buffers.
 fn check(module: &naga::Module) {
     let flags = naga::valid::ValidationFlags::all();
     let capabilities = naga::valid::Capabilities::SHADER_FLOAT16_IN_FLOAT32;

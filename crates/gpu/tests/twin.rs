@@ -1,4 +1,5 @@
-//! The twin of the shader, from the words that go to a card, against what the runtime writes on the CPU.
+//! Compares the twin of the shader, with the words that go to a card, with the output of the runtime on the
+//! CPU.
 
 use meshreel::record::Semantic;
 use meshreel::{FrameDecoder, FrameView, Limits, Pace, Reel};
@@ -10,7 +11,7 @@ use std::sync::Arc;
 /// The largest difference of each kind.
 #[derive(Debug, Default)]
 struct Worst {
-    /// Of positions and velocities, as a part of the mesh's largest coordinate.
+    /// The error of positions, relative to the mesh's largest coordinate; that of velocities likewise.
     position: f32,
     normal: f64,
     tangent: f64,
@@ -27,7 +28,7 @@ fn degrees(a: &[f32], b: &[f32]) -> f64 {
     cross.iter().map(|v| v * v).sum::<f64>().sqrt().atan2(dot).to_degrees()
 }
 
-/// All meshes of a file in some moments.
+/// Compares all meshes of a file at some moments.
 fn compare(path: &Path) -> Worst {
     let bytes = std::fs::read(path).unwrap();
     let reel = Reel::from_source(Arc::new(bytes), &Limits::default()).unwrap();
@@ -40,7 +41,7 @@ fn compare(path: &Path) -> Worst {
     }
     first.decode(0).unwrap();
     let plan = ReelPlan::new(&reel, |m| first.mesh(m)).unwrap();
-    // As a card has them: many meshes in the same buffers.
+    // As on a card: many meshes in the same buffers.
     let batches = Batches::new(&plan, &layout, 1, u64::MAX);
     let fixed: Vec<_> = (0..batches.all.len()).map(|batch| batches.fixed_words(&plan, batch)).collect();
     for (frame, blend) in [(0, 0.0), (0, 0.5), (frames / 2, 0.3), (frames / 3, 0.9), (frames - 1, 0.0)] {
@@ -82,7 +83,7 @@ fn compare(path: &Path) -> Worst {
                 worst.position = worst.position.max(off / extent);
             }
             mesh.velocities_into(&mut wanted).unwrap();
-            // Those that the file keeps do not go to a card.
+            // Velocities of the source are not uploaded to a card.
             let made = first.mesh(number).find(Semantic::Velocity, 0).is_none();
             for (got, want) in each(12, 3).zip(wanted.chunks_exact(3)).filter(|_| made) {
                 let off = got.iter().zip(want).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
@@ -120,7 +121,7 @@ fn files() -> Vec<PathBuf> {
     let folder = std::env::var_os("MESHREEL_GPU_FILES").map_or(golden, PathBuf::from);
     let mut out: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect();
     out.retain(|path| path.extension().is_some_and(|e| e == "reel"));
-    // This one is of the container alone: no reel.
+    // This file tests only the container; it is not a reel.
     out.retain(|path| !path.ends_with("container.reel"));
     out.sort();
     assert!(!out.is_empty());
@@ -215,19 +216,19 @@ fn f18_units_are_decoded_where_that_saves_the_cpu_time() {
         let bytes = Arc::new(std::fs::read(folder.join(name)).unwrap());
         Reel::from_source(bytes, &Limits::default()).unwrap()
     };
-    // Its meshes could be left coded, but are small.
+    // Its meshes could stay coded, but are small.
     let flag = open("flag_fast.reel");
     let mut description = flag.description().clone();
     let asked = |description: &_| heuristics::limits(description, Limits::default());
     assert_eq!((asked(&description).points, asked(&description).poses), (true, false));
     description.meshes[0].source_points = 100_000;
     assert!(!asked(&description).points);
-    // As that file says, nothing of which is the card's.
+    // A file of the preset `small` has nothing for the card to decode.
     let small = open("flag_small.reel");
     let mut description = small.description().clone();
     description.meshes[0].source_points = 100_000;
     assert!(asked(&description).points);
-    // What was asked for stays as it is.
+    // Limits that were set are kept.
     let none = Limits { points: false, attributes: false, ..Limits::default() };
     let limits = heuristics::limits(flag.description(), none);
     assert!(!limits.points && !limits.attributes);

@@ -1,5 +1,5 @@
-//! Units decoded by the twin of the shader, from the words that go to a card, against the frames that the runtime
-//! decodes.
+//! Compares units that the twin of the shader decodes, from the words that go to a card, with the frames that
+//! the runtime decodes.
 
 use meshreel::raw::Points;
 use meshreel::{Command, FrameDecoder, Limits, Options, Player, Reel, Repeat};
@@ -16,7 +16,8 @@ fn vectors(points: Points<'_>) -> Vec<[i32; 3]> {
     }
 }
 
-/// Plays a file on a player that decodes no points, and decodes the units of what is shown; frames that were compared.
+/// Plays a file on a player that decodes no points, and decodes the units of the frames that are shown;
+/// returns the number of frames that were compared.
 fn compare(path: &Path) -> usize {
     let bytes = std::fs::read(path).unwrap();
     let reel = Reel::from_source(Arc::new(bytes.clone()), &Limits::default()).unwrap();
@@ -28,7 +29,7 @@ fn compare(path: &Path) -> usize {
     player.command(instance, Command::Repeat(Repeat::Loop));
     player.command(instance, Command::Play);
     let mut plan = None;
-    // By mesh, frame and slot; slots are never used again here.
+    // By mesh the ring, and the slot of each frame; slots are not reused here.
     let mut decoded: HashMap<usize, (Vec<u32>, HashMap<u32, u32>)> = HashMap::new();
     let mut compared = 0;
     for tick in 0..400 {
@@ -46,7 +47,7 @@ fn compare(path: &Path) -> usize {
             let view = shown.first().mesh(m);
             let name = &view.record().path;
             assert!(view.positions_into(&mut vec![0.0; 3 * view.vertex_count()]).is_err(), "{name}");
-            // Found by fuzzing: key 0 has no words.
+            // Found by fuzzing: key frame 0 has no words.
             let first = own.write(&units, (units.unit_of(0), m), |_| Some(0), &mut Vec::new());
             assert!(first.is_none());
             let words = own.points * own.point_words();

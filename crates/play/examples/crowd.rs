@@ -1,4 +1,4 @@
-//! Plays a crowd in real time and says what it cost:
+//! Plays a crowd in real time and prints its costs:
 //! `crowd [--copies N] [--seconds S] [--heap MIB] [--resident MIB] FILE…`
 //!
 //! Each file is opened `copies` times, as if all were different, and each copy has one looping instance.
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 const FPS: f64 = 60.0;
 
-/// Anonymous memory of this process in KiB, where the system tells.
+/// Returns the anonymous memory of this process in KiB, or 0 if the system does not tell.
 fn anonymous() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|l| l.strip_prefix("RssAnon:"));
@@ -64,7 +64,7 @@ fn main() {
     println!("peak {} MiB anonymous above the beginning", played.peak.saturating_sub(before) >> 10);
 }
 
-/// Opens each file as often as asked, and starts a looping instance of each, all at different times.
+/// Opens each file `copies` times, and starts a looping instance of each, all at different times.
 fn open_all(player: &mut Player, paths: &[String], copies: usize) -> Vec<InstanceId> {
     let mut instances = Vec::new();
     for copy in 0..copies {
@@ -81,7 +81,7 @@ fn open_all(player: &mut Player, paths: &[String], copies: usize) -> Vec<Instanc
     instances
 }
 
-/// Ticks until so many files are open, or one cannot be opened.
+/// Ticks until `files` files are open, or one cannot be opened.
 fn wait_until_open(player: &mut Player, files: usize) -> Result<(), String> {
     let mut opened = 0;
     while opened < files {
@@ -97,7 +97,7 @@ fn wait_until_open(player: &mut Player, files: usize) -> Result<(), String> {
     Ok(())
 }
 
-/// What playing took.
+/// The costs of playing.
 struct Played {
     /// Milliseconds of each tick.
     ticks: Vec<f64>,

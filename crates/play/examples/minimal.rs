@@ -1,4 +1,4 @@
-//! The least a game does to play a file: `cargo run --example minimal cloth.reel`.
+//! The minimum that a game does to play a file: `cargo run --example minimal cloth.reel`.
 
 use meshreel::{Command, Options, Player};
 
@@ -6,7 +6,7 @@ fn main() {
     play(std::env::args().nth(1).expect("name a .reel file"), 120);
 }
 
-/// Plays that many frames of a game.
+/// Plays `frames` frames of a game.
 pub fn play(path: impl AsRef<std::path::Path>, frames: u32) {
     let mut player = Player::new(Options::default());
     let file = player.open(path);
@@ -15,7 +15,7 @@ pub fn play(path: impl AsRef<std::path::Path>, frames: u32) {
     for _ in 0..frames {
         player.tick(1.0 / 60.0);
         if let Some(shown) = player.frame(cloth) {
-            println!("frame {:?}", shown.view().pair()); // Here it is drawn.
+            println!("frame {:?}", shown.view().pair()); // It is drawn here.
         }
         std::thread::sleep(std::time::Duration::from_millis(16));
     }

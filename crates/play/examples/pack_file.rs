@@ -1,9 +1,9 @@
-//! Plays files that lie in a pack, through reads of one's own:
-//! `cargo run --example pack_file game.pack a.reel b.reel` writes the pack and plays what is in it.
+//! Plays files of a pack through a source of the program's own: `cargo run --example pack_file game.pack
+//! a.reel b.reel` writes the pack and plays its files.
 //!
-//! A pack here is a count and that many offsets and sizes (u64, little-endian), then the files. A game has
-//! its own, an archive or an object store; all that the player wants is [`Source`]: begin to read, say when
-//! it is done.
+//! A pack here is a count, that many offsets and sizes (u64, little-endian), and the files. A game has its
+//! own format, an archive or an object store; the player only needs a [`Source`]: begin to read, and report
+//! when it is done.
 
 use meshreel::{Command, Event, Options, Player, Read, Source};
 use std::fs::File;
@@ -12,7 +12,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
-/// Reads that wait; one more is refused, and the player asks again.
+/// The number of reads that can wait; one more is refused, and the player asks again.
 const WAITING: usize = 256;
 
 fn main() -> io::Result<()> {
@@ -40,7 +40,7 @@ pub fn write(pack: impl AsRef<Path>, files: &[impl AsRef<Path>]) -> io::Result<(
     contents.iter().try_for_each(|content| out.write_all(content))
 }
 
-/// A file in the pack: where it begins, and the queue of the thread that reads.
+/// A file in the pack: its place, and the queue of the thread that reads.
 struct Packed {
     offset: u64,
     size: u64,
@@ -53,8 +53,8 @@ impl Source for Packed {
     }
 
     fn start(&self, read: Read) {
-        // Called from the tick, so it does not wait. A read that finds no place is dropped, which completes
-        // it.
+        // Called from the tick, so it does not wait. If the queue is full, the read is dropped, which
+        // completes it.
         let _ = self.requests.try_send((self.offset + read.offset(), read));
     }
 }
@@ -88,7 +88,7 @@ fn open(pack: impl AsRef<Path>) -> io::Result<Vec<Packed>> {
     Ok(packed)
 }
 
-/// Plays all files of a pack; how many frames each has shown.
+/// Plays all files of a pack; returns the number of frames that each has shown.
 pub fn play(pack: impl AsRef<Path>, ticks: u32) -> io::Result<Vec<u32>> {
     let mut player = Player::new(Options::default());
     let mut instances = Vec::new();

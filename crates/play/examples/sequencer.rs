@@ -1,14 +1,14 @@
-//! A small scene: three towers fall one after the other and leave their ruins, a flag flies until somebody
-//! takes it down. `cargo run --example sequencer tower.reel flag.reel`
+//! A small scene: three towers fall one after the other and leave ruins, and a flag flies until it is taken
+//! down. `cargo run --example sequencer tower.reel flag.reel`
 //!
-//! The sequencer says what happens when; instances are made when a clip begins to stream and removed when it
-//! is over, so that nothing is kept of what has fallen.
+//! The sequencer reports what happens when. Instances are created when a clip begins to stream and removed
+//! when it is over, so that towers that have fallen take no memory.
 
 use meshreel::sequencer::{Action, ActionKind, Clip, End, Leave, Sequencer, Start, stagger};
 use meshreel::{Error, Event, FileId, InstanceId, Options, Player, Timeline};
 use std::path::Path;
 
-/// What the game calls the mesh of a ruin, and the moment at which the flag is taken down.
+/// The game's number of the ruin's mesh, and of the signal to take down the flag.
 const RUIN: u32 = 7;
 const FLAG_DOWN: u32 = 1;
 
@@ -21,7 +21,7 @@ fn main() -> Result<(), Error> {
     Ok(())
 }
 
-/// Plays the scene; what happened, line by line.
+/// Plays the scene; returns a log of its actions, line by line.
 pub fn play(tower: impl AsRef<Path>, flag: impl AsRef<Path>, dt: f64) -> Result<Vec<String>, Error> {
     let mut player = Player::new(Options::default());
     let files = [player.open(tower), player.open(flag)];
@@ -43,7 +43,7 @@ pub fn play(tower: impl AsRef<Path>, flag: impl AsRef<Path>, dt: f64) -> Result<
             scene.signal(FLAG_DOWN);
         }
         player.tick(dt);
-        // Here every instance that is left is drawn, and the ruins: `scene.shown(clip)`.
+        // Here every remaining instance is drawn, and the ruins: `scene.shown(clip)`.
     }
     Ok(lines)
 }
@@ -52,7 +52,7 @@ fn clips(tower: &Timeline, flag: &Timeline) -> Vec<Clip> {
     let fall =
         |number: usize| Clip { end: End::Mesh(RUIN), ..Clip::new(format!("tower {number}"), 0, tower) };
     let mut clips: Vec<Clip> = (1..=3).map(fall).collect();
-    // All at once would be a hitch.
+    // If all fell at once, there would be a hitch.
     stagger(&mut clips, 0.25);
     clips.push(Clip {
         start: Start::At(0.0),
@@ -92,7 +92,7 @@ fn tell(clip: &Clip, what: ActionKind) -> String {
     }
 }
 
-/// Waits until both files are open: the sequencer wants to know how long they are.
+/// Waits until both files are open, as the sequencer needs their lengths.
 fn timelines(player: &mut Player, files: [FileId; 2]) -> Result<[Timeline; 2], Error> {
     loop {
         player.tick(0.0);

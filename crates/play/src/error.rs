@@ -1,4 +1,5 @@
-//! What a decoder of `codec` says about wrong bytes, as the error of this crate, which is that of the container.
+//! Turns what a decoder of `codec` reports about wrong bytes into the error of this crate, which is that of
+//! the container.
 
 use crate::Error;
 use meshreel_codec::Corrupt;

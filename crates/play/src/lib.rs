@@ -1,9 +1,9 @@
-//! The runtime of meshreel: opens `.reel` files and gives their frames.
+//! The runtime of meshreel: opens `.reel` files and decodes their frames.
 //!
-//! A game has a [`Player`]: it streams any number of files in a heap of fixed size. [`Player::tick`] neither
-//! waits nor allocates; [`Player::frame`] gives what an instance shows, and its [`FrameView`] writes vertex
-//! buffers and transforms, interpolated, in the layouts that engines upload. [`policy`] and [`sequencer`]
-//! decide what plays, as plain data.
+//! A game uses a [`Player`], which streams any number of files through a heap of fixed size. [`Player::tick`]
+//! neither waits nor allocates. [`Player::frame`] returns what an instance shows; the [`FrameView`] of it
+//! writes vertex buffers and transforms, interpolated, in the layouts that engines upload. [`policy`] and
+//! [`sequencer`] decide what is played, as plain data.
 //!
 //! ```no_run
 //! use meshreel::{Command, Options, Player};
@@ -22,10 +22,10 @@
 //! }
 //! ```
 //!
-//! A tool has a [`Reel`], an open file, and a [`FrameDecoder`], which decodes its frames in any order into
-//! memory it allocated once; [`MeshView`] writes them as floats into the caller's buffers or lends the
-//! quantized levels. Any bytes can be opened: what is wrong with them is an [`Error`] and never a panic, and
-//! [`Limits`] bound what they may ask for.
+//! A tool uses a [`Reel`], an open file, and a [`FrameDecoder`], which decodes the frames in any order into
+//! memory that it allocates once. A [`MeshView`] writes the values as floats into the caller's buffers, or
+//! lends the quantized values. Any bytes can be opened: damage is reported as an [`Error`] and never panics,
+//! and [`Limits`] bound the memory that a file may ask for.
 //!
 //! ```no_run
 //! use meshreel::{FrameDecoder, Limits, Reel};

@@ -30,39 +30,39 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
 
-/// Units and reads in flight.
+/// The number of units and reads that can be in flight.
 const NODES: usize = 4096;
 
-/// Events that wait to be asked for; what comes after is lost.
+/// The number of events that are kept until they are fetched; later ones are lost.
 const EVENTS: usize = 256;
 
-/// Microseconds until a file that was unloaded and could not be opened again is tried again.
+/// Microseconds after which opening is tried again for a file that was unloaded and could not be opened
+/// again.
 const REOPEN: u64 = 2_000_000;
 
-/// How the part of `decode_ahead` that is used follows the room in the heap, from tick to tick: a heap that
-/// is too small for all of it is not fought over in each.
+/// Per tick, the part of `decode_ahead` that is used shrinks by this factor if the heap had no room for it,
+/// and else grows by `GROW`. So a heap that is too small for all of it is not contended for in each tick.
 const SHRINK: f32 = 0.9;
 
 const GROW: f32 = 0.005;
 
 const LEAST_REACH: f32 = 0.2;
 
-/// Longest tick that counts, in seconds.
+/// The longest tick that counts, in seconds; longer ones are cut to it.
 const LONGEST_TICK: f64 = 3600.0;
 
-/// A file and where it is in its life.
+/// A file and its state.
 struct File {
     generation: u32,
     path: PathBuf,
     source: Option<Arc<dyn Source>>,
-    /// It was opened elsewhere.
+    /// The reel, if it was opened elsewhere.
     reel: Option<Reel>,
     state: FileState,
     timeline: Option<Timeline>,
-    /// When an instance was visible last.
+    /// Time in microseconds at which one of its instances was last visible.
     seen: u64,
-    /// The tick at which opening is tried again, of a file that was open before and could not be opened
-    /// again.
+    /// Time at which opening is tried again, for a file that was open before and could not be opened again.
     again_at: Option<u64>,
 }
 
@@ -71,25 +71,25 @@ enum FileState {
     Loading,
     Open,
     Failed,
-    /// Hidden for long: to be unloaded when nothing is in flight.
+    /// Hidden for long; it is unloaded as soon as nothing is in flight.
     Unloading,
     Unloaded,
     Closing,
     Closed,
 }
 
-/// Plays files: any number of instances, forwards, backwards, at any rate, in a heap of fixed size.
+/// Plays files: any number of instances, forwards or backwards, at any rate, in a heap of fixed size.
 ///
-/// Once a frame [`Player::tick`] is called, on one thread: it never waits and, once the files are open, never
-/// allocates. What is to be drawn is then asked for with [`Player::frame`]. Threads of the player read and
-/// decode meanwhile.
+/// Call [`Player::tick`] once per frame, on one thread: it never waits and, once the files are open, never
+/// allocates. Then ask [`Player::frame`] for what to draw. Threads of the player read and decode in the
+/// background.
 pub struct Player {
     scheduler: Scheduler,
     files: Vec<File>,
-    /// Places without a file.
+    /// Free places in `files`.
     closed: Vec<u32>,
     instances: Vec<Option<Instance>>,
-    /// Places without an instance.
+    /// Free places in `instances`.
     free: Vec<u32>,
     admission: Admission,
     generations: u32,
@@ -105,18 +105,18 @@ pub struct Player {
     library: Arc<Library>,
     events: VecDeque<Event>,
     resident_bytes: u64,
-    /// A file was closed, its instances are to be removed.
+    /// `true` if a file was closed and its instances are not removed yet.
     sweep: bool,
     ticks: u64,
-    /// Part of `decode_ahead` for which there is room.
+    /// The part of `decode_ahead` for which the heap has room, up to 1.
     reach: f32,
 }
 
 impl Player {
-    /// Allocates the heap and starts the threads.
+    /// Creates a player: allocates the heap and starts the threads.
     ///
     /// # Panics
-    /// Where [`Player::try_new`] gives an error.
+    /// If [`Player::try_new`] returns an error.
     pub fn new(options: Options) -> Player {
         match Player::try_new(options) {
             Ok(player) => player,
@@ -124,8 +124,8 @@ impl Player {
         }
     }
 
-    /// As [`Player::new`]. An error where the system has no memory for the heap or gives none of the threads,
-    /// and where options make no sense.
+    /// Creates a player, as [`Player::new`] does. Returns an error if the system has no memory for the heap
+    /// or cannot start the threads, or if an option is invalid.
     pub fn try_new(options: Options) -> Result<Player, Error> {
         options.check()?;
         let heap = Heap::new(options.heap, options.allocator.clone()).ok_or_else(|| {
@@ -178,27 +178,29 @@ impl Player {
 
     // Files and instances.
 
-    /// Begins to open a file. Whether that went well is told by an [`Event`]; instances can be made at once.
+    /// Begins to open a file and returns at once. An [`Event`] tells whether it succeeded; instances can be
+    /// made before that.
     pub fn open(&mut self, path: impl AsRef<Path>) -> FileId {
         self.add_file(path.as_ref().into(), None, None)
     }
 
-    /// Opens bytes that lie in memory, or anything else that a thread can read.
+    /// Opens a file that lies in memory, or any other bytes that a thread can read.
     pub fn open_bytes(&mut self, bytes: Arc<dyn ReadAt>) -> FileId {
         let source = Positioned { source: bytes, crew: self.reads.clone() };
         self.open_source("(memory)", Arc::new(source))
     }
 
-    /// Opens a source of one's own, such as a pack file. `name` stands in errors.
+    /// Opens a source of the caller's own, such as an entry of a pack file. Errors call it `name`.
     pub fn open_source(&mut self, name: impl AsRef<Path>, source: Arc<dyn Source>) -> FileId {
         self.add_file(name.as_ref().into(), Some(source), None)
     }
 
-    /// Takes in a file that was opened elsewhere: `source` reads its frames, what the reel was opened from its
-    /// static data. Where that fails as [`std::io::ErrorKind::WouldBlock`], bytes are not there yet: each tick asks
-    /// again until they are or the file is closed. The limits are those that the reel was opened with; more memory
-    /// than [`Options::file_limits`] allows is refused, as is a source of another length. The static data stays as
-    /// long as the player or somebody else has the reel.
+    /// Adds a file that was opened elsewhere. Its frames are read from `source`, its static data from what
+    /// the reel was opened from. If that fails with [`std::io::ErrorKind::WouldBlock`], the bytes are not
+    /// there yet: each tick asks again until they are or the file is closed. The limits are those that the
+    /// reel was opened with. A reel that takes more memory than [`Options::file_limits`] allows is refused,
+    /// as is a source of another length. The static data stays in memory as long as the player or anyone else
+    /// holds the reel.
     pub fn open_reel(&mut self, reel: Reel, source: Arc<dyn Source>) -> FileId {
         self.add_file(reel.path().into(), Some(source), Some(reel))
     }
@@ -219,7 +221,7 @@ impl Player {
         let number = closed.unwrap_or(self.files.len());
         if number == self.files.len() {
             self.files.push(file);
-            // Room to close them all without an allocation in the tick.
+            // Reserves room, so that closing all of them in a tick does not allocate.
             self.closed.reserve(self.files.len());
             self.scheduler.streams.push(None);
             self.scheduler.reserve(self.files.len());
@@ -250,14 +252,15 @@ impl Player {
         self.loads.push(0, load);
     }
 
-    /// Ends all instances of a file and gives up what it has. What is in flight ends by itself.
+    /// Closes a file: removes all its instances and releases its memory. Reads and decodes in flight end by
+    /// themselves.
     pub fn close(&mut self, file: FileId) {
         let Some(number) = self.file_number(file) else {
             return;
         };
         self.files[number].state = FileState::Closing;
         self.scheduler.cancel_all(number as u32);
-        // From now on its instances are as if gone; the next tick takes them all at once.
+        // From now on its instances count as removed; the next tick removes them all at once.
         self.sweep = true;
     }
 
@@ -274,7 +277,7 @@ impl Player {
         self.admission.changed(self.instances.len());
     }
 
-    /// One more player of a file: visible, and stopped at the first frame. None where the file is closed.
+    /// Adds an instance of a file: visible, and stopped at the first frame. `None` if the file is closed.
     pub fn instance(&mut self, file: FileId) -> Option<InstanceId> {
         let number = self.file_number(file)?;
         self.generations += 1;
@@ -283,7 +286,7 @@ impl Player {
         let place = self.free.pop().unwrap_or(self.instances.len() as u32);
         if place as usize == self.instances.len() {
             self.instances.push(None);
-            // Room to free them all without an allocation in the tick.
+            // Reserves room, so that removing all of them in a tick does not allocate.
             self.free.reserve(self.instances.len());
         }
         self.instances[place as usize] = Some(instance);
@@ -291,7 +294,7 @@ impl Player {
         Some(InstanceId(place, self.generations))
     }
 
-    /// Ends an instance.
+    /// Removes an instance.
     pub fn remove(&mut self, instance: InstanceId) {
         if self.get(instance).is_some() {
             self.instances[instance.0 as usize] = None;
@@ -300,9 +303,8 @@ impl Player {
         }
     }
 
-    /// Sets the priority of an instance. Where the heap has no room for all instances, those of higher
-    /// priority are served first, then those that were served before, then the older ones. 0 unless it is
-    /// set.
+    /// Sets the priority of an instance; 0 unless set. If the heap has no room for all instances, those of
+    /// higher priority are served first, then those that were served before, then the older ones.
     pub fn set_priority(&mut self, instance: InstanceId, priority: i32) {
         if let Some(instance) = self.get_mut(instance)
             && std::mem::replace(&mut instance.priority, priority) != priority
@@ -311,14 +313,14 @@ impl Player {
         }
     }
 
-    /// Whether the heap has no room for an instance that wants to be shown or streamed: see
+    /// `true` if the heap has no room for an instance that wants to be shown or streamed, see
     /// [`Event::Refused`].
     pub fn is_refused(&self, instance: InstanceId) -> bool {
         self.get(instance).is_some_and(|i| i.short.is_some())
     }
 
-    /// Tells an instance's clock something; it takes effect at the next tick. Before the file is open it is
-    /// kept until then.
+    /// Sends a command to an instance's clock. It takes effect at the next tick; before the file is open,
+    /// commands are kept until it is.
     pub fn command(&mut self, instance: InstanceId, command: Command) {
         if let Some(instance) = self.get_mut(instance) {
             match &mut instance.clock {
@@ -328,8 +330,9 @@ impl Player {
         }
     }
 
-    /// A hidden instance asks for nothing, its time passes. A file of which no instance is visible for some
-    /// time gives up its static data, and opens again when one is.
+    /// Shows or hides an instance. The time of a hidden instance goes on, but it asks for no frames. A file
+    /// without a visible instance for [`Options::unload_after`] seconds releases its static data, and is
+    /// opened again when one is shown.
     pub fn show(&mut self, instance: InstanceId, visible: bool) {
         if let Some(instance) = self.get_mut(instance) {
             instance.visible = visible;
@@ -339,38 +342,39 @@ impl Player {
         }
     }
 
-    /// The clock of an instance; none before its file is open.
+    /// Returns the clock of an instance; `None` before its file is open.
     pub fn clock(&self, instance: InstanceId) -> Option<&Clock> {
         self.get(instance)?.clock.as_ref()
     }
 
-    /// The file, where it is open.
+    /// Returns the open file; `None` if it is not open.
     pub fn reel(&self, file: FileId) -> Option<&Reel> {
         let stream = self.scheduler.streams[self.file_number(file)?].as_ref()?;
         Some(&stream.file.reel)
     }
 
-    /// The name by which errors call a file: its path, or what it was opened as.
+    /// Returns the name of a file in errors: its path, or the name that it was opened under.
     pub fn name(&self, file: FileId) -> Option<&Path> {
         Some(&self.files[self.file_number(file)?].path)
     }
 
-    /// Kill switches: reads are not issued, jobs not started, nothing handed out.
+    /// Sets the kill switches, which stop the issuing of reads, the starting of jobs, or the handing out of
+    /// frames.
     pub fn switch(&mut self, switches: Switches) {
         self.switches = switches;
         self.scheduler.reads_on = switches.reads;
         self.scheduler.jobs_on = switches.jobs;
     }
 
-    /// The next event that was not given yet, the oldest first.
+    /// Takes the oldest event that was not fetched yet.
     pub fn next_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
 
     // The tick.
 
-    /// `dt` seconds have passed. Takes in what was read and decoded, moves all clocks, and starts what they
-    /// will need. Never waits; allocates only where files have just been opened.
+    /// Moves the player on by `dt` seconds: takes in what was read and decoded, moves all clocks, and starts
+    /// the reads and decodes that they will need. Never waits; allocates only if files have just been opened.
     pub fn tick(&mut self, dt: f64) {
         span!("tick");
         let dt = if dt.is_nan() { 0.0 } else { dt.clamp(0.0, LONGEST_TICK) };
@@ -386,7 +390,7 @@ impl Player {
         self.scheduler.fit_scratch();
         let ahead = (self.options.least_read_ahead.max(0.0) * 1e6) as u64;
         self.scheduler.read(ahead);
-        // What waits for a read that was just issued is started by that.
+        // A unit that waits for a read is started when that is issued.
         self.scheduler.decode();
         self.reach = match self.scheduler.starved {
             true => (self.reach * SHRINK).max(LEAST_REACH),
@@ -399,7 +403,7 @@ impl Player {
         self.pick();
     }
 
-    /// Runs all jobs within the tick, of a player without threads.
+    /// Runs all jobs within the tick, for a player without threads.
     fn work_here(&mut self) {
         loop {
             let read = self.reads.run_all();
@@ -445,7 +449,7 @@ impl Player {
                     }
                 }
                 Err(error) if again => {
-                    // Hidden, and meanwhile gone: it may come back.
+                    // Hidden, and meanwhile the file is gone; it may come back.
                     file.state = FileState::Unloaded;
                     let told = file.again_at.replace(self.scheduler.now + REOPEN).is_some();
                     if told {
@@ -466,7 +470,7 @@ impl Player {
     fn opened(&mut self, number: usize, loaded: Arc<Loaded>, source: Arc<dyn Source>) {
         let frames = loaded.reel.frame_count() as u64;
         let bytes = frames * Heap::cost(loaded.reel.frame_words());
-        // Half of the heap stays for what is streamed.
+        // Half of the heap is left for streaming.
         let resident =
             bytes <= self.options.resident && self.resident_bytes + bytes <= self.options.heap as u64 / 2;
         self.resident_bytes += if resident { bytes } else { 0 };
@@ -490,7 +494,7 @@ impl Player {
 
     fn move_clocks(&mut self, dt: f64) {
         let mut reopen = None;
-        // What waits goes after what plays, and so looks less far.
+        // An instance that waits comes after those that play, and so looks less far ahead.
         let ahead = self.options.decode_ahead * self.reach;
         let (behind, most) = (ahead / 4.0, f64::from(ahead) * 0.7);
         for instance in self.instances.iter_mut().flatten() {
@@ -522,7 +526,7 @@ impl Player {
                 instance.late = false;
             }
         }
-        // One at a time: opening is not for the tick to do.
+        // At most one file per tick, as opening is work.
         if let Some(number) = reopen {
             self.load(number);
         }
@@ -540,7 +544,7 @@ impl Player {
         for stream in streams.iter_mut().flatten() {
             stream.begin_plan();
         }
-        // First what is shown of all instances, then what comes next, as a plan can get too long.
+        // First the frames that instances show now, then those ahead, as the plan may become too long.
         let mut each = |plan: &mut dyn FnMut(&mut Stream, &mut Heap, &Instance)| {
             for instance in self.instances.iter().flatten().filter(|i| i.admitted) {
                 if let Some(stream) = streams[instance.file as usize].as_mut() {
@@ -568,7 +572,7 @@ impl Player {
         }
     }
 
-    /// Files that are being closed or unloaded, as soon as nothing is in flight for them.
+    /// Closes or unloads the files that are marked for it, as soon as nothing is in flight for them.
     fn settle(&mut self) {
         let patience = (self.options.unload_after.max(0.0) * 1e6) as u64;
         for number in 0..self.files.len() {
@@ -621,7 +625,7 @@ impl Player {
             } else {
                 instance.late = true;
             }
-            // A first frame may take as long as a pre-roll is waited for.
+            // The first frame after a jump may take as long as the clock waits for a pre-roll.
             let now = self.scheduler.now;
             let until = match instance.awaited {
                 Some((of, until)) if of == jump => until,
@@ -652,7 +656,7 @@ impl Player {
             };
             self.push_event(event);
         }
-        // What finds no place among the events is told in the next tick.
+        // An event that finds no room is sent in the next tick.
         for (instance, place) in self.instances.iter_mut().zip(0..) {
             let Some(instance) = instance.as_mut().filter(|_| self.events.len() < EVENTS) else {
                 continue;
@@ -678,11 +682,11 @@ impl Player {
         }
     }
 
-    // What comes out.
+    // Output.
 
-    /// The two decoded frames around an instance's time. They can be kept over ticks and sent to other
-    /// threads; as long as they live, their memory is not used for anything else. None where nothing of it is
-    /// in memory yet.
+    /// Returns the two decoded frames around an instance's time. They can be kept over ticks and sent to
+    /// other threads; their memory is not reused while they live. `None` while none of its frames is in
+    /// memory yet.
     pub fn frame(&self, instance: InstanceId) -> Option<Shown> {
         let instance = self.get(instance).filter(|_| self.switches.drawing)?;
         let (pair, pace) = instance.shown?;
@@ -702,7 +706,8 @@ impl Player {
         })
     }
 
-    /// The decoded frames that an instance will show after those of now, soonest first. Allocates nothing.
+    /// Returns the decoded frames that an instance will show after the current ones, soonest first. Does not
+    /// allocate.
     pub fn ahead(&self, instance: InstanceId) -> impl Iterator<Item = Ahead> + '_ {
         let found = self.get(instance).and_then(|instance| {
             Some((self.scheduler.streams[instance.file as usize].as_ref()?, &instance.demand))
@@ -716,20 +721,21 @@ impl Player {
         })
     }
 
-    /// Units of a file that was opened without points ([`crate::Limits::points`]). None where it has none, or is not open.
+    /// Returns the coded units of a file that was opened without points ([`crate::Limits::points`]). `None`
+    /// if it has none or is not open.
     pub fn coded_units(&self, file: FileId) -> Option<CodedUnits<'_>> {
         let stream = self.scheduler.streams[self.file_number(file)?].as_ref()?;
         CodedUnits::new(stream, &self.scheduler.work.memory)
     }
 
-    /// Counters of an instance: ticks without the frame that should have been shown, and those between a
-    /// start or jump and its first frame.
+    /// Returns two counters of an instance: the ticks in which it lacked the frame that it should have shown,
+    /// and the ticks between a start or jump and its first frame.
     pub fn late_ticks(&self, instance: InstanceId) -> Option<(u64, u64)> {
         let instance = self.get(instance)?;
         Some((instance.missed, instance.seek_wait_ticks))
     }
 
-    /// Everything for an overlay, into lists that are used again.
+    /// Writes the statistics of the player, as for an overlay. The lists of `out` are reused.
     pub fn statistics(&self, out: &mut Statistics) {
         out.ticks = self.ticks;
         out.instances = self.instances.len() - self.free.len();
@@ -766,7 +772,7 @@ impl Player {
         self.instances.get_mut(instance.0 as usize)?.as_mut()
     }
 
-    /// Whether a file is not about to go.
+    /// `true` unless the file is being closed.
     fn is_there(&self, file: u32) -> bool {
         self.files[file as usize].state != FileState::Closing
     }
@@ -778,11 +784,11 @@ impl Drop for Player {
         for number in 0..self.files.len() {
             self.scheduler.cancel_all(number as u32);
         }
-        // A thread in a slow read, or opening a file, ends when that does; its buffer lives as long. Jobs are
-        // short.
+        // A thread that is in a slow read or opens a file ends after that, and its buffer lives as long. Jobs
+        // are short.
         self.loads.close(false);
         self.reads.close(false);
-        // Files that wait for what is being read hold the list that they wait in.
+        // Files that wait for a read hold the list that they wait in.
         forget(&self.again);
         if let Some(threads) = &self.threads {
             threads.0.close(true);

@@ -1,5 +1,5 @@
-//! More instances than fit into the heap: as many as fit are served, by priority, and of the others somebody
-//! is told.
+//! More instances than fit into the heap: as many as fit are served, by priority, and the others are
+//! reported.
 
 use crate::common::playing::{Digest, assert_same, oracle};
 use crate::common::{golden, inline, sample};
@@ -14,7 +14,7 @@ struct Crowd {
     contents: Vec<(FileId, Vec<u64>)>,
     instances: Vec<(InstanceId, usize)>,
     refused: BTreeSet<InstanceId>,
-    /// Ticks without the right picture, of instances that were served.
+    /// Ticks without the right picture, of served instances.
     late: usize,
     shown: usize,
     digest: Digest,
@@ -47,7 +47,7 @@ impl Crowd {
         crowd
     }
 
-    /// One more, that plays another part at another rate.
+    /// Adds an instance that plays another part at another rate.
     fn add(&mut self, file: usize) -> InstanceId {
         let (id, frames) = &self.contents[file];
         let instance = self.player.instance(*id).unwrap();
@@ -94,7 +94,7 @@ impl Crowd {
         }
     }
 
-    /// All that are served show what they should, from some point on.
+    /// From some point on, all served instances show what they should.
     fn all_served_play(&mut self) {
         self.play(60);
         self.late = 0;
@@ -116,7 +116,7 @@ fn as_many_as_fit_are_played_and_the_others_told() {
     let files = files();
     for heap in [300 << 10, 500 << 10, 800 << 10] {
         for mixed in [false, true] {
-            // The layered file takes a megabyte to be played at all.
+            // The layered file needs a megabyte to be played at all.
             let heap = if mixed { 4 * heap } else { heap };
             let mut crowd = Crowd::new(heap, &files[..1 + usize::from(mixed)]);
             for n in 0..40 {
@@ -125,13 +125,13 @@ fn as_many_as_fit_are_played_and_the_others_told() {
             }
             crowd.all_served_play();
             let served = 40 - crowd.refused.len();
-            // In the largest all of both files fits.
+            // In the largest heap all of both files fits.
             assert!(served >= 2 && (mixed || served < 40), "{served} in {heap}");
             // Those that came first stay.
             assert!(!crowd.refused.contains(&crowd.instances[0].0));
             let missed = |i: &InstanceId| crowd.player.late_ticks(*i).unwrap().0;
             let missed: u64 = crowd.refused.iter().map(missed).sum();
-            // In a larger heap all frames may be there, and those who were refused see them.
+            // In a larger heap all frames may be in memory, so that refused instances see them.
             assert!(heap > 300 << 10 || missed > 50 * crowd.refused.len() as u64, "{missed}");
         }
     }
@@ -146,7 +146,7 @@ fn room_that_becomes_free_goes_to_those_who_wait() {
     crowd.all_served_play();
     let before = crowd.refused.clone();
     assert!(!before.is_empty());
-    // Removed, hidden, stopped: each makes room for one.
+    // Removed, hidden, stopped: each makes room for one instance.
     let served: Vec<InstanceId> =
         (crowd.instances.iter()).map(|i| i.0).filter(|i| !before.contains(i)).collect();
     crowd.player.remove(served[0]);
@@ -160,7 +160,7 @@ fn room_that_becomes_free_goes_to_those_who_wait() {
     crowd.late = 0;
     crowd.play(60);
     assert_eq!(crowd.late, 0);
-    // And back: nobody who plays is interrupted, they wait in their turn.
+    // And back: instances that play are not interrupted; others wait for their turn.
     let waiting = crowd.refused.clone();
     crowd.player.show(served[1], true);
     crowd.instances.push((served[1], 0));
@@ -183,7 +183,7 @@ fn priority_goes_before_age_and_may_change() {
     crowd.all_served_play();
     assert!(!crowd.refused.contains(&last));
     assert_eq!(crowd.refused.len(), count);
-    // Seeks and other rates take nobody's place.
+    // Seeks and other rates do not displace any instance.
     let refused = crowd.refused.clone();
     for step in 0..40 {
         for i in 0..crowd.instances.len() {
@@ -236,7 +236,7 @@ fn a_heap_that_can_never_show_a_frame_is_an_error_that_names_the_size() {
                 other => panic!("{other:?}"),
             }
         };
-        // What a block takes at least depends on the heap.
+        // The smallest size of a block depends on the heap.
         let mut heap = 4096;
         while let Some(asked) = needed(heap) {
             heap = asked as usize;
@@ -255,7 +255,7 @@ fn the_first_picture_has_its_time_and_then_is_missed() {
         let instance = crowd.add(0);
         crowd.player.command(instance, Command::PreRoll(0.25));
     }
-    // Twice the pre-roll and half a second: one second.
+    // Twice the pre-roll plus half a second: one second.
     crowd.play(50);
     let of = |crowd: &Crowd| {
         let late = |i: &InstanceId| crowd.player.late_ticks(*i).unwrap();
@@ -342,6 +342,6 @@ fn what_a_file_may_ask_for_follows_from_the_heap() {
         panic!("refused");
     };
     assert_eq!((asked, allowed), (40 << 20, 20 << 20));
-    // With more allowed it is read, and found to be nothing.
+    // With a higher limit it is read, and found to be malformed.
     assert!(matches!(open(1 << 30), Error::Malformed { .. }));
 }

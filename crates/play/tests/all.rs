@@ -1,4 +1,4 @@
-//! Opening, decoding and playing. What counts allocations, seconds or threads has a program of its own.
+//! Opening, decoding and playing. Tests that count allocations, seconds or threads are programs of their own.
 
 mod admission;
 mod clips;

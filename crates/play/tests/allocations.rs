@@ -1,5 +1,5 @@
-//! Decoding meshes of fixed topology allocates nothing: everything is there when the decoder has been made.
-//! Playing them does not either, on any thread, once it has warmed up; there the C libraries' allocations are
+//! Decoding meshes of fixed topology does not allocate: all memory is allocated when the decoder is made.
+//! Playing them does not either, on any thread, after a warm-up; there the C libraries' allocations are
 //! counted as well.
 #![allow(unsafe_code)] // The counting allocator.
 
@@ -16,12 +16,12 @@ thread_local! {
     static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Of all threads, C libraries included where `c` stands in.
+/// Allocations of all threads, including those of C libraries where module `c` exists.
 static EVERYWHERE: AtomicUsize = AtomicUsize::new(0);
 /// One test at a time.
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// The C library's functions with a count before them: what Rust allocates goes through them too.
+/// The C library's functions, preceded by a count; Rust's allocations go through them too.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod c {
     use super::{EVERYWHERE, Ordering};
@@ -38,7 +38,7 @@ mod c {
         EVERYWHERE.fetch_add(1, Ordering::Relaxed);
     }
 
-    // SAFETY of all: the C library's own function with the same arguments; counting does nothing else.
+    // SAFETY of all: the C library's own function with the same arguments; counting has no other effect.
     #[unsafe(no_mangle)]
     unsafe extern "C" fn malloc(size: usize) -> *mut c_void {
         count();
@@ -77,7 +77,7 @@ fn count() {
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count();
-        // SAFETY: the caller's promises are the ones that the system's allocator asks for.
+        // SAFETY: the caller guarantees what the system's allocator requires.
         unsafe { System.alloc(layout) }
     }
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
@@ -99,7 +99,8 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-/// Levels of the sample's first mesh: each second column of its grid goes, then each second row, and so on.
+/// LOD levels of the sample's first mesh: each second column of its grid is removed, then each second row,
+/// and so on.
 fn levels(indices: &[u32], side: u32) -> Vec<u8> {
     use meshreel_codec::topology::lod::{LodLevel, collapse, encode, put_entry};
     let (mut before, mut levels) = (indices.to_vec(), Vec::new());
@@ -200,7 +201,7 @@ fn decoding_allocates_nothing() {
             let reel = open(sample.parts.write()).unwrap();
             let mut decoder = FrameDecoder::new(&reel).unwrap();
             let mut positions = vec![0.0; 3 * decoder.mesh(0).vertex_count()];
-            // Room for the predictor tables of fluid meshes is made with the first of their frames.
+            // The predictor tables of fluid meshes are allocated with the first of their frames.
             decoder.decode(0).unwrap();
             let before = ALLOCATIONS.get();
             for step in [1, 3, 13, 5] {
@@ -413,7 +414,7 @@ fn f16_playing_with_or_without_attributes_allocates_nothing() {
 fn playing_allocates_nothing_on_any_thread() {
     use meshreel_codec::entropy::block::Format;
     let _alone = ALONE.lock();
-    // The harness may still be telling how the other test went.
+    // The harness may still be reporting the other test's result.
     std::thread::sleep(std::time::Duration::from_millis(100));
     for resident in [0, 16 << 20] {
         let mut player = Player::new(Options {

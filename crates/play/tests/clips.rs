@@ -1,4 +1,4 @@
-//! Clips at run time: every way to ask for a pose gives the same numbers, at any time.
+//! Clips at run time: every way to sample a pose gives the same values, at any time.
 
 use crate::common::clips::{FPS, extras, file, random_access_file, resident};
 use crate::common::{Parts, golden, open};
@@ -28,7 +28,8 @@ enum Both {
 }
 
 impl Both {
-    /// Streamed, in the random-access form in memory, and out of files, in one piece and in layers.
+    /// The streamed form, the random-access form in memory, and that form from files, in one piece and in
+    /// layers.
     fn of(joints: usize, samples: usize) -> [Both; 4] {
         let opened = |clip: Clip| {
             let cursor = Box::new(ClipCursor::new(&clip).into());
@@ -218,7 +219,7 @@ proptest! {
                     chain.push(clip.root_motion((at, at + step), repeats));
                     at += step;
                 }
-                // A chain of joints multiplies up.
+                // The product of a chain of joints is that of its steps.
                 let parents: Vec<u32> = (0..chain.len() as u32).map(|j| j.wrapping_sub(1)).collect();
                 let mut all = vec![[[0.0; 4]; 3]; chain.len()];
                 meshreel::clip::object_space(&parents, &chain, &mut all);
@@ -306,7 +307,7 @@ fn e11_scalars_and_events_ride_along() {
     let mut all = [[9.0; 4]; 3];
     clip.scalars(&Query::at(0.0), &mut all);
     assert_eq!(all, [[-1.0, 0.0, 0.0, 0.0], [0.5, 0.0, 2.0, 0.0], [9.0; 4]]);
-    // Forty intervals to a loop.
+    // A loop is forty intervals.
     let period = 40.0 / FPS;
     let names = |from: f64, to: f64| -> Vec<String> {
         let events = clip.events(from, to, Repeats::Wrap);
@@ -341,7 +342,7 @@ fn scalars_of_another_clip_are_refused() {
     assert!(open(file(3, 40, None).write()).unwrap().clips().unwrap()[0].markers().is_empty());
 }
 
-/// Poses of any clip, with joints left out, and each rounded in its own way.
+/// Samples poses of any clip, with joints left out, and each joint rounded in its own way.
 fn poses(clip: &impl PoseSource) -> Vec<u32> {
     let mask = Mask::of(clip.joints(), (0..clip.joints()).step_by(2));
     let each = [Rounding::Ceil, Rounding::None, Rounding::Nearest, Rounding::Floor];
@@ -438,8 +439,8 @@ fn stepped_joints_of_random_access_files_stay() {
     }
 }
 
-/// What a reader has checked of a container says nothing of the bytes in its chunks: each is cut and flipped
-/// behind good checksums.
+/// A reader that has checked a container has not checked the bytes in its chunks: each chunk is cut and
+/// flipped behind valid checksums.
 #[test]
 fn damaged_random_access_files_are_refused_or_play() {
     for layers in [1, 2] {
@@ -467,7 +468,7 @@ fn damaged_random_access_files_are_refused_or_play() {
                 parts.chunks[chunk].1 = bytes;
                 try_one(&parts)
             };
-            // Of the samples themselves some: a test of the codec takes them all.
+            // Only some of the samples' bits: a test of the codec flips them all.
             let step = 1 + bytes.len() / 100;
             for end in (0..bytes.len()).step_by(step) {
                 assert!(!damaged(bytes[..end].to_vec()), "{layers} {chunk}: cut at {end}");

@@ -1,4 +1,4 @@
-//! The examples, run.
+//! Runs the examples.
 
 #[path = "../examples/minimal.rs"]
 #[allow(dead_code)]

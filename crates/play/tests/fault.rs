@@ -1,4 +1,5 @@
-//! Bad disks and bad files: the player keeps what it shows, tells it once, and goes on when the fault ends.
+//! Bad disks and bad files: the player keeps what it shows, reports the fault once, and continues when it
+//! ends.
 
 use crate::common::faults::{Disk, Faults, Random};
 use crate::common::playing::{Digest, assert_same, oracle};
@@ -50,7 +51,7 @@ impl Setting {
         setting
     }
 
-    /// Ticks, and how many of them were late. What is shown is right in any case.
+    /// Plays some ticks; returns how many of them were late. The shown frames are always right.
     fn play(&mut self, ticks: usize) -> usize {
         let mut late = 0;
         for _ in 0..ticks {
@@ -80,7 +81,7 @@ impl Setting {
         count
     }
 
-    /// The fault is over: from some point on nothing is late.
+    /// Ends the faults: from some point on nothing is late.
     fn recovers(&mut self) {
         self.disk.set(Faults::default());
         self.play(8 * 60);
@@ -162,10 +163,10 @@ fn another_file_in_its_place_is_never_shown() {
 }
 
 impl Setting {
-    /// As [`Setting::recovers`], where a fault may have ended before.
+    /// Checks as [`Setting::recovers`] does, if a fault may have ended before.
     fn recovers_or_never_failed(&mut self) {
         self.disk.set(Faults::default());
-        // Longer than the loop: all that failed is wanted once more.
+        // Longer than the loop: everything that failed is wanted once more.
         self.play(8 * 60);
         self.events();
         assert_eq!(self.play(600), 0);
@@ -173,7 +174,7 @@ impl Setting {
     }
 }
 
-/// Files of both kinds.
+/// Returns serial and layered files.
 fn contents() -> Vec<Arc<[u8]>> {
     let layered = ["v0/flag_fast.reel", "v0/flag_small.reel"].map(|name| golden(name).into());
     let mut contents: Vec<Arc<[u8]>> = vec![sample(FRAMES, true).parts.write().into()];
@@ -242,7 +243,7 @@ fn whatever_goes_wrong_with_reads_what_is_shown_is_right() {
             while player.next_event().is_some() {}
         }
         assert!(shown > 100, "{shown}");
-        // It may go while reads are under way, and these may end after it.
+        // The player may be dropped while reads are in flight, and these may end after it.
         disk.set(Faults { late: 100, ..Faults::default() });
         player.command(instances[0], Command::GoToFrame(FRAMES / 2));
         player.command(instances[0], Command::Play);
@@ -258,7 +259,7 @@ fn whatever_goes_wrong_with_reads_what_is_shown_is_right() {
     }
 }
 
-/// A disk with a thread of its own, on which reads wait, fail, come short, or are never answered.
+/// A disk with a thread of its own, on which reads wait, fail, are short, or are never answered.
 struct Unreliable {
     bytes: Arc<[u8]>,
     reads: Mutex<Option<mpsc::Sender<Read>>>,
@@ -266,7 +267,7 @@ struct Unreliable {
 }
 
 impl Unreliable {
-    /// `opens`: what opens the file goes well.
+    /// `opens`: reads that open the file succeed.
     fn new(bytes: &Arc<[u8]>, seed: u64, opens: bool) -> Arc<Unreliable> {
         let (send, receive) = mpsc::channel::<Read>();
         let content = bytes.clone();
@@ -293,7 +294,7 @@ impl Unreliable {
                         read.complete(Ok(count));
                     }
                 }
-                // Some that seemed lost come after all.
+                // Some reads that seemed lost are answered after all.
                 if random.one_in(6) && !kept.is_empty() {
                     let at = random.below(kept.len());
                     kept.swap_remove(at).complete(Ok(0));
@@ -307,7 +308,7 @@ impl Unreliable {
         })
     }
 
-    /// Only now reads end that were never answered.
+    /// Ends the reads that were never answered.
     fn end(&self) {
         drop(self.reads.lock().unwrap().take());
         self.thread.lock().unwrap().take().unwrap().join().unwrap();

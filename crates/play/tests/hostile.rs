@@ -9,13 +9,13 @@ use std::sync::{Arc, LazyLock};
 const FRAMES: usize = 8;
 static SAMPLE: LazyLock<Sample> = LazyLock::new(|| sample(FRAMES, true));
 
-/// Little, so that a wild size is refused and not merely survived.
+/// Low limits, so that a huge size is refused and not merely survived.
 fn limits() -> Limits {
     Limits { max_memory: 64 << 20, max_vertices: 1 << 20, ..Limits::default() }
 }
 
-/// Opens, decodes all frames in two orders and looks at everything, whether that works or not. Returns the
-/// frames that decoded.
+/// Opens a file, decodes all frames in two orders and reads everything, whether that works or not. Returns
+/// the frames that decoded.
 fn exercise(bytes: Vec<u8>) -> Result<Vec<usize>, Error> {
     let reel = Reel::from_source(Arc::new(bytes), &limits())?;
     for mesh in 0..reel.description().meshes.len() {
@@ -64,7 +64,7 @@ fn every_flipped_byte_gives_an_error_or_the_right_data() {
     }
 }
 
-/// Where a frame's bytes lie in the file.
+/// Damages the bytes of a frame in the file.
 fn damage_frame(bytes: &mut [u8], frame: usize) {
     let reel = open(bytes.to_vec()).unwrap();
     let entry = *reel.frame_chunk(frame);
@@ -184,7 +184,7 @@ fn unknown_codecs_and_methods_are_named() {
     assert!(matches!(error, Error::Unsupported { .. }), "{error}");
     assert!(error.to_string().contains("codec 7"), "{error}");
 
-    // A number that no method has in place of a static one.
+    // A number that no method has, in place of a static one.
     let mut content = Vec::new();
     record::encode(&SAMPLE.parts.description, &mut content);
     let path = b"/root/rock\0";
@@ -213,7 +213,7 @@ fn descriptions_that_contradict_the_file_are_refused() {
         refused(|p| p.chunks[0].0 = kind::VALUES),
         refused(|p| p.chunks.push((kind::DESCRIPTION, vec![0; 10]))),
     ];
-    // A vertex fewer: the indices reach beyond.
+    // One vertex less: the indices reach beyond.
     errors.push(refused(|p| p.description.meshes[2].vertices -= 1));
     for error in errors {
         let wrong = matches!(error, Error::Malformed { .. } | Error::Unsupported { .. });
@@ -221,7 +221,7 @@ fn descriptions_that_contradict_the_file_are_refused() {
     }
 }
 
-/// One change of one number, the kind of thing that random bytes seldom reach.
+/// One change of one value, which random bytes seldom reach.
 #[derive(Debug, Clone)]
 struct Change {
     what: u8,

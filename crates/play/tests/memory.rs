@@ -1,5 +1,6 @@
-//! An open file takes no more memory than it says, and says it before: for very many small meshes, for
-//! ordinary files, and for crafted ones whose few bytes ask for much. Counts the bytes that Rust code holds.
+//! An open file takes no more memory than it declares, and declares it before: for very many small meshes,
+//! for ordinary files, and for crafted ones whose few bytes ask for much. Counts the bytes that Rust code
+//! holds.
 #![allow(unsafe_code)] // The counting allocator.
 
 mod common;
@@ -44,7 +45,7 @@ fn less(bytes: usize) {
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         more(layout.size());
-        // SAFETY: the caller's promises are the ones that the system's allocator asks for.
+        // SAFETY: the caller guarantees what the system's allocator requires.
         unsafe { System.alloc(layout) }
     }
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
@@ -68,7 +69,8 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-/// Most bytes held at once while something is done, more than before, and what is left of them.
+/// Returns the result of `work`, the most additional bytes that were held at once meanwhile, and those held
+/// afterwards.
 fn taken<T>(work: impl FnOnce() -> T) -> (T, u64, u64) {
     let before = HELD.load(Ordering::Relaxed);
     PEAK.store(before, Ordering::Relaxed);
@@ -78,7 +80,7 @@ fn taken<T>(work: impl FnOnce() -> T) -> (T, u64, u64) {
     (done, peak, left)
 }
 
-/// A strip of triangles that bends, in its own way.
+/// A strip of triangles, each of which bends differently.
 struct Strip {
     points: u32,
     phase: f32,
@@ -95,11 +97,11 @@ impl Source for Strip {
 
 const FRAMES: u32 = 33;
 
-/// What a strip has in a file.
+/// The coded data of a strip in a file.
 struct Coded {
     connectivity: Vec<u8>,
     values: Vec<u8>,
-    /// By unit.
+    /// The frames' data by unit.
     units: Vec<Vec<u8>>,
 }
 
@@ -155,7 +157,7 @@ fn at(content: &mut Vec<u8>, chunk: u32, bytes: &[u8]) -> Location {
     Location { chunk, offset, size: bytes.len() as u32 }
 }
 
-/// Contents of the chunks of a file with these meshes, each as often as it says.
+/// Returns the contents of the chunks of a file with these meshes, each repeated as often as it says.
 fn chunks(meshes: &[(&Strip, &Coded, usize)]) -> Vec<(u16, Vec<u8>)> {
     let schedule = Schedule::new(FRAMES, 4);
     let (mut connectivity, mut values) = (Vec::new(), Vec::new());
@@ -225,7 +227,8 @@ fn chunks(meshes: &[(&Strip, &Coded, usize)]) -> Vec<(u16, Vec<u8>)> {
     out
 }
 
-/// A file of these chunks: content, or what lies in the file already and what it says to hold.
+/// Returns a file of these chunks. `crafted` replaces one of them: its number, its declared size, and its
+/// stored bytes.
 fn file(chunks: &[(u16, Vec<u8>)], crafted: Option<(usize, u32, &[u8])>) -> Vec<u8> {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("test.reel");
@@ -253,8 +256,8 @@ fn open(bytes: &Arc<Vec<u8>>, limits: &Limits) -> Result<Reel, Error> {
     Reel::from_source(bytes.clone(), limits)
 }
 
-/// Opens a file and decodes all frames; what it says that this takes, most that it took, and what it took at
-/// the end.
+/// Opens a file and decodes all frames. Returns the bytes that it declared, the most that it took, and those
+/// held at the end.
 fn decoded(bytes: Vec<u8>) -> [u64; 3] {
     let bytes = Arc::new(bytes);
     let (held, peak, left) = taken(|| {
@@ -282,7 +285,7 @@ fn many_small_meshes_take_what_is_said() {
         let [said, peak, left] = decoded(file(&chunks(&[(&strip, &coded, count)]), None));
         println!("{count} meshes: {said} bytes said, {peak} taken, {left} held");
         assert!(peak <= said, "{count} meshes: {said} said, {peak} taken");
-        // The first one has the tables.
+        // The first one includes the tables.
         let each = (said - before) / count as u64;
         assert!(count == 1 || each < 8 << 10, "{each} bytes each");
         assert!(count == 1 || said < 3 * left, "{said} said, {left} held");
@@ -293,7 +296,7 @@ fn many_small_meshes_take_what_is_said() {
 #[test]
 fn tables_of_meshes_are_shared_counted_and_limited() {
     let _alone = alone();
-    // A small one, and three of so many points that their tables are the large ones.
+    // A small one, and three with so many points that their tables are the large ones.
     let strips = [20, 600, 640, 680].map(|points| Strip { points, phase: points as f32 });
     let coded: Vec<Coded> = strips.iter().map(|s| s.code(true)).collect();
     let one = file(&chunks(&[(&strips[0], &coded[0], 1)]), None);
@@ -306,7 +309,7 @@ fn tables_of_meshes_are_shared_counted_and_limited() {
         said
     });
     assert!(same < one + 100 * (16 << 10), "{one} for one, {same} for 100 equal");
-    // What is known when the file is opened leaves no room for them: nothing of that size is allocated.
+    // The memory known when the file is opened leaves no room for them: nothing of that size is allocated.
     let all = Arc::new(all);
     let limits = |max_memory| Limits { max_memory, ..Limits::default() };
     let reel = open(&all, &limits(different)).unwrap();
@@ -353,7 +356,7 @@ fn ordinary_files_take_what_is_said() {
     }
 }
 
-/// Everything that can be asked of a file.
+/// Reads everything that a file offers.
 fn everything(bytes: &Arc<Vec<u8>>) -> Result<(), Error> {
     let reel = open(bytes, &Limits::default())?;
     let mut first = Ok(());
@@ -392,7 +395,7 @@ fn few_bytes_cannot_ask_for_much_memory() {
     for of_kind in kind::DESCRIPTION..=kind::PART_ATTRIBUTES {
         let mut all = plain.clone();
         let at = all.iter().position(|c| c.0 == of_kind).unwrap_or_else(|| {
-            // Behind static data, which is named by number.
+            // Behind static data, which is referred to by number.
             all.insert(3, (of_kind, Vec::new()));
             3
         });
@@ -408,7 +411,7 @@ fn few_bytes_cannot_ask_for_much_memory() {
 #[test]
 fn counts_that_nothing_justifies_are_refused() {
     let _alone = alone();
-    // Nothing of what a description says is allocated before it is held against the limits.
+    // Sizes in a description are checked against the limits before anything is allocated.
     let strip = Strip { points: 3, phase: 0.0 };
     let coded = strip.code(false);
     let limits = Limits { max_memory: 32 << 20, ..Limits::default() };
@@ -442,7 +445,7 @@ fn counts_that_nothing_justifies_are_refused() {
     }
 }
 
-/// Gives memory for one heap, and counts.
+/// Provides memory for one heap, and counts it.
 #[derive(Default)]
 struct Host {
     given: AtomicU64,
@@ -459,8 +462,8 @@ unsafe impl meshreel::Allocator for Host {
         self.given.fetch_add(layout.size() as u64, Ordering::Relaxed);
         // SAFETY: a heap has a size.
         let memory = unsafe { std::alloc::alloc(layout) };
-        // Whatever was there before.
-        // SAFETY: so many bytes were just allocated.
+        // The memory may have any content.
+        // SAFETY: that many bytes were just allocated.
         unsafe { memory.write_bytes(0xA5, layout.size()) };
         memory
     }

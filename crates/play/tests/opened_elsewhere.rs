@@ -1,4 +1,4 @@
-//! Files that were opened elsewhere, and bytes that come when somebody brings them.
+//! Files that were opened elsewhere, and bytes that the host provides later.
 
 use crate::common::playing::{Digest, assert_same, oracle};
 use crate::common::{golden, inline};
@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 
 const BLOCK: usize = 1024;
 
-/// Bytes of which some blocks are there. Who wants others is told that it would wait.
+/// Bytes of which only some blocks are there. A read of others fails as one that would block.
 struct Blocks {
     bytes: Arc<[u8]>,
     there: Mutex<Vec<bool>>,
@@ -32,7 +32,7 @@ impl Blocks {
         })
     }
 
-    /// Brings the block that was missing; whether there was one.
+    /// Provides the block that was missing; returns whether there was one.
     fn bring(&self) -> bool {
         let Some(block) = self.missing.lock().unwrap().take() else {
             return false;
@@ -41,7 +41,7 @@ impl Blocks {
         true
     }
 
-    /// Opens it as far as that goes, bringing what is missing.
+    /// Opens the reel, and provides missing blocks until that succeeds.
     fn open(self: &Arc<Blocks>) -> Reel {
         loop {
             match Reel::from_named_source(self.clone(), "blocks", &Limits::default()) {
@@ -70,7 +70,7 @@ impl ReadAt for Blocks {
     }
 }
 
-/// Reads of frames, all of which are there.
+/// A source of frames, all of which are there.
 struct Frames(Arc<[u8]>);
 
 impl Source for Frames {
@@ -88,7 +88,7 @@ fn bytes() -> Arc<[u8]> {
     golden("v0/snake_small.reel").into()
 }
 
-/// Plays a while, and compares all that is shown.
+/// Plays for a while, and compares all frames that are shown.
 fn play(player: &mut Player, file: FileId, bytes: &Arc<[u8]>) {
     let expected = oracle(bytes);
     let mut digest = Digest::default();
@@ -109,7 +109,7 @@ fn play(player: &mut Player, file: FileId, bytes: &Arc<[u8]>) {
     panic!("{shown} frames shown");
 }
 
-/// The first event, ticking until there is one.
+/// Ticks until there is an event, and returns it.
 fn event(player: &mut Player) -> Event {
     loop {
         player.tick(1.0 / 60.0);
@@ -151,7 +151,7 @@ fn h07_a_source_that_lacks_bytes_is_asked_again() {
         let file = player.open_reel(reel, Arc::new(Frames(bytes.clone())));
         let mut brought = 0;
         let opened = loop {
-            // It waits for as long as that takes, and says nothing of it.
+            // It waits as long as necessary, without an event.
             for _ in 0..5 {
                 player.tick(1.0 / 60.0);
             }

@@ -43,7 +43,7 @@ fn forward_backward_and_random_order_are_identical() {
     }
 }
 
-/// Steps forwards and backwards, jumps near and far: each frame is there whatever was decoded before it.
+/// Steps forward and backward, near and far jumps: each frame decodes whatever was decoded before it.
 #[test]
 fn no_walk_leads_to_a_frame_that_is_refused() {
     const FRAMES: usize = 40;
@@ -75,7 +75,7 @@ fn no_walk_leads_to_a_frame_that_is_refused() {
     }
 }
 
-/// Frames in an order of which nothing is known.
+/// Returns frames in random order.
 fn walk(frames: usize, steps: usize, seed: u64) -> Vec<usize> {
     let mut random = Random(seed);
     let (mut at, mut forward) = (0, true);
@@ -145,7 +145,7 @@ fn worlds_are_the_chain_of_transforms() {
     let mut decoder = FrameDecoder::new(&reel).unwrap();
     decoder.decode(2).unwrap();
     let transforms = &sample.expected[2].transforms;
-    // The hand: root, arm, hand.
+    // The hand's ancestors: root, arm, hand.
     let mut point = [0.25, -0.5, 1.0];
     for node in [3, 2, 0] {
         let matrix = transforms[node].matrix();
@@ -187,7 +187,7 @@ fn floats_are_what_the_lattice_says() {
             assert!((length - 1.0).abs() < 1e-5);
         }
     }
-    // Wrong lengths and missing channels are the caller's mistake, and said to be.
+    // Wrong lengths and missing channels are reported as misuse.
     let misuse = [
         mesh.positions_into(&mut positions[1..]),
         mesh.tangents_into(&mut vec![0.0; 4 * n]),

@@ -1,5 +1,5 @@
-//! Playing as games do: forwards, backwards, at odd rates, looped, jumping about; what is shown is what a
-//! plain decode gives, and it is there in time.
+//! Playing as games do: forwards, backwards, at odd rates, looped, jumping. The shown frames equal those of a
+//! plain decode, and are there in time.
 
 use crate::common::playing::{Digest, assert_same, oracle};
 use crate::common::{inline, sample};
@@ -14,7 +14,7 @@ fn bytes(frames: usize) -> Arc<[u8]> {
     sample(frames, true).parts.write().into()
 }
 
-/// Everything in the tick, so that each run is the same.
+/// Returns the counters of a file's stream.
 fn counters(player: &Player, file: FileId) -> StreamCounters {
     let mut statistics = Statistics::default();
     player.statistics(&mut statistics);
@@ -64,7 +64,7 @@ fn every_way_of_playing_shows_what_a_plain_decode_gives_and_misses_nothing() {
             assert_eq!(player.late_ticks(instance), Some((0, 0)));
             let counters = counters(&player, file);
             assert_eq!((counters.aborts, counters.starved, counters.damaged), (0, 0, 0), "way {way}");
-            // Nothing is decoded twice, as the heap has room for all of it.
+            // Nothing is decoded twice, as the heap has room for everything.
             assert!(counters.frames_decoded <= 61, "way {way}: {counters:?}");
         }
     }
@@ -73,7 +73,7 @@ fn every_way_of_playing_shows_what_a_plain_decode_gives_and_misses_nothing() {
 #[test]
 fn a_jump_takes_one_read_and_one_group() {
     let bytes = bytes(200);
-    // Nothing is decoded ahead, so that all that is counted is for the frame.
+    // Nothing is decoded ahead, so that everything that is counted is for the frame.
     let mut player = Player::new(Options { decode_ahead: -1.0, ..inline(4 << 20) });
     let (file, instance) = opened(&mut player, &bytes);
     player.command(instance, Command::Pause);
@@ -157,7 +157,7 @@ fn threads_show_the_same_and_close_at_any_moment() {
             std::thread::sleep(std::time::Duration::from_millis(1));
         }
         drop(player);
-        // What was lent outlives even the player.
+        // Lent frames outlive even the player.
         for shown in &kept {
             assert_same(shown, &expected, &mut digest);
         }
@@ -210,7 +210,7 @@ fn a_file_that_cannot_be_opened_is_an_event() {
     assert!(player.next_event().is_none() && player.frame(instance).is_none());
 }
 
-/// Bytes that come between two ticks, as over a network: of each read half, then the rest.
+/// Bytes that arrive between two ticks, as over a network: of each read one half, then the rest.
 struct Fetched(Arc<[u8]>, Mutex<Vec<Read>>);
 
 impl Source for Fetched {
@@ -236,7 +236,8 @@ impl Fetched {
     }
 }
 
-/// What is let go while it opens is let go whole: the source, and with it whatever the caller keeps in it.
+/// A file that is closed while it opens releases everything: the source, and with it whatever the caller
+/// keeps in it.
 #[test]
 fn a_player_that_goes_while_a_file_opens_leaves_nothing() {
     for threads in [0, 2] {

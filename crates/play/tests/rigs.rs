@@ -1,4 +1,4 @@
-//! Rigs and ranges of files: opened, used, and refused where they do not fit.
+//! Rigs and ranges of files: opened, used, and refused if they do not fit.
 
 use crate::common::{Parts, clips, open, rigs, sample};
 use meshreel::clip::object_space;
@@ -43,7 +43,7 @@ fn f17_a_pose_moves_the_mesh() {
         let wanted = bind[0] + if far { 12.0 } else { 10.0 };
         assert!((at[0] - wanted).abs() < 1e-3 && (at[1] - bind[1]).abs() < 1e-3, "{v}");
     }
-    // Less room than vertices, and fewer matrices than joints, are no reason to panic.
+    // Room for fewer vertices, and fewer matrices than joints, do not panic.
     rig.positions(&matrices[..1], &mut out[..3]);
     rig.matrices(&object[..1], &mut matrices);
 }
@@ -62,7 +62,7 @@ fn rigs_that_do_not_fit_are_refused() {
     let plain = open(sample(9, false).parts.write()).unwrap();
     let (indices, vertices) = (plain.indices(0).unwrap(), plain.description().meshes[0].vertices);
     let chunk = |mesh, vertices, joints| rigs::chunk(mesh, vertices, &indices, joints);
-    // Another mesh's, one that is not there, of more joints or vertices, without a skeleton; twice.
+    // Of another mesh, of a missing one, with more joints or vertices, without a skeleton; twice.
     for (mesh, vertices, joints) in
         [(1, vertices, 6), (99, vertices, 6), (0, vertices + 1, 6), (0, vertices, 7)]
     {
@@ -71,7 +71,7 @@ fn rigs_that_do_not_fit_are_refused() {
     }
     refused(&|parts| parts.chunks.retain(|(kind, _)| *kind != kind::SKELETON));
     refused(&|parts| parts.chunks.push(parts.chunks[parts.chunks.len() - 1].clone()));
-    // Cut anywhere, and any bit turned over: an error or a rig, never a panic.
+    // Cut anywhere, and any bit flipped: an error or a rig, never a panic.
     let whole = chunk(0, vertices, 6);
     for at in (1..whole.len()).step_by(7) {
         refused(&|parts| last(parts, whole[..at].to_vec()));

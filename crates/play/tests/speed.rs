@@ -1,6 +1,6 @@
-//! A crowd in real time: what a tick costs the calling thread, and that no frame is missed. Too long and too
-//! dependent on a quiet machine for every run:
-//! `MESHREEL_SPEED=60 cargo test --release -p meshreel --test speed -- --nocapture` plays for a minute.
+//! A crowd in real time: measures the time of a tick on the calling thread, and checks that no frame is
+//! missed. It takes too long for every run, and needs a quiet machine: `MESHREEL_SPEED=60 cargo test
+//! --release -p meshreel --test speed -- --nocapture` plays for a minute.
 
 mod common;
 
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 const FPS: f64 = 60.0;
 const COPIES: usize = 64;
 
-/// Anonymous memory of this process, where the system tells.
+/// Returns the anonymous memory of this process, or 0 if the system does not tell.
 fn anonymous() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|l| l.strip_prefix("RssAnon:"));
@@ -83,7 +83,7 @@ fn crowd(seconds: f64, files: usize, heap: usize) {
         (open.saturating_sub(before)) as f64 / f64::from(1 << 20),
         (peak.saturating_sub(open)) as f64 / f64::from(1 << 20),
     );
-    // The heap is touched while playing; nothing else grows.
+    // The heap is first touched while playing; nothing else grows.
     assert!(peak.saturating_sub(open) < heap as u64 / 100 * 105);
     assert_eq!(statistics.streams.iter().filter(|s| !s.admitted).count(), 0);
 }

@@ -1,5 +1,5 @@
-//! How a file is streamed: what is read in one go, what is kept in memory, and what the settings and switches
-//! change.
+//! Streaming of a file: what one read fetches, what stays in memory, and the effects of the settings and
+//! switches.
 
 use crate::common::playing::{Digest, assert_same, oracle};
 use crate::common::{golden, inline, sample};
@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 
 const FPS: f64 = 60.0;
 
-/// Memory that notes the ranges that are read while playing.
+/// A source in memory that records the ranges that are read while playing.
 struct Noting {
     bytes: Arc<[u8]>,
     ranges: Mutex<Vec<(u64, u64)>>,
@@ -117,7 +117,7 @@ fn a_small_file_plays_from_memory() {
     assert!(!statistics(&player, file).resident);
 }
 
-/// Of a layered file, half the frames are neither read nor decoded.
+/// In a layered file, half of the frames are neither read nor decoded.
 #[test]
 fn half_the_frame_rate_leaves_the_deepest_layer_out() {
     let bytes: Arc<[u8]> = golden("v0/flag_small.reel").into();
@@ -149,7 +149,7 @@ fn half_the_frame_rate_leaves_the_deepest_layer_out() {
     assert!(half.bytes_read < all.bytes_read, "{half:?} {all:?}");
 }
 
-/// What an instance will show can be read ahead, in either direction, and is what it then shows.
+/// The frames that an instance will show can be read ahead, in both directions, and are then shown.
 #[test]
 fn e22_frames_ahead_are_those_that_are_shown_next() {
     let bytes: Arc<[u8]> = golden("v0/flag_small.reel").into();
@@ -162,7 +162,7 @@ fn e22_frames_ahead_are_those_that_are_shown_next() {
         for _ in 0..90 {
             player.tick(1.0 / FPS);
             let Some(shown) = player.frame(instance) else { continue };
-            // The second of the pair was said to come, as far ahead as anything was.
+            // The second frame of the pair was announced, and was the first or second one announced.
             if let Some(at) = kept.iter().position(|frame| *frame == shown.pair().second) {
                 assert!(at <= 1, "{kept:?} {:?}", shown.pair());
                 said += 1;
@@ -179,7 +179,7 @@ fn e22_frames_ahead_are_those_that_are_shown_next() {
     }
 }
 
-/// Reads, jobs and drawing stop when they are told to, and go on.
+/// Reads, jobs and drawing stop and continue as the switches say.
 #[test]
 fn switches_stop_reads_jobs_and_drawing() {
     let bytes: Arc<[u8]> = sample(61, false).parts.write().into();
@@ -202,7 +202,7 @@ fn switches_stop_reads_jobs_and_drawing() {
     assert!(!player.frame(instance).unwrap().is_late());
 }
 
-/// Sizes of reads and how far they look ahead are settings.
+/// The sizes of reads and the horizons are settings.
 #[test]
 fn settings_bound_reads_and_what_is_decoded_ahead() {
     let bytes: Arc<[u8]> = sample(240, false).parts.write().into();

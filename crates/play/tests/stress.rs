@@ -1,6 +1,6 @@
 //! Random commands over more than a hundred streams in a small heap, on a disk that fails and with jobs in
-//! any order. Whatever happens, each frame that is handed out is bit by bit what a plain decode of it gives;
-//! and when the faults end, all play.
+//! any order. Whatever happens, each frame that is returned equals a plain decode of it bit by bit; and when
+//! the faults end, all instances play.
 //!
 //! `MESHREEL_STRESS=1000000` sets the number of commands; without it there are fewer, so that all tests take
 //! a minute.
@@ -35,9 +35,9 @@ struct World {
     pool: Arc<Later>,
     contents: Arc<Vec<Content>>,
     files: Vec<Opened>,
-    /// Of files that were closed: what is in flight there ends some day.
+    /// Disks of closed files, whose reads in flight will end some day.
     closed: Vec<Arc<Disk>>,
-    /// With the place of their file.
+    /// The instances, each with the index of its file.
     instances: Vec<(InstanceId, usize)>,
     lent: Vec<(Shown, usize)>,
     digest: Digest,
@@ -46,7 +46,7 @@ struct World {
     heap: usize,
 }
 
-/// Without layered ones, those of which a dozen fit into any heap.
+/// Returns the contents of the files; a dozen of them fit into any heap unless layered ones are included.
 fn contents(with_layered: bool) -> Arc<Vec<Content>> {
     let kinds = [(1, false), (2, true), (30, true), (61, false), (120, true), (240, false), (16, true)];
     let formats = [Format::Zstd, Format::Lz4, Format::Store, Format::Deflate];
@@ -56,7 +56,7 @@ fn contents(with_layered: bool) -> Arc<Vec<Content>> {
         let bytes: Arc<[u8]> = sample.parts.write().into();
         Content { digests: oracle(&bytes), bytes }
     });
-    // Layered ones: keys, and groups between them.
+    // Layered ones: key frames, and groups between them.
     let layered = ["v0/flag_small.reel", "v0/flag_fast.reel"].iter().map(|name| {
         let bytes: Arc<[u8]> = golden(name).into();
         Content { digests: oracle(&bytes), bytes }
@@ -180,7 +180,7 @@ impl World {
                 };
                 self.files[place].disk.set(faults);
                 if self.faults && r.one_in(3) {
-                    // The file is replaced while it plays; and put back.
+                    // The file is replaced while it plays, and put back.
                     let other = r.below(self.contents.len());
                     let own = self.files[place].content;
                     let bytes = if r.one_in(2) { own } else { other };
@@ -239,7 +239,7 @@ impl World {
         }
     }
 
-    /// All faults end, and few enough instances stay that the heap can serve them: each shows what it should.
+    /// Ends all faults, and leaves only as many instances as the heap can serve: each shows what it should.
     fn calm(&mut self) {
         self.lent.clear();
         self.player.switch(Switches::ON);
@@ -256,7 +256,7 @@ impl World {
             self.player.command(instance, Command::PreRoll(0.0));
             self.player.command(instance, Command::Play);
         }
-        // Longer than the longest pause before something is tried again.
+        // Longer than the longest pause before a retry.
         for _ in 0..400 {
             self.player.tick(1.0 / 60.0);
             for disk in self.files.iter().map(|f| &f.disk).chain(&self.closed) {
@@ -274,7 +274,7 @@ impl World {
             assert!(!shown.is_late(), "content {name}: {statistics:#?}");
             assert_same(&shown, &self.contents[self.files[place].content].digests, &mut self.digest);
         }
-        // Nothing is lost: closing all leaves an empty heap but for scratch.
+        // Nothing leaks: closing everything leaves an empty heap except for scratch.
         for file in &self.files {
             self.player.close(file.file);
         }

@@ -1,4 +1,4 @@
-//! Spans reach whoever listens.
+//! Spans reach a subscriber.
 #![cfg(feature = "tracing")]
 
 mod common;

@@ -1,5 +1,4 @@
-//! What is handed out between two frames: blended where something lies between, and in the layouts that
-//! engines upload.
+//! Views between two frames: blended if the frames allow it, and in the layouts that engines upload.
 
 use crate::common::{Sample, golden, open, sample};
 use meshreel::record::{Coding, NodeRecord, Semantic, Visibility};
@@ -43,7 +42,7 @@ fn positions(view: &FrameView<'_>, node: usize) -> Vec<f32> {
     out
 }
 
-/// `components` floats per vertex, written by `write`.
+/// Returns `count` floats, written by `write`.
 fn floats(count: usize, write: impl FnOnce(&mut [f32]) -> Result<(), Error>) -> Vec<f32> {
     let mut out = vec![f32::NAN; count];
     write(&mut out).unwrap();
@@ -117,8 +116,8 @@ fn at_blend_0_it_is_the_plain_decode() {
     }
 }
 
-/// Normals that are made of the positions: one by one, in one go, and in parts of a vertex buffer they are the
-/// same, and near the end of a pair they are those of the second frame.
+/// Normals that are computed from the positions are the same one by one, in one pass, and in parts of a
+/// vertex buffer; near the end of a pair they are those of the second frame.
 #[test]
 fn predicted_normals_are_the_same_in_all_ways_and_meet_the_frames() {
     for name in ["v0/flag_small.reel", "v0/flag_fast.reel"] {
@@ -239,7 +238,7 @@ fn what_is_hidden_in_one_frame_is_not_blended() {
             assert_eq!(view.world_velocity(HAND), [[0.0; 4]; 3]);
             assert_eq!(view.local(HAND), decoded(&REEL, frames[0]).transform(HAND));
             assert!(view.mesh(CLOTH).unwrap().blends(), "others are");
-            // The arm above it has no mesh to hide and moves on.
+            // The arm above it has no mesh to hide, and moves on.
             assert_ne!(view.local(2), decoded(&REEL, frames[0]).transform(2));
         });
     }
@@ -321,7 +320,7 @@ fn velocity_is_what_the_picture_does() {
             assert!((moved - velocity).abs() < 2e-3, "{repeat:?} {rate}: {moved} {velocity}");
         }
         assert!(velocity.iter().any(|v| v.abs() > 0.1));
-        // Turning is not straight, so this is near, not equal.
+        // A rotation is not a straight motion, so this is near, not equal.
         for r in 0..3 {
             let moved = (world_then[r][3] - world[r][3]) / moment;
             assert!(
@@ -336,7 +335,7 @@ fn velocity_is_what_the_picture_does() {
 fn worlds_at_once_are_worlds_one_by_one() {
     let mut sample = sample(FRAMES, true);
     let nodes = &mut sample.parts.description.nodes;
-    // Children of the hand, which is hidden at times, and a chain deeper than what is kept on the way.
+    // Children of the hand, which is hidden at times, and a chain deeper than `DEPTH`.
     let mut parent = HAND as u32;
     for link in 0..150 {
         nodes.push(NodeRecord {
@@ -499,7 +498,7 @@ fn wrong_buffers_are_misuse() {
         is_misuse(write(position, triple, 5, 16, 0..1, 16), "does not fit into a vertex");
         is_misuse(write(position, triple, usize::MAX, 16, 0..1, 16), "does not fit");
         is_misuse(write(position, Format::I8x2, 0, 16, 0..1, 16), "cannot be written as I8x2");
-        // What can be written is what is said to be, and an error says it.
+        // The formats that can be written are those of `formats`, and an error lists them.
         use Format::*;
         let all = [F32x2, F32x3, F32x4, F16x2, F16x4, U8x4, U16x2, U16x4, I8x2, I8x4, I16x2, I16x4];
         let whats = [
@@ -587,8 +586,8 @@ fn collision_is_made_just_in_time() {
     });
 }
 
-/// Rocks that come and go: `shown[part][frame]`, deleted by hiding or by scaling to nothing. They move by 1
-/// each frame.
+/// Returns a reel of rocks that come and go: `shown[part][frame]`, deleted by hiding or by a scale of zero.
+/// They move by 1 each frame.
 fn rocks(shown: &[Vec<bool>], by_scale: bool) -> Reel {
     let mut parts = sample(2, false).parts;
     let frames = shown[0].len();
@@ -626,7 +625,7 @@ fn rocks(shown: &[Vec<bool>], by_scale: bool) -> Reel {
     open(parts.write()).unwrap()
 }
 
-/// Plays them by the clock: whenever a part is there it is on its way, and nowhere else.
+/// Plays them by the clock: whenever a part is there it moves, and it is never anywhere else.
 fn check_rocks(shown: &[Vec<bool>], rate: f64) {
     for by_scale in [false, true] {
         let reel = rocks(shown, by_scale);

@@ -1,10 +1,10 @@
-//! A device to test on, and files to test with.
+//! A device and files for tests.
 
 use meshreel::{Limits, Reel};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The first adapter that there is, with WebGPU's default limits and no features; none without one.
+/// Opens the first adapter, with WebGPU's default limits and no features; `None` if there is none.
 pub fn device() -> Option<(wgpu::Device, wgpu::Queue, String)> {
     let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle());
     let adapter =
@@ -14,7 +14,7 @@ pub fn device() -> Option<(wgpu::Device, wgpu::Queue, String)> {
     Some((device, queue, adapter.get_info().name))
 }
 
-/// The first bytes of a part of a buffer.
+/// Reads back the first bytes of a part of a buffer.
 pub fn read(device: &wgpu::Device, queue: &wgpu::Queue, from: wgpu::BufferSlice<'_>, bytes: u64) -> Vec<u8> {
     let target = device.create_buffer(&wgpu::BufferDescriptor {
         label: None,
@@ -31,23 +31,23 @@ pub fn read(device: &wgpu::Device, queue: &wgpu::Queue, from: wgpu::BufferSlice<
     slice.get_mapped_range().expect("mapped").to_vec()
 }
 
-/// A file, opened.
+/// Opens a file.
 pub fn open(path: &Path) -> Reel {
     let bytes = std::fs::read(path).expect("a file");
     Reel::from_source(Arc::new(bytes), &Limits::default()).expect("a .reel file")
 }
 
-/// The folder of the golden files.
+/// Returns the folder of the golden files.
 pub fn golden() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../testdata/golden/v0")
 }
 
-/// The files of `MESHREEL_GPU_FILES`, or the golden ones.
+/// Returns the files of `MESHREEL_GPU_FILES`, or the golden ones.
 pub fn files() -> Vec<PathBuf> {
     let folder = std::env::var_os("MESHREEL_GPU_FILES").map_or_else(golden, PathBuf::from);
     let all = std::fs::read_dir(folder).expect("a folder").map(|e| e.expect("readable").path());
     let mut out: Vec<PathBuf> = all.filter(|path| path.extension().is_some_and(|e| e == "reel")).collect();
-    // This one is of the container alone: no reel.
+    // This file tests only the container; it is not a reel.
     out.retain(|path| !path.ends_with("container.reel"));
     out.sort();
     assert!(!out.is_empty(), "no files");

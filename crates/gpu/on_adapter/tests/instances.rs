@@ -1,4 +1,4 @@
-//! Instances on a card: which are drawn, and how, against the same on the CPU.
+//! Instances on a card: the choice of what is drawn, compared with the CPU's.
 
 use meshreel::policy::Lens;
 use meshreel_gpu::instances::{DRAW_WORDS, Level, Model, ModelChoice, Palette, View};
@@ -32,7 +32,7 @@ fn f07_f08_what_is_drawn_of_a_cloud_is_what_the_cpu_says() {
         model([0.5, -1.0, 2.0], vec![level(108, 0.0), level(144, 0.1)], false),
         model([0.0; 3], vec![level(180, 0.0)], true),
     ]);
-    // Some are of no size.
+    // Some have a size of zero.
     let choice = ModelChoice::Random { seed: 3 };
     let float = |i: usize, k: u32| (i as u32).wrapping_mul(2_654_435_761).rotate_left(7 * k) as f32 / 4.3e9;
     let count = 70_000;

@@ -1,4 +1,5 @@
-//! What a card computes against the twin on the CPU, which is held against the runtime elsewhere.
+//! Compares the results of a card with those of the twin on the CPU, which other tests compare with the
+//! runtime.
 
 use meshreel::{
     Command, Format, FrameDecoder, FrameView, Limits, Options, Pace, Player, Repeat, VertexChannel,
@@ -47,7 +48,7 @@ fn e20_a_card_gives_what_its_twin_gives() {
         let mut gpu = GpuReel::new((&device, &queue), &mut shaders, &start, layout.clone(), budget).unwrap();
         let mut output = gpu.output(&device, &shaders);
         let mut before: Vec<Option<Vec<u8>>> = vec![None; plan.meshes.len()];
-        // Ulps of the extent, degrees, the rest.
+        // Ulps of the extent, degrees, and the error of the rest.
         let (mut positions, mut angles, mut others) = (0.0f32, 0.0f64, 0.0f32);
         for (frame, blend) in [(0, 0.0), (0, 0.5), (frames / 2, 0.3), (frames - 1, 0.0)] {
             first.decode(frame).unwrap();
@@ -72,7 +73,7 @@ fn e20_a_card_gives_what_its_twin_gives() {
                 assert_eq!(output.vertex_count(number) as usize, count);
                 assert!(output.is_shown(number));
                 if output.between(number).is_some_and(|shown| shown != (mesh.frames(), mesh.blend())) {
-                    // It is about to vanish, and another node that has the mesh is not.
+                    // The node is about to vanish, and another node of the mesh is not.
                     assert!(!mesh.blends());
                     continue;
                 }
@@ -94,7 +95,7 @@ fn e20_a_card_gives_what_its_twin_gives() {
                 bound.tangents(&mut scratch);
                 bound.vertices(&layout, &scratch, &mut out);
                 let got = read(&device, &queue, output.vertices(number), (count * layout.stride) as u64);
-                // What was there before the update is still there.
+                // The vertices of the update before are still there.
                 let last = output.previous_vertices(number);
                 let first_time = !std::mem::replace(&mut seen[number], true);
                 let before = before[number].replace(got.clone()).filter(|b| b.len() == got.len());
@@ -130,7 +131,7 @@ fn e20_a_card_gives_what_its_twin_gives() {
                     assert!(last == 0 || all(level) == mesh.lod(last).indices);
                 }
             }
-            // The same moment again costs nothing.
+            // The same moment again needs no work.
             let mut encoder = device.create_command_encoder(&Default::default());
             let again = gpu.update(&shaders, &queue, &mut encoder, &mut [(&mut output, &shown)]).unwrap();
             assert_eq!((again.frames, again.dispatches, again.bytes), (0, 0, 0));
@@ -176,7 +177,7 @@ fn e22_frames_ahead_go_up_before_they_are_shown() {
         let mut encoder = device.create_command_encoder(&Default::default());
         let done = gpu.update(&shaders, &queue, &mut encoder, &mut [(&mut *output, &shown)]).unwrap();
         uploads += if pictures > 2 { done.frames } else { 0 };
-        // Room for one frame a picture is enough.
+        // Room for one frame per picture is enough.
         let most = gpu.sizes().slot;
         let bytes = gpu.prepare(&queue, player.ahead(instance), most).unwrap();
         assert!(bytes <= most);
@@ -211,7 +212,7 @@ fn e21_a_lost_device_is_followed_by_another_and_workgroups_of_any_size_give_the_
     };
     let made = |device: &wgpu::Device, queue: &wgpu::Queue| made_by(device, queue, 256);
     let before = made(&device, &queue);
-    // Workgroups of another size give the same.
+    // Workgroups of another size give the same result.
     assert!([1, 32, 128].iter().all(|group| made_by(&device, &queue, *group) == before));
     assert!([0, 48, 1 << 20].iter().all(|group| Shaders::with_group(&device, *group).is_err()));
     device.destroy();
@@ -261,7 +262,7 @@ fn two_hundred_moments_in_one_update() {
         device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
     }
     println!("200 moments: {:.0} microseconds of the CPU", least * 1e6);
-    // Each shows its own.
+    // Each output shows its own moment.
     let [a, b] = [3, 197].map(|at| read(&device, &queue, outputs[at].vertices(0), 20 * 1271));
     assert_ne!(a, b);
 }
@@ -338,7 +339,7 @@ fn e20_a_card_decodes_units_of_preset_fast() {
                     let bytes = read(&device, &queue, output.vertices(mesh), size);
                     bytemuck::pod_collect_to_vec::<u8, f32>(&bytes)
                 });
-                // But for velocities, of which a late moment has none.
+                // Except for velocities, which a late moment does not have.
                 let same = |(a, b): (&[f32], &[f32])| a[..12] == b[..12];
                 assert!(got.chunks(16).zip(want.chunks(16)).all(same), "{}: tick {tick}", path.display());
                 moments += 1;

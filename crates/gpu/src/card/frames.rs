@@ -1,12 +1,12 @@
-//! Where frames come from.
+//! The source of the frames.
 
 use meshreel::{DecodedFrame, FrameDecoder, FrameView, MeshView, Shown};
 
-/// Where frames come from: what an instance shows, or two decoders.
+/// The source of the frames: what an instance shows, or two decoders.
 pub trait Frames {
-    /// Both frames as one view.
+    /// Returns both frames as one view.
     fn view(&self) -> FrameView<'_>;
-    /// A mesh in the first frame, or in the second.
+    /// Returns a mesh in the first frame, or in the second.
     fn mesh(&self, second: bool, mesh: usize) -> MeshView<'_>;
 }
 
@@ -20,14 +20,14 @@ impl Frames for Shown {
     }
 }
 
-/// Two decoders of one file, and how far between their frames.
+/// Two decoders of one file, with the view between their frames.
 #[derive(Clone, Copy)]
 pub struct Decoded<'a> {
-    /// At blend 0.
+    /// The frame at blend 0.
     pub first: &'a FrameDecoder,
-    /// At blend 1.
+    /// The frame at blend 1.
     pub second: &'a FrameDecoder,
-    /// The view of both.
+    /// The view between both.
     pub view: FrameView<'a>,
 }
 

@@ -1,13 +1,13 @@
-//! A file on a graphics card, whatever library carries the steps out: which frames go up, which meshes are due, what is
-//! dispatched. A library is three types and what makes them, writes to them and records passes over them: the traits of
-//! this module.
+//! A file on a graphics card, independent of the graphics library: which frames are uploaded, which meshes
+//! are due, what is dispatched. A library provides three types, and implements the traits of this module to
+//! create them, write to them and record passes over them.
 //!
 //! ```text
 //! CardReel     a file: fixed words, a ring of frames, and one of points that the card decodes
 //! CardOutput   a moment of it: parameters, work list, vertices and indices
 //! ```
 //!
-//! What is written is seen by all that is submitted after it, and by nothing that was submitted before.
+//! Written data is seen by everything that is submitted after it, and by nothing that was submitted before.
 
 mod frames;
 mod output;
@@ -22,14 +22,14 @@ pub use update::Update;
 
 use crate::{shaders, units};
 
-/// What limits are of, where no file is.
+/// The place that errors name if no file is involved.
 pub(crate) const CARD: &str = "graphics card";
 
-/// What a library has on a card.
+/// The types of a library.
 pub trait Types {
     #[allow(missing_docs)]
     type Buffer: Clone;
-    /// Buffers that a shader sees, together.
+    /// The bound buffers of a shader.
     type Bindings: Clone;
     /// An entry point with its constants.
     type Pipeline: Clone + PartialEq;
@@ -37,25 +37,26 @@ pub trait Types {
 
 /// Writes to buffers.
 pub trait Write<T: Types> {
-    /// Bytes from an offset on, both of multiples of 4.
+    /// Writes bytes from an offset on; offset and length are multiples of 4.
     fn write(&mut self, buffer: &T::Buffer, offset: u64, bytes: &[u8]);
 }
 
-/// Makes buffers and bindings.
+/// Creates buffers and bindings.
 pub trait Make<T: Types> {
-    /// A buffer, of zeros.
+    /// Creates a buffer filled with zeros.
     fn buffer(&mut self, label: &'static str, bytes: u64, usage: Usage) -> T::Buffer;
-    /// Buffers to a layout, in its order, and the bytes of each that are seen at a time; 0: all.
+    /// Binds buffers to a layout, in its order, each with the number of bytes that are visible at a time; 0
+    /// for all.
     fn bind(&mut self, layout: Layout, buffers: &[(&T::Buffer, usize)]) -> T::Bindings;
 }
 
-/// Makes pipelines.
+/// Creates pipelines.
 pub trait Compile<T: Types>: Make<T> + Write<T> {
-    /// Bytes of the largest binding.
+    /// Returns the bytes of the largest binding.
     fn most(&self) -> u64;
-    /// Invocations of a workgroup.
+    /// Returns the number of invocations of a workgroup.
     fn group(&self) -> u32;
-    /// The pipeline of an entry point with its constants: the same one for the same of them.
+    /// Returns the pipeline of an entry point with its constants; equal arguments return the same pipeline.
     fn pipeline(
         &mut self,
         program: Program,
@@ -66,24 +67,24 @@ pub trait Compile<T: Types>: Make<T> + Write<T> {
 
 /// Records passes.
 pub trait Record<T: Types>: Write<T> {
-    /// A compute pass of what `fill` dispatches.
+    /// Records a compute pass with the dispatches of `fill`.
     fn pass(&mut self, label: &'static str, fill: &mut dyn FnMut(&mut dyn Dispatches<T>));
 }
 
 /// A compute pass.
 pub trait Dispatches<T: Types> {
-    /// Workgroups of a pipeline over bindings, seen from these offsets on.
+    /// Dispatches workgroups of a pipeline over bindings, with these offsets.
     fn dispatch(&mut self, pipeline: &T::Pipeline, bindings: &T::Bindings, offsets: &[u32], groups: [u32; 2]);
 }
 
-/// What a buffer is for. All of them can be written to.
+/// The use of a buffer. All can be written to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Usage {
-    /// Read as a uniform.
+    /// Uniform.
     Uniform,
     /// Storage.
     Storage,
-    /// Both: parameters.
+    /// Uniform and storage: parameters.
     Params,
     /// Storage whose vertices are drawn, or copied.
     Vertices,
@@ -91,10 +92,10 @@ pub enum Usage {
     Indices,
 }
 
-/// What a binding is.
+/// The kind of a binding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// With an offset.
+    /// A uniform with an offset.
     Uniform,
     #[allow(missing_docs)]
     Read,
@@ -107,16 +108,16 @@ pub enum Kind {
 /// The bindings of group 0 of a shader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layout {
-    /// Parameters, ring, fixed words, what lies between passes, points, vertices, the work list.
+    /// Parameters, ring, fixed words, scratch between passes, points, vertices, work list.
     Passes,
-    /// What a vertex shader sees that fetches vertices: the first five of that, of one mesh.
+    /// The bindings of a vertex shader that fetches vertices: the first five of `Passes`, for one mesh.
     Pulled,
-    /// Parameters, words, fixed words, what lies between passes, points, the level.
+    /// Parameters, words, fixed words, scratch between passes, points, level.
     Units,
 }
 
 impl Layout {
-    /// What its bindings are, in order.
+    /// Returns the kinds of its bindings, in order.
     pub fn kinds(self) -> &'static [Kind] {
         use Kind::{Read, ReadFrom, Uniform, Written};
         match self {

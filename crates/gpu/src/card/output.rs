@@ -1,4 +1,4 @@
-//! What is made of a file for a moment: vertices in the caller's layout.
+//! The output of a file for a moment: vertices in the caller's layout.
 
 use crate::batches::{Dispatch, WorkList};
 use crate::card::{Types, Update, Write};
@@ -6,43 +6,43 @@ use crate::params::{Params, SIZE};
 use meshreel::EndState;
 use std::ops::Range;
 
-/// What vertices show.
+/// The moment that vertices show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Moved {
-    /// They do not move.
+    /// The vertices do not move.
     Never,
-    /// What they show at one end, in all frames there.
+    /// An end state, for all frames in it.
     End(EndState),
-    /// Two frames, and the bits of the blend.
+    /// Two frames, and the bits of the blend weight.
     Between([u32; 2], u32),
 }
 
-/// Meshes that share buffers.
+/// The buffers of a batch of meshes.
 pub(super) struct OutputBatch<T: Types> {
-    /// Those of now and, if they are kept, of the moment before, one moment behind the other.
+    /// The vertices of the current moment and, if they are kept, of the moment before, one after the other.
     pub vertices: T::Buffer,
     pub bindings: T::Bindings,
     pub pulled: Option<T::Bindings>,
     pub moments: usize,
-    /// Bytes of one moment.
+    /// The bytes of one moment.
     pub moment: u64,
 }
 
 /// A mesh of an output.
 pub(super) struct OutputMesh<T: Types> {
     batch: usize,
-    /// Bytes of its vertices in a moment of its batch.
+    /// The byte range of its vertices in a moment of its batch.
     vertices: Range<u64>,
-    /// Which moment is now.
+    /// The index of the current moment.
     now: usize,
-    /// Whether the other one is of the moment before; else nothing has moved.
+    /// `true` if the other moment is the one before; else nothing has moved.
     moved: bool,
-    /// Its vertices are to be made.
+    /// `true` if its vertices must be computed.
     due: bool,
     indices: T::Buffer,
     index_count: u32,
     vertex_count: u32,
-    /// What its vertices show.
+    /// The moment that its vertices show.
     shown: Option<Moved>,
 }
 
@@ -62,17 +62,17 @@ impl<T: Types> OutputMesh<T> {
     }
 }
 
-/// The vertices of a file at a moment. All instances that show the same one share it.
+/// The vertices of a file at a moment. All instances that show the same moment share it.
 pub struct CardOutput<T: Types> {
     params: (T::Buffer, Vec<Params>),
     work: T::Buffer,
-    /// What is to be done, and what was before.
+    /// The current work, and the work before.
     lists: [WorkList; 2],
     batches: Vec<OutputBatch<T>>,
     meshes: Vec<OutputMesh<T>>,
 }
 
-/// Bytes of a buffer.
+/// A range of bytes of a buffer.
 #[derive(Debug, Clone)]
 pub struct Slice<B> {
     #[allow(missing_docs)]
@@ -88,14 +88,14 @@ impl<T: Types> CardOutput<T> {
         batches: Vec<OutputBatch<T>>,
         meshes: Vec<OutputMesh<T>>,
     ) -> CardOutput<T> {
-        // The longest that there will be: their room is enough for ever.
+        // The list is the longest possible one, so its memory is always enough.
         list.dispatches.clear();
         let before = WorkList { work: Vec::with_capacity(list.work.len()), dispatches: Vec::new() };
         list.work.clear();
         CardOutput { params, work, lists: [list, before], batches, meshes }
     }
 
-    /// Whether a mesh shows a moment already.
+    /// `true` if a mesh shows a moment already.
     pub(super) fn shows(&mut self, mesh: usize, moment: Moved) -> bool {
         let shows = self.meshes[mesh].shown == Some(moment);
         if shows {
@@ -104,12 +104,13 @@ impl<T: Types> CardOutput<T> {
         shows
     }
 
-    /// A mesh goes on to show what it does.
+    /// Notes that a mesh continues to show its moment.
     pub(super) fn stays(&mut self, mesh: usize) {
         self.meshes[mesh].moved = false;
     }
 
-    /// A mesh will show a moment, with so many vertices. The first word of that moment in its batch.
+    /// Notes that a mesh will show a moment, with `vertices` vertices. Returns the first word of that moment
+    /// in its batch.
     pub(super) fn show(&mut self, mesh: usize, moment: Moved, vertices: u32) -> usize {
         let own = &mut self.meshes[mesh];
         let batch = &self.batches[own.batch];
@@ -120,7 +121,7 @@ impl<T: Types> CardOutput<T> {
         own.now * batch.moment as usize / 4
     }
 
-    /// The triangles of a mesh that brings its own. Their bytes.
+    /// Writes the triangles of a mesh that brings its own. Returns their bytes.
     pub(super) fn write_indices(&mut self, queue: &mut impl Write<T>, mesh: usize, indices: &[u32]) -> u64 {
         let own = &mut self.meshes[mesh];
         let bytes = bytemuck::cast_slice(indices);
@@ -129,14 +130,14 @@ impl<T: Types> CardOutput<T> {
         bytes.len() as u64
     }
 
-    /// Parameters of a mesh whose vertices are to be made.
+    /// Sets the parameters of a mesh whose vertices must be computed.
     pub(super) fn set(&mut self, mesh: usize, params: Params) {
         self.params.1[mesh] = params;
         self.meshes[mesh].due = true;
     }
 
-    /// Writes parameters of what is to be made, and the work list that `list` makes of them where it is another than
-    /// before.
+    /// Writes the parameters of the meshes that are due, and the work list that `list` makes from them if it
+    /// differs from the one before.
     pub(super) fn write(
         &mut self,
         queue: &mut impl Write<T>,
@@ -165,7 +166,7 @@ impl<T: Types> CardOutput<T> {
         }
     }
 
-    /// What the last [`CardOutput::write`] found to be done.
+    /// Returns the dispatches that the last [`CardOutput::write`] found necessary.
     pub(super) fn dispatches(&self) -> &[Dispatch] {
         &self.lists[0].dispatches
     }
@@ -181,31 +182,33 @@ impl<T: Types> CardOutput<T> {
         Slice { buffer: &batch.vertices, bytes: start + own.vertices.start..start + own.vertices.end }
     }
 
-    /// The vertices of a mesh, in the layout; they begin at a multiple of 256 bytes of their buffer. Panics where there is no such mesh.
+    /// Returns the vertices of a mesh, in the layout. They begin at a multiple of 256 bytes of their buffer.
+    /// Panics if there is no such mesh.
     pub fn vertices_of(&self, mesh: usize) -> Slice<&T::Buffer> {
         self.slice(mesh, self.meshes[mesh].now)
     }
 
-    /// Those of the update before, vertex by vertex ([`crate::card::Budget::previous`]); those of now where it has not moved since,
-    /// or has other vertices. Panics where there is no such mesh.
+    /// Returns the vertices of the update before, in the same order ([`crate::card::Budget::previous`]); the
+    /// current ones if the mesh has not moved since, or has other vertices. Panics if there is no such mesh.
     pub fn previous_vertices_of(&self, mesh: usize) -> Slice<&T::Buffer> {
         let own = &self.meshes[mesh];
         self.slice(mesh, own.now + usize::from(own.moved))
     }
 
-    /// What the caller's vertex shader fetches the vertices of a mesh from, and the offset of its parameters; none
-    /// unless the layout is [`crate::VertexLayout::pulled`].
+    /// Returns the bindings from which the caller's vertex shader fetches the vertices of a mesh, and the
+    /// offset of its parameters; `None` unless the layout is [`crate::VertexLayout::pulled`].
     pub fn pulled(&self, mesh: usize) -> Option<(&T::Bindings, u32)> {
         let batch = &self.batches[self.meshes.get(mesh)?.batch];
         Some((batch.pulled.as_ref()?, (mesh * SIZE) as u32))
     }
 
-    /// Whether its vertices were made.
+    /// `true` if its vertices were computed.
     pub fn is_shown(&self, mesh: usize) -> bool {
         self.meshes[mesh].shown.is_some()
     }
 
-    /// The frames that its vertices are between, and how far; none of a mesh that stands still.
+    /// Returns the frames that its vertices are between, and the blend weight; `None` for a mesh that stands
+    /// still.
     pub fn between(&self, mesh: usize) -> Option<([u32; 2], f32)> {
         match self.meshes[mesh].shown {
             Some(Moved::Between(frames, blend)) => Some((frames, f32::from_bits(blend))),
@@ -213,18 +216,19 @@ impl<T: Types> CardOutput<T> {
         }
     }
 
-    /// Number of vertices that it has now.
+    /// Returns its current number of vertices.
     pub fn vertex_count(&self, mesh: usize) -> u32 {
         self.meshes[mesh].vertex_count
     }
 
-    /// Its indices, u32, three per triangle: [`CardOutput::index_count`] of the finest level, then, of a mesh whose
-    /// triangles do not change, those of the others ([`crate::card::CardReel::level`]). Shaders may read them, as storage.
+    /// Returns its indices, u32, three per triangle: [`CardOutput::index_count`] of the finest level,
+    /// followed by those of the other levels ([`crate::card::CardReel::level`]) if the triangles of the mesh
+    /// do not change. Shaders may read them as storage.
     pub fn indices(&self, mesh: usize) -> &T::Buffer {
         &self.meshes[mesh].indices
     }
 
-    /// See [`CardOutput::indices`].
+    /// Returns the number of indices of the finest level, see [`CardOutput::indices`].
     pub fn index_count(&self, mesh: usize) -> u32 {
         self.meshes[mesh].index_count
     }

@@ -8,22 +8,22 @@ use meshreel::raw::{CodedUnits, Points};
 use meshreel::{Error, MeshView};
 use std::path::Path;
 
-/// Frames that must lie in the ring at once: a unit, what it needs, and what is shown.
+/// The number of frames that must fit in the ring at once: a unit, its needs, and the shown frames.
 const LEAST: usize = 24;
-/// Most slots.
+/// The largest number of slots.
 const MOST: usize = 256;
-/// Most levels of a mesh, and bytes from one to the next among their numbers.
+/// The largest number of hierarchy levels of a mesh, and the bytes from one level number to the next.
 const LEVELS: usize = 128;
 const LEVEL_STRIDE: usize = 256;
-/// Units of which the parameters go up at once, and words of them; more where these are not enough.
+/// The number of units, and of words, that the staging buffers hold; they grow if that is not enough.
 const UNITS: usize = 64;
 const UNIT_WORDS: usize = 64 << 10;
-/// Units that are decoded for one frame at most: all that it can wait for.
+/// The most units that are decoded for one frame: all that it can wait for.
 const MOST_UNITS: usize = 256;
 
-/// The shader of units.
+/// The shader that decodes units.
 struct UnitShaders<T: Types> {
-    /// By pass, of points of 16 bits and of 32.
+    /// Per pass the pipelines for points of 16 bits and of 32.
     pipelines: [[T::Pipeline; 2]; UnitPass::ALL.len()],
     levels: T::Buffer,
     group: u32,
@@ -44,21 +44,22 @@ impl<T: Types> UnitShaders<T> {
     }
 }
 
-/// A mesh whose points the card decodes.
+/// The buffers of a mesh whose points the card decodes.
 struct MeshPoints<T: Types> {
     fixed: T::Buffer,
     decoded: T::Buffer,
     bindings: T::Bindings,
 }
 
-/// Buffers through which units go: what was written to them stays until what reads it was submitted.
+/// The buffers in which units are uploaded. Their content must stay until the passes that read it are
+/// submitted.
 struct Staging<T: Types> {
     words: T::Buffer,
     params: T::Buffer,
-    /// Words and units that they hold.
+    /// The numbers of words and units that they hold.
     word_count: usize,
     unit_count: usize,
-    /// How much of them is used since the last submission.
+    /// The words and units that are used since the last submission.
     words_used: usize,
     units_used: usize,
 }
@@ -66,20 +67,21 @@ struct Staging<T: Types> {
 /// The decoded points of a file.
 pub(super) struct PointRing<T: Types> {
     shaders: UnitShaders<T>,
-    /// Frame 0 lies in slot 0 for ever, others in those after it.
+    /// Frame 0 is always in slot 0, others in those after it.
     frames: Ring,
     meshes: Vec<Option<MeshPoints<T>>>,
     scratch: T::Buffer,
     staging: Staging<T>,
-    /// Frames that are shown.
+    /// The frames that are shown.
     shown: Vec<u32>,
     room: Vec<u32>,
     waiting: Vec<u32>,
     steps: Vec<(usize, T::Bindings, u32, UnitDispatch)>,
 }
 
-/// Slots that a file of so many frames has in a ring of so many bytes, of which a slot takes `slot` beside the points;
-/// limit where these are too few, or the points of a mesh do not fit a binding of `most` bytes.
+/// Returns the number of slots of a file with `frames` frames in a ring of `ring` bytes; a slot takes `slot`
+/// bytes besides the points. A limit error if these are too few, or if the points of a mesh exceed a binding
+/// of `most` bytes.
 pub(super) fn slots(
     plan: &ReelPlan,
     (frames, slot): (usize, u64),
@@ -106,18 +108,19 @@ pub(super) fn slots(
     Ok(most as usize)
 }
 
-/// Bytes of the points of a mesh in a frame.
+/// Returns the bytes of a mesh's points in a frame.
 fn point_bytes(units: &UnitPlan) -> u64 {
     4 * (units.points * units.point_words()) as u64
 }
 
-/// The slot of a frame that is there: frame 0 always.
+/// Returns the slot of a frame that is in the ring; frame 0 always is.
 fn slot_of(frames: &Ring, frame: u32) -> Option<usize> {
     if frame == 0 { Some(0) } else { Some(1 + frames.find(frame as usize)?) }
 }
 
 impl<T: Types> PointRing<T> {
-    /// Of a file; `mesh` gives its meshes in any frame. Limit where a mesh is too large for a binding of so many bytes.
+    /// Creates the ring of a file; `mesh` returns its meshes in any frame. A limit error if a mesh is too
+    /// large for a binding of `most` bytes.
     pub fn new<'a>(
         card: &mut impl Compile<T>,
         plan: &ReelPlan,
@@ -165,25 +168,26 @@ impl<T: Types> PointRing<T> {
         })
     }
 
-    /// The points of a mesh, where the card decodes them.
+    /// Returns the points of a mesh, if the card decodes them.
     pub fn decoded(&self, mesh: usize) -> Option<&T::Buffer> {
         Some(&self.meshes[mesh].as_ref()?.decoded)
     }
 
-    /// The slot of a frame that is there.
+    /// Returns the slot of a frame that is in the ring.
     pub fn slot(&self, frame: u32) -> Option<usize> {
         slot_of(&self.frames, frame)
     }
 
-    /// What was recorded is submitted before anything else is written; other frames may be shown.
+    /// Notes that everything recorded is submitted before anything else is written; other frames may be shown
+    /// then.
     pub fn submitted(&mut self) {
         self.staging.words_used = 0;
         self.staging.units_used = 0;
         self.shown.clear();
     }
 
-    /// Decodes a frame that is `shown`, or will be, with all that it needs. Whether it is there: not where bytes of it
-    /// are not in memory, or the ring is full of what is shown.
+    /// Decodes a frame that is or will be `shown`, with all frames that it needs. Returns whether it is in
+    /// the ring: it is not if bytes of it are not in memory, or if the ring is full of shown frames.
     pub fn want(
         &mut self,
         card: &mut (impl Make<T> + Write<T>),
@@ -210,7 +214,7 @@ impl<T: Types> PointRing<T> {
             if self.waiting.len() > before {
                 continue;
             }
-            // What is shown and what the unit needs keeps its place.
+            // Frames that are shown or that the unit needs keep their slots.
             self.frames.begin();
             for frame in self.shown.iter().chain(needs.iter()).filter(|frame| **frame > 0) {
                 self.frames.keep(*frame as usize);
@@ -225,7 +229,7 @@ impl<T: Types> PointRing<T> {
         false
     }
 
-    /// Records the passes of a unit; false where it is not in memory.
+    /// Records the passes of a unit; `false` if it is not in memory.
     fn decode(
         &mut self,
         card: &mut (impl Make<T> + Write<T>),
@@ -265,7 +269,8 @@ impl<T: Types> PointRing<T> {
         true
     }
 
-    /// Larger buffers where so many words more do not fit; those before stay with what was recorded.
+    /// Replaces the buffers by larger ones if `words` more words do not fit. Recorded passes keep the old
+    /// ones.
     fn make_room(&mut self, card: &mut impl Make<T>, words: usize) {
         let (has, units) = (self.staging.word_count, self.staging.unit_count);
         if self.staging.words_used + words <= has && self.staging.units_used < units {
@@ -278,7 +283,7 @@ impl<T: Types> PointRing<T> {
         }
     }
 
-    /// Records what was wanted.
+    /// Records the passes of the frames that were wanted.
     pub fn record(&mut self, card: &mut impl Record<T>, out: &mut Update) {
         if self.steps.is_empty() {
             return;

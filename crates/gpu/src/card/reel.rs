@@ -1,4 +1,4 @@
-//! A file on the card, and what is made of it for a moment.
+//! A file on the card, and the creation of its outputs.
 
 use crate::batches::Batches;
 use crate::card::output::{CardOutput, Moved, OutputBatch, OutputMesh};
@@ -15,12 +15,12 @@ use meshreel::{Ahead, Error, InstanceId, MeshFrame, MeshView, Player};
 use std::ops::Range;
 use std::path::Path;
 
-/// What a file may take of the card.
+/// The card memory that a file may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budget {
     /// Bytes of its ring: at least two frames for each output.
     pub ring: u64,
-    /// Outputs keep the vertices of the moment before, for motion vectors.
+    /// Whether outputs keep the vertices of the moment before, for motion vectors.
     pub previous: bool,
 }
 
@@ -30,30 +30,30 @@ impl Default for Budget {
     }
 }
 
-/// What of a mesh all outputs share.
+/// The buffers of a mesh that all outputs share.
 struct MeshBuffers<T: Types> {
-    /// Of a mesh whose triangles do not change: those of each level of detail, one behind the other.
+    /// The indices of all LOD levels, one after the other, for a mesh whose triangles do not change.
     indices: Option<T::Buffer>,
     levels: Vec<Range<u32>>,
     /// The most indices of a frame.
     most_indices: u32,
     pipelines: Vec<(Pass, T::Pipeline)>,
-    /// Nodes that have it.
+    /// The nodes that show it.
     nodes: Vec<usize>,
 }
 
-/// A file on the card: what no frame changes, a ring of frames, and one of points that the card decodes.
+/// A file on the card: its static data, a ring of frames, and a ring of points that the card decodes.
 pub struct CardReel<T: Types> {
     group: u32,
     plan: ReelPlan,
     batches: Batches,
-    /// Fixed words of each batch.
+    /// The fixed words of each batch.
     fixed: Vec<T::Buffer>,
     layout: VertexLayout,
     budget: Budget,
     frames: Ring,
     ring: T::Buffer,
-    /// Of a file that was opened without points.
+    /// The ring of points, for a file that was opened without points.
     points: Option<PointRing<T>>,
     meshes: Vec<MeshBuffers<T>>,
     staging: Vec<u32>,
@@ -61,8 +61,9 @@ pub struct CardReel<T: Types> {
 }
 
 impl<T: Types> CardReel<T> {
-    /// Makes what all outputs of a file share; `frames` are any of it. Limit where the ring is too small for two
-    /// frames or a mesh too large for a binding of the device, misuse where the layout is not possible.
+    /// Creates the buffers that all outputs of a file share; `frames` may be any of it. A limit error if the
+    /// ring is too small for two frames or a mesh too large for a binding of the device, a misuse error if
+    /// the layout is not possible.
     pub fn make(
         card: &mut impl Compile<T>,
         frames: &dyn Frames,
@@ -144,12 +145,12 @@ impl<T: Types> CardReel<T> {
         })
     }
 
-    /// Room for the vertices of a moment.
+    /// Creates the buffers for the vertices of a moment.
     pub fn output_on(&self, card: &mut impl Make<T>) -> CardOutput<T> {
         let params = self.plan.meshes.iter().map(|mesh| mesh.fixed.params).collect::<Vec<_>>();
         let bytes = (params.len().max(1) * SIZE) as u64;
         let params_buffer = card.buffer("meshreel parameters", bytes, Usage::Params);
-        // No moment has more work than all meshes with all that they may have.
+        // No moment has more work than all meshes at their largest.
         let mut list = WorkList::default();
         self.batches.list(&self.plan, &self.layout, self.group, |mesh| params.get(mesh), &mut list);
         let most = list.dispatches.iter().map(|dispatch| dispatch.groups[0] * dispatch.groups[1]).max();
@@ -186,7 +187,7 @@ impl<T: Types> CardReel<T> {
         let vertices = card.buffer("meshreel vertices", bytes, Usage::Vertices);
         let scratch = card.buffer("meshreel scratch", 4 * batch.scratch as u64, Usage::Storage);
         let decoded = self.points.as_ref().and_then(|points| points.decoded(batch.meshes[0]));
-        // One that has none sees anything there.
+        // A batch without decoded points is bound to any buffer.
         let decoded = decoded.unwrap_or(&self.ring);
         let [a, b, c, d] = [&self.ring, &self.fixed[number], &scratch, decoded].map(|buffer| (buffer, 0));
         let all = [(params, 0), a, b, c, d, (&vertices, 0), (work, seen)];
@@ -196,21 +197,22 @@ impl<T: Types> CardReel<T> {
         OutputBatch { vertices, bindings, pulled, moments, moment: bytes / moments as u64 }
     }
 
-    /// What the file takes of the card with one output.
+    /// Returns the card memory that the file uses with one output.
     pub fn sizes(&self) -> Sizes {
         self.plan.needs(&self.layout)
     }
 
-    /// Indices of a level of detail in the index buffer of a mesh; of the last one where `level` is beyond it. Of
-    /// level 0 in the order of [`MeshFrame::visible_ranges`]. None of a mesh whose triangles change.
+    /// Returns the range of an LOD level in the index buffer of a mesh; of the last one if `level` is too
+    /// large. Level 0 is in the order of [`MeshFrame::visible_ranges`]. `None` for a mesh whose triangles
+    /// change.
     pub fn level(&self, mesh: usize, level: usize) -> Option<Range<u32>> {
         let levels = &self.meshes.get(mesh)?.levels;
         levels.get(level.min(levels.len().checked_sub(1)?)).cloned()
     }
 
-    /// Decodes on the card what an instance shows, then, within so many bytes that go up, what it will show next: of a
-    /// file that was opened without points ([`meshreel::Limits::points`]), for each of its instances, before
-    /// [`CardReel::update_with`]. Does nothing of other files.
+    /// Decodes on the card the frames that an instance shows and then, within `most_bytes` of uploads, those
+    /// that it will show next. Call it before [`CardReel::update_with`] for each instance of a file that was
+    /// opened without points ([`meshreel::Limits::points`]). Does nothing for other files.
     pub fn decode_with(
         &mut self,
         card: &mut (impl Make<T> + Record<T>),
@@ -235,8 +237,8 @@ impl<T: Types> CardReel<T> {
         Ok(out)
     }
 
-    /// Uploads what is new of the moments of all outputs that are shown now, and records what makes their vertices.
-    /// Limit where the ring does not hold all of their frames at once.
+    /// Uploads new frames for the moments of all outputs that are shown now, and records the passes that
+    /// compute their vertices. A limit error if the ring cannot hold all of their frames at once.
     pub fn update_with(
         &mut self,
         card: &mut impl Record<T>,
@@ -275,8 +277,9 @@ impl<T: Types> CardReel<T> {
         Ok(out)
     }
 
-    /// Uploads frames that will be shown, soonest first, while the card draws those of now: at most so many bytes, and
-    /// none that would take the place of what was asked for in the last [`CardReel::update_with`]. Returns the bytes.
+    /// Uploads frames that will be shown, soonest first, while the card draws the current ones: at most
+    /// `most_bytes`, and none that would replace a frame of the last [`CardReel::update_with`]. Returns the
+    /// bytes.
     pub fn prepare_with(
         &mut self,
         card: &mut impl Write<T>,
@@ -299,7 +302,7 @@ impl<T: Types> CardReel<T> {
         Ok(done)
     }
 
-    /// Sends what was written last to a slot of the ring. Its bytes.
+    /// Uploads the words that were written last to a slot of the ring. Returns the bytes.
     fn send(&self, card: &mut impl Write<T>, slot: usize) -> u64 {
         for used in &self.room.used {
             let at = slot * self.plan.slot_words + used.start;
@@ -308,7 +311,7 @@ impl<T: Types> CardReel<T> {
         4 * self.room.used.iter().map(|used| used.len() as u64).sum::<u64>()
     }
 
-    /// First words of both frames in the ring, uploaded where they are new.
+    /// Returns the first words of both frames in the ring; new frames are uploaded.
     fn upload(
         &mut self,
         card: &mut impl Write<T>,
@@ -336,7 +339,7 @@ impl<T: Types> CardReel<T> {
         Ok(slots)
     }
 
-    /// Parameters of the meshes of an output that do not show their moment yet.
+    /// Sets the parameters of those meshes of an output that do not show their moment yet.
     fn moment(
         &self,
         output: &mut CardOutput<T>,
@@ -347,12 +350,12 @@ impl<T: Types> CardReel<T> {
         let view = frames.view();
         let first_frame = view.pair().first;
         for number in 0..self.meshes.len() {
-            // Of nodes that share it those that are about to vanish do not blend; they follow the others.
+            // Nodes that are about to vanish do not blend; they follow other nodes that share the mesh.
             let visible = self.meshes[number].nodes.iter().filter(|node| view.visible(**node));
             let mut all = visible.filter_map(|node| view.mesh(*node));
             let Some(first) = all.next() else { continue };
             let mesh = if first.blends() { first } else { all.find(MeshFrame::blends).unwrap_or(first) };
-            // What stands still as it does at one end shows nothing new.
+            // A mesh that stays in one end state shows nothing new.
             let plan = &self.plan.meshes[number];
             let end =
                 || Some((frames.mesh(false, number).end_state()?, frames.mesh(true, number).end_state()?));
@@ -387,7 +390,7 @@ impl<T: Types> CardReel<T> {
     }
 }
 
-/// A buffer with these words.
+/// Creates a buffer with these words.
 fn filled<T: Types>(
     card: &mut (impl Make<T> + Write<T>),
     label: &'static str,

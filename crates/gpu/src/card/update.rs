@@ -1,16 +1,17 @@
-//! What was done for a picture.
+//! Statistics of an update.
 
-/// What an update did.
+/// The work of an update.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Update {
-    /// Frames that were uploaded, and bytes in all.
+    /// The number of frames that were uploaded.
     pub frames: u32,
-    /// Bytes that went to the card.
+    /// The bytes that were uploaded.
     pub bytes: u64,
-    /// Dispatches that were recorded.
+    /// The number of dispatches that were recorded.
     pub dispatches: u32,
-    /// Meshes that needed no work: they show what they showed.
+    /// The number of meshes that needed no work, as they show the same moment as before.
     pub unchanged: u32,
-    /// Meshes that show what they showed because their points are not on the card ([`crate::card::CardReel::decode_with`]).
+    /// The number of meshes that still show the moment before because their points are not on the card
+    /// ([`crate::card::CardReel::decode_with`]).
     pub late: u32,
 }

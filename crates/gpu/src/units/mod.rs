@@ -1,6 +1,6 @@
-//! Decoding units of the preset `fast` on the card: what no frame changes of a mesh, the words that go up for a unit,
-//! parameters and dispatches. The bytes are those of the file; the CPU has checked them and counted where each 32
-//! blocks begin ([`meshreel::raw::CodedUnits`]).
+//! Decodes units of the preset `fast` on the card: the static data of a mesh, the words that are uploaded for
+//! a unit, parameters and dispatches. The bytes are those of the file; the CPU has checked them and computed
+//! the start of every 32 blocks ([`meshreel::raw::CodedUnits`]).
 //!
 //! ```text
 //! offsets   a workgroup for 32 blocks     where the fields of each block lie: three sums over those before
@@ -16,44 +16,45 @@ use crate::words::{Words, pair};
 use crate::workgroups::groups;
 use meshreel::raw::{CodedPoints, CodedUnits};
 
-/// Points of levels that one workgroup does together.
+/// The most points of the levels that one workgroup decodes together.
 const COARSE: usize = 2048;
-/// Threads that pass over the blocks of a start, and over the first levels.
+/// The threads that process the blocks of a start, and the first levels.
 const TOGETHER: u32 = 256;
-/// Words of a point in the fixed words: four neighbours, four weights.
+/// The words of a point in the fixed words: four neighbours, four weights.
 const NEAR: usize = 6;
-/// Words of a level in the fixed words: its first point, its points, its first block.
+/// The words of a level in the fixed words: its first point, its points, its first block.
 const LEVEL: usize = 3;
-/// Most frames of a unit.
+/// The most frames of a unit.
 const FRAMES: usize = 8;
-/// Words of a frame behind those of a unit: its slot, and those of its references.
+/// The words of a frame behind those of a unit: its slot, and those of its references.
 const SLOTS: usize = 5;
 
 uniform! {
-    /// Parameters of a unit of a mesh. Bits and words count from the start of the buffer of units; those of fixed
-    /// words and of the buffer between passes from the start of these.
+    /// The parameters of a unit of a mesh. Bits and words count from the start of the buffer of units; fixed
+    /// words and scratch count from the start of their buffers.
     UnitParams {
-        /// Frames, whether there are residuals, blocks of a frame, points.
+        /// The number of frames, whether there are residuals, the blocks of a frame, the points.
         frames: u32,
         residuals: u32,
         blocks: u32,
         points: u32,
-        /// First bits.
+        /// Offsets in bits.
         flags: u32,
         codes: u32,
         masks: u32,
         fields: u32,
-        /// First words of heads, and of each its words; of starts; of slots.
+        /// Offsets in words of heads, and the words of each; of starts; of slots.
         heads: u32,
         head_words: u32,
         starts: u32,
         slots: u32,
-        /// Fixed words: levels, how many of them are coarse, neighbours, points of blocks.
+        /// Fixed words: levels, the number of coarse ones, neighbours, points of blocks.
         levels: u32,
         coarse: u32,
         near: u32,
         counts: u32,
-        /// Between passes: where the fields of blocks lie, what is new of each point in each frame.
+        /// Scratch between passes: the offsets of the fields of blocks, the innovations of each point in each
+        /// frame.
         table: u32,
         innovations: u32,
         spare_0: u32,
@@ -62,7 +63,7 @@ uniform! {
 }
 
 impl UnitParams {
-    /// Those of a unit whose words lie so many words behind the start of the buffer.
+    /// Returns the parameters of a unit whose words lie `words` words behind the start of the buffer.
     pub fn moved(mut self, words: u32) -> UnitParams {
         for bit in [&mut self.flags, &mut self.codes, &mut self.masks, &mut self.fields] {
             *bit += 32 * words;
@@ -74,27 +75,27 @@ impl UnitParams {
     }
 }
 
-/// Bytes from the parameters of one unit to those of the next.
+/// The bytes from the parameters of one unit to those of the next.
 pub const UNIT_STRIDE: usize = size_of::<UnitParams>().next_multiple_of(256);
 
 /// An entry point of the shader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum UnitPass {
-    /// Where the fields of blocks lie.
+    /// Computes the offsets of the fields of blocks.
     Offsets,
-    /// The first levels.
+    /// Decodes the first levels.
     Coarse,
-    /// Another level.
+    /// Decodes one more level.
     Fine,
-    /// What is predicted from other frames.
+    /// Adds the predictions from other frames.
     Frames,
 }
 
 impl UnitPass {
-    /// All of them, in order.
+    /// All entry points, in order.
     pub const ALL: [UnitPass; 4] = [UnitPass::Offsets, UnitPass::Coarse, UnitPass::Fine, UnitPass::Frames];
 
-    /// The name of the entry point.
+    /// Returns the name of the entry point.
     pub fn entry(self) -> &'static str {
         match self {
             UnitPass::Offsets => "offsets",
@@ -108,29 +109,30 @@ impl UnitPass {
 /// A dispatch of a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UnitDispatch {
-    /// Which entry point.
+    /// The entry point.
     pub pass: UnitPass,
-    /// The level of [`UnitPass::Fine`].
+    /// The level, for [`UnitPass::Fine`].
     pub level: u32,
-    /// Workgroups in x and y.
+    /// The number of workgroups in x and y.
     pub groups: [u32; 2],
 }
 
-/// What no unit changes of a mesh.
+/// The data of a mesh that is the same for all units.
 #[derive(Debug, Clone, Default)]
 pub struct UnitPlan {
-    /// Points are of 32 bits.
+    /// `true` if points have 32 bits.
     pub wide: bool,
-    /// Number of points.
+    /// The number of points.
     pub points: usize,
-    /// Points by level.
+    /// The number of points of each level.
     levels: Vec<u32>,
-    /// Those parameters that no unit changes.
+    /// The parameters that are the same for all units.
     params: UnitParams,
 }
 
 impl UnitPlan {
-    /// Of a mesh of a file that was opened without points; its fixed words go behind `words`. Allocates.
+    /// Creates the plan of a mesh, in a file that was opened without points; its fixed words are appended to
+    /// `words`. Allocates.
     pub(crate) fn new(coded: &CodedPoints<'_>, wide: bool, words: &mut Words) -> UnitPlan {
         let ranges: Vec<_> = (0..coded.levels()).map(|level| coded.level(level)).collect();
         let points = ranges.last().map_or(0, |range| range.end);
@@ -162,18 +164,19 @@ impl UnitPlan {
         UnitPlan { wide, points, levels: ranges.iter().map(|range| range.len() as u32).collect(), params }
     }
 
-    /// Words of a point in the ring of points.
+    /// Returns the words of a point in the ring of points.
     pub fn point_words(&self) -> usize {
         if self.wide { 4 } else { 2 }
     }
 
-    /// Words between the passes.
+    /// Returns the scratch words between the passes.
     pub fn scratch_words(&self) -> usize {
         self.params.innovations as usize + FRAMES * self.points * if self.wide { 3 } else { 2 }
     }
 
-    /// Puts the words of a unit behind `out`, and gives its parameters. `slot` tells the first word of a frame in the
-    /// ring of points. None where the unit, or a frame that it needs, is not there, and of key 0: then `out` may hold a part.
+    /// Appends the words of a unit to `out`, and returns its parameters. `slot` returns the first word of a
+    /// frame in the ring of points. `None` for key frame 0, and if the unit, or a frame that it needs, is not
+    /// available; `out` may hold a part then.
     pub fn write(
         &self,
         units: &CodedUnits<'_>,
@@ -185,7 +188,7 @@ impl UnitPlan {
         if !units.words_into(unit, mesh, out) {
             return None;
         }
-        // Key 0 has no words: it is frame 0, which is there from the start.
+        // Key frame 0 has no words: it is frame 0, which is in the ring from the start.
         let &[_, kind, flags, codes, masks, fields, ..] = &out[start as usize..] else { return None };
         let frames = units.frames(unit);
         let mut p = UnitParams { frames: frames.len() as u32, ..self.params };
@@ -204,7 +207,7 @@ impl UnitPlan {
         Some(p)
     }
 
-    /// The dispatches of a unit in their order, in workgroups of so many threads.
+    /// Returns the dispatches of a unit in their order, in workgroups of `group` threads.
     pub fn dispatches(&self, params: &UnitParams, group: u32) -> impl Iterator<Item = UnitDispatch> + '_ {
         let (frames, residuals, coarse) = (params.frames, params.residuals, params.coarse);
         let starts = params.blocks.div_ceil(CodedUnits::STARTED as u32);
@@ -220,7 +223,7 @@ impl UnitPlan {
     }
 }
 
-/// The text of the shader.
+/// Returns the text of the shader.
 ///
 /// | binding of group 0 | type | content |
 /// |---|---|---|
@@ -245,7 +248,7 @@ pub fn wgsl() -> String {
     [UnitParams::WGSL, level, &bindings, include_str!("../shaders/units.wgsl")].concat()
 }
 
-/// Override constants of the pipelines of a mesh.
+/// Returns the override constants of the pipelines of a mesh.
 pub fn constants(wide: bool, group: u32) -> [(&'static str, f64); 2] {
     [("GROUP", f64::from(group)), ("WIDE", f64::from(u8::from(wide)))]
 }

@@ -1,10 +1,10 @@
-//! The passes over a unit on the CPU, from the same words: what a card is held against. Line for line as
+//! The passes over a unit on the CPU, from the same words: the reference for a card. Line for line as
 //! `shaders/units.wgsl`.
 
 use super::{FRAMES, LEVEL, NEAR, SLOTS, UnitParams, UnitPlan};
 use meshreel::raw::CodedUnits;
 
-/// What the passes over a unit are bound to.
+/// The bindings of the passes over a unit.
 #[derive(Debug)]
 #[allow(missing_docs)]
 pub struct BoundUnit<'a> {
@@ -99,7 +99,7 @@ impl BoundUnit<'_> {
         [0, 1, 2].map(|k| 2 * signed(all >> (1 + k * width), width) + (all & 1) as i32)
     }
 
-    /// The vector at a word, of 16 or 32 bits.
+    /// Returns the vector at a word, of 16 or 32 bits.
     fn vector(&self, words: &[u32], at: usize) -> [i32; 3] {
         match self.plan.wide {
             true => [0, 1, 2].map(|k| words[at + k] as i32),
@@ -140,7 +140,7 @@ impl BoundUnit<'_> {
                     i64::from(weight) * i64::from(self.vector(self.scratch, other)[k])
                 };
                 let sum: i64 = (0..4).map(term).sum();
-                // Of 16 bits sums wrap at 32.
+                // For points of 16 bits, sums wrap at 32 bits.
                 let sum = if self.plan.wide { sum } else { i64::from(sum as i32) };
                 let scaled = (sum >> 6) * i64::from(4 * rho);
                 let scaled = if self.plan.wide { scaled + 512 } else { i64::from((scaled + 512) as i32) };

@@ -1,4 +1,4 @@
-//! What a call has of a device: as much as it was given.
+//! The parts of a device that a call has access to.
 
 use crate::card::{self, Layout, Program, Usage};
 use crate::wgpu::{Shaders, bind, buffer};
@@ -14,7 +14,7 @@ impl card::Types for Wgpu {
     type Pipeline = wgpu::ComputePipeline;
 }
 
-/// Device, queue, shaders and encoder of a call; `()` is none.
+/// The device, queue, shaders and encoder of a call; `()` for those that it does not have.
 pub(super) struct Access<D, Q, S, E> {
     pub device: D,
     pub queue: Q,

@@ -7,13 +7,13 @@ use meshreel::Error;
 use std::path::Path;
 use wgpu::util::{BufferInitDescriptor, DeviceExt};
 
-/// Bytes from the number of a draw to the next: WebGPU's largest alignment.
+/// The bytes from the number of one draw to the next: WebGPU's largest alignment.
 const DRAW_STRIDE: usize = 256;
 
 /// A palette of models on a cloud of transforms.
 pub struct Instances {
     draws: Vec<PaletteDraw>,
-    /// Numbers before anything is counted.
+    /// The largest number of instances.
     most: usize,
     count: u32,
     group: u32,
@@ -29,8 +29,8 @@ pub struct Instances {
 }
 
 impl Instances {
-    /// Room for so many instances of a palette. Misuse of a palette that is none; limit where they do not fit into a
-    /// binding of the device.
+    /// Allocates room for `most` instances of a palette. A misuse error for an invalid palette, a limit error
+    /// if they exceed a binding of the device.
     pub fn new(device: &wgpu::Device, palette: &Palette, most: usize) -> Result<Instances, Error> {
         palette.check()?;
         let storage = wgpu::BufferUsages::STORAGE;
@@ -92,8 +92,8 @@ impl Instances {
         })
     }
 
-    /// Puts instances where they are: rows of 3 × 4 matrices, and the model of each. Misuse where there are more than
-    /// there is room for, or not as many of both.
+    /// Sets the transforms of the instances, as rows of 3 × 4 matrices, and the model of each. A misuse error
+    /// if there are more than there is room for, or if the two numbers differ.
     pub fn place(
         &mut self,
         queue: &wgpu::Queue,
@@ -112,7 +112,7 @@ impl Instances {
         Ok(())
     }
 
-    /// Records what finds out which of them are seen, and how.
+    /// Records the passes that determine which instances are visible, and how they are drawn.
     pub fn update(&self, queue: &wgpu::Queue, encoder: &mut wgpu::CommandEncoder, view: &View) {
         let view = View { instances: self.count, draws: self.draws.len() as u32, ..*view };
         queue.write_buffer(&self.view, 0, bytemuck::bytes_of(&view));
@@ -130,33 +130,34 @@ impl Instances {
         }
     }
 
-    /// The draws, in their order; the caller binds the vertices and indices of each one's model.
+    /// Returns the draws, in their order; the caller binds the vertices and indices of each one's model.
     pub fn draws(&self) -> &[PaletteDraw] {
         &self.draws
     }
 
-    /// Arguments of indirect draws, and the first byte of those of a draw.
+    /// Returns the buffer of arguments of indirect draws, and the offset in bytes of a draw's arguments.
     pub fn arguments(&self, draw: usize) -> (&wgpu::Buffer, u64) {
         (&self.arguments, (4 * DRAW_WORDS * draw) as u64)
     }
 
-    /// Numbers of the instances that are drawn, draw by draw.
+    /// Returns the numbers of the instances that are drawn, draw by draw.
     pub fn listed(&self) -> &wgpu::Buffer {
         &self.listed
     }
 
-    /// The layout of [`Instances::pulled`], for the caller's pipelines.
+    /// Returns the layout of [`Instances::pulled`], for the caller's pipelines.
     pub fn pulled_layout(&self) -> &wgpu::BindGroupLayout {
         &self.pulled_layout
     }
 
-    /// What [`instances::pull`] reads in the caller's vertex shader, and the offset for a draw.
+    /// Returns the bindings that [`instances::pull`] reads in the caller's vertex shader, and the offset for
+    /// a draw.
     pub fn pulled(&self, draw: usize) -> (&wgpu::BindGroup, u32) {
         (&self.pulled, (DRAW_STRIDE * draw) as u32)
     }
 
-    /// Draws what is seen of one: the caller has set the pipeline and, unless it is a sprite, vertices and indices.
-    /// `group` is where [`Instances::pulled`] goes.
+    /// Draws the visible instances of a draw. The caller has set the pipeline and, unless it is a sprite,
+    /// vertices and indices. `group` is the bind group index of [`Instances::pulled`].
     pub fn draw(&self, pass: &mut wgpu::RenderPass<'_>, group: u32, draw: usize) {
         let (arguments, at) = self.arguments(draw);
         let (bindings, offset) = self.pulled(draw);

@@ -7,8 +7,8 @@
 //! Instances    a palette of models on a cloud of transforms: what is seen of it, as indirect draws
 //! ```
 //!
-//! What is written to the ring is ordered by the queue: nothing that was submitted before sees it. A device that is
-//! lost takes all of these with it: they are made again on the next one from the same decoded frames.
+//! Writes to the ring are ordered by the queue: nothing that was submitted before sees them. If a device is
+//! lost, all of these are lost with it; they are created again on the next one from the same decoded frames.
 
 mod access;
 mod instances;
@@ -34,8 +34,8 @@ fn buffer(device: &wgpu::Device, label: &str, size: u64, usage: wgpu::BufferUsag
     })
 }
 
-/// A layout of bindings that compute shaders or, read only, vertex shaders see; `offsets` tells whether uniforms have
-/// an offset.
+/// Returns a layout of bindings for compute shaders or, read only, for vertex shaders; `offsets` tells
+/// whether uniforms have an offset.
 fn layout(
     device: &wgpu::Device,
     visibility: wgpu::ShaderStages,
@@ -58,7 +58,7 @@ fn layout(
     })
 }
 
-/// Buffers to that layout, and the bytes of each that are seen at a time; 0: all.
+/// Binds buffers to that layout, each with the number of bytes that are visible at a time; 0 for all.
 fn bind(
     device: &wgpu::Device,
     layout: &wgpu::BindGroupLayout,
@@ -80,7 +80,7 @@ fn bind(
     })
 }
 
-/// A pipeline of an entry point with its constants.
+/// Returns a pipeline of an entry point with its constants.
 fn pipeline(
     device: &wgpu::Device,
     (layout, module): (&wgpu::PipelineLayout, &wgpu::ShaderModule),
@@ -97,7 +97,7 @@ fn pipeline(
     })
 }
 
-/// A module of a text, and the layout of its pipelines.
+/// Returns the module of a text, and the layout of its pipelines.
 fn module(
     device: &wgpu::Device,
     text: String,

@@ -6,12 +6,13 @@ use crate::wgpu::access::Access;
 use crate::wgpu::{Output, Shaders, Update, Wgpu};
 use meshreel::{Ahead, Error, InstanceId, Player};
 
-/// A file on the card: what no frame changes, a ring of frames, and one of points that the card decodes.
+/// A file on the card: its static data, a ring of frames, and a ring of points that the card decodes.
 pub type GpuReel = CardReel<Wgpu>;
 
 impl GpuReel {
-    /// Makes what all outputs of a file share; `frames` are any of it. Limit where the ring is too small for two
-    /// frames or a mesh too large for a binding of the device, misuse where the layout is not possible.
+    /// Creates the buffers that all outputs of a file share; `frames` may be any of it. A limit error if the
+    /// ring is too small for two frames or a mesh too large for a binding of the device, a misuse error if
+    /// the layout is not possible.
     pub fn new(
         (device, queue): (&wgpu::Device, &wgpu::Queue),
         shaders: &mut Shaders,
@@ -22,14 +23,14 @@ impl GpuReel {
         CardReel::make(&mut Access { device, queue, shaders, encoder: () }, frames, layout, budget)
     }
 
-    /// Room for the vertices of a moment.
+    /// Creates the buffers for the vertices of a moment.
     pub fn output(&self, device: &wgpu::Device, shaders: &Shaders) -> Output {
         self.output_on(&mut Access { device, queue: (), shaders, encoder: () })
     }
 
-    /// Decodes on the card what an instance shows, then, within so many bytes that go up, what it will show next: of a
-    /// file that was opened without points ([`meshreel::Limits::points`]), for each of its instances, before
-    /// [`GpuReel::update`]. Does nothing of other files.
+    /// Decodes on the card the frames that an instance shows and then, within `most_bytes` of uploads, those
+    /// that it will show next. Call it before [`GpuReel::update`] for each instance of a file that was opened
+    /// without points ([`meshreel::Limits::points`]). Does nothing for other files.
     pub fn decode(
         &mut self,
         (device, queue): (&wgpu::Device, &wgpu::Queue),
@@ -41,8 +42,8 @@ impl GpuReel {
         self.decode_with(&mut Access { device, queue, shaders, encoder }, shown, most_bytes)
     }
 
-    /// Uploads what is new of the moments of all outputs that are shown now, and records what makes their vertices.
-    /// Limit where the ring does not hold all of their frames at once.
+    /// Uploads new frames for the moments of all outputs that are shown now, and records the passes that
+    /// compute their vertices. A limit error if the ring cannot hold all of their frames at once.
     pub fn update(
         &mut self,
         shaders: &Shaders,
@@ -53,8 +54,8 @@ impl GpuReel {
         self.update_with(&mut Access { device: (), queue, shaders, encoder }, outputs)
     }
 
-    /// Uploads frames that will be shown, soonest first, while the card draws those of now: at most so many bytes, and
-    /// none that would take the place of what was asked for in the last [`GpuReel::update`]. Returns the bytes.
+    /// Uploads frames that will be shown, soonest first, while the card draws the current ones: at most
+    /// `most_bytes`, and none that would replace a frame of the last [`GpuReel::update`]. Returns the bytes.
     pub fn prepare(
         &mut self,
         queue: &wgpu::Queue,

@@ -1,4 +1,4 @@
-//! The shader on a device.
+//! The shaders on a device.
 
 use crate::card::{Layout, Program};
 use crate::wgpu::{CARD, layout, module, pipeline};
@@ -10,25 +10,26 @@ use std::path::Path;
 /// A shader, an entry point, and the bits of its constants.
 type PipelineKey = (Program, &'static str, Vec<(&'static str, u64)>);
 
-/// The shader on a device, and the pipelines that were made of it.
+/// The shaders on a device, and the pipelines that were created from them.
 pub struct Shaders {
     bindings: wgpu::BindGroupLayout,
-    /// What a vertex shader sees that fetches vertices.
+    /// The layout for vertex shaders that fetch vertices.
     pulled: wgpu::BindGroupLayout,
     units: wgpu::BindGroupLayout,
-    /// Made where a pipeline is the first that needs it.
+    /// Created for the first pipeline that needs them.
     modules: HashMap<Program, (wgpu::PipelineLayout, wgpu::ShaderModule)>,
     made: HashMap<PipelineKey, wgpu::ComputePipeline>,
     pub(super) group: u32,
 }
 
 impl Shaders {
-    /// With workgroups of as many invocations as WebGPU allows by default.
+    /// Creates shaders with as many invocations per workgroup as WebGPU allows by default.
     pub fn new(device: &wgpu::Device) -> Shaders {
         Shaders::made(device, GROUP)
     }
 
-    /// With workgroups of so many invocations. Misuse of what is no power of two, limit of more than the device has.
+    /// Creates shaders with `group` invocations per workgroup. A misuse error unless it is a power of two, a
+    /// limit error if it is more than the device has.
     pub fn with_group(device: &wgpu::Device, group: u32) -> Result<Shaders, Error> {
         let limits = device.limits();
         let most = limits.max_compute_invocations_per_workgroup.min(limits.max_compute_workgroup_size_x);
@@ -68,12 +69,12 @@ impl Shaders {
         }
     }
 
-    /// The layout of [`crate::wgpu::Output::pulled`], for the caller's pipelines.
+    /// Returns the layout of [`crate::wgpu::Output::pulled`], for the caller's pipelines.
     pub fn pulled_layout(&self) -> &wgpu::BindGroupLayout {
         &self.pulled
     }
 
-    /// The pipeline of an entry point, made where it is the first.
+    /// Returns the pipeline of an entry point, which is created the first time.
     pub(super) fn pipeline(
         &mut self,
         device: &wgpu::Device,

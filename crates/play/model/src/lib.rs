@@ -1,6 +1,6 @@
-//! Heap and graph of the player as they are, with loom's atomics in place of the standard library's. Each
-//! test runs once for every order in which its threads can meet, so a block that two threads touch at once, a
-//! lost wake-up or a counter that is taken for another's is found, not hoped against.
+//! The heap and the graph of the player, with loom's atomics in place of the standard library's. Each test
+//! runs once for every order in which its threads can interleave. This finds a block that two threads access
+//! at once, a lost wake-up, or a counter that is mistaken for another's.
 #![cfg(test)]
 
 mod sync {
@@ -8,7 +8,7 @@ mod sync {
     pub(crate) use loom::sync::Arc;
     pub(crate) use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-    /// Loom fails where touches race.
+    /// Loom fails if accesses race.
     #[derive(Debug)]
     pub(crate) struct Probe(loom::cell::UnsafeCell<()>);
 

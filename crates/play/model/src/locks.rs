@@ -21,7 +21,7 @@ fn a_reader_keeps_its_block_or_finds_it_gone() {
         });
         heap.discard(block);
         heap.sweep(1);
-        // The place may have a new owner by now.
+        // The memory may have a new owner by now.
         if let Some(next) = heap.alloc(3 * GRANULE, End::Low, 2) {
             heap.memory().write(next).unwrap().fill(9);
         }

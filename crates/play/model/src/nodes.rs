@@ -1,12 +1,12 @@
-//! Nodes of the graph: counted down from several threads while their owner adds edges, cancels and starts
-//! them over.
+//! Nodes of the graph: several threads decrement their counters while their owner adds edges, cancels and
+//! restarts them.
 
 use crate::graph::Graph;
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU32, Ordering};
 use loom::thread;
 
-/// The buffer of each node: touched by its job alone.
+/// The buffer of each node, which only its job accesses.
 struct Work {
     graph: Graph,
     started: [AtomicU32; 3],
@@ -22,7 +22,7 @@ impl Work {
         Arc::new(work)
     }
 
-    /// Writes the node's buffer after reading that of the ones before, and goes on with what follows.
+    /// Writes the node's buffer after reading those of the nodes before, and continues with its followers.
     fn run(&self, node: u32, well: bool) {
         self.started[node as usize].fetch_add(1, Ordering::Relaxed);
         let well = well && self.graph.is_wanted(node);
@@ -76,7 +76,7 @@ fn edges_are_added_while_those_before_end() {
         }
         thread.join().unwrap();
         assert_eq!(work.count(2), 1);
-        // A node that is done starts over, though another once stood in its list.
+        // A node that is done restarts, though another once was in its list.
         work.graph.begin(0);
         assert!(work.graph.arm(0) && work.graph.is_wanted(0));
     });
@@ -111,7 +111,7 @@ fn cancelling_races_with_running_and_every_node_ends() {
         work.graph.cancel(1);
         thread.join().unwrap();
         assert_eq!([0, 1, 2].map(|n| work.count(n)), [1, 1, 1]);
-        // Retired: starts over with nothing left from before.
+        // A retired node restarts without any state from before.
         work.graph.begin(1);
         assert!(work.graph.arm(1) && work.graph.is_wanted(1));
     });

@@ -1,9 +1,10 @@
-//! What a web page has of the runtime, in one thread and without a system: golden files are in the program, and
-//! decode and play as they must, or it panics. `tests/portable.sh` runs it as WebAssembly that imports nothing.
+//! The runtime as a web page uses it, on one thread and without a system: golden files are compiled into the
+//! program, which panics unless they decode and play correctly. `tests/portable.sh` runs it as WebAssembly
+//! that imports nothing.
 
 use meshreel_runtime_test::{digest, play};
 
-/// Name, content.
+/// The names and contents of golden files.
 macro_rules! golden {
     ($($name:literal)*) => {
         [$(($name, &include_bytes!(concat!("../../../../testdata/golden/v0/", $name))[..])),*]

@@ -1,6 +1,7 @@
-//! How fast one core decodes files: `figures [--repeat N] [--only positions|normals] FILE…` prints megabytes of f32
-//! positions per second, positions alone and with normals (and tangents), and a checksum. The fastest of each frame
-//! counts. `tests/portable.sh --figures` runs it as WebAssembly and natively, and counts its instructions on ARM.
+//! Measures the decoding speed of one core: `figures [--repeat N] [--only positions|normals] FILE…` prints
+//! megabytes of f32 positions per second, for positions alone and with normals (and tangents), and a
+//! checksum. The fastest decode of each frame counts. `tests/portable.sh --figures` runs it as WebAssembly
+//! and natively, and counts its instructions on ARM.
 
 use meshreel::format::checksum;
 use meshreel::{FrameDecoder, Limits, Reel};
@@ -33,7 +34,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Megabytes of positions per second, and a checksum of what was decoded; none where there are no normals.
+/// Returns megabytes of positions per second, and a checksum of the decoded values; `None` without normals.
 fn measure(reel: &Reel, normals: bool, repeat: usize) -> Result<Option<(f64, u64)>, Box<dyn Error>> {
     let mut decoder = FrameDecoder::new(reel)?;
     let meshes = reel.description().meshes.len();

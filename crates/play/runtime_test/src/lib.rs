@@ -1,12 +1,12 @@
-//! Everything that a file shows as one number, to compare builds with each other and with
-//! `testdata/golden/*/DIGESTS`; and a player without threads, files or a clock.
+//! Reduces everything that a file shows to one number, to compare builds with each other and with
+//! `testdata/golden/*/DIGESTS`; and plays files without threads, a file system or a clock.
 
 use meshreel::{Command, Error, FrameDecoder, Limits, MeshView, Options, Player, Reel, Repeat, Transform};
 use meshreel_format::checksum;
 use std::sync::Arc;
 
-/// The checksum of all that a file shows: of each frame its time, the visibility and world matrix of each node,
-/// and the triangles and vertex values of each mesh.
+/// Returns the checksum of everything that a file shows: for each frame its time, the visibility and world
+/// matrix of each node, and the triangles and vertex values of each mesh.
 pub fn digest(bytes: Vec<u8>) -> Result<u64, Error> {
     let reel = Reel::from_source(Arc::new(bytes), &Limits::default())?;
     let mut decoder = FrameDecoder::new(&reel)?;
@@ -27,7 +27,7 @@ pub fn digest(bytes: Vec<u8>) -> Result<u64, Error> {
     Ok(checksum(&all))
 }
 
-/// Triangles and vertex values.
+/// Adds triangles and vertex values.
 fn add_mesh(view: MeshView<'_>, all: &mut Vec<u8>) {
     let n = view.vertex_count();
     for index in view.indices() {
@@ -55,11 +55,11 @@ fn add_node(visible: bool, transform: Transform, all: &mut Vec<u8>) {
     }
 }
 
-/// Plays a file twice through in ticks that do all of the work, and compares what is shown with a plain decode.
-/// How many frames were shown.
+/// Plays a file twice through in ticks that do all of the work, and compares the frames with a plain decode.
+/// Returns the number of frames that were shown.
 ///
 /// # Panics
-/// Where they differ, or where the file does not play.
+/// If they differ, or if the file does not play.
 pub fn play(bytes: Vec<u8>) -> Result<usize, Error> {
     let bytes: Arc<Vec<u8>> = Arc::new(bytes);
     let reel = Reel::from_source(bytes.clone(), &Limits::default())?;

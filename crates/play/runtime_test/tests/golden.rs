@@ -1,5 +1,5 @@
-//! Golden files of all block formats and presets decode to the same bits in every build: here, when this package
-//! is built alone, by the decoders in Rust; in a run of the whole workspace by the C libraries.
+//! Golden files of all block formats and presets decode to the same bits in every build: with the decoders in
+//! Rust if this package is built alone, with the C libraries in a run of the whole workspace.
 
 use meshreel_runtime_test::{digest, play};
 use std::path::Path;

@@ -1,12 +1,12 @@
-//! Poses that lie on top of others. f32, no operation fused.
+//! Additive poses, which are applied on top of others. f32, no operation fused.
 //!
-//! Credit: the three ways are those of N. Frechette, *Animation Compression Library*, 2017
+//! Credit: the three methods are those of N. Frechette, *Animation Compression Library*, 2017
 //! (`additive_clip_format8`).
 
 use super::blend::between;
 use meshreel_codec::transform::Transform;
 
-/// How an additive pose lies on a base.
+/// How an additive pose is applied to a base.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Additive {
     /// In the base's space: base · additive.
@@ -18,7 +18,7 @@ pub enum Additive {
 }
 
 impl Additive {
-    /// The transform that changes nothing when it is added to a base.
+    /// Returns the transform that changes nothing when it is added to a base.
     pub fn identity(self) -> Transform {
         Transform {
             scale: match self {
@@ -29,8 +29,9 @@ impl Additive {
         }
     }
 
-    /// `base` with `weight` of `additive` on top, joint by joint; all slices are of one length, and `out` may
-    /// not be one of them. To play a clip on top of another, sample both and give both poses to this.
+    /// Writes `base` with `weight` of `additive` on top, joint by joint. All slices have one length, and
+    /// `out` may not be one of the inputs. To play a clip on top of another, sample both and pass both poses
+    /// to this.
     ///
     /// ```
     /// use meshreel::{Transform, clip::Additive};
@@ -49,8 +50,8 @@ impl Additive {
         }
     }
 
-    /// Writes what must be added to `base` so that it becomes `pose`, joint by joint: samples of an additive
-    /// clip from those of two others.
+    /// Writes the pose that must be added to `base` to get `pose`, joint by joint. It makes samples of an
+    /// additive clip from those of two others.
     pub fn difference(self, base: &[Transform], pose: &[Transform], out: &mut [Transform]) {
         for ((base, pose), out) in base.iter().zip(pose).zip(out) {
             *out = self.off(base, pose);
@@ -108,7 +109,7 @@ impl Additive {
     }
 }
 
-/// a · b: b first.
+/// Returns a · b, which applies b first.
 fn multiply([ax, ay, az, aw]: [f32; 4], [bx, by, bz, bw]: [f32; 4]) -> [f32; 4] {
     [
         aw * bx + ax * bw + ay * bz - az * by,

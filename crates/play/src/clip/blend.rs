@@ -1,19 +1,20 @@
-//! Poses blended and multiplied up. f32, no operation fused: the same bits everywhere.
+//! Blends poses, and computes object-space matrices from them. f32, no operation fused, so the results are
+//! bit-identical everywhere.
 
 use super::Mask;
 use meshreel_codec::clip::space::{self, below, times};
 use meshreel_codec::transform::Transform;
 
-/// From `a` to `b` by `part` of the way: normalised linear interpolation of rotations the short way round,
-/// linear of translation and scale. All slices are of one length.
+/// Blends from `a` to `b` with weight `part`: normalized linear interpolation of rotations by the shorter
+/// way, linear interpolation of translation and scale. All slices have one length.
 pub fn blend(a: &[Transform], b: &[Transform], part: f32, out: &mut [Transform]) {
     for ((a, b), out) in a.iter().zip(b).zip(out) {
         *out = between(a, b, part);
     }
 }
 
-/// As [`blend`], with a part of its own for each joint, `weights` times `part`: a mask that may be soft. All
-/// slices are of one length.
+/// Blends as [`blend`] does, with a weight for each joint, `weights` times `part`: a mask with soft edges.
+/// All slices have one length.
 ///
 /// ```
 /// use meshreel::{Transform, clip::blend_masked};
@@ -29,7 +30,7 @@ pub fn blend_masked(a: &[Transform], b: &[Transform], part: f32, weights: &[f32]
     }
 }
 
-/// From `a` to `b` by `part` of the way; ends are kept to the bit.
+/// Interpolates from `a` to `b` with weight `part`; 0 and 1 return the inputs bit by bit.
 #[inline]
 pub(super) fn between(a: &Transform, b: &Transform, part: f32) -> Transform {
     if part == 0.0 {
@@ -51,7 +52,7 @@ pub(super) fn between(a: &Transform, b: &Transform, part: f32) -> Transform {
     Transform {
         rotation: match n > 1e-12 {
             true => [r[0] * scale, r[1] * scale, r[2] * scale, r[3] * scale],
-            // Opposite rotations have nothing between them.
+            // Between opposite rotations there is no defined middle.
             false => p,
         },
         translation: lerp(a.translation, b.translation),
@@ -59,15 +60,15 @@ pub(super) fn between(a: &Transform, b: &Transform, part: f32) -> Transform {
     }
 }
 
-/// Object-space matrices, three rows of four per joint, from local transforms: parent · local, parents before
-/// children. `parents` as in [`super::SkeletonRecord`].
+/// Writes object-space matrices, three rows of four per joint, from local transforms: parent · local, parents
+/// before children. `parents` is as in [`super::SkeletonRecord`].
 pub fn object_space(parents: &[u32], local: &[Transform], out: &mut [[[f32; 4]; 3]]) {
     space::object_space(parents, local, out);
 }
 
-/// As [`object_space`], for the joints of `mask` only; the others' matrices are left as they are. A parent
-/// that is not of the mask is taken as it stands there, so a part of a skeleton can be multiplied up again
-/// after something in it has changed: see also [`Mask::with_parents`].
+/// Updates object-space matrices as [`object_space`] does, but only for the joints of `mask`; the other
+/// matrices are not changed. The matrix of a parent outside the mask is taken from `out`, so part of a
+/// skeleton can be recomputed after a change: see also [`Mask::with_parents`].
 pub fn object_space_of(mask: &Mask, parents: &[u32], local: &[Transform], out: &mut [[[f32; 4]; 3]]) {
     for (j, (&parent, local)) in parents.iter().zip(local).enumerate() {
         if j >= out.len() {
@@ -80,13 +81,13 @@ pub fn object_space_of(mask: &Mask, parents: &[u32], local: &[Transform], out: &
     }
 }
 
-/// The object-space matrix of one joint, from the local transforms of it and its ancestors; `None` where
+/// Returns the object-space matrix of one joint, from the local transforms of it and its ancestors; `None` if
 /// there is no such joint.
 pub fn object_joint(parents: &[u32], local: &[Transform], joint: usize) -> Option<[[f32; 4]; 3]> {
     let mut out = below(None, local.get(joint)?);
     let mut at = joint;
     while let Some(parent) = parents.get(at).map(|p| *p as usize).filter(|p| *p < at) {
-        // The other way round than from the root: products are the same but for rounding.
+        // Multiplied from the joint up instead of from the root down: the products differ only by rounding.
         out = times(&below(None, local.get(parent)?), &out);
         at = parent;
     }

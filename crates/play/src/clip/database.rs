@@ -1,10 +1,10 @@
-//! Many clips whose layers and tiers come and go while they are played, in memory that is fixed when the file
-//! is opened.
+//! Clip databases: many clips whose layers and tiers are streamed in and out while they are played, in memory
+//! that is fixed when the file is opened.
 //!
-//! What is always there: headers, and the base's first tier. All else lies in chunks, each of one layer and
-//! tier of some clips; [`Database::stream_in`] and [`Database::stream_out`] say what shall be there,
-//! [`Database::tick`] begins reads and hands over what has arrived. Poses are sampled through
-//! [`DatabaseClip`], from any thread, also while a tick runs.
+//! Headers and the base's first tier are always in memory. All else lies in chunks, each of one layer and
+//! tier of some clips. [`Database::stream_in`] and [`Database::stream_out`] request what shall be in memory,
+//! [`Database::tick`] begins reads and publishes what has arrived. Poses are sampled through
+//! [`DatabaseClip`], on any thread, also while a tick runs.
 //!
 //! ```text
 //! slot      empty → reading → arrived → there → empty          cancelled while it is read: its memory comes back with the read
@@ -48,9 +48,9 @@ use std::sync::{Arc, PoisonError, RwLock};
 /// Memory and threads of a database.
 #[derive(Clone, Debug)]
 pub struct DatabaseOptions {
-    /// Bytes for chunks that are there; rounded down to whole chunks of the largest size in the file.
+    /// Bytes of memory for chunks; rounded down to whole chunks of the largest size in the file.
     pub memory: u64,
-    /// Threads that read, for files and memory.
+    /// The number of threads that read, for files and memory.
     pub threads: usize,
 }
 
@@ -60,66 +60,67 @@ impl Default for DatabaseOptions {
     }
 }
 
-/// What can come and go: a tier of a layer.
+/// The unit of streaming: a tier of a layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Part {
-    /// Layer; 0 is the base.
+    /// The layer; 0 is the base.
     pub layer: u8,
-    /// Tier. A tier is used when all before it are there. The base's tier 0 is always there.
+    /// The tier. It is used when all before it are in memory. The base's tier 0 always is.
     pub tier: u8,
 }
 
-/// Chunks and bytes of a part, and how many of them are in memory.
+/// The number of chunks and bytes of a part, and how many of them are in memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PartState {
-    /// Chunks that it has.
+    /// The number of its chunks.
     pub chunks: usize,
-    /// Chunks that are in memory.
+    /// The number of chunks that are in memory.
     pub there: usize,
-    /// Chunks that are being read.
+    /// The number of chunks that are being read.
     pub reading: usize,
-    /// Chunks that could not be read, or held something else than they should; they are asked for again with
-    /// [`Database::stream_in`].
+    /// The number of chunks that could not be read, or had the wrong content; [`Database::stream_in`] tries
+    /// them again.
     pub failed: usize,
-    /// Bytes of all of them.
+    /// The bytes of all chunks.
     pub bytes: u64,
 }
 
 impl PartState {
-    /// Whether all chunks are in memory.
+    /// `true` if all chunks are in memory.
     pub fn is_there(&self) -> bool {
         self.there == self.chunks
     }
 }
 
-/// What one call of [`Database::tick`] did.
+/// The results of one call of [`Database::tick`].
 #[derive(Clone, Debug, Default)]
 pub struct Ticked {
-    /// Chunks that are there now and were not before.
+    /// The number of chunks that this tick made available.
     pub arrived: usize,
-    /// Chunks that arrived, but are handed over at a later tick, because poses were being sampled.
+    /// The number of chunks that arrived, but are made available at a later tick, because poses were being
+    /// sampled.
     pub waiting: usize,
-    /// The first failure since the last tick, and how many there were.
+    /// The first failure since the last tick, and the number of failures.
     pub failed: Option<(Arc<Error>, usize)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Out,
-    /// In this slot, being read.
+    /// Being read into this slot.
     Reading(u32),
-    /// No longer wanted; the slot is free when the read ends.
+    /// No longer wanted; the slot becomes free when the read ends.
     Cancelled(u32),
-    /// In this slot.
+    /// In memory, in this slot.
     There(u32),
-    /// Could not be had.
+    /// Could not be read.
     Failed,
 }
 
-/// A chunk of pieces.
+/// A chunk of pieces of tiers.
 struct Chunk {
     part: Part,
-    /// In the container.
+    /// Its number in the container.
     index: usize,
     offset: u64,
     size: u32,
@@ -128,7 +129,7 @@ struct Chunk {
     clips: Vec<u32>,
 }
 
-/// Who opens, streams and ticks. Clips are sampled through [`Database::clip`].
+/// A clip database: opens the file, streams and ticks. Clips are sampled through [`Database::clip`].
 pub struct Database {
     fixed: Arc<Fixed>,
     published: Arc<RwLock<Published>>,
@@ -137,9 +138,9 @@ pub struct Database {
     crew: Option<Arc<Crew<Positioning>>>,
     mailbox: Arc<Mailbox>,
     chunks: Vec<Chunk>,
-    /// Memory of free slots.
+    /// The memory of free slots.
     free: Vec<(u32, Vec<u64>)>,
-    /// Chunks that were checked and wait to be handed over: chunk, slot, memory.
+    /// Chunks that were checked and wait to be published: chunk, slot, memory.
     ready: Vec<(usize, u32, Vec<u64>)>,
     slot_bytes: usize,
     slots: usize,
@@ -159,7 +160,7 @@ impl std::fmt::Debug for Database {
 }
 
 impl Database {
-    /// Opens a file. All memory is taken here.
+    /// Opens a file. All memory is allocated here.
     pub fn open(
         path: impl AsRef<Path>,
         limits: &Limits,
@@ -174,8 +175,8 @@ impl Database {
         Database::from_bytes(path, Arc::new(file), limits, options)
     }
 
-    /// Opens a database in bytes that lie in memory, or anything else that a thread can read. `name` stands
-    /// in errors.
+    /// Opens a database in bytes that lie in memory, or any other bytes that a thread can read. Errors call
+    /// it `name`.
     pub fn from_bytes(
         name: impl AsRef<Path>,
         bytes: Arc<dyn ReadAt>,
@@ -189,8 +190,8 @@ impl Database {
         Ok(database)
     }
 
-    /// Opens a database in a source of one's own, such as a pack file: the trait that a [`crate::Player`]
-    /// reads through.
+    /// Opens a database in a source of the caller's own, such as a pack file, through the same trait as
+    /// [`crate::Player`].
     pub fn from_source(
         name: impl AsRef<Path>,
         source: Arc<dyn Source>,
@@ -256,20 +257,20 @@ impl Database {
         })
     }
 
-    /// Number of clips.
+    /// Returns the number of clips.
     pub fn clips(&self) -> usize {
         self.fixed.clips.len()
     }
-    /// The file.
+    /// Returns the file.
     pub fn reel(&self) -> &Reel {
         &self.reel
     }
-    /// Bytes of a slot, and how many slots there are: the memory for chunks.
+    /// Returns the bytes of a slot and the number of slots: the memory for chunks.
     pub fn memory(&self) -> (usize, usize) {
         (self.slot_bytes, self.slots)
     }
 
-    /// Clip number `clip`, to be sampled; any number, on any thread.
+    /// Returns clip number `clip` for sampling. Any number of them can be used, on any thread.
     pub fn clip(&self, clip: usize) -> Result<DatabaseClip, Error> {
         if clip >= self.clips() {
             return Err(Error::misuse(format!("clip {clip} of {}", self.clips())));
@@ -277,7 +278,7 @@ impl Database {
         Ok(DatabaseClip { fixed: self.fixed.clone(), published: self.published.clone(), clip })
     }
 
-    /// All parts that can come and go, rising.
+    /// Returns all parts that can be streamed, ascending.
     pub fn parts(&self) -> Vec<Part> {
         let mut parts: Vec<Part> = self.chunks.iter().map(|c| c.part).collect();
         parts.sort();
@@ -285,7 +286,7 @@ impl Database {
         parts
     }
 
-    /// The state of a part, of one clip or of all.
+    /// Returns the state of a part, for one clip or for all.
     pub fn state(&self, part: Part, clip: Option<usize>) -> PartState {
         let mut state = PartState::default();
         for chunk in self.chunks.iter().filter(|c| c.is(part, clip)) {
@@ -301,8 +302,8 @@ impl Database {
         state
     }
 
-    /// Begins to read what is not there of a part, of one clip (and what lies in the same chunks) or of all.
-    /// Returns the number of chunks. An error, and nothing done, where they do not fit into what is free.
+    /// Begins to read the missing chunks of a part, of one clip (and what lies in the same chunks) or of all.
+    /// Returns their number. If they do not fit into the free memory, returns an error and does nothing.
     pub fn stream_in(&mut self, part: Part, clip: Option<usize>) -> Result<usize, Error> {
         let mut wanted = 0;
         for chunk in self.chunks.iter_mut().filter(|c| c.is(part, clip)) {
@@ -342,9 +343,9 @@ impl Database {
         Ok(wanted)
     }
 
-    /// Takes a part away, of one clip (and what lies in the same chunks) or of all; reads that are under way
-    /// are cancelled. What is being sampled now keeps it for that pose. Returns the number of chunks. Waits
-    /// until no pose is being sampled.
+    /// Removes a part, of one clip (and what lies in the same chunks) or of all, and cancels its reads. A
+    /// pose that is being sampled keeps it until that is done: this waits until no pose is being sampled.
+    /// Returns the number of chunks.
     pub fn stream_out(&mut self, part: Part, clip: Option<usize>) -> usize {
         let mut count = self.cancel(part, clip);
         let published = self.published.clone();
@@ -367,8 +368,8 @@ impl Database {
         count
     }
 
-    /// Stops reads of a part that are under way. Returns their number. Their memory is free when the source
-    /// lets go of it.
+    /// Cancels the reads of a part. Returns their number. Their memory becomes free when the source releases
+    /// it.
     pub fn cancel(&mut self, part: Part, clip: Option<usize>) -> usize {
         let mut count = 0;
         for (i, chunk) in self.chunks.iter_mut().enumerate() {
@@ -379,7 +380,7 @@ impl Database {
                 continue;
             }
             count += 1;
-            // What is read already and waits for its turn is not waited for.
+            // A chunk that is read and waits to be published is dropped at once.
             if let Some(at) = self.ready.iter().position(|(own, ..)| *own == i) {
                 let (_, slot, words) = self.ready.swap_remove(at);
                 self.free.push((slot, words));
@@ -394,8 +395,8 @@ impl Database {
         count
     }
 
-    /// Collects reads that have ended, checks them, and hands over what is good. Never waits, allocates
-    /// nothing but for an error.
+    /// Collects reads that have ended, checks them, and publishes the good ones. Never waits; allocates only
+    /// for an error.
     pub fn tick(&mut self) -> Ticked {
         if let Some(crew) = &self.crew {
             crew.run_all();
@@ -443,7 +444,7 @@ impl Database {
         ticked
     }
 
-    /// A read came back.
+    /// Handles a read that ended.
     fn ended(&mut self, i: usize, slot: u32, result: std::io::Result<usize>, words: Vec<u64>) {
         let chunk = &mut self.chunks[i];
         if let State::Cancelled(_) = chunk.state {
@@ -513,7 +514,7 @@ fn fail(failed: &mut Option<(Arc<Error>, usize)>, error: Error) {
     }
 }
 
-/// Everything that stays.
+/// Reads the part of the file that stays in memory.
 fn open(reel: &Reel) -> Result<(Fixed, Vec<Chunk>), Error> {
     let path = reel.path();
     let skeletons = reel.skeletons()?;
@@ -584,7 +585,8 @@ fn open(reel: &Reel) -> Result<(Fixed, Vec<Chunk>), Error> {
     Ok((fixed, chunks))
 }
 
-/// The pieces of a clip in chunk `i`: for each its layer, whether it is its tier's first, and the piece.
+/// Returns the pieces of a clip in chunk `i`: for each its layer, whether it is its tier's first, and the
+/// piece.
 fn pieces_in(
     entry: &Entry,
     i: usize,
@@ -599,7 +601,7 @@ fn pieces_in(
     })
 }
 
-/// Whether the bytes of chunk `i` are what a clip's table says.
+/// Checks that the bytes of chunk `i` agree with a clip's table.
 fn check_chunk(entry: &Entry, i: usize, bytes: &[u8]) -> Result<(), Corrupt> {
     for (_, first, piece) in pieces_in(entry, i) {
         let own = segments_of(piece, first, bytes).ok_or(Corrupt("a piece ends early"))?;
@@ -608,7 +610,7 @@ fn check_chunk(entry: &Entry, i: usize, bytes: &[u8]) -> Result<(), Corrupt> {
     Ok(())
 }
 
-/// Decodes the keys that chunk `i` holds of a clip.
+/// Decodes the keys of a clip that are in chunk `i`.
 fn learn(
     fixed: &Fixed,
     published: &mut Published,
@@ -632,7 +634,7 @@ fn learn(
     Ok(())
 }
 
-/// Keys whose chunk goes.
+/// Invalidates the keys of a clip whose chunk `i` is removed.
 fn forget(fixed: &Fixed, published: &mut Published, i: usize, clip: usize) {
     for (l, first, piece) in pieces_in(&fixed.clips[clip], i) {
         if first && l > 0 && piece.tier == 0 {

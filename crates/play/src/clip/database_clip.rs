@@ -1,4 +1,4 @@
-//! A clip of a database: posed from those of its layers and tiers that are there at the moment.
+//! Clips of a database: poses are sampled from the layers and tiers that are in memory at the moment.
 
 use super::layer::{Have, LayerCursor, LayerSet, broken, segments_of};
 use super::pose::{JointPose, Pose, check};
@@ -12,7 +12,7 @@ use meshreel_codec::clip::streamed::StreamedClip;
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
-/// The part of a database that never changes after it was opened.
+/// The part of a database that does not change after it was opened.
 pub(super) struct Fixed {
     pub path: PathBuf,
     pub clips: Vec<Entry>,
@@ -27,14 +27,14 @@ pub(super) struct Entry {
 
 /// The chunks that are in memory, as samplers see them.
 pub(super) struct Published {
-    /// Per chunk: its bytes as words, where it is there.
+    /// For each chunk its bytes as words, if it is in memory.
     pub chunks: Vec<Option<Vec<u64>>>,
     pub sizes: Vec<u32>,
-    /// Per clip and layer after the base: words of the keys, and whether they are valid.
+    /// For each clip and layer after the base: the words of the keys, and whether they are valid.
     pub keys: Vec<Vec<(Vec<i32>, bool)>>,
 }
 
-/// A clip of a database, to be sampled. Clones are cheap.
+/// A clip of a database, for sampling. Clones are cheap.
 #[derive(Clone)]
 pub struct DatabaseClip {
     pub(super) fixed: Arc<Fixed>,
@@ -55,7 +55,7 @@ pub struct DatabaseCursor {
     layers: Vec<LayerCursor>,
 }
 
-/// One layer of a clip, with the chunks of it that are in memory.
+/// One layer of a clip, with its chunks that are in memory.
 struct There<'a> {
     entry: &'a Entry,
     published: &'a Published,

@@ -1,4 +1,4 @@
-//! Timed events of a clip: which markers a time step passes.
+//! Timed events of a clip: the markers that a time step passes.
 
 use super::Repeats;
 use meshreel_codec::clip::scalars::Marker;
@@ -10,28 +10,29 @@ pub struct Passed<'a> {
     pub marker: &'a Marker,
     /// Its number in the clip.
     pub number: usize,
-    /// When, on the axis of the step: the marker's time and whole loops.
+    /// The time on the axis of the step: the marker's time plus whole loops.
     pub seconds: f64,
 }
 
-/// Markers that a step passes, in the order in which it does; see [`passed`].
+/// An iterator over the markers that a step passes, in that order; see [`passed`].
 #[derive(Clone, Debug)]
 pub struct Events<'a> {
     markers: &'a [Marker],
     from: f64,
     to: f64,
-    /// Length of a loop; 0: there are none.
+    /// The length of a loop; 0 if the clip does not loop.
     period: f64,
     turn: f64,
     last_turn: f64,
-    /// Markers of this turn that have been looked at.
+    /// The number of markers of this turn that were examined.
     looked: usize,
 }
 
-/// The markers that a step from `from` to `to` passes, both in seconds after the first sample; `markers` are
-/// in the order of time, `period` is the length of a loop. Forward these are the ones in (from, to], in
-/// reverse those in [to, from): whatever steps a stretch of time is cut into, each is passed once. For what
-/// lies at the very start, begin with a step from before it. Times that are not finite pass nothing.
+/// Returns the markers that a step from `from` to `to` passes, both in seconds after the first sample.
+/// `markers` are in order of time, `period` is the length of a loop. A forward step passes those in (from,
+/// to], a reverse step those in [to, from): however a stretch of time is divided into steps, each marker is
+/// passed once. To get markers at the very start, begin with a step from before it. Times that are not finite
+/// pass nothing.
 ///
 /// ```
 /// use meshreel::clip::{Marker, Repeats, passed};
@@ -47,7 +48,7 @@ pub fn passed(markers: &[Marker], period: f64, (from, to): (f64, f64), repeats: 
     let earliest = bounds.clone().fold(f64::INFINITY, f64::min);
     let latest = bounds.fold(f64::NEG_INFINITY, f64::max);
     let wraps = repeats == Repeats::Wrap && period.is_finite() && period > 0.0;
-    // One more at both ends, so that rounding leaves none out: times are compared one by one.
+    // One turn more at both ends, so that rounding omits none: times are compared one by one.
     let (first, last) = match wraps {
         true => (((low - latest) / period).floor() - 1.0, ((high - earliest) / period).ceil() + 1.0),
         false => (0.0, 0.0),
@@ -77,7 +78,7 @@ impl<'a> Iterator for Events<'a> {
         loop {
             if self.looked == count {
                 let next = if back { self.turn - 1.0 } else { self.turn + 1.0 };
-                // Beyond 2⁵³ turns there is no next one.
+                // Beyond 2⁵³ turns the counter cannot be incremented.
                 if self.turn == self.last_turn || next == self.turn {
                     self.markers = &[];
                     return None;
@@ -112,7 +113,8 @@ mod tests {
     }
 
     proptest! {
-        /// Steps of any lengths, forward and back again: each marker is passed as often as by one step.
+        /// Steps of any length, forward and reverse: together they pass each marker as often as one step
+        /// does.
         #[test]
         fn e11_none_is_missed_or_doubled(
             times in prop::collection::vec(0.0f64..1.5, 1..6),
@@ -125,7 +127,7 @@ mod tests {
             let markers = markers(&times);
             for repeats in [Repeats::Wrap, Repeats::Clamp] {
                 for sign in [1.0, -1.0] {
-                    // Some start exactly at a marker.
+                    // Some steps start exactly at a marker.
                     for start in [from, markers[0].time, 0.0] {
                         let mut at = start;
                         let mut found = Vec::new();
@@ -136,7 +138,7 @@ mod tests {
                         }
                         let whole: Vec<_> = passed(&markers, 1.5, (start, at), repeats).map(|p| (p.number, p.seconds.to_bits())).collect();
                         prop_assert_eq!(&found, &whole);
-                        // And by brute force.
+                        // The same count by brute force.
                         let turns: Vec<i32> = if repeats == Repeats::Wrap { (-200..200).collect() } else { vec![0] };
                         let within = |t: f64| match sign > 0.0 {
                             true => start < t && t <= at,
@@ -158,12 +160,12 @@ mod tests {
         for (from, to) in [(f64::NAN, 1.0), (0.0, f64::INFINITY), (0.0, f64::NAN), (0.25, 0.25)] {
             assert_eq!(passed(&markers, 1.0, (from, to), Repeats::Wrap).count(), 0);
         }
-        // A loop of no length is none.
+        // A loop without length does not repeat.
         for period in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             assert_eq!(passed(&markers, period, (0.0, 1.0), Repeats::Wrap).count(), 1);
         }
         assert_eq!(passed(&[], 1.0, (0.0, 100.0), Repeats::Wrap).count(), 0);
-        // Where a turn is less than the numbers' precision, it ends all the same.
+        // The iteration ends even if a turn is below the precision of the times.
         assert!(passed(&markers, 1e-3, (1e300, 1.1e300), Repeats::Wrap).count() <= 1);
     }
 }

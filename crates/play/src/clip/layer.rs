@@ -1,7 +1,8 @@
-//! Layers of a clip: each is decoded from what is there of it, and what is not there stands in the bind pose.
+//! Clip layers: each is decoded from those of its tiers that are in memory; joints of a layer that is not in
+//! memory are in the bind pose.
 //!
-//! A pose begins as the bind pose; then each layer, the base first, puts the joints that are its own. A tier
-//! that is missing makes samples their predictions, a layer that is missing leaves its joints as they are.
+//! A pose begins as the bind pose; then each layer, the base first, writes its own joints. If a tier is
+//! missing, samples are replaced by their predictions; if a layer is missing, its joints stay as they are.
 
 use super::blend::between;
 use super::pose::{JointPose, Pose};
@@ -17,7 +18,7 @@ use meshreel_codec::clip::streamed::{
 use meshreel_codec::transform::Transform;
 use std::path::Path;
 
-/// The layers of a clip: their table, and what follows from it and their headers.
+/// The layers of a clip: their table, and what is derived from it and their headers.
 pub(crate) struct LayerSet {
     pub table: LayerTable,
     pub layers: Vec<LayerPlan>,
@@ -29,26 +30,27 @@ pub(crate) struct LayerSet {
 /// One layer.
 pub(crate) struct LayerPlan {
     pub plan: Plan,
-    /// Its samples, where it has not all.
+    /// The samples that it has, if not all.
     list: Option<Vec<u32>>,
     joints: Vec<u32>,
-    /// Bytes of its header.
+    /// The bytes of its header.
     pub header_bytes: usize,
-    /// Per tier: its pieces, and the first segment of each. The base's first tier has none.
+    /// Per tier its pieces, with the first segment of each. The base's first tier has none.
     pub pieces: Vec<Vec<(u32, TierPart)>>,
 }
 
-/// The bytes of one layer that are in memory.
+/// Access to the bytes of one layer that are in memory.
 pub(crate) trait Have {
-    /// Words of all keys; `None`: the layer is not there.
+    /// Returns the words of all keys; `None` if the layer is not in memory.
     fn keys(&self) -> Option<&[i32]>;
-    /// The bytes of segment `s`, tier by tier, as far as there are any without a gap; and how many.
+    /// Collects the bytes of segment `s`, tier by tier up to the first that is missing; returns the number of
+    /// tiers.
     fn segment<'a>(&'a self, s: usize, out: &mut [&'a [u8]; MAX_TIERS as usize]) -> usize;
-    /// The number of tiers that [`Have::segment`] would give.
+    /// Returns the number of tiers that [`Have::segment`] would collect.
     fn tiers(&self, s: usize) -> usize;
 }
 
-/// Memory for one place in one layer.
+/// The memory for one place in one layer.
 #[derive(Debug, Default)]
 pub(crate) struct LayerCursor {
     scratch: Scratch,
@@ -56,7 +58,7 @@ pub(crate) struct LayerCursor {
     segment: Option<(usize, usize)>,
     pose: [Vec<Transform>; 2],
     sample: [Option<(usize, usize)>; 2],
-    /// The position between the first pose and the second, 0 to 1; none where the layer is not there.
+    /// The position between the first pose and the second, 0 to 1; `None` if the layer is not in memory.
     part: Option<f64>,
 }
 
@@ -69,9 +71,9 @@ pub(crate) struct Spot {
 }
 
 impl LayerSet {
-    /// Checks a table against the clip that it is of. `chunks`: of each chunk of pieces its size, and how
-    /// much of it is of no piece yet; pieces never share bytes, so that all clips of a file together ask for
-    /// no more than its length.
+    /// Checks a table against its clip. `chunks` holds for each chunk of pieces its size, and how much of it
+    /// no piece has claimed yet; pieces never share bytes, so that all clips of a file together claim no more
+    /// than its length.
     pub fn new(
         skeleton: &Skeleton<'_>,
         table: LayerTable,
@@ -97,7 +99,7 @@ impl LayerSet {
                     (plan, record.header.len())
                 }
             };
-            // Bytes justify segments, and segments samples.
+            // The bytes must be enough for the segments, and the segments for the samples.
             let samples = plan.header.samples;
             if record.samples.most(table.samples) > u64::from(samples) + 2 + record.samples.extra.len() as u64
             {
@@ -144,12 +146,12 @@ impl LayerSet {
         })
     }
 
-    /// Number of samples.
+    /// Returns the number of samples.
     pub fn samples(&self) -> usize {
         self.table.samples as usize
     }
 
-    /// Cursors for all layers.
+    /// Allocates cursors for all layers.
     pub fn cursors(&self) -> Vec<LayerCursor> {
         (self.layers.iter())
             .map(|layer| {
@@ -161,21 +163,21 @@ impl LayerSet {
             .collect()
     }
 
-    /// The samples around `seconds`.
+    /// Returns the samples around `seconds`.
     fn spot(&self, seconds: f64, repeats: Repeats) -> Spot {
         let (left, right, part) = locate(self.samples(), self.fps, seconds, repeats);
         Spot { left, right, part }
     }
 
-    /// A sample.
+    /// Returns the place of a sample.
     fn at(&self, sample: usize) -> Spot {
         let left = sample.min(self.samples() - 1);
         Spot { left, right: left, part: 0.0 }
     }
 
-    /// Local transforms of the joints that `query` wants: the bind pose, and over it every layer that is
-    /// there. `have` gives what is there of each. An error leaves `pose` as it is where all joints are
-    /// rounded alike.
+    /// Writes the local transforms of the joints that `query` selects: the bind pose, and over it every layer
+    /// in memory. `have` gives access to each layer's bytes. After an error `pose` is unchanged if all joints
+    /// are rounded alike.
     pub fn pose<H: Have>(
         &self,
         have: impl Fn(usize) -> Option<H>,
@@ -184,7 +186,7 @@ impl LayerSet {
         pose: &mut (impl Pose + ?Sized),
     ) -> Result<(), Corrupt> {
         let spot = self.spot(query.seconds, query.repeats);
-        // Layers have samples of their own: joints that are rounded in one way are taken together.
+        // Layers have samples of their own: joints that are rounded in the same way are handled together.
         for rounding in query.all_roundings() {
             self.decode(&have, cursors, spot, rounding)?;
             for j in 0..self.rest.len() {
@@ -196,7 +198,7 @@ impl LayerSet {
         Ok(())
     }
 
-    /// Local transforms of all joints at a sample.
+    /// Writes the local transforms of all joints at a sample.
     pub fn sample<H: Have>(
         &self,
         have: impl Fn(usize) -> Option<H>,
@@ -211,8 +213,8 @@ impl LayerSet {
         Ok(())
     }
 
-    /// Sees to it that every layer's cursor has the poses around a place, or nothing of a layer that is not
-    /// there.
+    /// Brings every layer's cursor to the poses around a place; cursors of layers that are not in memory
+    /// become empty.
     fn decode<H: Have>(
         &self,
         have: impl Fn(usize) -> Option<H>,
@@ -234,7 +236,7 @@ impl LayerSet {
         Ok(())
     }
 
-    /// A joint from what the cursor of its layer has, the bind pose where that is nothing.
+    /// Returns a joint from the cursor of its layer; the bind pose if that is empty.
     fn local(&self, cursors: &[LayerCursor], joint: usize) -> Transform {
         let cursor = &cursors[usize::from(self.table.layer_of[joint])];
         match cursor.part {
@@ -243,7 +245,7 @@ impl LayerSet {
         }
     }
 
-    /// One joint, which there must be. Its layer alone is decoded.
+    /// Returns one joint, which must exist. Only its layer is decoded.
     pub fn joint<H: Have>(
         &self,
         have: impl Fn(usize) -> Option<H>,
@@ -265,7 +267,7 @@ impl LayerSet {
         Ok(out)
     }
 
-    /// A joint between the two poses of a cursor. Stepped ones have the value of the first.
+    /// Interpolates a joint between the two poses of a cursor. A stepped joint has the value of the first.
     fn between(&self, cursor: &LayerCursor, joint: usize, part: f64) -> Transform {
         let [a, b] = &cursor.pose;
         match part == 0.0 || self.table.stepped[joint] {
@@ -276,7 +278,7 @@ impl LayerSet {
 }
 
 impl LayerPlan {
-    /// Its own samples around a place of the clip's time, and how far it is from the first to the second.
+    /// Returns the layer's samples around a place of the clip's time, and the position between them.
     fn place(&self, samples: usize, spot: Spot, rounding: Rounding) -> ([usize; 2], f64) {
         let Spot { left, right, part } = spot;
         let (a, b, part) = match &self.list {
@@ -288,7 +290,7 @@ impl LayerPlan {
                         let (from, to) = (f64::from(list[a]), f64::from(*next));
                         (a, a + 1, (left as f64 + part - from) / (to - from))
                     }
-                    // From the last sample on it is the clip's own way round.
+                    // From the last sample on, the clip's own wrapping applies.
                     _ => (a, if right == left { a } else { 0 }, part),
                 }
             }
@@ -301,8 +303,7 @@ impl LayerPlan {
         }
     }
 
-    /// Sees to it that the poses of a cursor are those around a place, and says how far it is from the first
-    /// to the second.
+    /// Brings the poses of a cursor to those around a place, and returns the position between them.
     fn around<H: Have>(
         &self,
         samples: usize,
@@ -322,7 +323,7 @@ impl LayerPlan {
         Ok(part)
     }
 
-    /// Sees to it that the pose of `slot` is that of `sample`, from all that is there.
+    /// Brings the pose of `slot` to that of `sample`, from the tiers in memory.
     fn keep<H: Have>(
         &self,
         have: &H,
@@ -339,7 +340,7 @@ impl LayerPlan {
             Err((segment, _)) => have.tiers(segment),
         };
         let wanted = Some((sample, tiers));
-        // What was the right sample is often the left one now.
+        // In forward playback, the right sample often becomes the left one.
         if slot == 0 && cursor.sample[0] != wanted && cursor.sample[1] == wanted && other != sample {
             cursor.pose.swap(0, 1);
             cursor.sample.swap(0, 1);
@@ -369,7 +370,7 @@ impl LayerPlan {
         Ok(())
     }
 
-    /// The piece of a tier that has segment `s`, and the segment's number in it.
+    /// Returns the piece of a tier that has segment `s`, and the segment's index in it.
     pub fn piece(&self, tier: usize, s: usize) -> Option<(&TierPart, usize)> {
         let pieces = self.pieces.get(tier)?;
         let i = pieces.partition_point(|(first, _)| *first as usize <= s);
@@ -379,7 +380,8 @@ impl LayerPlan {
     }
 }
 
-/// The part of a piece that holds segments: behind the keys, which the very first piece of a layer has.
+/// Returns the part of a piece that holds segments: the bytes after the keys, which the very first piece of a
+/// layer has.
 pub(crate) fn segments_of<'a>(piece: &TierPart, first: bool, bytes: &'a [u8]) -> Option<&'a [u8]> {
     let bytes = bytes.get(piece.offset as usize..)?.get(..piece.size as usize)?;
     match first && piece.layer > 0 && piece.tier == 0 {
@@ -391,16 +393,16 @@ pub(crate) fn segments_of<'a>(piece: &TierPart, first: bool, bytes: &'a [u8]) ->
     }
 }
 
-/// A clip in layers, all of whose file is in memory.
+/// A clip in layers whose file is entirely in memory.
 pub(crate) struct Layered {
     pub set: LayerSet,
     base: StreamedClip,
-    /// Words of the keys of all other layers.
+    /// The words of the keys of all layers but the base.
     keys: Vec<Vec<i32>>,
     chunks: Vec<std::sync::Arc<Vec<u8>>>,
 }
 
-/// One layer of it, with at most so many tiers.
+/// One layer of it, limited to `tiers` tiers.
 struct Loaded<'a> {
     all: &'a Layered,
     layer: usize,
@@ -408,7 +410,7 @@ struct Loaded<'a> {
 }
 
 impl Layered {
-    /// `chunks`: all chunks of pieces of the file.
+    /// Assembles a clip. `chunks` holds all chunks of pieces of the file.
     pub fn new(
         skeleton: &Skeleton<'_>,
         table: LayerTable,
@@ -439,7 +441,8 @@ impl Layered {
         }
     }
 
-    /// Local transforms of the joints that `query` wants, of those layers and tiers that `tiers` allows.
+    /// Writes the local transforms of the joints that `query` selects, from those layers and tiers that
+    /// `tiers` allows.
     pub fn pose(
         &self,
         tiers: &[usize],
@@ -450,7 +453,7 @@ impl Layered {
         self.set.pose(|layer| self.have(tiers, layer), cursors, query, pose)
     }
 
-    /// Local transforms of all joints at a sample.
+    /// Writes the local transforms of all joints at a sample.
     pub fn sample(
         &self,
         tiers: &[usize],
@@ -461,7 +464,7 @@ impl Layered {
         self.set.sample(|layer| self.have(tiers, layer), cursors, sample, pose)
     }
 
-    /// One joint of it.
+    /// Returns one joint.
     pub fn joint(
         &self,
         tiers: &[usize],
@@ -477,7 +480,7 @@ impl Layered {
         (tiers > 0).then_some(Loaded { all: self, layer, tiers })
     }
 
-    /// The bytes of the tiers of a layer, put together again.
+    /// Returns the bytes of a layer's tiers, each joined from its pieces.
     #[cfg(feature = "encode")]
     fn tiers(&self, l: usize) -> Vec<Vec<u8>> {
         let layer = &self.set.layers[l];
@@ -510,7 +513,7 @@ impl Layered {
         layer::segment(bytes, piece.segments as usize, at)
     }
 
-    /// All layers as one clip of one tier, in the streamed form.
+    /// Returns all layers as one clip of one tier, in the streamed form.
     #[cfg(feature = "encode")]
     pub fn merged(&self, skeleton: &Skeleton<'_>) -> Result<Vec<u8>, Corrupt> {
         let tiers: Vec<Vec<Vec<u8>>> = (0..self.set.layers.len()).map(|l| self.tiers(l)).collect();
@@ -519,28 +522,28 @@ impl Layered {
     }
 }
 
-/// Joints, samples and sizes of a layer.
+/// The joints, samples and sizes of a layer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LayerInfo {
     /// The layer's name.
     pub name: String,
-    /// Numbers of its joints.
+    /// The numbers of its joints.
     pub joints: Vec<u32>,
-    /// The joints among them that are never interpolated.
+    /// Its joints that are never interpolated.
     pub stepped: Vec<u32>,
-    /// The clip's samples that it has, rising.
+    /// The clip's samples that it has, ascending.
     pub samples: Vec<u32>,
-    /// For each of these samples, whether it has no residuals of its own and is what is predicted.
+    /// For each of these samples, whether it has no residuals and equals its prediction.
     pub stripped: Vec<bool>,
-    /// Bytes of its header, which are always there.
+    /// The bytes of its header, which is always in memory.
     pub header_bytes: usize,
-    /// Bytes of each tier.
+    /// The bytes of each tier.
     pub tiers: Vec<usize>,
-    /// Bits of an animated component and sample, on average.
+    /// The average number of bits per animated component and sample.
     pub bits_per_value: f64,
 }
 
-/// Layers that are interleaved: all bytes of the clip count as the base's.
+/// Describes interleaved layers: all bytes of the clip count as the base's.
 pub(crate) fn interleaved(table: &LayerTable, stored: &StreamedClip) -> Vec<LayerInfo> {
     let samples = table.samples;
     let bytes = stored.body_bytes();
@@ -565,23 +568,23 @@ pub(crate) fn interleaved(table: &LayerTable, stored: &StreamedClip) -> Vec<Laye
 }
 
 impl Layered {
-    /// The base's first tier.
+    /// Returns the base's first tier.
     pub fn base(&self) -> &StreamedClip {
         &self.base
     }
 
-    /// Bytes of the pieces that can be streamed, without the table that lists them.
+    /// Returns the bytes of the pieces that can be streamed, without the table that lists them.
     pub fn tier_bytes(&self) -> usize {
         self.set.table.pieces.iter().map(|p| p.size as usize).sum()
     }
 
-    /// Bytes of everything but the base's first tier.
+    /// Returns the bytes of everything but the base's first tier.
     pub fn upper_bytes(&self) -> usize {
         let headers = self.set.layers[1..].iter().map(|l| l.header_bytes);
         headers.sum::<usize>() + self.tier_bytes()
     }
 
-    /// Joints, samples and sizes of each layer.
+    /// Returns the joints, samples and sizes of each layer.
     pub fn infos(&self) -> Vec<LayerInfo> {
         (0..self.set.layers.len()).map(|l| self.info(l)).collect()
     }
@@ -612,7 +615,7 @@ impl Layered {
             (layer.pieces.iter()).map(|tier| tier.iter().map(|(_, p)| p.size as usize).sum()).collect();
         let header_bytes = match l {
             0 => {
-                // Header and keys stand together there.
+                // The base stores header and keys together.
                 tiers[0] += self.base.body_bytes();
                 self.base.header_bytes()
             }

@@ -1,9 +1,10 @@
-//! Clips at run time: poses at any time, from the streamed form, the random-access form or from curves.
+//! Clips at run time: poses at any time, from the streamed form, the random-access form or the curve form.
 //!
-//! [`PoseSource`] is what every form of a clip can be asked. [`Clip`] is an opened clip, [`ClipCursor`] the memory of one place in it: it keeps the segment that was
-//! decoded last (of curves the last keys of each sub-track), so forward playback decodes each once, and after
-//! the first sample nothing is allocated. Local transforms, one per joint; [`object_space`] multiplies them
-//! up.
+//! [`PoseSource`] is the interface that all forms of a clip share. [`Clip`] is an opened clip, [`ClipCursor`]
+//! the memory of one place in it. A cursor keeps the segment that was decoded last (for curves the last keys
+//! of each sub-track), so forward playback decodes each segment once, and nothing is allocated after the
+//! first sample. Poses are local transforms, one per joint; [`object_space`] computes object-space matrices
+//! from them.
 //!
 //! ```no_run
 //! use meshreel::clip::{ClipCursor, PoseSource, Repeats, Rounding};

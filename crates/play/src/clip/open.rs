@@ -1,4 +1,4 @@
-//! The skeletons and clips of an open file.
+//! Opens the skeletons and clips of a file.
 
 use super::layer::Layered;
 use super::random_access::LayeredForm;
@@ -19,7 +19,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 impl Reel {
-    /// All skeletons of the file, in order.
+    /// Reads all skeletons of the file, in order.
     pub fn skeletons(&self) -> Result<Vec<Arc<SkeletonRecord>>, Error> {
         let mut decompressor = Decompressor::new();
         self.chunks_of(kind::SKELETON)
@@ -32,7 +32,7 @@ impl Reel {
             .collect()
     }
 
-    /// All clips of the file, in order. Their segments are decoded when they are played.
+    /// Reads all clips of the file, in order. Their segments are decoded when they are played.
     pub fn clips(&self) -> Result<Vec<Clip>, Error> {
         if self.chunks_of(kind::CLIP).next().is_none() {
             return Ok(Vec::new());
@@ -69,7 +69,7 @@ impl Reel {
         }
     }
 
-    /// The scalar tracks and markers of all clips.
+    /// Reads the scalar tracks and markers of all clips.
     fn extras(&self, decompressor: &mut Decompressor) -> Result<Vec<ScalarsRecord>, Error> {
         self.chunks_of(kind::SCALARS)
             .map(|chunk| {
@@ -80,7 +80,7 @@ impl Reel {
             .collect()
     }
 
-    /// Tables of layers, and all chunks of pieces.
+    /// Reads the tables of layers, and all chunks of pieces.
     fn all_layers(&self) -> Result<AllLayers, Error> {
         let tables = self.layer_tables()?;
         let mut chunks = Vec::new();
@@ -93,7 +93,7 @@ impl Reel {
         Ok(AllLayers { room: chunks.iter().map(size).collect(), tables, chunks })
     }
 
-    /// All tables of layers.
+    /// Reads all tables of layers.
     pub(crate) fn layer_tables(&self) -> Result<Vec<LayerTable>, Error> {
         let mut decompressor = Decompressor::new();
         self.chunks_of(kind::LAYERS)
@@ -106,11 +106,11 @@ impl Reel {
     }
 }
 
-/// All layers of a file that no clip has yet.
+/// The layers of a file that were not assigned to a clip yet.
 struct AllLayers {
     tables: Vec<LayerTable>,
     chunks: Vec<Arc<Vec<u8>>>,
-    /// Size of each chunk, and how much of it belongs to no clip yet.
+    /// For each chunk its size, and the bytes of it that no clip has claimed yet.
     room: Vec<(u32, u32)>,
 }
 
@@ -129,7 +129,7 @@ impl AllLayers {
 }
 
 impl Clip {
-    /// From the bytes of a clip chunk, which takes so many in the file.
+    /// Opens a clip from the bytes of its chunk, which takes `packed` bytes in the file.
     fn open(
         path: &Path,
         bytes: &[u8],
@@ -202,7 +202,7 @@ impl Clip {
                 skeleton: skeleton.clone(),
                 form,
                 bytes: size,
-                // What is stored as it is has a few bytes around it, which are not the clip's.
+                // Uncompressed bytes have a small frame around them, which does not count as the clip's.
                 file_bytes: (packed + bytes.len()).saturating_sub(all).min(bytes.len()) + pieces,
                 extras,
             }),

@@ -1,25 +1,25 @@
-//! Where poses go: transforms one after the other, a plane per component, or four or eight joints side by
-//! side. The same numbers in each.
+//! Layouts of poses in memory: one transform after the other, one plane per component, or four or eight
+//! joints side by side. The values are the same in each.
 
 use super::{Mask, Query};
 use crate::Error;
 use meshreel_codec::clip::random_access::Sink;
 use meshreel_codec::transform::Transform;
 
-/// Memory of the caller's for a pose: `[Transform]`, [`Planes`], or `[Soa<N>]`.
+/// The caller's memory for a pose: `[Transform]`, [`Planes`], or `[Soa<N>]`.
 pub trait Pose {
-    /// For how many joints there is room.
+    /// Returns the number of joints that it has room for.
     fn room(&self) -> usize;
-    /// Whether anything of this joint is wanted.
+    /// `true` if any component of this joint is wanted.
     #[inline]
     fn wants(&self, joint: usize) -> bool {
         joint < self.room()
     }
-    /// x y z w.
+    /// Writes a rotation, x y z w.
     fn rotation(&mut self, joint: usize, value: [f32; 4]);
-    /// x y z.
+    /// Writes a translation, x y z.
     fn translation(&mut self, joint: usize, value: [f32; 3]);
-    /// x y z.
+    /// Writes a scale, x y z.
     fn scale(&mut self, joint: usize, value: [f32; 3]);
 
     /// Writes a whole transform.
@@ -76,7 +76,7 @@ impl Pose for [Transform] {
     }
 }
 
-/// A plane of one number per joint for each component.
+/// A pose as one plane of values per component.
 #[derive(Debug)]
 pub struct Planes<'a> {
     /// x y z w.
@@ -87,7 +87,7 @@ pub struct Planes<'a> {
     pub scale: [&'a mut [f32]; 3],
 }
 
-/// Writes the components of one item.
+/// Writes the components of one joint.
 #[inline(always)]
 fn write<const N: usize>(planes: &mut [&mut [f32]; N], at: usize, value: [f32; N]) {
     for (plane, value) in planes.iter_mut().zip(value) {
@@ -117,7 +117,8 @@ impl Pose for Planes<'_> {
     }
 }
 
-/// Transforms of `N` joints side by side, a register per component: joint j is lane j mod N of item j / N.
+/// The transforms of `N` joints side by side, a register per component: joint j is lane j mod N of item j /
+/// N.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Soa<const N: usize> {
     /// x y z w.
@@ -129,19 +130,19 @@ pub struct Soa<const N: usize> {
 }
 
 impl<const N: usize> Soa<N> {
-    /// Changes nothing.
+    /// The transforms that change nothing.
     pub const IDENTITY: Soa<N> = Soa {
         rotation: [[0.0; N], [0.0; N], [0.0; N], [1.0; N]],
         translation: [[0.0; N]; 3],
         scale: [[1.0; N]; 3],
     };
 
-    /// Items that so many joints need.
+    /// Returns the number of items for `joints` joints.
     pub fn items(joints: usize) -> usize {
         joints.div_ceil(N)
     }
 
-    /// The transform of a lane.
+    /// Returns the transform of a lane.
     pub fn lane(&self, lane: usize) -> Transform {
         Transform {
             rotation: self.rotation.map(|row| row[lane]),
@@ -186,11 +187,11 @@ impl<const N: usize> Pose for [Soa<N>] {
 pub struct JointPose {
     /// Local transform.
     pub local: Transform,
-    /// The joint's layer is not there: this is the bind pose.
+    /// `true` if the joint's layer is not in memory, so that this is the bind pose.
     pub bind: bool,
 }
 
-/// A pose, of which some joints may be wanted only.
+/// A pose of which possibly only some joints are wanted.
 pub(super) struct Masked<'a, P: ?Sized> {
     pub mask: Option<&'a Mask>,
     pub pose: &'a mut P,
@@ -249,7 +250,7 @@ impl Pose for One {
     }
 }
 
-/// Refuses a pose that has not room for all joints.
+/// Returns an error if a pose does not have room for all joints.
 pub(super) fn check(pose: &(impl Pose + ?Sized), joints: usize) -> Result<(), Error> {
     match pose.room() >= joints {
         true => Ok(()),

@@ -1,4 +1,4 @@
-//! What every form of a clip can be asked: how long it is, and for poses at any time.
+//! The interface that all forms of a clip share: its length, and its poses at any time.
 
 use super::pose::{JointPose, Pose};
 use super::query::{Query, Repeats, Rounding};
@@ -7,9 +7,9 @@ use crate::Error;
 use meshreel_codec::clip::record::SkeletonRecord;
 use meshreel_codec::transform::Transform;
 
-/// A clip, in whatever form: one of a file ([`super::Clip`]), one in the random-access form for which no cursor
-/// is needed ([`super::RandomAccessClip`]), or one of a database whose tiers come and go ([`super::DatabaseClip`]). Sampling
-/// allocates nothing.
+/// A clip of any form: one of a file ([`super::Clip`]), one in the random-access form, which needs no cursor
+/// ([`super::RandomAccessClip`]), or one of a database whose tiers are streamed ([`super::DatabaseClip`]).
+/// Sampling does not allocate.
 ///
 /// ```
 /// use meshreel::clip::{PoseSource, Query};
@@ -25,22 +25,22 @@ pub trait PoseSource {
     /// A place in the clip, with the memory that playing it needs; `()` for a form that needs none.
     type Cursor;
 
-    /// Name; empty where none was given.
+    /// Returns its name; empty if it has none.
     fn name(&self) -> &str;
-    /// Its skeleton: names, parents, default pose.
+    /// Returns its skeleton: names, parents, rest pose.
     fn skeleton(&self) -> &SkeletonRecord;
-    /// Number of samples, at least 1.
+    /// Returns the number of samples, at least 1.
     fn samples(&self) -> usize;
-    /// Samples per second.
+    /// Returns the samples per second.
     fn fps(&self) -> f64;
-    /// The layer of a joint: 0 the base, others cosmetic; 0 where there are no layers. `None`: there is no
-    /// such joint.
+    /// Returns the layer of a joint: 0 for the base, others are cosmetic; 0 if there are no layers. `None` if
+    /// there is no such joint.
     fn cosmetic_level(&self, joint: usize) -> Option<u8>;
-    /// Allocates all that playing the clip needs.
+    /// Allocates everything that playing the clip needs.
     fn cursor(&self) -> Self::Cursor;
 
-    /// Local transforms of the joints that `query` wants. A layer or a tier that is not there is left out: its
-    /// joints stand in the bind pose, or are less exact. Allocates nothing.
+    /// Writes the local transforms of the joints that `query` selects. A layer or tier that is not in memory
+    /// is left out: its joints are in the bind pose, or less exact. Does not allocate.
     fn pose(
         &self,
         cursor: &mut Self::Cursor,
@@ -48,23 +48,23 @@ pub trait PoseSource {
         pose: &mut (impl Pose + ?Sized),
     ) -> Result<(), Error>;
 
-    /// The local transform of one joint, and whether its layer is there: where it is not, this is the bind
-    /// pose. Of layers only its own is decoded; elsewhere the others of its sample may be too, and are there
-    /// when they are asked for. Allocates nothing.
+    /// Returns the local transform of one joint, and whether its layer is in memory; if not, it is the bind
+    /// pose. Of a clip in layers only the joint's layer is decoded; otherwise the other joints of the sample
+    /// may be decoded too and are kept for later queries. Does not allocate.
     fn joint(&self, cursor: &mut Self::Cursor, joint: usize, query: &Query<'_>) -> Result<JointPose, Error>;
 
-    /// Number of joints: the length of a pose.
+    /// Returns the number of joints, which is the length of a pose.
     fn joints(&self) -> usize {
         self.skeleton().parents.len()
     }
 
-    /// Seconds from first to last sample.
+    /// Returns the seconds from the first to the last sample.
     fn duration(&self) -> f64 {
         (self.samples() - 1) as f64 / self.fps()
     }
 
-    /// Local transforms of all joints `seconds` after the first sample, into `pose`, one per joint. Allocates
-    /// nothing.
+    /// Writes the local transforms of all joints `seconds` after the first sample into `pose`, one per joint.
+    /// Does not allocate.
     fn sample(
         &self,
         cursor: &mut Self::Cursor,
@@ -77,9 +77,9 @@ pub trait PoseSource {
         self.pose(cursor, &query, pose)
     }
 
-    /// How joint `joint` moves from `from` to `to`, seconds after the first sample; `to` may be the smaller,
-    /// and with [`Repeats::Wrap`] any number of loops away. Scale is 1. Deltas of consecutive steps multiply
-    /// up to that of all of them. Allocates nothing.
+    /// Returns the motion of joint `joint` from `from` to `to`, in seconds after the first sample; `to` may
+    /// be smaller than `from` and, with [`Repeats::Wrap`], any number of loops away. The scale of the result
+    /// is 1. The product of the deltas of consecutive steps is the delta of all of them. Does not allocate.
     ///
     /// ```no_run
     /// # use meshreel::clip::{Clip, ClipCursor};
@@ -108,7 +108,7 @@ pub trait PoseSource {
     }
 }
 
-/// Refuses a joint that there is not.
+/// Returns an error for a joint that does not exist.
 pub(super) fn check_joint(joint: usize, joints: usize) -> Result<(), Error> {
     match joint < joints {
         true => Ok(()),

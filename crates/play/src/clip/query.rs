@@ -1,31 +1,31 @@
-//! What is asked of a clip: a time, how samples around it are taken, and which joints.
+//! Queries to a clip: a time, how samples around it are used, and which joints are wanted.
 
 use meshreel_codec::clip::random_access::Parts;
 use meshreel_codec::clip::record::SkeletonRecord;
 
-/// How times outside the clip are taken.
+/// How times outside the clip are handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repeats {
-    /// The first or last sample stands.
+    /// The first or last sample is held.
     Clamp,
     /// The clip starts over; its last sample is followed by its first.
     Wrap,
 }
 
-/// How times between samples are taken.
+/// How times between samples are handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rounding {
-    /// Normalised linear interpolation of rotations, linear of the rest.
+    /// Normalized linear interpolation of rotations, linear interpolation of the rest.
     None,
     /// The sample before.
     Floor,
     /// The sample after.
     Ceil,
-    /// The nearer one.
+    /// The nearest sample.
     Nearest,
 }
 
-/// A time in a clip, and what is wanted there.
+/// A time in a clip, how samples around it are used, and the joints that are wanted.
 ///
 /// ```
 /// use meshreel::clip::{Mask, Query, Rounding};
@@ -38,62 +38,62 @@ pub enum Rounding {
 pub struct Query<'a> {
     /// Seconds after the first sample.
     pub seconds: f64,
-    /// How times outside the clip are taken.
+    /// How times outside the clip are handled.
     pub repeats: Repeats,
-    /// How times between samples are taken.
+    /// How times between samples are handled.
     pub rounding: Rounding,
-    /// How times between samples are taken, joint by joint; for joints beyond the end of the list `rounding`
-    /// holds.
+    /// How times between samples are handled, for each joint; `rounding` applies to joints beyond the end of
+    /// the list.
     pub roundings: &'a [Rounding],
-    /// The joints that are wanted; all where there is none. The others' transforms are left as they are.
+    /// The joints that are wanted; all if `None`. The transforms of other joints are not changed.
     pub mask: Option<&'a Mask>,
 }
 
 impl<'a> Query<'a> {
-    /// All joints, interpolated, clamped to the clip.
+    /// Returns a query for all joints, interpolated, clamped to the clip.
     pub fn at(seconds: f64) -> Query<'a> {
         Query { seconds, repeats: Repeats::Clamp, rounding: Rounding::None, roundings: &[], mask: None }
     }
 
-    /// The clip starts over.
+    /// Makes the clip repeat.
     pub fn wrapped(self) -> Query<'a> {
         Query { repeats: Repeats::Wrap, ..self }
     }
 
-    /// All joints rounded alike.
+    /// Rounds all joints alike.
     pub fn rounded(self, rounding: Rounding) -> Query<'a> {
         Query { rounding, ..self }
     }
 
-    /// Each joint rounded by itself.
+    /// Rounds each joint by itself.
     pub fn rounded_each(self, roundings: &'a [Rounding]) -> Query<'a> {
         Query { roundings, ..self }
     }
 
-    /// Some joints only.
+    /// Selects some joints only.
     pub fn only(self, mask: &'a Mask) -> Query<'a> {
         Query { mask: Some(mask), ..self }
     }
 
-    /// Whether joint `j` is wanted.
+    /// `true` if joint `j` is wanted.
     #[inline]
     pub(super) fn wants(&self, j: usize) -> bool {
         self.mask.is_none_or(|mask| mask.has(j))
     }
 
-    /// How joint `j` is rounded.
+    /// Returns how joint `j` is rounded.
     pub(super) fn rounding_of(&self, j: usize) -> Rounding {
         self.roundings.get(j).copied().unwrap_or(self.rounding)
     }
 
-    /// Every way in which some joint may be rounded, once.
+    /// Returns every rounding that some joint may have, once each.
     pub(super) fn all_roundings(&self) -> impl Iterator<Item = Rounding> + use<'a> {
         let (own, each) = (self.rounding, self.roundings);
         let all = [Rounding::None, Rounding::Floor, Rounding::Ceil, Rounding::Nearest];
         all.into_iter().filter(move |r| *r == own || each.contains(r))
     }
 
-    /// Samples around the time, and how far each joint is from the first to the second.
+    /// Returns the samples around the time, and the position of each joint between them.
     #[inline]
     pub(super) fn locate(&self, samples: usize, fps: f64) -> (usize, usize, Each<'a>) {
         let (left, right, part) = locate(samples, fps, self.seconds, self.repeats);
@@ -106,7 +106,7 @@ impl<'a> Query<'a> {
     }
 }
 
-/// How far each joint is between two samples.
+/// The position of each joint between two samples.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Each<'a> {
     part: f32,
@@ -130,7 +130,8 @@ impl Parts for Each<'_> {
 }
 
 impl Rounding {
-    /// The part of the way from one sample to the next that is taken where the time is at `part` of it.
+    /// Returns the interpolation weight between two samples for a time at `part` of the way from one to the
+    /// next.
     #[inline]
     pub fn part(self, part: f32) -> f32 {
         match self {
@@ -142,19 +143,19 @@ impl Rounding {
     }
 }
 
-/// Some of a skeleton's joints.
+/// A set of a skeleton's joints.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mask {
     joints: Vec<bool>,
 }
 
 impl Mask {
-    /// All of so many joints.
+    /// Returns the set of all of `joints` joints.
     pub fn all(joints: usize) -> Mask {
         Mask { joints: vec![true; joints] }
     }
 
-    /// The joints that are named, among so many; numbers beyond them are left out.
+    /// Returns the set of the given joints, among `joints`; numbers beyond them are ignored.
     pub fn of(joints: usize, these: impl IntoIterator<Item = usize>) -> Mask {
         let mut mask = Mask { joints: vec![false; joints] };
         for j in these {
@@ -163,14 +164,14 @@ impl Mask {
         mask
     }
 
-    /// The first `count` joints of an order such as [`importance`]'s: what a character needs that is small on
-    /// the screen.
+    /// Returns the first `count` joints of an order such as [`importance`]'s: those that a character needs
+    /// that is small on the screen.
     pub fn first(order: &[u32], count: usize) -> Mask {
         let these = order.iter().take(count).map(|j| *j as usize);
         Mask::of(order.len(), these)
     }
 
-    /// With the parents of all its joints, so that it can be multiplied up.
+    /// Adds the parents of all its joints, so that object-space matrices can be computed.
     pub fn with_parents(mut self, parents: &[u32]) -> Mask {
         for j in (0..self.joints.len().min(parents.len())).rev() {
             if self.joints[j] {
@@ -180,30 +181,31 @@ impl Mask {
         self
     }
 
-    /// Whether joint `j` is among them.
+    /// `true` if joint `j` is in the set.
     #[inline]
     pub fn has(&self, j: usize) -> bool {
         self.joints.get(j).copied().unwrap_or(false)
     }
 
-    /// Puts joint `j` in or out.
+    /// Adds or removes joint `j`.
     pub fn set(&mut self, j: usize, wanted: bool) {
         if let Some(joint) = self.joints.get_mut(j) {
             *joint = wanted;
         }
     }
 
-    /// The number of joints.
+    /// Returns the number of joints in the set.
     pub fn count(&self) -> usize {
         self.joints.iter().filter(|wanted| **wanted).count()
     }
 }
 
-/// All joints of a skeleton, the most important first, a parent always before its children: by the distance
-/// along the bones, summed over all that the joint moves, joints and points at the shell distance.
+/// Returns all joints of a skeleton, the most important first, a parent always before its children. The
+/// importance is the sum of the distances along the bones to everything that the joint moves: joints and
+/// points at the shell distance.
 pub fn importance(skeleton: &SkeletonRecord) -> Vec<u32> {
     let n = skeleton.parents.len();
-    // Three points of its own each.
+    // Each joint has three points of its own.
     let mut points = vec![3.0f64; n];
     let mut sums: Vec<f64> = skeleton.shell.iter().map(|s| 3.0 * f64::from(*s)).collect();
     for j in (0..n).rev() {
@@ -223,7 +225,7 @@ pub fn importance(skeleton: &SkeletonRecord) -> Vec<u32> {
     order
 }
 
-/// Samples around a time, and how far it is from the first to the second.
+/// Returns the samples around a time, and the position between them.
 #[inline]
 pub(super) fn locate(samples: usize, fps: f64, seconds: f64, repeats: Repeats) -> (usize, usize, f64) {
     let last = samples.saturating_sub(1);
@@ -240,12 +242,12 @@ pub(super) fn locate(samples: usize, fps: f64, seconds: f64, repeats: Repeats) -
     let left = at as usize;
     let part = at - left as f64;
     let after = |sample: usize| if sample < last { sample + 1 } else { next };
-    // What is a sample but for rounding is that sample.
+    // A time that differs from a sample's by rounding only is that sample's.
     if part > 1.0 - 1e-6 {
         let sample = after(left);
         return (sample, after(sample), 0.0);
     }
-    // A time that equals the clip's length to the bit is its start.
+    // A time that equals the clip's length exactly is its start.
     let left = if left > last { next } else { left };
     (left, after(left), if part < 1e-6 { 0.0 } else { part })
 }

@@ -1,7 +1,7 @@
-//! Clips in the random-access form, from a file or from memory: nothing is unpacked of them.
+//! Clips in the random-access form, from a file or from memory; nothing is unpacked in advance.
 //!
-//! A pose is read bit by bit where it stands, eight sub-tracks at a time; two samples of one segment are
-//! blended before they become rotations, two of different segments afterwards.
+//! A pose is read from the packed bits, eight sub-tracks at a time. Two samples of one segment are blended
+//! before they become rotations, two of different segments afterwards.
 
 use super::layer::LayerInfo;
 use super::pose::{JointPose, Masked, Pose, check, put_all};
@@ -18,13 +18,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// A clip in the random-access form without its record: a base, and layers over it, each of which may be
-/// away.
+/// missing.
 #[derive(Clone, Debug)]
 pub(super) struct LayeredForm {
     skeleton: Arc<SkeletonRecord>,
     base: Arc<RandomAccess>,
     over: Arc<[Layer]>,
-    /// What a file says of its layers.
+    /// The table of layers, if the file has one.
     table: Option<Arc<LayerTable>>,
 }
 
@@ -32,11 +32,11 @@ pub(super) struct LayeredForm {
 #[derive(Clone, Debug)]
 struct Layer {
     form: Option<Arc<RandomAccess>>,
-    /// Joints that have anything in it.
+    /// The joints that it animates or sets.
     joints: Arc<[u32]>,
 }
 
-/// The part of the way from one sample to the next of joints of which some are never interpolated.
+/// Interpolation weights between two samples, for joints of which some are never interpolated.
 #[derive(Clone, Copy)]
 struct Stepped<'a> {
     each: Each<'a>,
@@ -62,13 +62,13 @@ impl Parts for Stepped<'_> {
 }
 
 impl LayeredForm {
-    /// A clip in one piece.
+    /// Returns a clip in one piece.
     pub fn new(skeleton: &Arc<SkeletonRecord>, base: RandomAccess) -> LayeredForm {
         LayeredForm { skeleton: skeleton.clone(), base: Arc::new(base), over: Arc::new([]), table: None }
     }
 
-    /// The layers that a table says. `chunks`: the chunks of pieces of the file; `room`: of each its size, and
-    /// how much of it is of no piece yet.
+    /// Assembles the layers of a table. `chunks` holds the chunks of pieces of the file, `room` for each its
+    /// size and how much of it no piece has claimed yet.
     pub fn with_table(
         skeleton: &Arc<SkeletonRecord>,
         base: RandomAccess,
@@ -135,12 +135,12 @@ impl LayeredForm {
         })
     }
 
-    /// Header and sub-tracks of the base.
+    /// Returns the header and sub-tracks of the base.
     pub fn base(&self) -> &RandomAccess {
         &self.base
     }
 
-    /// Without layer `layer`; the base, layer 0, stays.
+    /// Returns the clip without layer `layer`; the base, layer 0, stays.
     fn without(&self, layer: usize) -> LayeredForm {
         let mut over = self.over.to_vec();
         if let Some(layer) = layer.checked_sub(1).and_then(|l| over.get_mut(l)) {
@@ -149,24 +149,24 @@ impl LayeredForm {
         LayeredForm { over: over.into(), ..self.clone() }
     }
 
-    /// Bytes in memory, with all layers that are there.
+    /// Returns the bytes in memory, with all layers that are present.
     pub fn memory_bytes(&self) -> usize {
         let over = self.over.iter().flat_map(|layer| &layer.form);
         self.base.packed_bytes() + over.map(|form| form.packed_bytes()).sum::<usize>()
     }
 
-    /// Bytes of headers and pieces of all layers but the base.
+    /// Returns the bytes of headers and pieces of all layers but the base.
     pub fn upper_bytes(&self) -> usize {
         let over = self.over.iter().flat_map(|layer| &layer.form);
         over.map(|form| form.header_bytes() + form.body_bytes()).sum()
     }
 
-    /// Bytes of the pieces of all layers but the base.
+    /// Returns the bytes of the pieces of all layers but the base.
     pub fn piece_bytes(&self) -> usize {
         self.over.iter().flat_map(|layer| &layer.form).map(|form| form.body_bytes()).sum()
     }
 
-    /// Joints, samples and sizes of each layer; nothing where no table says any.
+    /// Returns the joints, samples and sizes of each layer; empty without a table of layers.
     pub fn infos(&self) -> Vec<LayerInfo> {
         let Some(table) = &self.table else {
             return Vec::new();
@@ -195,7 +195,7 @@ impl LayeredForm {
             .collect()
     }
 
-    /// The layer of a joint.
+    /// Returns the layer of a joint.
     pub fn layer_of(&self, joint: usize) -> Option<u8> {
         if let Some(table) = &self.table {
             return table.layer_of.get(joint).copied();
@@ -210,8 +210,8 @@ impl LayeredForm {
         Stepped { each, stepped }
     }
 
-    /// Local transforms of the joints that `query` wants. `tiers`: of each layer whether anything of it is
-    /// wanted, 0 for nothing; of layers beyond the list all.
+    /// Writes the local transforms of the joints that `query` selects. `tiers` holds for each layer whether
+    /// it is played, 0 for not; layers beyond the list are.
     #[inline]
     pub fn pose(&self, tiers: &[usize], query: &Query<'_>, pose: &mut (impl Pose + ?Sized)) {
         let header = &self.base.plan.header;
@@ -225,12 +225,12 @@ impl LayeredForm {
         self.layers(tiers, (left, right), self.stepped(each), query, pose);
     }
 
-    /// Local transforms of all joints at a sample.
+    /// Writes the local transforms of all joints at a sample.
     pub fn sample(&self, tiers: &[usize], sample: usize, pose: &mut [Transform]) {
         self.layers(tiers, (sample, sample), 0.0, &Query::at(0.0), pose);
     }
 
-    /// All layers at two samples, one over the other.
+    /// Writes all layers at two samples, one over the other.
     fn layers(
         &self,
         tiers: &[usize],
@@ -260,7 +260,7 @@ impl LayeredForm {
         }
     }
 
-    /// One joint.
+    /// Returns one joint.
     #[inline]
     pub fn joint(&self, tiers: &[usize], joint: usize, query: &Query<'_>) -> Result<JointPose, Error> {
         if self.over.is_empty()
@@ -278,7 +278,7 @@ impl LayeredForm {
         self.joint_of_layers(tiers, joint, query)
     }
 
-    /// One joint of a clip in layers, or none that there is.
+    /// Returns one joint of a clip in layers; an error if there is no such joint.
     #[inline(never)]
     fn joint_of_layers(&self, tiers: &[usize], joint: usize, query: &Query<'_>) -> Result<JointPose, Error> {
         let (mut form, mut layer) = (Some(&self.base), 0);
@@ -304,7 +304,7 @@ impl LayeredForm {
     }
 }
 
-/// A clip in the random-access form, for which no cursor is needed. Clones share its data.
+/// A clip in the random-access form, which needs no cursor. Clones share its data.
 #[derive(Clone, Debug)]
 pub struct RandomAccessClip {
     name: Arc<str>,
@@ -312,7 +312,8 @@ pub struct RandomAccessClip {
 }
 
 impl RandomAccessClip {
-    /// From the bytes of the random-access form; all of them are checked. Errors name the place "(memory)".
+    /// Opens a clip from the bytes of the random-access form, and checks all of them. Errors name the place
+    /// "(memory)".
     pub fn open(skeleton: &Arc<SkeletonRecord>, bytes: &[u8]) -> Result<RandomAccessClip, Error> {
         let form = RandomAccess::open(&skeleton.skeleton(), bytes)
             .map_err(|c| error::corrupt(Path::new("(memory)"), c, "a clip in the random-access form"))?;
@@ -323,8 +324,8 @@ impl RandomAccessClip {
         RandomAccessClip { name: name.into(), form }
     }
 
-    /// A clip in layers, the base first, each in the random-access form. Misuse: layers of different samples
-    /// or rates, or two that have the same joint.
+    /// Opens a clip in layers, the base first, each in the random-access form. A misuse error if layers have
+    /// different samples or rates, or if two have the same joint.
     pub fn open_layers(skeleton: &Arc<SkeletonRecord>, layers: &[&[u8]]) -> Result<RandomAccessClip, Error> {
         let Some((base, over)) = layers.split_first() else {
             return Err(Error::misuse("a clip without layers"));
@@ -346,13 +347,13 @@ impl RandomAccessClip {
         Ok(RandomAccessClip { form, ..base })
     }
 
-    /// The clip without layer `layer`, whose joints then stand in the bind pose; its memory is freed with the
-    /// last clip that has it. The base, layer 0, stays.
+    /// Returns the clip without layer `layer`, whose joints are then in the bind pose. The layer's memory is
+    /// freed with the last clip that has it. The base, layer 0, stays.
     pub fn without(&self, layer: usize) -> RandomAccessClip {
         RandomAccessClip { form: self.form.without(layer), ..self.clone() }
     }
 
-    /// Bytes that it takes beside its skeleton, with all layers that are there.
+    /// Returns the bytes that it takes besides its skeleton, with all layers that are present.
     pub fn bytes(&self) -> usize {
         self.form.memory_bytes()
     }
@@ -398,7 +399,7 @@ impl PoseSource for RandomAccessClip {
     }
 }
 
-/// Joints of which a layer says anything.
+/// Returns the joints that a layer animates or sets.
 fn own_joints(form: &RandomAccess) -> Vec<u32> {
     let header = &form.plan.header;
     let says = |j: &usize| {

@@ -1,5 +1,5 @@
-//! How far a joint, usually the root, moves over a time step, across any number of loops: what moves a
-//! character in the world while its clip plays in place.
+//! Root motion: the movement of a joint, usually the root, over a time step, across any number of loops. It
+//! moves a character in the world while its clip plays in place.
 //!
 //! ```text
 //! R(t)     the joint's local transform, without scale; over the last interval of a wrapping clip, from its last sample to the end of the loop, it goes on
@@ -12,20 +12,20 @@ use super::query::Repeats;
 use crate::Error;
 use meshreel_codec::transform::Transform;
 
-/// Which part of a joint's motion is the character's.
+/// The part of a joint's motion that becomes the character's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Extract {
     /// The whole motion.
     All,
-    /// Along the ground and about the vertical axis, a unit vector; what is left, height and tilt, stays with
+    /// Motion along the ground and rotation about the vertical axis; the rest, height and tilt, stays with
     /// the joint.
     Planar {
-        /// Up, in the joint's parent's space.
+        /// The up direction, a unit vector in the space of the joint's parent.
         up: [f32; 3],
     },
 }
 
-/// Rotation x y z w and translation.
+/// A rotation x y z w and a translation.
 #[derive(Clone, Copy)]
 struct Rigid {
     rotation: [f64; 4],
@@ -43,7 +43,7 @@ impl Rigid {
         }
     }
 
-    /// self · other: `other` first.
+    /// Returns self · other, which applies `other` first.
     fn then(&self, other: &Rigid) -> Rigid {
         let [x, y, z] = self.turn(other.translation);
         let t = self.translation;
@@ -67,7 +67,7 @@ impl Rigid {
         Rigid { translation, ..back }
     }
 
-    /// The transform applied `n` times; its inverse for negative `n`.
+    /// Returns the transform applied `n` times; the powers of its inverse for negative `n`.
     fn power(&self, n: i64) -> Rigid {
         let mut base = if n < 0 { self.inverse() } else { *self };
         let (mut out, mut n) = (Rigid::IDENTITY, n.unsigned_abs());
@@ -116,14 +116,14 @@ impl Extract {
         let [x, y, z, w] = rigid.rotation;
         let (height, twist) = (along(rigid.translation), along([x, y, z]));
         Rigid {
-            // The part of the rotation that is about the axis.
+            // The part of the rotation about the axis.
             rotation: Rigid::unit([up[0] * twist, up[1] * twist, up[2] * twist, w]),
             translation: [0, 1, 2].map(|i| rigid.translation[i] - up[i] * height),
         }
     }
 
-    /// The transform that stays with the joint when the character has its motion: R⁻¹ · `joint`, where R is
-    /// the character's part of it. Put it in the joint's place in the pose.
+    /// Returns the transform that stays with the joint when the character takes its motion: R⁻¹ · `joint`,
+    /// where R is the character's part. Put it in the joint's place in the pose.
     pub fn in_place(self, joint: &Transform) -> Transform {
         let whole = Extract::All.of(joint);
         let rest = self.of(joint).inverse().then(&whole);
@@ -139,8 +139,8 @@ fn narrow(rigid: &Rigid) -> Transform {
     }
 }
 
-/// The motion from `from` to `to`, seconds after the first sample, of which `to` may be the smaller. `at`
-/// gives the joint's transform at a time.
+/// Returns the motion from `from` to `to`, in seconds after the first sample; `to` may be smaller than
+/// `from`. `at` returns the joint's transform at a time.
 pub(super) fn delta(
     (samples, fps): (usize, f64),
     (from, to): (f64, f64),
@@ -150,7 +150,7 @@ pub(super) fn delta(
 ) -> Result<Transform, Error> {
     let mut rigid = |sample: f64| Ok::<_, Error>(extract.of(&at(sample / fps)?));
     let last = (samples.max(1) - 1) as f64;
-    // In samples.
+    // Times in samples.
     let clean = |seconds: f64| match seconds * fps {
         at if at.is_finite() => at,
         _ => 0.0,
@@ -201,7 +201,7 @@ mod tests {
     const SAMPLES: usize = 9;
     const FPS: f64 = 4.0;
 
-    /// A root that walks along a bow, up and down, and tilts.
+    /// A root that walks along a curve, moves up and down, and tilts.
     fn root(seconds: f64) -> Result<Transform, Error> {
         let at = |i: usize| {
             let i = i as f32;
@@ -262,7 +262,7 @@ mod tests {
         fn planar_motion_stays_on_the_ground(from in -9.0f64..9.0, to in -9.0f64..9.0, seconds in 0.0f64..2.0) {
             let m = motion(from, to, Repeats::Wrap, PLANAR);
             prop_assert!(m.translation[1].abs() < 1e-5 && m.rotation[0].abs() < 1e-6 && m.rotation[2].abs() < 1e-6);
-            // Both parts make the joint.
+            // The product of both parts is the joint's transform.
             let joint = root(seconds).unwrap();
             let both = PLANAR.of(&joint).then(&Extract::All.of(&PLANAR.in_place(&joint)));
             prop_assert!(apart(&both, &Extract::All.of(&joint)) < 1e-5);

@@ -1,4 +1,4 @@
-//! What rides along in a clip: scalar tracks, and events at times.
+//! Scalar tracks of a clip, and its events.
 
 use super::events::{Events, passed};
 use super::pose_source::PoseSource;
@@ -8,13 +8,13 @@ use crate::Error;
 use meshreel_codec::clip::scalars::{Marker, ScalarTrack};
 
 impl Clip {
-    /// Tracks of one to four numbers, such as the weights of morph targets.
+    /// Returns the scalar tracks, each of one to four values, such as the weights of morph targets.
     pub fn scalar_tracks(&self) -> &[ScalarTrack] {
         &self.shared.extras.tracks
     }
 
-    /// The numbers of a scalar track; components that it does not have are 0. Interpolated linearly, as
-    /// `query.rounding` says. Allocates nothing.
+    /// Returns the values of a scalar track; components that it does not have are 0. They are interpolated
+    /// linearly or rounded, according to `query.rounding`. Does not allocate.
     pub fn scalar(&self, track: usize, query: &Query<'_>) -> Result<[f32; 4], Error> {
         match self.scalar_tracks().get(track) {
             Some(track) => Ok(self.mixed(track, query)),
@@ -22,7 +22,7 @@ impl Clip {
         }
     }
 
-    /// The numbers of all scalar tracks, one after the other, as far as there is room in `out`.
+    /// Writes the values of all scalar tracks, one after the other, as many as `out` has room for.
     pub fn scalars(&self, query: &Query<'_>, out: &mut [[f32; 4]]) {
         for (track, out) in self.scalar_tracks().iter().zip(out) {
             *out = self.mixed(track, query);
@@ -41,14 +41,14 @@ impl Clip {
         }
     }
 
-    /// Events, in the order of time.
+    /// Returns the events, in order of time.
     pub fn markers(&self) -> &[Marker] {
         &self.shared.extras.markers
     }
 
-    /// The events that a step from `from` to `to` passes, in seconds after the first sample; in reverse if
-    /// `to` is the smaller. With [`Repeats::Wrap`] they come again in every loop, of as many intervals as
-    /// there are samples. See [`passed`]. Allocates nothing.
+    /// Returns the events that a step from `from` to `to` passes, in seconds after the first sample; a
+    /// reverse step if `to` is the smaller. With [`Repeats::Wrap`] they recur in every loop, whose length is
+    /// as many intervals as there are samples. See [`passed`]. Does not allocate.
     pub fn events(&self, from: f64, to: f64, repeats: Repeats) -> Events<'_> {
         let period = self.samples() as f64 / self.fps();
         passed(self.markers(), period, (from, to), repeats)

@@ -1,4 +1,5 @@
-//! Opened clips: decoded segment by segment, from the keys of curves, or sample by sample, as they are played.
+//! Opened clips, which are decoded while they are played: segment by segment, from the keys of curves, or
+//! sample by sample.
 
 use super::blend;
 use super::layer::{self, LayerCursor, LayerInfo, Layered};
@@ -23,7 +24,7 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub struct Clip {
     pub(super) shared: Arc<Shared>,
-    /// The number of tiers of each layer that are played; all of layers beyond the end of the list.
+    /// The number of tiers of each layer that are played; layers beyond the end of the list are played whole.
     pub(super) tiers: Arc<[usize]>,
 }
 
@@ -37,10 +38,10 @@ pub(super) struct Shared {
     pub extras: ScalarsRecord,
 }
 
-/// The form that a clip has in the file. There is one per clip.
+/// The form that a clip has in the file.
 #[allow(clippy::large_enum_variant)]
 pub(super) enum Form {
-    /// In one piece, or with layers that are interleaved.
+    /// A clip in one piece, or with layers that are interleaved.
     Sampled(StreamedClip, Option<Box<LayerTable>>),
     Curve(Curves),
     Layers(Box<Layered>),
@@ -58,10 +59,10 @@ impl std::fmt::Debug for Clip {
 }
 
 impl Clip {
-    /// A clip in memory from raw local transforms, sample by sample all joints of `skeleton`: 48 bits a
-    /// rotation, three times 16 a vector, nothing searched for, so that it can be done when a game loads.
-    /// Rotations are within 10⁻⁴ rad, vectors within a 2¹⁷th of the clip's range. Misuse where the poses are
-    /// no whole samples, more than 65,536, or not finite.
+    /// Makes a clip in memory from raw local transforms, sample by sample all joints of `skeleton`. It uses
+    /// 48 bits per rotation and three times 16 per vector, without a search, so it is fast enough for
+    /// loading. Rotations are exact to 10⁻⁴ rad, vectors to a 2¹⁷th of the clip's range. A misuse error if
+    /// the poses are no whole samples, more than 65,536, or not finite.
     #[cfg(feature = "encode")]
     pub fn quantized(
         skeleton: &Arc<SkeletonRecord>,
@@ -93,29 +94,29 @@ impl Clip {
         })
     }
 
-    /// The clip's record in the file: its name, codec and promised tolerance.
+    /// Returns the clip's record in the file: its name, codec and guaranteed tolerance.
     pub fn record(&self) -> &ClipRecord {
         &self.shared.record
     }
 
-    /// Time of sample 0 in seconds; times of [`Clip::sample`] count from it.
+    /// Returns the time of sample 0 in seconds; the times of [`Clip::sample`] are relative to it.
     pub fn start(&self) -> f64 {
         self.timing().2
     }
 
-    /// Bytes of the streamed form, or of the curves, in memory.
+    /// Returns the bytes of the streamed form, or of the curves, in memory.
     pub fn form_bytes(&self) -> usize {
         self.shared.bytes
     }
 
-    /// Bytes that it takes in the file, where its chunk may be compressed, with its streamed pieces, and
-    /// without tables of layers.
+    /// Returns the bytes that it takes in the file, where its chunk may be compressed, with its streamed
+    /// pieces and without tables of layers.
     pub fn file_bytes(&self) -> usize {
         self.shared.file_bytes
     }
 
-    /// Side information and residuals of codec `sampled`, for tools that print what is in a clip; of a clip
-    /// in layers its base.
+    /// Returns the side information and residuals of codec `sampled`, for tools that print the content of a
+    /// clip; of the base for a clip in layers.
     pub fn streamed(&self) -> Option<&StreamedClip> {
         match &self.shared.form {
             Form::Sampled(stored, _) => Some(stored),
@@ -124,8 +125,8 @@ impl Clip {
         }
     }
 
-    /// Side information of the codecs of uniform samples, `sampled` and `random-access`: kinds of sub-tracks
-    /// and steps; of a clip in layers its base's.
+    /// Returns the side information of the codecs of uniform samples, `sampled` and `random-access`: kinds of
+    /// sub-tracks and quantization steps; of the base for a clip in layers.
     pub fn side(&self) -> Option<&Header> {
         match &self.shared.form {
             Form::RandomAccess(form) => Some(&form.base().plan.header),
@@ -133,7 +134,8 @@ impl Clip {
         }
     }
 
-    /// The clip as one that needs no cursor; `None` of other codecs than `random-access`. It shares its data.
+    /// Returns the clip as one that needs no cursor, sharing its data; `None` for other codecs than
+    /// `random-access`.
     pub fn random_access(&self) -> Option<RandomAccessClip> {
         match &self.shared.form {
             Form::RandomAccess(form) => Some(RandomAccessClip::from_form(self.name(), form.clone())),
@@ -141,7 +143,7 @@ impl Clip {
         }
     }
 
-    /// The keys of codec `curve`.
+    /// Returns the keys of codec `curve`; `None` for other codecs.
     pub fn curves(&self) -> Option<&Curves> {
         match &self.shared.form {
             Form::Curve(curves) => Some(curves),
@@ -149,7 +151,7 @@ impl Clip {
         }
     }
 
-    /// Local transforms of all joints at a sample: those that the tolerance is promised for.
+    /// Writes the local transforms of all joints at a sample; the tolerance is guaranteed for these.
     pub fn sample_at(
         &self,
         cursor: &mut ClipCursor,
@@ -174,7 +176,7 @@ impl Clip {
         Ok(())
     }
 
-    /// The table of layers that are interleaved.
+    /// Returns the table of layers that are interleaved.
     fn interleaved(&self) -> Option<&LayerTable> {
         match &self.shared.form {
             Form::Sampled(_, table) => table.as_deref(),
@@ -182,13 +184,13 @@ impl Clip {
         }
     }
 
-    /// Whether anything of a layer is played.
+    /// `true` if any tier of a layer is played.
     fn plays(&self, layer: u8) -> bool {
         self.tiers.get(usize::from(layer)).is_none_or(|tiers| *tiers > 0)
     }
 
-    /// A joint of interleaved layers, which is `part` of the way between two poses; the bind pose where its
-    /// layer is not played.
+    /// Returns a joint of interleaved layers, interpolated between two poses with weight `part`; the bind
+    /// pose if its layer is not played.
     fn in_layer(
         &self,
         table: &LayerTable,
@@ -204,7 +206,7 @@ impl Clip {
         }
     }
 
-    /// Joints, samples and sizes of each layer; nothing where there are none.
+    /// Returns the joints, samples and sizes of each layer; empty if there are none.
     pub fn layers(&self) -> Vec<LayerInfo> {
         match &self.shared.form {
             Form::Layers(layers) => layers.infos(),
@@ -214,14 +216,15 @@ impl Clip {
         }
     }
 
-    /// The clip with so many tiers of layer 0, of layer 1 … played; 0: nothing of that layer is, so that its
-    /// joints stand in the bind pose. Layers beyond the list are played whole. Cursors of one play the other.
+    /// Returns the clip limited to `tiers[l]` tiers of each layer `l`. With 0 the layer is not played, so
+    /// that its joints are in the bind pose. Layers beyond the list are played whole. The clips can share
+    /// cursors.
     pub fn with_tiers(&self, tiers: &[usize]) -> Clip {
         Clip { shared: self.shared.clone(), tiers: tiers.into() }
     }
 
-    /// All layers as one clip of codec `sampled`, in the streamed form: the same poses, in one piece that
-    /// cannot be taken apart while it plays. `None` where there are no layers, and of other codecs.
+    /// Returns all layers as one clip of codec `sampled`, in the streamed form: the same poses, but no longer
+    /// separable while it plays. `None` if there are no layers, and for other codecs.
     #[cfg(feature = "encode")]
     pub fn merged(&self) -> Option<Result<Vec<u8>, Error>> {
         let merged = match &self.shared.form {
@@ -273,7 +276,7 @@ impl Clip {
         }
     }
 
-    /// Sees to it that the pose of `slot` is that of `sample`.
+    /// Brings the pose of `slot` to that of `sample`.
     fn keep(&self, cursor: &mut ClipCursor, slot: usize, sample: usize) -> Result<(), Error> {
         if !Arc::ptr_eq(&cursor.clip.shared, &self.shared) {
             return Err(Error::misuse("a cursor of another clip; make one with ClipCursor::new"));
@@ -297,7 +300,7 @@ impl Clip {
         Ok(())
     }
 
-    /// A sample of the stored form; `decoded` is the segment that the scratch holds.
+    /// Decodes a sample of the streamed form; `decoded` is the segment that the scratch holds.
     fn decode(
         &self,
         stored: &StreamedClip,
@@ -373,7 +376,7 @@ impl PoseSource for Clip {
             return self.layered(cursor, |tiers, cursors| layers.pose(tiers, cursors, query, pose));
         }
         let (left, right, each) = query.locate(self.samples(), self.fps());
-        // What was the right sample is often the left one now, and in reverse the other way round.
+        // In forward playback the right sample often becomes the left one, in reverse the left one the right.
         if cursor.sample[0] != Some(left) && cursor.sample[1] == Some(left)
             || left != right && cursor.sample[1] != Some(right) && cursor.sample[0] == Some(right)
         {
@@ -433,13 +436,13 @@ pub struct ClipCursor {
 /// The part of a clip that was decoded last.
 #[derive(Debug)]
 enum Place {
-    /// A segment, and what it decoded to.
+    /// A segment, and its decoded values.
     Segment(Option<usize>, Scratch),
     /// The last keys of each sub-track.
     Playhead(Playhead),
-    /// The place in each layer of a clip that has layers.
+    /// The place in each layer, for a clip in layers.
     Layers(Vec<LayerCursor>),
-    /// Of the random-access form nothing is kept.
+    /// Nothing, for the random-access form.
     Anywhere,
 }
 
@@ -503,12 +506,12 @@ mod tests {
     fn d03_quantized_when_it_is_loaded() {
         let poses = poses(200);
         let clip = Clip::quantized(&skeleton(), "walk", &poses, 30.0).unwrap();
-        // Animated: two rotations and two translations; with 16 bytes for a rotation and 12 for a vector they
-        // were 2 · 28 · 200.
+        // Animated: two rotations and two translations; with 16 bytes for a rotation and 12 for a vector
+        // these took 2 · 28 · 200.
         assert!(clip.form_bytes() < 2 * 28 * 200 * 10 / 13, "{}", clip.form_bytes());
         let mut cursor = ClipCursor::new(&clip);
         let mut pose = vec![Transform::IDENTITY; 2];
-        // Forward, back, and jumping.
+        // Forward, in reverse, and jumping.
         for i in (0..200).chain((0..200).rev()).chain((0..200).map(|i| i * 77 % 200)) {
             clip.sample_at(&mut cursor, i, &mut pose).unwrap();
             for (got, want) in pose.iter().zip(&poses[2 * i..]) {

@@ -1,4 +1,4 @@
-//! Bones of a mesh that parts or bones move, for those who want to move it themselves.
+//! The bones of a mesh that parts or bones move, for callers that pose it themselves.
 
 use crate::reel::fixed_point::{Coded, FixedPoint, handles_in};
 use crate::reel::frame::{Frame, part};
@@ -8,9 +8,9 @@ use meshreel_codec::mesh::tables::LAYERS;
 use meshreel_codec::quantize::lattice::Grid;
 use meshreel_codec::transform::Transform;
 
-/// Bones of one mesh in one frame: a point is where its bones take its rest position, in the mesh's space.
-/// What the decoder gives is rounded to the fixed-point positions of the stream besides, and corrected where a point has a
-/// residual.
+/// The bones of one mesh in one frame: the position of a point is its rest position, moved by its bones, in
+/// the mesh's space. Positions from the decoder are also rounded to the fixed-point positions of the stream,
+/// and corrected if the point has a residual.
 #[derive(Clone, Copy)]
 pub struct BonesView<'a> {
     pub(crate) skin: &'a Skin,
@@ -18,11 +18,11 @@ pub struct BonesView<'a> {
     frame: Option<(Frame<'a>, BonesLayout)>,
 }
 
-/// Rows of a 3 × 4 matrix that takes rest positions to a frame.
+/// The rows of a 3 × 4 matrix from rest positions to a frame.
 pub type BoneMatrix = [[f32; 4]; 3];
 
 impl<'a> BonesView<'a> {
-    /// The bones of a stream with these parts, if bones move it.
+    /// Returns the bones of a stream with these parts; `None` if no bones move it.
     pub(crate) fn new(
         parts: &'a [FixedPoint],
         frame: Option<(Frame<'a>, BonesLayout)>,
@@ -34,23 +34,24 @@ impl<'a> BonesView<'a> {
         }
     }
 
-    /// Number of bones. The first [`BonesView::rigid`] turn, shift and scale; others may do anything that a
-    /// matrix does.
+    /// Returns the number of bones. The first [`BonesView::rigid`] are rigid (rotation, translation, scale);
+    /// the others are affine.
     pub fn count(&self) -> usize {
         self.skin.rig.bones()
     }
 
-    /// Number of rigid bones.
+    /// Returns the number of rigid bones.
     pub fn rigid(&self) -> usize {
         self.skin.bones.rigid as usize
     }
 
-    /// Points, each of one vertex or several, that bones alone do not bring near enough.
+    /// Returns the number of points, each of one vertex or several, that have a residual because bones alone
+    /// exceed the tolerance.
     pub fn points_with_residual(&self) -> usize {
         self.skin.rig.coded.len()
     }
 
-    /// By vertex whether it has such a residual. Allocates.
+    /// Returns for each vertex whether it has such a residual. Allocates.
     pub fn with_residual(&self) -> Vec<bool> {
         let mut points = vec![false; self.skin.rig.rest.len()];
         for &point in &self.skin.rig.coded {
@@ -59,8 +60,8 @@ impl<'a> BonesView<'a> {
         self.places.iter().map(|&p| points[p as usize]).collect()
     }
 
-    /// How far each vertex is from where bones alone would put it, in the mesh's space; none without a frame.
-    /// Allocates.
+    /// Returns the distance of each vertex from where bones alone would put it, in the mesh's space; `None`
+    /// without a frame. Allocates.
     pub fn residuals(&self) -> Option<Vec<f32>> {
         let (frame, places) = &self.frame?;
         let length = |r: [f32; 3]| (r[0] * r[0] + r[1] * r[1] + r[2] * r[2]).sqrt();
@@ -77,18 +78,18 @@ impl<'a> BonesView<'a> {
         Some(self.places.iter().map(|&p| points[p as usize]).collect())
     }
 
-    /// The position of a vertex at rest. Panics where there is no such vertex.
+    /// Returns the position of a vertex at rest. Panics if there is no such vertex.
     pub fn rest(&self, vertex: usize) -> [f32; 3] {
         self.skin.rig.rest[self.places[vertex] as usize]
     }
 
-    /// Bones of a vertex and their weights, with a sum of 1; none: it does not move. Panics where there is no
-    /// such vertex.
+    /// Returns the bones of a vertex and their weights, whose sum is 1; a vertex without any does not move.
+    /// Panics if there is no such vertex.
     pub fn influences(&self, vertex: usize) -> impl Iterator<Item = (usize, f32)> + 'a {
         self.skin.rig.influences(self.places[vertex] as usize)
     }
 
-    /// Matrices of all bones, one after the other. Allocates.
+    /// Returns the matrices of all bones, one after the other. Allocates.
     pub fn matrices(&self) -> Vec<BoneMatrix> {
         let grid = Grid { unit: 1.0, centre: [0.0; 3], steps: [1; LAYERS] };
         let mut out = vec![Matrix::default(); self.count() + 1];

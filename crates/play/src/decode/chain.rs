@@ -1,7 +1,7 @@
-//! Particles in chains: each frame goes on from the one before it. All links between two keys are in one unit;
-//! that is read for the key behind them, and again for the frames between, each time from the key in front. So
-//! a frame that begins a group keeps how its points move, and the first frame of the unit that has the links
-//! keeps their bytes.
+//! Particles in chains: each frame continues the one before it. All links between two key frames are in one
+//! unit, which is read for the key frame after them, and again for the frames between, each time from the key
+//! frame before. So a frame that begins a group keeps the motion of its points, and the first frame of the
+//! unit with the links keeps their bytes.
 
 use crate::decode::input::Decoded;
 use crate::decode::particles::points;
@@ -19,7 +19,7 @@ use meshreel_codec::{Corrupt, take_sized};
 const NO_PLACE: Corrupt = Corrupt("a chain that the description does not have");
 const NO_FRAME: Corrupt = Corrupt("a chain from a frame that is not there");
 
-/// Particles in a unit.
+/// The particles of a unit.
 #[derive(Clone, Copy)]
 pub(crate) struct Unit<'a> {
     pub record: &'a MeshRecord,
@@ -28,7 +28,7 @@ pub(crate) struct Unit<'a> {
     pub unit: usize,
 }
 
-/// Where a mesh has what, and what it is.
+/// The places of a mesh's particle data in a frame, and their layout.
 #[derive(Clone, Copy)]
 struct Places<'a> {
     unit: Unit<'a>,
@@ -39,7 +39,7 @@ struct Places<'a> {
 
 impl Unit<'_> {
     /// Reads the particles from the start of `bytes` into the frames of the unit; returns the bytes used. An
-    /// error names the frame by its place.
+    /// error names the frame by its index in the unit.
     pub fn read(
         &self,
         bytes: &[u8],
@@ -74,7 +74,7 @@ impl Unit<'_> {
         Ok(used)
     }
 
-    /// What a unit has of a group.
+    /// Reads the part of a unit that belongs to a group.
     fn group(
         &self,
         places: Places<'_>,
@@ -118,7 +118,7 @@ impl Unit<'_> {
 }
 
 impl Places<'_> {
-    /// Reads links, as far as `wanted` frames go, and all of them where the last one is wanted.
+    /// Reads links up to the last of the `wanted` frames, and to the end if that is the last frame.
     fn links(
         &self,
         bytes: &[u8],
@@ -142,7 +142,7 @@ impl Places<'_> {
         }
     }
 
-    /// Writes the chain's frame.
+    /// Writes the chain's current frame.
     fn put(&self, chain: &Chain, shown: bool, out: &mut [u64]) -> Result<(), Corrupt> {
         let counts = part_mut::<u32>(out, self.particles.counts);
         counts.fill(0);
@@ -180,7 +180,7 @@ impl Places<'_> {
         Ok(())
     }
 
-    /// Goes on from a key.
+    /// Continues from a key frame.
     fn take_up(&self, words: &[u64], chain: &mut Chain) -> Result<(), Corrupt> {
         let own = points(words, self.particles);
         let streams = self.points.streams;
@@ -205,7 +205,7 @@ impl Places<'_> {
         Ok(())
     }
 
-    /// Keeps how the points of a key move.
+    /// Keeps the motion of a key frame's points.
     fn keep_moves(&self, chain: &Chain, out: &mut [u64]) {
         let mut moves = part_mut::<u32>(out, self.chain.moves);
         for (s, stream) in self.points.streams.iter().enumerate() {
@@ -225,7 +225,7 @@ impl Places<'_> {
         Ok(())
     }
 
-    /// The bytes that [`Places::keep_links`] kept.
+    /// Returns the bytes that [`Places::keep_links`] kept.
     fn links_of<'w>(&self, words: &'w [u64]) -> &'w [u8] {
         let size = part::<u32>(words, self.chain.size).first().copied().unwrap_or(0);
         let links = part::<u8>(words, self.chain.links);

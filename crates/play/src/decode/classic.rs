@@ -1,6 +1,6 @@
 //! Streams of the preset `classic`: component by component, each value predicted from its neighbours in the
-//! frame, from other frames, or from both, see [`meshreel_codec::classic::stream`]. Static values, frames of meshes
-//! with fixed topology, and meshes whose topology changes, of which each frame brings all of itself.
+//! frame, from other frames, or from both, see [`meshreel_codec::classic::stream`]. Covers static values,
+//! frames of meshes with fixed topology, and meshes whose topology changes, which are complete in each frame.
 
 use crate::reel::content::take;
 use crate::reel::frame::part_mut;
@@ -15,7 +15,7 @@ use meshreel_codec::record::{MeshRecord, Semantic, StreamRecord};
 use meshreel_codec::topology::index;
 use meshreel_codec::values::parallelogram::{Deriver, Table};
 
-/// How values of a kind are predicted within a frame. Part of the format.
+/// Returns the prediction of values of a kind within a frame. Part of the format.
 pub(crate) fn spatial(semantic: Semantic) -> Spatial {
     match semantic {
         Semantic::Position | Semantic::Uv => Spatial::Parallelogram,
@@ -23,7 +23,7 @@ pub(crate) fn spatial(semantic: Semantic) -> Spatial {
     }
 }
 
-/// Reads static values: those that no frame changes, or of the first frame.
+/// Reads static values: those of static streams, or of the first frame.
 pub(crate) fn read_static<W: Held>(
     record: &StreamRecord,
     bytes: &[u8],
@@ -42,13 +42,13 @@ pub(crate) fn read_static<W: Held>(
     stream::decode(bytes, components, spatial(record.semantic), refs, W::of_mut(out))
 }
 
-/// Makes the predictor table of a frame. Its memory is that of the largest frame of the largest mesh it has
-/// met.
+/// Derives the predictor table of a frame. Its memory is sized for the largest frame of the largest mesh so
+/// far.
 #[derive(Default)]
 pub(crate) struct Tables {
     table: Table,
     deriver: Deriver,
-    /// Vertices and indices that there is room for.
+    /// The numbers of vertices and indices that there is room for.
     room: (usize, usize),
 }
 
@@ -120,7 +120,7 @@ pub(crate) fn read_mesh(
     Ok(bytes.len() - rest.len())
 }
 
-/// Reads a stream of a frame that is predicted from no other.
+/// Reads a stream of a frame that is not predicted from other frames.
 fn read_whole<W: Code + Pod>(
     semantic: Semantic,
     bytes: &[u8],

@@ -1,10 +1,10 @@
-//! Any frame into memory, synchronously: what is needed for it is decoded unit by unit, in order, into
-//! buffers that were allocated once. Stepping forward decodes one unit a call (and one index frame per
-//! group); a jump decodes a group's index frames and everything between its first and the wanted one. The
-//! result does not depend on the way.
+//! Random access to decoded frames, synchronously: the units that a frame needs are decoded one by one, in
+//! order, into buffers that were allocated once. Stepping forward decodes one unit per call (and one index
+//! frame per group); a jump decodes a group's index frames and everything between its first frame and the
+//! wanted one. The result does not depend on the order of calls.
 //!
-//! Everything is allocated in [`FrameDecoder::new`], but room for the predictor tables of fluid meshes: with
-//! the first of their frames.
+//! Everything is allocated in [`FrameDecoder::new`], except the predictor tables of fluid meshes, which are
+//! allocated with the first of their frames.
 
 use crate::Error;
 use crate::decode::hold::{Holding, Step};
@@ -20,32 +20,32 @@ use meshreel_codec::transform::Transform;
 use meshreel_format::{BOX_SIZE, CHUNK_ENTRY_SIZE, ChunkEntry};
 use std::sync::Arc;
 
-/// Decodes frames of one [`Reel`], in any order.
+/// Decodes the frames of one [`Reel`], in any order.
 ///
 /// Before the first [`FrameDecoder::decode`] and after one that failed, it shows the file's static data: rest
-/// transforms, meshes as in their first frame, nothing of fluid meshes, and no node with animated visibility.
+/// transforms, meshes as in their first frame, empty fluid meshes, and no node with animated visibility.
 pub struct FrameDecoder {
     reel: Reel,
     statics: Arc<Statics>,
-    /// Per slot the words of its frame.
+    /// The words of each slot's frame.
     slots: Vec<Vec<u64>>,
     compressed: Vec<u8>,
     scratch: Vec<u64>,
     worker: Worker,
     holding: Holding,
-    /// Frame and slot that is shown.
+    /// The frame that is shown, and its slot.
     current: Option<(usize, usize)>,
     worlds: Vec<[[f64; 4]; 3]>,
     /// See [`FrameDecoder::mesh_bytes`].
     mesh_bytes: Vec<f64>,
     /// See [`FrameDecoder::stream_bytes`].
     stream_bytes: Vec<Vec<f64>>,
-    /// Per unit whether `mesh_bytes` has it.
+    /// Per unit whether it is counted in `mesh_bytes`.
     counted: Vec<bool>,
 }
 
 impl FrameDecoder {
-    /// Reads the static data (once per [`Reel`]) and allocates all buffers.
+    /// Creates a decoder: reads the static data (once per [`Reel`]) and allocates all buffers.
     pub fn new(reel: &Reel) -> Result<FrameDecoder, Error> {
         let statics = reel.statics()?;
         let description = reel.description();
@@ -75,30 +75,30 @@ impl FrameDecoder {
         &self.statics
     }
 
-    /// The file.
+    /// Returns the file.
     pub fn reel(&self) -> &Reel {
         &self.reel
     }
 
-    /// Per mesh its share of the compressed bytes of all frames read so far, for tools that print sizes.
-    /// After every frame was decoded once, each counts once.
+    /// Returns each mesh's share of the compressed bytes of all frames read so far, for tools that print
+    /// sizes. Each frame counts once, even if it is decoded again.
     pub fn mesh_bytes(&self) -> &[f64] {
         &self.mesh_bytes
     }
 
-    /// The part of that which each stream of a mesh takes; of a mesh whose faces change its streams lie together,
-    /// and these are 0. Panics where there is no such mesh.
+    /// Returns each stream's part of the mesh's bytes; 0 for a mesh whose faces change, as its streams are
+    /// coded together. Panics if there is no such mesh.
     pub fn stream_bytes(&self, mesh: usize) -> &[f64] {
         &self.stream_bytes[mesh]
     }
 
-    /// The frame that is shown.
+    /// Returns the number of the frame that is shown.
     pub fn frame(&self) -> Option<usize> {
         self.current.map(|c| c.0)
     }
 
-    /// Decodes `frame` and shows it. An error names the frame and, where it lies in one, the mesh; other
-    /// frames that do not depend on the damaged one can still be decoded.
+    /// Decodes `frame` and shows it. An error names the frame and, if it can, the mesh. Frames that do not
+    /// depend on a damaged one can still be decoded.
     pub fn decode(&mut self, frame: usize) -> Result<(), Error> {
         let frames = self.reel.frame_count();
         if frame >= frames {
@@ -116,7 +116,7 @@ impl FrameDecoder {
         reached.map(|_| ())
     }
 
-    /// Whether a node's own mesh is shown. Panics where there is no such node.
+    /// `true` if a node's own mesh is shown. Panics if there is no such node.
     pub fn visible(&self, node: usize) -> bool {
         match self.reel.description().nodes[node].visibility {
             Visibility::Always => true,
@@ -128,7 +128,7 @@ impl FrameDecoder {
         }
     }
 
-    /// Transform of a node relative to its parent. Panics where there is no such node.
+    /// Returns the transform of a node relative to its parent. Panics if there is no such node.
     pub fn transform(&self, node: usize) -> Transform {
         let rest = self.reel.description().nodes[node].rest;
         let number = self.reel.layout().transform_numbers[node];
@@ -136,13 +136,14 @@ impl FrameDecoder {
         of_frame.map_or(rest, |(number, frame)| frame.transforms()[number as usize])
     }
 
-    /// Object to world of a node, row-major: the chain of its parents' matrices in f64. (A node whose mesh is
-    /// baked has the identity: the vertices are in world space.) Panics where there is no such node.
+    /// Returns the object-to-world matrix of a node, row-major: the product of its own and its ancestors'
+    /// matrices in f64. (A node whose mesh is baked has the identity: the vertices are in world space.)
+    /// Panics if there is no such node.
     pub fn world(&self, node: usize) -> [[f64; 4]; 3] {
         self.worlds[node]
     }
 
-    /// A mesh of the frame that is shown. Panics where there is no such mesh.
+    /// Returns a mesh of the frame that is shown. Panics if there is no such mesh.
     pub fn mesh(&self, mesh: usize) -> MeshView<'_> {
         MeshView::new(&self.reel, &self.statics, mesh, self.shown())
     }
@@ -152,7 +153,7 @@ impl FrameDecoder {
         Some(Frame { layout: self.reel.layout(), words: &self.slots[slot] })
     }
 
-    /// World matrices; parents stand before children.
+    /// Computes world matrices; parents come before children.
     fn place_nodes(&mut self) {
         for node in 0..self.worlds.len() {
             let local = self.transform(node).matrix();
@@ -164,7 +165,7 @@ impl FrameDecoder {
         }
     }
 
-    /// The slot that holds `frame`, decoding what is needed.
+    /// Returns the slot that holds `frame`, and decodes the units that it needs.
     fn reach(&mut self, frame: usize) -> Result<usize, Error> {
         self.holding.begin();
         loop {
@@ -175,13 +176,12 @@ impl FrameDecoder {
         }
     }
 
-    /// Decodes `unit`, all of whose needs are held, on the way to `target`. Its slots hold nothing where that
-    /// fails.
+    /// Decodes `unit`, whose needs are all held, on the way to `target`. Its slots are empty if that fails.
     fn fill(&mut self, unit: usize, target: usize) -> Result<(), Error> {
         let frames = self.reel.unit_frames(unit);
         let taken = self.holding.take(self.reel.order(), unit, target);
         let taken = &taken[..frames.len()];
-        // Taking leaves empty buffers, which are not allocated.
+        // This leaves empty buffers, which do not allocate.
         let mut words: [Vec<u64>; Frames::MOST] = Default::default();
         for (words, &slot) in words.iter_mut().zip(taken) {
             *words = std::mem::take(&mut self.slots[slot]);
@@ -198,7 +198,7 @@ impl FrameDecoder {
 
     fn read(&mut self, unit: usize, out: &mut [Vec<u64>]) -> Result<(), Error> {
         self.reel.read_unit(unit, &mut self.compressed)?;
-        // A unit that is read again counts nothing.
+        // A unit that is read again is not counted.
         let counted = std::mem::replace(&mut self.counted[unit], true);
         let packing = |chunk: &ChunkEntry| {
             let size = f64::from(chunk.size) + (CHUNK_ENTRY_SIZE + BOX_SIZE) as f64;

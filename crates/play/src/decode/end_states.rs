@@ -1,5 +1,4 @@
-//! End states: what meshes show that stand still before or after they move, decoded once when static data is
-//! read.
+//! End states: meshes that stand still before or after they move, decoded once when static data is read.
 
 use crate::decode::unit;
 use crate::reel::content::take;
@@ -8,7 +7,8 @@ use crate::reel::statics::Statics;
 use crate::{Error, error};
 use meshreel_codec::{Corrupt, take_sized};
 
-/// Decodes the ends of all meshes: buffers of two frames, empty where nothing needs them.
+/// Decodes the end states of all meshes into the buffers of two frames; these are empty if no mesh needs
+/// them.
 pub(crate) fn load(reel: &Reel, statics: &Statics) -> Result<[Vec<u64>; 2], Error> {
     let own = |mesh: usize| reel.own(mesh);
     let meshes = &reel.description().meshes;

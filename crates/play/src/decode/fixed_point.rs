@@ -1,4 +1,4 @@
-//! Frames of streams of fixed-point positions, unit by unit.
+//! Decodes streams of fixed-point positions, unit by unit.
 
 use crate::decode::input::Decoded;
 use crate::decode::node_transforms;
@@ -16,18 +16,18 @@ use meshreel_codec::transform::Transform;
 use meshreel_codec::{Corrupt, for_width, take_sized};
 use std::ops::Range;
 
-/// A unit of one stream, and the place in a frame that its frames are written to.
+/// A unit of one stream, and the place of the stream in a frame.
 pub(crate) struct Unit<'a> {
     pub order: &'a Order,
     pub unit: usize,
     pub place: Place,
-    /// The places of transforms, handles and residuals, of a mesh that bones move.
+    /// The places of transforms, handles and residuals, for a mesh that bones move.
     pub bones: Option<BonesLayout>,
-    /// The place of its words, of points that are not decoded.
+    /// The place of its words, for points that are not decoded.
     pub coded: Option<Place>,
 }
 
-/// Scratch memory as numbers of one kind, and what is left.
+/// Splits scratch memory into `len` values of one type, and the rest.
 fn scratch_of<T: Pod>(scratch: &mut [u64], len: usize) -> (&mut [T], &mut [u64]) {
     let (own, rest) = scratch.split_at_mut((len * size_of::<T>()).div_ceil(size_of::<u64>()));
     (&mut bytemuck::cast_slice_mut(own)[..len], rest)
@@ -65,7 +65,7 @@ impl Unit<'_> {
         Ok(bytes.len() - rest.len())
     }
 
-    /// Checks a unit and keeps its words in its frames, one behind the other.
+    /// Checks a unit and keeps its words in its frames, one after the other.
     fn keep(
         &self,
         coded: &Static,
@@ -77,7 +77,7 @@ impl Unit<'_> {
         let unit = self.coded_unit(bytes)?;
         let (words, _) = scratch_of::<u32>(scratch, out.len() * place.len);
         let used = for_width!(coded.first.is_wide(), W => index::index::<W>(coded, unit, words)?);
-        // Key 0 has none.
+        // Key frame 0 has none.
         words[..1].fill(used as u32);
         for (frame, words) in out.iter_mut().zip(words[..used.max(1)].chunks(place.len)) {
             part_mut(frame, place)[..words.len()].copy_from_slice(words);
@@ -94,12 +94,12 @@ impl Unit<'_> {
         }
     }
 
-    /// Puts the plane of a height field into a frame.
+    /// Writes the plane of a height field into a frame.
     fn lay(&self, flat: &Flat, frame: &mut [u64]) {
         for_width!(self.place.size != 8, W => flat.lay::<W>(part_mut(frame, self.place)));
     }
 
-    /// Reads bones and residuals, and makes fixed-point positions of them.
+    /// Reads bones and residuals, and computes fixed-point positions from them.
     fn read_skin(
         &self,
         skin: &Skin,
@@ -112,7 +112,7 @@ impl Unit<'_> {
         if let Some(packed) = &skin.packed {
             let (mut unit, used) = take_sized(bytes)?;
             for frame in out.iter_mut() {
-                // The one lies behind the other.
+                // States come after transforms in the buffer.
                 let (before, behind) = frame.split_at_mut(places.states.at);
                 let kept = part_mut(behind, Place { at: 0, ..places.states });
                 packed.read(&mut unit, kept, part_mut(before, places.transforms))?;
@@ -190,7 +190,7 @@ impl Unit<'_> {
     }
 }
 
-/// Makes the fixed-point positions of a frame from its bones and residuals.
+/// Computes the fixed-point positions of a frame from its bones and residuals.
 fn compose<W: Width + Pod>(
     skin: &Skin,
     places: &BonesLayout,
@@ -198,7 +198,7 @@ fn compose<W: Width + Pod>(
     matrices: &mut [Matrix],
     frame: &mut [u64],
 ) {
-    // Bones lie behind all streams.
+    // Bones come after all streams in the buffer.
     let (before, behind) = frame.split_at_mut(places.transforms.at);
     let of = |place: Place| Place { at: place.at - places.transforms.at, ..place };
     let transforms: &[Transform] = part(behind, of(places.transforms));

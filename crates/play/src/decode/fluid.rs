@@ -1,5 +1,5 @@
-//! A mesh whose topology changes: frames bring their own indices and vertices, unit by unit. A frame may have
-//! the triangles of another one, and be predicted from it.
+//! Fluid meshes, whose topology changes: frames bring their own indices and vertices, unit by unit. A frame
+//! may have the same triangles as another one, and be predicted from it.
 
 use crate::decode::input::Decoded;
 use crate::reel::frame::{part, part_mut};
@@ -12,14 +12,14 @@ use meshreel_codec::values::changing;
 use meshreel_codec::values::changing::{Head, Kind, REFERENCES, Reader, Triangles};
 use meshreel_codec::{Corrupt, take_sized};
 
-/// The numbers of vertices, indices and points that a decoded frame has of its mesh.
+/// The numbers of vertices, indices and points of a fluid mesh in a decoded frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Counts {
     vertices: u32,
     indices: u32,
     source_points: u32,
     points: u32,
-    /// 0 for a frame that is hidden or is kept for itself, else one more than its run.
+    /// 0 for a frame that is hidden or coded by itself, else one more than its run.
     run: u32,
 }
 
@@ -45,7 +45,7 @@ impl Counts {
     }
 }
 
-/// A mesh in a unit.
+/// A fluid mesh in a unit.
 #[derive(Clone, Copy)]
 pub(crate) struct Unit<'a> {
     pub record: &'a MeshRecord,
@@ -54,12 +54,12 @@ pub(crate) struct Unit<'a> {
     pub unit: usize,
 }
 
-/// Frames that one refers to, as far as they are there.
+/// The frames that a frame refers to, as far as they exist.
 type Sources<'a> = [Option<&'a [u64]>; REFERENCES];
 
 impl Unit<'_> {
     /// Reads the mesh from the start of `bytes` into the frames of the unit; returns the bytes used. An error
-    /// names the frame by its place.
+    /// names the frame by its index in the unit.
     pub fn read(
         &self,
         bytes: &[u8],
@@ -89,7 +89,7 @@ impl Unit<'_> {
         Ok(used)
     }
 
-    /// Reads a frame; `before` has the triangles that `work` was last prepared for.
+    /// Reads a frame; `before` are the counts of the triangles for which `work` was last prepared.
     fn frame(
         &self,
         reader: &mut Reader<'_>,
@@ -137,7 +137,7 @@ impl Unit<'_> {
                 counts
             }
         };
-        // What predicts: frames with the same triangles.
+        // Frames with the same triangles serve as references.
         let mut alike: Sources<'_> = [None; REFERENCES];
         let all = sources.iter().flatten();
         let all = all.filter(|words| counts.same_triangles(&Counts::of(words, places)));
@@ -156,7 +156,7 @@ impl Unit<'_> {
         Ok(counts)
     }
 
-    /// The counts of a frame with triangles of its own, held against the description.
+    /// Returns the counts of a frame with triangles of its own, checked against the description.
     fn own(&self, head: Head) -> Result<Counts, Corrupt> {
         let record = self.record;
         let indices = u64::from(head.triangles) * 3;
@@ -181,9 +181,9 @@ impl Unit<'_> {
         })
     }
 
-    /// The parts of a frame's buffer that its triangles are written to.
+    /// Returns the parts of a frame's buffer that its triangles are written to.
     fn places<'o>(&self, counts: &Counts, places: &FluidLayout, out: &'o mut [u64]) -> Triangles<'o> {
-        // They lie one behind the other.
+        // They follow each other in the buffer.
         let behind = |place: Place, at: usize| Place { at: place.at - at, ..place };
         let (head, rest) = out.split_at_mut(places.indices.at);
         let (indices, rest) = rest.split_at_mut(places.point.at - places.indices.at);
@@ -230,7 +230,7 @@ impl Unit<'_> {
         reader.stream(kind, components, &frames[..count], point, work, &mut out[..size])
     }
 
-    /// Predicts the normals of a frame from its positions, which come first.
+    /// Predicts the normals of a frame from its positions, which are decoded first.
     fn shade(
         &self,
         counts: &Counts,

@@ -1,26 +1,26 @@
-//! Which frames a decoder holds, what it decodes next to reach one, and which of them it gives up for that.
-//! No bytes: pure bookkeeping over the [`Order`] of a file.
+//! The slots of a decoder: which frames it holds, which unit it decodes next to reach a frame, and which
+//! frames it evicts for that. Bookkeeping over the [`Order`] of a file, without the frames' bytes.
 
 use crate::reel::order::{Frames, Order};
 
-/// The slots of a decoder. Everything is allocated when it is made.
+/// The slots of a decoder. All memory is allocated when it is created.
 pub(crate) struct Holding {
-    /// Per slot the frame that it holds.
+    /// The frame that each slot holds.
     frames: Vec<Option<usize>>,
-    /// Per slot, how much the frame in it is needed.
+    /// The need for the frame in each slot.
     needed: Vec<Need>,
-    /// Units still to be decoded, the next one last: each waits for the one behind it.
+    /// The units that are still to be decoded, the next one last: each waits for the one behind it.
     plan: Vec<usize>,
 }
 
-/// The need for a held frame, in the order in which slots are given up.
+/// The need for a held frame, in the order in which slots are reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Need {
-    /// By nothing in the plan, as far as is known.
+    /// Nothing in the plan needs it, as far as is known.
     None,
-    /// By what is decoded last.
+    /// The unit after the next one needs it.
     Later,
-    /// By the unit that is decoded now.
+    /// The unit that is decoded now needs it.
     Now,
 }
 
@@ -29,12 +29,12 @@ enum Need {
 pub(crate) enum Step {
     /// The frame is held already, in this slot.
     Held(usize),
-    /// This unit is to be decoded; all that it needs is held.
+    /// This unit must be decoded; all that it needs is held.
     Decode(usize),
 }
 
 impl Holding {
-    /// Nothing is held.
+    /// Returns empty slots for a file.
     pub fn new(order: &Order) -> Holding {
         let slots = order.slots() as usize;
         Holding {
@@ -45,18 +45,18 @@ impl Holding {
         }
     }
 
-    /// The slot that holds a frame.
+    /// Returns the slot that holds a frame.
     pub fn slot(&self, frame: usize) -> Option<usize> {
         self.frames.iter().position(|held| *held == Some(frame))
     }
 
-    /// Forgets the plan: another frame is wanted.
+    /// Discards the plan, as another frame is wanted.
     pub fn begin(&mut self) {
         self.plan.clear();
     }
 
-    /// The next step to reach `target`: down from its unit to one that has all it needs, and back up. After
-    /// [`Step::Decode`], [`Holding::take`] and, if that went well, [`Holding::put`] follow.
+    /// Returns the next step to reach `target`: from its unit down to one whose needs are held, and back up.
+    /// After [`Step::Decode`] call [`Holding::take`] and, if decoding succeeded, [`Holding::put`].
     pub fn next(&mut self, order: &Order, target: usize) -> Step {
         loop {
             if let Some(slot) = self.slot(target) {
@@ -78,19 +78,20 @@ impl Holding {
         }
     }
 
-    /// Slots for the frames of `unit`, the last of the plan for `target`. They hold nothing from now on.
+    /// Takes slots for the frames of `unit`, the last of the plan for `target`. These are empty from now on.
     ///
-    /// A slot is taken from what the unit does not need itself; of these, what the first two units of the
-    /// plan need goes last. There are always as many ([`Order::slots`]):
+    /// Slots that the unit itself needs are not taken; among the others, those that the first two units of
+    /// the plan need are taken last. There are always enough ([`Order::slots`]):
     ///
-    /// * Serial: a between frame needs four and takes one, of five. An index frame needs none, and is decoded
-    ///   only while the unit that was asked for misses it: at most three others wait for that.
-    /// * Layered: a group needs four keys and, for its last layer, the seven frames above that; the last
-    ///   layer takes eight more: 19. A key needs two keys and takes one, and the key before it in the plan
-    ///   may need two others: 11 + 5 = 16. So of 21 slots what the first two units need is never taken.
+    /// * Serial: a B-frame needs four slots and takes one, of five. An index frame needs none, and is decoded
+    ///   only while the unit that was asked for lacks it: at most three others wait for that.
+    /// * Temporal layers: a group needs four key frames and, for its last layer, the seven frames above that;
+    ///   the last layer takes eight more: 19. A key frame needs two key frames and takes one, and the key
+    ///   frame before it in the plan may need two others: 11 + 5 = 16. So of 21 slots those that the first
+    ///   two units need are never taken.
     pub fn take(&mut self, order: &Order, unit: usize, target: usize) -> [usize; Frames::MOST] {
         let frames = order.frames(unit);
-        // Those of its frames that are still held are decoded again, in their places.
+        // Frames of the unit that are still held are decoded again, in their places.
         for held in &mut self.frames {
             *held = held.filter(|f| !frames.contains(&(*f as u32)));
         }
@@ -108,7 +109,8 @@ impl Holding {
         taken
     }
 
-    /// The unit of the last step is decoded: its frames lie in the slots that were taken for them.
+    /// Records that the unit of the last step is decoded: its frames are in the slots that were taken for
+    /// them.
     pub fn put(&mut self, frames: Frames, taken: &[usize]) {
         for (&frame, &slot) in frames.iter().zip(taken) {
             self.frames[slot] = Some(frame as usize);
@@ -124,7 +126,7 @@ impl Holding {
         }
     }
 
-    /// An empty slot, else the least needed and, of these, the farthest from `target`.
+    /// Returns an empty slot, or else the least needed one and, among these, the one farthest from `target`.
     fn free_slot(&self, target: usize, taken: &[usize]) -> usize {
         let distance = |slot: usize| match self.frames[slot] {
             None => usize::MAX,
@@ -132,7 +134,7 @@ impl Holding {
         };
         let free =
             (0..self.frames.len()).filter(|slot| !taken.contains(slot) && self.needed[*slot] != Need::Now);
-        // There is one, see `take`; an empty one is needed by nothing.
+        // There is one, see `take`; an empty one is not needed by anything.
         let least = free.max_by_key(|&slot| (std::cmp::Reverse(self.needed[slot]), distance(slot)));
         least.unwrap_or(0)
     }
@@ -144,7 +146,7 @@ mod tests {
     use meshreel_codec::schedule::Schedule;
     use proptest::prelude::*;
 
-    /// Goes to a frame; how many units that took.
+    /// Goes to a frame; returns the number of units that were decoded.
     fn go_to(holding: &mut Holding, order: &Order, target: usize) -> usize {
         holding.begin();
         for decoded in 0.. {

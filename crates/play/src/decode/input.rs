@@ -1,15 +1,15 @@
-//! What readers of the parts of a unit share: frames that were decoded before, and passing over what is left
-//! out.
+//! Helpers for readers of the parts of a unit: access to frames that were decoded before, and skipping
+//! streams that are left out.
 
 use crate::reel::layout::fixed_point_parts;
 use meshreel_codec::classic::stream;
 use meshreel_codec::record::{Coding, MeshRecord, StreamRecord};
 use meshreel_codec::{Corrupt, take_sized};
 
-/// Decoded frames by number; none where it is not there.
+/// Returns a decoded frame by number; `None` if it is not available.
 pub(crate) type Decoded<'a> = dyn Fn(usize) -> Option<&'a [u64]> + 'a;
 
-/// Bytes that a stream has of so many frames, which are left out: in a unit, or once in the static data.
+/// Returns the bytes of `frames` frames of a stream that is left out, in a unit, or once in the static data.
 pub(crate) fn skip(
     mesh: &MeshRecord,
     stream: &StreamRecord,

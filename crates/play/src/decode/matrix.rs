@@ -1,9 +1,9 @@
 //! Affine matrices in f64, row-major 3×4, acting on column vectors.
 
-/// Changes nothing.
+/// The identity.
 pub(crate) const IDENTITY: [[f64; 4]; 3] = [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]];
 
-/// `a · b`: first `b`, then `a`.
+/// Returns `a · b`, which applies `b` first.
 pub(crate) fn product(a: &[[f64; 4]; 3], b: &[[f64; 4]; 3]) -> [[f64; 4]; 3] {
     std::array::from_fn(|row| {
         let [x, y, z, w] = a[row];

@@ -1,4 +1,4 @@
-//! A mesh of a decoded frame: indices, raw levels for a GPU, and floats in the caller's buffers.
+//! A mesh of a decoded frame: indices, quantized values for a GPU, and floats in the caller's buffers.
 
 use crate::Error;
 use crate::decode::bones::BonesView;
@@ -25,9 +25,9 @@ pub struct MeshView<'a> {
     record: &'a MeshRecord,
     /// Whether animated vertex attributes are decoded.
     attributes: bool,
-    /// Whether points that bones move are where they are.
+    /// Whether points that bones move are posed.
     poses: bool,
-    /// Points of its frames are not decoded.
+    /// Whether points of its frames are left coded.
     coded: bool,
     vertices: u32,
     source_points: u32,
@@ -37,19 +37,19 @@ pub struct MeshView<'a> {
     materials: &'a [Range],
     lods: &'a [LodLevel],
     visibility: Option<&'a TriangleVisibility>,
-    /// Static streams, and the first frame's of animated ones.
+    /// Static streams, and the first frame of animated ones.
     fixed: &'a [QuantizedBuffer],
-    /// Per fixed-point stream its parts.
+    /// The parts of each fixed-point stream.
     fixed_point: &'a [Vec<FixedPoint>],
-    /// Per stream of predicted normals what predicts them.
+    /// The predictor of each stream of predicted normals.
     predicted: &'a [Option<Box<Predicted>>],
-    /// The mesh's number, and the frame that has its animated streams.
+    /// The mesh's number, and the frame with its animated streams.
     frame: Option<(usize, Frame<'a>)>,
     end_state: Option<EndState>,
 }
 
 impl<'a> MeshView<'a> {
-    /// The mesh in a frame; without one in its first, and nothing of a fluid mesh.
+    /// Returns the mesh in a frame; without one in its first frame, and an empty fluid mesh.
     pub(crate) fn new(
         reel: &'a Reel,
         statics: &'a Statics,
@@ -95,65 +95,68 @@ impl<'a> MeshView<'a> {
         view
     }
 
-    /// The state of the rigid bones in this frame, see [`BonesView`]; none where there are none.
+    /// Returns the state of the rigid bones in this frame, see [`BonesView`]; `None` without rigid bones.
     pub(crate) fn bone_words(&self) -> Option<&'a [u32]> {
         let (mesh, frame) = self.frame?;
         frame.bone_words(mesh)
     }
 
-    /// The end state that the mesh is in, if nothing of it is decoded in this frame: what was made of its
-    /// vertices the last time is still right.
+    /// Returns the end state that the mesh is in, if nothing of it is decoded in this frame: vertices that
+    /// were computed before are still valid.
     pub fn end_state(&self) -> Option<EndState> {
         self.end_state
     }
 
-    /// The mesh's record in the description.
+    /// Returns the mesh's record in the description.
     pub fn record(&self) -> &'a MeshRecord {
         self.record
     }
-    /// Vertices of this frame. 0 of one that brings its own where it is nowhere shown.
+    /// Returns the number of vertices of this frame; 0 for a mesh that brings its own vertices but is not
+    /// shown anywhere.
     pub fn vertex_count(&self) -> usize {
         self.vertices as usize
     }
-    /// Points of the source mesh in this frame.
+    /// Returns the number of points of the source mesh in this frame.
     pub fn source_points(&self) -> u32 {
         self.source_points
     }
-    /// The point of each vertex of a fluid mesh: vertices that lie at one place and differ in something else
-    /// share one. Empty where every vertex is one.
+    /// Returns the point of each vertex of a fluid mesh: vertices at one place with different attributes
+    /// share a point. Empty if every vertex is a point of its own.
     pub fn fluid_points(&self) -> &'a [u32] {
         self.points
     }
-    /// Ids of particles, ascending, one for each vertex; empty where they have none, and of other meshes.
+    /// Returns the ids of particles, ascending, one for each vertex; empty if they have none, and for other
+    /// meshes.
     pub fn ids(&self) -> &'a [u64] {
         self.particles.map_or(&[], |particles| particles.ids)
     }
-    /// Vertices of each curve, one curve after the other; empty where they are no curves.
+    /// Returns the number of vertices of each curve; empty if there are no curves.
     pub fn curves(&self) -> &'a [u32] {
         self.particles.map_or(&[], |particles| particles.curves)
     }
-    /// Whether vertices of particles without ids are the same, number for number, in another frame.
+    /// `true` if particles without ids are the same by index in another frame.
     pub(crate) fn is_run_of(&self, other: &MeshView<'_>) -> bool {
         let run = |view: &MeshView<'_>| view.particles.map_or(0, |p| p.run);
         run(self) > 0 && run(self) == run(other) && self.vertices == other.vertices
     }
-    /// Three per triangle, counter-clockwise seen from outside, ordered for a vertex cache.
+    /// Returns the indices, three per triangle, counter-clockwise seen from outside, ordered for a vertex
+    /// cache.
     pub fn indices(&self) -> &'a [u32] {
         self.indices
     }
-    /// Ranges of the record's materials, in its order.
+    /// Returns the index ranges of the record's materials, in its order.
     pub fn materials(&self) -> &'a [Range] {
         self.materials
     }
-    /// The triangles in the order of [`MeshView::visible_ranges`]; equal to [`MeshView::indices`] where all
-    /// are always visible.
+    /// Returns the indices in the order of [`MeshView::visible_ranges`]; equal to [`MeshView::indices`] if
+    /// all triangles are always visible.
     pub fn indices_by_visibility(&self) -> &'a [u32] {
         self.visibility.map_or(self.indices, |visibility| &visibility.indices)
     }
-    /// The ranges of [`MeshView::indices_by_visibility`] that are visible between two frames (the same number
-    /// twice: in one; the second below the first: in the seam of a loop), of one material or of all. The
-    /// other triangles cannot be seen from outside: they lie between parts that stand together, or that have
-    /// come to rest.
+    /// Returns the ranges of [`MeshView::indices_by_visibility`] that are visible between two frames, for one
+    /// material or for all. If both frames are the same, it is for that frame; if the second is below the
+    /// first, for the seam of a loop. The other triangles cannot be seen from outside: they lie between parts
+    /// that touch, or that have come to rest.
     pub fn visible_ranges(&self, frames: [u32; 2], material: Option<usize>) -> VisibleRanges<'a> {
         match (self.visibility, material) {
             (Some(visibility), _) => VisibleRanges::of(visibility, frames, material),
@@ -161,12 +164,12 @@ impl<'a> MeshView<'a> {
             (None, None) => VisibleRanges::whole(Range { first: 0, count: self.indices.len() as u32 }),
         }
     }
-    /// The number of LOD levels, the mesh itself, level 0, being one. Each has fewer triangles between the
-    /// same vertices.
+    /// Returns the number of LOD levels, including the mesh itself, which is level 0. Each has fewer
+    /// triangles between the same vertices.
     pub fn lods(&self) -> usize {
         1 + self.lods.len()
     }
-    /// An LOD level; the last one where `level` is beyond it.
+    /// Returns an LOD level; the last one if `level` is too large.
     pub fn lod(&self, level: usize) -> Lod<'a> {
         let coarser = level.min(self.lods.len()).checked_sub(1);
         coarser
@@ -174,24 +177,25 @@ impl<'a> MeshView<'a> {
                 self.lods[l].lod()
             })
     }
-    /// Number of a stream in the record; none of one that is left out ([`crate::Limits::attributes`]).
+    /// Returns the index of a stream in the record; `None` if it does not exist or is left out
+    /// ([`crate::Limits::attributes`]).
     pub fn find(&self, semantic: Semantic, set: u8) -> Option<usize> {
         let streams = &self.record.streams;
         let found = (streams.iter()).position(|s| s.semantic == semantic && s.set == set);
         found.filter(|&s| self.attributes || !self.record.is_attribute(s))
     }
-    /// Whether [`MeshView::normals_into`] has something to give.
+    /// `true` if [`MeshView::normals_into`] can write normals.
     pub fn has_normals(&self) -> bool {
         self.has_tangents() || self.find(Semantic::Normal, 0).is_some()
     }
-    /// Whether [`MeshView::tangents_into`] has something to give.
+    /// `true` if [`MeshView::tangents_into`] can write tangents.
     pub fn has_tangents(&self) -> bool {
         self.find(Semantic::QTangent, 0).is_some()
     }
 
-    /// Quantized values of stream `stream` of the record as they are in memory, component-major, for a GPU to
-    /// dequantize; what they mean is in `record().streams[stream]`. None of a fixed-point stream, of normals
-    /// that are predicted, or of one that is left out. Panics where there is no such stream.
+    /// Returns the quantized values of stream `stream` of the record as they are in memory, component-major,
+    /// for a GPU to dequantize; their meaning is in `record().streams[stream]`. Empty for a fixed-point
+    /// stream, for predicted normals, and for a stream that is left out. Panics if there is no such stream.
     pub fn quantized(&self, stream: usize) -> QuantizedValues<'a> {
         let of_frame = self.frame.and_then(|(mesh, frame)| frame.stream(mesh, stream));
         let components = self.record.streams[stream].semantic.components();
@@ -199,35 +203,35 @@ impl<'a> MeshView<'a> {
         levels.map_or(QuantizedValues::U8(&[]), |levels| levels.first(components * self.vertex_count()))
     }
 
-    /// The bones that move the positions; none of a mesh that parts and bones do not move.
+    /// Returns the bones that move the positions; `None` if neither parts nor bones move the mesh.
     pub fn bones(&self) -> Option<BonesView<'a>> {
         let stream = self.find(Semantic::Position, 0)?;
         BonesView::new(self.fixed_point.get(stream)?, self.bones_frame())
     }
 
-    /// Object-space positions, xyz per vertex.
+    /// Writes object-space positions, xyz per vertex.
     pub fn positions_into(&self, out: &mut [f32]) -> Result<(), Error> {
         self.lattice_into(Semantic::Position, 0, "positions", out)
     }
-    /// Texture coordinates, uv per vertex.
+    /// Writes texture coordinates, uv per vertex.
     pub fn uvs_into(&self, set: u8, out: &mut [f32]) -> Result<(), Error> {
         self.lattice_into(Semantic::Uv, set, "uvs", out)
     }
-    /// Colours, rgba per vertex.
+    /// Writes colours, rgba per vertex.
     pub fn colours_into(&self, set: u8, out: &mut [f32]) -> Result<(), Error> {
         self.lattice_into(Semantic::Colour, set, "colours", out)
     }
 
-    /// Velocities as the source has them, xyz per vertex in units per second, of a mesh whose vertices come
-    /// with each frame.
+    /// Writes the velocities of the source, xyz per vertex in units per second, for a mesh whose vertices
+    /// come with each frame.
     pub fn velocities_into(&self, out: &mut [f32]) -> Result<(), Error> {
         self.lattice_into(Semantic::Velocity, 0, "velocities", out)
     }
-    /// How wide particles or curves are at each vertex: diameters.
+    /// Writes the width of particles or curves at each vertex, as a diameter.
     pub fn widths_into(&self, out: &mut [f32]) -> Result<(), Error> {
         self.lattice_into(Semantic::Width, 0, "widths", out)
     }
-    /// Numbers that somebody attached, as many per vertex as stream `stream` of the record has components.
+    /// Writes custom values, as many per vertex as stream `stream` of the record has components.
     pub fn custom_into(&self, stream: usize, out: &mut [f32]) -> Result<(), Error> {
         let record = self.record.streams.get(stream).filter(|record| record.semantic.is_custom());
         let record = record.ok_or_else(|| {
@@ -236,7 +240,7 @@ impl<'a> MeshView<'a> {
         self.lattice_into(record.semantic, record.set, "attached numbers", out)
     }
 
-    /// Unit normals, xyz per vertex, from whichever stream has them.
+    /// Writes unit normals, xyz per vertex, from the stream of normals or of tangent frames.
     pub fn normals_into(&self, out: &mut [f32]) -> Result<(), Error> {
         if self.has_tangents() {
             let stream = self.stream(Semantic::QTangent, 0, "normals")?;
@@ -256,7 +260,7 @@ impl<'a> MeshView<'a> {
         Ok(())
     }
 
-    /// Unit tangents, xyzw per vertex; w is the sign of the bitangent `cross(normal, tangent)·w`.
+    /// Writes unit tangents, xyzw per vertex; w is the sign of the bitangent `cross(normal, tangent)·w`.
     pub fn tangents_into(&self, out: &mut [f32]) -> Result<(), Error> {
         let stream = self.stream(Semantic::QTangent, 0, "tangents")?;
         if let Some(frame) = self.predicted(stream) {
@@ -267,8 +271,9 @@ impl<'a> MeshView<'a> {
         Ok(())
     }
 
-    /// Unit normals and tangents, as [`MeshView::normals_into`] and [`MeshView::tangents_into`] write them,
-    /// in one go: where both are made of the positions, that takes little more than the tangents alone.
+    /// Writes unit normals and tangents, as [`MeshView::normals_into`] and [`MeshView::tangents_into`] do, in
+    /// one pass: if both are predicted from the positions, that takes little more time than the tangents
+    /// alone.
     pub fn directions_into(&self, normals: &mut [f32], tangents: &mut [f32]) -> Result<(), Error> {
         let stream = self.stream(Semantic::QTangent, 0, "tangents")?;
         if let Some(frame) = self.predicted(stream) {
@@ -288,7 +293,7 @@ impl<'a> MeshView<'a> {
         Ok(())
     }
 
-    /// Room for normals and tangents, of the right size.
+    /// Checks that the buffers for normals and tangents have the right size.
     pub(crate) fn directions<'o>(
         &self,
         normals: Option<&'o mut [f32]>,
@@ -306,7 +311,7 @@ impl<'a> MeshView<'a> {
         })
     }
 
-    /// What the normals of a stream are made of, where they are predicted.
+    /// Returns the data from which the normals of a stream are computed; `None` if they are not predicted.
     pub(crate) fn predicted(&self, stream: usize) -> Option<PredictedFrame<'a>> {
         let predicted = self.predicted.get(stream)?.as_deref()?;
         let positions = self.fixed_point.first()?.first()?;
@@ -320,19 +325,19 @@ impl<'a> MeshView<'a> {
         Some(PredictedFrame { predicted, frame })
     }
 
-    /// Whether points of its frames are not decoded.
+    /// `true` if points of its frames are not decoded.
     pub(crate) fn has_coded_points(&self) -> bool {
         self.coded
     }
 
-    /// The buffer and place of a stream of fixed-point positions in the frame.
+    /// Returns the frame's buffer and the place of a stream of fixed-point positions in it.
     fn fixed_point(&self, stream: usize) -> Option<(&'a [u64], Place)> {
         let (mesh, frame) = self.frame?;
         frame.fixed_point(mesh, stream)
     }
 
-    /// The first part of a fixed-point stream, and its points in this frame; no points where they are not put
-    /// where they are.
+    /// Returns the first part of a fixed-point stream, and its points in this frame; these are `None` if
+    /// they are not decoded or not posed.
     pub(crate) fn fixed_point_part(&self, stream: usize) -> Option<(&'a FixedPoint, Option<Points<'a>>)> {
         let part = self.fixed_point.get(stream)?.first()?;
         let record = &self.record.streams[stream];
@@ -343,14 +348,14 @@ impl<'a> MeshView<'a> {
         Some((part, placed.then(|| part.of(0, self.fixed_point(stream)))))
     }
 
-    /// The frame that has its animated streams, and the places of its bones.
+    /// Returns the frame with its animated streams, and the places of its bones.
     pub(crate) fn bones_frame(&self) -> Option<(Frame<'a>, BonesLayout)> {
         let (mesh, frame) = self.frame?;
         Some((frame, frame.layout.meshes[mesh].bones?))
     }
 
-    /// Writes values of some vertices in planes, of a fixed-point stream; false for a stream of quantized
-    /// values.
+    /// Writes the values of a range of vertices of a fixed-point stream as planes; returns `false` for a
+    /// stream of quantized values.
     pub(crate) fn fixed_point_into(
         &self,
         stream: usize,
@@ -364,7 +369,7 @@ impl<'a> MeshView<'a> {
         is
     }
 
-    /// Smallest u and v of a stream, and the sizes of their ranges, where those are known.
+    /// Returns the smallest u and v of a stream, and the sizes of their ranges, if these are known.
     pub(crate) fn uv_range(&self, stream: usize) -> Option<[f32; 4]> {
         let record = &self.record.streams[stream];
         if record.coding.has_fixed_point() {

@@ -1,4 +1,4 @@
-//! From the bytes of a unit, or of static data, to the buffers of frames, and the meshes in these.
+//! Decodes units and static data into the buffers of frames, and gives access to the meshes in them.
 
 pub(crate) mod bones;
 pub(crate) mod chain;

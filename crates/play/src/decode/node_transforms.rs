@@ -1,5 +1,5 @@
-//! Transforms of moving nodes where they are coded as a clip: what the description says of them, and the
-//! frames of a unit.
+//! Transforms of moving nodes that are coded as a clip: their tables in the description, and the frames of a
+//! unit.
 
 use crate::decode::input::Decoded;
 use crate::reel::content::take;
@@ -15,8 +15,8 @@ use meshreel_codec::transform::Transform;
 use meshreel_codec::{Corrupt, take_sized};
 use meshreel_format::kind;
 
-/// Reads the frames of a unit from the start of `bytes`; returns the bytes used. The states lie behind the
-/// transforms.
+/// Reads the frames of a unit from the start of `bytes`; returns the bytes used. In a frame the states lie
+/// behind the transforms.
 pub(crate) fn read(
     nodes: &Nodes,
     [transforms_at, states_at]: [Place; 2],
@@ -46,27 +46,27 @@ pub(crate) fn read(
     Ok(used)
 }
 
-/// Moving nodes whose transforms are coded as a clip, for tools.
+/// Statistics of moving nodes whose transforms are coded as a clip, for tools.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MovingNodes {
     /// The number of moving nodes.
     pub count: usize,
-    /// The number of nodes whose translation moves, whose rotation does, and whose scale does.
+    /// The numbers of nodes with animated translation, rotation and scale.
     pub moves: [usize; 3],
-    /// Bytes of their transforms in all frames, and of the tables that decoding them needs.
+    /// The bytes of their transforms in all frames, and of the tables that decoding them needs.
     pub bytes: u64,
 }
 
 impl Reel {
-    /// Counts moving nodes and their bytes; none where nothing moves, or where transforms are stored
-    /// unpacked. Reads all frames.
+    /// Counts moving nodes and their bytes; `None` if nothing moves, or if transforms are stored unpacked.
+    /// Reads all frames.
     pub fn moving_nodes(&self) -> Result<Option<MovingNodes>, Error> {
         let Some(nodes) = &self.layout().nodes else {
             return Ok(None);
         };
         let description = self.description();
         let mut decompressor = Decompressor::new();
-        // What is stored once is part of a chunk that is packed as one.
+        // The tables are part of a chunk that is compressed as a whole.
         let once = self.chunks_of(kind::DESCRIPTION).next();
         let packed = once.map_or(1.0, |chunk| {
             let chunk = &self.chunks()[chunk as usize];

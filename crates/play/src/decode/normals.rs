@@ -1,6 +1,5 @@
-//! Frames of streams of normals that are predicted from the decoded positions: what of them is decoded, which
-//! needs no positions. The normals are made when a frame is shown
-//! ([`crate::reel::normals`]).
+//! Streams of normals that are predicted from the decoded positions: decodes their states, which does not
+//! need positions. The normals are computed when a frame is shown ([`crate::reel::normals`]).
 
 use crate::decode::input::Decoded;
 use crate::reel::frame::{part, part_mut};
@@ -14,12 +13,12 @@ use meshreel_codec::{Corrupt, take_sized};
 pub(crate) struct Unit<'a> {
     pub order: &'a Order,
     pub unit: usize,
-    /// Place of the states in a frame.
+    /// The place of the states in a frame.
     pub states: Place,
 }
 
 impl Unit<'_> {
-    /// Reads the states of the frames of a stream from the start of `bytes`; returns the bytes used.
+    /// Reads the states of a stream's frames from the start of `bytes`; returns the bytes used.
     pub fn read(
         &self,
         predicted: &Predicted,

@@ -1,5 +1,5 @@
-//! Points without faces: frames bring how many there are, and which, unit by unit. A frame is predicted from
-//! what the same points are in the frames that it refers to.
+//! Particles: frames bring their own number and identity of points, unit by unit. A frame is predicted from
+//! the values of the same points in the frames that it refers to.
 
 use crate::decode::input::Decoded;
 use crate::reel::frame::{part, part_mut};
@@ -14,7 +14,7 @@ use meshreel_codec::{Corrupt, take_sized};
 
 const NO_PLACE: Corrupt = Corrupt("frames of particles that the description does not have");
 
-/// Particles in a unit.
+/// The particles of a unit.
 #[derive(Clone, Copy)]
 pub(crate) struct Unit<'a> {
     pub record: &'a MeshRecord,
@@ -23,7 +23,7 @@ pub(crate) struct Unit<'a> {
     pub unit: usize,
 }
 
-/// Frames that one refers to, as far as they are there, and how many frames each is after it.
+/// The frames that a frame refers to, as far as they exist, and their distances to it in frames.
 #[derive(Default)]
 struct Sources<'a> {
     words: [Option<&'a [u64]>; REFERENCES],
@@ -31,7 +31,7 @@ struct Sources<'a> {
     count: usize,
 }
 
-/// The points of a decoded frame.
+/// Returns the points of a decoded frame.
 pub(crate) fn points<'a>(words: &'a [u64], places: &ParticlesLayout) -> Points<'a> {
     let &[count, curves, run] = part::<u32>(words, places.counts) else {
         return Points::default();
@@ -48,7 +48,7 @@ pub(crate) fn points<'a>(words: &'a [u64], places: &ParticlesLayout) -> Points<'
 
 impl Unit<'_> {
     /// Reads the particles from the start of `bytes` into the frames of the unit; returns the bytes used. An
-    /// error names the frame by its place.
+    /// error names the frame by its index in the unit.
     pub fn read(
         &self,
         bytes: &[u8],
@@ -116,7 +116,7 @@ impl Unit<'_> {
         Ok(())
     }
 
-    /// The points of a frame that brings its own.
+    /// Reads the points of a frame that brings its own.
     fn own(
         &self,
         reader: &mut Reader<'_>,
@@ -126,7 +126,7 @@ impl Unit<'_> {
     ) -> Result<(), Corrupt> {
         let particles = self.record.particles.unwrap_or_default();
         let shape = Shape { ids: particles.ids, curves: particles.curves.is_some() };
-        // They lie one behind the other.
+        // They follow each other in the buffer.
         let (head, lengths) = out.split_at_mut(places.curves.at);
         let ids = part_mut::<u64>(head, places.ids);
         let curves = part_mut::<u32>(lengths, Place { at: 0, ..places.curves });
@@ -137,7 +137,7 @@ impl Unit<'_> {
     }
 }
 
-/// Reads a stream of a frame of so many points.
+/// Reads a stream of a frame with `count` points.
 fn stream_of<W: Code + Pod>(
     reader: &mut Reader<'_>,
     (stream, place, count): (&StreamRecord, Place, usize),

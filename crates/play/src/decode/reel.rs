@@ -1,4 +1,4 @@
-//! What an open file says of the static data of its meshes, which is read when it is asked for.
+//! Access to the static data of an open file's meshes, which is read when it is first asked for.
 
 use crate::Error;
 use crate::decode::mesh::MeshView;
@@ -9,14 +9,15 @@ use meshreel_codec::topology::grid;
 use std::sync::Arc;
 
 impl Reel {
-    /// Triangle indices of a mesh with fixed topology (empty for others: theirs come with each frame).
+    /// Returns the triangle indices of a mesh with fixed topology; empty for other meshes, whose indices come
+    /// with each frame.
     pub fn indices(&self, mesh: usize) -> Result<Vec<u32>, Error> {
         self.mesh_record(mesh)?;
         Ok(self.statics()?.meshes[mesh].indices.clone())
     }
 
-    /// The triangles of a level of detail, of a mesh with fixed topology that has so many levels; 0 is the
-    /// mesh itself.
+    /// Returns the triangles of an LOD level of a mesh with fixed topology; 0 is the mesh itself. `None` if
+    /// there is no such level.
     pub fn lod(&self, mesh: usize, level: usize) -> Result<Option<LodTriangles>, Error> {
         let record = self.mesh_record(mesh)?;
         let statics = self.statics()?;
@@ -28,8 +29,8 @@ impl Reel {
         Ok(Some(LodTriangles::from(view.lod(level))))
     }
 
-    /// Triangles of a mesh that are left out in the first frame, in the last, and in all; none where all are
-    /// always drawn.
+    /// Returns the numbers of a mesh's triangles that are left out in the first frame, in the last, and in
+    /// all; `None` if all are always visible.
     pub fn hidden_triangles(&self, mesh: usize) -> Result<Option<[usize; 3]>, Error> {
         self.mesh_record(mesh)?;
         let statics = self.statics()?;
@@ -38,13 +39,13 @@ impl Reel {
         Ok(visibility.map(|visibility| visibility.hidden(frames)))
     }
 
-    /// Levels of detail of a mesh, the mesh itself being one.
+    /// Returns the number of LOD levels of a mesh, including the mesh itself.
     pub fn lods(&self, mesh: usize) -> Result<usize, Error> {
         self.mesh_record(mesh)?;
         Ok(1 + self.statics()?.meshes[mesh].lods.len())
     }
 
-    /// Vertices of a row and rows of a mesh whose triangles are not stored, because they are those of a
+    /// Returns the vertices per row and the rows of a mesh whose triangles are not stored because they form a
     /// regular grid.
     pub fn grid(&self, mesh: usize) -> Result<Option<[u32; 2]>, Error> {
         let record = self.mesh_record(mesh)?;
@@ -56,7 +57,7 @@ impl Reel {
         Ok(shape.map(|shape| [shape.width, shape.height]))
     }
 
-    /// Static data of all meshes: read at the first call, shared afterwards.
+    /// Returns the static data of all meshes, which is read at the first call and shared afterwards.
     pub(crate) fn statics(&self) -> Result<Arc<Statics>, Error> {
         self.statics_or(|| Statics::load(self))
     }

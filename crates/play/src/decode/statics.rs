@@ -1,5 +1,5 @@
-//! What a file's meshes have that no frame changes: indices, predictor tables, static streams, bases of
-//! animated ones.
+//! Reads the static data of a file's meshes: indices, predictor tables, static streams, bases of animated
+//! ones.
 
 use crate::decode::classic::read_static;
 use crate::decode::end_states;
@@ -72,7 +72,7 @@ impl Statics {
     }
 }
 
-/// The chunk to read for a location, none where it is empty.
+/// Returns the chunk to read for a location; `None` if the location is empty.
 fn chunk_of(location: Location) -> Option<u32> {
     (location.size > 0).then_some(location.chunk)
 }
@@ -84,7 +84,7 @@ fn read_indices(record: &MeshRecord, bytes: &[u8]) -> Result<Vec<u32>, Corrupt> 
     Ok(indices)
 }
 
-/// Without `attributes` there is nothing of those that are animated.
+/// Reads the static values of a mesh; without `attributes`, animated vertex attributes are skipped.
 fn read_values(
     record: &MeshRecord,
     attributes: bool,
@@ -112,9 +112,9 @@ fn read_values(
         shape: grid::shape(&mesh.made_of.connectivity),
         domains: Default::default(),
     };
-    // Predicted normals stand on what comes after them too.
+    // Predicted normals also depend on streams that come after them.
     let mut predicted = Vec::new();
-    // Exactly: there may be very many meshes.
+    // Exact sizes, as there may be very many meshes.
     mesh.streams.reserve_exact(record.streams.len());
     mesh.fixed_point.reserve_exact(record.streams.len());
     mesh.normals.reserve_exact(record.streams.len());
@@ -163,7 +163,7 @@ fn read_values(
     all_used(bytes, used)
 }
 
-/// The uvs that tangents follow: those of the first set, which stand still.
+/// Returns the uvs from which tangents are computed: those of the first set, which must be static.
 fn first_uvs(record: &MeshRecord, mesh: &StaticMesh) -> Result<Vec<[f32; 2]>, Corrupt> {
     let first = |s: &StreamRecord| s.semantic == Semantic::Uv && s.set == 0 && !s.animated;
     let at = record.streams.iter().position(first);
@@ -182,14 +182,14 @@ struct Domain {
     places: Arc<Vec<u32>>,
 }
 
-/// Reads the static part of fixed-point streams. Those of points and those of vertices have a hierarchy each,
-/// made once.
+/// Reads the static part of fixed-point streams. Streams of points and streams of vertices have one hierarchy
+/// each, made once.
 struct FixedPointReader<'a> {
     sets: &'a mut Sets,
     indices: &'a [u32],
-    /// Point of each vertex.
+    /// The point of each vertex.
     points: &'a [u32],
-    /// The shape of the regular grid that the mesh is, if it is one.
+    /// The shape of the regular grid, if the mesh is one.
     shape: Option<Shape>,
     domains: [Option<Domain>; 2],
 }
@@ -273,7 +273,7 @@ fn after(bytes: &[u8], used: usize) -> &[u8] {
     bytes.get(used..).unwrap_or(&[])
 }
 
-/// Reads the levels of all meshes; `meshes` have their indices.
+/// Reads the LOD levels of all meshes; `meshes` have their indices.
 pub(crate) fn load_lods(reel: &Reel, meshes: &mut [StaticMesh]) -> Result<(), Error> {
     let mut decompressor = Decompressor::new();
     let mut least = 0;
@@ -297,7 +297,7 @@ pub(crate) fn load_lods(reel: &Reel, meshes: &mut [StaticMesh]) -> Result<(), Er
     Ok(())
 }
 
-/// Reads what is said of all meshes; `meshes` have their indices.
+/// Reads the triangle visibility of all meshes; `meshes` have their indices.
 pub(crate) fn load_visibility(reel: &Reel, meshes: &mut [StaticMesh]) -> Result<(), Error> {
     let mut decompressor = Decompressor::new();
     let mut least = 0;

@@ -1,7 +1,7 @@
-//! Units: what is stored, read, checked and decoded as a whole.
+//! Access units: the parts of a file that are stored, read, checked and decoded as a whole.
 //!
-//! This is all that decoders and the player need to know about the order in which a file can be decoded: the
-//! frames of a unit, the frames that must be decoded before it, and [`decode`].
+//! Decoders and the player need to know only this about the order in which a file can be decoded: the frames
+//! of a unit, the frames that must be decoded before it, and [`decode`].
 
 use crate::decode::classic::{self, spatial};
 use crate::decode::input::{Decoded, skip};
@@ -25,26 +25,26 @@ use meshreel_codec::record::{CODEC_CLASSIC, MeshRecord, Method, Semantic};
 use meshreel_codec::{Corrupt, transform};
 use meshreel_format::ChunkEntry;
 
-/// The memory that a decoding thread reuses from unit to unit. Nothing in it depends on the file.
+/// The memory that a decoding thread reuses from unit to unit. It does not depend on the file.
 #[derive(Default)]
 pub(crate) struct Worker {
     pub decompressor: Decompressor,
-    /// For predictor tables of fluid meshes.
+    /// Predictor tables of fluid meshes.
     pub tables: classic::Tables,
-    /// Room for the tables of meshes with changing topology that are coded unit by unit.
+    /// The tables of meshes with changing topology that are coded unit by unit.
     pub fluid: meshreel_codec::values::changing::Work,
-    /// The same of particles.
+    /// The tables of particles.
     pub particles: meshreel_codec::values::particles::Work,
-    /// The same of chains of particles.
+    /// The tables of chains of particles.
     pub chain: meshreel_codec::values::particles::chain::Chain,
 }
 
-/// Called with each mesh, and with each of its streams, the chunk that it has bytes in, and how many of that,
-/// decompressed.
+/// A callback that receives each mesh, and each of its streams, with the chunk of its bytes, and their number
+/// when decompressed.
 pub(crate) type Meter<'a> = dyn FnMut((usize, Option<usize>), &ChunkEntry, usize) + 'a;
 
-/// A unit as it lies in the file, with the attributes behind it where they are read; the caller has compared
-/// its checksums.
+/// A unit as stored in the file, with the vertex attributes behind it if they are read. The caller has
+/// verified its checksums.
 #[derive(Clone, Copy)]
 pub(crate) struct Source<'a, 'd> {
     pub unit: usize,
@@ -54,7 +54,7 @@ pub(crate) struct Source<'a, 'd> {
 }
 
 impl MotionWindow {
-    /// A frame of the window.
+    /// Returns a frame of the window.
     pub fn find<'a, 'd: 'a>(
         &self,
         statics: &'a Statics,
@@ -69,18 +69,18 @@ impl MotionWindow {
     }
 }
 
-/// Which streams there are bytes of.
+/// The streams that a chunk has bytes of.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Tier {
-    /// All but vertex attributes that are apart.
+    /// All but vertex attributes that are stored apart.
     First,
-    /// The vertex attributes that are apart.
+    /// The vertex attributes that are stored apart.
     Second,
     /// All streams.
     Both,
 }
 
-/// A unit of one mesh, in frames of its own.
+/// A unit of one mesh, in the frames of its window.
 struct Part<'p, 'd> {
     order: &'p Order,
     unit: usize,
@@ -89,7 +89,7 @@ struct Part<'p, 'd> {
 }
 
 impl Part<'_, '_> {
-    /// A frame that one of this unit needs: of another unit, or of this one among those done.
+    /// Returns a frame that a frame of this unit needs: of another unit, or one of this unit that is done.
     fn find<'f>(&'f self, frame: u32, done: &'f [&mut [u64]]) -> Option<&'f [u64]> {
         match self.frames.iter().position(|&f| f == frame) {
             Some(at) => done.get(at).map(|words| &**words),
@@ -98,7 +98,7 @@ impl Part<'_, '_> {
     }
 }
 
-/// A unit being decoded; names it in errors.
+/// A unit being decoded; errors name it.
 struct Job<'a, 'd> {
     reel: &'a Reel,
     statics: &'a Statics,
@@ -108,8 +108,8 @@ struct Job<'a, 'd> {
 }
 
 /// Decodes a unit into `out`, the buffers of its frames in the order of [`Reel::unit_frames`], `frame_words`
-/// each. `scratch` is `scratch_words` long. On an error the frames hold anything. Allocates nothing, but for
-/// room for the tables of fluid meshes when a worker meets the first or a larger one.
+/// each. `scratch` has `scratch_words` words. On an error the frames' content is undefined. Allocates only
+/// for the tables of fluid meshes, when a worker meets the first or a larger one.
 pub(crate) fn decode(
     reel: &Reel,
     statics: &Statics,
@@ -140,8 +140,7 @@ pub(crate) fn decode(
     (reel.attributes_chunk(source.unit)).map_or(Ok(()), |chunk| next(Tier::Second, chunk))
 }
 
-/// Decodes what a mesh has in the first or the last of its own frames, a unit of its own, into the buffer of
-/// a frame.
+/// Decodes the first or the last frame of a mesh's window, a unit of its own, into the buffer of a frame.
 pub(crate) fn decode_end(
     reel: &Reel,
     statics: &Statics,
@@ -190,7 +189,7 @@ impl<'a, 'd> Job<'a, 'd> {
         Ok(raw)
     }
 
-    /// The unit as it is for what moves in all frames.
+    /// Returns the unit for meshes that move in all frames.
     fn whole(&self) -> Part<'_, 'd> {
         Part { order: self.reel.order(), unit: self.unit, frames: self.frames, decoded: self.decoded }
     }
@@ -262,7 +261,7 @@ impl<'a, 'd> Job<'a, 'd> {
         Err(self.corrupt(0, Corrupt("bytes left over"), ""))
     }
 
-    /// All frames of particles.
+    /// Reads all frames of particles.
     fn read_particles(
         &self,
         mesh: usize,
@@ -288,7 +287,7 @@ impl<'a, 'd> Job<'a, 'd> {
         Ok(())
     }
 
-    /// Visibility and transforms of the unit's frame number `at`.
+    /// Reads the visibility and transforms of frame `at` of the unit.
     fn read_nodes(&self, at: usize, bytes: &mut &[u8], out: &mut [&mut [u64]]) -> Result<(), Error> {
         let layout = self.reel.layout();
         let (done, rest) = out.split_at_mut(at);
@@ -313,7 +312,7 @@ impl<'a, 'd> Job<'a, 'd> {
         Ok(())
     }
 
-    /// All frames of those streams of a mesh that are in a tier.
+    /// Reads all frames of those streams of a mesh that are in a tier.
     fn read_streams(
         &self,
         (mesh, tier): (usize, Tier),
@@ -335,7 +334,7 @@ impl<'a, 'd> Job<'a, 'd> {
         Ok(())
     }
 
-    /// All frames of a stream.
+    /// Reads all frames of a stream.
     fn read_stream(
         &self,
         (mesh, stream): (usize, usize),
@@ -366,7 +365,7 @@ impl<'a, 'd> Job<'a, 'd> {
                 unit: part.unit,
                 place,
                 bones: self.reel.layout().meshes[mesh].bones,
-                // Attributes of such a mesh are decoded.
+                // Vertex attributes of such a mesh are decoded.
                 coded: self.reel.layout().meshes[mesh].coded.filter(|_| place.len == 0),
             };
             let parts = &self.statics.meshes[mesh].fixed_point[stream];
@@ -385,7 +384,7 @@ impl<'a, 'd> Job<'a, 'd> {
         Ok(())
     }
 
-    /// One frame of a stream of the preset `classic`.
+    /// Reads one frame of a stream of the preset `classic`.
     fn read_classic<W: Held + Code + Pod>(
         &self,
         (mesh, stream): (usize, usize),
@@ -418,7 +417,7 @@ impl<'a, 'd> Job<'a, 'd> {
     }
 }
 
-/// For error messages.
+/// Returns the name of a stream for error messages.
 fn stream_name(mesh: &MeshRecord, stream: usize) -> String {
     let what = match mesh.streams.get(stream).map(|s| s.semantic) {
         Some(Semantic::Position) => "positions",

@@ -1,31 +1,31 @@
-//! Lists of draws: equal ones together, filters and colours of debug views.
+//! Draw lists: groups of equal draws, and filters and colours of debug views.
 
 /// A visible draw of a mesh that is the same for all its instances.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Placed {
-    /// Which mesh, and which frame of it where it moves: equal numbers are drawn alike.
+    /// The mesh and, if it moves, its frame: draws with equal numbers look the same.
     pub mesh: u64,
     /// Object to world, row-major.
     pub world: [[f32; 4]; 3],
 }
 
-/// Draws of one mesh.
+/// The draws of one mesh.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Group<'a> {
-    /// Which mesh.
+    /// The mesh, as in [`Placed::mesh`].
     pub mesh: u64,
-    /// The places of the instances, in the order in which they were given.
+    /// The placed instances, in the order in which they were given.
     pub placed: &'a [Placed],
-    /// Enough for one instanced draw; otherwise each is drawn alone.
+    /// `true` if they are enough for one instanced draw; otherwise each is drawn by itself.
     pub instanced: bool,
 }
 
-/// Fewest equal draws that become one instanced draw.
+/// The smallest number of equal draws that become one instanced draw.
 pub const INSTANCES: usize = 10;
 
-/// Sorts draws so that equal ones follow each other, and gives them group by group; at least `threshold` (see
-/// [`INSTANCES`]) make an instanced one. `order` keeps the order within a group and must be as long as
-/// `draws`; nothing is allocated. With an `order` too short, no group.
+/// Sorts draws so that equal ones follow each other, and returns them group by group; groups of at least
+/// `threshold` draws (see [`INSTANCES`]) are instanced. `order` keeps the order within a group and must be as
+/// long as `draws`; nothing is allocated. If `order` is too short, no group is returned.
 pub fn group<'a>(
     draws: &'a mut [Placed],
     order: &mut [u32],
@@ -45,13 +45,13 @@ pub fn group<'a>(
     })
 }
 
-/// A stable sort by mesh without a second buffer of draws.
+/// Sorts by mesh, stably and without a second buffer of draws.
 fn arrange(draws: &mut [Placed], order: &mut [u32]) {
     for (i, place) in order.iter_mut().enumerate() {
         *place = i as u32;
     }
     order.sort_unstable_by_key(|&i| (draws[i as usize].mesh, i));
-    // Each place is filled along its cycle; a place that is done names itself.
+    // Each place is filled along its cycle; a finished place holds its own index.
     for start in 0..order.len() {
         let mut to = start;
         loop {
@@ -66,20 +66,20 @@ fn arrange(draws: &mut [Placed], order: &mut [u32]) {
     }
 }
 
-/// Which instances a debug view draws.
+/// The instances that a debug view draws.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Filter {
     /// All meshes.
     #[default]
     All,
-    /// Only those that a frame changes.
+    /// Only meshes that change from frame to frame.
     Animated,
-    /// Only those that no frame changes.
+    /// Only meshes that do not change.
     Static,
 }
 
 impl Filter {
-    /// Whether a mesh is drawn.
+    /// `true` if a mesh is drawn.
     pub fn shows(self, animated: bool) -> bool {
         match self {
             Filter::All => true,
@@ -89,16 +89,16 @@ impl Filter {
     }
 }
 
-/// Whether a stream is listed: its name has the filter in it, letters of either case being equal. All are,
-/// without one.
+/// `true` if a stream is listed: its name contains the filter, ignoring case. An empty filter lists all.
 pub fn name_matches(name: &str, filter: &str) -> bool {
     let (name, filter) = (name.as_bytes(), filter.as_bytes());
     filter.is_empty() || (name.windows(filter.len())).any(|part| part.eq_ignore_ascii_case(filter))
 }
 
-/// A bright colour, red, green and blue, the same for equal meshes: shows what is instanced.
+/// Returns a bright colour, red, green and blue, that is the same for equal meshes and so shows what is
+/// instanced.
 pub fn colour_of(mesh: u64) -> [u8; 3] {
-    // Numbers that follow each other get far hues: a golden turn apart.
+    // Consecutive numbers get distant hues, a golden turn apart.
     let hue = mesh.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
     let (sector, within) = ((hue * 6) >> 32, ((hue * 6) & 0xFFFF_FFFF) >> 25);
     let (low, high) = (64, 255);

@@ -1,22 +1,22 @@
-//! What holds for one instance: what is drawn of it or in its place, and whether it is streamed.
+//! Rules for one instance: what is drawn, the mesh or a stand-in, and whether it is streamed.
 
 use super::lod::LodDistances;
 use crate::time::clock::{Clock, Command, Repeat};
 
-/// Meshes that are drawn instead of a cache, by numbers of the caller's. Where the first or the last is
-/// missing the default stands for it.
+/// The meshes that are drawn instead of a cache, by numbers of the caller's. If the first or the last is
+/// missing, the default is used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StandIns {
-    /// While the animation is at its beginning.
+    /// Used while the animation is at its beginning.
     pub first: Option<u32>,
-    /// When it has been played to its end.
+    /// Used when it has been played to its end.
     pub last: Option<u32>,
-    /// At all other times.
+    /// Used at all other times.
     pub default: Option<u32>,
 }
 
 impl StandIns {
-    /// The one for where a clock is.
+    /// Returns the stand-in for a clock's position.
     pub fn at(&self, clock: &Clock) -> Option<u32> {
         let repeats = clock.repeat() != Repeat::Once;
         let special = if clock.position() == 0.0 {
@@ -30,22 +30,22 @@ impl StandIns {
     }
 }
 
-/// Turns parts of the system off, to see what costs what. Off are: drawing nothing, no new reads, no new
-/// jobs; what has begun is finished, clocks go on.
+/// Turns parts of the system off, to measure what each costs. Work that has begun is finished, and clocks go
+/// on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Switches {
-    /// Reads may start.
+    /// Whether reads may start.
     pub reads: bool,
-    /// Jobs that decompress and decode may start.
+    /// Whether jobs that decompress and decode may start.
     pub jobs: bool,
-    /// Caches and stand-ins are drawn.
+    /// Whether caches and stand-ins are drawn.
     pub drawing: bool,
 }
 
 impl Switches {
-    /// Everything works.
+    /// Everything is on.
     pub const ON: Switches = Switches { reads: true, jobs: true, drawing: true };
-    /// Nothing does.
+    /// Everything is off.
     pub const OFF: Switches = Switches { reads: false, jobs: false, drawing: false };
 }
 
@@ -55,18 +55,18 @@ impl Default for Switches {
     }
 }
 
-/// How one instance is drawn and streamed by its distance, which is [`Situation::distance`].
+/// The rules by which one instance is drawn and streamed, from its distance, [`Situation::distance`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Policy {
     /// Meshes that are drawn instead of the animation.
     pub stand_ins: StandIns,
-    /// Beyond it a stand-in is drawn, where there is one.
+    /// Distance beyond which a stand-in is drawn, if there is one.
     pub stand_in_beyond: f32,
-    /// Within it, it is streamed, even before it plays; beyond it only what is drawn is.
+    /// Distance within which the instance is streamed, even before it plays; beyond it only if it is drawn.
     pub stream_within: f32,
-    /// Levels of detail.
+    /// The distances of the LOD levels.
     pub levels: LodDistances,
-    /// As [`LodDistances::margin`], for the two distances above.
+    /// The margin of the two distances above, as in [`LodDistances::margin`].
     pub margin: f32,
 }
 
@@ -82,37 +82,37 @@ impl Default for Policy {
     }
 }
 
-/// Distance and visibility of an instance in this tick, as the scene knows them: the input of
+/// The distance and visibility of an instance in this tick, as the scene knows them: the input of
 /// [`Policy::judge`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Situation {
-    /// From the eye to it, in the scene's unit. Below 0 counts as 0, NaN as infinitely far.
+    /// Distance from the eye, in the scene's unit. Below 0 counts as 0, NaN as infinitely far.
     pub distance: f32,
-    /// Not hidden, and in sight.
+    /// `true` if it is not hidden, and in view.
     pub visible: bool,
-    /// A frame of it can be drawn.
+    /// `true` if a frame of it can be drawn.
     pub ready: bool,
 }
 
-/// What is drawn of an instance in this tick.
+/// The picture of an instance in this tick.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Draw {
     /// Nothing is drawn.
     #[default]
     Nothing,
-    /// The cache, at a level of detail.
+    /// The cache, at an LOD level.
     Cache(usize),
-    /// This mesh.
+    /// This mesh instead of it.
     StandIn(u32),
 }
 
-/// The outcome of [`Policy::judge`] for one instance. Kept by the caller from one tick to the next: it
+/// The outcome of [`Policy::judge`] for one instance. The caller keeps it from one tick to the next: it
 /// remembers on which side of each distance the instance was.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Verdict {
-    /// What is to be drawn in this tick.
+    /// The picture to draw in this tick.
     pub draw: Draw,
-    /// The instance is to be streamed. Where this is false it demands nothing.
+    /// Whether the instance is streamed. If not, it demands nothing.
     pub stream: bool,
     far: bool,
     near: bool,
@@ -120,7 +120,7 @@ pub struct Verdict {
 }
 
 impl Policy {
-    /// Judges an instance; `was` is the verdict before.
+    /// Judges an instance; `was` is the verdict of the tick before.
     pub fn judge(&self, situation: &Situation, clock: &Clock, was: &Verdict, on: Switches) -> Verdict {
         let distance = match situation.distance {
             d if d.is_nan() => f32::INFINITY,
@@ -147,8 +147,8 @@ impl Policy {
 }
 
 impl Verdict {
-    /// The command for the clock of an instance that does not play, so that its beginning is in memory when
-    /// it does.
+    /// Returns the command for the clock of an instance that does not play, so that its beginning is in
+    /// memory when it starts.
     pub fn command(&self, was: &Verdict, clock: &Clock) -> Option<Command> {
         match (was.stream, self.stream) {
             (false, true) if clock.stopped() => Some(Command::StreamAt(clock.position())),

@@ -1,25 +1,24 @@
-//! Which LOD level is drawn at which distance.
+//! The choice of LOD levels by distance.
 
-/// Distances that are passed one after the other, each with a number behind it: the level of detail.
-/// Distances that were passed are passed back only [`LodDistances::margin`] nearer, so that nothing flickers at the
-/// border.
+/// Ascending distances at which one LOD level ends and the next begins. Coming nearer, the level changes back
+/// only [`LodDistances::margin`] before the distance, so that it does not flicker at the border.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LodDistances {
     /// The distance at which level `i` ends, ascending; ∞ for levels without an end.
     pub ends: [f32; LodDistances::MOST - 1],
-    /// The part of a distance by which one must come back nearer: 0.1 for a tenth.
+    /// The hysteresis as a fraction of each distance: 0.1 for a tenth.
     pub margin: f32,
 }
 
 impl LodDistances {
-    /// Most levels.
+    /// The largest number of levels.
     pub const MOST: usize = 8;
 
     /// Level 0 at every distance.
     pub const ONE: LodDistances =
         LodDistances { ends: [f32::INFINITY; LodDistances::MOST - 1], margin: 0.05 };
 
-    /// Levels that end at these distances; the last one never does.
+    /// Returns levels that end at these distances; the last one never ends.
     pub fn ending_at(ends: &[f32]) -> LodDistances {
         let mut levels = LodDistances::ONE;
         for (end, &at) in levels.ends.iter_mut().zip(ends) {
@@ -28,26 +27,26 @@ impl LodDistances {
         levels
     }
 
-    /// Levels of detail by what the eye can see of their errors: each begins at the distance from which its
-    /// error is no more than `pixels` of the picture. `errors` are those of levels 1, 2 … ([`crate::Lod`]) in
-    /// the mesh's own space, `scale` the largest scale of its world transform. Of more than eight levels the
-    /// last are not used.
+    /// Returns levels by the visible size of their errors: each begins at the distance from which on its
+    /// error is at most `pixels` of the picture. `errors` are those of levels 1, 2 … ([`crate::Lod`]) in the
+    /// mesh's own space, `scale` the largest scale of its world transform. If there are more than eight
+    /// levels, the last are not used.
     ///
-    /// Levels that are no better than the next, because that is good enough as near, are passed over.
+    /// A level that begins no nearer than the next one is skipped.
     pub fn within(errors: &[f32], scale: f32, lens: &Lens, pixels: f32) -> LodDistances {
         let mut levels = LodDistances::ONE;
         let per_error = scale * lens.pixels_at_one() / pixels;
         let mut farthest = 0.0f32;
         for (end, &error) in levels.ends.iter_mut().zip(errors) {
             let begins = error * per_error;
-            // NaN and what is no distance: never.
+            // An error that is NaN or negative: the level never begins.
             farthest = if begins >= 0.0 { farthest.max(begins) } else { f32::INFINITY };
             *end = farthest;
         }
         levels
     }
 
-    /// The level at a distance, where it was `was`. A distance of NaN is the farthest.
+    /// Returns the level at a distance, if it was `was` before. NaN counts as infinitely far.
     pub fn at(&self, distance: f32, was: usize) -> usize {
         let passed = |(level, end): (usize, f32)| {
             let end = if level < was { end * (1.0 - self.margin) } else { end };
@@ -57,7 +56,7 @@ impl LodDistances {
     }
 }
 
-/// The eye: how large a length appears in the picture.
+/// The camera: the size in the picture of a length at a distance.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lens {
     /// Vertical angle of view, radians, less than π.
@@ -67,12 +66,12 @@ pub struct Lens {
 }
 
 impl Lens {
-    /// Pixels of a length of 1 at the distance 1, across the direction of view.
+    /// Returns the pixels of a length of 1 at the distance 1, across the direction of view.
     pub fn pixels_at_one(&self) -> f32 {
         self.height / (2.0 * (self.angle / 2.0).tan())
     }
 
-    /// Pixels that a length takes at a distance; ∞ where the eye touches it.
+    /// Returns the pixels of a length at a distance; ∞ at distance 0.
     pub fn pixels(&self, length: f32, distance: f32) -> f32 {
         match distance > 0.0 {
             true => length * self.pixels_at_one() / distance,

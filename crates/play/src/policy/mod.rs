@@ -1,5 +1,5 @@
-//! What a scene decides about a cache, as data: stand-ins, streaming and LOD by distance, instancing lists,
-//! switches. Nothing here draws, reads or allocates; the same questions always get the same answers.
+//! The policy of a scene for a cache, as data: stand-ins, streaming and LOD by distance, instancing lists,
+//! switches. Nothing here draws, reads or allocates; equal inputs always give equal results.
 
 mod draws;
 mod instances;

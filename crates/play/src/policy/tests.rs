@@ -1,4 +1,4 @@
-//! Tests of what holds for instances at any distance and time, and of lists of draws.
+//! Tests of the rules for instances at any distance and time, and of draw lists.
 
 use super::*;
 use crate::time::clock::{Clock, Command, Repeat};
@@ -123,12 +123,12 @@ fn f08_levels_by_what_the_eye_sees() {
     let levels = LodDistances::within(&[0.01, 0.04], 1.0, &lens, 0.5);
     assert!((levels.ends[0] - 10.0).abs() < 1e-3 && (levels.ends[1] - 40.0).abs() < 1e-3);
     assert_eq!([9.0, 11.0, 39.0, 41.0, 1e9].map(|d| levels.at(d, 0)), [0, 1, 1, 2, 2]);
-    // Twice as large, twice as far; a narrow lens sees more.
+    // Twice as large, twice as far; a narrow lens magnifies.
     let large = LodDistances::within(&[0.01], 2.0, &lens, 0.5);
     assert!((large.ends[0] - 20.0).abs() < 1e-3);
     let near = Lens { angle: 0.1, ..lens };
     assert!(LodDistances::within(&[0.01], 1.0, &near, 0.5).ends[0] > 90.0);
-    // What makes no sense is never drawn; a level that is as good as the one before takes its place.
+    // A level with an invalid error is never drawn; one that is as good as the level before replaces it.
     for bad in [f32::NAN, -1.0] {
         assert_eq!(LodDistances::within(&[bad, 0.1], 1.0, &lens, 1.0), LodDistances::ONE);
     }

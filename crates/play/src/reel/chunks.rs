@@ -1,7 +1,7 @@
-//! What chunks may decode to: no more than their kind and the counts of the description ask for, and a
-//! multiple of their own size, which is all that there is where those say nothing of it. Held against the
-//! chunk table before anything is decompressed, so that few bytes cannot ask for much memory. Twice what any
-//! encoder writes is allowed.
+//! Upper limits for the decoded size of chunks: what their kind and the counts of the description require,
+//! or, for kinds that the description says nothing about, a multiple of their stored size. The chunk table is
+//! checked against them before anything is decompressed, so that few bytes cannot ask for much memory. Twice
+//! the size that any encoder writes is allowed.
 
 use crate::Error;
 use crate::reel::layout::{fixed_point_count, fixed_point_parts, particles_bytes, state_words};
@@ -12,22 +12,23 @@ use meshreel_codec::schedule::INTERVAL;
 use meshreel_format::{ChunkEntry, Reader, kind};
 use std::path::Path;
 
-/// Tables of the soft codec, coded.
+/// Bytes of the coded tables of the soft codec.
 const TABLES: u64 = 16 << 10;
-/// Numbers before what there is one of per vertex, triangle or point.
+/// Bytes of header before the values of vertices, triangles or points.
 const HEAD: u64 = 64;
-/// Most bytes of a fixed-point position, in frame 0 or another one: a token, and an escape of three words.
+/// Upper limit for the bytes of a fixed-point position, in frame 0 or another one: a token, and an escape of
+/// three words.
 const POSITION: u64 = 16;
-/// Most bytes of the heads of a frame, beside one for each position.
+/// Upper limit for the bytes of a frame's headers, besides one for each position.
 const HEADS: u64 = 80;
-/// A transform, or its words.
+/// Bytes of a transform, or of its words.
 const TRANSFORM: u64 = 64;
-/// Bytes of faces that triangles do not tell, per vertex and index.
+/// Bytes per vertex and index for faces that are not triangles.
 const OTHER_FACES: u64 = 4;
-/// A chunk may be so many times as large as the sizes of its items say.
+/// A chunk may be this many times as large as the sum of its items.
 const AT_MOST_TIMES: u64 = 2;
 
-/// The most bytes that chunks of each kind may decode to, as the counts of the description say.
+/// Upper limits for the decoded bytes of chunks of each kind, from the counts of the description.
 #[derive(Default)]
 struct Most {
     connectivity: u64,
@@ -36,14 +37,14 @@ struct Most {
     end_states: u64,
     lod: u64,
     visibility: u64,
-    /// Bytes that each frame of a unit adds, and below those that each unit has once.
+    /// Bytes that each frame adds to a unit; `unit` are those that each unit has once.
     frame: u64,
     unit: u64,
-    /// Frames of the file.
+    /// The number of frames of the file.
     frames: u64,
 }
 
-/// Holds all chunks against what they may decode to.
+/// Checks the decoded size of all chunks against their limits.
 pub(crate) fn check(
     description: &Description,
     reader: &Reader,
@@ -68,14 +69,14 @@ pub(crate) fn check(
                 unit += 1;
                 of_unit
             }
-            // Those of the unit before.
+            // They belong to the unit before.
             kind::VERTEX_ATTRIBUTES => of_unit,
             _ => {
                 check_ratio(reader.path(), c, chunk)?;
                 continue;
             }
         };
-        // What so few bytes may hold in any case does no harm.
+        // A chunk as small as this is harmless in any case.
         let any = block::most_content(chunk.size as usize) as u64;
         let allowed = allowed.saturating_mul(AT_MOST_TIMES).saturating_add(any);
         if u64::from(chunk.raw_size) > allowed {
@@ -85,7 +86,7 @@ pub(crate) fn check(
     Ok(())
 }
 
-/// Holds a chunk of a kind that the description says nothing of against its own size.
+/// Checks a chunk whose kind the description says nothing about against its own stored size.
 pub(crate) fn check_ratio(path: &Path, number: usize, chunk: &ChunkEntry) -> Result<(), Error> {
     let allowed = block::most_content(chunk.size as usize) as u64;
     match u64::from(chunk.raw_size) > allowed {
@@ -117,12 +118,12 @@ impl Most {
         most
     }
 
-    /// A mesh with fixed topology.
+    /// Adds a mesh with fixed topology.
     fn fixed(&mut self, mesh: &MeshRecord) {
         let (vertices, indices) = (u64::from(mesh.vertices), u64::from(mesh.indices));
         // Per triangle and corner a byte, per far corner five more; or a bit per cell of a grid.
         self.connectivity += HEAD + 8 * indices;
-        // Points of vertices, table; streams below.
+        // Points of vertices, table; the streams follow.
         let mut values = HEAD + 6 * vertices;
         let (mut frame, mut unit) = (0, HEAD);
         for stream in &mesh.streams {
@@ -138,17 +139,17 @@ impl Most {
         self.unit += unit;
         // Two frames, each a unit of its own.
         self.end_states += 2 * (frame + unit);
-        // Three arrays of up to four planes, another for faces, a bit per frame, and faces that are no
+        // Three arrays of up to four planes, one more for faces, a bit per frame, and the faces that are not
         // triangles.
         self.source_map += HEAD + 8 * vertices + 8 * indices / 3;
         self.source_map += self.frames.div_ceil(8) + OTHER_FACES * (vertices + indices);
-        // Seven levels: who is gone, and what has become of it, plain at worst.
+        // Seven LOD levels: which vertices are removed and what each becomes, uncompressed at worst.
         self.lod += HEAD + 7 * (16 + 8 * vertices);
-        // As many intervals as triangles at most, and which each has.
+        // At most as many intervals as triangles, and the interval of each triangle.
         self.visibility += HEAD + 15 * indices / 3;
     }
 
-    /// A mesh whose triangles come with its frames.
+    /// Adds a mesh whose triangles change from frame to frame.
     fn fluid(&mut self, mesh: &MeshRecord) {
         let (vertices, indices) = (u64::from(mesh.vertices), u64::from(mesh.indices));
         // Triangles, corners, points and ranges; then values, which range coding can make longer than they
@@ -158,29 +159,29 @@ impl Most {
             self.frame += HEAD + vertices * (2 * levels(stream) + 4);
         }
         self.unit += HEAD;
-        // Frame by frame as of a mesh with fixed topology.
+        // Per frame as much as for a mesh with fixed topology.
         let other_faces = OTHER_FACES * (vertices + indices);
         let of_frame = HEAD + 8 * vertices + 8 * indices / 3 + other_faces;
         self.source_map += HEAD + self.frames.saturating_mul(of_frame);
     }
 
-    /// Points that come with their frames.
+    /// Adds particles.
     fn particles(&mut self, mesh: &MeshRecord) {
         self.frame += particles_bytes(mesh, 1);
         self.unit += HEAD;
         if mesh.codec == CODEC_CHAIN {
-            // Links are of all frames between two keys.
+            // Links are those of all frames between two key frames.
             self.unit += particles_bytes(mesh, u64::from(INTERVAL));
         }
     }
 }
 
-/// Bytes of a value kept as levels.
+/// Bytes of a vertex's quantized values.
 fn levels(stream: &StreamRecord) -> u64 {
     stream.semantic.components() as u64 * u64::from(stream.word)
 }
 
-/// Most bytes that a stream has once, in the static data.
+/// Upper limit for the bytes that a stream has once, in the static data.
 fn once(mesh: &MeshRecord, stream: &StreamRecord) -> u64 {
     let (vertices, indices) = (u64::from(mesh.vertices), u64::from(mesh.indices));
     let positions = |points: u64| HEAD + TABLES + HEADS + POSITION * points;
@@ -193,16 +194,16 @@ fn once(mesh: &MeshRecord, stream: &StreamRecord) -> u64 {
             let b = stream.bones;
             let points = fixed_point_count(mesh, stream) as u64;
             let bones = u64::from(b.rigid) + u64::from(b.affine);
-            // The rest pose; eight bones and weights per point; what is said of bones; handles; residuals.
+            // The rest pose; eight bones and weights per point; the records of bones; handles; residuals.
             let weights = 32 * points + 2 * TRANSFORM * bones;
             positions(points) + weights + positions(4 * u64::from(b.affine)) + positions(b.coded.into())
         }
-        // Faces, groups, signs, classes, bases and starting chances.
+        // Faces, groups, signs, classes, bases and initial probabilities.
         Coding::Predicted => TABLES + 16 * vertices + 8 * indices + 8 * u64::from(stream.states),
     }
 }
 
-/// Most bytes that an animated stream has per frame, and per unit besides.
+/// Upper limits for the bytes that an animated stream has per frame, and besides per unit.
 fn repeated(mesh: &MeshRecord, stream: &StreamRecord) -> (u64, u64) {
     let vertices = u64::from(mesh.vertices);
     let positions = |points: u64| (POSITION + 1) * points + HEADS.min(16 + points);

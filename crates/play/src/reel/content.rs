@@ -1,4 +1,4 @@
-//! Content of chunks: read, decompressed, and the parts of it that the description names.
+//! The content of chunks: reads and decompresses it, and finds the parts that the description names.
 
 use crate::{Error, error};
 use meshreel_codec::Corrupt;
@@ -7,7 +7,7 @@ use meshreel_codec::record::Location;
 use meshreel_format::Reader;
 use std::path::Path;
 
-/// The part of a chunk's content that a location names.
+/// Returns the part of a chunk's content that a location names.
 pub(crate) fn slice<'a>(
     path: &Path,
     content: &'a [u8],
@@ -24,7 +24,7 @@ pub(crate) fn slice<'a>(
         .ok_or_else(|| Error::malformed(path, "a location beyond its chunk", at()))
 }
 
-/// Content of a chunk, decompressed.
+/// Reads and decompresses a chunk.
 pub(crate) fn read_chunk(
     reader: &Reader,
     chunk: usize,
@@ -44,7 +44,7 @@ pub(crate) fn read_chunk(
     Ok(raw)
 }
 
-/// The next `count` bytes.
+/// Takes the next `count` bytes.
 pub(crate) fn take<'a>(bytes: &mut &'a [u8], count: usize) -> Result<&'a [u8], Corrupt> {
     let (head, rest) = bytes.split_at_checked(count).ok_or(Corrupt("the bytes end early"))?;
     *bytes = rest;

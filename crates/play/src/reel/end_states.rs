@@ -1,6 +1,6 @@
-//! Meshes that stand still before they move, after it, or both. Their frames are those of an animation of its
-//! own, see [`Window`]; outside of it nothing is stored, read or decoded: the two ends are kept with the
-//! static data, and a decoded frame only says which one it shows.
+//! Meshes that stand still before they move, after they moved, or both. Their frames are those of an
+//! animation of its own, see [`Window`]. Outside of that window nothing is stored, read or decoded: the two
+//! end states are kept with the static data, and a decoded frame only says which one it shows.
 
 use crate::reel::order::Order;
 use meshreel_codec::record::MeshRecord;
@@ -8,7 +8,7 @@ use meshreel_codec::schedule::Window;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Which of its two ends a mesh shows while it does not move.
+/// The end state that a mesh shows while it does not move.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EndState {
     /// The mesh is as in the first frame.
@@ -17,27 +17,27 @@ pub enum EndState {
     End,
 }
 
-/// Orders of the windows that meshes of a file have, by first and last frame.
+/// The orders of all windows of a file's meshes, by first and last frame.
 pub(crate) type Windows = HashMap<[u32; 2], Arc<Order>>;
 
-/// Frames of a mesh that has a window.
+/// The frames in which a mesh moves, if these are not all.
 pub(crate) struct MotionWindow {
     pub window: Window,
-    /// How the window's own frames, counted from 0, are decoded; shared by meshes that move in the same ones.
+    /// The decoding order of the window's own frames, counted from 0; shared by meshes with the same window.
     pub order: Arc<Order>,
-    /// Whether there are frames before the window, and after it.
+    /// `true` if there are frames before the window, and after it.
     holds: [bool; 2],
 }
 
 impl EndState {
-    /// The byte by which a frame's buffer names an end state; 0 for none.
+    /// Returns the byte that names an end state in a frame's buffer; 0 for none.
     pub(crate) fn byte(state: Option<EndState>) -> u8 {
         state.map_or(0, |state| 1 + state as u8)
     }
 }
 
 impl MotionWindow {
-    /// None where the mesh is decoded in all frames. `windows`: those of the meshes before.
+    /// Returns `None` if the mesh is decoded in all frames. `windows` holds those of the meshes before.
     pub fn new(record: &MeshRecord, file: &Order, windows: &mut Windows) -> Option<MotionWindow> {
         let (Some([first, last]), Order::Layered { schedule, .. }) = (record.moves, file) else {
             return None;
@@ -53,7 +53,7 @@ impl MotionWindow {
         })
     }
 
-    /// The end state that the mesh is in, in a frame of the file; none where it moves.
+    /// Returns the end state of the mesh in a frame of the file; `None` while it moves.
     pub fn at(&self, frame: u32) -> Option<EndState> {
         if self.holds[0] && frame <= self.window.start {
             Some(EndState::Start)
@@ -64,7 +64,8 @@ impl MotionWindow {
         }
     }
 
-    /// Number among the window's units of one of the file, if that has something of the mesh.
+    /// Returns the index among the window's units that corresponds to a unit of the file; `None` if that unit
+    /// holds nothing of the mesh.
     pub fn unit(&self, file: &Order, unit: usize) -> Option<usize> {
         let (Order::Layered { schedule, units, .. }, Order::Layered { schedule: own, places, .. }) =
             (file, &*self.order)
@@ -77,7 +78,7 @@ impl MotionWindow {
         self.at(frame).is_none().then_some(place as usize)
     }
 
-    /// The window's units that hold its end states, of those that there are.
+    /// Returns the window's units that hold its end states, for those end states that exist.
     pub(crate) fn end_units(&self) -> impl Iterator<Item = (EndState, usize)> + use<> {
         let frames = [(EndState::Start, 0), (EndState::End, self.window.end - self.window.start)];
         let (holds, order) = (self.holds, &self.order);

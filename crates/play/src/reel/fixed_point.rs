@@ -1,5 +1,5 @@
-//! Streams of the soft codec: what is made of their static part when a file is loaded, and the frames of a
-//! unit.
+//! Streams of the soft codec: the data that is derived from their static part when a file is loaded, and
+//! access to their values in a decoded frame.
 
 use crate::reel::frame::part;
 use crate::reel::layout::Place;
@@ -11,7 +11,7 @@ use meshreel_codec::{Points, each_width, for_width};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Vertices at a time.
+/// The number of vertices that are processed at a time.
 pub(crate) const BLOCK: usize = 128;
 
 /// Up to four components of up to [`BLOCK`] vertices.
@@ -32,7 +32,7 @@ impl Coded {
         }
     }
 
-    /// The first frame.
+    /// Returns the positions of the first frame.
     pub fn first(&self) -> &First {
         match self {
             Coded::Soft(s) => &s.first,
@@ -40,7 +40,7 @@ impl Coded {
         }
     }
 
-    /// Number of points.
+    /// Returns the number of points.
     pub fn points(&self) -> usize {
         match self {
             Coded::Soft(s) => s.points(),
@@ -49,17 +49,17 @@ impl Coded {
     }
 }
 
-/// A stream, or one half of it (colours are kept as rgb and alpha).
+/// A stream, or one half of it (colours are stored as rgb and alpha).
 pub(crate) struct FixedPoint {
     pub coded: Coded,
-    /// Of a height field the two coordinates that do not move.
+    /// The two coordinates that do not move, for a height field.
     pub flat: Option<Flat>,
-    /// The point of each vertex: points lie in the order of the hierarchy, or of bones.
+    /// The point of each vertex, as an index in the order of the hierarchy or of the bones.
     pub places: Arc<Vec<u32>>,
 }
 
-/// Writes the first `components` numbers of each vertex, as floats. `of_frame`: the buffer of a frame and
-/// where the stream is in it; without one, the first frame.
+/// Writes the first `components` values of each vertex as floats. `of_frame` is a frame's buffer and the
+/// place of the stream in it; without one, the first frame is written.
 pub(crate) fn positions_into(
     parts: &[FixedPoint],
     of_frame: Option<(&[u64], Place)>,
@@ -76,7 +76,7 @@ pub(crate) fn positions_into(
     }
 }
 
-/// Writes the positions of some vertices, a plane for each component.
+/// Writes the positions of a range of vertices, as one plane per component.
 pub(crate) fn planes_into(
     parts: &[FixedPoint],
     of_frame: Option<(&[u64], Place)>,
@@ -90,7 +90,8 @@ pub(crate) fn planes_into(
     }
 }
 
-/// The smallest and the largest value that a stream can have; none for wide positions, whose range says nothing.
+/// Returns the smallest and the largest value that a stream can have; `None` for wide positions, whose range
+/// is of no use.
 pub(crate) fn range(parts: &[FixedPoint]) -> Option<[[f32; 3]; 2]> {
     let part = parts.first()?;
     let ends = [i32::from(i16::MIN), i32::from(i16::MAX)];
@@ -99,13 +100,13 @@ pub(crate) fn range(parts: &[FixedPoint]) -> Option<[[f32; 3]; 2]> {
 }
 
 impl FixedPoint {
-    /// Part number `i` of its stream, in a frame or in the first.
+    /// Returns part `i` of its stream, in a frame or in the first one.
     pub fn of<'a>(&'a self, i: usize, of_frame: Option<(&'a [u64], Place)>) -> Points<'a> {
         let points = self.coded.points();
         let range = i * points..(i + 1) * points;
         let first = self.coded.first();
         match of_frame {
-            // Without poses there are none.
+            // A layout without poses has no positions.
             Some((words, place)) if range.end <= place.len => for_width!(first.is_wide(), W => {
                 Points::from(&part::<[W; 4]>(words, place)[range])
             }),
@@ -114,7 +115,7 @@ impl FixedPoint {
     }
 }
 
-/// The handles of affine bones in the words of a frame.
+/// Returns the handles of affine bones in a frame's buffer.
 pub(crate) fn handles_in<'a>(skin: &Skin, words: &'a [u64], place: Place) -> Handles<'a> {
     let there = skin.bones.affine > 0;
     there.then(|| for_width!(skin.bones.wide, W => Points::from(part::<[W; 4]>(words, place))))

@@ -1,4 +1,4 @@
-//! A decoded frame: one flat buffer and what lies in it, see [`crate::reel::layout`].
+//! A decoded frame: one flat buffer, and access to its parts as laid out by [`crate::reel::layout`].
 
 use crate::reel::end_states::EndState;
 use crate::reel::layout::{Layout, Place, Range};
@@ -14,19 +14,19 @@ pub(crate) struct Frame<'a> {
     pub words: &'a [u64],
 }
 
-/// The list of numbers at a place.
+/// Returns the list of values at a place.
 pub(crate) fn part<T: Pod>(words: &[u64], place: Place) -> &[T] {
     let words = &words[place.at..place.at + place.words()];
     &bytemuck::cast_slice(words)[..place.len]
 }
 
-/// The list of numbers at a place, for writing.
+/// Returns the list of values at a place, for writing.
 pub(crate) fn part_mut<T: Pod>(words: &mut [u64], place: Place) -> &mut [T] {
     let words = &mut words[place.at..place.at + place.words()];
     &mut bytemuck::cast_slice_mut(words)[..place.len]
 }
 
-/// The quantized values at a place: numbers of 1, 2 or 4 bytes.
+/// Returns the quantized values at a place: integers of 1, 2 or 4 bytes.
 pub(crate) fn quantized(words: &[u64], place: Place) -> QuantizedValues<'_> {
     match place.size {
         1 => QuantizedValues::U8(part(words, place)),
@@ -36,49 +36,50 @@ pub(crate) fn quantized(words: &[u64], place: Place) -> QuantizedValues<'_> {
 }
 
 impl<'a> Frame<'a> {
-    /// Whether bit `bit` of the animated visibilities is set.
+    /// `true` if bit `bit` of the animated visibilities is set.
     pub fn visible(&self, bit: u32) -> bool {
         let bytes: &[u8] = part(self.words, self.layout.visibility);
         let byte = bytes.get(bit as usize / 8);
         byte.is_some_and(|byte| byte >> (bit % 8) & 1 == 1)
     }
 
-    /// The animated transforms.
+    /// Returns the animated transforms.
     pub fn transforms(&self) -> &'a [Transform] {
         part(self.words, self.layout.transforms)
     }
 
-    /// The quantized values of a stream of a mesh, where the frame has it.
+    /// Returns the quantized values of a mesh's stream; `None` if the frame does not hold them.
     pub fn stream(&self, mesh: usize, stream: usize) -> Option<QuantizedValues<'a>> {
         let place = self.layout.meshes[mesh].streams[stream]?;
         Some(quantized(self.words, place))
     }
 
-    /// The buffer of a fixed-point stream and its place there, where the frame has it.
+    /// Returns the frame's buffer and the place of a fixed-point stream in it; `None` if the frame does not
+    /// hold it.
     pub fn fixed_point(&self, mesh: usize, stream: usize) -> Option<(&'a [u64], Place)> {
         let place = self.layout.meshes[mesh].streams[stream]?;
         Some((self.words, place))
     }
 
-    /// States of a stream of predicted normals, where the frame has them.
+    /// Returns the states of a stream of predicted normals; `None` if the frame does not hold them.
     pub fn states(&self, mesh: usize, stream: usize) -> Option<&'a [i16]> {
         let place = self.layout.meshes[mesh].states[stream]?;
         Some(part(self.words, place))
     }
 
-    /// The state of the rigid bones of a mesh in this frame.
+    /// Returns the states of a mesh's rigid bones in this frame.
     pub fn bone_words(&self, mesh: usize) -> Option<&'a [u32]> {
         let bones = self.layout.meshes[mesh].bones?;
         Some(part(self.words, bones.states))
     }
 
-    /// Transforms of the rigid bones of a mesh in this frame.
+    /// Returns the transforms of a mesh's rigid bones in this frame.
     pub fn bone_transforms(&self, mesh: usize) -> Option<&'a [Transform]> {
         let bones = self.layout.meshes[mesh].bones?;
         Some(part(self.words, bones.transforms))
     }
 
-    /// How many particles there are in this frame, and which.
+    /// Returns the number of particles in this frame, with their ids and curves.
     pub fn particles(&self, mesh: usize) -> Option<ParticlesFrame<'a>> {
         let places = self.layout.meshes[mesh].particles?;
         let &[count, curves, run] = part::<u32>(self.words, places.counts) else {
@@ -92,7 +93,7 @@ impl<'a> Frame<'a> {
         Some(ParticlesFrame { count, run, ids, curves: lengths })
     }
 
-    /// Counts, triangles and materials of a fluid mesh in this frame.
+    /// Returns the counts, triangles and materials of a fluid mesh in this frame.
     pub fn fluid(&self, mesh: usize) -> Option<FluidFrame<'a>> {
         let fluid = self.layout.meshes[mesh].fluid.as_ref()?;
         let counts: &[u32] = part(self.words, fluid.counts);
@@ -114,26 +115,26 @@ impl<'a> Frame<'a> {
 #[derive(Clone, Copy)]
 pub(crate) struct ParticlesFrame<'a> {
     pub count: u32,
-    /// 0 where no other frame says the same of points by their numbers.
+    /// Frames of the same run (not 0) have the same points by index; 0 if no other frame matches this one.
     pub run: u32,
-    /// Ascending; empty where they have none.
+    /// Ids, ascending; empty if the points have none.
     pub ids: &'a [u64],
-    /// Points of each curve; empty where they are none.
+    /// The number of points of each curve; empty if the points are not of curves.
     pub curves: &'a [u32],
 }
 
-/// A mesh with its own topology in one frame.
+/// A mesh with its own topology, in one frame.
 pub(crate) struct FluidFrame<'a> {
     pub vertices: u32,
     pub source_points: u32,
     pub indices: &'a [u32],
     pub materials: &'a [Range],
-    /// Point of each vertex; empty where every vertex is one.
+    /// The point of each vertex; empty if every vertex is a point of its own.
     pub points: &'a [u32],
 }
 
 impl<'a> Frame<'a> {
-    /// The end state that a mesh is in, in this frame; none where it moves.
+    /// Returns the end state that a mesh is in, in this frame; `None` while it moves.
     pub fn end_state(&self, mesh: usize) -> Option<EndState> {
         let all: &[u8] = part(self.words, self.layout.end_states);
         match all.get(mesh) {

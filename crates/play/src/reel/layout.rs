@@ -1,19 +1,19 @@
-//! Where things lie in a decoded frame. Every frame of a file has the same layout, so a frame is one buffer
-//! of a size that is known when the file is opened, and buffers can be used again for any other frame of it.
+//! The layout of a decoded frame. Every frame of a file has the same layout, so a frame is one buffer of a
+//! size that is known when the file is opened, and buffers can be reused for any other frame of it.
 //!
-//! A frame, in 64-bit words, each part of 64 bytes or more starting at a multiple of them:
+//! A frame consists of 64-bit words; each part of 64 bytes or more starts at a multiple of 64 bytes:
 //!
 //! | part | content |
 //! |---|---|
 //! | visibility | a bit for each node whose visibility is animated |
-//! | end states | where a mesh stands still, a byte for each mesh: 1 as at the start, 2 as at the end |
+//! | end states | a byte for each mesh: 0 while it moves, 1 in its state at the start, 2 at the end |
 //! | transforms | [`Transform`]s of the animated nodes |
-//! | states | where transforms are coded as a clip, what other frames are predicted from |
-//! | streams | per animated stream of a mesh with fixed topology, its levels; of predicted normals what they differ from the prediction by |
-//! | coded points | of a mesh whose points are not decoded, its share of the words of a unit |
-//! | bones | per mesh that bones move: transforms and states of the rigid ones, handles of the affine ones, residuals |
-//! | particles | each: counts, ids, points of curves; in chains how points move, and the bytes of links |
-//! | fluid meshes | each: counts, ranges of its materials, indices, levels of its streams, all as large as they get |
+//! | states | the values from which other frames are predicted, if transforms are coded as a clip |
+//! | streams | per animated stream of a mesh with fixed topology: quantized values, or residuals of normals |
+//! | coded points | for a mesh whose points are not decoded, the frame's part of the words of a unit |
+//! | bones | per mesh that bones move: transforms, states (rigid ones), handles (affine ones), residuals |
+//! | particles | each: counts, ids, points of curves; in chains the motion of points, and bytes of links |
+//! | fluid meshes | each: counts, ranges of materials, indices, quantized values, all at their largest size |
 
 use meshreel_codec::Corrupt;
 use meshreel_codec::clip::nodes::{Node, Nodes};
@@ -31,7 +31,7 @@ use meshreel_codec::values::particles::chain;
 /// 64-bit words per cache line: larger parts start at such a line.
 const LINE: usize = 8;
 
-/// A range of the index buffer. The materials of a mesh have theirs in the order of its record.
+/// A range of the index buffer. A mesh has one for each material, in the order of its record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct Range {
@@ -44,33 +44,33 @@ pub struct Range {
 /// The place of a list of numbers in a frame's buffer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place {
-    /// First 64-bit word.
+    /// Index of the first 64-bit word.
     pub at: usize,
-    /// Bytes of one number.
+    /// Bytes of one value.
     pub size: usize,
-    /// The number of numbers in the list.
+    /// The number of values.
     pub len: usize,
 }
 
 impl Place {
-    /// 64-bit words that it takes.
+    /// Returns the number of 64-bit words that it takes.
     pub fn words(&self) -> usize {
         self.size.saturating_mul(self.len).div_ceil(8)
     }
 }
 
-/// What frames are to hold of what a file may have.
+/// The optional contents of a file that its frames are to hold.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Asked {
     /// Animated vertex attributes.
     pub attributes: bool,
-    /// Points that bones move, where they are.
+    /// Posed points of meshes that bones move.
     pub poses: bool,
-    /// Points of soft meshes of the preset `fast`.
+    /// Decoded points of soft meshes of the preset `fast`.
     pub points: bool,
-    /// The most bytes that a frame has on average of any unit.
+    /// Upper limit for the bytes per frame of any unit, on average over the unit's frames.
     pub most_coded: usize,
-    /// The most bytes that links of a chain can have.
+    /// Upper limit for the bytes of a unit with chain links.
     pub most_chained: usize,
 }
 
@@ -80,8 +80,8 @@ impl Asked {
     }
 }
 
-/// Whether a stream is points that need not be decoded. Not of a mesh that stands still for a while, whose frames are
-/// numbered otherwise.
+/// `true` if a stream is points that need not be decoded. Never for a mesh with a lead-in or lead-out, whose
+/// frames are numbered otherwise.
 pub(crate) fn can_stay_coded(mesh: &MeshRecord, stream: &StreamRecord) -> bool {
     let fast = mesh.method == Method::Soft && mesh.codec == CODEC_FAST && mesh.moves.is_none();
     let points = stream.semantic == Semantic::Position && stream.animated;
@@ -90,21 +90,21 @@ pub(crate) fn can_stay_coded(mesh: &MeshRecord, stream: &StreamRecord) -> bool {
 
 /// The places of all values in a frame's buffer; derived from the description.
 pub(crate) struct Layout {
-    /// Per node its visibility bit, where that is animated.
+    /// The visibility bit of each node whose visibility is animated.
     pub bits: Vec<Option<u32>>,
-    /// The bits, as bytes.
+    /// The visibility bits, as bytes.
     pub visibility: Place,
-    /// A byte for each mesh, which names its end state; nothing where no mesh has one.
+    /// A byte for each mesh, which names its end state; empty if no mesh has one.
     pub end_states: Place,
-    /// Per node its number among the animated transforms.
+    /// The index of each node among the animated transforms.
     pub transform_numbers: Vec<Option<u32>>,
     /// The animated transforms.
     pub transforms: Place,
-    /// How transforms are coded, if not as they are, and the state of that.
+    /// The decoder of the transforms if they are coded, and the place of its state.
     pub nodes: Option<Nodes>,
     pub states: Place,
     pub meshes: Vec<MeshLayout>,
-    /// There are meshes whose points are not decoded.
+    /// `true` if there are meshes whose points are not decoded.
     pub has_coded_points: bool,
     /// 64-bit words of a frame.
     pub words: usize,
@@ -113,22 +113,22 @@ pub(crate) struct Layout {
 }
 
 pub(crate) struct MeshLayout {
-    /// Per stream the place of its quantized values; none where it is static, or predicted.
+    /// The place of each stream's quantized values; `None` if it is static or predicted.
     pub streams: Vec<Option<Place>>,
-    /// Places of transforms, handles and residuals, of a mesh that bones move.
+    /// Places of transforms, handles and residuals, for a mesh that bones move.
     pub bones: Option<BonesLayout>,
-    /// Places of counts, triangles and materials, of a fluid mesh.
+    /// Places of counts, triangles and materials, for a fluid mesh.
     pub fluid: Option<FluidLayout>,
-    /// Places of counts, ids and curves, of particles.
+    /// Places of counts, ids and curves, for particles.
     pub particles: Option<ParticlesLayout>,
-    /// What is kept for the frames that follow, of particles in chains.
+    /// Places of the data that later frames need, for particles in chains.
     pub chain: Option<ChainLayout>,
-    /// Per stream of predicted normals the numbers that frames predict theirs from.
+    /// For each stream of predicted normals, the place of the states from which later frames are predicted.
     pub states: Vec<Option<Place>>,
     /// Index ranges of the materials of fixed topology.
     pub ranges: Vec<Range>,
-    /// The place for words of its units, of a mesh whose points are not decoded: those of a unit go on from one of
-    /// its frames to the next.
+    /// The place of coded words, for a mesh whose points are not decoded. The words of a unit continue from
+    /// one of its frames to the next.
     pub coded: Option<Place>,
 }
 
@@ -138,7 +138,7 @@ pub(crate) struct MeshLayout {
 pub(crate) struct BonesLayout {
     /// Transforms of rigid bones.
     pub transforms: Place,
-    /// The words that transforms of other frames are predicted from, or that packed transforms are made of.
+    /// The states that transforms of other frames are predicted from, or that packed transforms are made of.
     pub states: Place,
     /// Fixed-point positions of the handles of affine bones.
     pub handles: Place,
@@ -146,26 +146,27 @@ pub(crate) struct BonesLayout {
     pub residual: Place,
 }
 
-/// A mesh that brings its own topology.
+/// Places of a mesh that brings its own topology.
 pub(crate) struct FluidLayout {
-    /// u32: vertices, indices, source points, points and run of this frame, see [`crate::decode::fluid`].
+    /// u32: counts of vertices, indices, source points and points, and the run of this frame; see
+    /// [`crate::decode::fluid`].
     pub counts: Place,
     /// [`Range`]s of indices, one for each material.
     pub materials: Place,
     /// u32: three per triangle.
     pub indices: Place,
-    /// u32: point of each vertex, where vertices can share one.
+    /// u32: point of each vertex, if vertices can share one.
     pub point: Place,
 }
 
-/// Points that come with their frames.
+/// Places of particles.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ParticlesLayout {
-    /// u32: points, curves and run of this frame, see [`crate::decode::particles`].
+    /// u32: counts of points and curves, and the run of this frame; see [`crate::decode::particles`].
     pub counts: Place,
-    /// u64: id of each point, where they have ids.
+    /// u64: id of each point, if they have ids.
     pub ids: Place,
-    /// u32: points of each curve, where they are of curves.
+    /// u32: number of points of each curve, if they are of curves.
     pub curves: Place,
 }
 
@@ -173,9 +174,9 @@ pub(crate) struct ParticlesLayout {
 pub(crate) struct ChainLayout {
     /// The mesh's streams.
     pub streams: Vec<chain::Stream>,
-    /// u32: how points of a key move, stream by stream.
+    /// u32: the motion of the points of a key frame, stream by stream.
     pub moves: Place,
-    /// u32: how many bytes of links there are.
+    /// u32: the number of bytes of links.
     pub size: Place,
     /// Bytes of links, with the first frame of the unit that has them.
     pub links: Place,
@@ -200,12 +201,12 @@ impl ChainLayout {
     }
 }
 
-/// Most bytes that particles have in a unit, or in links, of so many frames.
+/// Upper limit for the bytes of particles in a unit, or in links, of `frames` frames.
 pub(crate) fn particles_bytes(mesh: &MeshRecord, frames: u64) -> u64 {
     const HEAD: u64 = 64;
     let vertices = u64::from(mesh.vertices);
     let curves = mesh.particles.and_then(|p| p.curves).map_or(0, |c| u64::from(c.most));
-    // Kind and numbers, ids or curves; then weights and values, which range coding can make longer than they
+    // Kind and counts, ids or curves; then weights and values, which range coding can make longer than they
     // are.
     let points = HEAD + 12 * vertices + 6 * curves;
     let value = |stream: &StreamRecord| stream.semantic.components() as u64 * u64::from(stream.word);
@@ -213,8 +214,8 @@ pub(crate) fn particles_bytes(mesh: &MeshRecord, frames: u64) -> u64 {
     frames.saturating_mul(points + streams.sum::<u64>())
 }
 
-/// Fixed-point positions of one frame of a stream, in each of its parts: positions are of points, the rest of
-/// vertices.
+/// Returns the number of fixed-point positions in each part of a stream's frame: positions are of points, all
+/// other streams of vertices.
 pub(crate) fn fixed_point_count(mesh: &MeshRecord, stream: &StreamRecord) -> usize {
     match stream.semantic {
         Semantic::Position => mesh.points as usize,
@@ -222,12 +223,12 @@ pub(crate) fn fixed_point_count(mesh: &MeshRecord, stream: &StreamRecord) -> usi
     }
 }
 
-/// Parts of a fixed-point stream, of three components each: colours have two.
+/// Returns the number of parts of a fixed-point stream, of three components each: colours have two.
 pub(crate) fn fixed_point_parts(stream: &StreamRecord) -> usize {
     stream.semantic.components().div_ceil(3)
 }
 
-/// 64-bit words that decoding a unit of a fixed-point stream needs.
+/// Returns the 64-bit words that decoding a unit of a fixed-point stream needs.
 fn fixed_point_scratch(mesh: &MeshRecord, stream: &StreamRecord) -> usize {
     let words = |points: usize, word: u8| scratch_len(points) * usize::from(word) / 2;
     if stream.coding != Coding::Bones {
@@ -239,12 +240,13 @@ fn fixed_point_scratch(mesh: &MeshRecord, stream: &StreamRecord) -> usize {
     residual.max(handles) + matrix_words(&bones)
 }
 
-/// Bytes of a component of handles.
+/// Bytes per component of the handles.
 pub(crate) fn handle_word(bones: &Bones) -> u8 {
     if bones.wide { 4 } else { 2 }
 }
 
-/// Words that rigid bones keep of a frame: what others are predicted from, or packed transforms as they are.
+/// Returns the 32-bit words of state that rigid bones have in a frame: those that other frames are predicted
+/// from, or packed transforms as they are.
 pub(crate) fn state_words(bones: &Bones) -> usize {
     match bones.packed() {
         true => packed::frame_words(bones.rigid as usize),
@@ -252,12 +254,12 @@ pub(crate) fn state_words(bones: &Bones) -> usize {
     }
 }
 
-/// 64-bit words of the matrices of a frame.
+/// Returns the 64-bit words of the matrices of a frame.
 pub(crate) fn matrix_words(bones: &Bones) -> usize {
     (bones.rigid as usize + bones.affine as usize + 1) * size_of::<Matrix>() / 8
 }
 
-/// The decoder of node transforms; none where they are stored unpacked.
+/// Returns the decoder of node transforms; `None` if they are stored unpacked.
 fn node_tracks(description: &Description) -> Result<Option<Nodes>, Corrupt> {
     if description.tracks.is_empty() {
         return Ok(None);
@@ -277,14 +279,14 @@ fn node_tracks(description: &Description) -> Result<Option<Nodes>, Corrupt> {
     Nodes::new(&nodes, &description.tracks).map(Some)
 }
 
-/// Hands out places one after the other.
+/// Assigns places one after the other.
 #[derive(Default)]
 struct Shelf(usize);
 
 impl Shelf {
     fn place(&mut self, size: usize, len: usize) -> Place {
         let mut place = Place { at: self.0, size, len };
-        // There may be very many small parts: they stand close together.
+        // There may be very many small parts, which are packed closely.
         if place.words() >= LINE {
             place.at = self.0.div_ceil(LINE).saturating_mul(LINE);
         }
@@ -306,8 +308,8 @@ impl Shelf {
 }
 
 impl Layout {
-    /// Allocates no more than the description has; what it says of sizes is held against limits afterwards.
-    /// What is not asked for has no place.
+    /// Allocates no more than the description has; the sizes that it states are checked against limits
+    /// afterwards. Contents that are not asked for have no place.
     pub fn new(description: &Description, asked: Asked) -> Result<Layout, Corrupt> {
         let coded = node_tracks(description)?;
         let mut shelf = Shelf::default();
@@ -392,7 +394,7 @@ impl MeshLayout {
                     kept.then(|| shelf.place(2, s.states as usize))
                 })
                 .collect(),
-            // After the positions, which are made of them.
+            // After the positions, which are computed from them.
             bones: bones.map(|(bones, word)| BonesLayout {
                 transforms: shelf.place(size_of::<Transform>(), bones.rigid as usize),
                 states: shelf.place(size_of::<u32>(), state_words(&bones)),

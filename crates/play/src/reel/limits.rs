@@ -1,28 +1,30 @@
-//! What a file may ask for: held against its tables and its description before anything is allocated.
+//! Limits of what a file may ask for, checked against its tables and its description before anything is
+//! allocated.
 
-/// Limits of what a file may make the runtime allocate. The defaults hold any sane asset; a server that opens
-/// strangers' files sets less.
+/// Limits of what a file may make the runtime allocate. The defaults admit any sane asset; a server that
+/// opens files of strangers sets lower ones.
 #[derive(Debug, Clone)]
 pub struct Limits {
-    /// Chunks and frames.
+    /// Limits for chunks and frames.
     pub format: meshreel_format::Limits,
-    /// Sum of the vertices of all meshes.
+    /// The largest sum of the vertices of all meshes.
     pub max_vertices: u64,
-    /// Sum of nodes and meshes.
+    /// The largest number of nodes and meshes together.
     pub max_objects: u64,
-    /// Bytes that an open file may take with its static data and one decoder.
+    /// The most bytes that an open file may take with its static data and one decoder.
     pub max_memory: u64,
-    /// Whether there may be animated normals, tangents, uvs and colours on meshes of fixed topology. Without,
-    /// such meshes are as if they had none: these are neither decoded nor held and, in a file that has them
-    /// apart (`--attributes-apart`), not even read.
+    /// Whether animated normals, tangents, uvs and colours of meshes with fixed topology are kept. If
+    /// `false`, such meshes appear to have none: these are neither decoded nor held and, if the file stores
+    /// them apart (`--attributes-apart`), not even read.
     pub attributes: bool,
-    /// Whether points that parts and bones move are put where they are. Without, frames of such meshes are bones
-    /// and residuals alone ([`crate::raw`]), less to hold and to make, for those who put points there themselves,
-    /// on a graphics card; to ask for their positions, normals or tangents is a misuse.
+    /// Whether points that parts and bones move are posed. If `false`, frames of such meshes hold only bones
+    /// and residuals ([`crate::raw`]), which take less memory and time, for callers that pose the points
+    /// themselves, on a graphics card. Asking for their positions, normals or tangents is then a misuse.
     pub poses: bool,
-    /// Whether points of soft meshes of the preset `fast` are decoded. Without, frames of such meshes hold bytes of
-    /// their units, checked ([`crate::raw::CodedUnits`]), for those who decode them on a graphics card; to ask for
-    /// their positions, normals or tangents is a misuse. Meshes that stand still for a while are decoded all the same.
+    /// Whether points of soft meshes of the preset `fast` are decoded. If `false`, frames of such meshes hold
+    /// the checked bytes of their units ([`crate::raw::CodedUnits`]), for callers that decode them on a
+    /// graphics card. Asking for their positions, normals or tangents is then a misuse. Meshes that stand
+    /// still for a while are decoded in any case.
     pub points: bool,
 }
 

@@ -1,29 +1,29 @@
-//! Levels of detail: fewer triangles between the same vertices. They are there when the file is open; which
-//! one is drawn is the caller's choice from frame to frame, and costs nothing.
+//! LOD levels: fewer triangles between the same vertices. All are in memory when the file is open; the caller
+//! chooses the one to draw from frame to frame, at no cost.
 
 use crate::reel::layout::Range;
 use meshreel_codec::Corrupt;
 use meshreel_codec::record::MeshRecord;
 use meshreel_codec::topology::lod::{Reader, Work};
 
-/// A level of detail of a mesh. Its vertices are the mesh's, so one vertex buffer serves all levels.
+/// An LOD level of a mesh. Its vertices are the mesh's, so one vertex buffer serves all levels.
 #[derive(Clone, Copy, Debug)]
 pub struct Lod<'a> {
-    /// Three vertices per triangle, in the order of the mesh's own.
+    /// Three vertices per triangle, in the order of the mesh's own triangles.
     pub indices: &'a [u32],
-    /// Ranges of the record's materials, in its order.
+    /// Index ranges of the record's materials, in its order.
     pub materials: &'a [Range],
-    /// Largest distance between level and mesh in any frame, in the mesh's own space; 0 for the mesh itself.
-    /// What quantization adds is counted in. It was measured at all vertices of the mesh, and at the middles
-    /// of the level's triangles and of their edges. A piece that is gone counts as the vertex that it has
-    /// become.
+    /// The largest distance between level and mesh in any frame, in the mesh's own space; 0 for the mesh
+    /// itself. It includes the error of quantization. It is measured at all vertices of the mesh, and at the
+    /// middles of the level's triangles and of their edges. A piece that is removed counts as the vertex that
+    /// it collapsed to.
     pub error: f32,
-    /// For each vertex of the mesh the one that stands for it here, itself where it is drawn or has no
-    /// triangle: to blend levels, move it there. Empty for the mesh itself.
+    /// For each vertex of the mesh the one that replaces it in this level, itself if it is drawn or has no
+    /// triangle. To blend levels, move each vertex there. Empty for the mesh itself.
     pub becomes: &'a [u32],
 }
 
-/// An LOD level with lists of its own: for tools.
+/// An LOD level that owns its lists, for tools.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(missing_docs)]
 pub struct LodTriangles {
@@ -44,7 +44,7 @@ impl From<Lod<'_>> for LodTriangles {
     }
 }
 
-/// A level as it is kept.
+/// An LOD level in memory.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct LodLevel {
     indices: Vec<u32>,
@@ -59,8 +59,8 @@ impl LodLevel {
     }
 }
 
-/// Bytes that the levels of a mesh take at most: each has at most ¾ of the triangles of the one before; at
-/// most seven.
+/// Upper limit for the bytes of a mesh's LOD levels: at most seven, each with at most ¾ of the triangles of
+/// the one before.
 pub(crate) fn bytes(mesh: &MeshRecord) -> u64 {
     let (vertices, indices) = (u64::from(mesh.vertices), u64::from(mesh.indices));
     let most = meshreel_codec::topology::lod::MOST as u64;
@@ -102,7 +102,7 @@ fn materials_of(record: &MeshRecord) -> Vec<Range> {
     record.materials.iter().map(range).collect()
 }
 
-/// Ranges of what is left of the triangles: where they begin is how many are left before.
+/// Returns the ranges of the remaining triangles: each begins at the number of those that remain before it.
 fn ranges_of(indices: &[u32], ranges: &[Range], becomes: &[u32]) -> Vec<Range> {
     let mut left = vec![0u32];
     let mut count = 0;

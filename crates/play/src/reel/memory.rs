@@ -1,7 +1,7 @@
-//! What an open file takes while it is decoded: the sum of everything that is allocated, from the description
-//! and the tables alone, so that it can be held against [`crate::Limits`] before. Only tables of the soft
-//! codec that a file brings itself are counted when they are read
-//! ([`Sets`](meshreel_codec::mesh::shared::Sets)): what shares them is not known before.
+//! The memory of an open file while it is decoded: the sum of everything that is allocated, computed from the
+//! description and the tables alone, so that it can be checked against [`crate::Limits`] before. Only tables
+//! of the soft codec that a file brings itself are counted when they are read
+//! ([`Sets`](meshreel_codec::mesh::shared::Sets)), as it is not known before which streams share them.
 
 use crate::reel::end_states::MotionWindow;
 use crate::reel::fixed_point::FixedPoint;
@@ -29,37 +29,37 @@ use std::collections::HashSet;
 const CELL: u64 = 96;
 /// Bytes of static data per fixed-point position that bones predict: its bones besides.
 const RIG_CELL: u64 = 256;
-/// Per part of a stream of fixed-point positions, whatever its size: room for a block more than there are
-/// points, and small lists.
+/// Bytes per part of a stream of fixed-point positions, whatever its size: room for one block more than there
+/// are points, and small lists.
 const PART: u64 = 640;
-/// Per bone: its region, its track, its matrix.
+/// Bytes per bone: its region, its track, its matrix.
 const BONE: u64 = 512;
-/// Per vertex and per index of predicted normals: groups, what touches them, up to sixteen rows of vectors and
-/// of points around each sixteen, polygons, buffers of the frame that is built.
+/// Bytes per vertex and per index of predicted normals: groups, their neighbours, up to sixteen rows of
+/// vectors and of points around each sixteen, polygons, buffers of the frame that is built.
 const NORMAL_VERTEX: u64 = 384;
 const NORMAL_INDEX: u64 = 64;
-/// Per stream of predicted normals: small lists, and blocks of vectors that are not full.
+/// Bytes per stream of predicted normals: small lists, and blocks of vectors that are not full.
 const NORMALS: u64 = 2048;
-/// Where rigid bones turn normals: per vertex normals and tangents at rest, and the bone of points, groups and
-/// classes while they are made; per bone its rotation; blocks that are not full.
+/// Bytes for normals that rigid bones turn: per vertex its normal and tangent at rest, and the bone of
+/// points, groups and classes while they are made; per bone its rotation; blocks that are not full.
 const TURNED_VERTEX: u64 = 32 + 16;
 const TURNED_BONE: u64 = 48;
 const TURNED: u64 = 1024;
-/// Polygons stand sixteen side by side, by their number of corners. A block that holds one of them alone:
-/// per index of that, and all that there can be.
+/// Polygons are laid out in blocks of sixteen, by their number of corners. Bytes of a block that holds only
+/// one: per index of that polygon, and the upper limit in total.
 const BLOCK_INDEX: u64 = 320;
 const BLOCKS: u64 = 43_000;
-/// While the hierarchy of a mesh is made, per point and per index: neighbours by vertex, sorted.
+/// Bytes while the hierarchy of a mesh is made, per point and per index: neighbours by vertex, sorted.
 const MAKING_CELL: u64 = 256;
 const MAKING_INDEX: u64 = 32;
-/// The same for predicted normals: corners, sorted by what they add to.
+/// The same for predicted normals, per corner: corners, sorted by the vector that they add to.
 const MAKING_CORNER: u64 = 144;
-/// Contexts of the decompressors: one that decodes, one that reads static data.
+/// Bytes of the decompressors' contexts: one that decodes, one that reads static data.
 const DECOMPRESSORS: u64 = 2 * (192 << 10);
 /// Bytes that an allocator adds to each allocation.
 const ALLOCATION: u64 = 16;
 
-/// A sum that does not wrap.
+/// A saturating sum of bytes.
 #[derive(Default)]
 pub(crate) struct Sum(u64);
 
@@ -74,7 +74,7 @@ impl Sum {
     }
 }
 
-/// Bytes of the description as it is held.
+/// Returns the bytes of the description in memory.
 pub(crate) fn of_description(description: &Description) -> u64 {
     let mut sum = Sum::default();
     sum.list::<u8>(description.generator.len() + description.options.len());
@@ -105,21 +105,21 @@ fn of_streams(streams: &[StreamRecord]) -> u64 {
     sum.0
 }
 
-/// Bytes that the windows take in which meshes move: at most a few numbers for each unit of the file.
+/// Returns the bytes of the windows in which meshes move: at most a few numbers for each unit of the file.
 pub(crate) fn of_windows(description: &Description, units: usize) -> u64 {
     let moves = description.meshes.iter().filter_map(|m| m.moves);
     let windows: HashSet<[u32; 2]> = moves.collect();
     windows.len() as u64 * (64 + 24 * units as u64)
 }
 
-/// Bytes of named ranges, of which each takes three bytes or more.
+/// Returns the bytes of named ranges, each of which takes three bytes or more in the file.
 pub(crate) fn of_ranges(reader: &Reader) -> u64 {
     let chunks = reader.chunks().iter().filter(|c| c.kind == kind::RANGES);
     let raw: u64 = chunks.map(|c| u64::from(c.raw_size)).sum();
     raw / 3 * (2 * size_of::<FrameRange>() as u64 + ALLOCATION) + 2 * raw
 }
 
-/// All of a file that decides how much memory it takes.
+/// Everything about a file that determines how much memory it takes.
 pub(crate) struct Parts<'a> {
     pub description: &'a Description,
     pub reader: &'a Reader,
@@ -129,13 +129,14 @@ pub(crate) struct Parts<'a> {
     /// Bytes of the lists in `own`.
     pub own_bytes: u64,
     pub limits: &'a Limits,
-    /// Whether there are chunks of these kinds.
+    /// `true` if there are chunks of these kinds.
     pub lods: bool,
     pub triangle_visibility: bool,
 }
 
 impl Parts<'_> {
-    /// Bytes that the static data and one decoder take together, with all that is held to open the file.
+    /// Returns the bytes that the static data and one decoder take together, with all that is held to open
+    /// the file.
     pub fn bytes(&self) -> u64 {
         let mut sum = Sum::default();
         self.opened(&mut sum);
@@ -149,7 +150,7 @@ impl Parts<'_> {
         sum.0
     }
 
-    /// Tables, the description, and what follows from them.
+    /// Adds the tables, the description, and what is derived from them.
     fn opened(&self, sum: &mut Sum) {
         let units = match self.order {
             Order::Serial { groups } => groups.len(),
@@ -158,20 +159,20 @@ impl Parts<'_> {
         sum.list::<FrameEntry>(self.reader.frames().len());
         sum.list::<ChunkEntry>(self.reader.chunks().len());
         sum.add(1, of_description(self.description));
-        // Number, place, frames or groups; lists that grew.
+        // Number, place, frames or groups; lists that grew by doubling.
         sum.add(units as u64, 40);
         sum.list::<Option<MotionWindow>>(self.own.len());
         sum.add(1, self.own_bytes);
     }
 
-    /// One mesh: its layout and its static data.
+    /// Adds one mesh: its layout and its static data.
     fn mesh(&self, mesh: &MeshRecord, layout: &MeshLayout, sum: &mut Sum) {
         let (vertices, indices) = (u64::from(mesh.vertices), u64::from(mesh.indices));
         sum.list::<MeshLayout>(1);
         sum.list::<Option<Place>>(layout.streams.len());
         sum.list::<Option<Place>>(layout.states.len());
         sum.list::<Range>(layout.ranges.len());
-        // Where it is made, and where it is held; its place in the list of all.
+        // Once while it is made and once where it is held; its place in the list of all.
         sum.list::<StaticMesh>(2);
         sum.add(1, 64);
         if mesh.method == Method::Particles {
@@ -217,7 +218,7 @@ impl Parts<'_> {
         }
     }
 
-    /// Static data of one stream.
+    /// Adds the static data of one stream.
     fn stream(&self, mesh: &MeshRecord, stream: &StreamRecord, sum: &mut Sum) {
         let (vertices, indices) = (u64::from(mesh.vertices), u64::from(mesh.indices));
         let word = u64::from(stream.word);
@@ -249,7 +250,7 @@ impl Parts<'_> {
                 for _ in 0..fixed_point_parts(stream) {
                     part(sum, fixed_point_count(mesh, stream) as u64, CELL);
                 }
-                // Where vertices are among them; the plane of heights.
+                // The point of each vertex; the plane of heights.
                 sum.add(vertices, 4);
                 if stream.coding == Coding::Heights {
                     sum.add(vertices, 16);
@@ -270,7 +271,7 @@ impl Parts<'_> {
         }
     }
 
-    /// Counts the memory that is needed for a while to make the static data of a mesh.
+    /// Returns the bytes that are needed temporarily to make the static data of a mesh.
     fn making(&self, mesh: &MeshRecord) -> u64 {
         let mut sum = Sum::default();
         let (vertices, indices) = (u64::from(mesh.vertices), u64::from(mesh.indices));
@@ -294,17 +295,16 @@ impl Parts<'_> {
     fn nodes(&self, sum: &mut Sum) {
         let nodes = &self.description.nodes;
         let animated = nodes.iter().filter(|n| n.animated).count();
-        // Numbers of its bit and its transform; its matrix in the world.
+        // Numbers of its bit and its transform; its world matrix.
         sum.add(nodes.len() as u64, 16 + 96);
         if !self.description.tracks.is_empty() {
-            // What is known of it, up to eleven words that are predicted from nothing; what making that
-            // takes.
+            // Its tracks, up to eleven words of initial state, and what making them takes.
             sum.add(animated as u64, 2 * size_of::<Track>() as u64 + 44);
             sum.add(nodes.len() as u64, 256);
         }
     }
 
-    /// Frames that are held, and what decoding a unit needs.
+    /// Adds the frames that are held, and what decoding a unit needs.
     fn decoder(&self, sum: &mut Sum) {
         let still = if self.own.iter().any(Option::is_some) { 2 } else { 0 };
         let words = self.layout.words as u64;
@@ -321,10 +321,10 @@ impl Parts<'_> {
         let largest = |size: fn(&ChunkEntry) -> u32| chunks().map(size).max();
         sum.add(2, u64::from(largest(|c| c.size).unwrap_or(0)));
         sum.add(2, u64::from(largest(|c| c.raw_size).unwrap_or(0)));
-        // The last one of source maps that was asked for.
+        // The last chunk of source maps that was asked for.
         let maps = chunks().filter(|c| c.kind == kind::SOURCE_MAP);
         sum.add(1, u64::from(maps.map(|c| c.raw_size).max().unwrap_or(0)));
-        // For each mesh where it is found.
+        // The location of each mesh's source map.
         sum.add(self.description.meshes.len() as u64, 24);
     }
 }

@@ -1,5 +1,5 @@
-//! An open file: its tables and its description, checked against each other and against limits; where everything
-//! lies in a decoded frame; and the types of what no frame changes.
+//! An open file: its tables and its description, checked against each other and against limits; the layout of
+//! a decoded frame; and the types of static data.
 
 pub(crate) mod chunks;
 pub(crate) mod content;

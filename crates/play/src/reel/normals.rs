@@ -1,5 +1,6 @@
-//! Streams of normals that are predicted from the decoded positions: what is made of their static part when a
-//! file is loaded. A decoded frame has states of them, from which the normals are made when it is shown.
+//! Streams of normals that are predicted from the decoded positions: the data that is derived from their
+//! static part when a file is loaded. A decoded frame holds their states, from which the normals are computed
+//! when it is shown.
 
 use crate::reel::fixed_point::{Coded, FixedPoint};
 use meshreel_codec::mesh::normals::{Built, Directions, Frame, Moment, Normals, Rest, Shape, Work};
@@ -16,8 +17,8 @@ pub(crate) struct Predicted {
 }
 
 impl Predicted {
-    /// Reads the static part from the start of `bytes`; also the bytes used. `uvs` of tangent frames: two per
-    /// vertex. `grid`, where the triangles are one.
+    /// Reads the static part from the start of `bytes`; returns also the number of bytes used. `uvs` holds
+    /// two per vertex for tangent frames. `grid` is given if the triangles form one.
     pub fn read(
         bytes: &[u8],
         (semantic, states): (Semantic, u32),
@@ -47,7 +48,7 @@ impl Predicted {
         Ok((predicted, used))
     }
 
-    /// Buffers for the normals of a moment. Allocates where other threads have all that there are.
+    /// Returns buffers for the normals of one moment. Allocates if other threads use all that exist.
     fn work(&self) -> Work {
         let mut works = self.works.lock().unwrap_or_else(PoisonError::into_inner);
         works.pop().unwrap_or_else(|| {
@@ -62,7 +63,7 @@ impl Predicted {
     }
 }
 
-/// What the normals of a frame are made of.
+/// The inputs from which the normals of a frame are computed.
 #[derive(Clone, Copy)]
 pub(crate) struct PredictedFrame<'a> {
     pub predicted: &'a Predicted,
@@ -70,7 +71,7 @@ pub(crate) struct PredictedFrame<'a> {
 }
 
 impl<'a> PredictedFrame<'a> {
-    /// This frame, or a moment on the way to another one of the same stream.
+    /// Returns this frame, or a moment between it and another one of the same stream.
     fn moment(self, next: Option<(PredictedFrame<'a>, f32)>) -> Moment<'a> {
         let own = Moment::from(self.frame);
         match next {
@@ -79,15 +80,15 @@ impl<'a> PredictedFrame<'a> {
         }
     }
 
-    /// Writes what is asked for, of all vertices. Panics where the room is of another size, and where
-    /// tangents are asked for that are not there.
+    /// Writes the requested directions of all vertices. Panics if `out` has another size, or if it asks for
+    /// tangents that the stream does not have.
     pub fn write(self, next: Option<(PredictedFrame<'a>, f32)>, out: Directions<'_>) {
         let mut work = self.predicted.work();
         self.predicted.coded.write(self.moment(next), &mut work, out);
         self.predicted.put_back(work);
     }
 
-    /// Makes all normals and, if wanted, tangents, for `read`.
+    /// Computes all normals and, if wanted, tangents, and passes them to `read`.
     pub fn build<T>(
         self,
         next: Option<(PredictedFrame<'a>, f32)>,

@@ -1,6 +1,6 @@
-//! A file, opened and checked: everything that the description and the tables say is compared here, once,
-//! with each other and with [`Limits`], before anything is allocated. What comes after (frames, values) is
-//! checked as it is read.
+//! Opens and checks a file: everything that the description and the tables say is compared here, once, with
+//! each other and with [`Limits`], before anything is allocated. Frames and values are checked as they are
+//! read.
 
 use crate::reel::content::read_chunk;
 use crate::reel::end_states::{MotionWindow, Windows};
@@ -23,19 +23,19 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 
 impl Reel {
-    /// Opens and checks a file.
+    /// Opens and checks the file at a path.
     pub fn open(path: impl AsRef<Path>, limits: &Limits) -> Result<Reel, Error> {
         let reader = Reader::open_path(path.as_ref(), &limits.format)?;
         Reel::check(reader, limits)
     }
 
-    /// Opens and checks bytes that lie elsewhere.
+    /// Opens and checks bytes from another source.
     pub fn from_source(source: Arc<dyn ReadAt>, limits: &Limits) -> Result<Reel, Error> {
         let reader = Reader::open(source, &limits.format)?;
         Reel::check(reader, limits)
     }
 
-    /// Opens and checks bytes that lie elsewhere; errors call them `name`.
+    /// Opens and checks bytes from another source; errors call it `name`.
     pub fn from_named_source(
         source: Arc<dyn ReadAt>,
         name: impl AsRef<Path>,
@@ -119,14 +119,14 @@ impl Reel {
     }
 }
 
-/// The most bytes that a frame has on average of any unit.
+/// Upper limit for the bytes per frame of any unit, on average over the unit's frames.
 fn most_coded(reader: &Reader, units: &[u32], order: &Order) -> usize {
     let size = |unit: usize| reader.chunks()[units[unit] as usize].raw_size as usize;
     let of_frame = (0..units.len()).map(|unit| size(unit).div_ceil(order.frames(unit).len().max(1)));
     of_frame.max().unwrap_or(0)
 }
 
-/// The most bytes of any unit that can have links of a chain, which are kept with a frame.
+/// Returns the most bytes of any unit that can have links of a chain, which are kept with a frame.
 fn most_chained(reader: &Reader, units: &[u32], order: &Order) -> usize {
     let size = |unit: usize| reader.chunks()[units[unit] as usize].raw_size as usize;
     let chained = (0..units.len()).filter(|&unit| order.has_links(unit));
@@ -144,7 +144,7 @@ fn read_description(reader: &Reader, limits: &Limits) -> Result<Description, Err
         return Err(Error::malformed(path, "not exactly one description", "the chunk table"));
     };
     chunks::check_ratio(path, chunk, entry)?;
-    // Its values in memory take several times its bytes (short records), so it may fill only a part.
+    // In memory its values take several times its bytes, so it may fill only a part of the limit.
     let (asked, allowed) = (u64::from(entry.raw_size), limits.max_memory / 8);
     if asked > allowed {
         return Err(Error::limit(path, "bytes of the description", asked, allowed));
@@ -158,7 +158,7 @@ fn read_description(reader: &Reader, limits: &Limits) -> Result<Description, Err
     })
 }
 
-/// The named ranges, which there need not be.
+/// Reads the named ranges, if there are any.
 fn read_ranges(reader: &Reader) -> Result<Vec<FrameRange>, Error> {
     let chunks = reader.chunks().iter().enumerate();
     let mut found = chunks.filter(|c| c.1.kind == kind::RANGES);
@@ -174,7 +174,7 @@ fn read_ranges(reader: &Reader) -> Result<Vec<FrameRange>, Error> {
     ranges::decode(&bytes, frames).map_err(|c| error::corrupt(reader.path(), c, "the ranges of frames"))
 }
 
-/// The chunks that are units, and how they hang together.
+/// Returns the chunks that are units, and the order in which these are decoded.
 fn find_units(reader: &Reader, restart: u32, chains: bool) -> Result<(Vec<u32>, Order), Error> {
     let is_unit = |c: &ChunkEntry| matches!(c.kind, kind::INDEX | kind::BETWEEN);
     let chunks = (0..).zip(reader.chunks());
@@ -186,8 +186,8 @@ fn find_units(reader: &Reader, restart: u32, chains: bool) -> Result<(Vec<u32>, 
         .map_err(|what| Error::malformed(reader.path(), what, "the tables"))
 }
 
-/// Checks that every unit has a chunk of vertex attributes behind it, and that there are no others, where
-/// some mesh has its vertex attributes apart.
+/// Checks that every unit has a chunk of vertex attributes behind it if some mesh stores its vertex
+/// attributes apart, and that there are no other such chunks.
 fn check_attributes(reader: &Reader, units: &[u32], apart: bool) -> Result<(), Error> {
     let is = |chunk: &ChunkEntry| chunk.kind == kind::VERTEX_ATTRIBUTES;
     let count = reader.chunks().iter().filter(|c| is(c)).count();
@@ -269,7 +269,7 @@ fn check_mesh(path: &Path, mesh: &MeshRecord, chunks: &[ChunkEntry], layered: bo
     check_locations(mesh, chunks).or_else(wrong)
 }
 
-/// Checks that what is stored once lies in chunks that are there.
+/// Checks that the locations of static data are within chunks of the right kind.
 fn check_locations(mesh: &MeshRecord, chunks: &[ChunkEntry]) -> Result<(), &'static str> {
     let locations = [
         (mesh.connectivity, kind::CONNECTIVITY),
@@ -289,13 +289,13 @@ fn check_locations(mesh: &MeshRecord, chunks: &[ChunkEntry]) -> Result<(), &'sta
     Ok(())
 }
 
-/// Whether a mesh has what only triangles have.
+/// `true` if a mesh has a property that only triangles have.
 fn has_surface(mesh: &MeshRecord) -> bool {
     let shaded = |s: &StreamRecord| matches!(s.semantic, Semantic::Normal | Semantic::QTangent);
     mesh.indices > 0 || mesh.points > 0 || mesh.streams.iter().any(shaded)
 }
 
-/// The frames of a mesh that does not move in all of them.
+/// Returns the frames in which a mesh moves; `None` if it is decoded in all of them.
 fn own_frames(
     path: &Path,
     mesh: &MeshRecord,
@@ -325,7 +325,7 @@ fn own_frames(
     Ok(own)
 }
 
-/// Objects and vertices, refused where there are more than the limits allow.
+/// Checks the numbers of objects and vertices against the limits.
 fn check_counts(description: &Description, path: &Path, limits: &Limits) -> Result<(), Error> {
     let objects = description.nodes.len() as u64 + description.meshes.len() as u64;
     if objects > limits.max_objects {

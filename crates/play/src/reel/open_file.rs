@@ -1,4 +1,4 @@
-//! An open file: what its tables and its description say, and what follows from them. Made by [`super::open`].
+//! An open file: its tables, its description, and what is derived from them. Created by [`super::open`].
 
 use crate::Error;
 use crate::reel::content::read_chunk;
@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub enum FrameKind {
     /// By itself.
     Index,
-    /// With the help of frames around it.
+    /// From other frames around it.
     Between,
 }
 
@@ -30,7 +30,7 @@ pub struct Reel {
     shared: Arc<Shared>,
 }
 
-/// Damaged static data: what is wrong, and the place.
+/// Damaged static data: the fault, and its place.
 pub(super) struct Broken {
     what: String,
     at: String,
@@ -40,24 +40,24 @@ pub(super) struct Broken {
 pub(super) struct Shared {
     pub reader: Reader,
     pub description: Description,
-    /// Chunk of each unit.
+    /// The chunk of each unit.
     pub units: Vec<u32>,
     pub order: Order,
-    /// Per mesh its own frames, where it does not move in all.
+    /// Per mesh the frames in which it moves; `None` if it is decoded in all of them.
     pub own: Vec<Option<MotionWindow>>,
-    /// Named parts of the animation.
+    /// Named ranges of the animation.
     pub ranges: Vec<FrameRange>,
     /// Bytes that the open file takes, without predictor tables.
     pub memory: u64,
     /// [`Limits::max_memory`] of the limits it was opened with.
     pub max_memory: u64,
-    /// Bytes of tables, once they have been read.
+    /// Bytes of predictor tables, once they have been read.
     pub tables: AtomicU64,
     /// [`Limits::attributes`] of the limits it was opened with.
     pub attributes: bool,
-    /// [`Limits::poses`] of them.
+    /// [`Limits::poses`] of the limits it was opened with.
     pub poses: bool,
-    /// Units have attributes behind them.
+    /// `true` if units have chunks of vertex attributes behind them.
     pub apart: bool,
     pub layout: Layout,
     pub statics: Mutex<Option<Result<Arc<Statics>, Broken>>>,
@@ -71,54 +71,54 @@ impl Reel {
         Reel { shared: Arc::new(shared) }
     }
 
-    /// The file's path; "(memory)" where the bytes came from elsewhere.
+    /// Returns the file's path; "(memory)" if the bytes came from elsewhere and have no name.
     pub fn path(&self) -> &Path {
         self.shared.reader.path()
     }
 
-    /// Nodes, meshes, options.
+    /// Returns the description: nodes, meshes, options.
     pub fn description(&self) -> &Description {
         &self.shared.description
     }
 
-    /// The container, for tools that print what is in it.
+    /// Returns the container, for tools that print its contents.
     pub fn reader(&self) -> &Reader {
         &self.shared.reader
     }
 
-    /// Number of frames; can be 0.
+    /// Returns the number of frames, which can be 0.
     pub fn frame_count(&self) -> usize {
         self.shared.reader.frames().len()
     }
 
-    /// Named parts of the animation, in the order of time: several animations of the source, one after the
-    /// other. None where it is one. Nothing is blended from the end of one to the beginning of the next. To
-    /// play one of them, hand its first and last frame to [`crate::Command::Range`].
+    /// Returns the named ranges of the animation, in order of time, if the source has several animations one
+    /// after the other; else none. Frames are not blended from the end of one range to the beginning of the
+    /// next. To play a range, pass its first and last frame to [`crate::Command::Range`].
     pub fn ranges(&self) -> &[FrameRange] {
         &self.shared.ranges
     }
 
-    /// Whether frames lie in layers, so that every second one can be left out.
+    /// `true` if frames lie in temporal layers, so that every second one can be left out.
     pub fn is_layered(&self) -> bool {
         matches!(self.shared.order, Order::Layered { .. })
     }
 
-    /// Frame table: times, world bounds.
+    /// Returns the frame table: times and world bounds.
     pub fn frames(&self) -> &[FrameEntry] {
         self.shared.reader.frames()
     }
 
-    /// Chunk table.
+    /// Returns the chunk table.
     pub fn chunks(&self) -> &[ChunkEntry] {
         self.shared.reader.chunks()
     }
 
-    /// Seconds of frame `frame`. Panics where there is none.
+    /// Returns the time of frame `frame` in seconds. Panics if there is no such frame.
     pub fn time(&self, frame: usize) -> f64 {
         self.frames()[frame].time
     }
 
-    /// Kind of frame `frame`. Panics where there is none.
+    /// Returns the kind of frame `frame`. Panics if there is no such frame.
     pub fn frame_kind(&self, frame: usize) -> FrameKind {
         match self.unit_chunk(self.unit_of(frame)).kind {
             kind::INDEX => FrameKind::Index,
@@ -126,50 +126,52 @@ impl Reel {
         }
     }
 
-    /// The chunk that brings frame `frame`, perhaps with others. Panics where there is none.
+    /// Returns the chunk that holds frame `frame`, perhaps with others. Panics if there is no such frame.
     pub fn frame_chunk(&self, frame: usize) -> &ChunkEntry {
         self.unit_chunk(self.unit_of(frame))
     }
 
-    /// World bounds of what is shown in frame `frame`: min xyz, max xyz. Panics where there is none.
+    /// Returns the world bounds of what is shown in frame `frame`: min xyz, max xyz. Panics if there is no
+    /// such frame.
     pub fn frame_bounds(&self, frame: usize) -> [f32; 6] {
         self.frames()[frame].bounds
     }
 
-    /// Bytes of the whole file.
+    /// Returns the bytes of the whole file.
     pub fn file_bytes(&self) -> u64 {
         self.shared.reader.header().file_size
     }
 
-    /// Compressed bytes of all frames.
+    /// Returns the compressed bytes of all frames.
     pub fn frame_bytes(&self) -> u64 {
         let kinds = [kind::INDEX, kind::BETWEEN, kind::VERTEX_ATTRIBUTES];
         kinds.iter().map(|&kind| self.chunk_bytes(kind)).sum()
     }
 
-    /// Whether animated attributes are decoded ([`super::limits::Limits::attributes`]).
+    /// `true` if animated attributes are decoded ([`super::limits::Limits::attributes`]).
     pub fn has_attributes(&self) -> bool {
         self.shared.attributes
     }
 
-    /// Whether points that bones move are put where they are ([`super::limits::Limits::poses`]).
+    /// `true` if points that bones move are posed ([`super::limits::Limits::poses`]).
     pub fn has_poses(&self) -> bool {
         self.shared.poses
     }
 
-    /// Whether there are meshes whose points are not decoded ([`super::limits::Limits::points`]).
+    /// `true` if there are meshes whose points are not decoded ([`super::limits::Limits::points`]).
     pub fn has_coded_points(&self) -> bool {
         self.layout().has_coded_points
     }
 
-    /// Whether they lie in chunks of their own, and whether these are read.
+    /// Returns whether vertex attributes lie in chunks of their own, and whether these are read.
     pub(crate) fn attributes_apart(&self) -> (bool, bool) {
         (self.shared.apart, self.shared.apart && self.shared.attributes)
     }
 
-    /// Up to the first of these frames a mesh stands still, as it does from the second on: what a game needs
-    /// to put something cheaper in its place. All frames of a mesh that moves, or whose triangles change; the
-    /// same frame twice for one that does not. Panics where there is no such mesh.
+    /// Returns the last frame of the mesh's lead-in and the first frame of its lead-out; a game can put
+    /// something cheaper in the mesh's place before and after. All frames for a mesh that moves throughout or
+    /// whose triangles change; the same frame twice for one that does not move. Panics if there is no such
+    /// mesh.
     pub fn moves(&self, mesh: usize) -> [u32; 2] {
         let record = &self.description().meshes[mesh];
         let last = (self.frame_count() as u32).saturating_sub(1);
@@ -178,36 +180,36 @@ impl Reel {
             false => [0, 0],
         }
     }
-    /// Compressed bytes of all chunks of a kind (see [`kind`]).
+    /// Returns the compressed bytes of all chunks of a kind (see [`kind`]).
     pub fn chunk_bytes(&self, kind: u16) -> u64 {
         let chunks = self.chunks().iter().filter(|c| c.kind == kind);
         chunks.map(|c| u64::from(c.size)).sum()
     }
 
-    /// Bytes that the open file takes with its static data and one decoder. Tables of the soft codec, which
-    /// meshes share, are among them once the static data has been read, as for the first decoder.
+    /// Returns the bytes that the open file takes with its static data and one decoder. Tables of the soft
+    /// codec, which meshes share, are included once the static data has been read, as for the first decoder.
     pub fn memory(&self) -> u64 {
         self.shared.memory + self.shared.tables.load(Ordering::Relaxed)
     }
 
-    /// Bytes that tables may take.
+    /// Returns the bytes that predictor tables may take.
     pub(crate) fn memory_for_tables(&self) -> u64 {
         self.shared.max_memory - self.shared.memory
     }
 
-    /// Notes the bytes that predictor tables take.
+    /// Records the bytes that predictor tables take.
     pub(crate) fn set_tables(&self, bytes: u64) {
         self.shared.tables.store(bytes, Ordering::Relaxed);
     }
 
-    /// Static data needs tables that take more than is left.
+    /// The error for static data whose tables take more memory than is left.
     pub(crate) fn too_much_memory(&self, tables: u64) -> Error {
         let what = "bytes of memory to decode it";
         let asked = self.shared.memory.saturating_add(tables);
         Error::limit(self.path(), what, asked, self.shared.max_memory)
     }
 
-    /// Chunks of its units, in order.
+    /// Returns the chunks of its units, in order.
     pub(crate) fn units(&self) -> &[u32] {
         &self.shared.units
     }
@@ -217,17 +219,17 @@ impl Reel {
         &self.shared.layout
     }
 
-    /// How its units hang together.
+    /// Returns the order in which its units are decoded.
     pub(crate) fn order(&self) -> &Order {
         &self.shared.order
     }
 
-    /// The frames of a mesh that does not move in all.
+    /// Returns the frames in which a mesh moves; `None` if it is decoded in all of them.
     pub(crate) fn own(&self, mesh: usize) -> Option<&MotionWindow> {
         self.shared.own[mesh].as_ref()
     }
 
-    /// Static data of all meshes: what is held, or what `load` reads and is held from then on.
+    /// Returns the static data of all meshes: what is held, or what `load` reads, which is then held.
     pub(crate) fn statics_or(
         &self,
         load: impl FnOnce() -> Result<Statics, Error>,
@@ -247,7 +249,7 @@ impl Reel {
                 Ok(statics)
             }
             Err(error) => {
-                // Asked for mesh by mesh, all of it would be decoded as often again.
+                // Otherwise asking mesh by mesh would decode all of it each time.
                 if let Error::Malformed { what, at, .. } = &error {
                     let (what, at) = (what.clone(), at.clone());
                     *held = Some(Err(Broken { what, at }));
@@ -257,7 +259,7 @@ impl Reel {
         }
     }
 
-    /// Content of a chunk of source maps: the last one is kept, as very many meshes share it.
+    /// Returns the content of a chunk of source maps. The last one is kept, as very many meshes share it.
     pub(super) fn map_chunk(&self, chunk: u32) -> Result<Arc<Vec<u8>>, Error> {
         let mut held = (self.shared.maps.lock()).unwrap_or_else(PoisonError::into_inner);
         if let Some((_, content)) = held.as_ref().filter(|(number, _)| *number == chunk) {
@@ -269,7 +271,7 @@ impl Reel {
         Ok(content)
     }
 
-    /// Content of a chunk, decompressed.
+    /// Reads and decompresses a chunk.
     pub(crate) fn chunk(&self, chunk: u32, decompressor: &mut Decompressor) -> Result<Vec<u8>, Error> {
         read_chunk(&self.shared.reader, chunk as usize, decompressor)
     }
@@ -281,7 +283,8 @@ impl Reel {
             .ok_or_else(|| Error::misuse(format!("mesh {mesh} of {} does not exist", meshes.len())))
     }
 
-    /// Calls `read(content, mesh)` for all `(chunk, mesh)`, chunk by chunk, so that hostile orders cost nothing.
+    /// Calls `read(content, mesh)` for all `(chunk, mesh)`, chunk by chunk, so that a hostile order costs
+    /// nothing.
     pub(crate) fn each_chunk(
         &self,
         mut wanted: Vec<(Option<u32>, usize)>,
@@ -303,7 +306,7 @@ impl Reel {
         Ok(())
     }
 
-    /// Numbers of the chunks of a kind, in order.
+    /// Returns the numbers of the chunks of a kind, in order.
     pub(crate) fn chunks_of(&self, kind: u16) -> impl Iterator<Item = u32> + '_ {
         let chunks = (0..).zip(self.chunks());
         chunks.filter(move |(_, c)| c.kind == kind).map(|(i, _)| i)

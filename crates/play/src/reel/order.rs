@@ -1,12 +1,13 @@
-//! In what order frames can be decoded: units, the frames that each brings, and the frames that it needs.
+//! The order in which frames can be decoded: units, the frames that each brings, and the frames that it
+//! needs.
 //!
-//! Serial files have a unit per frame. A between frame needs the frame before, the one before that if it is
-//! of the same group, and the index frames around. Layered files (presets `small` and `fast`) have the units
-//! of [`meshreel_codec::schedule`].
+//! Serial files (preset `classic`) have a unit per frame. A B-frame needs the frame before, the one before
+//! that if it is of the same group, and the index frames around. Files in temporal layers (presets `small`
+//! and `fast`) have the units of [`meshreel_codec::schedule`].
 
 use meshreel_codec::schedule::{Schedule, Unit};
 
-/// A few frame numbers, at most as many as a unit has or needs: a list.
+/// A short list of frame numbers, at most as many as a unit has or needs.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Frames {
     list: [u32; Frames::MOST],
@@ -14,7 +15,7 @@ pub struct Frames {
 }
 
 impl Frames {
-    /// A layer of a group needs four keys and the seven frames above it.
+    /// A layer of a group needs four key frames and the seven frames above it.
     pub(crate) const MOST: usize = 12;
 
     pub(crate) fn push(&mut self, frame: u32) {
@@ -40,7 +41,7 @@ impl FromIterator<u32> for Frames {
     }
 }
 
-/// How the units of a file hang together.
+/// The order in which the units of a file are decoded.
 pub(crate) enum Order {
     Serial {
         /// For each frame the index frames around it; an index frame is its own.
@@ -48,11 +49,11 @@ pub(crate) enum Order {
     },
     Layered {
         schedule: Schedule,
-        /// Units as they lie in the file.
+        /// The units in the order of the file.
         units: Vec<Unit>,
-        /// By [`Schedule::number`], where in the file.
+        /// The place of each unit in the file, by [`Schedule::number`].
         places: Vec<u32>,
-        /// Some mesh is coded in chains, which units hang together by as well.
+        /// `true` if some mesh is coded in chains, whose links add dependencies between units.
         chains: bool,
     },
 }
@@ -65,8 +66,8 @@ pub(crate) struct Group {
 }
 
 impl Order {
-    /// The order of a file with so many frames and units; `index` says which units need no others. Or what is
-    /// wrong with it.
+    /// Returns the order of a file with these numbers of frames and units, or what is wrong with it. `index`
+    /// tells which units need no others.
     pub fn new(
         frames: usize,
         units: usize,
@@ -111,7 +112,7 @@ impl Order {
         Ok(Order::Serial { groups })
     }
 
-    /// All units of a schedule.
+    /// Returns the order of all units of a schedule.
     pub fn layered(schedule: Schedule) -> Order {
         let units: Vec<Unit> = schedule.in_file().collect();
         let mut places = vec![u32::MAX; schedule.units() as usize];
@@ -121,7 +122,7 @@ impl Order {
         Order::Layered { schedule, units, places, chains: false }
     }
 
-    /// The same for a file in which some mesh is coded in chains, if `any`.
+    /// Sets whether some mesh of the file is coded in chains.
     pub fn with_chains(mut self, any: bool) -> Order {
         if let Order::Layered { chains, .. } = &mut self {
             *chains = any;
@@ -129,7 +130,7 @@ impl Order {
         self
     }
 
-    /// Whether a unit has links of a chain that others read as well.
+    /// `true` if a unit has links of a chain that other units read as well.
     pub fn has_links(&self, unit: usize) -> bool {
         match self {
             Order::Layered { schedule, units, chains: true, .. } => schedule.has_links(units[unit]),
@@ -137,7 +138,7 @@ impl Order {
         }
     }
 
-    /// The unit that brings a frame.
+    /// Returns the unit that brings a frame.
     pub fn unit_of(&self, frame: usize) -> usize {
         match self {
             Order::Serial { .. } => frame,
@@ -147,7 +148,7 @@ impl Order {
         }
     }
 
-    /// The frames of a unit, in the order in which they are decoded.
+    /// Returns the frames of a unit, in the order in which they are decoded.
     pub fn frames(&self, unit: usize) -> Frames {
         match self {
             Order::Serial { .. } => [unit as u32].into_iter().collect(),
@@ -157,9 +158,9 @@ impl Order {
         }
     }
 
-    /// What transforms and levels of a frame are predicted from: the frame before or the nearest one on the
-    /// left, the one before that (serial), and the frames on both sides. Nothing for frames that need no
-    /// others.
+    /// Returns the frames from which a frame's transforms and quantized values are predicted: the frame
+    /// before or the nearest one on the left, the one before that (serial), and the frames on both sides.
+    /// None for frames that need no others.
     pub fn references(&self, frame: u32) -> References {
         match self {
             Order::Serial { groups } => {
@@ -177,7 +178,7 @@ impl Order {
             Order::Layered { schedule, .. } => {
                 let key = schedule.key_of(frame).is_some();
                 let all = schedule.references(frame);
-                // What a key would take from the first frame is in the static data.
+                // The prediction of a key frame from the first frame uses the static data.
                 let mut list = all.iter().copied().filter(|&r| !(key && r == 0));
                 let previous = list.next();
                 References {
@@ -190,7 +191,8 @@ impl Order {
         }
     }
 
-    /// All frames that values of a layered frame are predicted from; a key does not count the first frame.
+    /// Returns all frames from which values of a frame in temporal layers are predicted; for a key frame
+    /// without the first frame.
     pub fn sources(&self, frame: u32) -> Frames {
         match self {
             Order::Serial { .. } => Frames::default(),
@@ -202,8 +204,8 @@ impl Order {
         }
     }
 
-    /// The frames that fixed-point positions of a frame are predicted from, the first one in place of those that are
-    /// not there. None of frame 0, and of serial files.
+    /// Returns the frames from which a frame's fixed-point positions are predicted; missing ones are replaced
+    /// by the first of them. `None` for frame 0, and for serial files.
     pub fn coded_references(&self, frame: u32) -> Option<[u32; 4]> {
         let Order::Layered { schedule, .. } = self else { return None };
         let list = schedule.references(frame);
@@ -211,8 +213,8 @@ impl Order {
         Some([0, 1, 2, 3].map(|k| list.get(k).copied().unwrap_or(first)))
     }
 
-    /// Frames that a decoder elsewhere has to find at once: those around what is shown and what comes next, and the
-    /// keys on the way to them.
+    /// Returns the number of frames that a decoder elsewhere has to hold at once: those around what is shown
+    /// and what comes next, and the key frames on the way to them.
     pub fn coded_frames(&self) -> u64 {
         match self {
             Order::Serial { .. } => 0,
@@ -220,7 +222,7 @@ impl Order {
         }
     }
 
-    /// The frames of other units that must be decoded before it.
+    /// Returns the frames of other units that must be decoded before a unit.
     pub fn needs(&self, unit: usize) -> Frames {
         match self {
             Order::Serial { .. } => {
@@ -239,7 +241,7 @@ impl Order {
         }
     }
 
-    /// Most units that one frame can wait for, itself included.
+    /// Returns the most units that one frame can wait for, its own included.
     pub fn longest_wait(&self) -> usize {
         match self {
             Order::Serial { groups } => {
@@ -250,12 +252,12 @@ impl Order {
         }
     }
 
-    /// Frames that a decoder has to hold at once.
+    /// Returns the number of frames that a decoder has to hold at once.
     pub fn slots(&self) -> u64 {
         match self {
-            // Two index frames and three between them.
+            // Two index frames and three B-frames.
             Order::Serial { .. } => 5,
-            // Four keys, two more on the way to them, and a group.
+            // Four key frames, two more on the way to them, and a group.
             Order::Layered { .. } => 4 + 2 + 15,
         }
     }

@@ -1,8 +1,8 @@
-//! Buffers of quantized components in the width that a stream has.
+//! Buffers of quantized values in the width of their stream.
 
 use meshreel_codec::quantize::code::Code;
 
-/// Component-major levels of one stream: `components × vertices` words of 1, 2 or 4 bytes.
+/// Quantized values of one stream, component-major: `components × vertices` values of 1, 2 or 4 bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub(crate) enum QuantizedBuffer {
@@ -11,7 +11,7 @@ pub(crate) enum QuantizedBuffer {
     U32(Vec<u32>),
 }
 
-/// Read-only levels of one stream, component-major: all of component 0, then all of component 1 …
+/// Borrowed quantized values of one stream, component-major: all of component 0, then all of component 1 …
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum QuantizedValues<'a> {
@@ -20,7 +20,7 @@ pub enum QuantizedValues<'a> {
     U32(&'a [u32]),
 }
 
-/// The same of values of any width.
+/// Evaluates the same expression for values of any width.
 macro_rules! for_quantized {
     ($values:expr, $codes:ident => $body:expr) => {
         match $values {
@@ -33,7 +33,7 @@ macro_rules! for_quantized {
 pub(crate) use for_quantized;
 
 impl<'a> QuantizedValues<'a> {
-    /// The first `len`, or fewer where there are fewer.
+    /// Returns the first `len` values, or all if there are fewer.
     pub(crate) fn first(self, len: usize) -> QuantizedValues<'a> {
         match self {
             QuantizedValues::U8(words) => QuantizedValues::U8(&words[..len.min(words.len())]),
@@ -41,15 +41,15 @@ impl<'a> QuantizedValues<'a> {
             QuantizedValues::U32(words) => QuantizedValues::U32(&words[..len.min(words.len())]),
         }
     }
-    /// Number of components in all, `components × vertices`.
+    /// Returns the number of values, `components × vertices`.
     pub fn len(&self) -> usize {
         for_quantized!(self, words => words.len())
     }
-    /// True for a mesh without vertices.
+    /// `true` for a mesh without vertices.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
-    /// One component, widened.
+    /// Returns value `i`, widened; `None` if there is no such value.
     pub fn get(&self, i: usize) -> Option<u32> {
         match self {
             QuantizedValues::U8(words) => words.get(i).copied().map(u32::from),
@@ -60,7 +60,7 @@ impl<'a> QuantizedValues<'a> {
 }
 
 impl QuantizedBuffer {
-    /// `len` zeros of `bytes` (1, 2 or 4) each.
+    /// Returns a buffer of `len` zeros of `bytes` (1, 2 or 4) each.
     pub fn zeroed(bytes: u8, len: usize) -> QuantizedBuffer {
         match bytes {
             1 => QuantizedBuffer::U8(vec![0; len]),
@@ -68,7 +68,7 @@ impl QuantizedBuffer {
             _ => QuantizedBuffer::U32(vec![0; len]),
         }
     }
-    /// All of them.
+    /// Returns all values.
     pub fn all(&self) -> QuantizedValues<'_> {
         match self {
             QuantizedBuffer::U8(words) => QuantizedValues::U8(words),
@@ -78,8 +78,8 @@ impl QuantizedBuffer {
     }
 }
 
-/// A word that [`QuantizedBuffer`] can hold. The slices are empty where the width is another; widths are fixed when a
-/// decoder is made, so that does not happen.
+/// An integer type that [`QuantizedBuffer`] can hold. The slices are empty if the buffer's width is another
+/// one, which does not happen: widths are fixed when a decoder is made.
 pub(crate) trait Held: Code {
     fn of(words: &QuantizedBuffer) -> &[Self];
     fn of_mut(words: &mut QuantizedBuffer) -> &mut [Self];

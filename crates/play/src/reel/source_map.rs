@@ -1,4 +1,4 @@
-//! Where the vertices of an open file's meshes come from.
+//! Source maps: the origin of the vertices of an open file's meshes.
 
 use crate::reel::content::slice;
 use crate::reel::open_file::Reel;
@@ -7,8 +7,8 @@ use meshreel_codec::record::source_map;
 use meshreel_codec::record::source_map::SourceMap;
 
 impl Reel {
-    /// The source map of a mesh: from its vertices to the source's points, corners and faces. `None` where it
-    /// was stripped or vertices come with each frame.
+    /// Reads the source map of a mesh: from its vertices to the source's points, corners and faces. `None` if
+    /// it was stripped, or if vertices come with each frame.
     pub fn source_map(&self, mesh: usize) -> Result<Option<SourceMap>, Error> {
         match self.mesh_record(mesh)?.method {
             method if method.changes() => Ok(None),
@@ -16,15 +16,15 @@ impl Reel {
         }
     }
 
-    /// Whether the source had no normals, so that those of a mesh were made; false where nothing says so
-    /// (stripped).
+    /// Reads whether the normals of a mesh were generated because the source had none; `false` if the file
+    /// does not say (stripped).
     pub fn made_normals(&self, mesh: usize) -> Result<bool, Error> {
         let map = self.full_source_map(mesh)?;
         Ok(map.is_some_and(|map| map.made_normals))
     }
 
-    /// The source map of any mesh, `None` where it was stripped. That of a fluid mesh says nothing of
-    /// vertices except by frame ([`SourceMap::of_frame`]).
+    /// Reads the source map of any mesh; `None` if it was stripped. That of a fluid mesh maps vertices only
+    /// by frame ([`SourceMap::of_frame`]).
     pub fn full_source_map(&self, mesh: usize) -> Result<Option<SourceMap>, Error> {
         let record = self.mesh_record(mesh)?;
         if record.source_map.size == 0 {

@@ -1,5 +1,5 @@
-//! What a file's meshes have that no frame changes, as it is held: indices, predictor tables, static streams,
-//! bases of animated ones. Read by [`crate::decode`].
+//! The static data of a file's meshes in memory: indices, predictor tables, static streams, bases of animated
+//! ones. Read by [`crate::decode`].
 
 use crate::reel::fixed_point::FixedPoint;
 use crate::reel::frame::Frame;
@@ -11,40 +11,40 @@ use meshreel_codec::values::parallelogram::Table;
 use meshreel_format::checksum;
 use std::sync::Arc;
 
-/// Static data of all meshes, in their order.
+/// The static data of all meshes, in their order.
 #[derive(Clone)]
 pub(crate) struct Statics {
-    /// Equal meshes of several files of a player are one and the same.
+    /// Equal meshes of several files of a player are shared.
     pub meshes: Vec<Arc<StaticMesh>>,
-    /// A frame's buffer of the meshes that do not move at their start, and one of those at their end; empty
-    /// where there are none.
+    /// The buffer of a frame in which meshes are in their start state, and one of the end state; empty if no
+    /// mesh has such a state.
     pub end_states: Arc<[Vec<u64>; 2]>,
 }
 
-/// Static data of one mesh; empty for fluid ones.
+/// The static data of one mesh; empty for fluid ones.
 #[derive(Default)]
 pub(crate) struct StaticMesh {
-    /// The bytes it was made of, by which equal meshes of other files are found.
+    /// The bytes it was made from, by which equal meshes of other files are found.
     pub made_of: MadeOf,
     pub indices: Vec<u32>,
     /// LOD levels beside the mesh itself.
     pub lods: Vec<lod::LodLevel>,
-    /// Its triangles by when they are drawn, where not all always are.
+    /// The visibility of its triangles, if not all are always visible.
     pub visibility: Option<visibility::TriangleVisibility>,
     pub table: Table,
-    /// Per stream its values (static) or those of the first frame (animated). Nothing for fixed-point streams
+    /// Per stream its values (static) or those of the first frame (animated). Empty for fixed-point streams
     /// and predicted ones.
     pub streams: Vec<QuantizedBuffer>,
     /// Per fixed-point stream its parts.
     pub fixed_point: Vec<Vec<FixedPoint>>,
-    /// Per stream of predicted normals what predicts them.
+    /// Per stream of predicted normals its predictor.
     pub normals: Vec<Option<Box<Predicted>>>,
 }
 
-/// The bytes and counts that determine all that a [`StaticMesh`] holds.
+/// The bytes and counts that determine everything in a [`StaticMesh`].
 #[derive(Default, PartialEq)]
 pub(crate) struct MadeOf {
-    /// Vertices, points, and whether there is a table.
+    /// The numbers of vertices and points, and whether there is a table.
     pub counts: (u32, u32, bool),
     pub streams: Vec<StreamRecord>,
     pub connectivity: Vec<u8>,
@@ -54,7 +54,7 @@ pub(crate) struct MadeOf {
 }
 
 impl MadeOf {
-    /// Equal for equal meshes, and hardly ever for others.
+    /// Returns a hash that is equal for equal meshes, and hardly ever for others.
     pub fn hash(&self) -> u64 {
         let sums = [checksum(&self.connectivity), checksum(&self.values)];
         checksum(bytemuck::cast_slice(&sums))
@@ -62,7 +62,8 @@ impl MadeOf {
 }
 
 impl<'a> Frame<'a> {
-    /// The buffer that holds a mesh as this frame shows it: this one, or that of the mesh's end state.
+    /// Returns the buffer that holds a mesh as this frame shows it: this one, or that of the mesh's end
+    /// state.
     pub fn of(self, statics: &'a Statics, mesh: usize) -> Frame<'a> {
         match self.end_state(mesh) {
             None => self,

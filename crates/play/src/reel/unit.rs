@@ -1,5 +1,5 @@
-//! Units: what is stored, read, checked and decoded as a whole. The frames of one, the frames that must be
-//! decoded before it, and its bytes.
+//! Access units: the parts of a file that are stored, read, checked and decoded as a whole. The frames of a
+//! unit, the frames that must be decoded before it, and its bytes.
 
 use crate::Error;
 use crate::reel::content::take;
@@ -13,44 +13,44 @@ impl Reel {
         self.units().len()
     }
 
-    /// The unit that brings `frame`.
+    /// Returns the unit that brings `frame`.
     pub(crate) fn unit_of(&self, frame: usize) -> usize {
         self.order().unit_of(frame)
     }
 
-    /// The frames of a unit, in the order in which they are decoded.
+    /// Returns the frames of a unit, in the order in which they are decoded.
     pub(crate) fn unit_frames(&self, unit: usize) -> Frames {
         self.order().frames(unit)
     }
 
-    /// The frames of other units that must be decoded before it.
+    /// Returns the frames of other units that must be decoded before a unit.
     pub(crate) fn unit_needs(&self, unit: usize) -> Frames {
         self.order().needs(unit)
     }
 
-    /// The chunk that is unit `unit`: where it lies, its sizes and its checksum.
+    /// Returns the chunk of unit `unit`: its place in the file, its sizes and its checksum.
     pub(crate) fn unit_chunk(&self, unit: usize) -> &ChunkEntry {
         &self.chunks()[self.units()[unit] as usize]
     }
 
-    /// The chunk behind it that has its attributes, where that is read.
+    /// Returns the chunk behind a unit that has its vertex attributes; `None` if that is not read.
     pub(crate) fn attributes_chunk(&self, unit: usize) -> Option<&ChunkEntry> {
         let (_, read) = self.attributes_apart();
         read.then(|| &self.chunks()[self.units()[unit] as usize + 1])
     }
 
-    /// Bytes of the file that a unit is made of, from the start of its chunk on.
+    /// Returns the bytes of the file that a unit consists of, from the start of its chunk on.
     pub(crate) fn unit_size(&self, unit: usize) -> usize {
         let behind = self.attributes_chunk(unit).map_or(0, |c| c.size);
         self.unit_chunk(unit).size as usize + behind as usize
     }
 
-    /// The byte of the file after a unit.
+    /// Returns the file offset of the byte after a unit.
     pub(crate) fn unit_end(&self, unit: usize) -> u64 {
         self.unit_chunk(unit).offset + self.unit_size(unit) as u64
     }
 
-    /// Reads a unit as it lies in the file, and compares its checksums. `out` is replaced; its memory is
+    /// Reads the stored bytes of a unit and verifies their checksums. `out` is replaced; its memory is
     /// reused.
     pub(crate) fn read_unit(&self, unit: usize, out: &mut Vec<u8>) -> Result<(), Error> {
         let chunk = self.unit_chunk(unit);
@@ -70,7 +70,7 @@ impl Reel {
         Err(Error::malformed(self.path(), what, format!("frame {frame}")))
     }
 
-    /// Compares the checksums of a unit's bytes.
+    /// `true` if the checksums of a unit's bytes are right.
     pub(crate) fn is_intact(&self, unit: usize, bytes: &[u8]) -> bool {
         let mut rest = bytes;
         let mut next = |chunk: &ChunkEntry| {
@@ -80,17 +80,17 @@ impl Reel {
         next(self.unit_chunk(unit)) && self.attributes_chunk(unit).is_none_or(next)
     }
 
-    /// 64-bit words of one decoded frame.
+    /// Returns the 64-bit words of one decoded frame.
     pub(crate) fn frame_words(&self) -> usize {
         self.layout().words
     }
 
-    /// 64-bit words that decoding a unit needs for a while.
+    /// Returns the 64-bit words that decoding a unit needs temporarily.
     pub(crate) fn scratch_words(&self, unit: usize) -> usize {
         self.raw_words(unit) + self.layout().scratch
     }
 
-    /// 64-bit words of the largest of its chunks, decompressed.
+    /// Returns the 64-bit words of the largest of its chunks, decompressed.
     pub(crate) fn raw_words(&self, unit: usize) -> usize {
         let behind = self.attributes_chunk(unit).map_or(0, |c| c.raw_size);
         let raw = self.unit_chunk(unit).raw_size.max(behind);

@@ -1,6 +1,6 @@
-//! Which triangles of a mesh are drawn when: while pieces stand together, or when they have come to rest,
-//! what lies between them can be left out. Known when the file is open; asking costs a walk over a few
-//! hundred numbers and allocates nothing.
+//! Triangle visibility: while pieces of a mesh touch, or when they have come to rest, the triangles between
+//! them can be left out. The intervals are in memory when the file is open; a query walks over a few hundred
+//! numbers and allocates nothing.
 
 use crate::reel::layout::Range;
 use meshreel_codec::Corrupt;
@@ -9,7 +9,7 @@ use meshreel_codec::sort;
 use meshreel_codec::topology::visibility;
 use meshreel_codec::topology::visibility::Interval;
 
-/// Triangles that are drawn in the same frames and have the same material.
+/// Triangles that are visible in the same interval and have the same material.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Block {
     range: Range,
@@ -17,7 +17,7 @@ struct Block {
     interval: Interval,
 }
 
-/// The triangles of a mesh in the order of what is drawn.
+/// The triangles of a mesh, sorted by visibility.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct TriangleVisibility {
     pub indices: Vec<u32>,
@@ -25,7 +25,7 @@ pub(crate) struct TriangleVisibility {
 }
 
 impl TriangleVisibility {
-    /// Triangles that are left out in the first frame, in the last, and in all.
+    /// Returns the numbers of triangles that are left out in the first frame, in the last, and in all.
     pub fn hidden(&self, frames: u32) -> [usize; 3] {
         let count = |gone: &dyn Fn(Interval) -> bool| {
             let blocks = self.blocks.iter().filter(|b| gone(b.interval));
@@ -40,14 +40,14 @@ impl TriangleVisibility {
     }
 }
 
-/// Ranges of indices that are drawn at a moment; those that follow each other are one.
+/// An iterator over the ranges of indices that are visible at a moment; adjacent ranges are joined.
 #[derive(Clone, Debug)]
 pub struct VisibleRanges<'a> {
     blocks: &'a [Block],
     first: u32,
     second: u32,
     material: Option<u32>,
-    /// All indices of a mesh whose triangles are always drawn.
+    /// All indices, for a mesh whose triangles are always visible.
     whole: Option<Range>,
 }
 
@@ -104,8 +104,8 @@ impl Iterator for VisibleRanges<'_> {
     }
 }
 
-/// Bytes that it takes at most: another order of the indices, the interval and the key of each triangle, and
-/// blocks.
+/// Returns the most bytes that it takes: another order of the indices, the interval and the key of each
+/// triangle, and blocks.
 pub(crate) fn bytes(mesh: &MeshRecord) -> u64 {
     let triangles = u64::from(mesh.indices / 3);
     triangles * (12 + 4 + 8 + 16 + size_of::<Block>() as u64)
@@ -121,7 +121,7 @@ pub(crate) fn read(
     let mut intervals = vec![[0; 2]; visibility::count(bytes, triangles.len() as u32)? as usize];
     let mut which = vec![0; triangles.len()];
     visibility::decode(bytes, frames, &mut intervals, &mut which)?;
-    // What is of no material comes last.
+    // Triangles without a material come last.
     let none = record.materials.len() as u32;
     let mut material = vec![none; triangles.len()];
     for (m, range) in (0..).zip(&record.materials) {

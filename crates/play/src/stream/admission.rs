@@ -1,36 +1,36 @@
-//! Which instances the heap can serve: as many as fit, those of higher priority first.
+//! Admission: decides which instances the heap can serve: as many as fit, those of higher priority first.
 //!
-//! An instance is admitted as long as the least that it needs fits beside what those before it need; room
-//! that is only perhaps there (frames that instances of a file share at a moment) does not count, so nobody
-//! who is admitted starves. Of equal priority go first those that were admitted already, then those that were
-//! made first: who plays is not interrupted by who comes. One that needs much can be refused where a later
-//! one that needs less is admitted.
+//! An instance is admitted if the least that it needs fits beside the needs of those before it. Room that
+//! exists only at times (frames that instances of a file happen to share) does not count, so no admitted
+//! instance starves. Among equal priorities, instances that were admitted already come first, then the older
+//! ones: a new one does not interrupt one that plays. An instance that needs much can be refused while a
+//! later one that needs less is admitted.
 //!
-//! One that is refused is not served. It shows what happens to be in memory, its ticks without a picture
-//! count as missed, and as soon as there is room (another is removed, hidden or stopped, or the priorities
-//! change) it is admitted.
+//! A refused instance is not served. It shows what happens to be in memory, its ticks without a picture count
+//! as missed, and it is admitted as soon as there is room (another one is removed, hidden or stopped, or the
+//! priorities change).
 
 use crate::stream::scheduler::{Scheduler, scratch_bytes};
 use crate::time::clock::{Clock, Command, Pace};
 use crate::time::demand::{Demand, FramePair};
 use meshreel_codec::sort;
 
-/// One more player of a file.
+/// An instance of a file.
 pub(crate) struct Instance {
     pub generation: u32,
     pub file: u32,
     pub clock: Option<Clock>,
-    /// Before the file was open.
+    /// Commands that were given before the file was open.
     pub commands: Vec<Command>,
     pub visible: bool,
-    /// For its pre-roll.
+    /// `true` while it waits for its pre-roll.
     pub waiting: bool,
     pub demand: Demand,
     pub pace: Pace,
     pub shown: Option<(FramePair, Pace)>,
     /// The jump whose first frame was shown.
     pub arrived: Option<u32>,
-    /// The jump that it is at, and when its first frame is late.
+    /// The current jump, and the time from which its first frame is late.
     pub awaited: Option<(u32, u64)>,
     pub late: bool,
     pub missed: u64,
@@ -39,12 +39,12 @@ pub(crate) struct Instance {
     pub admitted: bool,
     /// Whether the last event about this instance was [`crate::Event::Refused`].
     pub told_refused: bool,
-    /// Of a refused instance the bytes that it needs, and those that were left.
+    /// For a refused instance the bytes that it needs, and those that were left.
     pub short: Option<(u64, u64)>,
 }
 
 impl Instance {
-    /// Stopped at the first frame.
+    /// Returns an instance that is stopped at the first frame.
     pub fn new(generation: u32, file: u32, clock: Option<Clock>) -> Instance {
         Instance {
             generation,
@@ -76,23 +76,23 @@ impl Instance {
 /// Decides which instances the heap can serve.
 #[derive(Default)]
 pub(crate) struct Admission {
-    /// Places of instances by priority, then age.
+    /// The instances by priority, then age, as indices.
     order: Vec<u32>,
-    /// Instances came, went, or changed their priority.
+    /// `true` if instances were added or removed, or changed their priority.
     stale: bool,
-    /// Instances that want to be served and are not.
+    /// The number of instances that want to be served and are not.
     pub refused: usize,
 }
 
 impl Admission {
-    /// Instances came, went, or changed their priority; there are places for so many.
+    /// Notes that instances were added or removed, or changed their priority; there are `places` places.
     pub fn changed(&mut self, places: usize) {
         self.stale = true;
         self.order.clear();
         self.order.reserve(places);
     }
 
-    /// Decides for this tick. `open` says which files can be played.
+    /// Decides for this tick. `open` tells which files can be played.
     pub fn decide(
         &mut self,
         instances: &mut [Option<Instance>],
@@ -107,7 +107,7 @@ impl Admission {
         }
         self.refused = 0;
         let (room, least_block) = (scheduler.room_for_streams(), scheduler.least_block());
-        // The scratch that is there already counts, or more where somebody who is admitted needs more.
+        // The scratch that exists counts already, or more if an admitted instance needs more.
         let (mut taken, mut scratch, mut least_scratch) = (0, scheduler.scratch_words(), 0);
         let mut rest = &self.order[..];
         let priority = |instances: &[Option<Instance>], place: u32| {
@@ -150,7 +150,7 @@ impl Admission {
                 }
             }
         }
-        // Scratch that a file needed which is gone is room for those that were refused.
+        // Scratch of a file that is gone becomes room for refused instances.
         scheduler.want_scratch(if self.refused > 0 { least_scratch } else { scratch });
         for stream in scheduler.streams.iter_mut().flatten() {
             stream.admitted = stream.places > 0;

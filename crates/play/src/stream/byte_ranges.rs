@@ -1,5 +1,6 @@
-//! A source as something that can be read by whoever must not wait: what is not there yet is begun, and the read fails
-//! as one that would block; when it is there, the whole is tried again, and finds it.
+//! Adapts an asynchronous source to blocking readers that must not wait: a read of bytes that are not there
+//! yet is started and fails as one that would block; when they are there, the whole operation is retried, and
+//! finds them.
 
 use crate::stream::io::{Read, Source, Waiter};
 use meshreel_format::ReadAt;
@@ -7,18 +8,18 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Reads that were begun, until nobody comes back for them.
+/// The reads that were started, until they are fetched.
 pub(crate) struct ByteRanges {
     source: Arc<dyn Source>,
     list: Mutex<Vec<ByteRange>>,
-    /// What is read from now on is read once.
+    /// `true` once the file is open, so that what is read is read only once.
     opened: AtomicBool,
 }
 
 struct ByteRange {
     offset: u64,
     bytes: Vec<u8>,
-    /// How many are there.
+    /// The number of bytes that are there.
     filled: usize,
     waiter: Option<Arc<Waiter>>,
 }
@@ -28,13 +29,13 @@ impl ByteRanges {
         ByteRanges { source, list: Mutex::default(), opened: AtomicBool::new(false) }
     }
 
-    /// Whether a read has not ended.
+    /// `true` if a read has not ended.
     pub fn is_waiting(&self) -> bool {
         let ended = |range: &ByteRange| range.waiter.as_ref().is_none_or(|waiter| waiter.has_ended());
         !self.lock().iter().all(ended)
     }
 
-    /// Nothing is tried again from the start: what was read can go.
+    /// Notes that the operation will not be retried, so that what was read can be dropped.
     pub fn opened(&self) {
         self.opened.store(true, Ordering::Relaxed);
         self.lock().clear();
@@ -46,7 +47,7 @@ impl ByteRanges {
 }
 
 impl ByteRange {
-    /// Takes in what has been read, and begins to read the rest. Ends with an error where that takes time.
+    /// Takes in what has been read, and begins to read the rest. Returns an error if that takes time.
     fn go_on(&mut self, source: &dyn Source) -> io::Result<()> {
         while self.filled < self.bytes.len() {
             let waiter = match self.waiter.take() {

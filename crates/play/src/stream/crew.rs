@@ -1,5 +1,5 @@
-//! Threads, and the queue they share: bounded, ordered by deadline, allocated once. [`Pool`] is the trait for
-//! those who have threads of their own.
+//! Worker threads and their shared queue: bounded, ordered by deadline, allocated once. [`Pool`] is the trait
+//! for hosts that have threads of their own.
 
 use crate::Error;
 use std::cmp::Reverse;
@@ -8,10 +8,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
-/// Threads of a kind.
+/// The largest number of threads of one kind.
 pub(crate) const MOST_THREADS: usize = 1024;
 
-/// One thing to do, and its turn.
+/// A job in the queue, and its position there.
 struct Turn<T> {
     due: u64,
     number: u64,
@@ -61,7 +61,7 @@ impl<T> Queue<T> {
         loop {
             if let Some(Reverse(turn)) = turns.turns.pop() {
                 drop(turns);
-                // What fails says so by being dropped; the thread goes on.
+                // A job that panics reports that when it is dropped; the thread goes on.
                 let _ = catch_unwind(AssertUnwindSafe(|| (self.run)(turn.what)));
                 turns = self.lock();
             } else if turns.closed {
@@ -73,7 +73,7 @@ impl<T> Queue<T> {
     }
 }
 
-/// Threads with a queue. Without threads, what is pushed waits for [`Crew::run_all`].
+/// Threads with a queue. Without threads, jobs wait for [`Crew::run_all`].
 pub(crate) struct Crew<T> {
     queue: Arc<Queue<T>>,
     threads: Mutex<Vec<JoinHandle<()>>>,
@@ -81,8 +81,8 @@ pub(crate) struct Crew<T> {
 }
 
 impl<T: Send + 'static> Crew<T> {
-    /// `room` things can wait without an allocation. Where the system gives fewer threads, these do the work;
-    /// where it gives none of those that were asked for, an error.
+    /// Starts the threads; `room` jobs can wait without an allocation. If the system provides fewer threads,
+    /// these do the work; if it provides none although some were requested, that is an error.
     pub fn new(name: &str, threads: usize, room: usize, run: fn(T)) -> Result<Crew<T>, Error> {
         let queue = Arc::new(Queue {
             turns: Mutex::new(Turns { turns: BinaryHeap::with_capacity(room), number: 0, closed: false }),
@@ -109,8 +109,8 @@ impl<T: Send + 'static> Crew<T> {
         self.count
     }
 
-    /// The smallest `due` is done first, equal ones in the order in which they came. After [`Crew::close`] it
-    /// is dropped.
+    /// Adds a job. The smallest `due` is done first, equal ones in their order of arrival. After
+    /// [`Crew::close`] the job is dropped.
     pub fn push(&self, due: u64, what: T) {
         let mut turns = self.queue.lock();
         if turns.closed {
@@ -125,7 +125,7 @@ impl<T: Send + 'static> Crew<T> {
         self.queue.filled.notify_one();
     }
 
-    /// Does here and now what waits, where there are no threads. Whether there was anything.
+    /// Runs all waiting jobs on this thread, if there are no worker threads. Returns whether there were any.
     pub fn run_all(&self) -> bool {
         let mut any = false;
         let next = || match self.count {
@@ -139,7 +139,7 @@ impl<T: Send + 'static> Crew<T> {
         any
     }
 
-    /// Nothing new begins; what waits is still done. `join` waits for that.
+    /// Accepts no more jobs; waiting ones are still done. `join` waits for that.
     pub fn close(&self, join: bool) {
         self.queue.lock().closed = true;
         self.queue.filled.notify_all();
@@ -148,7 +148,7 @@ impl<T: Send + 'static> Crew<T> {
         let own = std::thread::current().id();
         for thread in threads {
             if join && thread.thread().id() != own {
-                // A thread that panicked has said so; there is nothing to add here.
+                // A panic was reported by the thread itself.
                 let _ = thread.join();
             }
         }
@@ -157,7 +157,7 @@ impl<T: Send + 'static> Crew<T> {
 
 impl<T> Drop for Crew<T> {
     fn drop(&mut self) {
-        // Threads that nobody closed end, too.
+        // Threads that were not closed end, too.
         self.queue.lock().closed = true;
         self.queue.filled.notify_all();
     }

@@ -1,7 +1,7 @@
-//! The order of work in flight: every read and every unit being decoded is a node with a counter of what it
-//! waits for. When a node is done it counts down those that follow it, on whatever thread that happens; the
-//! one that reaches zero is started there and then. So a group decodes by itself once its read has landed,
-//! and groups beside each other.
+//! The dependency graph of work in flight: every read and every unit being decoded is a node with a counter
+//! of the nodes that it waits for. A node that is done decrements the counters of its followers, on the
+//! thread that did its work, and starts those that reach zero. So a group decodes by itself once its read has
+//! arrived, and groups run in parallel.
 //!
 //! ```text
 //! owner:    begin(n)   waits = 1, nobody follows          (the 1 is the owner's own: nothing starts before it is armed)
@@ -10,15 +10,15 @@
 //! any:      finish(p)  list := closed; for each follower: waits −= 1; zero: start
 //! ```
 //!
-//! The source counts 1 for an index frame, 3 for the first frame after one and 2 for the others; here the
-//! count is what a unit really waits for, so the same graph serves any scheme. A failed or cancelled node
-//! passes that on: what follows it is started too, and does nothing but pass it on again; so every node that
-//! was armed ends, and its buffers are not touched before that. Lists are links in fixed arrays: nothing is
-//! allocated.
+//! The source system counts 1 for an index frame, 3 for the first frame after one and 2 for the others. Here
+//! the counter is the number of nodes that a unit really waits for, so the same graph serves any scheme. A
+//! failed or cancelled node is propagated: its followers are started too, and only propagate it again. So
+//! every node that was armed ends, and its buffers are not touched before that. Lists are links in fixed
+//! arrays: nothing is allocated.
 
 use super::sync::{AtomicU32, Ordering};
 
-/// Most nodes that one can wait for.
+/// The largest number of nodes that one can wait for.
 pub(crate) const MOST_WAITS: usize = 20;
 const NOBODY: u32 = u32::MAX;
 const CLOSED: u32 = u32::MAX - 1;
@@ -32,11 +32,11 @@ pub(crate) struct Graph {
 
 struct Node {
     waits: AtomicU32,
-    /// First edge to a follower, `NOBODY`, or `CLOSED` when it is done.
+    /// The first edge to a follower, `NOBODY`, or `CLOSED` when the node is done.
     followers: AtomicU32,
     flags: AtomicU32,
-    /// Edges of this node: edge `n · MOST_WAITS + i` stands in the list of what node `n` waits for as its
-    /// i-th, and here is what comes after it there.
+    /// The list links of this node's edges: edge `n · MOST_WAITS + i` is in the list of the node that `n`
+    /// waits for as its i-th; this is the edge after it there.
     next: [AtomicU32; MOST_WAITS],
 }
 
@@ -55,7 +55,7 @@ impl Graph {
         &self.nodes[node as usize]
     }
 
-    /// A node that is done, or was never used, starts over. For its owner.
+    /// Resets a node that is done, or was never used. For its owner.
     pub fn begin(&self, node: u32) {
         let node = self.node(node);
         node.waits.store(1, Ordering::Relaxed);
@@ -63,7 +63,7 @@ impl Graph {
         node.followers.store(NOBODY, Ordering::Release);
     }
 
-    /// `node`, begun and not armed, waits for `on` with its edge `edge`. For its owner.
+    /// Makes `node`, begun and not armed, wait for `on` with its edge `edge`. For its owner.
     pub fn follow(&self, node: u32, edge: usize, on: u32) {
         debug_assert!(edge < MOST_WAITS && node != on);
         let (number, follower) = (node * MOST_WAITS as u32 + edge as u32, self.node(node));
@@ -88,24 +88,25 @@ impl Graph {
         }
     }
 
-    /// All it waits for is known. True where that is done already, and it is to be started.
+    /// Declares that all dependencies are known. `true` if they are done already, and the node must be
+    /// started.
     #[must_use]
     pub fn arm(&self, node: u32) -> bool {
         self.node(node).waits.fetch_sub(1, Ordering::AcqRel) == 1
     }
 
-    /// Makes a node do nothing when its turn comes.
+    /// Cancels a node: it does nothing when its turn comes.
     pub fn cancel(&self, node: u32) {
         self.node(node).flags.fetch_or(CANCELLED, Ordering::Relaxed);
     }
 
-    /// Whether it shall still do its work: not cancelled, and nothing that it needs has failed.
+    /// `true` if the node should do its work: it is not cancelled, and nothing that it needs has failed.
     pub fn is_wanted(&self, node: u32) -> bool {
         self.node(node).flags.load(Ordering::Relaxed) == 0
     }
 
-    /// The node is done, well or not. Gives those to start. Called once for each node begun, by whoever did
-    /// its work.
+    /// Marks a node as done, successfully or not, and calls `start` with the nodes to start. Called once for
+    /// each node begun, by the thread that did its work.
     pub fn finish(&self, node: u32, well: bool, mut start: impl FnMut(u32)) {
         let node = self.node(node);
         if !well {
@@ -115,7 +116,7 @@ impl Graph {
         while edge != NOBODY {
             let (number, i) = (edge / MOST_WAITS as u32, edge as usize % MOST_WAITS);
             let follower = self.node(number);
-            // Read before it is counted down: from then on it may be done and used for something else.
+            // Read before the counter is decremented: from then on the node may be done and reused.
             edge = follower.next[i].load(Ordering::Relaxed);
             if !well {
                 follower.flags.fetch_or(SPOILED, Ordering::Relaxed);

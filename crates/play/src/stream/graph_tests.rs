@@ -27,7 +27,7 @@ fn the_last_wait_starts_a_node() {
     assert_eq!(finish(&graph, 2, true), [4]);
     assert!(graph.is_wanted(4));
     assert_eq!(finish(&graph, 4, true), []);
-    // What is done already is not waited for.
+    // A node that is done already is not waited for.
     graph.begin(0);
     graph.follow(0, 0, 4);
     assert!(graph.arm(0) && graph.is_wanted(0));
@@ -48,7 +48,7 @@ fn failure_and_cancelling_pass_on_and_a_new_start_forgets_them() {
     assert!(!graph.is_wanted(1));
     assert_eq!(finish(&graph, 1, false), [2]);
     assert!(!graph.is_wanted(2));
-    // Following what has failed spoils as well.
+    // Following a failed node fails as well.
     graph.begin(0);
     graph.follow(0, 0, 1);
     assert!(graph.arm(0) && !graph.is_wanted(0));

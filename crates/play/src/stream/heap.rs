@@ -1,8 +1,8 @@
-//! The heap of the player: one allocation of fixed size, made once, from which every buffer of size comes:
+//! The heap of the player: one allocation of fixed size, made once, that provides every large buffer:
 //! compressed reads, scratch, decoded frames. The only file of this crate with unsafe code.
 //!
-//! Two halves. [`Memory`] is shared: a lock per block, which threads take to read or write its words, and
-//! which never waits but for a block that is just being moved. [`Heap`] belongs to one thread, which alone
+//! It has two halves. [`Memory`] is shared: a lock per block, which threads take to read or write its words,
+//! and which waits only while the block is being moved. [`Heap`] belongs to one thread, which alone
 //! allocates, frees, evicts and moves.
 //!
 //! ```text
@@ -14,12 +14,12 @@
 //! Fragmentation cannot stop playback:
 //! 1. free space is found by size class (two levels: powers of two, eighths between them), merged with its
 //!    neighbours at once;
-//! 2. else the cheapest run of neighbours that are free or spare is evicted ([`Heap::make_room`]), where
-//!    cheap is few bytes of low rank;
+//! 2. else the cheapest run of neighbours that are free or spare is evicted ([`Heap::make_room`]); cheap
+//!    means few bytes of low rank;
 //! 3. else blocks slide together, a bounded number of bytes at a time ([`Heap::compact`]), until the free
-//!    space is one piece. Handles stay valid: they name a slot, not a place.
+//!    space is one piece. Handles stay valid: they name a slot, not an address.
 //!
-//! Only a block that is locked at that moment stands in the way, and jobs and reads end.
+//! Only a block that is locked at that moment is an obstacle, and jobs and reads end.
 
 #![allow(unsafe_code)]
 
@@ -33,9 +33,9 @@ use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 
-/// Ranks of spare blocks; those of rank 0 go first.
+/// The number of ranks of spare blocks; those of rank 0 are evicted first.
 pub(crate) const RANKS: usize = 3;
-/// Spare blocks that are looked at to find the cheapest run to evict.
+/// The number of spare blocks that are examined to find the cheapest run to evict.
 const CANDIDATES: usize = 16;
 const NONE: u32 = u32::MAX;
 
@@ -46,31 +46,32 @@ const MOVING: u32 = u32::MAX - 1;
 const CLOSED: u32 = u32::MAX - 2;
 const MOST_READERS: u32 = CLOSED - 1;
 
-/// A block of the heap. One that was freed or evicted is refused everywhere.
+/// A handle of a block of the heap. It is invalid everywhere once the block was freed or evicted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Block {
     slot: u32,
     generation: u32,
 }
 
-/// Where the memory of a heap comes from, for hosts that give all memory themselves. It is asked once when a player
-/// is made, and given its memory back when the player and all frames that it lent are gone, on whichever thread that
-/// is.
+/// The source of a heap's memory, for hosts that provide all memory themselves. It is called once when a
+/// player is created; the memory is returned when the player and all frames that it lent are gone, on any
+/// thread.
 ///
 /// # Safety
-/// What [`Allocator::allocate`] gives is null or memory of the size and alignment of the layout, which nobody else
-/// touches until it is handed to [`Allocator::deallocate`].
+/// [`Allocator::allocate`] must return null, or memory of the size and alignment of the layout that nothing
+/// else touches until it is passed to [`Allocator::deallocate`].
 pub unsafe trait Allocator: Send + Sync {
-    /// Memory of any content, or null where there is none.
+    /// Returns memory with any content, or null if there is none.
     fn allocate(&self, layout: Layout) -> *mut u8;
     /// Takes memory back.
     ///
     /// # Safety
-    /// It is from [`Allocator::allocate`] of the same allocator, with the same layout, and given back once.
+    /// The memory is from [`Allocator::allocate`] of the same allocator, with the same layout, and is
+    /// returned only once.
     unsafe fn deallocate(&self, memory: *mut u8, layout: Layout);
 }
 
-/// The allocator of a heap; the global one where none is given.
+/// The allocator of a heap; the global one if `None`.
 type Given = Option<std::sync::Arc<dyn Allocator>>;
 
 /// The words, and a lock for each block. Clones share them.
@@ -105,7 +106,7 @@ fn lock_of(generation: u32, state: u32) -> u64 {
 }
 
 impl Words {
-    /// None where the system has not so much memory.
+    /// Returns `None` if the system does not have that much memory.
     fn new(words: usize, slots: usize, allocator: Given) -> Option<Words> {
         let words = words.max(GRANULE);
         let layout = Words::layout(words)?;
@@ -128,7 +129,7 @@ impl Words {
         Some(Words { base, words, allocator, slots: (0..slots).map(slot).collect() })
     }
 
-    /// None beyond half the address space.
+    /// Returns `None` beyond half of the address space.
     fn layout(words: usize) -> Option<Layout> {
         Layout::from_size_align(words.checked_mul(8)?, 8 * GRANULE).ok()
     }
@@ -156,7 +157,7 @@ impl Words {
 }
 
 impl Memory {
-    /// The block for reading, by any number of threads at once. None where it is gone or being written.
+    /// Locks the block for reading, by any number of threads at once. `None` if it is gone or being written.
     pub fn read(&self, block: Block) -> Option<ReadGuard> {
         let one_more = |state| (state < MOST_READERS).then_some(state + 1);
         let place = self.enter(block, one_more)?;
@@ -164,7 +165,7 @@ impl Memory {
         Some(ReadGuard(place))
     }
 
-    /// The block for writing. None where it is gone or in use.
+    /// Locks the block for writing. `None` if it is gone or in use.
     pub fn write(&self, block: Block) -> Option<WriteGuard> {
         let place = self.enter(block, |state| (state == IDLE).then_some(WRITTEN))?;
         place.slot().probe.write();
@@ -216,7 +217,7 @@ impl Place {
     }
 }
 
-/// The words of a block, for reading. While it lives the block stays where and what it is.
+/// The words of a block, for reading. The block is neither moved nor evicted while this lives.
 pub(crate) struct ReadGuard(Place);
 
 impl Deref for ReadGuard {
@@ -242,7 +243,7 @@ impl Drop for ReadGuard {
     }
 }
 
-/// The words of a block, for writing by this owner alone.
+/// The words of a block, for exclusive writing.
 pub(crate) struct WriteGuard(Place);
 
 impl Deref for WriteGuard {
@@ -271,14 +272,14 @@ impl Drop for WriteGuard {
 /// The state of a slot of the heap's table, and of its block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Use {
-    /// The slot names nothing.
+    /// The slot is not in use.
     Unused,
     Free,
-    /// Somebody counts on it.
+    /// At least one holder relies on it.
     Held,
-    /// Nobody does; in the list of this rank.
+    /// No holder relies on it; it is in the list of this rank.
     Spare(u8),
-    /// To be freed as soon as its lock is idle.
+    /// It is freed as soon as its lock is idle.
     Condemned,
 }
 
@@ -305,8 +306,8 @@ struct List {
 
 const EMPTY: List = List { first: NONE, last: NONE };
 
-/// Which end of a gap a block is taken from: what lives long from the low end, what comes and goes from the
-/// high one.
+/// The end of a gap from which a block is taken: long-lived blocks from the low end, short-lived ones from
+/// the high end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
     Low,
@@ -317,17 +318,17 @@ pub(crate) enum End {
 pub(crate) struct Heap {
     memory: Memory,
     entries: Vec<Entry>,
-    /// Slots that name nothing, through `next`.
+    /// The list of unused slots, linked through `next`.
     unused: u32,
     free: [List; CLASSES],
-    /// Per first level, which second levels are not empty.
+    /// For each first level, a mask of the second levels that are not empty.
     filled: [u8; CLASSES / SECOND],
-    /// Least recently spared first.
+    /// In each list the least recently spared block is first.
     spare: [List; RANKS],
     condemned: List,
-    /// First in the order of addresses.
+    /// The first block in the order of addresses.
     lowest: u32,
-    /// The block at which sliding goes on in the next tick.
+    /// The block at which sliding continues in the next tick.
     cursor: u32,
     used_granules: u64,
     held_granules: u64,
@@ -335,7 +336,7 @@ pub(crate) struct Heap {
 }
 
 impl Heap {
-    /// Allocates everything: `bytes`, and about 1 % for the lists. None where there is not so much memory,
+    /// Allocates everything: `bytes`, and about 1 % for the lists. `None` if there is not that much memory,
     /// and beyond a terabyte.
     pub fn new(bytes: usize, allocator: Given) -> Option<Heap> {
         let granules = (bytes / (8 * GRANULE)).max(1);
@@ -379,35 +380,36 @@ impl Heap {
         Some(heap)
     }
 
-    /// The part of the heap that other threads see.
+    /// Returns the part of the heap that other threads use.
     pub fn memory(&self) -> &Memory {
         &self.memory
     }
-    /// Most blocks that there can be.
+    /// Returns the largest number of blocks.
     pub fn most_blocks(&self) -> usize {
         self.entries.len()
     }
-    /// Bytes in all.
+    /// Returns the bytes of the heap.
     pub fn bytes(&self) -> u64 {
         8 * self.memory.0.words as u64
     }
-    /// Bytes that are not free.
+    /// Returns the bytes that are not free.
     pub fn used_bytes(&self) -> u64 {
         self.used_granules * 8 * GRANULE as u64
     }
-    /// Bytes that somebody counts on.
+    /// Returns the bytes of held blocks.
     pub fn held_bytes(&self) -> u64 {
         self.held_granules * 8 * GRANULE as u64
     }
     pub fn counters(&self) -> HeapCounters {
         self.counters
     }
-    /// Bytes that a block of `words` takes.
+    /// Returns the bytes that a block of `words` takes.
     pub fn cost(words: usize) -> u64 {
         granules_of(words) as u64 * 8 * GRANULE as u64
     }
 
-    /// A block of at least one word, held once, from free space alone. `tag` comes back when it is evicted.
+    /// Allocates a block of at least one word, held once, from free space alone. `tag` is reported when it is
+    /// evicted.
     pub fn alloc(&mut self, words: usize, end: End, tag: u64) -> Option<Block> {
         let granules = u32::try_from(granules_of(words)).ok()?;
         let found = self.find_free(granules)?;
@@ -436,7 +438,7 @@ impl Heap {
         Some(Block { slot: block, generation })
     }
 
-    /// One more who counts on the block; false where it is gone.
+    /// Adds a holder of the block; `false` if the block is gone.
     pub fn hold(&mut self, block: Block) -> bool {
         let Some(entry) = self.entry(block) else {
             return false;
@@ -454,7 +456,7 @@ impl Heap {
         true
     }
 
-    /// One less; after the last one it is spare, with this rank.
+    /// Removes a holder; after the last one the block is spare, with this rank.
     pub fn release(&mut self, block: Block, rank: usize) {
         let Some(entry) = self.entry(block).filter(|&e| self.entries[e].used == Use::Held) else {
             return;
@@ -468,7 +470,8 @@ impl Heap {
         }
     }
 
-    /// One less, and nobody will want it again: freed after the last one, as soon as no thread is in it.
+    /// Removes a holder of a block that nobody will want again; after the last one it is freed as soon as no
+    /// thread is in it.
     pub fn discard(&mut self, block: Block) {
         let Some(entry) = self.entry(block) else {
             return;
@@ -492,7 +495,7 @@ impl Heap {
         }
     }
 
-    /// Frees what was discarded while a thread was in it, and no longer is. At most `most` are looked at.
+    /// Frees discarded blocks that no thread is in any more. Examines at most `most`.
     pub fn sweep(&mut self, most: usize) {
         let mut at = self.condemned.first;
         for _ in 0..most {
@@ -508,8 +511,8 @@ impl Heap {
         }
     }
 
-    /// Evicts the cheapest run of neighbours that makes a gap of `words`, telling `evicted` the tag of each
-    /// spare block that goes. False where no run is long enough, or a thread is in the way.
+    /// Evicts the cheapest run of neighbours that makes a gap of `words`, and calls `evicted` with the tag of
+    /// each evicted block. `false` if no run is long enough, or a thread is in a block of it.
     pub fn make_room(&mut self, words: usize, mut evicted: impl FnMut(u64)) -> bool {
         let Ok(granules) = u32::try_from(granules_of(words)) else {
             return false;
@@ -520,7 +523,7 @@ impl Heap {
         if self.find_free(granules).is_some() {
             return self.unused != NONE;
         }
-        // Another thread may be in one of a run: then the next best run is tried.
+        // Another thread may be in a block of the run: then the next best run is tried.
         for _ in 0..4 {
             let Some((first, last)) = self.cheapest_run(granules) else {
                 break;
@@ -534,8 +537,8 @@ impl Heap {
         false
     }
 
-    /// Slides blocks towards the low end until there is a gap of `words` and a slot for what is left of it,
-    /// or `budget` words were moved. True if there is.
+    /// Slides blocks towards the low end until there is a gap of `words` and a slot for the rest of it, or
+    /// `budget` words were moved. `true` if there is.
     pub fn compact(&mut self, words: usize, budget: usize) -> bool {
         let Ok(granules) = u32::try_from(granules_of(words)) else {
             return false;
@@ -557,7 +560,7 @@ impl Heap {
                 continue;
             }
             let size = u64::from(self.entries[after as usize].granules);
-            // One block is moved in any case, or a large one would stay for ever.
+            // One block is moved in any case, or a large one would stay forever.
             if size > left && left < whole {
                 self.cursor = at;
                 return false;
@@ -572,7 +575,7 @@ impl Heap {
         found(self)
     }
 
-    /// All pieces in the order of addresses. `owner` reads a tag.
+    /// Lists all regions in the order of addresses. `owner` reads a tag.
     pub fn map(&self, out: &mut Vec<Region>, owner: impl Fn(u64) -> u32) {
         out.clear();
         let mut at = self.lowest;
@@ -601,7 +604,7 @@ impl Heap {
 
     // Making room.
 
-    /// The ends of the cheapest run found around the blocks that were spared first.
+    /// Returns the ends of the cheapest run found around the blocks that were spared first.
     fn cheapest_run(&self, granules: u32) -> Option<(u32, u32)> {
         let mut best: Option<(u64, u32, u32)> = None;
         let mut looked = 0;
@@ -624,7 +627,7 @@ impl Heap {
         best.map(|(_, first, last)| (first, last))
     }
 
-    /// Cost and ends of a run around `at`, widened over the cheaper neighbour first.
+    /// Returns the cost and the ends of a run around `at`, extended to the cheaper neighbour first.
     fn run_around(&self, at: u32, granules: u32) -> Option<(u64, u32, u32)> {
         let cost = |at: u32| -> Option<u64> {
             let entry = self.entries.get(at as usize)?;
@@ -664,7 +667,7 @@ impl Heap {
         let end = self.entries[last as usize].after;
         let mut at = first;
         while at != end && at != NONE {
-            // Merging may swallow what comes next.
+            // Merging may remove the next block.
             let next = self.entries[at as usize].after;
             let beyond = if next != NONE && next != end && self.entries[next as usize].used == Use::Free {
                 self.entries[next as usize].after
@@ -675,7 +678,7 @@ impl Heap {
         }
     }
 
-    /// Whether a spare block went.
+    /// Evicts a spare block; returns whether it was evicted.
     fn evict(&mut self, at: u32, evicted: &mut impl FnMut(u64)) -> bool {
         let Use::Spare(rank) = self.entries[at as usize].used else {
             return false;
@@ -690,8 +693,7 @@ impl Heap {
         true
     }
 
-    /// Evicts blocks until a slot is free, when every slot names something: two neighbours that merge give
-    /// one back.
+    /// If every slot is in use, evicts blocks until one is free: two neighbours that merge release one.
     fn spare_a_slot(&mut self, evicted: &mut impl FnMut(u64)) {
         for rank in 0..RANKS {
             let mut at = self.spare[rank].first;
@@ -710,7 +712,7 @@ impl Heap {
         self.memory.0.slots[at as usize].lock.load(Ordering::Relaxed) as u32 == IDLE
     }
 
-    /// Closes the lock for good; false where a thread is in it.
+    /// Closes the lock permanently; `false` if a thread is in the block.
     fn close(&mut self, at: u32) -> bool {
         let entry = &mut self.entries[at as usize];
         let next = entry.generation.wrapping_add(1);
@@ -726,7 +728,7 @@ impl Heap {
         closed.is_ok()
     }
 
-    /// A closed block that is in no list becomes free space.
+    /// Turns a closed block that is in no list into free space.
     fn give_back(&mut self, at: u32) {
         self.used_granules -= u64::from(self.entries[at as usize].granules);
         let mut at = at;

@@ -1,10 +1,10 @@
-//! Tests of the heap, against a list of what should be where.
+//! Tests of the heap against a model that lists the expected blocks.
 
 use crate::stream::heap::*;
 use crate::stream::sizes::{CLASSES, GRANULE, class_of};
 use std::collections::HashMap;
 
-/// A small generator, so that each run is the same.
+/// A small random generator, so that each run is the same.
 struct Random(u64);
 
 impl Random {

@@ -1,23 +1,23 @@
-//! Names of what a player has.
+//! Ids of a player's files and instances.
 
-/// Names a file of a player.
+/// The id of a file of a player.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FileId(pub(crate) u32, pub(crate) u32);
 
-/// Names an instance of a file.
+/// The id of an instance of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct InstanceId(pub(crate) u32, pub(crate) u32);
 
-/// A pair of numbers as one, for those who keep names as plain numbers: across a C interface, in a script. 0 names
-/// nothing.
+/// Converts a pair of numbers to one and back, for callers that store ids as plain numbers: across a C
+/// interface, or in a script. 0 is never a valid id.
 macro_rules! bits {
     ($($Id:ident)*) => {$(
         impl $Id {
-            /// The name as one number, never 0.
+            /// Returns the id as one number, never 0.
             pub const fn to_bits(self) -> u64 {
                 (self.1 as u64) << 32 | self.0 as u64
             }
-            /// The name that [`Self::to_bits`] gave. Any other number is a name of nothing.
+            /// Returns the id for a number from [`Self::to_bits`]. Any other number is an id of nothing.
             pub const fn from_bits(bits: u64) -> $Id {
                 $Id(bits as u32, (bits >> 32) as u32)
             }

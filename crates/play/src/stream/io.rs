@@ -1,9 +1,9 @@
-//! Reads that nobody waits for. [`Source`] is the trait: begin to fill a buffer, say when it is done, perhaps
-//! stop. Files and anything else that can be read at a place ([`ReadAt`]) are read by threads of the player
-//! ([`Positioned`]); a pack file or an object store implements the trait itself and blocks nobody.
+//! Asynchronous reads. [`Source`] is the trait: begin to fill a buffer, report when it is done, and perhaps
+//! cancel. Files and anything else with positioned reads ([`ReadAt`]) are read by threads of the player
+//! ([`Positioned`]); a pack file or an object store implements the trait itself and blocks no thread.
 //!
-//! Errors, short reads, completions that come late or in another order are normal, and so is one that comes
-//! after the cancel.
+//! Errors, short reads, completions that come late or in another order are normal, as is a completion after
+//! the cancel.
 
 use crate::stream::crew::Crew;
 use crate::stream::heap::WriteGuard;
@@ -13,40 +13,40 @@ use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
-/// Between two looks at whether a read is still wanted.
+/// The bytes that are read between two checks for cancellation.
 const PIECE: usize = 256 << 10;
 
-/// Reads the bytes of a file, asynchronously.
+/// Reads the bytes of a file asynchronously.
 pub trait Source: Send + Sync {
-    /// Length in bytes; constant while it is open.
+    /// Returns the length in bytes, which does not change while it is open.
     fn size(&self) -> u64;
-    /// Begins to read and returns at once. Whoever has the [`Read`] fills its buffer and calls
-    /// [`Read::complete`], on any thread, in any order; within this call is fine where that costs nothing.
+    /// Begins to read and returns at once. The holder of the [`Read`] fills its buffer and calls
+    /// [`Read::complete`], on any thread and in any order; also within this call, if that takes no time.
     /// Called from the tick.
     fn start(&self, read: Read);
-    /// The result of this read is no longer wanted: completing it early, in any way, frees its buffer for
-    /// another.
+    /// Notes that the result of this read is no longer wanted. Completing it early, in any way, frees its
+    /// buffer for another read.
     fn cancel(&self, token: Token) {
         let _ = token;
     }
 }
 
-/// Names a read between its start and its completion.
+/// The id of a read between its start and its completion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Token(pub(crate) u64);
 
 impl Token {
-    /// The name as a plain number.
+    /// Returns the id as a plain number.
     pub const fn to_bits(self) -> u64 {
         self.0
     }
-    /// The name that [`Token::to_bits`] gave.
+    /// Returns the id for a number from [`Token::to_bits`].
     pub const fn from_bits(bits: u64) -> Token {
         Token(bits)
     }
 }
 
-/// Bytes wanted from a place, and the memory for them. Dropping it completes it as interrupted.
+/// A request for bytes at a position, with the buffer for them. Dropping it completes it as interrupted.
 pub struct Read {
     token: Token,
     offset: u64,
@@ -58,7 +58,7 @@ pub struct Read {
 
 enum Buffer {
     Heap(WriteGuard),
-    /// While a file is being opened; a database's slot.
+    /// Memory for opening a file, or a database's slot.
     Own(Vec<u64>),
 }
 
@@ -68,7 +68,7 @@ enum Done {
     Slot(Arc<Mailbox>, u32),
 }
 
-/// Collects the reads of a database when they end, by slot.
+/// Collects the finished reads of a database, by slot.
 pub(crate) struct Mailbox(Vec<Post>);
 
 #[derive(Default)]
@@ -83,7 +83,7 @@ impl Mailbox {
         Mailbox((0..slots).map(|_| Post::default()).collect())
     }
 
-    /// Before a read into `slot` starts.
+    /// Prepares a slot for a new read.
     pub fn began(&self, slot: u32, token: Token) {
         if let Some(post) = self.0.get(slot as usize) {
             post.token.store(token.0, Ordering::Relaxed);
@@ -91,14 +91,14 @@ impl Mailbox {
         }
     }
 
-    /// Its result is no longer wanted; its name, if there is one.
+    /// Notes that a slot's result is no longer wanted; returns the read's token.
     pub fn cancel(&self, slot: u32) -> Option<Token> {
         let post = self.0.get(slot as usize)?;
         post.cancelled.store(true, Ordering::Relaxed);
         Some(Token(post.token.load(Ordering::Relaxed)))
     }
 
-    /// Takes the outcome of the read of a slot, if it has ended.
+    /// Takes the result of a slot's read, if it has ended.
     pub fn take(&self, slot: u32) -> Option<(io::Result<usize>, Vec<u64>)> {
         let post = self.0.get(slot as usize)?;
         let mut ended = post.ended.lock().unwrap_or_else(PoisonError::into_inner);
@@ -118,7 +118,7 @@ impl Mailbox {
     }
 }
 
-/// Somebody who waits for a read: the thread that opens a file, or ticks that ask again.
+/// The result of a read that a thread waits for while it opens a file, or that ticks poll.
 #[derive(Default)]
 pub(crate) struct Waiter {
     result: Mutex<Option<(io::Result<usize>, Vec<u64>)>>,
@@ -126,19 +126,19 @@ pub(crate) struct Waiter {
 }
 
 impl Waiter {
-    /// The outcome, if the read has ended.
+    /// Takes the result, if the read has ended.
     pub fn take(&self) -> Option<(io::Result<usize>, Vec<u64>)> {
         self.result.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// Whether it has ended.
+    /// `true` if the read has ended.
     pub fn has_ended(&self) -> bool {
         self.result.lock().unwrap_or_else(PoisonError::into_inner).is_some()
     }
 }
 
 impl Read {
-    /// Into the heap, for node `node`.
+    /// Returns a read into the heap, for node `node`.
     pub(crate) fn new(
         work: Arc<Work>,
         node: u32,
@@ -151,7 +151,7 @@ impl Read {
         Read { token, offset, size, due, buffer: Some(Buffer::Heap(guard)), done: Done::Node(work, node) }
     }
 
-    /// Of what opens a file, and who waits for it.
+    /// Returns a read for opening a file, and its waiter.
     pub(crate) fn waited(offset: u64, size: usize) -> (Read, Arc<Waiter>) {
         let waiter = Arc::new(Waiter::default());
         let buffer = Some(Buffer::Own(vec![0; size.div_ceil(8)]));
@@ -159,7 +159,7 @@ impl Read {
         (Read { token: Token(u64::MAX), offset, size, due: 0, buffer, done }, waiter)
     }
 
-    /// Into a slot's memory, which comes back through the mailbox.
+    /// Returns a read into a slot's memory, which the mailbox returns.
     pub(crate) fn into_slot(
         mailbox: Arc<Mailbox>,
         slot: u32,
@@ -178,24 +178,25 @@ impl Read {
         }
     }
 
-    /// Its name.
+    /// Returns its token.
     pub fn token(&self) -> Token {
         self.token
     }
-    /// The first byte to read, from the start of the file.
+    /// Returns the offset of the first byte to read, from the start of the file.
     pub fn offset(&self) -> u64 {
         self.offset
     }
-    /// When it is wanted, in microseconds of the player's ticks: smaller is more urgent. 0 for what opens a
-    /// file.
+    /// Returns the time at which it is wanted, in microseconds of the player's ticks: smaller is more urgent.
+    /// 0 for reads that open a file.
     pub fn due(&self) -> u64 {
         self.due
     }
-    /// Whether it belongs to the opening of a file, for which a thread is waiting (or ticks, without threads).
+    /// `true` if it belongs to the opening of a file, for which a thread is waiting (or ticks, without
+    /// threads).
     pub fn is_opening(&self) -> bool {
         matches!(self.done, Done::Waiter(_))
     }
-    /// Whether the result is no longer wanted.
+    /// `true` if the result is no longer wanted.
     pub fn is_cancelled(&self) -> bool {
         match &self.done {
             Done::Node(work, node) => !work.graph.is_wanted(*node),
@@ -203,7 +204,7 @@ impl Read {
             Done::Slot(mailbox, slot) => mailbox.is_cancelled(*slot),
         }
     }
-    /// The bytes to fill.
+    /// Returns the buffer to fill.
     pub fn buffer(&mut self) -> &mut [u8] {
         let words: &mut [u64] = match &mut self.buffer {
             Some(Buffer::Heap(guard)) => guard,
@@ -214,7 +215,8 @@ impl Read {
         let size = self.size.min(bytes.len());
         &mut bytes[..size]
     }
-    /// So many bytes from the start of the buffer are there, or none because of an error.
+    /// Completes the read with the number of bytes at the start of the buffer that are valid, or with an
+    /// error.
     pub fn complete(mut self, result: io::Result<usize>) {
         self.end(result);
     }
@@ -247,10 +249,10 @@ impl Drop for Read {
     }
 }
 
-/// A source as something that can be waited for: how a file is opened, on a thread that may wait.
+/// Adapts a source to blocking reads, to open a file on a thread that may wait.
 pub(crate) struct Waiting {
     pub source: Arc<dyn Source>,
-    /// Set when the player goes away: nothing is waited for any more.
+    /// Set when the player is dropped; then nothing is waited for any more.
     pub closing: Arc<AtomicBool>,
 }
 
@@ -292,7 +294,7 @@ impl Waiting {
                 return Err(io::ErrorKind::Interrupted.into());
             }
             if cfg!(target_family = "wasm") {
-                // Nobody else runs while this one waits.
+                // No other thread runs while this one waits.
                 return Err(io::ErrorKind::WouldBlock.into());
             }
             let wait = (waiter.there).wait_timeout(place, std::time::Duration::from_millis(50));
@@ -301,7 +303,7 @@ impl Waiting {
     }
 }
 
-/// A file or memory, read by the player's threads.
+/// A file or memory that the player's threads read.
 pub(crate) struct Positioned {
     pub source: Arc<dyn ReadAt>,
     pub crew: Arc<Crew<Positioning>>,
@@ -311,7 +313,7 @@ pub(crate) struct Positioned {
 pub(crate) struct Positioning(Arc<dyn ReadAt>, Read);
 
 impl Positioning {
-    /// For the crew.
+    /// Executes the read; called by the crew.
     pub fn run(self) {
         let Positioning(source, mut read) = self;
         let offset = read.offset;
@@ -324,7 +326,7 @@ impl Positioning {
             }
             let end = (at + PIECE).min(read.size);
             if let Err(error) = source.read_at(offset + at as u64, &mut read.buffer()[at..end]) {
-                // What was read before is good.
+                // The bytes that were read before are valid.
                 result = if at > 0 { Ok(at) } else { Err(error) };
                 break;
             }
@@ -340,7 +342,7 @@ impl Source for Positioned {
     }
     fn start(&self, read: Read) {
         if read.is_opening() {
-            // On a thread that may wait.
+            // It is called on a thread that may wait.
             return Positioning(self.source.clone(), read).run();
         }
         self.crew.push(read.due, Positioning(self.source.clone(), read));

@@ -1,4 +1,4 @@
-//! Opening a file for playing, on a thread that may wait and allocate: header, tables, description, static
+//! Opens a file for playing, on a thread that may wait and allocate: header, tables, description, static
 //! data, and the order of its units on the disk.
 
 use crate::Error;
@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// An opened file and the source of its bytes, or why it could not be opened.
+/// An opened file and the source of its bytes, or the error.
 pub(crate) type Opened = Result<(Arc<Loaded>, Arc<dyn Source>), Error>;
 
 /// Opened files by number and generation, until the next tick takes them.
@@ -28,9 +28,9 @@ pub(crate) struct Load {
     pub file: u32,
     pub generation: u32,
     pub path: PathBuf,
-    /// Nothing: the file at `path`, read by these threads.
+    /// The source, or the threads that read the file at `path`.
     pub source: Result<Arc<dyn Source>, Arc<Crew<Positioning>>>,
-    /// What is open already: its static data is left to read.
+    /// A reel that is open already, of which only the static data must be read.
     pub reel: Option<Reel>,
     pub limits: Limits,
     pub closing: Arc<AtomicBool>,
@@ -40,18 +40,18 @@ pub(crate) struct Load {
     pub mode: Mode,
 }
 
-/// Who opens a file.
+/// The manner in which a file is opened.
 pub(crate) enum Mode {
-    /// A thread, which waits.
+    /// On a thread, which waits for reads.
     Waits,
-    /// Ticks. What has to be read first is begun, and the file put back.
+    /// In ticks: missing bytes are requested, and the file is put back until they are there.
     AsksAgain(Option<Arc<ByteRanges>>),
 }
 
-/// Files that wait for what is being read, or for bytes that somebody else brings.
+/// Files that wait for reads in flight, or for bytes that the host provides.
 pub(crate) type Again = Arc<Mutex<Vec<Load>>>;
 
-/// Within a tick: opens what has been read, as far as it is still wanted.
+/// Opens, within a tick, the waiting files whose reads have ended, if they are still wanted.
 pub(crate) fn open_here(loads: &Crew<Load>, again: &Again, is_wanted: impl Fn(u32, u32) -> bool) {
     let mut waiting = std::mem::take(&mut *again.lock().unwrap_or_else(PoisonError::into_inner));
     waiting.retain(|load| is_wanted(load.file, load.generation));
@@ -62,14 +62,14 @@ pub(crate) fn open_here(loads: &Crew<Load>, again: &Again, is_wanted: impl Fn(u3
     again.lock().unwrap_or_else(PoisonError::into_inner).append(&mut waiting);
 }
 
-/// Gives up the files that wait: nobody asks again.
+/// Drops the files that wait, as no tick will ask again.
 pub(crate) fn forget(again: &Again) {
     let waiting = std::mem::take(&mut *again.lock().unwrap_or_else(PoisonError::into_inner));
     drop(waiting);
 }
 
 impl Load {
-    /// For the crew.
+    /// Opens the file; called by the crew.
     pub fn run(mut self) {
         span!("open", file = %self.path.display());
         if self.closing.load(Ordering::Relaxed) {
@@ -83,7 +83,7 @@ impl Load {
                 source: std::io::Error::other("its source failed"),
             })
         });
-        // Bytes that are not there yet come without us.
+        // The host provides missing bytes by itself.
         let lacks = |error: &Error| matches!(error, Error::Io { source, .. } if source.kind() == ErrorKind::WouldBlock);
         let lacks = self.reel.is_some() && opened.as_ref().is_err_and(lacks);
         if lacks || self.is_waiting() {
@@ -119,7 +119,7 @@ impl Load {
         Ok((Arc::new(Loaded::new(reel, &self.library)?), source))
     }
 
-    /// Whether what it needs is being read.
+    /// `true` if bytes that it needs are being read.
     fn is_waiting(&self) -> bool {
         match &self.mode {
             Mode::AsksAgain(Some(ranges)) => ranges.is_waiting(),
@@ -128,7 +128,8 @@ impl Load {
     }
 }
 
-/// What was opened elsewhere must be the file of this source, and within the limits of this player.
+/// Checks that a reel that was opened elsewhere belongs to this source, and is within the limits of this
+/// player.
 fn check(reel: &Reel, source: &dyn Source, limits: &Limits) -> Result<(), Error> {
     let (has, wants) = (source.size(), reel.file_bytes());
     if has != wants {

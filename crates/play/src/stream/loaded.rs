@@ -1,4 +1,4 @@
-//! A file that is ready to be played: its static data, the order of its units on the disk, and what it needs of
+//! A file that is ready to be played: its static data, the order of its units on the disk, and its needs of
 //! the heap.
 
 use crate::Error;
@@ -9,23 +9,24 @@ use crate::stream::sharing::Library;
 use meshreel_codec::sort;
 use std::sync::Arc;
 
-/// Most units that a frame may wait for: far beyond what any writer makes (64), and what a tick can walk.
+/// The most units that a frame may wait for: far more than any writer makes (64), and few enough to walk in a
+/// tick.
 const LONGEST_WAIT: usize = 256;
 
 /// A file that is ready to be played.
 pub(crate) struct Loaded {
     pub reel: Reel,
     pub statics: Arc<Statics>,
-    /// Units in the order of their bytes.
+    /// The units in the order of their bytes.
     pub order: Vec<u32>,
-    /// Per unit its place in `order`.
+    /// The place of each unit in `order`.
     pub place: Vec<u32>,
     /// Words of the largest scratch.
     pub scratch_words: usize,
-    /// Frames that an instance needs at once, and bytes of the heap that one takes.
+    /// The number of frames that an instance needs at once, and the bytes of the heap for each.
     frames_at_once: u64,
     frame_bytes: u64,
-    /// Bytes of the heap that its largest unit takes.
+    /// The bytes of the heap for its largest unit.
     read_bytes: u64,
 }
 
@@ -36,7 +37,7 @@ impl Loaded {
             let what = "frames that one frame waits for";
             return Err(Error::limit(reel.path(), what, wait as u64, LONGEST_WAIT as u64));
         }
-        // What a decoder has read already is taken as it is.
+        // Static data that a decoder has read already is reused.
         let statics = reel.statics_or(|| Statics::load(&reel).map(|statics| library.share(&statics)))?;
         let units = reel.unit_count();
         let mut order: Vec<u32> = (0..units as u32).collect();
@@ -55,7 +56,7 @@ impl Loaded {
             order,
             place,
             scratch_words: scratch.unwrap_or(0),
-            // What is shown, what is to be shown, and all that one unit needs.
+            // The shown frames, the next ones, and all that one unit needs.
             frames_at_once: (most + 4).max(coded),
             frame_bytes: Heap::cost(reel.frame_words()),
             read_bytes: Heap::cost(largest.unwrap_or(0).div_ceil(8) + 1),
@@ -63,9 +64,10 @@ impl Loaded {
         })
     }
 
-    /// Bytes of the heap, beside scratch, without which so many instances cannot be played: each may be
-    /// elsewhere in the file, but more than all of it is never needed. Of reads the one that a unit comes in,
-    /// and the next. A block counts as `least_block` bytes at least.
+    /// Returns the smallest number of heap bytes, besides scratch, with which `instances` instances can be
+    /// played. Each may be elsewhere in the file, but all frames of the file are always enough. It includes
+    /// two reads: the one with the current unit, and the next. A block counts as at least `least_block`
+    /// bytes.
     pub fn least_bytes(&self, instances: u32, least_block: u64) -> u64 {
         let instances = u64::from(instances);
         let frames = (instances * self.frames_at_once).min(self.reel.frame_count() as u64);
@@ -73,7 +75,7 @@ impl Loaded {
         frames * self.frame_bytes.max(least_block) + reads * self.read_bytes.max(least_block)
     }
 
-    /// An error that names a unit.
+    /// Returns an error that names a unit.
     pub fn damaged(&self, unit: usize, what: &str) -> Error {
         let frames = self.reel.unit_frames(unit);
         let at = match frames[..] {

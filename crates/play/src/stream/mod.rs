@@ -1,4 +1,5 @@
-//! Playing in memory of fixed size: the heap, reads, jobs and what waits for which, and what of each file is where.
+//! Streaming in memory of fixed size: the heap, reads, jobs and their dependencies, and the residency of each
+//! file.
 
 pub(crate) mod admission;
 pub(crate) mod byte_ranges;

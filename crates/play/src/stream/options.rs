@@ -1,4 +1,4 @@
-//! What a player is made of: sizes, threads, how far ahead it looks, and what files may ask for.
+//! The options of a player: sizes, threads, how far ahead it works, and limits for files.
 
 use crate::Error;
 use crate::reel::limits::Limits;
@@ -7,46 +7,46 @@ use crate::stream::heap::Allocator;
 use crate::stream::work::Pool;
 use std::sync::Arc;
 
-/// Bytes that a frame, a chunk or an object takes about.
+/// The approximate bytes of a frame, a chunk or an object.
 const BYTES_EACH: u64 = 256;
 
-/// Settings of a player, fixed when it is made.
+/// The options of a player, fixed when it is created.
 #[derive(Clone)]
 pub struct Options {
-    /// Bytes of the heap: everything of size that is read and decoded lives here. Default 128 MiB.
+    /// Bytes of the heap, which holds all large data that is read and decoded. Default 128 MiB.
     pub heap: usize,
-    /// Where the memory of the heap comes from; the program's global allocator where there is none.
+    /// The source of the heap's memory; the program's global allocator if `None`.
     pub allocator: Option<Arc<dyn Allocator>>,
-    /// Files whose frames, decoded, take no more than this are decoded once and kept. Default 16 MiB; 0 for
-    /// none.
+    /// Files whose decoded frames take at most this many bytes are decoded once and kept. Default 16 MiB; 0
+    /// for none.
     pub resident: u64,
-    /// Bytes that one read has, if as much is wanted. Default 1 MiB.
+    /// Bytes of one read, if that much is wanted. Default 1 MiB.
     pub read_size: u64,
-    /// Threads that decode; 0: the tick does it, and opens files, each tick as far as what that needs has been
-    /// read. Default: as many as there are cores, less one; in WebAssembly 0.
+    /// Number of threads that decode. With 0 the tick decodes and also opens files, each tick as far as the
+    /// necessary bytes have been read. Default: the number of cores less one; in WebAssembly 0.
     pub threads: usize,
-    /// Threads that read files; 0: the tick does it. Default 2; in WebAssembly 0.
+    /// Number of threads that read files; with 0 the tick reads. Default 2; in WebAssembly 0.
     pub read_threads: usize,
-    /// Decodes instead of those threads. With `threads` 0 files are opened within the tick all the same.
+    /// A pool that decodes instead of those threads. With `threads` 0 files are still opened within the tick.
     pub pool: Option<Arc<dyn Pool>>,
-    /// Seconds before they are shown that frames are decoded. Default 0.4.
+    /// Seconds that frames are decoded before they are shown. Default 0.4.
     pub decode_ahead: f32,
-    /// A read is issued as soon as something is missing so many seconds ahead. Default 1.
+    /// A read is issued as soon as something is missing within this many seconds ahead. Default 1.
     pub least_read_ahead: f32,
-    /// Seconds ahead for which reads are made at most, then for all that is wanted in them. Default 4.
+    /// The most seconds ahead for which a read fetches data, once it is issued. Default 4.
     pub most_read_ahead: f32,
-    /// Seconds without a visible instance after which a file's static data is given up too. Default 5.
+    /// Seconds without a visible instance after which a file's static data is released as well. Default 5.
     pub unload_after: f32,
-    /// Bytes beside the heap that a file may take to be opened and to keep its static data; a file that asks
-    /// for more is refused. 0, the default: what goes with the heap, four times as much and 16 MiB.
+    /// Bytes besides the heap that a file may take to be opened and to keep its static data; a file that
+    /// needs more is refused. 0, the default, means four times the size of the heap plus 16 MiB.
     pub file_memory: u64,
-    /// Limits of the files that are opened, and whether animated vertex attributes are left out. What is
-    /// beyond `file_memory` is cut to it, see [`Options::file_limits`].
+    /// Limits of the files that are opened, and whether animated vertex attributes are left out. Limits above
+    /// `file_memory` are cut to it, see [`Options::file_limits`].
     pub limits: Limits,
 }
 
 impl Options {
-    /// The limits with which each file is opened: `limits`, as far as `file_memory` allows it.
+    /// Returns the limits with which each file is opened: `limits`, cut to `file_memory`.
     pub fn file_limits(&self) -> Limits {
         let memory = match self.file_memory {
             0 => (self.heap as u64).saturating_mul(4).saturating_add(16 << 20),
@@ -62,7 +62,7 @@ impl Options {
         limits
     }
 
-    /// Refuses options that no player can be made of.
+    /// Checks that a player can be made with these options.
     pub(crate) fn check(&self) -> Result<(), Error> {
         for (name, threads) in [("threads", self.threads), ("read_threads", self.read_threads)] {
             if threads > MOST_THREADS {
@@ -76,7 +76,7 @@ impl Options {
             ("most_read_ahead", self.most_read_ahead),
             ("unload_after", self.unload_after),
         ] {
-            // Less than nothing counts as nothing.
+            // Negative values count as 0.
             if seconds.is_nan() {
                 let what = format!("{name} is no number: it must be seconds");
                 return Err(Error::misuse(what));
@@ -89,7 +89,7 @@ impl Options {
 impl Default for Options {
     fn default() -> Options {
         let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
-        // There the tick does it all.
+        // In WebAssembly the tick does all work.
         let threads = |n| if cfg!(target_family = "wasm") { 0 } else { n };
         Options {
             heap: 128 << 20,

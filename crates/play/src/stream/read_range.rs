@@ -1,23 +1,23 @@
-//! Which bytes a read brings: all that the most urgent frame misses, and what is wanted around it.
+//! The bytes of a read: everything that the most urgent frame misses, and what is wanted around it.
 
 use crate::stream::residency::{Missing, NO_READ, NONE, Stream};
 
-/// Bytes between two units that are read along.
+/// The largest gap in bytes between two units that are read together.
 const GAP: u64 = 64 << 10;
 
-/// First byte of the unit at a place in the file.
+/// Returns the offset of the unit at a place in the file.
 pub(crate) fn unit_start(stream: &Stream, place: u32) -> u64 {
     let unit = stream.file.order[place as usize];
     stream.file.reel.unit_chunk(unit as usize).offset
 }
 
-/// End of the bytes of the unit at a place in the file.
+/// Returns the end of the unit at a place in the file.
 pub(crate) fn unit_end(stream: &Stream, place: u32) -> u64 {
     let unit = stream.file.order[place as usize];
     stream.file.reel.unit_end(unit as usize)
 }
 
-/// The units that are missing behind a read that was cut because of vertex attributes.
+/// Returns the missing units after a read that was cut because of vertex attributes.
 pub(crate) fn rest_of(stream: &Stream, missing: Missing, last: u32) -> Option<Missing> {
     let wanted = |place: &u32| {
         let unit = &stream.units[stream.file.order[*place as usize] as usize];
@@ -28,8 +28,8 @@ pub(crate) fn rest_of(stream: &Stream, missing: Missing, last: u32) -> Option<Mi
     Some(Missing { low, ..missing })
 }
 
-/// The places to read: all that the most urgent frame misses, and as much around it as is wanted, up to
-/// `size` bytes and, where it is cut, up to a frame that stands alone.
+/// Returns the places to read: everything that the most urgent frame misses, and what is wanted around it up
+/// to `size` bytes. A read that is cut ends before a frame that needs no others, if possible.
 pub(crate) fn range_of(stream: &Stream, missing: Missing, size: u64, now: u64) -> (u32, u32) {
     let units = &stream.units;
     let of = |place: u32| stream.file.order[place as usize] as usize;
@@ -41,12 +41,12 @@ pub(crate) fn range_of(stream: &Stream, missing: Missing, size: u64, now: u64) -
     let gap = if stream.skips_attributes() { 0 } else { GAP };
     let near = |a: u32, b: u32| unit_start(stream, b).saturating_sub(unit_end(stream, a)) <= gap;
     let (first, mut last) = (missing.low, missing.low);
-    // All of it in one read where that is not too much.
+    // All of it in one read, if that is not too much.
     let most = if size == 0 { 0 } else { 2 * size };
     while last < missing.high && bytes(first, last + 1) <= most && near(last, last + 1) {
         last += 1;
     }
-    // At its end may be something that is there already.
+    // Units at its end may be there already.
     while last > first && !wanted(last) {
         last -= 1;
     }
@@ -62,7 +62,7 @@ pub(crate) fn range_of(stream: &Stream, missing: Missing, size: u64, now: u64) -
             alone = last;
         }
     }
-    // Cut because of its size, it ends where the next group begins.
+    // A read that is cut because of its size ends where the next group begins.
     if last + 1 < end && wanted(last + 1) && alone > least {
         last = alone;
     }

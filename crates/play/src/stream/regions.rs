@@ -1,34 +1,34 @@
-//! What the heap tells about itself, as plain data.
+//! Statistics of the heap, as plain data.
 
 /// Counts of events in the heap since the player was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct HeapCounters {
-    /// Blocks given out.
+    /// The number of blocks allocated.
     pub allocations: u64,
-    /// Requests that found no room, whatever was evicted; they are made again later.
+    /// The number of requests that found no room in spite of evictions; they are made again later.
     pub failures: u64,
-    /// Spare blocks that made room.
+    /// The number of spare blocks that were evicted.
     pub evictions: u64,
-    /// Bytes that were moved to close gaps.
+    /// The number of bytes that were moved to close gaps.
     pub moved_bytes: u64,
-    /// Most bytes that were held or spare at once.
+    /// The largest number of bytes that were held or spare at once.
     pub peak_bytes: u64,
 }
 
-/// A piece of the heap, for a map of it.
+/// A region of the heap, for a map of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Region {
-    /// Bytes from the start.
+    /// Offset in bytes from the start of the heap.
     pub start: u64,
     /// Bytes of the region.
     pub size: u64,
-    /// What the region is used for.
+    /// The use of the region.
     pub state: RegionState,
-    /// Who it belongs to: the number of the file, or `u32::MAX` for nobody's.
+    /// The number of the file that it belongs to, or `u32::MAX` for none.
     pub owner: u32,
 }
 
-/// See [`Region`].
+/// The use of a [`Region`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum RegionState {

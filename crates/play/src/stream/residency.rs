@@ -1,18 +1,18 @@
-//! One open file, shared by all its instances: which of its units and frames are where, and what the demands
-//! of this tick ask of them.
+//! One open file, shared by all its instances: the state of its units and frames, and the demands of this
+//! tick for them.
 //!
 //! ```text
 //! unit:   absent ──read issued──▶ reading ──landed──▶ read ──started──▶ decoding ──▶ its frames are decoded
 //! frame:  absent ──started──▶ pending ──▶ decoded: kept while wanted, then spare, then evicted
 //! ```
 //!
-//! [`Stream::plan`] walks the demands once a tick, the most urgent first: what is shown, what should be
-//! shown, what comes next. A frame that is there is kept; for one that is not, the units it waits for are
-//! listed in an order in which they can be started, back to frames that are there. Beyond the decode horizon
-//! only reading is planned, up to the read horizon. What no walk comes by any more is released, and cancelled
-//! where it is in flight.
+//! A plan ([`Stream::begin_plan`] to [`Stream::end_plan`]) walks the demands once per tick, the most urgent
+//! first: frames that are shown, that should be shown, that come next. A frame that is decoded is kept; for
+//! one that is not, the units that it waits for are listed in an order in which they can be started, back to
+//! frames that are decoded. Beyond the decode horizon only reading is planned, up to the read horizon.
+//! Whatever no walk reaches any more is released, or cancelled if it is in flight.
 //!
-//! So a jump needs nothing special: it asks for one pair of frames, whose units lie in one range of the file.
+//! So a jump needs no special case: it demands one pair of frames, whose units lie in one range of the file.
 
 use crate::stream::heap::{Block, Heap};
 use crate::stream::io::Source;
@@ -21,23 +21,23 @@ use crate::time::clock::Pace;
 use crate::time::demand::{Demand, FramePair, Span};
 use std::sync::Arc;
 
-/// Reads of one stream that are in flight or in memory.
+/// The number of reads of one stream that can be in flight or in memory.
 pub(crate) const READS: usize = 24;
 pub(crate) const NONE: u32 = u32::MAX;
 /// No read.
 pub(crate) const NO_READ: u8 = u8::MAX;
-/// Frames of a resident file that are planned per tick.
+/// The number of frames of a resident file that are planned per tick.
 const RESIDENT_STEP: usize = 64;
-/// Ticks from one plan that goes as far as the read horizon to the next; those between go as far as decoding.
+/// Ticks between plans up to the read horizon; those in between go up to the decode horizon.
 const READ_TURN: u32 = 4;
-/// Most units that are started from one plan.
+/// The most units that are started from one plan.
 const LAUNCHES: usize = 512;
-/// Nanoseconds that a unit is taken to need until one was decoded and measured.
+/// The assumed nanoseconds for a unit until one was decoded and measured.
 const FIRST_GUESS: u64 = 500_000;
-/// Microseconds until what is only wanted for being resident is due.
+/// Due time in microseconds of frames that are only wanted because their file is resident.
 const SOMETIME: u64 = 60_000_000;
 
-/// Ranks of spare blocks: a frame costs more memory than its bytes, and is as easily had again.
+/// Ranks of spare blocks: a frame takes more memory than its read bytes, and can be decoded again from them.
 pub(crate) const FRAME_RANK: usize = 0;
 pub(crate) const READ_RANK: usize = 1;
 
@@ -49,10 +49,10 @@ pub(crate) struct Unit {
     pub read: u8,
     /// Failures in a row.
     pub tries: u8,
-    /// The plan that wanted it last.
+    /// The last plan that wanted it.
     pub wanted: u32,
     pub due: u64,
-    /// After a failure, not before this.
+    /// After a failure it is not retried before this time.
     pub retry_at: u64,
 }
 
@@ -68,39 +68,39 @@ pub(crate) enum State {
 pub(crate) struct Frame {
     pub block: Option<Block>,
     pub state: State,
-    /// Held because it is wanted; then it is in the list of wanted frames.
+    /// `true` if it is held because it is wanted; then it is in the list of wanted frames.
     pub kept: bool,
     pub wanted: u32,
     pub due: u64,
 }
 
-/// Bytes of several units, one after the other in the file.
+/// The bytes of several units, one after the other in the file.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct ReadSlot {
     pub block: Option<Block>,
-    /// In flight as this node.
+    /// The node of the read, while it is in flight.
     pub node: Option<u32>,
-    /// First and last place in the order of units.
+    /// The first and last place in the order of units.
     pub first: u32,
     pub last: u32,
     pub offset: u64,
     pub bytes: u64,
     pub token: u64,
     pub wanted: u32,
-    /// When the first of it is wanted.
+    /// The time at which the first of it is wanted.
     pub due: u64,
     pub held: bool,
     pub cancelled: bool,
 }
 
-/// How far plans look, in microseconds.
+/// The horizons of plans, in microseconds.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Horizons {
     pub decode: u64,
     pub read: u64,
 }
 
-/// The units that are missing most urgently, as a range of places in the order of units.
+/// The most urgently missing units, as a range of places in the order of units.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Missing {
     pub due: u64,
@@ -108,28 +108,28 @@ pub(crate) struct Missing {
     pub high: u32,
 }
 
-/// Plain numbers of one stream since it was opened.
+/// Counters of one stream since it was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct StreamCounters {
-    /// Reads issued.
+    /// The number of reads issued.
     pub reads: u64,
-    /// Bytes asked of the disk.
+    /// The number of bytes requested from the disk.
     pub bytes_read: u64,
-    /// Units whose decoding was started.
+    /// The number of units whose decoding was started.
     pub decodes: u64,
-    /// Frames that were decoded.
+    /// The number of frames that were decoded.
     pub frames_decoded: u64,
-    /// Ticks of its instances without the frame that should have been shown.
+    /// The number of ticks in which an instance lacked the frame that should have been shown.
     pub missed: u64,
-    /// Ticks between a start or a jump and its first frame, which are not counted as missed.
+    /// The number of ticks between a start or a jump and its first frame, which are not counted as missed.
     pub seek_wait_ticks: u64,
-    /// Reads and units in flight that were cancelled.
+    /// The number of reads and units in flight that were cancelled.
     pub aborts: u64,
-    /// Reads that failed.
+    /// The number of reads that failed.
     pub read_errors: u64,
-    /// Units with wrong bytes.
+    /// The number of damaged units.
     pub damaged: u64,
-    /// Times it found no room in the heap.
+    /// The number of times that it found no room in the heap.
     pub starved: u64,
 }
 
@@ -144,38 +144,38 @@ pub(crate) struct Stream {
     pub reads: [ReadSlot; READS],
     /// Units that are being decoded.
     pub decoding: Vec<u32>,
-    /// To be started, in this order, and whether that is more than a wish.
+    /// The units to start, in this order, and their due times.
     pub launch: Vec<(u32, u64)>,
     pub missing: Option<Missing>,
     pub epoch: u32,
-    /// Every frame stays in memory once it is there.
+    /// `true` if every frame stays in memory once it is decoded.
     pub resident: bool,
-    /// Whether every frame was to stay in memory when the file was opened.
+    /// `true` if the file was opened as a resident one.
     pub planned_resident: bool,
     resident_next: usize,
-    /// An instance of it is among those that the heap can serve.
+    /// `true` if one of its instances was admitted.
     pub admitted: bool,
     pub active: bool,
-    /// This plan went as far as reads go.
+    /// `true` if this plan went up to the read horizon.
     walked: bool,
-    /// Instances of it that the heap can serve.
+    /// The number of its admitted instances.
     pub places: u32,
-    /// Reads fail: small ones, and not before `retry_at`.
+    /// `true` while reads fail: they are then small, and not issued before `retry_at`.
     pub faulty: bool,
     pub careful: u8,
     pub tries: u8,
     pub retry_at: u64,
-    /// Units that failed last time.
+    /// The number of units that failed last time.
     pub bad_units: u32,
     pub reads_in_flight: u32,
     pub farthest: u64,
-    /// Nanoseconds that a unit takes about.
+    /// The approximate nanoseconds that a unit takes.
     pub unit_time: u64,
     pub counters: StreamCounters,
 }
 
 impl Stream {
-    /// Allocates all it will need.
+    /// Allocates all the memory that it will need.
     pub fn new(file: Arc<Loaded>, source: Arc<dyn Source>, number: u32, resident: bool) -> Stream {
         let frames = file.reel.frame_count();
         let units = file.reel.unit_count();
@@ -212,12 +212,12 @@ impl Stream {
         }
     }
 
-    /// Whether attributes lie between its units that are not to be read.
+    /// `true` if vertex attributes that are not read lie between its units.
     pub fn skips_attributes(&self) -> bool {
         self.file.reel.attributes_apart() == (true, false)
     }
 
-    /// Whether a frame can be shown.
+    /// `true` if a frame can be shown.
     pub fn is_decoded(&self, frame: u32) -> bool {
         (self.frames.get(frame as usize)).is_some_and(|f| f.state == State::Decoded)
     }
@@ -228,9 +228,9 @@ impl Stream {
 
     // The plan of a tick.
 
-    /// Starts a plan.
+    /// Begins a plan.
     pub fn begin_plan(&mut self) {
-        // 0 is what nothing was ever wanted by.
+        // No plan has the number 0.
         self.epoch = self.epoch.wrapping_add(1).max(1);
         self.launch.clear();
         self.missing = None;
@@ -262,7 +262,7 @@ impl Stream {
         self.active |= demand.spans_used > 0;
     }
 
-    /// Marks the frames that an instance will want next, as far as they are to be decoded already.
+    /// Marks the frames that an instance will want next, up to the decode horizon.
     pub fn plan_next(&mut self, heap: &mut Heap, now: u64, demand: &Demand, horizon: u64) {
         let file = self.file.clone();
         for span in demand.spans() {
@@ -271,8 +271,8 @@ impl Stream {
         }
     }
 
-    /// Marks the units after those, as far as they are to be read already. Not in every tick, as it changes
-    /// little: only where something is missing, or in turn.
+    /// Marks the units after those, up to the read horizon. As this changes little, it is done only if
+    /// something is missing, or in turn.
     pub fn plan_reads(&mut self, now: u64, demand: &Demand, horizons: Horizons) {
         self.walked |=
             self.missing.is_some() || (self.epoch.wrapping_add(self.number)).is_multiple_of(READ_TURN);
@@ -286,7 +286,7 @@ impl Stream {
         }
     }
 
-    /// Plans the next frames that are missing of a file that is to be in memory as a whole.
+    /// Plans the next missing frames of a file that shall be in memory as a whole.
     pub fn plan_resident(&mut self, heap: &mut Heap, now: u64) {
         if !self.resident || !self.active {
             return;
@@ -307,7 +307,7 @@ impl Stream {
         }
     }
 
-    /// The frame is wanted, decoded.
+    /// Marks a frame as wanted in decoded form.
     fn visit(&mut self, heap: &mut Heap, now: u64, due: u64, frame: usize) {
         let epoch = self.epoch;
         let Some(entry) = self.frames.get_mut(frame).filter(|f| f.wanted != epoch) else {
@@ -317,7 +317,7 @@ impl Stream {
         entry.due = due;
         self.farthest = self.farthest.max(due);
         if self.file.reel.has_coded_points() {
-            // Whoever decodes it elsewhere needs all of its unit, and what that needs.
+            // A decoder elsewhere needs all of its unit, and the frames that this needs.
             let unit = self.file.reel.unit_of(frame);
             for list in [self.file.reel.unit_frames(unit), self.file.reel.unit_needs(unit)] {
                 list.iter().for_each(|&frame| self.visit(heap, now, due, frame as usize));
@@ -336,14 +336,14 @@ impl Stream {
         }
         let unit = self.file.reel.unit_of(frame);
         if self.units[unit].wanted == epoch && self.units[unit].due <= due {
-            // A read that was only foreseen is planned anew.
+            // A read that was only foreseen is planned again.
             if self.launch.iter().any(|l| l.0 == unit as u32) || self.units[unit].node != NONE {
                 return;
             }
         }
         self.units[unit].wanted = epoch;
         self.units[unit].due = due;
-        // As deep as a frame waits for others, which `Loaded` has limited.
+        // The recursion is as deep as a frame's wait, which `Loaded` limits.
         let needs = self.file.reel.unit_needs(unit);
         for &need in needs.iter() {
             self.visit(heap, now, due, need as usize);
@@ -357,7 +357,7 @@ impl Stream {
         }
     }
 
-    /// The frame will be wanted, but not yet decoded.
+    /// Marks a frame as wanted later, so that it must be read but not decoded.
     fn foresee(&mut self, now: u64, due: u64, frame: usize) {
         if self.frames[frame].state != State::Absent {
             return;
@@ -405,8 +405,8 @@ impl Stream {
         }
     }
 
-    /// Releases what this plan did not come by. Gives nodes to cancel to `cancel`: of a unit, or of a read
-    /// and its token.
+    /// Releases what this plan did not reach. Calls `cancel` with the nodes to cancel: of a unit, or of a
+    /// read with its token.
     pub fn end_plan(&mut self, heap: &mut Heap, mut cancel: impl FnMut(u32, Option<u64>)) {
         let mut i = 0;
         while i < self.kept.len() && !self.resident {
@@ -424,7 +424,7 @@ impl Stream {
         if !self.resident {
             for &unit in &self.decoding {
                 let unit = &mut self.units[unit as usize];
-                // Marked with a plan that never comes, so that it is cancelled once.
+                // Set to a number that no plan has, so that it is cancelled once.
                 if unit.wanted != self.epoch && unit.wanted != 0 {
                     unit.wanted = 0;
                     self.counters.aborts += 1;
@@ -454,10 +454,10 @@ impl Stream {
         }
     }
 
-    // What happens to blocks.
+    // Changes of blocks.
 
-    /// A frame has been decoded into a block, which its node held; from here on it is kept. False where it
-    /// was there already, elsewhere.
+    /// Records that a frame was decoded into a block, which its node held; the stream keeps it from here on.
+    /// `false` if it was decoded already, into another block.
     pub fn frame_decoded(&mut self, frame: u32, block: Block) -> bool {
         self.counters.frames_decoded += 1;
         let entry = &mut self.frames[frame as usize];
@@ -471,7 +471,7 @@ impl Stream {
         true
     }
 
-    /// A frame's block is gone.
+    /// Records that a frame's block is gone.
     pub fn frame_lost(&mut self, frame: u32) {
         let entry = &mut self.frames[frame as usize];
         entry.block = None;
@@ -479,7 +479,7 @@ impl Stream {
         self.resident_next = self.resident_next.min(frame as usize);
     }
 
-    /// A read's block is gone, or holds only `filled` bytes.
+    /// Records that a read's block is gone, or holds only `filled` bytes.
     pub fn read_lost(&mut self, slot: usize, filled: u64) {
         let read = self.reads[slot];
         for place in read.first..=read.last {
@@ -495,7 +495,7 @@ impl Stream {
         }
     }
 
-    /// Gives up the kept frame that is wanted last, if not before `until`. Whether there was one.
+    /// Gives up the kept frame that is wanted last, if not before `until`. Returns whether there was one.
     pub fn give_up_farthest(&mut self, heap: &mut Heap, until: u64) -> bool {
         let due = |frame: &u32| self.frames[*frame as usize].due;
         let farthest = (0..self.kept.len()).max_by_key(|&i| due(&self.kept[i]));
@@ -506,7 +506,7 @@ impl Stream {
         let frame = self.kept.swap_remove(i) as usize;
         self.frames[frame].kept = false;
         self.farthest = self.frames[frame].due;
-        // Room was more important than having it all in memory.
+        // The need for room was more important than residency.
         self.resident = false;
         if let Some(block) = self.frames[frame].block {
             heap.release(block, FRAME_RANK);
@@ -514,7 +514,8 @@ impl Stream {
         true
     }
 
-    /// Gives up the bytes in memory that are wanted last, if not before `until`. Whether there were some.
+    /// Gives up the bytes in memory that are wanted last, if not before `until`. Returns whether there were
+    /// some.
     pub fn give_up_read(&mut self, heap: &mut Heap, until: u64) -> bool {
         let idle = |r: &&mut ReadSlot| r.held && r.node.is_none() && r.due > until;
         let farthest = (self.reads.iter_mut()).filter(idle).max_by_key(|r| r.due);
@@ -526,17 +527,17 @@ impl Stream {
         true
     }
 
-    /// A unit took so many nanoseconds.
+    /// Updates the average time of a unit, in nanoseconds.
     pub fn unit_took(&mut self, time: u64) {
         self.unit_time = (3 * self.unit_time + time) / 4;
     }
 
-    /// Bytes of the heap that wanted frames take.
+    /// Returns the bytes of the heap that wanted frames take.
     pub fn kept_bytes(&self) -> u64 {
         self.kept.len() as u64 * Heap::cost(self.file.reel.frame_words())
     }
 
-    /// Gives everything back; nothing is in flight.
+    /// Releases everything; nothing may be in flight.
     pub fn clear(&mut self, heap: &mut Heap) {
         self.kept.clear();
         for frame in &mut self.frames {
@@ -560,8 +561,8 @@ impl Stream {
 }
 
 impl Stream {
-    /// Frames of a demand after those that are shown now, in the order in which they are due, as far as they are
-    /// decoded already.
+    /// Returns the frames of a demand after those that are shown now, in the order in which they are due, up
+    /// to the first one that is not decoded.
     pub fn decoded_ahead(&self, demand: &Demand) -> impl Iterator<Item = u32> + '_ {
         let spans = demand.spans;
         let used = usize::from(demand.spans_used).min(spans.len());
@@ -572,7 +573,7 @@ impl Stream {
     }
 }
 
-/// The frames of a span that are due from `from` to `to` microseconds ahead, and when.
+/// Returns the frames of a span that are due from `from` to `to` microseconds ahead, with their due times.
 fn frames_of<'a>(
     file: &'a Loaded,
     span: &Span,

@@ -1,15 +1,15 @@
-//! The work of a tick on all streams together: collect what is done, start what can be decoded, issue what
-//! must be read, and decide who gets memory.
+//! The scheduler: the work of a tick on all streams together. It collects finished work, starts decodes,
+//! issues reads, and decides who gets memory.
 //!
-//! Who gives up what, in this order, when there is no room ([`Scheduler::make_room`]):
-//! 1. frames that nobody wants any more, those released first (a run of neighbours, the cheapest of some);
+//! If there is no room, memory is freed in this order ([`Scheduler::make_room`]):
+//! 1. frames that are no longer wanted, those released first (a run of neighbours, the cheapest of some);
 //! 2. bytes that were read and are decoded, likewise;
-//! 3. only for what is to be shown now: wanted frames, those that are due last, of whichever stream; then
+//! 3. only for frames that are to be shown now: wanted frames, those that are due last, of any stream; then
 //!    bytes that are decoded later;
-//! 4. blocks are slid together, some megabytes a tick.
+//! 4. blocks are slid together, some megabytes per tick.
 //!
-//! What is only ahead of its time takes 1 and 2 alone, and not beyond its stream's share once the heap is
-//! three quarters full. What got no room is asked for again in the next tick. Which instances the heap can
+//! Work ahead of its time uses only 1 and 2, and not beyond its stream's share once the heap is three
+//! quarters full. Requests that found no room are made again in the next tick. Which instances the heap can
 //! serve together is decided before, in `admission`.
 
 use crate::Error;
@@ -27,33 +27,34 @@ use crate::stream::work::{Ended, Task, Work};
 use meshreel_codec::sort;
 use std::sync::Arc;
 
-/// Reads in flight, of all streams and of one.
+/// The most reads in flight, of all streams and of one.
 const MOST_READS: u32 = 16;
 const STREAM_READS: u32 = 2;
-/// Reads in flight of a stream whose units are read one by one, to pass over the attributes between them.
+/// The most reads in flight of a stream whose units are read one by one, to skip the vertex attributes
+/// between them.
 const SHORT_READS: u32 = 8;
 
-/// Blocks that are moved in a tick, in words: 2 MiB take about 0.2 ms.
+/// The words of blocks that are moved in a tick: 2 MiB take about 0.2 ms.
 const SLIDE: usize = 256 << 10;
-/// Microseconds until something counts as wanted now.
+/// Work that is due within this many microseconds counts as wanted now.
 pub(crate) const NOW: u64 = 50_000;
-/// Frames that are given up for one allocation, and in one tick.
+/// The most frames that are given up for one allocation, and in one tick.
 const STEALS: usize = 16;
 const TICK_STEALS: usize = 64;
-/// Most units that are started in a tick.
+/// The most units that are started in a tick.
 const LAUNCHES: usize = 256;
-/// Nanoseconds of decoding per thread that wait for one. What waits is no longer put in order, so no more
-/// than keeps threads busy until the next tick.
+/// The nanoseconds of queued decoding per thread. Queued jobs are no longer reordered, so only as many are
+/// queued as keep threads busy until the next tick.
 const QUEUE: u64 = 40_000_000;
-/// Microseconds after the first failure; doubles up to the last.
+/// Microseconds before the first retry after a failure; doubles up to `LAST_RETRY`.
 const FIRST_RETRY: u64 = 50_000;
 const LAST_RETRY: u64 = 2_000_000;
-/// After a failure so many reads bring one unit each, so that one that is damaged harms no other.
+/// The number of reads after a failure that bring one unit each, so that a damaged unit affects no other.
 const CAREFUL: u8 = 8;
-/// Failures in a row of such reads after which the whole stream waits before it is tried again.
+/// The number of such reads that may fail in a row before the whole stream waits.
 const ALONE: u8 = 3;
 
-/// Bytes of the heap that scratch of so many words takes.
+/// Returns the bytes of the heap for `benches` scratches of `words` words.
 pub(crate) fn scratch_bytes(benches: usize, words: usize) -> u64 {
     match words {
         0 => 0,
@@ -69,7 +70,7 @@ enum Node {
     Decode { stream: u32, unit: u32 },
 }
 
-/// Something that went wrong, or right again, told once.
+/// A failure or recovery, reported once.
 #[derive(Debug)]
 pub(crate) enum Incident {
     Read(u32, std::io::Error),
@@ -86,7 +87,7 @@ pub(crate) struct Scheduler {
     free_nodes: Vec<u32>,
     ended: Vec<u32>,
     evicted: Vec<u64>,
-    /// Streams in the order in which they are served, with what decides it.
+    /// The streams in the order in which they are served, with their sort key.
     turns: Vec<(u64, u32)>,
     pub incidents: Vec<Incident>,
     pub read_size: u64,
@@ -95,16 +96,16 @@ pub(crate) struct Scheduler {
     pub in_flight: u32,
     next_token: u64,
     slid: bool,
-    /// So many words found no room in this tick.
+    /// The number of words for which there was no room in this tick.
     refused: usize,
-    /// Nanoseconds of decoding that may still be started in this tick.
+    /// The nanoseconds of decoding that may still be started in this tick.
     queue_left: u64,
-    /// Something found no room in this tick.
+    /// `true` if a request found no room in this tick.
     pub starved: bool,
-    /// Frames that may still be given up in this tick.
+    /// The number of frames that may still be given up in this tick.
     steals: usize,
     scratch_words: usize,
-    /// Per bench words of its scratch.
+    /// The words of each bench's scratch.
     scratch: Vec<usize>,
     pub reads_on: bool,
     pub jobs_on: bool,
@@ -118,7 +119,7 @@ fn read_tag(stream: u32, slot: usize) -> u64 {
     u64::from(stream) << 32 | 1 << 31 | slot as u64
 }
 
-/// The stream of a tag.
+/// Returns the stream of a tag.
 pub(crate) fn owner(tag: u64) -> u32 {
     (tag >> 32) as u32
 }
@@ -152,17 +153,17 @@ impl Scheduler {
         }
     }
 
-    /// Room for `count` streams, without an allocation in the tick.
+    /// Reserves room for `count` streams, so that ticks do not allocate.
     pub fn reserve(&mut self, count: usize) {
         self.turns.reserve(count.saturating_sub(self.turns.len()));
     }
 
-    /// Scratch of so many words, as soon as there is room.
+    /// Requests scratch of `words` words, which is allocated as soon as there is room.
     pub fn want_scratch(&mut self, words: usize) {
         self.scratch_words = words;
     }
 
-    /// Words of the largest scratch that there is, or is about to be.
+    /// Returns the words of the largest scratch that exists or is requested.
     pub fn scratch_words(&self) -> usize {
         self.scratch.iter().copied().fold(self.scratch_words, usize::max)
     }
@@ -171,7 +172,7 @@ impl Scheduler {
         self.scratch.iter().all(|&words| words >= self.scratch_words)
     }
 
-    /// Makes scratch as large as it should be. Before anything else, so that it finds room.
+    /// Resizes the scratch as requested. Called first in a tick, so that it finds room.
     pub fn fit_scratch(&mut self) {
         for bench in 0..self.scratch.len() {
             if self.scratch[bench] == self.scratch_words {
@@ -189,12 +190,12 @@ impl Scheduler {
 
     // Memory.
 
-    /// A block, whatever has to go for it. `need`: it is to be shown now.
+    /// Allocates a block, evicting others if necessary. `need` is `true` if it is to be shown now.
     fn room(&mut self, words: usize, end: End, tag: u64, need: bool) -> Option<Block> {
         if let Some(block) = self.heap.alloc(words, end, tag) {
             return Some(block);
         }
-        // Where less found none in this tick, and nothing was given up since, more finds none either.
+        // If less found no room in this tick, and nothing was given up since, this does not either.
         if words < self.refused {
             if self.make_room(words) {
                 return self.heap.alloc(words, end, tag);
@@ -239,7 +240,7 @@ impl Scheduler {
         room
     }
 
-    /// The wanted frame of all streams that is due last is spared; false where all are due soon.
+    /// Makes the wanted frame that is due last, of all streams, spare; `false` if all are due soon.
     fn give_up_farthest(&mut self) -> bool {
         let until = self.now + 2 * NOW;
         for _ in 0..4 {
@@ -254,22 +255,22 @@ impl Scheduler {
         false
     }
 
-    /// Bytes that streams and scratch may need together; the rest is for what lies badly.
+    /// Returns the bytes that streams and scratch may need together; the rest is for fragmentation.
     pub fn room_for_streams(&self) -> u64 {
         self.heap.bytes() / 8 * 7
     }
 
-    /// Bytes of the heap that a block may take on average before there are no more blocks.
+    /// Returns the average block size in bytes below which the slots run out before the heap does.
     pub fn least_block(&self) -> u64 {
         self.heap.bytes() / self.heap.most_blocks() as u64
     }
 
-    /// Jobs that have scratch of their own.
+    /// Returns the number of jobs that have scratch of their own.
     pub fn bench_count(&self) -> usize {
         self.scratch.len()
     }
 
-    /// A file that was opened, or an error where the heap is too small to ever show a frame of it.
+    /// Checks an opened file; returns an error if the heap is too small to ever show a frame of it.
     pub fn check_heap(&self, file: &Loaded) -> Result<(), Error> {
         let (least, heap) = (self.least_heap(file), self.heap.bytes());
         if file.least_bytes(1, 0) == 0 || least <= heap {
@@ -279,24 +280,24 @@ impl Scheduler {
         Err(Error::limit(file.reel.path(), what, least, heap))
     }
 
-    /// The least heap in which a file can be played by itself.
+    /// Returns the smallest heap in which a file can be played by itself.
     pub fn least_heap(&self, file: &Loaded) -> u64 {
         let least = file.least_bytes(1, self.least_block());
         let bytes = least + scratch_bytes(self.bench_count(), file.scratch_words);
-        // As in `room_for_streams`; a heap is made of whole granules.
+        // As in `room_for_streams`; a heap consists of whole granules.
         (bytes.div_ceil(7) * 8).next_multiple_of(Heap::cost(1))
     }
 
-    /// Gives up bytes in memory that are wanted later than anything else. Whether there were some.
+    /// Gives up bytes in memory that are wanted later than anything else. Returns whether there were some.
     fn give_up_read(&mut self) -> bool {
         let until = self.now + 2 * NOW;
         let (heap, streams) = (&mut self.heap, &mut self.streams);
         (streams.iter_mut().flatten()).any(|stream| stream.give_up_read(heap, until))
     }
 
-    // What is done.
+    // Finished work.
 
-    /// Takes in everything that ended since the last time.
+    /// Takes in everything that ended since the last tick.
     pub fn collect(&mut self) {
         span!("collect");
         self.slid = false;
@@ -337,7 +338,7 @@ impl Scheduler {
         let some = filled >= stream.file.reel.unit_size(first) as u64;
         if matches!(ended, Ended::Well) && some {
             stream.reads[slot].node = None;
-            // What came in spite of that is as good as any other.
+            // A read that succeeded in spite of being cancelled is used.
             stream.reads[slot].cancelled = false;
             if !whole {
                 stream.read_lost(slot, filled);
@@ -369,7 +370,7 @@ impl Scheduler {
         stream.careful = CAREFUL;
         let mut patience = 0;
         if read.first == read.last {
-            // This one cannot be read; others may, until some in a row could not.
+            // This unit cannot be read; others may, until some in a row could not.
             fail_unit(stream, first, now);
             patience = ALONE;
         }
@@ -386,7 +387,7 @@ impl Scheduler {
         stream.units[unit].node = NONE;
         stream.decoding.retain(|&u| u as usize != unit);
         for (frame, block) in task.needs.iter() {
-            // What is no longer the stream's would be spare for nobody.
+            // A block that the stream no longer owns is freed, as nobody would use it as a spare.
             if stream.frames[frame as usize].block == Some(block) {
                 self.heap.release(block, FRAME_RANK);
             } else {
@@ -403,7 +404,7 @@ impl Scheduler {
         if matches!(task.ended, Ended::Well) {
             stream.unit_took(task.took);
             for (frame, block) in task.out.iter() {
-                // Where a unit was decoded again for some of its frames, the others are there already.
+                // If a unit was decoded again for some of its frames, the others are there already.
                 if !stream.frame_decoded(frame, block) {
                     self.heap.discard(block);
                 }
@@ -425,7 +426,7 @@ impl Scheduler {
         }
         if let Ended::Damaged(error) = task.ended {
             stream.counters.damaged += 1;
-            // Read again, in case the disk was wrong and not the file; told once.
+            // Read again, in case the disk failed and not the file; reported once.
             stream.units[unit].read = NO_READ;
             stream.faulty = true;
             if stream.units[unit].tries == 0 {
@@ -437,7 +438,7 @@ impl Scheduler {
 
     // Decoding.
 
-    /// The order in which streams are served: by what they need first.
+    /// Sorts the streams by their most urgent need.
     fn order_turns(&mut self, due: impl Fn(&Stream) -> Option<u64>) {
         self.turns.clear();
         for (number, stream) in self.streams.iter().enumerate() {
@@ -449,7 +450,7 @@ impl Scheduler {
         sort::plain(&mut self.turns);
     }
 
-    /// Starts what can be started: first what is to be shown now, of all streams, then what comes after.
+    /// Starts units that can be decoded: first those to be shown now, of all streams, then those after.
     pub fn decode(&mut self) {
         span!("start");
         if !self.jobs_on || !self.has_scratch() {
@@ -529,7 +530,7 @@ impl Scheduler {
                 _ => return Launched::NotYet,
             }
         }
-        // Held before room is made, or they would be what makes it.
+        // Held before room is made, so that they are not evicted for it.
         for (_, block) in task.needs.iter() {
             self.heap.hold(block);
         }
@@ -577,7 +578,7 @@ impl Scheduler {
         Launched::Yes
     }
 
-    /// A launch that found no room gives back what it took.
+    /// Releases what a launch without room had taken.
     fn undo(&mut self, task: &Task, compressed: Block) {
         for (_, block) in task.needs.iter() {
             self.heap.release(block, FRAME_RANK);
@@ -590,7 +591,7 @@ impl Scheduler {
 
     // Reading.
 
-    /// Issues reads, the most urgent first, each stream in turn.
+    /// Issues reads, the most urgent first, from each stream in turn.
     pub fn read(&mut self, horizon: u64) {
         span!("issue");
         if !self.reads_on {
@@ -624,7 +625,7 @@ impl Scheduler {
                             stream.missing = rest_of(stream, missing, range.1);
                         }
                     } else if range.0 < range.1 {
-                        // Where there is no room for that, the first of it is enough to go on.
+                        // If there is no room for that, its first unit is enough to continue.
                         self.issue(number, (missing.low, missing.low), missing);
                     }
                 }
@@ -689,7 +690,7 @@ impl Scheduler {
         self.nodes[node as usize] = Node::Read { stream: number, slot: slot as u8 };
         self.work.graph.begin(node);
         self.work.begin_read(node);
-        // Nobody starts it but the source.
+        // Only the source starts it.
         let _ = self.work.graph.arm(node);
         let token = Token(self.next_token);
         let read = Read::new(self.work.clone(), node, token, offset, bytes as usize, missing.due, guard);
@@ -697,7 +698,7 @@ impl Scheduler {
         true
     }
 
-    /// Cancels all that a stream has in flight.
+    /// Cancels all work in flight of a stream.
     pub fn cancel_all(&mut self, number: u32) {
         let Some(stream) = self.streams[number as usize].as_mut() else {
             return;
@@ -714,7 +715,7 @@ impl Scheduler {
         }
     }
 
-    /// Whether a stream has nothing in flight.
+    /// `true` if a stream has nothing in flight.
     pub fn is_quiet(&self, number: u32) -> bool {
         (self.streams[number as usize].as_ref())
             .is_none_or(|s| s.decoding.is_empty() && s.reads_in_flight == 0)
@@ -723,12 +724,12 @@ impl Scheduler {
 
 enum Launched {
     Yes,
-    /// A frame that it needs is not even on its way.
+    /// A frame that it needs is not being decoded yet.
     NotYet,
     NoRoom,
 }
 
-/// A node waits for the read that brings its bytes, and for the units whose frames it needs, each once.
+/// Makes a node wait for the read that brings its bytes, and for the units whose frames it needs, once each.
 fn follow(graph: &Graph, stream: &Stream, node: u32, task: &Task, read: Option<u32>) {
     let mut edge = 0;
     let mut leaders = [NONE; Frames::MOST];
@@ -745,7 +746,7 @@ fn follow(graph: &Graph, stream: &Stream, node: u32, task: &Task, read: Option<u
     }
 }
 
-/// Incidents are told as long as anybody listens; a list that nobody empties does not grow.
+/// Reports an incident. If nobody fetches incidents, the list does not grow.
 fn push(incidents: &mut Vec<Incident>, incident: Incident) {
     if incidents.len() < incidents.capacity() {
         incidents.push(incident);
@@ -765,7 +766,7 @@ fn fail_unit(stream: &mut Stream, unit: usize, now: u64) {
     unit.tries = unit.tries.saturating_add(1);
 }
 
-/// A slot for a read: a free one, else one whose bytes nobody wants.
+/// Returns a slot for a read: a free one, or else one whose bytes are not wanted.
 fn free_slot(stream: &mut Stream, heap: &mut Heap) -> Option<usize> {
     if let Some(slot) = (0..READS).find(|&i| stream.reads[i].block.is_none()) {
         return Some(slot);

@@ -1,5 +1,5 @@
-//! Meshes that several files have in common, kept once. Found by a hash of the bytes that they are made of,
-//! which are then compared: equal hashes prove nothing.
+//! Meshes that several files have in common, kept once. They are found by a hash of the bytes that they are
+//! made from, which are then compared, as equal hashes prove nothing.
 
 use crate::reel::statics::{StaticMesh, Statics};
 use std::collections::HashMap;
@@ -12,7 +12,7 @@ pub(crate) struct Library {
 }
 
 impl Library {
-    /// Puts equal meshes that are already there in the place of these.
+    /// Replaces meshes by equal ones that exist already.
     pub fn share(&self, statics: &Statics) -> Statics {
         let mut known = self.meshes.lock().unwrap_or_else(PoisonError::into_inner);
         known.retain(|_, meshes| {

@@ -1,9 +1,9 @@
-//! Sizes of blocks of the heap, and the classes in which free ones are found.
+//! The sizes of blocks of the heap, and the size classes of free blocks.
 
-/// Words of 64 bits that sizes and places are multiples of: 256 bytes, so that vectors and cache lines are
+/// The granularity of sizes and places in 64-bit words: 256 bytes, so that vectors and cache lines are
 /// aligned.
 pub(crate) const GRANULE: usize = 32;
-/// Size classes: eight between powers of two.
+/// The number of size classes between powers of two.
 pub(crate) const SECOND: usize = 8;
 pub(crate) const CLASSES: usize = 32 * SECOND;
 
@@ -11,7 +11,7 @@ pub(crate) fn granules_of(words: usize) -> usize {
     words.max(1).div_ceil(GRANULE)
 }
 
-/// Size class: the place of the highest bit, and the three bits below it.
+/// Returns the size class: the position of the highest bit, and the three bits below it.
 pub(crate) fn class_of(granules: u32) -> usize {
     let first = granules.max(1).ilog2() as usize;
     let second = if first >= 3 {

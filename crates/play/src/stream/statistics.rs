@@ -1,57 +1,57 @@
-//! What a debug overlay shows, as plain data: a map of the heap, and of each stream what was requested, read
-//! and decoded.
+//! Statistics for a debug overlay, as plain data: a map of the heap, and the requested, read and decoded
+//! frames of each stream.
 
 use crate::stream::ids::FileId;
 use crate::stream::regions::{HeapCounters, Region};
 use crate::stream::residency::{State, Stream, StreamCounters};
 
-/// The player at one tick. Its lists are used again by the next call.
+/// The player at one tick. The next call reuses its lists.
 #[derive(Debug, Clone, Default)]
 pub struct Statistics {
-    /// Ticks so far.
+    /// The number of ticks so far.
     pub ticks: u64,
-    /// Instances that there are.
+    /// The number of instances.
     pub instances: usize,
-    /// Instances that want to be served, and for which the heap has no room.
+    /// The number of instances that want to be served, and for which the heap has no room.
     pub refused: usize,
-    /// Bytes of the heap.
+    /// The bytes of the heap.
     pub heap_bytes: u64,
-    /// Bytes of it that are not free.
+    /// The bytes of it that are not free.
     pub heap_used: u64,
-    /// Bytes of it that are wanted or in use; the others can go at any moment.
+    /// The bytes of it that are wanted or in use; the others can be evicted at any moment.
     pub heap_held: u64,
     /// Counts of events in the heap.
     pub heap: HeapCounters,
-    /// Every piece of it, in the order of addresses.
+    /// Every region of the heap, in the order of addresses.
     pub regions: Vec<Region>,
-    /// Reads and units in flight.
+    /// The number of reads and units in flight.
     pub in_flight: u32,
-    /// Seconds that threads have spent decoding, together; 0 where the system has no clock.
+    /// The seconds that threads have spent decoding, in total; 0 if the system has no clock.
     pub decode_seconds: f64,
-    /// One for each open file.
+    /// One entry for each open file.
     pub streams: Vec<StreamStatistics>,
 }
 
-/// One stream.
+/// The statistics of one stream.
 #[derive(Debug, Clone, Default)]
 pub struct StreamStatistics {
     /// Its file.
     pub file: Option<FileId>,
-    /// An instance of it is among those that the heap can serve.
+    /// Whether one of its instances was admitted.
     pub admitted: bool,
-    /// All its frames are to stay in memory.
+    /// Whether all its frames are to stay in memory.
     pub resident: bool,
-    /// Something of it cannot be read, or is damaged.
+    /// Whether part of it cannot be read, or is damaged.
     pub faulty: bool,
-    /// Frames, first and last, whose bytes are on their way.
+    /// Ranges of frames, first and last, whose bytes are being read.
     pub requested: Vec<[u32; 2]>,
-    /// Frames, first and last, whose bytes are in memory.
+    /// Ranges of frames, first and last, whose bytes are in memory.
     pub read: Vec<[u32; 2]>,
-    /// Frames, first and last, that are decoded.
+    /// Ranges of frames, first and last, that are decoded.
     pub decoded: Vec<[u32; 2]>,
-    /// Bytes of the heap that wanted frames take.
+    /// The bytes of the heap that wanted frames take.
     pub kept_bytes: u64,
-    /// Since it was opened.
+    /// Counters since it was opened.
     pub counters: StreamCounters,
 }
 

@@ -1,9 +1,9 @@
-//! What jobs take. Where the system has no clock, as in WebAssembly without one, nothing is measured.
+//! Measures the duration of jobs. If the system has no clock, as in WebAssembly without one, it is 0.
 
 #[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
 use std::time::Instant;
 
-/// Begun with the job.
+/// Started with the job.
 #[cfg(not(all(target_family = "wasm", target_os = "unknown")))]
 pub(crate) struct Stopwatch(Instant);
 
@@ -12,13 +12,13 @@ impl Stopwatch {
     pub fn start() -> Stopwatch {
         Stopwatch(Instant::now())
     }
-    /// Nanoseconds since then.
+    /// Returns the nanoseconds since the start.
     pub fn elapsed(&self) -> u64 {
         self.0.elapsed().as_nanos() as u64
     }
 }
 
-/// Without a clock.
+/// The stopwatch of a system without a clock.
 #[cfg(all(target_family = "wasm", target_os = "unknown"))]
 pub(crate) struct Stopwatch;
 
@@ -27,7 +27,7 @@ impl Stopwatch {
     pub fn start() -> Stopwatch {
         Stopwatch
     }
-    /// None pass.
+    /// Returns 0.
     pub fn elapsed(&self) -> u64 {
         0
     }

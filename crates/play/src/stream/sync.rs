@@ -1,11 +1,11 @@
-//! What threads share, under one name, so that the model checker (`crates/play/model`) can put its own in
-//! their place.
+//! The synchronization primitives, under one name, so that the model checker (`crates/play/model`) can
+//! replace them by its own.
 
 pub(crate) use std::hint::spin_loop;
 pub(crate) use std::sync::Arc;
 pub(crate) use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// Marks where memory is touched. Costs nothing here; the model checker's own finds touches that race.
+/// Marks accesses to memory. Costs nothing here; the model checker's version finds data races.
 #[derive(Debug)]
 pub(crate) struct Probe;
 

@@ -1,8 +1,8 @@
 //! Spans for profilers, with the feature `tracing`: `tick` and its parts, `decode` of a unit, `open` of a
-//! file. Without the feature they are nothing; with it and nobody listening they cost an atomic load and
-//! allocate nothing.
+//! file. Without the feature they compile to nothing; with it and without a subscriber they cost an atomic
+//! load and do not allocate.
 
-/// A span until the end of the block.
+/// Opens a span that lasts until the end of the block.
 macro_rules! span {
     ($name:literal $($fields:tt)*) => {
         #[cfg(feature = "tracing")]

@@ -1,6 +1,6 @@
-//! What the tick shares with the threads: memory, the graph, and a task for each of its nodes. A task is
-//! filled in by the tick before its node is armed, done by some thread, and emptied by the tick after it is
-//! done; nobody waits for it.
+//! The data that the tick shares with the threads: memory, the graph, and a task for each of its nodes. The
+//! tick fills in a task before it arms the node, some thread executes it, and the tick empties it afterwards;
+//! nobody waits for it.
 
 use crate::Error;
 use crate::decode::unit;
@@ -19,12 +19,12 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 /// Runs the player's jobs. Each takes from some microseconds to a few milliseconds and never waits for
 /// another.
 ///
-/// The player has its own threads; this is for games whose threads should do it.
+/// The player has its own threads; this trait is for games that run the jobs on theirs.
 pub trait Pool: Send + Sync {
     /// Runs `job` soon, on any thread, but not within this call if the frame must not wait for it. Called
-    /// from the tick and from running jobs. Must not block. A job that is dropped counts as cancelled.
+    /// from the tick and from running jobs; must not block. A job that is dropped counts as cancelled.
     fn start(&self, job: Job);
-    /// Most jobs that run at the same time. Asked once.
+    /// Returns the most jobs that run at the same time. Called once.
     fn threads(&self) -> usize;
 }
 
@@ -41,12 +41,13 @@ impl Job {
         Job { work, node, due, done: false }
     }
 
-    /// When its result is wanted, in microseconds of the player's ticks: smaller is more urgent.
+    /// Returns the time at which its result is wanted, in microseconds of the player's ticks: smaller is more
+    /// urgent.
     pub fn due(&self) -> u64 {
         self.due
     }
 
-    /// Does it.
+    /// Executes the job.
     pub fn run(mut self) {
         self.done = true;
         self.work.run(self.node);
@@ -62,25 +63,25 @@ impl Drop for Job {
     }
 }
 
-/// The jobs of a player: what their graph, tasks and threads share.
+/// The data that the jobs of a player share: graph, tasks and memory.
 pub(crate) struct Work {
     pub memory: Memory,
     pub graph: Graph,
     tasks: Box<[Mutex<Task>]>,
-    /// Per node when it is wanted.
+    /// The due time of each node.
     due: Box<[AtomicU64]>,
-    /// Per read node how many bytes are there.
+    /// The number of bytes that each read node has received.
     filled: Box<[AtomicU64]>,
     /// Nodes that are done and not yet collected.
     ended: Mutex<Vec<u32>>,
     pool: OnceLock<Arc<dyn Pool>>,
     own: Weak<Work>,
-    /// The memory that jobs need, one for each thread, lent to whoever runs a job.
+    /// The working memory of jobs, one bench for each thread, lent to running jobs.
     benches: Mutex<Vec<Bench>>,
     bench_free: Condvar,
-    /// Scratch of each bench; replaced by larger ones as files ask for it.
+    /// The scratch of each bench; replaced by larger ones as files need it.
     scratch: Mutex<Vec<Option<Block>>>,
-    /// Nanoseconds that jobs took together.
+    /// The nanoseconds that jobs took in total.
     pub busy: AtomicU64,
 }
 
@@ -89,7 +90,7 @@ struct Bench {
     worker: unit::Worker,
 }
 
-/// A bench that goes back when it is no longer used.
+/// A bench that is returned when this is dropped.
 struct Lent<'a> {
     work: &'a Work,
     bench: Option<Bench>,
@@ -102,21 +103,21 @@ impl Drop for Lent<'_> {
     }
 }
 
-/// The job of a node, and how it ended.
+/// The job of a node, and its outcome.
 #[derive(Default)]
 pub(crate) struct Task {
     pub file: Option<Arc<Loaded>>,
     pub unit: u32,
-    /// The bytes that were read, and where in them the unit lies.
+    /// The block with the bytes that were read, and the unit's offset in it.
     pub compressed: Option<(Block, usize)>,
     pub needs: List,
     pub out: List,
     pub ended: Ended,
-    /// Nanoseconds that decoding took.
+    /// The nanoseconds that decoding took.
     pub took: u64,
 }
 
-/// Frames and their blocks.
+/// A list of frames and their blocks.
 #[derive(Clone, Copy)]
 pub(crate) struct List {
     items: [Option<(u32, Block)>; Frames::MOST],
@@ -130,7 +131,7 @@ impl Default for List {
 }
 
 impl List {
-    /// A unit never has more than fit.
+    /// Adds a frame. A unit never has more than fit.
     pub fn push(&mut self, frame: u32, block: Block) {
         if let Some(item) = self.items.get_mut(self.count) {
             *item = Some((frame, block));
@@ -142,14 +143,14 @@ impl List {
     }
 }
 
-/// How a node ended.
+/// The outcome of a node.
 #[derive(Default)]
 pub(crate) enum Ended {
     #[default]
     Well,
-    /// Cancelled, or what it needs failed.
+    /// It was cancelled, or something that it needs failed.
     Spoiled,
-    /// The unit's bytes are wrong.
+    /// The unit's bytes are damaged.
     Damaged(Error),
     /// The read failed.
     Io(io::Error),
@@ -177,7 +178,7 @@ impl Work {
         })
     }
 
-    /// Called once, before anything is started.
+    /// Sets the pool. Called once, before anything is started.
     pub fn set_pool(&self, pool: Arc<dyn Pool>) {
         let benches = pool.threads().clamp(1, MOST_THREADS);
         let bench = |number| Bench { number, worker: unit::Worker::default() };
@@ -196,7 +197,7 @@ impl Work {
         self.due[node as usize].store(due, Ordering::Relaxed);
     }
 
-    /// Nothing has been read yet.
+    /// Resets the number of bytes read.
     pub fn begin_read(&self, node: u32) {
         self.filled[node as usize].store(0, Ordering::Relaxed);
     }
@@ -210,20 +211,20 @@ impl Work {
         out.append(&mut lock(&self.ended));
     }
 
-    /// Benches that have scratch, or should.
+    /// Returns the number of benches that have scratch, or should.
     pub fn bench_count(&self) -> usize {
         lock(&self.scratch).len()
     }
 
-    /// New scratch for a bench; gives the old one, to be discarded.
+    /// Sets the new scratch of a bench; returns the old one, to be discarded.
     pub fn replace_scratch(&self, bench: usize, block: Block) -> Option<Block> {
         lock(&self.scratch)[bench].replace(block)
     }
 
-    /// Hands a node whose waits are over to the pool.
+    /// Hands a node that waits for nothing more to the pool.
     pub fn start(&self, node: u32) {
         let due = self.due[node as usize].load(Ordering::Relaxed);
-        // The player holds the work as long as nodes are in flight.
+        // The player keeps the work alive while nodes are in flight.
         if let (Some(work), Some(pool)) = (self.own.upgrade(), self.pool.get()) {
             pool.start(Job::new(work, node, due));
         }
@@ -231,8 +232,8 @@ impl Work {
 
     // On any thread.
 
-    /// A read of `size` bytes has ended. Where some are missing nothing that waits for it is started: what
-    /// lies in those that came is started by the next tick.
+    /// Records that a read of `size` bytes has ended. If bytes are missing, nothing that waits for it is
+    /// started; the next tick starts units whose bytes have arrived.
     pub fn read_ended(&self, node: u32, size: usize, result: io::Result<usize>) {
         let well = matches!(result, Ok(filled) if filled == size);
         self.filled[node as usize].store(*result.as_ref().unwrap_or(&0) as u64, Ordering::Relaxed);
@@ -248,8 +249,7 @@ impl Work {
     pub fn run(&self, node: u32) {
         let began = Stopwatch::start();
         let ended = if self.graph.is_wanted(node) {
-            // Decoders do not panic. If one did, its node must end all the same, or its file would wait for
-            // ever.
+            // Decoders do not panic. If one did, its node must still end, or its file would wait forever.
             let decoded = catch_unwind(AssertUnwindSafe(|| self.decode(node)));
             decoded.unwrap_or_else(|_| self.panicked(node))
         } else {
@@ -355,7 +355,7 @@ impl Work {
     fn take_bench(&self) -> Lent<'_> {
         let mut benches = lock(&self.benches);
         loop {
-            // Only a pool that runs more jobs than it said waits here.
+            // Only a pool that runs more jobs than it announced waits here.
             match benches.pop() {
                 Some(bench) => {
                     return Lent { work: self, bench: Some(bench) };
@@ -371,7 +371,7 @@ impl Work {
     fn scratch_of(&self, bench: usize) -> Option<WriteGuard> {
         loop {
             let block = lock(&self.scratch)[bench]?;
-            // None: it has just been replaced by a larger one.
+            // `None` if it was just replaced by a larger one.
             if let Some(guard) = self.memory.write(block) {
                 return Some(guard);
             }

@@ -1,10 +1,9 @@
-//! Where an instance is in its animation: commands in, position and [`Demand`] out. No threads, no
-//! allocation, and the same answer whatever the ticks: all sums are of whole numbers, so that a second in one
-//! step or in a thousand gives the same position to the last bit, and playing backwards retraces the way
-//! exactly.
+//! The clock of an instance: commands in, position and [`Demand`] out. No threads, no allocation, and the
+//! same result however time is divided into ticks: all sums are of integers, so a second in one step or in a
+//! thousand gives the same position to the last bit, and playing backwards retraces the way exactly.
 //!
 //! A command takes effect at the beginning of the next [`Clock::advance`], before time passes. Of several
-//! commands between two ticks the last one of a kind counts.
+//! commands of one kind between two ticks the last one counts.
 //!
 //! ```text
 //! position  whole flicks and 32 bits of fraction      dt  whole flicks      rate  whole parts of 2^-32
@@ -17,90 +16,92 @@
 use crate::time::demand::{Demand, FramePair, Span};
 use crate::time::timeline::{FRACTION, PER_SECOND, Timeline, flicks, rate_parts, seconds};
 
-/// Longest tick in seconds; a longer one is cut, so that no product overflows.
+/// The longest tick in seconds; a longer one is cut to it, so that no product overflows.
 const LONGEST_TICK: f64 = 1e6;
 
-/// Behaviour of a clock at the ends of the range that it plays.
+/// The behaviour of a clock at the ends of the range that it plays.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Repeat {
-    /// Stays at the last frame (played backwards: at the first), and says [`Clock::ended`].
+    /// Stays at the last frame (played backwards: at the first), and reports [`Clock::ended`].
     #[default]
     Once,
-    /// Goes on at the other end. Where the file is a closed cycle and all of it is played, the last frame
-    /// leads to the first; otherwise the position jumps.
+    /// Continues at the other end. If the file is a closed cycle and all of it is played, the last frame is
+    /// blended into the first; otherwise the position jumps.
     Loop,
-    /// As `Loop`, and the caller says that the cycle closes: the last frame of the range leads to its first
-    /// in the time that the file's period leaves or, without one, in the time that the last frame took.
+    /// As `Loop`, but the caller guarantees that the cycle is closed: the last frame of the range is blended
+    /// into its first, in the time that the file's period leaves or, without one, in the time of the last
+    /// frame.
     Cycle,
     /// Turns around at both ends.
     PingPong,
 }
 
-/// A command for a clock. Times are seconds of animation from the first frame; what lies outside is cut, and
+/// A command for a clock. Times are seconds of animation from the first frame; times outside are clamped, and
 /// a command with NaN does nothing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Command {
-    /// Goes on, or starts; starts anew after the end.
+    /// Starts or continues; starts again after the end.
     Play,
-    /// Stays where it is, and keeps being shown.
+    /// Stays at its position, and remains visible.
     Pause,
-    /// Back to the start, not shown; its frames need not be kept.
+    /// Goes back to the start and is hidden; its frames need not be kept.
     Stop,
-    /// Back to the start, playing or not as before.
+    /// Goes back to the start, playing or not as before.
     Reset,
     /// Jumps to a time.
     GoTo(f64),
     /// Jumps to a frame.
     GoToFrame(usize),
-    /// Seconds of animation per second: 1 as it was made, negative backwards, 0 stands. At most 65,536 either
-    /// way.
+    /// Sets the rate in seconds of animation per second: 1 for the original speed, negative backwards, 0
+    /// stands still. At most 65,536 in both directions.
     Rate(f64),
-    /// Sets what the clock does at the ends of the range.
+    /// Sets the behaviour at the ends of the range.
     Repeat(Repeat),
     /// Plays only from one time to another.
     Range(f64, f64),
     /// Plays only from one frame to another, both included.
     Frames(usize, usize),
-    /// Sets the position for `Stop`, `Reset` and the first `Play`. Without it that is the beginning of the
-    /// range or, played backwards, its end.
+    /// Sets the position for `Stop`, `Reset` and the first `Play`. The default is the beginning of the range
+    /// or, played backwards, its end.
     StartAt(f64),
-    /// Seconds to pass before the position moves, for a start within a tick; negative, seconds that have
-    /// passed already and are made up for when it moves. Used up by that, not cut to the file.
+    /// Delays the next motion by these seconds, for a start within a tick; if negative, these seconds have
+    /// passed already and are made up for when it moves. Applies once, and is not limited by the length of
+    /// the file.
     Delay(f64),
-    /// Seconds that must be there before playing starts, and before it goes on after a jump; no more than is
-    /// decoded ahead. 0: starts at once. What has not come after twice that time and half a second is not
-    /// waited for.
+    /// The seconds that must be in memory before playing starts, and before it continues after a jump; at
+    /// most those that are decoded ahead. 0 starts at once. After twice that time plus half a second, the
+    /// clock does not wait any longer.
     PreRoll(f64),
-    /// Streams from here on as well, so that a later jump finds its frames.
+    /// Streams from this time on as well, so that a later jump finds its frames.
     StreamAt(f64),
-    /// Streams where it plays.
+    /// Streams at the position only.
     StreamHere,
-    /// Between two frames (as at first), or the earlier one of them.
+    /// Whether to interpolate between two frames (the default), or to show the earlier one.
     Interpolate(bool),
-    /// Every second frame is left out, neither read nor decoded: for what is far away. Only where frames are
-    /// in layers (presets `small` and `fast`).
+    /// Whether every second frame is left out, neither read nor decoded: for distant instances. Only in files
+    /// with temporal layers (presets `small` and `fast`).
     HalfRate(bool),
 }
 
-/// What one tick did to a clock.
+/// The effect of one tick on a clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Moved {
-    /// Seconds from the first frame.
+    /// Position in seconds from the first frame.
     pub position: f64,
-    /// Passages over a loop's seam, or turns of ping-pong.
+    /// The number of passages over a loop's seam, or of turns of ping-pong.
     pub turns: u32,
-    /// The picture does not continue the last one: a jump, or a seam that is not closed.
+    /// `true` if the picture does not continue the last one: after a jump, or a seam that is not closed.
     pub jumped: bool,
-    /// The end was reached in this tick.
+    /// `true` if the end was reached in this tick.
     pub ended: bool,
 }
 
-/// See [`Clock::pace`].
+/// The speed of an instance, see [`Clock::pace`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Pace {
     /// Seconds of animation from the first to the second frame of a pair.
     pub span: f64,
-    /// Seconds of animation per second; 0 where nothing moves: stopped, paused, waiting, ended.
+    /// Seconds of animation per second; 0 if nothing moves: stopped, paused, waiting, ended.
     pub speed: f64,
 }
 
@@ -114,7 +115,7 @@ enum State {
 #[derive(Clone, Copy, Debug)]
 struct Settings {
     state: State,
-    /// In parts of 2^-32.
+    /// In units of 2^-32.
     rate: i64,
     repeat: Repeat,
     /// First and last time of the range, in flicks.
@@ -136,38 +137,38 @@ enum Target {
     Again,
 }
 
-/// The clock of one instance. Made stopped at the first frame, to be played once at rate 1.
+/// The clock of one instance. Initially it is stopped at the first frame, to play once at rate 1.
 #[derive(Clone, Debug)]
 pub struct Clock {
     timeline: Timeline,
-    /// The frames that are shown: all of them, or every second.
+    /// The frames that are shown: all of them, or every second one.
     walked: Timeline,
     now: Settings,
-    /// The settings that hold from the next tick on.
+    /// The settings from the next tick on.
     next: Settings,
     target: Option<Target>,
     /// Flicks with [`FRACTION`] bits of fraction.
     position: i128,
-    /// On the way back of ping-pong.
+    /// `true` on the way back of ping-pong.
     back: bool,
     waiting: bool,
-    /// Whether all frames of the pre-roll are in memory.
+    /// `true` if all frames of the pre-roll are in memory.
     filled: bool,
-    /// Flicks for which it still waits for the pre-roll after the first picture is there.
+    /// Flicks that it still waits for the pre-roll after the first picture is there.
     patience: i64,
     ended: bool,
-    /// Starts and jumps so far.
+    /// The number of starts and jumps so far.
     jumps: u32,
-    /// Frame at or before the position.
+    /// The frame at or before the position.
     cursor: usize,
 }
 
-/// Flicks that a pre-roll is waited for.
+/// Returns the flicks that a pre-roll is waited for.
 fn patience(pre_roll: i64) -> i64 {
     pre_roll.saturating_mul(2).saturating_add(flicks(0.5))
 }
 
-/// Behaviour of the position at an end of the range.
+/// The behaviour of the position at an end of the range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Turn {
     Stop,
@@ -175,10 +176,10 @@ enum Turn {
     Bounce,
 }
 
-/// The frames around a place, the flicks between them, and how far it is from the first to the second.
+/// The frames around a position, the flicks between them, and the blend weight.
 struct Place {
     floor: usize,
-    /// The first frame of the range in a closed seam; `floor` at the end of everything.
+    /// The next frame; in a closed seam the first one of the range, at the end of everything `floor`.
     ceil: usize,
     span: i64,
     blend: f32,
@@ -193,12 +194,12 @@ struct Course {
     lo: usize,
     hi: usize,
     turn: Turn,
-    /// From the last frame's time to `end`, the last frame leads to the first.
+    /// `true` if the last frame is blended into the first, from the last frame's time to `end`.
     closed: bool,
 }
 
 impl Clock {
-    /// Stopped at the first frame.
+    /// Creates a clock, stopped at the first frame.
     pub fn new(timeline: &Timeline) -> Clock {
         let now = Settings {
             state: State::Stopped,
@@ -229,45 +230,45 @@ impl Clock {
         }
     }
 
-    /// Times of the frames.
+    /// Returns the times of the frames.
     pub fn timeline(&self) -> &Timeline {
         &self.timeline
     }
-    /// Seconds from the first frame.
+    /// Returns the position in seconds from the first frame.
     pub fn position(&self) -> f64 {
         self.position as f64 / (1i64 << FRACTION) as f64 / PER_SECOND as f64
     }
-    /// Played to the end, and not to be repeated. Where a sequence is replaced by its end state.
+    /// `true` if it has played to the end and does not repeat. A sequence is then replaced by its end state.
     pub fn ended(&self) -> bool {
         self.ended
     }
-    /// Neither stopped nor paused (but possibly waiting, or at the end).
+    /// `true` if it is neither stopped nor paused (but possibly waiting, or at the end).
     pub fn playing(&self) -> bool {
         self.now.state == State::Playing
     }
-    /// Neither shown nor streamed.
+    /// `true` if it is neither shown nor streamed.
     pub fn stopped(&self) -> bool {
         self.now.state == State::Stopped
     }
-    /// Would play, but what the pre-roll asks for is not there yet.
+    /// `true` if it would play, but the pre-roll is not in memory yet.
     pub fn waiting(&self) -> bool {
         self.waiting
     }
-    /// Seconds that the first picture after a start or jump may take, twice the pre-roll and half a second:
-    /// from then on ticks without it count as missed.
+    /// Returns the seconds that the first picture after a start or jump may take, twice the pre-roll plus
+    /// half a second. After that, ticks without it count as missed.
     pub fn patience(&self) -> f64 {
         seconds(patience(self.now.pre_roll))
     }
-    /// The behaviour at the ends of the range.
+    /// Returns the behaviour at the ends of the range.
     pub fn repeat(&self) -> Repeat {
         self.now.repeat
     }
-    /// Seconds of animation per second that were asked for.
+    /// Returns the rate that was set, in seconds of animation per second.
     pub fn rate(&self) -> f64 {
         self.now.rate as f64 / (1i64 << FRACTION) as f64
     }
 
-    /// Takes effect at the next [`Clock::advance`].
+    /// Gives a command, which takes effect at the next [`Clock::advance`].
     pub fn command(&mut self, command: Command) {
         let last = self.timeline.last();
         let within = |time: f64| (!time.is_nan()).then(|| flicks(time).clamp(0, last));
@@ -283,7 +284,7 @@ impl Clock {
                 next.state = State::Playing;
             }
             Command::Pause if next.state == State::Stopped => {
-                // Shown from now on: a stopped instance has no place to stay at but the start.
+                // It is visible from now on: a stopped instance can only be at its start.
                 self.target.get_or_insert(Target::Start);
                 next.state = State::Paused;
             }
@@ -334,8 +335,9 @@ impl Clock {
         }
     }
 
-    /// Tells a waiting clock which frames are there; it goes on at the next tick if they are enough for its
-    /// pre-roll, or for the `most` seconds that are decoded ahead. Others do not ask.
+    /// Tells a waiting clock which frames are in memory. It continues at the next tick if they are enough for
+    /// its pre-roll, or for the `most` seconds that are decoded ahead. A clock that does not wait calls
+    /// nothing.
     pub fn fill(&mut self, most: f64, mut there: impl FnMut(u32) -> bool) {
         if self.waiting {
             let enough = match self.patience > 0 {
@@ -367,8 +369,8 @@ impl Clock {
         now && missing.all(|(frame, _)| there(frame))
     }
 
-    /// One tick: commands, then `dt` seconds. A `dt` that is negative or NaN counts as 0, more than 10⁶ s as
-    /// that.
+    /// Advances by one tick: commands, then `dt` seconds. A `dt` that is negative or NaN counts as 0, one
+    /// above 10⁶ s as 10⁶ s.
     pub fn advance(&mut self, dt: f64) -> Moved {
         let mut moved = Moved { jumped: self.obey(), ..Moved::default() };
         let was_at_end = self.ended;
@@ -391,8 +393,9 @@ impl Clock {
         moved
     }
 
-    /// What is needed now, and next: the frames up to the end of the range in the direction of play, then
-    /// those behind the seam or the turn. Where streaming is sent elsewhere, the same from there.
+    /// Returns the frames that are needed now and next: those up to the end of the range in the direction of
+    /// play, then those behind the seam or the turn. If another place is streamed as well, the same from
+    /// there.
     pub fn demand(&self) -> Demand {
         let mut demand = Demand { jump: self.jumps, ..Demand::default() };
         if self.walked.frame_count() == 0 {
@@ -404,7 +407,7 @@ impl Clock {
             let place = self.place(&course, self.flick(), self.fraction());
             let pair = self.pair(&place, &course).0;
             demand.now = Some(pair);
-            // What is streamed elsewhere goes before what follows a picture that stands still.
+            // Streaming at another place comes before the frames after a picture that stands still.
             if self.now.stream_at.is_none() || self.moves() || self.waiting {
                 let alone = place.blend == 0.0 || pair.second == pair.first;
                 let held = [place.floor, if alone { place.floor } else { place.ceil }];
@@ -420,9 +423,9 @@ impl Clock {
         demand
     }
 
-    /// Seconds of animation between the two frames of [`Demand::now`] (negative where the second is the
-    /// earlier), and how many seconds of animation pass in one, negative backwards. Their difference through
-    /// the one times the other is what moves per second.
+    /// Returns the seconds of animation between the two frames of [`Demand::now`] (negative if the second is
+    /// the earlier), and the seconds of animation that pass per second, negative backwards. The difference of
+    /// the frames divided by the first and multiplied by the second is the change per second.
     pub fn pace(&self) -> Pace {
         let course = self.course();
         let place = self.place(&course, self.flick(), self.fraction());
@@ -430,7 +433,7 @@ impl Clock {
         Pace { span: seconds(span), speed: self.speed() }
     }
 
-    /// Takes over what was commanded; true where the picture jumps.
+    /// Applies the commands; `true` if the picture jumps.
     fn obey(&mut self) -> bool {
         let was = self.now;
         self.now = self.next;
@@ -474,16 +477,16 @@ impl Clock {
         self.now.start.unwrap_or(from)
     }
 
-    /// Whole flicks of the position.
+    /// Returns the whole flicks of the position.
     fn flick(&self) -> i64 {
         (self.position >> FRACTION) as i64
     }
-    /// The rest of it, in parts of 2^-32.
+    /// Returns the fraction of the position, in units of 2^-32.
     fn fraction(&self) -> u32 {
         self.position as u32
     }
 
-    /// Whether frames are passed upwards.
+    /// `true` if the frame number increases.
     fn forward(&self) -> bool {
         (self.now.rate >= 0) != self.back
     }
@@ -526,7 +529,8 @@ impl Clock {
         course
     }
 
-    /// Flicks between the frame at or after `end` and the one before that, whichever are left out.
+    /// Returns the flicks between the frame at or after `end` and the one before that, even if frames are
+    /// left out.
     fn last_step(&self, end: i64) -> i64 {
         let hint = self.walked.frame(self.range_hint(end)) as usize;
         let floor = self.timeline.floor(end, hint);
@@ -534,7 +538,7 @@ impl Clock {
         self.timeline.at(frame) - self.timeline.at(frame - 1)
     }
 
-    /// The first and the last frame are found at once.
+    /// Returns a hint with which the first and the last frame are found at once.
     fn range_hint(&self, at: i64) -> usize {
         if at == self.walked.last() { self.walked.frame_count() } else { 0 }
     }
@@ -579,7 +583,7 @@ impl Clock {
         let alone = |floor| Place { floor, ceil: floor, span: 0, blend: 0.0 };
         let floor = self.walked.floor(at, self.cursor);
         let (floor, next, until) = if floor < course.hi && !self.walked.leads_on(floor) {
-            // The last frame of a range stands until the next range begins.
+            // The last frame of a range is held until the next range begins.
             return alone(floor);
         } else if floor < course.hi {
             (floor, floor + 1, self.walked.at(floor + 1))
@@ -594,13 +598,14 @@ impl Clock {
             return alone(floor);
         }
         let gone = (at - from) as f64 + f64::from(fraction) / (1u64 << FRACTION) as f64;
-        // Never 1: a blend so close to the next frame would be it.
+        // Never 1: a weight so close to the next frame would select that frame.
         let blend = ((gone / span as f64) as f32).clamp(0.0, 1.0f32.next_down());
         Place { floor, ceil: next, span, blend }
     }
 
-    /// What is shown, and the flicks from the first frame to the second. On a frame, and moving, its
-    /// neighbour is named as well: that is where it goes, and what its velocity is made from.
+    /// Returns the frames that are shown, and the flicks from the first to the second. If the position is on
+    /// a frame and moving, the second is its neighbour: the frame that it moves to, from which its velocity
+    /// is computed.
     fn pair(&self, place: &Place, course: &Course) -> (FramePair, i64) {
         let blend = if self.now.interpolate { place.blend } else { 0.0 };
         let (second, span) = match (place.blend > 0.0, self.moves()) {
@@ -612,8 +617,8 @@ impl Clock {
         (FramePair { first, second, blend }, span)
     }
 
-    /// The frame that follows the one at `place` in the direction of play, and the flicks to it; itself at an
-    /// end.
+    /// Returns the frame that follows the one at `place` in the direction of play, and the flicks to it; the
+    /// frame itself at an end.
     fn neighbour(&self, place: &Place, course: &Course) -> (usize, i64) {
         let &Course { lo, hi, end, closed, .. } = course;
         let time = |frame: usize| self.walked.at(frame);
@@ -622,7 +627,7 @@ impl Clock {
             true if place.ceil != floor => (place.ceil, place.span),
             true if floor < hi => (floor, 0),
             false if floor > lo && !self.walked.leads_on(floor - 1) => (floor, 0),
-            // The last frame is the first: it leads to the second.
+            // The last frame equals the first: the second follows it.
             true if closed => (lo + 1, time(lo + 1) - time(lo)),
             false if floor > lo => (floor - 1, time(floor - 1) - time(floor)),
             false if closed && time(hi) < end => (hi, time(hi) - end),
@@ -631,12 +636,12 @@ impl Clock {
         }
     }
 
-    /// Whether time passes: playing, not waiting, not at the end.
+    /// `true` if time passes: playing, not waiting, not at the end.
     fn moves(&self) -> bool {
         self.playing() && !self.waiting && !self.ended && self.now.rate != 0
     }
 
-    /// Seconds of animation per second as they pass now.
+    /// Returns the current speed in seconds of animation per second.
     fn speed(&self) -> f64 {
         match (self.moves(), self.back) {
             (false, _) => 0.0,
@@ -646,7 +651,7 @@ impl Clock {
     }
 
     /// Adds the frames from a place on, up to the end of the range and behind that. `held` are the frames
-    /// around the place (the second is the earlier one in a closed seam), which are named too unless
+    /// around the place (the second is the earlier one in a closed seam), which are included unless
     /// `skip_held`.
     fn add_spans(
         &self,
@@ -661,7 +666,7 @@ impl Clock {
         let [floor, ceil] = held;
         let seam = ceil < floor;
         let time = |frame: usize| self.walked.at(frame);
-        // Frame `f` is needed as soon as the one before it in the order of play is passed.
+        // Frame `f` is needed as soon as the frame before it in the order of play is passed.
         let first = match (skip_held, forward) {
             (false, true) => Some(floor),
             (false, false) => Some(ceil),

@@ -1,10 +1,10 @@
-//! Tests of the clock: any commands and ticks, and the same for any partition of time.
+//! Tests of the clock: any commands and ticks, and equal results for any partition of time.
 
 use super::*;
 use crate::time::timeline::PER_SECOND;
 use proptest::prelude::*;
 
-/// `frames` frames at ten per second.
+/// A timeline of `frames` frames at ten per second.
 fn tenths(frames: usize, period: f64) -> Timeline {
     Timeline::new((0..frames).map(|f| f as f64 / 10.0), period)
 }
@@ -18,7 +18,7 @@ fn clock(timeline: &Timeline, commands: &[Command]) -> Clock {
     clock
 }
 
-/// All frames that a demand's spans name, with seconds.
+/// Returns all frames in a demand's spans, with the seconds until each is due.
 fn named(demand: &Demand, timeline: &Timeline) -> Vec<(u32, f64)> {
     let mut out = Vec::new();
     for span in demand.spans() {
@@ -299,13 +299,13 @@ fn half_the_rate_shows_every_second_frame_and_the_last() {
         half.advance(0.05);
     }
     assert_eq!(pairs, [(0, 2), (2, 4), (4, 6), (6, 8), (8, 10), (10, 11), (11, 11)]);
-    // Half way from 0 to 2 is what frame 1 would be.
+    // Half way from 0 to 2 is the time of frame 1.
     half.command(Command::GoTo(0.1));
     half.advance(0.0);
     let pair = half.demand().now.unwrap();
     assert_eq!((pair.first, pair.second), (0, 2));
     assert!((pair.blend - 0.5).abs() < 1e-6);
-    // All again; and a file that cannot stays as it is.
+    // All frames again; a file without temporal layers ignores the command.
     half.command(Command::HalfRate(false));
     half.advance(0.0);
     assert_eq!(half.demand().now.unwrap().first, 1);
@@ -505,8 +505,8 @@ fn timelines() -> impl Strategy<Value = Timeline> {
 }
 
 proptest! {
-    /// After any commands the position is in the file and the pair around it, and what is demanded exists, in
-    /// order, and each frame of a lane once.
+    /// After any commands the position is in the file and the pair around it, and the demanded frames exist,
+    /// in order, each once per lane.
     #[test]
     fn any_commands_and_ticks(
         timeline in timelines(),
@@ -541,7 +541,7 @@ proptest! {
         }
     }
 
-    /// One large step or many small ones: the same to the last bit.
+    /// One large step and many small ones give the same position to the last bit.
     #[test]
     fn a_sum_of_steps_is_one_step(
         timeline in timelines(),
@@ -568,7 +568,7 @@ proptest! {
         prop_assert_eq!(one.demand(), many.demand());
     }
 
-    /// Back along the same ticks at the opposite rate, to the same place.
+    /// The same ticks at the opposite rate lead back to the same place.
     #[test]
     fn reversing_retraces(
         timeline in timelines(),
@@ -590,7 +590,7 @@ proptest! {
             clock.advance(f64::from(*step) / 1000.0);
             passed.push((clock.position, clock.back));
         }
-        // What was cut at the end is not retraced, and the ends of a loop are one moment.
+        // A step that was cut at the end is not retraced, and the ends of a loop are one moment.
         let course = clock.course();
         let ends = [course.begin, course.end].map(|t| i128::from(t) << FRACTION);
         prop_assume!(!passed[1..].iter().any(|(p, _)| ends.contains(p)));
@@ -603,7 +603,7 @@ proptest! {
         }
     }
 
-    /// The spans are right: played on, what is shown was named, and not later than said.
+    /// The spans are right: every frame that is shown later was in them, and due no later than it is shown.
     #[test]
     fn what_is_shown_was_asked_for_in_time(
         timeline in timelines(),
@@ -627,7 +627,7 @@ proptest! {
         }
         due[first.first as usize] = 0.0;
         due[first.second as usize] = 0.0;
-        // A span's times are those of its frames from its first on: uneven steps shift them by at most the
+        // The times of a span are measured from its first frame: uneven steps shift them by at most the
         // longest.
         let longest = timeline.times().windows(2).map(|w| w[1] - w[0]).max().unwrap_or(0);
         let slack = longest as f64 / PER_SECOND as f64 / rate.abs() + 1e-3;

@@ -1,11 +1,12 @@
-//! What an instance wants of its file: the line between the clock, which knows time and commands, and the
-//! streams, which know disk and memory. The clock writes one [`Demand`] per instance and tick; the stream of
-//! the file looks at those of all its instances, reads and decodes what is missing in the order of its
-//! deadlines, and keeps what is wanted.
+//! The demand of an instance for frames of its file. It is the interface between the clock, which knows time
+//! and commands, and the streams, which know disk and memory. The clock writes one [`Demand`] per instance
+//! and tick; the stream of the file collects those of all its instances, reads and decodes missing frames in
+//! the order of their deadlines, and keeps the frames that are wanted.
 //!
-//! Plain data of fixed size: no list of frames but spans of them, so that writing it allocates nothing.
+//! Plain data of fixed size: spans instead of a list of frames, so that writing it allocates nothing.
 
-/// Most spans of a demand: up to the end, after the seam, and once more after a short loop or a turn.
+/// The largest number of spans of a demand: up to the end, after the seam, and once more after a short loop
+/// or a turn.
 pub const SPANS: usize = 4;
 
 /// The two frames that are shown, and the position between them.
@@ -13,29 +14,29 @@ pub const SPANS: usize = 4;
 pub struct FramePair {
     /// The frame at `blend` = 0.
     pub first: u32,
-    /// The frame at `blend` = 1; equal to `first` where the time lies on a frame or nothing is interpolated.
+    /// The frame at `blend` = 1; equal to `first` if the time lies on a frame or nothing is interpolated.
     pub second: u32,
-    /// 0 ≤ `blend` < 1.
+    /// The weight of `second`: 0 ≤ `blend` < 1.
     pub blend: f32,
 }
 
 impl FramePair {
-    /// The pair of one frame alone.
+    /// Returns the pair of a single frame.
     pub fn single(frame: u32) -> FramePair {
         FramePair { first: frame, second: frame, blend: 0.0 }
     }
 }
 
-/// Frames that follow each other in playing order; `to` < `from` when they play backwards.
+/// Frames that follow each other in playing order; `to` < `from` for backwards.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Span {
     /// The first frame that is wanted.
     pub from: u32,
-    /// The last one, itself included.
+    /// The last frame that is wanted.
     pub to: u32,
-    /// Seconds from now until `from` is shown. Not negative; 0 for at once.
+    /// Seconds from now until `from` is shown; not negative.
     pub in_seconds: f32,
-    /// Frames from one that is wanted to the next; 0 counts as 1. `to` is wanted in any case.
+    /// The step between wanted frames; 0 counts as 1. `to` is wanted in any case.
     pub step: u32,
     /// Seconds of the file per second, > 0 in either direction: a frame at file time t is due
     /// `in_seconds + |t − time(from)| / rate` seconds from now.
@@ -45,22 +46,23 @@ pub struct Span {
 /// The frames that one instance wants in this tick.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Demand {
-    /// The frames that should be shown now; nothing while the instance is hidden, stopped or represented by a
+    /// The frames that should be shown now; `None` while the instance is hidden, stopped or represented by a
     /// stand-in.
     pub now: Option<FramePair>,
-    /// What will be wanted next, most urgent first, as far ahead as the clock cares to look; streams cut it
-    /// at their own horizon. The frames of `now` need not be repeated. Where streaming runs ahead of playing
-    /// at another place (pre-roll), that place is simply a span. The first `spans_used` count.
+    /// The frames that will be wanted next, most urgent first, as far ahead as the clock looks; streams cut
+    /// them at their own horizon. The frames of `now` need not be repeated. If streaming runs ahead of
+    /// playing at another place (pre-roll), that place is an ordinary span. Only the first `spans_used`
+    /// count.
     pub spans: [Span; SPANS],
     /// The number of `spans` that count.
     pub spans_used: u8,
-    /// Changes with every start and jump. From a change until `now` is shown for the first time ticks without
-    /// it count as waiting for the jump and not as missed.
+    /// Changes with every start and jump. From a change until `now` is shown for the first time, ticks
+    /// without it count as waiting for the jump and not as missed.
     pub jump: u32,
 }
 
 impl Demand {
-    /// Adds a span; false where all are taken.
+    /// Adds a span; `false` if there is no room.
     pub fn add(&mut self, span: Span) -> bool {
         let Some(free) = self.spans.get_mut(usize::from(self.spans_used)) else {
             return false;
@@ -70,7 +72,7 @@ impl Demand {
         true
     }
 
-    /// The spans that count.
+    /// Returns the spans that count.
     pub fn spans(&self) -> &[Span] {
         &self.spans[..usize::from(self.spans_used).min(SPANS)]
     }

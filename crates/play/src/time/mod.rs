@@ -1,4 +1,4 @@
-//! What is shown when: the times of a file, the clock of an instance, what that demands, and sequences of clips.
+//! Time: the frame times of a file, the clock of an instance, its demand for frames, and sequences of clips.
 
 pub(crate) mod clock;
 pub(crate) mod demand;

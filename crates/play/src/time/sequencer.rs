@@ -1,14 +1,14 @@
-//! Clips of caches in time: when each starts, how often it plays, and what is left when it is over. A state
-//! machine without threads, files or pictures: it says what happens when, the caller gives that to its
-//! player.
+//! Sequences of cache clips: when each starts, how often it plays, and what is shown after its end. A state
+//! machine without threads, files or pictures: it reports what happens when, and the caller passes that on to
+//! its player.
 //!
-//! *Minimise duration*: a clip is a slice of a cache, just while it moves. *Stagger starts* ([`stagger`]), so
+//! *Minimise duration*: a clip is a slice of a cache, only while it moves. *Stagger starts* ([`stagger`]), so
 //! that no single frame has to begin everything. *End states*: a finished clip is replaced by a static mesh
-//! and its buffers are freed. *Loops* go over their seam without visiting an end state. *Chains* ([`chain`])
-//! cut a long path into segments, each created when the one before is deleted, so that culling works.
+//! and its buffers are freed. *Loops* pass their seam without visiting an end state. *Chains* ([`chain`])
+//! divide a long path into segments, each created when the one before is deleted, so that culling works.
 //!
-//! Time is counted in whole flicks, and everything that happens has its exact moment, so that ticks of any
-//! length give the same state and the same actions in the same order.
+//! Time is counted in whole flicks, and everything that happens has an exact moment, so ticks of any length
+//! give the same state and the same actions in the same order.
 //!
 //! ```text
 //! begin of play k = start + ⌈k · length / |rate|⌉          from the start every time: nothing adds up
@@ -20,20 +20,20 @@ use crate::Error;
 use crate::time::clock::{Command, Repeat};
 use crate::time::timeline::{FRACTION, Timeline, flicks, rate_parts, seconds};
 
-// Together they bound the work of a tick and of a jump. In seconds.
+// Together these bound the work of a tick and of a jump. In seconds.
 /// A longer tick is cut to it.
 const LONGEST_TICK: f64 = 60.0;
-/// Shortest play of a clip.
+/// The shortest play of a clip.
 const SHORTEST: f64 = 1e-3;
 /// All times of a sequence lie within a day.
 const LONGEST: f64 = 86_400.0;
 
-/// When a clip starts.
+/// The start of a clip.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Start {
     /// Seconds after the sequence began.
     At(f64),
-    /// So many seconds after each end of another clip.
+    /// This many seconds after each end of another clip.
     After(usize, f64),
     /// When [`Sequencer::signal`] is called with this number.
     On(u32),
@@ -41,62 +41,63 @@ pub enum Start {
     Never,
 }
 
-/// The picture that stays of a clip when it is over.
+/// The picture that remains of a clip after its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum End {
-    /// Nothing: it is hidden, and its buffers are free.
+    /// Nothing: the clip is hidden, and its buffers are freed.
     #[default]
     Nothing,
     /// Its last frame, with all its buffers.
     Hold,
-    /// A static mesh, by a number of the caller's; the buffers of the clip are free.
+    /// A static mesh, by a number of the caller's; the buffers of the clip are freed.
     Mesh(u32),
-    /// Another clip, which starts in the same moment; the buffers of this one are free.
+    /// Another clip, which starts at the same moment; the buffers of this one are freed.
     Clip(usize),
 }
 
-/// How a signal ends a clip.
+/// The way in which a signal ends a clip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Leave {
-    /// In the same moment.
+    /// At the moment of the signal.
     AtOnce(u32),
-    /// When the play is over that is going on.
+    /// At the end of the current play.
     AtSeam(u32),
 }
 
-/// A slice of a cache, and when and how it plays.
+/// A slice of a cache, with the time and manner in which it plays.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Clip {
-    /// Unique in its sequence.
+    /// Its name, unique in the sequence.
     pub name: String,
-    /// Which cache, by a number of the caller's.
+    /// The cache, by a number of the caller's.
     pub cache: u32,
     /// When it starts.
     pub start: Start,
-    /// Seconds of animation where the slice begins and ends.
+    /// The beginning of the slice in seconds of animation; `to` is its end.
     pub from: f64,
     /// See `from`.
     pub to: f64,
-    /// Seconds of animation between the last frame of a closed cycle and its first, 0 for others.
+    /// Seconds of animation between the last frame of a closed cycle and its first; 0 for other clips.
     pub seam: f64,
     /// Seconds of animation per second; negative plays from `to` to `from`.
     pub rate: f64,
-    /// How it goes on when it plays more than once ([`Repeat::Once`] counts as [`Repeat::Loop`]).
+    /// How it continues when it plays more than once ([`Repeat::Once`] counts as [`Repeat::Loop`]).
     pub repeat: Repeat,
-    /// How often it plays; 0: until a signal. Ping-pong counts each way.
+    /// The number of plays; 0 until a signal. Ping-pong counts each way.
     pub plays: u32,
-    /// Signal that ends it before.
+    /// The signal that ends it earlier.
     pub leave: Option<Leave>,
-    /// Seconds before its start at which streaming begins (pre-roll), where the start is known so early.
+    /// Seconds before its start at which streaming begins (pre-roll), if the start is known that early.
     pub stream_before: f64,
-    /// The picture that stays of the clip when it is over.
+    /// The picture that remains of the clip after its end.
     pub end: End,
-    /// Numbers to be told when the position passes these seconds of animation, in their order.
+    /// Events: numbers that are reported when the position passes these seconds of animation; in order of
+    /// time.
     pub events: Vec<(f64, u32)>,
 }
 
 impl Clip {
-    /// A whole file, once, at the beginning of the sequence, leaving nothing.
+    /// Returns a clip of a whole file that plays once, at the beginning of the sequence, and leaves nothing.
     pub fn new(name: impl Into<String>, cache: u32, timeline: &Timeline) -> Clip {
         Clip {
             name: name.into(),
@@ -116,8 +117,8 @@ impl Clip {
     }
 }
 
-/// Moves starts at fixed times back so that any two lie at least `spacing` seconds apart, in the order in
-/// which they were.
+/// Delays starts at fixed times so that any two are at least `spacing` seconds apart, in their original
+/// order.
 pub fn stagger(clips: &mut [Clip], spacing: f64) {
     let at = |clip: &Clip| match clip.start {
         Start::At(at) => Some(at),
@@ -134,7 +135,8 @@ pub fn stagger(clips: &mut [Clip], spacing: f64) {
     }
 }
 
-/// Makes segments of one long path: each starts at the end of the one before, which leaves nothing.
+/// Turns clips into segments of one long path: each starts at the end of the one before, which leaves
+/// nothing.
 pub fn chain(clips: &mut [Clip]) {
     let count = clips.len();
     for (c, clip) in clips.iter_mut().enumerate() {
@@ -147,40 +149,41 @@ pub fn chain(clips: &mut [Clip]) {
     }
 }
 
-/// Something that happened, in the order in which it did.
+/// An action of the sequence; actions are reported in the order in which they happen.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Action {
-    /// Number of the clip.
+    /// The number of the clip.
     pub clip: usize,
     /// Seconds after the sequence began.
     pub at: f64,
-    /// Seconds after the tick began in which it happened. Negative after a jump to a time at which it was
-    /// over already: then the clip plays since so many seconds.
+    /// Seconds from the beginning of the tick to the action. Negative after a jump to a later time: the clip
+    /// has been playing for that many seconds.
     pub delay: f64,
     /// The kind of action.
     pub kind: ActionKind,
 }
 
-/// The kinds of action in a sequence, see [`Action`].
+/// The kinds of actions, see [`Action`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ActionKind {
     /// Its static data and first frames will be needed.
     Stream,
     /// The clip begins to play.
     Start,
-    /// The clip begins to play once more, without an end state between: number of this play, counted from 0.
+    /// The clip begins to play again, without an end state in between: the number of this play, counted from
+    /// 0.
     Turn(u32),
     /// The position passed this event.
     Event(u32),
-    /// The clip is over; [`Clip::end`] says what stays of it.
+    /// The clip is over; [`Clip::end`] is what remains of it.
     End,
-    /// After a jump: the clip is as if it had never been.
+    /// After a jump: the clip is as if it had never played.
     Remove,
 }
 
 impl Action {
-    /// The commands for the player's instance of the clip, in this order, before the tick in which the action
-    /// happened.
+    /// Returns the commands for the player's instance of the clip, to be given in this order before the tick
+    /// in which the action happened.
     pub fn commands(&self, clip: &Clip) -> impl Iterator<Item = Command> + use<> {
         let begin = if clip.rate < 0.0 { clip.to } else { clip.from };
         let repeat = match (clip.plays, clip.repeat) {
@@ -213,17 +216,17 @@ impl Action {
     }
 }
 
-/// The stage of its life that a clip is in.
+/// The stage of a clip.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Stage {
-    /// Not started yet, or taken back by a jump.
+    /// Not started yet, or reset by a jump.
     #[default]
     Idle,
-    /// Not started, but streaming already.
+    /// Not started yet, but streaming.
     Streaming,
     /// The clip plays.
     Playing,
-    /// Over; [`Clip::end`] is what is shown.
+    /// Over; [`Clip::end`] is shown.
     Ended,
 }
 
@@ -242,12 +245,12 @@ pub enum Shown {
 #[derive(Clone, Debug)]
 struct Part {
     clip: Clip,
-    /// Animation of one play.
+    /// The animation of one play.
     length: i64,
-    /// Absolute, in parts of 2^-32; larger than 0.
+    /// The absolute rate, in units of 2^-32; larger than 0.
     rate: i64,
     stream_before: i64,
-    /// Distance from where the play begins, and number; in order.
+    /// Distance from the beginning of the play, and number; in order.
     events: Vec<(i64, u32)>,
 }
 
@@ -256,25 +259,25 @@ struct Part {
 struct Run {
     /// Never [`Stage::Streaming`].
     stage: Stage,
-    /// When it is to start, perhaps again.
+    /// The time at which it starts, perhaps again.
     due: Option<i64>,
-    /// Streams for that start.
+    /// `true` if it streams for that start.
     streams: bool,
-    /// When a signal ends it.
+    /// The time at which a signal ends it.
     leave: Option<i64>,
-    /// When it started; counts while playing and after.
+    /// The time at which it started; valid while playing and after.
     began: i64,
-    /// When it was over.
+    /// The time at which it ended.
     over: i64,
-    /// Plays that are over.
+    /// The number of completed plays.
     play: u32,
-    /// Events of this play that are over.
+    /// The number of events of this play that have passed.
     event: u32,
-    /// Plays in all, 0 without end.
+    /// The number of plays, 0 without end.
     plays: u32,
 }
 
-/// Order of what happens in one moment.
+/// The order of what happens at one moment.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     Event,
@@ -284,21 +287,22 @@ enum Kind {
     Stream,
 }
 
-/// Plays a sequence. Everything is allocated when it is made.
+/// Plays a sequence. All memory is allocated when it is created.
 #[derive(Clone, Debug)]
 pub struct Sequencer {
     parts: Vec<Part>,
     runs: Vec<Run>,
     /// Flicks since the beginning.
     now: i64,
-    /// Flicks at which the present tick began.
+    /// The time in flicks at which the current tick began.
     tick: i64,
     /// The states before a jump.
     before: Vec<Run>,
 }
 
 impl Sequencer {
-    /// Checks the clips: names unique, times finite and not negative, plays of at least a millisecond.
+    /// Creates a sequencer and checks the clips: names unique, times finite and not negative, plays of at
+    /// least a millisecond.
     pub fn new(clips: Vec<Clip>) -> Result<Sequencer, Error> {
         let count = clips.len();
         for (c, clip) in clips.iter().enumerate() {
@@ -318,27 +322,27 @@ impl Sequencer {
         Ok(sequencer)
     }
 
-    /// Seconds since the sequence began.
+    /// Returns the seconds since the sequence began.
     pub fn time(&self) -> f64 {
         seconds(self.now)
     }
-    /// Number of clips.
+    /// Returns the number of clips.
     pub fn len(&self) -> usize {
         self.parts.len()
     }
-    /// True without clips.
+    /// `true` without clips.
     pub fn is_empty(&self) -> bool {
         self.parts.is_empty()
     }
-    /// A clip. Panics where there is none.
+    /// Returns a clip. Panics if there is no such clip.
     pub fn clip(&self, clip: usize) -> &Clip {
         &self.parts[clip].clip
     }
-    /// Number of the clip of that name.
+    /// Returns the number of the clip with that name.
     pub fn find(&self, name: &str) -> Option<usize> {
         self.parts.iter().position(|part| part.clip.name == name)
     }
-    /// The stage that a clip is in. Panics where there is none.
+    /// Returns the stage of a clip. Panics if there is no such clip.
     pub fn stage(&self, clip: usize) -> Stage {
         match self.runs[clip] {
             Run { stage: Stage::Idle, streams: true, .. } => Stage::Streaming,
@@ -346,7 +350,7 @@ impl Sequencer {
         }
     }
 
-    /// The picture of a clip now. Panics where there is none.
+    /// Returns the current picture of a clip. Panics if there is no such clip.
     pub fn shown(&self, clip: usize) -> Shown {
         match (self.runs[clip].stage, self.parts[clip].clip.end) {
             (Stage::Idle | Stage::Streaming, _) => Shown::Nothing,
@@ -356,13 +360,14 @@ impl Sequencer {
         }
     }
 
-    /// Whether a clip's buffers are in use: it is streamed or shown as a cache. Panics where there is none.
+    /// `true` if a clip's buffers are in use: it is streamed or shown as a cache. Panics if there is no such
+    /// clip.
     pub fn holds_memory(&self, clip: usize) -> bool {
         self.runs[clip].streams || self.shown(clip) == Shown::Cache
     }
 
-    /// Seconds of animation that a clip shows; where it would begin while it does not play. Panics where
-    /// there is none.
+    /// Returns the position of a clip in seconds of animation; that of its beginning before it plays. Panics
+    /// if there is no such clip.
     pub fn position(&self, clip: usize) -> f64 {
         let (part, run) = (&self.parts[clip], &self.runs[clip]);
         let until = match run.stage {
@@ -373,7 +378,7 @@ impl Sequencer {
         part.position(until - run.began, run)
     }
 
-    /// Back to the beginning, without a word.
+    /// Goes back to the beginning without reporting actions.
     fn rewind(&mut self) {
         (self.now, self.tick) = (0, 0);
         for (part, run) in self.parts.iter().zip(&mut self.runs) {
@@ -384,8 +389,8 @@ impl Sequencer {
         }
     }
 
-    /// A signal, now: starts the clips that wait for it and ends those that listen to it, as of the end of
-    /// the last tick. What follows from it is said by the next tick.
+    /// Gives a signal: starts the clips that wait for it and ends those that leave on it, at the time of the
+    /// end of the last tick. The next tick reports the actions.
     pub fn signal(&mut self, signal: u32) {
         for (part, run) in self.parts.iter().zip(&mut self.runs) {
             if part.clip.start == Start::On(signal) {
@@ -400,14 +405,14 @@ impl Sequencer {
         }
     }
 
-    /// Passes `dt` seconds and tells what happened, in order. A `dt` that is negative or NaN counts as 0, one
-    /// beyond a minute as a minute.
+    /// Passes `dt` seconds and reports what happens, in order. A `dt` that is negative or NaN counts as 0,
+    /// one above a minute as a minute.
     pub fn tick(&mut self, dt: f64, mut say: impl FnMut(Action)) {
         self.pass(flicks(dt.clamp(0.0, LONGEST_TICK)), &mut say);
     }
 
-    /// Jumps to a time of the sequence and tells what is to be done for it: what is no more, what is new, and
-    /// from where it plays. Signals of before are forgotten, events on the way are not told.
+    /// Jumps to a time of the sequence and reports the necessary actions: which clips are gone, which are
+    /// new, and from where they play. Earlier signals are forgotten; events on the way are not reported.
     pub fn go_to(&mut self, time: f64, mut say: impl FnMut(Action)) {
         self.before.copy_from_slice(&self.runs);
         self.rewind();
@@ -438,7 +443,7 @@ impl Sequencer {
         self.tick = self.now;
         let target = self.now + dt;
         while let Some((at, kind, clip)) = self.earliest().filter(|next| next.0 <= target) {
-            // What was signalled is due in the moment of the signal, which has passed.
+            // Clips that a signal started are due at the moment of the signal, which has passed.
             self.now = at.max(self.now);
             let kind = self.happen(kind, clip);
             say(Action { clip, at: seconds(self.now), delay: seconds(self.now - self.tick), kind });
@@ -481,7 +486,7 @@ impl Sequencer {
         }
     }
 
-    /// Plans what starts at the end of a clip.
+    /// Schedules the clips that start at the end of a clip.
     fn follow(&mut self, ended: usize, end: End) {
         let now = self.now;
         if let End::Clip(next) = end {
@@ -518,19 +523,19 @@ impl Part {
         }
     }
 
-    /// Flicks from the start until so much of the animation has been played.
+    /// Returns the flicks from the start until this distance of the animation has been played.
     fn time_of(&self, distance: i128) -> i64 {
         let rate = i128::from(self.rate);
         let time = ((distance << FRACTION) + rate - 1) / rate;
         time.try_into().unwrap_or(i64::MAX / 4)
     }
 
-    /// Whether this play goes the other way.
+    /// `true` if this play goes backwards in ping-pong.
     fn returns(&self, play: u32) -> bool {
         self.clip.repeat == Repeat::PingPong && play % 2 == 1
     }
 
-    /// Distance and number of the next event of this play.
+    /// Returns the distance and number of the next event of this play.
     fn event(&self, run: &Run) -> Option<(i64, u32)> {
         let next = run.event as usize;
         if self.returns(run.play) {
@@ -541,7 +546,7 @@ impl Part {
         self.events.get(next).copied()
     }
 
-    /// Time and kind of the next action of a clip.
+    /// Returns the time and kind of the next action of a clip.
     fn next(&self, run: &Run, clip: usize) -> Option<(i64, Kind, usize)> {
         if run.stage == Stage::Playing {
             return Some(self.next_of_play(run, clip));
@@ -550,7 +555,7 @@ impl Part {
         if run.streams || self.stream_before == 0 {
             return Some((due, Kind::Start, clip));
         }
-        // What starts in the moment in which it is known starts streaming then.
+        // A clip whose start is not known earlier begins to stream at the start.
         Some((due - self.stream_before, Kind::Stream, clip))
     }
 
@@ -563,12 +568,12 @@ impl Part {
         };
         let event = self.event(run).map(|event| (at(event.0), Kind::Event, clip));
         let next = event.map_or(boundary, |event| event.min(boundary));
-        // Restarted, or told to leave.
+        // Restarted, or ended by a signal.
         let due = (run.due).map_or(next, |due| next.min((due, Kind::Start, clip)));
         (run.leave).map_or(due, |leave| due.min((leave, Kind::End, clip)))
     }
 
-    /// Seconds of animation, so many flicks after the start.
+    /// Returns the position in seconds of animation, `since` flicks after the start.
     fn position(&self, since: i64, run: &Run) -> f64 {
         let distance = (i128::from(since) * i128::from(self.rate)) >> FRACTION;
         let length = i128::from(self.length);
@@ -577,7 +582,7 @@ impl Part {
             plays => length * i128::from(plays),
         };
         let distance = distance.min(most);
-        // The end of a play is shown before the next begins.
+        // The end of a play is shown before the next one begins.
         let play = ((distance - 1).max(0) / length) as u32;
         let within = (distance - length * i128::from(play)) as i64;
         let backwards = (self.clip.rate < 0.0) != self.returns(play);

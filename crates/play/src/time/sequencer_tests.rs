@@ -1,4 +1,4 @@
-//! Tests of the sequencer: any ticks give the same, and what is left when a clip ends.
+//! Tests of the sequencer: equal results for any ticks, and the picture after the end of a clip.
 
 use super::*;
 use crate::time::clock::Clock;
@@ -12,7 +12,7 @@ fn clip(name: &str, start: Start) -> Clip {
     Clip { start, stream_before: 0.0, ..Clip::new(name, 0, &second()) }
 }
 
-/// All that happens until a time, as "time name what".
+/// Returns all actions until a time, as "time name kind".
 fn log(sequencer: &mut Sequencer, until: f64, step: f64) -> Vec<String> {
     let mut actions = Vec::new();
     while sequencer.time() < until - 1e-9 {
@@ -349,8 +349,8 @@ fn clips() -> impl Strategy<Value = Vec<Clip>> {
     })
 }
 
-/// The actions of a sequencer and its state after these waits in milliseconds, each followed by a signal, in
-/// ticks of `tick`.
+/// Returns the actions of a sequencer and its state after these waits in milliseconds, each followed by a
+/// signal, in ticks of `tick`.
 fn played(clips: &[Clip], waits: &[(u32, u32)], tick: u32) -> (Vec<Action>, Vec<String>) {
     let mut sequencer = sequence(clips.to_vec());
     let mut said = Vec::new();
@@ -386,7 +386,7 @@ proptest! {
         prop_assert_eq!(&fine, &played(&clips, &waits, 10_000));
     }
 
-    /// The clock that obeys an action's commands is where the sequencer says, whenever the tick was.
+    /// The clock that obeys an action's commands agrees with the sequencer's position, whenever the tick was.
     #[test]
     fn clocks_follow(
         clips in clips(),

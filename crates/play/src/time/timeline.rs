@@ -1,9 +1,9 @@
-//! When the frames of a file are, in whole numbers: what clocks walk on. One per file, shared by all
+//! Timelines: the times of a file's frames as integers, which clocks use. One per file, shared by all
 //! instances.
 //!
-//! Time is counted in *flicks* of 1/705,600,000 s. Whole numbers of them make one frame at 24, 25, 30, 48,
-//! 50, 60, 90, 100, 120, 144 and 1000 frames per second and at the NTSC rates, so that the sum of many small
-//! steps is the large step exactly. The frame times of a file are rounded to flicks, which moves them by less
+//! Time is counted in *flicks* of 1/705,600,000 s. A whole number of them makes one frame at 24, 25, 30, 48,
+//! 50, 60, 90, 100, 120, 144 and 1000 frames per second and at the NTSC rates, so the sum of many small steps
+//! equals the large step exactly. The frame times of a file are rounded to flicks, which moves them by less
 //! than a nanosecond.
 //!
 //! Credit: the unit is Christopher Horvath's, "Flicks", 2018.
@@ -14,52 +14,52 @@ use std::sync::Arc;
 
 /// Flicks in a second.
 pub(crate) const PER_SECOND: i64 = 705_600_000;
-/// Bits of fraction of a rate, and of a position.
+/// The number of fraction bits of a rate, and of a position.
 pub(crate) const FRACTION: u32 = 32;
-/// Largest rate; beyond it is cut, so that no product overflows.
+/// The largest rate; larger ones are cut to it, so that no product overflows.
 const FASTEST: f64 = 65536.0;
-/// Longest time that counts, about 50 years: times beyond are cut to it, so that no sum of a few overflows.
+/// The longest time, about 50 years; longer ones are cut to it, so that a sum of a few does not overflow.
 const LONGEST: i64 = 1 << 60;
 
-/// Seconds as flicks, rounded to nearest; NaN is 0, and what is longer than about 50 years is cut.
+/// Returns seconds as flicks, rounded to nearest; NaN becomes 0, and times above about 50 years are cut.
 pub(crate) fn flicks(seconds: f64) -> i64 {
     // The conversion saturates, and gives 0 for NaN.
     ((seconds * PER_SECOND as f64).round() as i64).clamp(-LONGEST, LONGEST)
 }
 
-/// Flicks as seconds.
+/// Returns flicks as seconds.
 pub(crate) fn seconds(flicks: i64) -> f64 {
     flicks as f64 / PER_SECOND as f64
 }
 
-/// A rate in parts of 2^-32, cut to ±65,536; NaN is 0.
+/// Returns a rate in units of 2^-32, cut to ±65,536; NaN becomes 0.
 pub(crate) fn rate_parts(rate: f64) -> i64 {
     (rate.clamp(-FASTEST, FASTEST) * (1i64 << FRACTION) as f64).round() as i64
 }
 
-/// The times of all frames, from the first one on, and whether the last leads back to the first. Clones share
-/// it.
+/// The times of all frames, relative to the first one, and whether the last leads back to the first. Clones
+/// share the data.
 #[derive(Clone, Debug)]
 pub struct Timeline {
     /// Flicks from the first frame; never decreasing.
     times: Arc<[i64]>,
-    /// Flicks from the first frame to its return; 0 where the file is no closed cycle.
+    /// Flicks from the first frame to its return; 0 unless the file is a closed cycle.
     period: i64,
-    /// Seconds of the first frame in the file.
+    /// The time of the first frame in the file, in seconds.
     start: f64,
-    /// The times of every second frame, where the others can be left out.
+    /// The times of every second frame, if the others can be left out.
     half: Option<Arc<[i64]>>,
     /// Times are those of frame 0, `step`, 2·`step` …, and of the last one.
     step: u32,
     last_frame: u32,
-    /// Frames of the file that nothing leads to from the frame before, rising.
+    /// Frames of the file that do not continue the frame before, ascending.
     cuts: Arc<[u32]>,
 }
 
 impl Timeline {
-    /// A timeline of frames at these times in seconds, finite and in order (others are moved to the time
-    /// before), with the period of a closed cycle or 0. A period that ends before the last frame counts as
-    /// none.
+    /// Creates a timeline of frames at these times in seconds, finite and in order (others are moved to the
+    /// time before). The period is that of a closed cycle, or 0; one that ends before the last frame counts
+    /// as none.
     pub fn new(times: impl IntoIterator<Item = f64>, period: f64) -> Timeline {
         let (mut start, mut latest) = (None, 0);
         let times: Arc<[i64]> = (times.into_iter())
@@ -71,7 +71,7 @@ impl Timeline {
             .collect();
         let last_frame = times.len().saturating_sub(1) as u32;
         let period = flicks(period);
-        // Both are rounded, so that equal ends can differ by a flick.
+        // Both are rounded, so equal ends can differ by a flick.
         let closes = period > 0 && period + 1 >= latest;
         Timeline {
             times,
@@ -84,7 +84,7 @@ impl Timeline {
         }
     }
 
-    /// The timeline of a file.
+    /// Returns the timeline of a file.
     pub fn of(reel: &Reel) -> Timeline {
         let times = (0..reel.frame_count()).map(|frame| reel.time(frame));
         let timeline = Timeline::new(times, reel.description().period).cut(reel.ranges());
@@ -94,7 +94,7 @@ impl Timeline {
         }
     }
 
-    /// Nothing leads from one of `ranges` to the next, nor to what is of none.
+    /// Separates `ranges`, so that frames are not blended from one to the next, nor to frames of no range.
     pub fn cut(self, ranges: &[FrameRange]) -> Timeline {
         let ends = ranges.iter().flat_map(|range| [range.first, range.end()]);
         let mut cuts: Vec<u32> = ends.filter(|&cut| cut > 0 && cut <= self.last_frame).collect();
@@ -102,13 +102,13 @@ impl Timeline {
         Timeline { cuts: cuts.into(), ..self }
     }
 
-    /// Whether there is something between the `i`-th frame of the timeline and the next.
+    /// `true` if frames are blended between the `i`-th frame of the timeline and the next.
     pub(crate) fn leads_on(&self, i: usize) -> bool {
         let next = self.cuts.partition_point(|&cut| cut <= self.frame(i));
         self.cuts.get(next).is_none_or(|&cut| cut > self.frame(i + 1))
     }
 
-    /// Every second frame can be left out.
+    /// Allows every second frame to be left out.
     pub fn halving(self) -> Timeline {
         let last = self.times.len().saturating_sub(1);
         let even = self.times.iter().copied().enumerate();
@@ -116,7 +116,7 @@ impl Timeline {
         Timeline { half: Some(half.map(|(_, time)| time).collect()), ..self }
     }
 
-    /// Without every second frame, but with the last; the same where none can be left out.
+    /// Returns the timeline without every second frame, but with the last; unchanged if none can be left out.
     pub(crate) fn halved(&self) -> Timeline {
         match &self.half {
             Some(half) => {
@@ -126,41 +126,42 @@ impl Timeline {
         }
     }
 
-    /// Number in the file of the `i`-th frame of the timeline.
+    /// Returns the number in the file of the `i`-th frame of the timeline.
     pub(crate) fn frame(&self, i: usize) -> u32 {
         (i as u32).saturating_mul(self.step).min(self.last_frame)
     }
-    /// Frames of the file from one of the timeline to the next.
+    /// Returns the number of file frames from one frame of the timeline to the next.
     pub(crate) fn step(&self) -> u32 {
         self.step
     }
 
-    /// Number of frames; can be 0.
+    /// Returns the number of frames, which can be 0.
     pub fn frame_count(&self) -> usize {
         self.times.len()
     }
-    /// Seconds from the first frame to the last.
+    /// Returns the seconds from the first frame to the last.
     pub fn duration(&self) -> f64 {
         seconds(self.last())
     }
-    /// Seconds of a closed cycle, `None` where the file is none.
+    /// Returns the seconds of a closed cycle; `None` if the file is not one.
     pub fn period(&self) -> Option<f64> {
         (self.period > 0).then(|| seconds(self.period))
     }
-    /// The first frame's time in the file. All positions are counted from there.
+    /// Returns the first frame's time in the file, from which all positions are counted.
     pub fn start(&self) -> f64 {
         self.start
     }
-    /// Seconds of a frame from the first one; of the last where there is no such frame.
+    /// Returns the time of a frame in seconds from the first one; of the last frame if there is no such
+    /// frame.
     pub fn time(&self, frame: usize) -> f64 {
         seconds(self.at(frame))
     }
-    /// The last frame at or before `position` seconds; the first where there is none.
+    /// Returns the last frame at or before `position` seconds; the first if there is none.
     pub fn frame_at(&self, position: f64) -> usize {
         self.floor(flicks(position), 0)
     }
 
-    /// Flicks of a frame, of the last where there is no such frame, 0 without frames.
+    /// Returns the time of a frame in flicks; of the last if there is no such frame, 0 without frames.
     pub(crate) fn at(&self, frame: usize) -> i64 {
         let frame = frame.min(self.times.len().wrapping_sub(1));
         self.times.get(frame).copied().unwrap_or(0)
@@ -168,7 +169,7 @@ impl Timeline {
     pub(crate) fn last(&self) -> i64 {
         self.times.last().copied().unwrap_or(0)
     }
-    /// Flicks of a closed cycle, or 0.
+    /// Returns the period of a closed cycle in flicks, or 0.
     pub(crate) fn cycle(&self) -> i64 {
         self.period
     }
@@ -176,7 +177,8 @@ impl Timeline {
         &self.times
     }
 
-    /// The last frame at or before `at`, the first where there is none. Near `hint` it is found by walking.
+    /// Returns the last frame at or before `at`, the first if there is none. Near `hint` it is found by
+    /// walking.
     pub(crate) fn floor(&self, at: i64, hint: usize) -> usize {
         const STEPS: usize = 4;
         let times = &self.times[..];

@@ -1,4 +1,4 @@
-//! Cameras: what their lenses say, frame by frame and between.
+//! Cameras: the values of their lenses in each frame, and between frames.
 
 use crate::reel::open_file::Reel;
 use crate::time::demand::FramePair;
@@ -10,41 +10,42 @@ use meshreel_codec::record::cameras::CameraRecord;
 use meshreel_format::kind;
 use std::sync::Arc;
 
-/// A camera of a file. Clones share it. Where it is, its node says ([`crate::FrameView::world`]): it looks along
-/// −z of that, with y upwards.
+/// A camera of a file. Clones share it. Its place is that of its node ([`crate::FrameView::world`]): it looks
+/// along the node's −z axis, with y up.
 #[derive(Clone, Debug)]
 pub struct Camera {
     record: Arc<CameraRecord>,
-    /// By value of a lens its track, where there is one.
+    /// The track of each value of the lens, if there is one.
     tracks: [Option<usize>; NAMES.len()],
 }
 
-/// What a lens says at a moment.
+/// The values of a lens at a moment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lens {
-    /// Millimetres.
+    /// Focal length in millimetres.
     pub focal_length: f32,
-    /// Width and height of the picture plane, millimetres.
+    /// Width and height of the picture plane in millimetres.
     pub aperture: [f32; 2],
-    /// Where its middle is beside the axis, millimetres.
+    /// Offset of the picture's centre from the optical axis in millimetres.
     pub aperture_offset: [f32; 2],
-    /// How much wider a lens that squeezes shows the picture; 1 for none.
+    /// The factor by which an anamorphic lens widens the picture; 1 for none.
     pub squeeze: f32,
-    /// How much more is drawn on the left, right, top and bottom, as parts of the picture.
+    /// The additional area on the left, right, top and bottom, as fractions of the picture.
     pub overscan: [f32; 4],
-    /// Focal length over the diameter of the opening; 0: all is sharp.
+    /// Focal length over the diameter of the aperture; 0 if everything is in focus.
     pub f_stop: f32,
-    /// Where all is sharp, in the file's unit.
+    /// Distance that is in focus, in the file's unit.
     pub focus_distance: f32,
-    /// When the shutter opens and closes, seconds from the frame's time.
+    /// Opening and closing of the shutter, in seconds from the frame's time.
     pub shutter: [f32; 2],
-    /// The nearest and the farthest distance that is drawn, in the file's unit.
+    /// The near and far clipping distances, in the file's unit.
     pub clipping: [f32; 2],
-    /// Without perspective; the aperture is then the size of what is seen, in tenths of the file's unit.
+    /// `true` for an orthographic camera; the aperture is then the size of the visible area in tenths of the
+    /// file's unit.
     pub orthographic: bool,
 }
 
-/// Names of the tracks of a lens.
+/// The names of a lens's tracks.
 const NAMES: [&str; 10] = [
     "focal_length",
     "aperture",
@@ -59,18 +60,19 @@ const NAMES: [&str; 10] = [
 ];
 
 impl Camera {
-    /// Path of the object in the source.
+    /// Returns the path of the object in the source.
     pub fn path(&self) -> &str {
         &self.record.path
     }
 
-    /// Number of the node that it stands at.
+    /// Returns the number of the node that the camera stands at.
     pub fn node(&self) -> usize {
         self.record.node as usize
     }
 
-    /// What its lens says; between two frames each number goes straight. Of a file with named ranges, and one
-    /// that loops, the pair says which frames are between. Allocates nothing.
+    /// Returns the values of its lens; between two frames they are interpolated linearly. In a file with
+    /// named ranges, and in one that loops, the pair determines which two frames these are. Does not
+    /// allocate.
     pub fn lens(&self, pair: FramePair) -> Lens {
         let at = |i: usize| -> [f32; 4] {
             let Some(track) = self.tracks[i].map(|t| &self.record.lens.tracks[t]) else {
@@ -97,7 +99,7 @@ impl Camera {
         }
     }
 
-    /// Whether anything of the lens changes.
+    /// `true` if any value of the lens changes.
     pub fn is_animated(&self) -> bool {
         use meshreel_codec::clip::scalars::Component;
         let moves = |c: &Component| matches!(c, Component::Animated { .. });
@@ -106,7 +108,7 @@ impl Camera {
 }
 
 impl Lens {
-    /// The angle of view upwards, radians; of an orthographic camera 0.
+    /// Returns the vertical angle of view in radians; 0 for an orthographic camera.
     pub fn vertical_angle(&self) -> f32 {
         match self.orthographic || self.focal_length <= 0.0 {
             true => 0.0,
@@ -116,7 +118,7 @@ impl Lens {
 }
 
 impl Reel {
-    /// The cameras of the file, in the order of the source. They are read when this is called.
+    /// Reads the cameras of the file, in the order of the source.
     pub fn cameras(&self) -> Result<Vec<Camera>, Error> {
         let mut out = Vec::new();
         let (nodes, frames) = (self.description().nodes.len() as u32, self.frame_count() as u32);

@@ -1,10 +1,11 @@
-//! What an instance shows: nodes and meshes at a place between two frames, for drawing, for motion blur, for
-//! collision. Lent from the player's memory or from decoders; nothing is allocated, everything is written
-//! where the caller wants it.
+//! The view of an instance: nodes and meshes at a moment between two frames, for drawing, motion blur and
+//! collision. Lent from the player's memory or from decoders; nothing is allocated, and all results are
+//! written where the caller wants them.
 //!
-//! Between two frames a node moves and a mesh deforms, but what is there does not change: visibility is that
-//! of the first frame, and a mesh that is hidden in one of the two, that is scaled to nothing in one, or that
-//! brings its own topology is shown as it is in the first. Particles that both frames have move. So births and deaths smear nothing.
+//! Between two frames a node moves and a mesh deforms, but nothing appears or vanishes: visibility is that of
+//! the first frame, and a mesh is shown as in the first frame if it is hidden in one of the two, if it is
+//! scaled to nothing in one, or if it brings its own topology. Particles that both frames have move. So
+//! births and deaths do not smear.
 
 use crate::Error;
 use crate::decode::decoder::FrameDecoder;
@@ -24,8 +25,8 @@ use crate::view::vertex::{Attribute, Format, VertexChannel, Vertices};
 use meshreel_codec::record::{MeshRecord, Semantic, Visibility};
 use meshreel_codec::transform::Transform;
 
-/// Ancestors that are placed in the order of [`FrameDecoder::world`]; in deeper trees the rest in the
-/// opposite one, which differs by rounding.
+/// The number of ancestors that are multiplied in the order of [`FrameDecoder::world`]; in deeper trees the
+/// rest is multiplied in the opposite order, which differs by rounding.
 const DEPTH: usize = 64;
 
 /// A moment of a file.
@@ -57,8 +58,8 @@ impl<'a> FrameView<'a> {
         }
     }
 
-    /// Between what two decoders of one file show, for tools and tests; a player's views are the same. `pace`
-    /// is only for velocities.
+    /// Returns the view between the frames of two decoders of one file, for tools and tests; a player's views
+    /// are the same. `pace` is used for velocities only.
     pub fn between(
         first: &'a FrameDecoder,
         second: &'a FrameDecoder,
@@ -79,15 +80,16 @@ impl<'a> FrameView<'a> {
         Ok(FrameView::new(first.reel(), first.statics(), frames, pair, pace))
     }
 
-    /// The file.
+    /// Returns the file.
     pub fn reel(&self) -> &'a Reel {
         self.reel
     }
-    /// Which frames, and how far between them.
+    /// Returns the two frames and the blend weight between them.
     pub fn pair(&self) -> FramePair {
         self.pair
     }
-    /// World bounds of all that is shown: min xyz, max xyz; min is larger than max where that is nothing.
+    /// Returns the world bounds of all that is shown: min xyz, max xyz; min is larger than max if nothing is
+    /// shown.
     pub fn bounds(&self) -> [f32; 6] {
         let of = |frame: u32| self.reel.frame_bounds(frame as usize);
         let (a, b) = (of(self.pair.first), of(self.pair.second));
@@ -96,7 +98,7 @@ impl<'a> FrameView<'a> {
 
     // Nodes.
 
-    /// Whether a node's own mesh is shown: that of the first frame. Panics where there is no such node.
+    /// `true` if a node's own mesh is shown in the first frame. Panics if there is no such node.
     pub fn visible(&self, node: usize) -> bool {
         self.visible_in(self.first, node)
     }
@@ -119,7 +121,7 @@ impl<'a> FrameView<'a> {
         of_frame.map_or(rest, |(number, frame)| frame.transforms()[number as usize])
     }
 
-    /// The second frame, where this node's mesh is there in both.
+    /// Returns the second frame, if this node's mesh is there in both.
     fn second_of(&self, node: usize) -> Option<Frame<'a>> {
         let second = self.second?;
         let mesh = self.reel.description().nodes[node].mesh.is_some();
@@ -127,7 +129,7 @@ impl<'a> FrameView<'a> {
         (self.first.is_some_and(there) && there(second)).then_some(second)
     }
 
-    /// A node's transform in `second`, and blended with the one in the first frame.
+    /// Returns a node's transform, blended between the first frame and `second`.
     fn local_with(&self, second: Option<Frame<'a>>, node: usize, blend: f32) -> Transform {
         let from = self.local_in(self.first, node);
         if blend == 0.0 || second.is_none() {
@@ -140,19 +142,19 @@ impl<'a> FrameView<'a> {
         }
     }
 
-    /// Transform of a node relative to its parent. Panics where there is no such node.
+    /// Returns the transform of a node relative to its parent. Panics if there is no such node.
     pub fn local(&self, node: usize) -> Transform {
         self.local_with(self.second_of(node), node, self.pair.blend)
     }
 
-    /// Object to world of a node, row-major. Costs as many products as the node has ancestors; for all nodes
-    /// see [`FrameView::worlds_into`]. Panics where there is no such node.
+    /// Returns the object-to-world matrix of a node, row-major. Costs one matrix product per ancestor; for
+    /// all nodes see [`FrameView::worlds_into`]. Panics if there is no such node.
     pub fn world(&self, node: usize) -> [[f64; 4]; 3] {
         self.world_at(node, self.second_of(node), self.pair.blend)
     }
 
-    /// The node with its own frames, its ancestors with both: those that have no mesh of their own to hide
-    /// move on.
+    /// Returns the world matrix of a node. Its own transform is blended with that in `second`, those of its
+    /// ancestors with the second frame, as they move on even if their own mesh is hidden.
     fn world_at(&self, node: usize, second: Option<Frame<'a>>, blend: f32) -> [[f64; 4]; 3] {
         let nodes = &self.reel.description().nodes;
         let mut chain = [0; DEPTH];
@@ -178,7 +180,8 @@ impl<'a> FrameView<'a> {
         world.map_or(own, |above| matrix::product(&above, &own))
     }
 
-    /// Object to world of all nodes, one product each. `out` must be as long as the file has nodes.
+    /// Writes the object-to-world matrices of all nodes, at one product each. Returns an error unless `out`
+    /// is as long as the file has nodes.
     pub fn worlds_into(&self, out: &mut [[[f64; 4]; 3]]) -> Result<(), Error> {
         let nodes = &self.reel.description().nodes;
         if out.len() != nodes.len() {
@@ -205,10 +208,10 @@ impl<'a> FrameView<'a> {
         Ok(())
     }
 
-    /// What [`FrameView::world`] changes by in a second: the last column is the velocity of the node's
-    /// origin, and of a point p of its mesh (with p₃ = 1) it is this times p, plus the world times the
-    /// vertex's own velocity. 0 where the mesh is not there in both frames. Panics where there is no such
-    /// node.
+    /// Returns the change of [`FrameView::world`] per second: the last column is the velocity of the node's
+    /// origin. The velocity of a point p of its mesh (with p₃ = 1) is this matrix times p, plus the world
+    /// matrix times the vertex's own velocity. 0 if the mesh is not there in both frames. Panics if there is
+    /// no such node.
     pub fn world_velocity(&self, node: usize) -> [[f64; 4]; 3] {
         let per_second = self.per_second();
         let Some(second) = self.second_of(node).filter(|_| per_second != 0.0) else {
@@ -225,7 +228,7 @@ impl<'a> FrameView<'a> {
         interpolate::matrix_velocity(&from, &to, per_second)
     }
 
-    /// From what changes between the frames to what changes in a second.
+    /// Returns the factor from a difference of the two frames to a change per second.
     fn per_second(&self) -> f64 {
         match self.pace.span == 0.0 || self.second.is_none() {
             true => 0.0,
@@ -233,8 +236,8 @@ impl<'a> FrameView<'a> {
         }
     }
 
-    /// World bounds of a node's mesh, whatever its frame: min xyz, max xyz. `None` without a mesh. Panics
-    /// where there is no such node.
+    /// Returns the world bounds of a node's mesh over all frames: min xyz, max xyz. `None` without a mesh.
+    /// Panics if there is no such node.
     pub fn node_bounds(&self, node: usize) -> Option<[f32; 6]> {
         let mesh = self.reel.description().nodes[node].mesh?;
         let bounds = self.reel.description().meshes[mesh as usize].bounds;
@@ -243,8 +246,8 @@ impl<'a> FrameView<'a> {
 
     // Meshes.
 
-    /// The mesh of a node as that shows it; `None` without a mesh. (Other nodes with the same mesh show the
-    /// same, unless they appear or vanish between the frames.) Panics where there is no such node.
+    /// Returns the mesh of a node at this moment; `None` without a mesh. Other nodes with the same mesh show
+    /// the same, unless they appear or vanish between the frames. Panics if there is no such node.
     pub fn mesh(&self, node: usize) -> Option<MeshFrame<'a>> {
         let mesh = self.reel.description().nodes[node].mesh? as usize;
         let view = |frame| MeshView::new(self.reel, self.statics, mesh, frame);
@@ -252,7 +255,7 @@ impl<'a> FrameView<'a> {
         let first = view(self.first);
         let second = self.second_of(node).filter(|_| record.method.deforms() || record.particles.is_some());
         let second = second.map(|frame| view(Some(frame)));
-        // Particles are told by ids, or by their numbers where these mean the same.
+        // Particles are matched by ids, or by index if that means the same particle in both frames.
         let known = |other: &MeshView<'_>| {
             record.particles.is_none_or(|particles| particles.ids || first.is_run_of(other))
         };
@@ -269,15 +272,15 @@ impl<'a> FrameView<'a> {
         })
     }
 
-    /// Numbers of vertices and of indices that [`FrameView::collision_into`] writes. Panics where there is no
-    /// such node.
+    /// Returns the numbers of vertices and of indices that [`FrameView::collision_into`] writes. Panics if
+    /// there is no such node.
     pub fn collision_size(&self, node: usize) -> (usize, usize) {
         self.mesh(node).map_or((0, 0), |mesh| (mesh.vertex_count(), mesh.indices().len()))
     }
 
-    /// Triangles of a node's mesh in world space, made when physics asks for them: xyz per vertex, and three
-    /// indices per triangle. The buffers must be as long as [`FrameView::collision_size`] says. Panics where
-    /// there is no such node.
+    /// Writes the triangles of a node's mesh in world space, for physics: xyz per vertex, and three indices
+    /// per triangle. Returns an error unless the buffers have the lengths of [`FrameView::collision_size`].
+    /// Panics if there is no such node.
     pub fn collision_into(
         &self,
         node: usize,
@@ -310,7 +313,7 @@ fn place(world: &[[f64; 4]; 3], [x, y, z]: [f64; 3]) -> [f64; 3] {
     world.map(|[a, b, c, d]| a * x + b * y + c * z + d)
 }
 
-/// The box around a box that was moved.
+/// Returns the bounds of a transformed box.
 fn transformed(bounds: &[f32; 6], world: &[[f64; 4]; 3]) -> [f32; 6] {
     let at = bounds.map(f64::from);
     if (0..3).any(|k| at[k] > at[k + 3]) {
@@ -322,7 +325,7 @@ fn transformed(bounds: &[f32; 6], world: &[[f64; 4]; 3]) -> [f32; 6] {
     std::array::from_fn(|k| {
         let row = &world[k % 3];
         let reach: f64 = (0..3).map(|c| row[c].abs() * half[c]).sum();
-        // Outwards, so that rounding loses nothing.
+        // Rounded outwards, so that the bounds stay conservative.
         match k < 3 {
             true => ((middle[k % 3] - reach) as f32).next_down(),
             false => ((middle[k % 3] + reach) as f32).next_up(),
@@ -334,58 +337,58 @@ fn transformed(bounds: &[f32; 6], world: &[[f64; 4]; 3]) -> [f32; 6] {
 #[derive(Clone, Copy)]
 pub struct MeshFrame<'a> {
     mesh: usize,
-    /// Between which it is.
+    /// The frames around the moment.
     frames: [u32; 2],
     vertices: Vertices<'a>,
 }
 
 impl<'a> MeshFrame<'a> {
-    /// Its number in the file.
+    /// Returns its number in the file.
     pub fn number(&self) -> usize {
         self.mesh
     }
-    /// The mesh's record in the description.
+    /// Returns the mesh's record in the description.
     pub fn record(&self) -> &'a MeshRecord {
         self.vertices.first.record()
     }
-    /// Vertices at this moment.
+    /// Returns the number of vertices at this moment.
     pub fn vertex_count(&self) -> usize {
         self.vertices.first.vertex_count()
     }
-    /// Whether two frames are blended; otherwise it is the first one.
+    /// `true` if two frames are blended; otherwise the mesh is as in the first one.
     pub fn blends(&self) -> bool {
         self.vertices.second.is_some() && self.vertices.blend > 0.0
     }
-    /// The frames that it is between; the first one twice where that is all that is shown.
+    /// Returns the two frames around the moment; the first one twice if only that is shown.
     pub fn frames(&self) -> [u32; 2] {
         let [first, second] = self.frames;
         [first, if self.vertices.second.is_some() { second } else { first }]
     }
-    /// How far it is from the first frame to the second, 0 … 1.
+    /// Returns the blend weight from the first frame to the second, 0 … 1.
     pub fn blend(&self) -> f32 {
         if self.blends() { self.vertices.blend } else { 0.0 }
     }
-    /// By what the difference of the two frames is multiplied for velocities.
+    /// Returns the factor by which the difference of the two frames is multiplied for velocities.
     pub fn per_second(&self) -> f32 {
         if self.vertices.second.is_some() { self.vertices.per_second } else { 0.0 }
     }
-    /// Whether a stream changes at all: what does not need not be written again.
+    /// `true` if a stream changes at all; one that does not need not be written again.
     pub fn is_animated(&self, semantic: Semantic, set: u8) -> bool {
         let stream = self.vertices.first.find(semantic, set);
         stream.is_some_and(|s| self.record().streams[s].animated) || self.is_fluid()
     }
-    /// Whether indices and number of vertices change with the frames: of a fluid mesh, of particles and
-    /// curves.
+    /// `true` if indices and the number of vertices change from frame to frame: for fluid meshes, particles
+    /// and curves.
     pub fn is_fluid(&self) -> bool {
         self.record().method.changes()
     }
-    /// Object bounds over all frames, min xyz and max xyz: what positions as [`Format::U16x4`] are measured
-    /// in.
+    /// Returns the object bounds over all frames, min xyz and max xyz: the range of positions as
+    /// [`Format::U16x4`].
     pub fn bounds(&self) -> [f32; 6] {
         self.record().bounds
     }
-    /// Smallest u and v and the sizes of their ranges, what uvs as [`Format::U16x2`] are measured in. `None`
-    /// without such a set, and where it is kept so finely that 16 bits are not enough.
+    /// Returns the smallest u and v and the sizes of their ranges: the range of uvs as [`Format::U16x2`].
+    /// `None` without such a set, and if its precision is too fine for 16 bits.
     pub fn uv_range(&self, set: u8) -> Option<[f32; 4]> {
         let stream = self.vertices.first.find(Semantic::Uv, set)?;
         self.vertices.first.uv_range(stream)
@@ -393,45 +396,46 @@ impl<'a> MeshFrame<'a> {
 
     // Triangles.
 
-    /// Ids of particles, ascending, one for each vertex; empty where they have none, and of other meshes. Between
-    /// two frames particles are those of the first: those that both have are blended, the others stay.
+    /// Returns the ids of particles, ascending, one for each vertex; empty if they have none, and for other
+    /// meshes. Between two frames the particles are those of the first: those that both have are blended, the
+    /// others stay.
     pub fn ids(&self) -> &'a [u64] {
         self.vertices.first.ids()
     }
-    /// Vertices of each curve, one curve after the other; empty where they are no curves.
+    /// Returns the number of vertices of each curve; empty if there are no curves.
     pub fn curves(&self) -> &'a [u32] {
         self.vertices.first.curves()
     }
-    /// Three per triangle.
+    /// Returns the indices, three per triangle.
     pub fn indices(&self) -> &'a [u32] {
         self.vertices.first.indices()
     }
-    /// Ranges of the record's materials, in its order.
+    /// Returns the index ranges of the record's materials, in its order.
     pub fn materials(&self) -> &'a [Range] {
         self.vertices.first.materials()
     }
-    /// Levels of detail, the mesh itself, level 0, being one.
+    /// Returns the number of LOD levels, including the mesh itself, which is level 0.
     pub fn lods(&self) -> usize {
         self.vertices.first.lods()
     }
-    /// A level of detail: fewer triangles between the same vertices, so the vertices that are written serve
-    /// all levels. Of those that there are the last where `level` is beyond them.
-    /// [`crate::policy::LodDistances::within`] says from which distance on a level will do.
+    /// Returns an LOD level: fewer triangles between the same vertices, so the vertices that are written
+    /// serve all levels. If `level` is too large, the last level is returned.
+    /// [`crate::policy::LodDistances::within`] tells from which distance on a level is good enough.
     pub fn lod(&self, level: usize) -> Lod<'a> {
         self.vertices.first.lod(level)
     }
-    /// The triangles in the order of [`MeshFrame::visible_ranges`]: the same in all frames of a mesh that is
-    /// not fluid.
+    /// Returns the indices in the order of [`MeshFrame::visible_ranges`], which is the same in all frames of
+    /// a mesh that is not fluid.
     pub fn indices_by_visibility(&self) -> &'a [u32] {
         self.vertices.first.indices_by_visibility()
     }
-    /// Ranges of [`MeshFrame::indices_by_visibility`] that are drawn at this moment, of one material or of
-    /// all; one where nothing is left out. What is left out nobody can see from outside. It changes only
-    /// where pieces leave or come to rest, and nothing is allocated.
+    /// Returns the ranges of [`MeshFrame::indices_by_visibility`] that are visible at this moment, for one
+    /// material or for all; one range if nothing is left out. Triangles that are left out cannot be seen from
+    /// outside. The ranges change only when pieces separate or come to rest. Does not allocate.
     pub fn visible_ranges(&self, material: Option<usize>) -> VisibleRanges<'a> {
         self.vertices.first.visible_ranges(self.frames, material)
     }
-    /// The indices of one material.
+    /// Returns the indices of one material.
     pub fn material_indices(&self, material: usize) -> Result<&'a [u32], Error> {
         let ranges = self.materials();
         let range = ranges.get(material).ok_or_else(|| {
@@ -439,10 +443,10 @@ impl<'a> MeshFrame<'a> {
             Error::misuse(format!("material {material} of mesh {path}, which has {count}"))
         })?;
         let (first, count) = (range.first as usize, range.count as usize);
-        // The description and every frame were held against the number of indices.
+        // The description and every frame were checked against the number of indices.
         Ok(self.indices().get(first..first + count).unwrap_or(&[]))
     }
-    /// The indices of one material in 16 bits, for meshes of up to 65,536 vertices.
+    /// Writes the indices of one material in 16 bits, for meshes of up to 65,536 vertices.
     pub fn material_indices_u16_into(&self, material: usize, out: &mut [u16]) -> Result<(), Error> {
         let indices = self.material_indices(material)?;
         let path = &self.record().path;
@@ -467,8 +471,8 @@ impl<'a> MeshFrame<'a> {
 
     // Vertices.
 
-    /// Writes a range of vertices in the caller's own layout, `stride` bytes apart; `out` must be exactly as
-    /// long. Bytes that no attribute covers stay what they are. A range is a partial update.
+    /// Writes a range of vertices in the caller's own layout, `stride` bytes apart; `out` must have exactly
+    /// their size. Bytes that no attribute covers are not changed. A range makes partial updates possible.
     pub fn write(
         &self,
         attributes: &[Attribute],
@@ -479,36 +483,36 @@ impl<'a> MeshFrame<'a> {
         self.vertices.write(attributes, stride, vertices, out)
     }
 
-    /// Object-space positions, xyz per vertex.
+    /// Writes object-space positions, xyz per vertex.
     pub fn positions_into(&self, out: &mut [f32]) -> Result<(), Error> {
         self.floats(VertexChannel::Position, Format::F32x3, out)
     }
-    /// Unit normals, xyz per vertex.
+    /// Writes unit normals, xyz per vertex.
     pub fn normals_into(&self, out: &mut [f32]) -> Result<(), Error> {
         self.floats(VertexChannel::Normal, Format::F32x3, out)
     }
-    /// Unit tangents, xyzw per vertex; w is the sign of the bitangent `cross(normal, tangent)·w`.
+    /// Writes unit tangents, xyzw per vertex; w is the sign of the bitangent `cross(normal, tangent)·w`.
     pub fn tangents_into(&self, out: &mut [f32]) -> Result<(), Error> {
         self.floats(VertexChannel::Tangent, Format::F32x4, out)
     }
-    /// Unit normals and tangents, as the two functions before write them, in one go: where both are made of
-    /// the positions, that takes little more than the tangents alone.
+    /// Writes unit normals and tangents, as the two functions before do, in one pass: if both are predicted
+    /// from the positions, that takes little more time than the tangents alone.
     pub fn directions_into(&self, normals: &mut [f32], tangents: &mut [f32]) -> Result<(), Error> {
         self.vertices.write_directions_whole(normals, tangents)
     }
-    /// Texture coordinates, uv per vertex.
+    /// Writes texture coordinates, uv per vertex.
     pub fn uvs_into(&self, set: u8, out: &mut [f32]) -> Result<(), Error> {
         self.floats(VertexChannel::Uv(set), Format::F32x2, out)
     }
-    /// Colours, rgba per vertex.
+    /// Writes colours, rgba per vertex.
     pub fn colours_into(&self, set: u8, out: &mut [f32]) -> Result<(), Error> {
         self.floats(VertexChannel::Colour(set), Format::F32x4, out)
     }
-    /// How wide particles or curves are at each vertex: diameters.
+    /// Writes the width of particles or curves at each vertex, as a diameter.
     pub fn widths_into(&self, out: &mut [f32]) -> Result<(), Error> {
         self.floats(VertexChannel::Width, Format::F32, out)
     }
-    /// Numbers that somebody attached to particles or curves: set `set` of those of so many components, 1 to 4,
+    /// Writes custom values of particles or curves: set `set` of those with `components` components, 1 to 4,
     /// as [`MeshFrame::record`] lists them.
     pub fn custom_into(&self, components: u8, set: u8, out: &mut [f32]) -> Result<(), Error> {
         let what = VertexChannel::Custom { components, set };
@@ -517,9 +521,9 @@ impl<'a> MeshFrame<'a> {
             None => Err(Error::misuse(format!("attached numbers of {components} components"))),
         }
     }
-    /// How each vertex moves in object space, xyz per second: as the source says, where it says so of a mesh
-    /// whose vertices change or of particles ([`Semantic::Velocity`]), else by the difference of the frames. 0
-    /// where nothing moves, or the mesh is not there in both frames.
+    /// Writes the velocity of each vertex in object space, xyz per second: that of the source if it has one
+    /// ([`Semantic::Velocity`], for a mesh whose vertices change or for particles), else the difference of
+    /// the frames. 0 if nothing moves, or the mesh is not there in both frames.
     pub fn velocities_into(&self, out: &mut [f32]) -> Result<(), Error> {
         self.floats(VertexChannel::Velocity, Format::F32x3, out)
     }
@@ -528,9 +532,10 @@ impl<'a> MeshFrame<'a> {
         self.vertices.write_floats(what, format, out)
     }
 
-    /// Quantized values of a stream of the record as they are in memory (none of a fixed-point stream, and of
-    /// normals that are predicted), in the first frame and, where it is blended, in the second (but for
-    /// particles, which are others there): for a GPU that dequantizes and blends. Nothing is copied. Panics where there is no such stream.
+    /// Returns the quantized values of a stream of the record as they are in memory, for a GPU that
+    /// dequantizes and blends: those of the first frame and, if it is blended, of the second. Empty for a
+    /// fixed-point stream and for predicted normals; particles have no second, as it has other points.
+    /// Nothing is copied. Panics if there is no such stream.
     pub fn quantized(&self, stream: usize) -> (QuantizedValues<'a>, Option<QuantizedValues<'a>>) {
         let alike = self.blends() && self.record().particles.is_none();
         let second = self.vertices.second.filter(|_| alike);

@@ -1,5 +1,6 @@
-//! Between two frames: positions, texture coordinates and colours straight, normals and rotations straight
-//! and made unit again, rotations by the shorter way. Worked in planes of a few vertices on the stack.
+//! Interpolation between two frames: positions, texture coordinates and colours linearly; normals and
+//! rotations linearly and then normalized, rotations by the shorter way. Works in planes of a few vertices on
+//! the stack.
 //!
 //! ```text
 //! value    = a + (b − a) · blend                      positions, texture coordinates, colours; in f32
@@ -9,7 +10,7 @@
 //! velocity = (b − a) / seconds between them · seconds of animation per second
 //! ```
 //!
-//! At blend 0 the first frame comes out as it was decoded, to the last bit.
+//! At blend 0 the result is the first frame exactly as it was decoded, bit by bit.
 
 use crate::decode::mesh::MeshView;
 use crate::reel::fixed_point::{BLOCK, Block};
@@ -23,7 +24,7 @@ use std::ops::Range;
 /// A block of zeros.
 pub(crate) const EMPTY: Block = [[0.0; BLOCK]; 4];
 
-/// A stream of a mesh in one frame or between two.
+/// A stream of a mesh, in one frame or between two.
 #[derive(Clone, Copy)]
 pub(crate) struct Source<'a> {
     pub first: &'a MeshView<'a>,
@@ -31,24 +32,24 @@ pub(crate) struct Source<'a> {
     pub second: Option<&'a MeshView<'a>>,
     pub stream: usize,
     pub blend: f32,
-    /// Normals that are made of the positions.
+    /// Normals that are computed from the positions.
     pub built: Option<Built<'a>>,
 }
 
 impl Source<'_> {
-    /// Whether the second frame counts; what no frame changes is the same in it.
+    /// Returns the second frame if it has an influence; static streams are the same in it.
     fn blends(&self) -> Option<&MeshView<'_>> {
         let animated = self.first.record().streams[self.stream].animated;
         self.second.filter(|_| self.blend > 0.0 && animated)
     }
 
-    /// Positions, texture coordinates, colours.
+    /// Writes positions, texture coordinates or colours.
     pub fn values(&self, vertices: Range<usize>, out: &mut Block) {
         load(self.first, self.stream, vertices.clone(), out);
         let Some(second) = self.blends() else { return };
         let mut to = EMPTY;
         if self.first.record().particles.is_some() {
-            // Those that the second frame has not stay.
+            // Particles that the second frame does not have stay.
             to = *out;
             load_same((self.first, second), self.stream, vertices, &mut to);
         } else {
@@ -57,7 +58,7 @@ impl Source<'_> {
         lerp(out, &to, self.blend);
     }
 
-    /// Writes the difference of the values to those of the second frame; zeros without one.
+    /// Writes the difference to the values of the second frame; zeros without one.
     pub fn difference(&self, vertices: Range<usize>, out: &mut Block) {
         let animated = self.first.record().streams[self.stream].animated;
         let Some(second) = self.second.filter(|_| animated) else {
@@ -79,7 +80,7 @@ impl Source<'_> {
         }
     }
 
-    /// Unit normals from a stream of normals.
+    /// Writes unit normals of a stream of normals.
     pub fn normals(&self, vertices: Range<usize>, out: &mut Block) {
         let bits = self.bits();
         let mut put = |i: usize, n: [f32; 3]| (out[0][i], out[1][i], out[2][i]) = n.into();
@@ -100,7 +101,7 @@ impl Source<'_> {
         });
     }
 
-    /// Tangent frames: `each(vertex of the block, frame)`.
+    /// Calls `each_frame(vertex of the block, frame)` with the tangent frames.
     pub fn frames(&self, vertices: Range<usize>, each_frame: &mut dyn FnMut(usize, Tangents)) {
         if let Some(built) = self.built {
             for (i, v) in vertices.enumerate() {
@@ -131,7 +132,7 @@ impl Source<'_> {
     }
 }
 
-/// A tangent frame, and as a unit quaternion where it was kept as one.
+/// A tangent frame, also as a unit quaternion if it is stored as one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Tangents {
     pub rotation: Option<[f32; 4]>,
@@ -145,7 +146,7 @@ impl Tangents {
     }
 }
 
-/// Positions, texture coordinates or colours of some vertices.
+/// Loads the positions, texture coordinates or colours of a range of vertices.
 fn load(view: &MeshView<'_>, stream: usize, vertices: Range<usize>, out: &mut Block) {
     fn planes<W: Code>(
         view: &MeshView<'_>,
@@ -169,8 +170,8 @@ fn load(view: &MeshView<'_>, stream: usize, vertices: Range<usize>, out: &mut Bl
     for_quantized!(view.quantized(stream), levels => planes(view, stream, levels, vertices, out));
 }
 
-/// Values that the same particles have in the second of two frames; of those that it has not `out` is left
-/// as it is.
+/// Loads the values that the same particles have in the second of two frames; `out` is not changed for
+/// particles that it does not have.
 fn load_same(
     (first, second): (&MeshView<'_>, &MeshView<'_>),
     stream: usize,
@@ -191,7 +192,7 @@ fn load_same(
         vertices.clone().filter(|&v| v < count).for_each(|v| put(v, v));
         return;
     }
-    // Both ascend.
+    // Both are ascending.
     let least = ids.get(vertices.start).copied().unwrap_or(u64::MAX);
     let mut next = others.partition_point(|other| *other < least);
     for v in vertices.clone() {
@@ -205,7 +206,8 @@ fn load_same(
     }
 }
 
-/// `put(vertex of the block, levels)` for some vertices of a stream with `N` components of at most 16 bits.
+/// Calls `put(vertex of the block, quantized values)` for a range of vertices of a stream with `N` components
+/// of at most 16 bits.
 fn each<const N: usize>(
     view: &MeshView<'_>,
     stream: usize,
@@ -241,7 +243,7 @@ fn lerp(from: &mut Block, to: &Block, blend: f32) {
     }
 }
 
-/// Between two directions.
+/// Interpolates two directions and normalizes the result.
 pub(crate) fn nlerp<const N: usize>(from: [f32; N], to: [f32; N], blend: f32) -> [f32; N] {
     let mut between = from;
     for (between, to) in between.iter_mut().zip(to) {
@@ -256,7 +258,7 @@ pub(crate) fn nlerp<const N: usize>(from: [f32; N], to: [f32; N], blend: f32) ->
     }
 }
 
-/// Between two rotations, by the shorter way.
+/// Interpolates two rotations by the shorter way.
 pub(crate) fn nlerp_rotation(from: [f32; 4], to: [f32; 4], blend: f32) -> [f32; 4] {
     let near = if dot(from, to) < 0.0 { to.map(|v| -v) } else { to };
     nlerp(from, near, blend)
@@ -266,7 +268,7 @@ fn dot<const N: usize>(a: [f32; N], b: [f32; N]) -> f32 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// Between two transforms; the first itself at 0.
+/// Interpolates two transforms; returns the first itself at blend 0.
 pub(crate) fn transform(from: &Transform, to: &Transform, blend: f32) -> Transform {
     if blend == 0.0 {
         return *from;
@@ -283,13 +285,13 @@ pub(crate) fn transform(from: &Transform, to: &Transform, blend: f32) -> Transfo
     }
 }
 
-/// A part that is deleted by scaling it to nothing: it is there in one frame and not in the other, and
-/// nothing lies between.
+/// `true` for a part that is deleted by a scale of zero: it is there in one frame and not in the other, so
+/// nothing is interpolated.
 pub(crate) fn is_nothing(transform: &Transform) -> bool {
     transform.scale == [0.0; 3]
 }
 
-/// The change of a matrix per second.
+/// Returns the change of a matrix per second.
 pub(crate) fn matrix_velocity(from: &[[f64; 4]; 3], to: &[[f64; 4]; 3], per_second: f64) -> [[f64; 4]; 3] {
     std::array::from_fn(|r| std::array::from_fn(|c| (to[r][c] - from[r][c]) * per_second))
 }

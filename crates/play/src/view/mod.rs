@@ -1,4 +1,4 @@
-//! What is shown, as buffers that engines upload: frames between two others, vertices, bones by a pose, part
+//! Views of decoded frames as buffers that engines upload: interpolated frames, vertices, posed rigs, part
 //! attributes.
 
 pub(crate) mod cameras;

@@ -1,6 +1,6 @@
-//! Rigid parts as a graphics card reads them, without another step: vertices and indices in groups of few
-//! parts, and of each frame 12 bytes per part that moves. Here a reference plays them; a shader does the
-//! same.
+//! Rigid parts in a form that a graphics card reads directly: vertices and indices in groups of few parts,
+//! and per frame 12 bytes for each part that moves. The functions here are the reference; a shader computes
+//! the same.
 //!
 //! ```text
 //! vertex   part = parts[group.first_part + vertex.part]
@@ -16,22 +16,22 @@ pub use meshreel_codec::mesh::skin::packed::{Bounds, PackedTransform};
 use meshreel_codec::record::Method;
 use std::collections::HashMap;
 
-/// Parts of a group at most: the threads of the smallest wave.
+/// The largest number of parts of a group: the threads of the smallest wave.
 pub const GROUP_PARTS: usize = 64;
-/// Vertices of a group at most: indices are 16 bits.
+/// The largest number of vertices of a group: indices are 16 bits.
 pub const GROUP_VERTICES: usize = 1 << 16;
 
 /// A vertex of a part.
 #[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 pub struct PackedVertex {
-    /// At rest, from the middle of its part.
+    /// Position at rest, relative to the middle of its part.
     pub place: [f32; 3],
-    /// Which of its group's parts.
+    /// The index of its part among those of its group.
     pub part: u32,
 }
 
-/// Triangles of one material and of few parts.
+/// Triangles of one material and few parts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 #[allow(missing_docs)]
@@ -41,7 +41,7 @@ pub struct PackedGroup {
     pub vertices: u32,
     pub first_index: u32,
     pub indices: u32,
-    /// The first of its parts in [`PackedRig::parts`], and how many it has.
+    /// The first of its parts in [`PackedRig::parts`], and their number.
     pub first_part: u32,
     pub parts: u32,
     pub spare: u32,
@@ -50,22 +50,22 @@ pub struct PackedGroup {
 /// The packed transforms of one frame.
 #[derive(Clone, Copy, Debug)]
 pub struct PackedFrame<'a> {
-    /// Parts with a number below this have stopped: they are as [`PackedRig::ends`] says.
+    /// Parts with a lower number have stopped: their transforms are in [`PackedRig::ends`].
     pub left: usize,
     /// Parts from this number on have not moved yet.
     pub right: usize,
-    /// The box that the places of transforms are fractions of.
+    /// The box in which the positions of the transforms are quantized.
     pub bounds: Bounds,
     /// Transforms of the parts from `left` to `right`, which move in this frame.
     pub transforms: &'a [PackedTransform],
 }
 
-/// The head of a frame in [`PackedSequence`].
+/// The header of a frame in [`PackedSequence`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 #[allow(missing_docs)]
 pub struct PackedOffset {
-    /// Its first transform in the buffer.
+    /// Index of its first transform in the buffer.
     pub first: u32,
     /// `left` in the low half, `right` in the high one.
     pub edges: u32,
@@ -73,43 +73,43 @@ pub struct PackedOffset {
     pub size: [f32; 3],
 }
 
-/// All frames in one buffer, beside each other.
+/// The packed transforms of all frames in one buffer.
 #[derive(Clone, Debug, Default)]
 pub struct PackedSequence {
-    /// Per frame the place of its transforms.
+    /// Per frame the location of its transforms.
     pub offsets: Vec<PackedOffset>,
     /// Packed transforms of all frames, one after the other.
     pub transforms: Vec<PackedTransform>,
 }
 
-/// Vertices, triangles and parts of a mesh with packed transforms, which all frames have in common.
+/// The vertices, triangles and parts of a mesh with packed transforms, which are the same in all frames.
 #[derive(Clone, Debug, Default)]
 pub struct PackedRig {
-    /// Vertices in groups; one is there once in each group that draws it.
+    /// Vertices in groups; a vertex is repeated in each group that draws it.
     pub vertices: Vec<PackedVertex>,
-    /// By vertex: its number in the mesh, where its other attributes are.
+    /// Per vertex its number in the mesh, by which its other attributes are found.
     pub sources: Vec<u32>,
-    /// Three per triangle, from the group's first vertex on.
+    /// Three per triangle, relative to the group's first vertex.
     pub indices: Vec<u16>,
-    /// Groups of at most 64 parts, each drawn at once.
+    /// Groups of at most 64 parts, one draw call each.
     pub groups: Vec<PackedGroup>,
     /// Parts of the groups, one group after the other.
     pub parts: Vec<u16>,
-    /// By part its middle at rest.
+    /// Per part its middle at rest.
     pub middles: Vec<[f32; 3]>,
-    /// By part its packed transform once it has stopped.
+    /// Per part its packed transform once it has stopped.
     pub ends: Vec<PackedTransform>,
-    /// The box that the places of `ends` are fractions of.
+    /// The box in which the positions of `ends` are quantized.
     pub end_bounds: Bounds,
     /// The largest scale of any part in any frame.
     pub scale: f32,
-    /// Points that parts alone leave farther off than the tolerance: in frames of a decoder they have a
-    /// residual.
+    /// The number of points for which the parts alone exceed the tolerance; in frames of a decoder these have
+    /// a residual.
     pub inexact: usize,
 }
 
 impl<'a> MeshView<'a> {
-    /// Packed transforms of this frame; none where the mesh has none, or no frame was decoded.
+    /// Returns the packed transforms of this frame; `None` if the mesh has none, or no frame was decoded.
     pub fn packed(&self) -> Option<PackedFrame<'a>> {
         self.bones()?.skin.packed.as_ref()?;
         let words = self.bone_words()?;
@@ -131,8 +131,8 @@ fn not_packed() -> Error {
 }
 
 impl PackedRig {
-    /// The parts of a mesh. Misuse where its transforms are not packed, or bones of another kind move some of
-    /// it.
+    /// Collects the parts of a mesh. A misuse error if its transforms are not packed, or if bones of another
+    /// kind move some of it.
     pub fn new(mesh: &MeshView<'_>) -> Result<PackedRig, Error> {
         let bones = mesh.bones().and_then(|b| Some((b, b.skin.packed.as_ref()?)));
         let Some((bones, packed)) = bones else {
@@ -152,7 +152,7 @@ impl PackedRig {
             inexact: skin.rig.coded.len(),
             ..PackedRig::default()
         };
-        // What no part moves stands still: as a part that never begins.
+        // Vertices that no part moves are given to a part that never begins to move.
         let still = out.middles.len();
         out.middles.push([0.0; 3]);
         let bone = |vertex: u32| {
@@ -184,7 +184,8 @@ impl PackedRig {
         Ok(out)
     }
 
-    /// Writes the vertices of a frame in the mesh's space: the reference of a shader, in f32 as there.
+    /// Writes the vertices of a frame in the mesh's space. This is the reference of a shader, in f32 as
+    /// there.
     pub fn pose(&self, frame: &PackedFrame<'_>, out: &mut [[f32; 3]]) {
         for group in &self.groups {
             let parts = &self.parts[group.first_part as usize..][..group.parts as usize];
@@ -228,7 +229,7 @@ impl PackedRig {
 }
 
 impl PackedSequence {
-    /// All frames of a mesh. Misuse where its transforms are not packed.
+    /// Reads all frames of a mesh. A misuse error if its transforms are not packed.
     pub fn read(decoder: &mut FrameDecoder, mesh: usize) -> Result<PackedSequence, Error> {
         let mut out = PackedSequence::default();
         for frame in 0..decoder.reel().frame_count() {
@@ -247,7 +248,7 @@ impl PackedSequence {
         Ok(out)
     }
 
-    /// One of them.
+    /// Returns a frame; `None` if there is no such frame.
     pub fn frame(&self, frame: usize) -> Option<PackedFrame<'_>> {
         let offset = self.offsets.get(frame)?;
         let (left, right) = (offset.edges & 0xFFFF, offset.edges >> 16);
@@ -293,7 +294,7 @@ impl Group {
 
     fn add(&mut self, vertex: u32, part: usize, place: [f32; 3]) {
         let number = *self.known.entry(vertex).or_insert_with(|| {
-            // At most 65,535 bones and what stands still: a u16 holds them.
+            // A u16 is enough for at most 65,535 bones and the part that stands still.
             let part = part as u16;
             let at = self.parts.iter().position(|&p| p == part);
             let at = at.unwrap_or_else(|| {

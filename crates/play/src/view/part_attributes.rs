@@ -1,6 +1,6 @@
-//! Numbers that ride along with parts: temperature, viscosity, age, to drive shading and events. They are
-//! looked up by part or group, not kept per vertex, and are not streamed: read them once, keep what is
-//! returned, ask it in every frame.
+//! Part attributes: values of parts, such as temperature, viscosity or age, that drive shading and events.
+//! They are looked up by part or group, not stored per vertex, and not streamed: read them once, keep the
+//! result, and query it in every frame.
 
 use crate::reel::open_file::Reel;
 use crate::time::demand::FramePair;
@@ -12,30 +12,29 @@ use meshreel_codec::record::attributes::Of;
 use meshreel_codec::topology::lod::Entries;
 use meshreel_format::kind;
 
-/// One to four numbers for each group of vertices of a mesh, in every frame.
+/// An attribute with one to four values for each group of vertices of a mesh, in every frame.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PartAttribute {
     inner: attributes::Attribute,
 }
 
 impl PartAttribute {
-    /// Name in the source.
+    /// Returns its name in the source.
     pub fn name(&self) -> &str {
         &self.inner.name
     }
 
-    /// Numbers of a group, 1 … 4.
+    /// Returns the number of values per group, 1 … 4.
     pub fn components(&self) -> usize {
         self.inner.components
     }
 
-    /// Groups that have numbers of their own; at least one where there is a vertex.
+    /// Returns the number of groups; at least one if the mesh has a vertex.
     pub fn groups(&self) -> usize {
         self.inner.tracks.len()
     }
 
-    /// Group of each part (a bone that moves as it is, see [`crate::BonesView`]), where parts are what
-    /// numbers belong to.
+    /// Returns the group of each part (a rigid bone, see [`crate::BonesView`]), if values belong to parts.
     pub fn of_parts(&self) -> Option<&[u32]> {
         match &self.inner.of {
             Of::Parts(groups) => Some(groups),
@@ -43,7 +42,8 @@ impl PartAttribute {
         }
     }
 
-    /// Group of each vertex, where it is not by parts; none of a whole mesh either, which is group 0.
+    /// Returns the group of each vertex, if values belong to vertices; `None` if they belong to parts or to
+    /// the whole mesh, which is group 0.
     pub fn of_vertices(&self) -> Option<&[u32]> {
         match &self.inner.of {
             Of::Vertices(groups) => Some(groups),
@@ -51,8 +51,8 @@ impl PartAttribute {
         }
     }
 
-    /// The numbers of a group between two frames, as everything is between frames: on a straight line. Those
-    /// that it does not have are 0, as are all of a group that is not there. Allocates nothing.
+    /// Returns the values of a group, linearly interpolated between two frames. Components that it does not
+    /// have are 0, as are all values of a group that does not exist. Does not allocate.
     pub fn at(&self, group: usize, pair: FramePair) -> [f32; 4] {
         let Some(track) = self.inner.tracks.get(group) else {
             return [0.0; 4];
@@ -65,8 +65,8 @@ impl PartAttribute {
         std::array::from_fn(|i| first[i] + (second[i] - first[i]) * pair.blend)
     }
 
-    /// The numbers of all groups, in order, as far as there is room in `out`: a table for a shader. Allocates
-    /// nothing.
+    /// Writes the values of all groups, in order, as many as `out` has room for: a table for a shader. Does
+    /// not allocate.
     pub fn table(&self, pair: FramePair, out: &mut [[f32; 4]]) {
         for (group, out) in (0..self.groups()).zip(out) {
             *out = self.at(group, pair);
@@ -74,7 +74,7 @@ impl PartAttribute {
     }
 }
 
-/// Nodes that show one mesh, rising, and what they have.
+/// Nodes that show one mesh, ascending, and their attributes.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)]
 pub struct NodePartAttributes {
@@ -83,7 +83,7 @@ pub struct NodePartAttributes {
 }
 
 impl Reel {
-    /// Attributes of what a node shows; none where there are none. Reads the file.
+    /// Reads the attributes of a node from the file; empty if it has none.
     pub fn attributes(&self, node: usize) -> Result<Vec<PartAttribute>, Error> {
         let description = self.description();
         if node >= description.nodes.len() {
@@ -98,7 +98,7 @@ impl Reel {
         Ok(found.into_iter().map(|inner| PartAttribute { inner }).collect())
     }
 
-    /// Attributes of all nodes that have any, in the order of the file.
+    /// Reads the attributes of all nodes that have any, in the order of the file.
     pub fn all_part_attributes(&self) -> Result<Vec<NodePartAttributes>, Error> {
         let mut out = Vec::new();
         self.each_attribute(&mut |nodes, all| {
@@ -128,7 +128,7 @@ impl Reel {
                 least = node + 1;
                 let record = &description.meshes[mesh as usize];
                 let parts = record.streams.first().map_or(0, |s| s.bones.rigid);
-                // What of a mesh whose faces change is a vertex changes with them.
+                // The vertices of a mesh whose faces change are not the same from frame to frame.
                 let vertices = match record.method {
                     method if method.changes() => 0,
                     _ => record.vertices,

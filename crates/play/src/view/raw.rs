@@ -1,5 +1,5 @@
-//! What a mesh is made of, as it lies in memory: for those who put vertices together elsewhere, on a graphics
-//! card. Nothing here is computed; see [`MeshView`] for what comes of it.
+//! The data of a mesh as it lies in memory, for callers that compute vertices elsewhere, on a graphics card.
+//! Nothing is computed here; [`MeshView`] returns the results.
 //!
 //! ```text
 //! position of a vertex    point[of_vertex] · unit + centre                     in f32, of a frame
@@ -26,32 +26,32 @@ use meshreel_codec::record::{MeshRecord, Semantic};
 use meshreel_codec::transform::Transform;
 pub use meshreel_codec::{ByWidth, Points};
 
-/// Positions of a frame in whole numbers.
+/// The positions of a frame as integers.
 #[derive(Clone, Copy)]
 pub struct FixedPointPositions<'a> {
-    /// Number of points.
+    /// The number of points.
     pub count: usize,
-    /// They are of 32 bits, not of 16.
+    /// `true` if they have 32 bits, else 16.
     pub wide: bool,
-    /// Where they are; the fourth numbers mean nothing. None of points that bones move in a file that was opened
-    /// without poses ([`crate::Limits::poses`]).
+    /// The positions; the fourth components have no meaning. `None` for points that bones move in a file that
+    /// was opened without poses ([`crate::Limits::poses`]).
     pub points: Option<Points<'a>>,
-    /// The only coordinate that moves, of a height field.
+    /// The only coordinate that moves, for a height field.
     pub height_axis: Option<usize>,
-    /// The bones that put them there.
+    /// The bones that move them.
     pub bones: Option<PointBones<'a>>,
-    /// What units need that are decoded elsewhere, in a file that was opened without points
+    /// Data for decoding units elsewhere, in a file that was opened without points
     /// ([`crate::Limits::points`]).
     pub coded: Option<CodedPoints<'a>>,
     /// The point of each vertex.
     pub of_vertex: &'a [u32],
-    /// Length of one, and where zero is.
+    /// The length of one unit; `centre` is the position of the integer 0.
     pub unit: f32,
     /// See `unit`.
     pub centre: [f32; 3],
 }
 
-/// Bones of the points of a mesh in one frame, in units of its positions.
+/// The bones of a mesh's points in one frame, in units of its positions.
 #[derive(Clone, Copy)]
 pub struct PointBones<'a> {
     skin: &'a Skin,
@@ -59,12 +59,12 @@ pub struct PointBones<'a> {
 }
 
 impl<'a> PointBones<'a> {
-    /// Number of matrices: that of each bone, and one of what does not move.
+    /// Returns the number of matrices: one for each bone, and one for points that do not move.
     pub fn matrices(&self) -> usize {
         self.skin.rig.bones() + 1
     }
 
-    /// Writes the matrices, four columns each. Panics where there is no room for [`PointBones::matrices`].
+    /// Writes the matrices, four columns each. Panics if `out` is shorter than [`PointBones::matrices`].
     pub fn matrices_into(&self, out: &mut [Matrix]) {
         let out = &mut out[..self.matrices()];
         let skin = self.skin;
@@ -77,7 +77,7 @@ impl<'a> PointBones<'a> {
         }
     }
 
-    /// Transforms of the bones as they lie in the file, where all of them are packed.
+    /// Returns the transforms of the bones as they lie in the file; `None` unless all of them are packed.
     pub fn packed(&self) -> Option<PackedBones<'a>> {
         let packed = self.skin.packed.as_ref()?;
         let words = self.frame.as_ref().map(|(frame, places)| part::<u32>(frame.words, places.states));
@@ -90,23 +90,23 @@ impl<'a> PointBones<'a> {
         })
     }
 
-    /// Points at rest, by number.
+    /// Returns the points at rest, by number.
     pub fn rest(&self) -> &'a [[f32; 3]] {
         &self.skin.rig.rest
     }
 
-    /// Matrices that move a point, in the order in which their products with the weights are added; one alone is
-    /// taken as it is.
+    /// Returns the matrices that move a point and their weights, in the order in which their products are
+    /// added; a single matrix is applied without a weight.
     pub fn influences(&self, point: usize) -> impl Iterator<Item = (u32, f32)> + 'a {
         self.skin.rig.pulls(point)
     }
 
-    /// Points that have a residual, by number.
+    /// Returns the numbers of the points that have a residual.
     pub fn with_residual(&self) -> &'a [u32] {
         &self.skin.rig.coded
     }
 
-    /// Their residuals: what is added to them, with a sum that wraps.
+    /// Returns the residuals, which are added to these points with wrapping arithmetic.
     pub fn residuals(&self) -> Option<Points<'a>> {
         let coded = self.skin.residual.as_ref()?;
         Some(match &self.frame {
@@ -121,57 +121,58 @@ impl<'a> PointBones<'a> {
 /// Packed transforms of parts, see docs/FORMAT/mesh.md.
 #[derive(Clone, Copy)]
 pub struct PackedBones<'a> {
-    /// Of this frame: left and right edge, 16 bits each; low and size of its bounds, six floats; three words for each
-    /// part between the edges. Parts left of them are as `ends` says, those right of them stand as at rest. Empty of a
-    /// mesh without a frame.
+    /// The words of this frame: left and right edge, 16 bits each; low and size of its bounds, six floats;
+    /// three words for each part between the edges. Parts left of them are as in `ends`, those right of them
+    /// as at rest. Empty for a mesh without a frame.
     pub words: &'a [u32],
     /// The largest scale.
     pub scale: f32,
-    /// What places of `ends` are fractions of.
+    /// The box in which the positions of `ends` are quantized.
     pub end_bounds: Bounds,
-    /// Of each part once it has stopped.
+    /// The transform of each part once it has stopped.
     pub ends: &'a [PackedTransform],
     regions: &'a [Region],
 }
 
 impl PackedBones<'_> {
-    /// The middle of a part at rest. Panics where there is no such part.
+    /// Returns the middle of a part at rest. Panics if there is no such part.
     pub fn middle(&self, part: usize) -> [f64; 3] {
         self.regions[part].middle
     }
 }
 
-/// What the units of a mesh need that are decoded elsewhere, as docs/FORMAT/mesh.md defines it.
+/// The data for decoding the units of a mesh elsewhere, as docs/FORMAT/mesh.md defines it.
 #[derive(Clone, Copy)]
 pub struct CodedPoints<'a> {
     coded: &'a Static,
 }
 
 impl<'a> CodedPoints<'a> {
-    /// Number of levels, at least one where there are points.
+    /// Returns the number of hierarchy levels, at least one if there are points.
     pub fn levels(&self) -> usize {
         self.coded.hierarchy.levels()
     }
 
-    /// Points of a level. Panics where there is no such level.
+    /// Returns the points of a hierarchy level. Panics if there is no such level.
     pub fn level(&self, level: usize) -> std::ops::Range<usize> {
         self.coded.hierarchy.level(level)
     }
 
-    /// Coarser neighbours of a point, and their weights in 1/4096. Panics where there is no such point.
+    /// Returns the coarser neighbours of a point, and their weights in 1/4096. Panics if there is no such
+    /// point.
     pub fn near(&self, point: usize) -> ([u32; 4], [i16; 4]) {
         self.coded.near(point)
     }
 
-    /// Points of frame 0, which key 0 is.
+    /// Returns the points of frame 0, which is key frame 0.
     pub fn first(&self) -> Points<'a> {
         self.coded.first.lent()
     }
 }
 
-/// Units of a file whose points are decoded elsewhere, as far as they are in memory
-/// ([`crate::Player::coded_units`]): all that the frames need that its instances show.
-/// What its words mean is written at [`meshreel_codec::mesh::decode::index`].
+/// The units of a file whose points are decoded elsewhere, as far as they are in memory
+/// ([`crate::Player::coded_units`]): all that are needed for the frames that its instances show. Their words
+/// are defined at [`meshreel_codec::mesh::decode::index`].
 #[derive(Clone, Copy)]
 pub struct CodedUnits<'a> {
     stream: &'a Stream,
@@ -179,43 +180,44 @@ pub struct CodedUnits<'a> {
 }
 
 impl<'a> CodedUnits<'a> {
-    /// None where all points are decoded.
+    /// Returns `None` if all points are decoded.
     pub(crate) fn new(stream: &'a Stream, memory: &'a Memory) -> Option<CodedUnits<'a>> {
         stream.file.reel.has_coded_points().then_some(CodedUnits { stream, memory })
     }
 
-    /// Beside the number of frames in the words of a unit: there are residuals.
+    /// Flag beside the number of frames in the words of a unit: the unit has residuals.
     pub const HAS_RESIDUALS: u32 = index::HAS_RESIDUALS;
-    /// Blocks that share a start.
+    /// The number of blocks that share a start.
     pub const STARTED: usize = index::STARTED;
-    /// Words before the heads.
+    /// The number of words before the heads.
     pub const BEFORE_HEADS: usize = index::BEFORE_HEADS;
-    /// Points of a block, but of the last one of a level.
+    /// The number of points of a block; the last block of a level may have fewer.
     pub const BLOCK: usize = index::BLOCK;
 
-    /// The unit that has a frame. Panics where there is no such frame.
+    /// Returns the unit that has a frame. Panics if there is no such frame.
     pub fn unit_of(&self, frame: u32) -> usize {
         self.stream.file.reel.unit_of(frame as usize)
     }
 
-    /// Frames of a unit in the order of their heads. Panics where there is no such unit.
+    /// Returns the frames of a unit in the order of their heads. Panics if there is no such unit.
     pub fn frames(&self, unit: usize) -> Frames {
         self.stream.file.reel.unit_frames(unit)
     }
 
-    /// Frames of other units that it needs; frame 0 is not counted for a key. Panics where there is no such unit.
+    /// Returns the frames of other units that a unit needs; for a key frame without frame 0. Panics if there
+    /// is no such unit.
     pub fn needs(&self, unit: usize) -> Frames {
         self.stream.file.reel.unit_needs(unit)
     }
 
-    /// The frames that a frame is predicted from, in the order of coefficients; those that it lacks are the first one
-    /// again, with coefficient 0. Frame 0 has none: it is [`CodedPoints::first`].
+    /// Returns the frames that a frame is predicted from, in the order of the coefficients; missing ones are
+    /// replaced by the first one, with coefficient 0. `None` for frame 0, which is [`CodedPoints::first`].
     pub fn references(&self, frame: u32) -> Option<[u32; 4]> {
         self.stream.file.reel.order().coded_references(frame)
     }
 
-    /// Writes the words of a unit of a mesh behind `out`, and tells whether it is in memory. Panics where there is no
-    /// such unit or mesh.
+    /// Appends the words of a unit of a mesh to `out`, and returns whether the unit is in memory. Panics if
+    /// there is no such unit or mesh.
     pub fn words_into(&self, unit: usize, mesh: usize, out: &mut Vec<u32>) -> bool {
         let reel = &self.stream.file.reel;
         let Some(place) = reel.layout().meshes[mesh].coded else { return false };
@@ -242,22 +244,22 @@ impl<'a> CodedUnits<'a> {
     }
 }
 
-/// What predicted normals of a frame are made of besides positions.
+/// The data besides positions from which the predicted normals of a frame are computed.
 #[derive(Clone, Copy, Debug)]
 pub struct NormalStates<'a> {
-    /// Two numbers per group, then one per vertex where there are tangents.
+    /// Two values per group, then one per vertex if there are tangents.
     pub states: &'a [i16],
-    /// Of the rigid bones; empty without any.
+    /// Transforms of the rigid bones; empty without any.
     pub transforms: &'a [Transform],
 }
 
-/// Whether points of a mesh stay as they lie in the file where it is opened without ([`crate::Limits::points`]).
+/// `true` if points of a mesh stay coded when the file is opened without points ([`crate::Limits::points`]).
 pub fn has_coded_units(mesh: &MeshRecord) -> bool {
     mesh.streams.iter().any(|stream| can_stay_coded(mesh, stream))
 }
 
 impl<'a> MeshView<'a> {
-    /// Positions in whole numbers, where the mesh has such.
+    /// Returns the fixed-point positions; `None` if the mesh has none.
     pub fn fixed_point_positions(&self) -> Option<FixedPointPositions<'a>> {
         let stream = self.find(Semantic::Position, 0)?;
         let (part, points) = self.fixed_point_part(stream)?;
@@ -282,17 +284,18 @@ impl<'a> MeshView<'a> {
         })
     }
 
-    /// The stream of tangent frames, or that of normals.
+    /// Returns the stream of tangent frames or, without one, that of normals.
     pub fn direction_stream(&self) -> Option<usize> {
         self.find(Semantic::QTangent, 0).or_else(|| self.find(Semantic::Normal, 0))
     }
 
-    /// What normals and tangents are made of in every frame, where they are predicted. Allocates.
+    /// Returns the static lists from which normals and tangents are computed in every frame, if they are
+    /// predicted. Allocates.
     pub fn normal_lists(&self) -> Option<NormalLists> {
         Some(self.predicted(self.direction_stream()?)?.predicted.coded.lists())
     }
 
-    /// What they are made of in this one.
+    /// Returns the data from which the normals of this frame are computed.
     pub fn normal_states(&self) -> Option<NormalStates<'a>> {
         let frame = self.predicted(self.direction_stream()?)?.frame;
         Some(NormalStates { states: frame.state, transforms: frame.transforms })

@@ -1,5 +1,5 @@
-//! Meshes with the rig that they had in the source: any pose of the skeleton moves them, of a clip, blended,
-//! or made by a game.
+//! Meshes with the rig that they had in the source: any pose of the skeleton moves them, whether of a clip,
+//! blended, or made by a game.
 
 use crate::clip::SkeletonRecord;
 use crate::decode::bones::BoneMatrix;
@@ -13,8 +13,8 @@ use meshreel_codec::topology::lod::Entries;
 use meshreel_format::kind;
 use std::sync::Arc;
 
-/// The rig of a mesh. Clones share it. What it puts out is in the space of the skeleton, that of
-/// [`crate::clip::object_space`]; nothing but opening allocates.
+/// The rig of a mesh. Clones share it. Its results are in the space of the skeleton, that of
+/// [`crate::clip::object_space`]. Nothing but opening allocates.
 ///
 /// ```no_run
 /// use meshreel::clip::{ClipCursor, PoseSource, Repeats, Rounding, blend, object_space};
@@ -48,97 +48,99 @@ pub struct MeshRig {
 }
 
 impl MeshRig {
-    /// Number of the mesh in the file.
+    /// Returns the number of the mesh in the file.
     pub fn mesh(&self) -> usize {
         self.mesh as usize
     }
 
-    /// Number of the skeleton in the file: all its clips move the mesh.
+    /// Returns the number of the skeleton in the file; all its clips move the mesh.
     pub fn skeleton(&self) -> usize {
         self.rig.skeleton as usize
     }
 
-    /// Joints of the skeleton that the mesh may hang on, by the numbers that [`MeshRig::influences`] has.
+    /// Returns the joints of the skeleton that can move the mesh; [`MeshRig::influences`] returns indices
+    /// into them.
     pub fn joints(&self) -> &[u32] {
         &self.rig.joints
     }
 
-    /// Per joint the matrix from the bind pose to the joint's space.
+    /// Returns for each joint the matrix from the bind pose to the joint's space.
     pub fn inverse_bind(&self) -> &[BoneMatrix] {
         &self.rig.inverse
     }
 
-    /// Vertices: those of the mesh.
+    /// Returns the number of vertices, which is that of the mesh.
     pub fn vertices(&self) -> usize {
         self.rig.point_of.len()
     }
 
-    /// The position of a vertex in the bind pose. Panics where there is no such vertex.
+    /// Returns the position of a vertex in the bind pose. Panics if there is no such vertex.
     pub fn bind_position(&self, vertex: usize) -> [f32; 3] {
         self.rig.bind[self.rig.point_of[vertex] as usize]
     }
 
-    /// Joints that move a vertex and their weights, with a sum of 1; none: it stays as it was bound. Panics
-    /// where there is no such vertex.
+    /// Returns the joints that move a vertex and their weights, whose sum is 1; a vertex without any stays as
+    /// it was bound. Panics if there is no such vertex.
     pub fn influences(&self, vertex: usize) -> impl Iterator<Item = (usize, f32)> + '_ {
         self.rig.influences(vertex)
     }
 
-    /// Whether dual quaternions blend what joints do to vertices, all of it or a part.
+    /// `true` if dual quaternions blend the joints, for some vertices or all, fully or in part.
     pub fn is_dual(&self) -> bool {
         self.rig.is_dual()
     }
 
-    /// The part, 0 to 1, of how joints move a vertex that dual quaternions blend, the rest being linear. Panics
-    /// where there is no such vertex.
+    /// Returns the share, 0 to 1, of dual quaternion blending at a vertex; the rest is linear. Panics if
+    /// there is no such vertex.
     pub fn dual_part(&self, vertex: usize) -> f32 {
         self.rig.dual_part(vertex)
     }
 
-    /// The clip and its sample that the mesh shows in the first frame of the file, where there is one: with
-    /// its pose normals of that frame become those of the bind pose.
+    /// Returns the clip and its sample that the mesh shows in the first frame of the file, if there is one.
+    /// With its pose the normals of that frame become those of the bind pose.
     pub fn first_frame(&self) -> Option<(usize, usize)> {
         let (clip, sample) = self.rig.first?;
         Some((clip as usize, sample as usize))
     }
 
-    /// Promised: the largest distance of any vertex from where the source's rig puts it, at any sample of any
-    /// clip of the skeleton.
+    /// Returns the guaranteed upper limit for the distance of any vertex from where the source's rig puts it,
+    /// at any sample of any clip of the skeleton.
     pub fn tolerance(&self) -> f64 {
         self.rig.tolerance
     }
 
-    /// The largest such distance that was measured when the file was made.
+    /// Returns the largest such distance that was measured when the file was made.
     pub fn error(&self) -> f64 {
         self.rig.error
     }
 
-    /// What takes the bind pose to a pose, by joint of the rig, as far as there is room in `out`. `object`:
-    /// object-space matrices of the skeleton's joints, see [`crate::clip::object_space`]; those that it does
-    /// not have are the identity.
+    /// Writes for each joint of the rig the matrix from the bind pose to a pose, as many as `out` has room
+    /// for. `object` holds the object-space matrices of the skeleton's joints, see
+    /// [`crate::clip::object_space`]; missing ones are the identity.
     pub fn matrices(&self, object: &[BoneMatrix], out: &mut [BoneMatrix]) {
         self.rig.matrices(object, out);
     }
 
-    /// Writes the vertices as these matrices move them, as far as there is room in `out`.
+    /// Writes the vertices as these matrices move them, as many as `out` has room for.
     pub fn positions(&self, matrices: &[BoneMatrix], out: &mut [[f32; 3]]) {
         self.rig.positions(matrices, out);
     }
 
-    /// Turns normals of the bind pose as these matrices do, as far as there is room in `out`; of length 1.
+    /// Writes the normals of the bind pose as these matrices turn them, with length 1, as many as `out` has
+    /// room for.
     pub fn normals(&self, matrices: &[BoneMatrix], bind: &[[f32; 3]], out: &mut [[f32; 3]]) {
         self.rig.normals(matrices, bind, out);
     }
 
-    /// Normals of the bind pose from those of another one: of the first frame, with the matrices of
-    /// [`MeshRig::first_frame`].
+    /// Writes the normals of the bind pose from those of another pose: from the first frame's, with the
+    /// matrices of [`MeshRig::first_frame`].
     pub fn bind_normals(&self, matrices: &[BoneMatrix], posed: &[[f32; 3]], out: &mut [[f32; 3]]) {
         self.rig.unbound_normals(matrices, posed, out);
     }
 }
 
 impl Reel {
-    /// All rigs of the file, in the order of their meshes. Reads the file.
+    /// Reads all rigs of the file, in the order of their meshes.
     pub fn rigs(&self) -> Result<Vec<MeshRig>, Error> {
         if self.chunks_of(kind::RIGS).next().is_none() {
             return Ok(Vec::new());
@@ -167,7 +169,7 @@ impl Reel {
     }
 }
 
-/// Whether all that a rig names is there.
+/// Checks that everything that a rig refers to exists.
 fn fits(rig: &Rig, skeletons: &[Arc<SkeletonRecord>], clips: usize) -> Result<(), Corrupt> {
     let Some(skeleton) = skeletons.get(rig.skeleton as usize) else {
         return Err(Corrupt("a rig of a skeleton that is not there"));

@@ -1,4 +1,4 @@
-//! What an instance shows, lent from the player's memory.
+//! The frames that an instance shows, lent from the player's memory.
 
 use crate::decode::mesh::MeshView;
 use crate::reel::frame::Frame;
@@ -13,7 +13,7 @@ use meshreel_codec::record::Visibility;
 use meshreel_codec::transform::Transform;
 use std::sync::Arc;
 
-/// Two decoded frames and what lies between them: what an instance shows.
+/// The two decoded frames that an instance shows, and the blend between them.
 #[derive(Clone)]
 pub struct Shown {
     pub(crate) id: FileId,
@@ -26,19 +26,20 @@ pub struct Shown {
 }
 
 impl Shown {
-    /// The file.
+    /// Returns the file.
     pub fn reel(&self) -> &Reel {
         &self.file.reel
     }
-    /// The player's name of the file: with a frame's number the key of what was made of that frame elsewhere.
+    /// Returns the player's id of the file. Together with a frame's number it is a key for data that is made
+    /// of that frame elsewhere.
     pub fn file(&self) -> FileId {
         self.id
     }
-    /// The frames, and how far between them.
+    /// Returns the frames and the blend weight between them.
     pub fn pair(&self) -> FramePair {
         self.pair
     }
-    /// Both frames as one view for drawing: blended, placed, with velocities.
+    /// Returns both frames as one view for drawing: blended, placed, with velocities.
     pub fn view(&self) -> FrameView<'_> {
         let frames = [self.first().frame, self.second().frame].map(Some);
         FrameView::new(
@@ -46,19 +47,19 @@ impl Shown {
             &self.file.statics,
             frames,
             self.pair,
-            // What is late stands still.
+            // A late frame does not move.
             if self.late { Pace::default() } else { self.pace },
         )
     }
-    /// This is not what should be shown, which is not there yet, but what was shown last.
+    /// `true` if the frame that should be shown is not there yet, and this is the one that was shown last.
     pub fn is_late(&self) -> bool {
         self.late
     }
-    /// The frame at blend 0.
+    /// Returns the frame at blend 0.
     pub fn first(&self) -> DecodedFrame<'_> {
         self.decoded(&self.first)
     }
-    /// The frame at blend 1.
+    /// Returns the frame at blend 1.
     pub fn second(&self) -> DecodedFrame<'_> {
         self.decoded(&self.second)
     }
@@ -77,11 +78,11 @@ pub struct Ahead {
 }
 
 impl Ahead {
-    /// Its number.
+    /// Returns its number.
     pub fn number(&self) -> u32 {
         self.frame
     }
-    /// What it has.
+    /// Returns its content.
     pub fn frame(&self) -> DecodedFrame<'_> {
         DecodedFrame::new(&self.file, &self.words)
     }
@@ -100,12 +101,12 @@ impl<'a> DecodedFrame<'a> {
         DecodedFrame { file, frame: Frame { layout: reel.layout(), words: &words[..reel.frame_words()] } }
     }
 
-    /// A mesh. Panics where there is no such mesh.
+    /// Returns a mesh. Panics if there is no such mesh.
     pub fn mesh(&self, mesh: usize) -> MeshView<'a> {
         MeshView::new(&self.file.reel, &self.file.statics, mesh, Some(self.frame))
     }
 
-    /// Whether a node's own mesh is shown. Panics where there is no such node.
+    /// `true` if a node's own mesh is shown. Panics if there is no such node.
     pub fn visible(&self, node: usize) -> bool {
         match self.file.reel.description().nodes[node].visibility {
             Visibility::Always => true,
@@ -117,7 +118,7 @@ impl<'a> DecodedFrame<'a> {
         }
     }
 
-    /// Transform of a node relative to its parent. Panics where there is no such node.
+    /// Returns the transform of a node relative to its parent. Panics if there is no such node.
     pub fn transform(&self, node: usize) -> Transform {
         match self.file.reel.layout().transform_numbers[node] {
             Some(number) => self.frame.transforms()[number as usize],

@@ -1,12 +1,12 @@
-//! Vertex buffers as engines upload them: which attribute in which numbers where in a vertex, written
-//! straight from the decoded frames into the caller's bytes, all of them or a range.
+//! Vertex buffers in the layouts that engines upload: attributes, formats and offsets of the caller's choice,
+//! written directly from the decoded frames into the caller's bytes, for all vertices or a range.
 //!
 //! | attribute | formats |
 //! |---|---|
 //! | position | `F32x3` · `F32x4`, w = 1 · `U16x4`, 0 … 65,535 over the mesh's bounds, w = 65,535 |
 //! | normal | `F32x3` · `I8x2`, `I16x2` octahedral |
 //! | tangent | `F32x4`, w the bitangent's sign · `I8x4`, `I16x4` octahedral, sign, 0 |
-//! | tangent frame | `I16x4`: a quaternion that turns x to the tangent and z to the normal; the sign of w is the bitangent's |
+//! | tangent frame | `I16x4`: a quaternion from x to tangent and z to normal; w's sign is the bitangent's |
 //! | uv | `F32x2` · `F16x2` · `U16x2`, 0 … 65,535 over the range of the set |
 //! | colour | `U8x4` · `F32x4` |
 //! | velocity | object space, per second: `F32x3` · `F16x4`, w = 0 |
@@ -44,12 +44,13 @@ pub enum VertexChannel {
 }
 
 impl VertexChannel {
-    /// Whether it is a normal, a tangent, or both.
+    /// `true` for a normal, a tangent, or both.
     fn is_direction(self) -> bool {
         matches!(self, VertexChannel::Normal | VertexChannel::Tangent | VertexChannel::TangentFrame)
     }
 
-    /// Every format that the value can be written in, the plain one first: all others are refused as misuse.
+    /// Returns every format that the value can be written in, the plain one first. All others are refused as
+    /// misuse.
     pub const fn formats(self) -> &'static [Format] {
         match self {
             VertexChannel::Position => &[Format::F32x3, Format::F32x4, Format::U16x4],
@@ -68,7 +69,7 @@ impl VertexChannel {
     }
 }
 
-/// The numbers that a value is written in: kind, bits, and how many.
+/// A number format: kind, bits, and number of components.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Format {
@@ -88,7 +89,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// Bytes of one value.
+    /// Returns the bytes of one value.
     pub const fn size(self) -> usize {
         match self {
             Format::I8x2 => 2,
@@ -105,7 +106,7 @@ impl Format {
 pub struct Attribute {
     /// The value.
     pub what: VertexChannel,
-    /// The numbers that it is written in.
+    /// The format that it is written in.
     pub format: Format,
     /// Bytes from the start of a vertex.
     pub offset: usize,
@@ -118,9 +119,9 @@ pub(crate) struct Vertices<'a> {
     /// The mesh at blend 1, of equal topology.
     pub second: Option<MeshView<'a>>,
     pub blend: f32,
-    /// From a difference of the two to what changes in a second.
+    /// The factor from a difference of the two frames to a change per second.
     pub per_second: f32,
-    /// Seconds of animation per second: by what velocities of the source are multiplied.
+    /// Seconds of animation per second: the factor for velocities of the source.
     pub speed: f32,
 }
 
@@ -147,13 +148,14 @@ impl Vertices<'_> {
         frame.build(self.next(stream), tangents, built)
     }
 
-    /// The frame at blend 1 of a stream of predicted normals.
+    /// Returns the frame at blend 1 of a stream of predicted normals.
     fn next(&self, stream: usize) -> Option<(PredictedFrame<'_>, f32)> {
         let second = self.second.as_ref().filter(|_| self.blend > 0.0)?;
         Some((second.predicted(stream)?, self.blend))
     }
 
-    /// The same with normals that are made of the positions, where they are.
+    /// Writes a range of vertices as `write` does, with the normals `built` from the positions, if there are
+    /// any.
     fn write_with(
         &self,
         built: Option<Built<'_>>,
@@ -176,7 +178,7 @@ impl Vertices<'_> {
         Ok(())
     }
 
-    /// All vertices of an attribute as floats, one after the other.
+    /// Writes an attribute of all vertices as floats, one after the other.
     pub fn write_floats(&self, what: VertexChannel, format: Format, out: &mut [f32]) -> Result<(), Error> {
         let attribute = Attribute { what, format, offset: 0 };
         let vertices = 0..self.first.vertex_count();
@@ -193,8 +195,8 @@ impl Vertices<'_> {
         Ok(())
     }
 
-    /// Writes an attribute by kernels of the codec, which take all vertices at once; false for one that they
-    /// do not know.
+    /// Writes an attribute by kernels of the codec, which take all vertices at once. Returns `false` for an
+    /// attribute that they do not support.
     fn write_whole(&self, what: VertexChannel, out: &mut [f32]) -> Result<bool, Error> {
         if what == VertexChannel::Velocity {
             return Ok(false);
@@ -238,7 +240,7 @@ impl Vertices<'_> {
         })
     }
 
-    /// All normals, three floats each, and tangents, four each, in one go.
+    /// Writes all normals, three floats each, and tangents, four each, in one pass.
     pub fn write_directions_whole(&self, normals: &mut [f32], tangents: &mut [f32]) -> Result<(), Error> {
         let stream = self.stream(VertexChannel::Tangent)?;
         if let Some(frame) = self.first.predicted(stream) {
@@ -303,7 +305,7 @@ impl Vertices<'_> {
         Ok(())
     }
 
-    /// The stream that has an attribute.
+    /// Returns the stream that has an attribute.
     fn stream(&self, what: VertexChannel) -> Result<usize, Error> {
         let (semantic, set, name) = match what {
             VertexChannel::Velocity if self.first.find(Semantic::Velocity, 0).is_some() => {
@@ -344,7 +346,7 @@ impl Vertices<'_> {
         }
     }
 
-    /// Positions, texture coordinates, colours, velocities.
+    /// Writes positions, texture coordinates, colours or velocities.
     fn write_values(
         &self,
         attribute: &Attribute,
@@ -426,7 +428,8 @@ impl Vertices<'_> {
         Ok(())
     }
 
-    /// Those that the file keeps, or how fast points go from frame to frame.
+    /// Writes the velocities that the file stores or, if it has none, the change of positions from frame to
+    /// frame.
     fn velocities(&self, source: Source<'_>, vertices: Range<usize>, block: &mut Block) {
         let stored = self.first.record().streams[source.stream].semantic == Semantic::Velocity;
         let factor = if stored { self.speed } else { self.per_second };
@@ -437,7 +440,7 @@ impl Vertices<'_> {
         block.as_flattened_mut().iter_mut().for_each(|v| *v *= factor);
     }
 
-    /// Normals, tangents, tangent frames.
+    /// Writes normals, tangents or tangent frames.
     fn write_directions(
         &self,
         attribute: &Attribute,
@@ -479,7 +482,7 @@ impl Vertices<'_> {
     }
 }
 
-/// The error for a value in a format that it has not, with those that it has.
+/// The error for a value in a format that it does not have; it lists those that it has.
 fn unwritable(what: VertexChannel, format: Format) -> Error {
     let known: Vec<String> = what.formats().iter().map(|f| format!("{f:?}")).collect();
     Error::misuse(format!("{what:?} cannot be written as {format:?}, but as {}", known.join(", ")))
@@ -553,7 +556,7 @@ impl Target<'_> {
     }
 }
 
-/// From a range to 0 … 1; an empty range gives 0.
+/// Maps a range to 0 … 1; an empty range gives 0.
 fn normalise(plane: &mut [f32; BLOCK], from: f32, to: f32) {
     let size = to - from;
     let scale = if size > 0.0 { 1.0 / size } else { 0.0 };
@@ -568,7 +571,7 @@ fn short(value: f32) -> i16 {
     (value * 32767.0).round() as i16
 }
 
-/// A direction as a place in the unfolded octahedron, −1 … 1; see `codec::octahedral`.
+/// Returns a direction as a point of the unfolded octahedron, −1 … 1; see `codec::octahedral`.
 fn octahedral([x, y, z]: [f32; 3]) -> [f32; 2] {
     let sum = x.abs() + y.abs() + z.abs();
     if sum <= 0.0 {
@@ -578,7 +581,7 @@ fn octahedral([x, y, z]: [f32; 3]) -> [f32; 2] {
     if z < 0.0 { [(1.0 - v.abs()).copysign(u), (1.0 - u.abs()).copysign(v)] } else { [u, v] }
 }
 
-/// The quaternion with the bitangent's sign in that of w, which is never 0.
+/// Returns the quaternion as shorts; the sign of w, which is never 0, is that of the bitangent.
 fn quaternion_shorts(tangents: &Tangents) -> [i16; 4] {
     let of_frame = || qtangent::quaternion_of(tangents.frame.normal, tangents.frame.tangent);
     let [x, y, z, w] = tangents.rotation.unwrap_or_else(of_frame);
@@ -590,7 +593,7 @@ fn quaternion_shorts(tangents: &Tangents) -> [i16; 4] {
     q
 }
 
-/// The nearest 16-bit float, ties to even; what is too large is infinite.
+/// Returns the nearest 16-bit float, ties to even; values that are too large become infinite.
 fn half(value: f32) -> u16 {
     let bits = value.to_bits();
     let sign = (bits >> 16) as u16 & 0x8000;
@@ -602,7 +605,7 @@ fn half(value: f32) -> u16 {
         return sign | 0x7C00;
     }
     if magnitude < 0x3880_0000 {
-        // Below the normal ones: adding half rounds the bits that count to the end of the fraction.
+        // A subnormal: adding half rounds the significant bits to the end of the fraction.
         let shifted = f32::from_bits(magnitude) + 0.5;
         return sign | (shifted.to_bits() - 0.5f32.to_bits()) as u16;
     }

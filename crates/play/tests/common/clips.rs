@@ -1,4 +1,4 @@
-//! Clips of every kind of sub-track, made straight through `codec`: any residuals decode.
+//! Clips with every kind of sub-track, made directly by `codec`: any residuals decode.
 
 use super::Parts;
 use meshreel::clip::{ClipRecord, Codec, RandomAccessClip, SkeletonRecord};
@@ -31,7 +31,7 @@ fn skeleton(joints: usize) -> SkeletonRecord {
     }
 }
 
-/// Every kind of sub-track in turn.
+/// Returns a plan with every kind of sub-track in turn.
 fn plan(skeleton: &SkeletonRecord, samples: usize, layer_of: &[u8]) -> Plan {
     let joints = skeleton.parents.len();
     let rest = SmallestThree::new([0.1, 0.7, 0.1, 0.7]);
@@ -69,14 +69,14 @@ fn plan(skeleton: &SkeletonRecord, samples: usize, layer_of: &[u8]) -> Plan {
 struct Random(u64);
 
 impl Random {
-    /// Within ±`most`.
+    /// Returns a value within ±`most`.
     fn next(&mut self, most: i32) -> i32 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) as i32 % (most + 1) * if self.0 >> 32 & 1 == 0 { 1 } else { -1 }
     }
 }
 
-/// Any segments of the random-access form.
+/// Returns random segments of the random-access form.
 fn any_segments(plan: &Plan, joints: usize) -> Vec<Segment> {
     let samples = plan.header.samples as usize;
     let mut random = Random(joints as u64);
@@ -102,7 +102,7 @@ fn any_segments(plan: &Plan, joints: usize) -> Vec<Segment> {
     segments
 }
 
-/// The random-access form in memory.
+/// Returns a clip in the random-access form in memory.
 pub fn resident(joints: usize, samples: usize) -> RandomAccessClip {
     let skeleton = skeleton(joints);
     let plan = plan(&skeleton, samples, &[]);
@@ -110,8 +110,8 @@ pub fn resident(joints: usize, samples: usize) -> RandomAccessClip {
     RandomAccessClip::open(&Arc::new(skeleton), &bytes).unwrap()
 }
 
-/// A file of one clip in the random-access form, in one piece or in two layers of half of the joints each. Every
-/// fourth joint of the layers is stepped where that is asked for.
+/// Returns a file of one clip in the random-access form, in one piece or in two layers of half of the joints
+/// each. Every fourth joint of the layers is stepped if `stepped`.
 pub fn random_access_file(joints: usize, samples: usize, layers: usize, stepped: bool) -> Parts {
     let skeleton = skeleton(joints);
     let layer_of: Vec<u8> = match layers {
@@ -163,7 +163,7 @@ pub fn random_access_file(joints: usize, samples: usize, layers: usize, stepped:
     Parts { description: Description::default(), chunks, frames: Vec::new(), format: Format::Store }
 }
 
-/// What rides along in [`file`].
+/// Returns the scalar tracks and markers of [`file`].
 pub fn extras(samples: usize) -> ScalarsRecord {
     let marker = |(name, time): (&str, f64)| Marker { name: name.into(), time };
     ScalarsRecord {
@@ -192,7 +192,7 @@ pub fn extras(samples: usize) -> ScalarsRecord {
     }
 }
 
-/// A file of one clip in the stored form.
+/// Returns a file of one clip in the streamed form.
 pub fn file(joints: usize, samples: usize, extras: Option<&ScalarsRecord>) -> Parts {
     let skeleton = skeleton(joints);
     let plan = plan(&skeleton, samples, &[]);

@@ -1,12 +1,11 @@
-//! A disk that does what disks do on a bad day, and a pool that runs jobs in any order: both only when they
-//! are told to.
+//! A disk with the faults of real disks, and a pool that runs jobs in any order: both act only in `step`.
 
 use meshreel::{Job, Pool, Read, Source, Token};
 use std::io::{Error, ErrorKind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// A small generator, so that each run is the same.
+/// A small random generator, so that each run is the same.
 #[derive(Clone)]
 pub struct Random(pub u64);
 
@@ -20,19 +19,20 @@ impl Random {
     }
 }
 
-/// How many reads in a hundred go wrong, and how.
+/// The number of reads in a hundred that go wrong, by kind.
 #[derive(Clone, Copy, Default)]
 pub struct Faults {
     pub errors: usize,
     pub short: usize,
     pub corrupt: usize,
-    /// Reads that stay where they are when others are completed.
+    /// Reads that stay pending when others are completed.
     pub late: usize,
-    /// Bytes from here on cannot be read.
+    /// The offset from which bytes cannot be read.
     pub truncated: Option<u64>,
 }
 
-/// Reads wait until [`Disk::step`]. What opens a file is read at once and well.
+/// A disk whose reads wait until [`Disk::step`]. Reads that open a file are served at once and without
+/// faults.
 pub struct Disk {
     size: u64,
     bytes: Mutex<Arc<[u8]>>,
@@ -54,14 +54,14 @@ impl Disk {
     pub fn set(&self, faults: Faults) {
         *self.faults.lock().unwrap() = faults;
     }
-    /// Other bytes in place of those that were opened.
+    /// Replaces the bytes of the file.
     pub fn replace(&self, bytes: &Arc<[u8]>) {
         *self.bytes.lock().unwrap() = bytes.clone();
     }
     pub fn pending(&self) -> usize {
         self.pending.lock().unwrap().len()
     }
-    /// Completes reads in any order; all of them, but those that are late.
+    /// Completes all reads in random order, except those that are late.
     pub fn step(&self, random: &mut Random) {
         let faults = *self.faults.lock().unwrap();
         let mut pending = std::mem::take(&mut *self.pending.lock().unwrap());
@@ -113,7 +113,7 @@ impl Source for Disk {
         self.pending.lock().unwrap().push(read);
     }
     fn cancel(&self, token: Token) {
-        // Some disks care, others do not.
+        // Some disks react to it, others do not.
         let mut pending = self.pending.lock().unwrap();
         let place = pending.iter().position(|read| read.token() == token);
         let read = place.filter(|p| p % 2 == 0).map(|p| pending.swap_remove(p));
@@ -122,12 +122,12 @@ impl Source for Disk {
     }
 }
 
-/// Jobs wait until [`Later::step`].
+/// A pool whose jobs wait until [`Later::step`].
 #[derive(Default)]
 pub struct Later(Mutex<Vec<Job>>);
 
 impl Later {
-    /// Runs up to `most` of them in any order, and drops one in `drops`. Whether there were any.
+    /// Runs up to `most` jobs in random order, and drops one in `drops`. Returns whether there were any.
     pub fn step(&self, random: &mut Random, most: usize, drops: usize) -> bool {
         for i in 0..most {
             let job = {

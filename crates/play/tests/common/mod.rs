@@ -1,4 +1,4 @@
-//! A small encoder for tests: a scene of every method, channel and word width, straight through `codec` and
+//! A small encoder for tests: a scene with every method, channel and word width, made directly by `codec` and
 //! `format`. [`Parts`] is a file before it is written, so that tests can damage any of it behind the
 //! checksums.
 #![allow(dead_code)]
@@ -27,25 +27,25 @@ use meshreel_codec::values::parallelogram::Table;
 use std::path::Path;
 use std::sync::Arc;
 
-/// A file before it is written: contents of chunks and frames, not compressed.
+/// A file before it is written: the uncompressed contents of chunks and frames.
 #[derive(Clone)]
 pub struct Parts {
     pub description: Description,
-    /// All but the description, which is chunk 0.
+    /// All chunks but the description, which is chunk 0.
     pub chunks: Vec<(u16, Vec<u8>)>,
     pub frames: Vec<(f64, FrameKind, Vec<u8>)>,
     pub format: Format,
 }
 
 impl Parts {
-    /// The file's bytes.
+    /// Returns the file's bytes.
     pub fn write(&self) -> Vec<u8> {
         let mut content = Vec::new();
         record::encode(&self.description, &mut content);
         self.write_with(&content)
     }
 
-    /// The file's bytes with other bytes as description.
+    /// Returns the file's bytes with other bytes as description.
     pub fn write_with(&self, description: &[u8]) -> Vec<u8> {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("test.reel");
@@ -61,7 +61,7 @@ impl Parts {
         let kind = kind::DESCRIPTION;
         (writer.add_chunk(kind, size(description), &bytes)).unwrap();
         for (kind, raw) in &self.chunks {
-            // Pieces of clips are read where they lie.
+            // Pieces of clips are read in place, so they are not compressed.
             let bytes = if *kind == kind::TIERS { raw.clone() } else { block(raw) };
             writer.add_chunk(*kind, size(raw), &bytes).unwrap();
         }
@@ -80,7 +80,7 @@ impl Parts {
     }
 }
 
-/// What a frame of the sample must give.
+/// The expected content of a frame of the sample.
 #[derive(Clone, Default)]
 pub struct Expected {
     pub visible: Vec<bool>,
@@ -88,29 +88,29 @@ pub struct Expected {
     pub meshes: Vec<ExpectedMesh>,
 }
 
-/// Of one mesh.
+/// The expected content of one mesh.
 #[derive(Clone, Default)]
 pub struct ExpectedMesh {
     pub vertices: usize,
     pub indices: Vec<u32>,
     pub materials: Vec<(u32, u32)>,
-    /// Levels of each stream, component-major.
+    /// The quantized values of each stream, component-major.
     pub streams: Vec<Vec<u32>>,
 }
 
-/// A sample file and what it must decode to.
+/// A sample file and its expected frames.
 pub struct Sample {
     pub parts: Parts,
     pub expected: Vec<Expected>,
 }
 
-/// A file of `testdata/golden`.
+/// Reads a file of `testdata/golden`.
 pub fn golden(name: &str) -> Vec<u8> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/golden");
     std::fs::read(folder.join(name)).unwrap()
 }
 
-/// A player without threads: the tick reads and decodes.
+/// Returns options of a player without threads: the tick reads and decodes.
 pub fn inline(heap: usize) -> Options {
     Options { heap, resident: 0, threads: 0, read_threads: 0, ..Options::default() }
 }
@@ -119,7 +119,7 @@ pub fn open(bytes: Vec<u8>) -> Result<Reel, meshreel::Error> {
     Reel::from_source(Arc::new(bytes), &Limits::default())
 }
 
-/// Everything that a decoder shows, compared with what it must be.
+/// Compares everything that a decoder shows with the expected content.
 pub fn assert_shows(decoder: &FrameDecoder, expected: &Expected) {
     for (node, visible) in expected.visible.iter().enumerate() {
         assert_eq!(decoder.visible(node), *visible, "node {node}");
@@ -176,7 +176,8 @@ pub fn touch_everything(decoder: &FrameDecoder) {
     }
 }
 
-/// Index frames 0, 5, 10, 12, 13 (groups of several sizes, an empty one too).
+/// Returns the kind of a frame: index frames are 0, 5, 10, 12, 13 (groups of several sizes, also an empty
+/// one).
 pub fn kind_of(frame: usize, frames: usize) -> FrameKind {
     if frame.is_multiple_of(5) || frame == 12 || frame + 1 == frames {
         FrameKind::Index
@@ -185,7 +186,7 @@ pub fn kind_of(frame: usize, frames: usize) -> FrameKind {
     }
 }
 
-/// Triangles of a grid of `n × n` vertices.
+/// Returns the triangles of a grid of `n × n` vertices.
 pub fn grid(n: u32) -> Vec<u32> {
     let mut indices = Vec::new();
     for y in 0..n.saturating_sub(1) {
@@ -243,7 +244,8 @@ fn mesh_record(path: &str, method: Method, n: u32, streams: Vec<StreamRecord>) -
     }
 }
 
-/// Smooth levels in space and time with some noise, component-major, below `2^bits`.
+/// Returns quantized values that are smooth in space and time with some noise, component-major, below
+/// `2^bits`.
 fn wave(stream: &StreamRecord, n: u32, frame: usize, seed: u32) -> Vec<u32> {
     let top = f64::from((1u32 << stream.bits) - 1);
     let t = if stream.animated { frame as f64 } else { 0.0 };
@@ -272,8 +274,8 @@ fn spatial(semantic: Semantic) -> Spatial {
     }
 }
 
-/// Levels of the frames that a stream is predicted from: base, previous, before previous, index before, index
-/// after.
+/// The quantized values of the frames that a stream is predicted from: base, previous, before previous, index
+/// before, index after.
 type Around<'a> = [Option<&'a [u32]>; 5];
 
 fn encode_as<W: Code>(
@@ -317,7 +319,7 @@ fn table_of(record: &MeshRecord, streams: &[Vec<u32>], n: u32) -> Table {
     parallelogram::build_table(&grid(n), vertices, 3, &[&position])
 }
 
-/// Side of the fluid's grid in a frame; 0 where all its placements are hidden.
+/// Returns the side of the fluid's grid in a frame; 0 if all its placements are hidden.
 fn fluid_side(frame: usize) -> u32 {
     [4, 5, 6, 0, 3, 1, 6, 2][frame % 8]
 }
@@ -358,18 +360,18 @@ fn nodes() -> Vec<NodeRecord> {
     nodes
 }
 
-/// One mesh of each method; `frames` frames. `fluid` false leaves the fluid mesh out.
+/// Returns a sample of `frames` frames with one mesh of each method, or without the fluid one.
 pub fn sample(frames: usize, fluid: bool) -> Sample {
     sample_of(frames, fluid, 9)
 }
 
-/// The same with a cloth of `side × side` vertices.
+/// Returns a sample with a cloth of `side × side` vertices.
 pub fn sample_of(frames: usize, fluid: bool, side: u32) -> Sample {
     let kinds: Vec<FrameKind> = (0..frames).map(|f| kind_of(f, frames)).collect();
     sample_with(&kinds, fluid, side)
 }
 
-/// The same with frames of these kinds; the first and the last must be index frames.
+/// Returns a sample with frames of these kinds; the first and the last must be index frames.
 pub fn sample_with(kinds: &[FrameKind], fluid: bool, side: u32) -> Sample {
     use Semantic::*;
     let frames = kinds.len();
@@ -423,7 +425,7 @@ pub fn sample_with(kinds: &[FrameKind], fluid: bool, side: u32) -> Sample {
         visible
     };
 
-    // What each frame shows.
+    // The content of each frame.
     let mut expected = Vec::new();
     for frame in 0..frames {
         let t = frame as f32;

@@ -1,11 +1,12 @@
-//! What a player hands out against a plain decode, as digests of everything that a frame shows.
+//! Compares the frames that a player returns with a plain decode, by digests of everything that a frame
+//! shows.
 
 use meshreel::format::checksum;
 use meshreel::record::{Coding, Semantic};
 use meshreel::{DecodedFrame, FrameDecoder, Limits, MeshView, QuantizedValues, Reel, Shown, Transform};
 use std::sync::Arc;
 
-/// Grows a digest.
+/// Accumulates the digest of a frame.
 #[derive(Default)]
 pub struct Digest(Vec<u8>);
 
@@ -77,7 +78,7 @@ impl Digest {
     }
 }
 
-/// The digest of each frame of a file, decoded plainly, one after the other.
+/// Returns the digest of each frame of a file, decoded plainly, one after the other.
 pub fn oracle(bytes: &Arc<[u8]>) -> Vec<u64> {
     let reel = Reel::from_source(Arc::new(bytes.clone()), &Limits::default()).unwrap();
     let mut decoder = FrameDecoder::new(&reel).unwrap();
@@ -90,7 +91,7 @@ pub fn oracle(bytes: &Arc<[u8]>) -> Vec<u64> {
         .collect()
 }
 
-/// Both frames are what a plain decode gives.
+/// Checks that both frames equal those of a plain decode.
 pub fn assert_same(shown: &Shown, expected: &[u64], digest: &mut Digest) {
     let pair = shown.pair();
     for (frame, still) in [(pair.first, shown.first()), (pair.second, shown.second())] {

@@ -1,4 +1,4 @@
-//! A rig of a mesh of the sample, made straight through `codec`.
+//! A rig of a mesh of the sample, made directly by `codec`.
 
 use meshreel_codec::clip::space::Rows;
 use meshreel_codec::entropy::range;
@@ -17,8 +17,8 @@ impl Source for Still<'_> {
     }
 }
 
-/// Of mesh `mesh`, whose vertices are these triangles': each hangs on a joint and the next, half and half, of
-/// skeleton 0. As a chunk.
+/// Returns the chunk of a rig for mesh `mesh` with these triangles: joints of skeleton 0 move its vertices, a
+/// joint and the next one by half each.
 pub fn chunk(mesh: u32, vertices: u32, indices: &[u32], joints: u32) -> Vec<u8> {
     let point_of: Vec<u32> = (0..vertices).collect();
     let bind: Vec<[f32; 3]> = (0..vertices).map(|v| [v as f32, (v % 5) as f32, 1.0]).collect();

@@ -1,5 +1,5 @@
-//! Blocks in the order of addresses, and the lists that each is in: of slots that name nothing, of gaps by
-//! size class, of spare blocks by rank.
+//! The blocks in the order of addresses, and the list that each is in: unused slots, gaps by size class,
+//! spare blocks by rank.
 
 use super::super::sizes::{SECOND, class_of};
 use super::{CANDIDATES, End, Entry, Heap, List, NONE, Use};
@@ -16,7 +16,7 @@ impl Heap {
         }
     }
 
-    /// The slot of `upper` goes back; `lower` takes its place too.
+    /// Merges two neighbours: `lower` takes the space of `upper`, whose slot is returned.
     pub(super) fn merge(&mut self, lower: u32, upper: u32) {
         let Entry { granules, after, .. } = self.entries[upper as usize];
         self.entries[lower as usize].granules += granules;
@@ -27,7 +27,7 @@ impl Heap {
         self.drop_slot(upper);
     }
 
-    /// Cuts `granules` off a gap that is in no list; `rest` is an unused slot. Gives the part that was cut
+    /// Cuts `granules` off a gap that is in no list; `rest` is an unused slot. Returns the part that was cut
     /// off.
     pub(super) fn split(&mut self, gap: u32, rest: u32, granules: u32, end: End) -> u32 {
         let Entry { start, granules: size, after, .. } = self.entries[gap as usize];
@@ -82,7 +82,7 @@ impl Heap {
         }
     }
 
-    /// A gap of at least `granules`.
+    /// Returns a gap of at least `granules`.
     pub(super) fn find_free(&self, granules: u32) -> Option<u32> {
         let class = class_of(granules);
         // Some gaps of the same class are large enough.
@@ -96,7 +96,7 @@ impl Heap {
             }
             at = self.entries[at as usize].next;
         }
-        // All gaps of the classes above are.
+        // All gaps of higher classes are.
         let (mut first, mut mask) = (class / SECOND, !0u32 << (class % SECOND + 1));
         while first < self.filled.len() {
             let filled = u32::from(self.filled[first]) & mask;
@@ -139,7 +139,7 @@ impl Heap {
 
 #[cfg(test)]
 impl Heap {
-    /// Every invariant of the lists.
+    /// Checks every invariant of the lists.
     pub fn assert_sound(&self) {
         use super::super::sizes::GRANULE;
         use super::super::sync::Ordering;
