@@ -1,5 +1,5 @@
-//! `assets`: whole assets, with all channels that they have: how small they are in both layered presets, and how
-//! fast one core turns the bytes of a file into what a shader reads.
+//! `assets`: whole assets, with all channels that they have: how small they are in both layered presets, and
+//! how fast one core turns the bytes of a file into what a shader reads.
 
 use crate::machine;
 use anyhow::Context;

@@ -23,8 +23,8 @@ use std::time::Instant;
 
 /// Bytes of each clip as ACL compresses it.
 const ACL: &str = include_str!("../definitions/acl_clips.csv");
-/// ACL's nanoseconds for a pose in the caches, a pose that is not, and one joint: medians over the 40 clips on
-/// another, faster machine.
+/// ACL's nanoseconds for a pose in the caches, a pose that is not, and one joint: medians over the 40 clips
+/// on another, faster machine.
 const ACL_NANOSECONDS: [f64; 3] = [301.0, 1242.0, 23.0];
 
 #[derive(clap::Args)]
@@ -327,8 +327,8 @@ fn measure(file: &Path, arguments: &Arguments) -> anyhow::Result<Row> {
     })
 }
 
-/// Bytes that a second layer costs, with the less important half of the joints, on top of those of the clip in
-/// one; and how many may be.
+/// Bytes that a second layer costs, with the less important half of the joints, on top of those of the clip
+/// in one; and how many may be.
 fn second_layer(scene: &Scene, options: &Options, one: u64) -> anyhow::Result<[f64; 2]> {
     let mut options = options.clone();
     let layer = |name: &str, share| LayerChoice { name: name.into(), share, ..LayerChoice::default() };
@@ -382,10 +382,10 @@ fn sample(clip: &RandomAccessClip) -> anyhow::Result<f64> {
     Ok(best * 1e9 / 1000.0)
 }
 
-/// Nanoseconds per pose of the resident form where nothing of the clip is in the caches, as ACL's own benchmark
-/// measures it: with as many copies of the clip as make two poses of each fill 33 MiB, at least 4000, each in
-/// pages of its own, one pose of each copy in turn. And nanoseconds per pose copied out of as many places.
-/// Medians of several passes.
+/// Nanoseconds per pose of the resident form where nothing of the clip is in the caches, as ACL's own
+/// benchmark measures it: with as many copies of the clip as make two poses of each fill 33 MiB, at least
+/// 4000, each in pages of its own, one pose of each copy in turn. And nanoseconds per pose copied out of as
+/// many places. Medians of several passes.
 fn sample_cold(skeleton: &Arc<SkeletonRecord>, bytes: &[u8]) -> anyhow::Result<[f64; 2]> {
     const CACHE: usize = 33 << 20;
     const PAGES: usize = 4000;

@@ -50,8 +50,8 @@ pub fn compare(source: &Scene, file: &Path) -> anyhow::Result<Errors> {
     (reel.frame_count() > 0).then_some(errors).context("the file has no frames")
 }
 
-/// The options with a tolerance that is `part` of the diagonal of each mesh's bounds over the whole animation. That is
-/// the rule of published tables; a percentage is of the bounds of single frames.
+/// The options with a tolerance that is `part` of the diagonal of each mesh's bounds over the whole
+/// animation. That is the rule of published tables; a percentage is of the bounds of single frames.
 pub fn with_part_of_whole(options: Options, scene: &Scene, part: f64) -> anyhow::Result<Options> {
     let mut out = Options { tolerance: Tolerance::Relative(part), ..options };
     for mesh in &scene.meshes {

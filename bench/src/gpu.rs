@@ -1,5 +1,5 @@
-//! `gpu`: what files cost on a graphics card: bytes that go up for a frame beside the raw ones, dispatches, and the
-//! time of the passes beside a copy of as many bytes on the same card.
+//! `gpu`: what files cost on a graphics card: bytes that go up for a frame beside the raw ones, dispatches,
+//! and the time of the passes beside a copy of as many bytes on the same card.
 
 use anyhow::{Context, anyhow};
 use meshreel::{Command, FrameDecoder, FrameView, Limits, Options, Pace, Player, Reel};
@@ -36,8 +36,8 @@ struct Cost {
     /// Of `update` of a picture whose frames are there, and of one that brings a new frame.
     update: f64,
     update_new: f64,
-    /// All of the CPU's time for a frame that is played, reading and checking included: where the CPU decodes points,
-    /// and where the card does (of meshes of the preset fast; what goes up then).
+    /// All of the CPU's time for a frame that is played, reading and checking included: where the CPU decodes
+    /// points, and where the card does (of meshes of the preset fast; what goes up then).
     played: f64,
     played_units: f64,
     unit_bytes: u64,
@@ -209,8 +209,8 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     Ok(true)
 }
 
-/// Microseconds of the CPU that a frame takes which a player streams, decodes or only checks, and sends up; and bytes
-/// that go up for it. The first time that all frames are played, after the file was opened.
+/// Microseconds of the CPU that a frame takes which a player streams, decodes or only checks, and sends up;
+/// and bytes that go up for it. The first time that all frames are played, after the file was opened.
 fn played(
     card: &Card,
     shaders: &mut Shaders,

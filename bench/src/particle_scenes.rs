@@ -1,5 +1,5 @@
-//! Particles that no corpus has, made by simulating them: a fountain, snow, debris. Points with ids, velocities
-//! and widths.
+//! Particles that no corpus has, made by simulating them: a fountain, snow, debris. Points with ids,
+//! velocities and widths.
 
 use crate::dice::Dice;
 use glam::DVec3;

@@ -43,7 +43,8 @@ enum Extra {
     Period,
     /// Frames between keys: all keys of the file so far and the next two, a basis that costs nothing.
     Basis,
-    /// All frames: one more reference, that of up to so many keys, coded first and kept decoded, which says most.
+    /// All frames: one more reference, that of up to so many keys, coded first and kept decoded, which says
+    /// most.
     Library(usize),
     /// The same in the place of the third or fourth reference where there are four: the decoder's work stays.
     Instead(usize),

@@ -1,6 +1,6 @@
 //! `scenes`: writes moving meshes that no corpus has, made from a number: a fracture whose pieces touch, one
-//! whose pieces share vertices, an explosion, a creature, a liquid, particles. They are what the methods are compared on
-//! besides files of content tools.
+//! whose pieces share vertices, an explosion, a creature, a liquid, particles. They are what the methods are
+//! compared on besides files of content tools.
 
 use crate::dice::Dice;
 use crate::particle_scenes;

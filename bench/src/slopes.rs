@@ -1,6 +1,6 @@
-//! `slopes`: how the time of each verb grows when one count of an input doubles: frames, samples, nodes, meshes,
-//! instances, joints and others. A slope is the binary logarithm of the ratio of two times; 1 is linear, 2 takes
-//! the square.
+//! `slopes`: how the time of each verb grows when one count of an input doubles: frames, samples, nodes,
+//! meshes, instances, joints and others. A slope is the binary logarithm of the ratio of two times; 1 is
+//! linear, 2 takes the square.
 
 use anyhow::{Context, bail};
 use std::fmt::Write as _;
@@ -221,7 +221,8 @@ fn times(program: &Path, folder: &Path, series: &Series, count: usize) -> anyhow
     ])
 }
 
-/// Runs a command and returns the seconds of a core that it took; where the system does not say, those of a clock.
+/// Runs a command and returns the seconds of a core that it took; where the system does not say, those of a
+/// clock.
 fn seconds(command: &mut Command) -> anyhow::Result<f64> {
     let (start, before) = (Instant::now(), children_seconds());
     let output = command.stdout(Stdio::null()).stderr(Stdio::piped()).output()?;
@@ -234,7 +235,8 @@ fn seconds(command: &mut Command) -> anyhow::Result<f64> {
     })
 }
 
-/// Processor time of all processes that this one started and that ended. Linux counts it in hundredths of a second.
+/// Processor time of all processes that this one started and that ended. Linux counts it in hundredths of a
+/// second.
 fn children_seconds() -> Option<f64> {
     let text = std::fs::read_to_string("/proc/self/stat").ok()?;
     // The name before the last parenthesis may contain anything; field 3 follows it.

@@ -1,5 +1,5 @@
-//! Plans and parts that are wrong in what they hold behind a right checksum: a part is made of a plan, and a file
-//! is joined of a part, in little memory.
+//! Plans and parts that are wrong in what they hold behind a right checksum: a part is made of a plan, and a
+//! file is joined of a part, in little memory.
 #![no_main]
 
 use libfuzzer_sys::{fuzz_mutator, fuzz_target};

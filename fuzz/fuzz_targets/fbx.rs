@@ -1,5 +1,5 @@
-//! The reader of FBX, binary and text, with the library that parses it: best with FUZZ_SANITIZER=address, as that is C.
-//! Every sample is read.
+//! The reader of FBX, binary and text, with the library that parses it: best with FUZZ_SANITIZER=address, as
+//! that is C. Every sample is read.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -48,8 +48,8 @@ fuzz_target!(|data: &[u8]| {
             let built = normals.build(moment, tangents, &mut work);
             for v in 0..vertices {
                 let [x, y, z] = built.normal(v);
-                // An edge that all but lies along the normal leaves few bits of the direction at right angles to it,
-                // by which a state turns it.
+                // An edge that all but lies along the normal leaves few bits of the direction at right angles
+                // to it, by which a state turns it.
                 assert!((x * x + y * y + z * z - 1.0).abs() < 5e-3, "{x} {y} {z}");
                 assert_eq!(n[v], [x, y, z]);
                 if tangents {

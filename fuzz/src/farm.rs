@@ -1,4 +1,5 @@
-//! Plans and parts of small caches: seeds, a way past their checksum, and changes to what their sections hold.
+//! Plans and parts of small caches: seeds, a way past their checksum, and changes to what their sections
+//! hold.
 
 use crate::file;
 use crate::forge::Random;
@@ -27,8 +28,8 @@ pub struct Cache {
     pub points: Option<PathBuf>,
 }
 
-/// Small caches: cloth that stands still at first, boxes that fly apart, a tube that bends, faces that change,
-/// nodes whose transforms cannot be coded.
+/// Small caches: cloth that stands still at first, boxes that fly apart, a tube that bends, faces that
+/// change, nodes whose transforms cannot be coded.
 pub fn caches() -> &'static [Cache] {
     static CACHES: OnceLock<Vec<Cache>> = OnceLock::new();
     CACHES.get_or_init(|| {
@@ -95,8 +96,8 @@ fn sections(bytes: &[u8]) -> Vec<(u32, Vec<u8>)> {
     out
 }
 
-/// A custom mutator, as [`libfuzzer_sys::fuzz_mutator`] wants it: changes what a section holds, or which there
-/// are.
+/// A custom mutator, as [`libfuzzer_sys::fuzz_mutator`] wants it: changes what a section holds, or which
+/// there are.
 pub fn mutate(data: &mut [u8], size: usize, max_size: usize, seed: u32) -> usize {
     let mut random = Random(seed.into());
     let own = size > 1 + HEAD + HASH && !random.one_in(200);

@@ -1,6 +1,6 @@
 //! What plain scenes of [`super::scene`] lack: points and transforms that go on curves between their samples,
-//! particles that are born and die, strands, cameras, rigs, copies, and wild content in hidden frames. Zeros add
-//! nothing, so that bytes that ended make the plain scene.
+//! particles that are born and die, strands, cameras, rigs, copies, and wild content in hidden frames. Zeros
+//! add nothing, so that bytes that ended make the plain scene.
 
 use super::{Numbers, shape};
 use glam::{DAffine3, DMat4, DQuat, DVec3, EulerRot};

@@ -76,8 +76,8 @@ unsafe impl Prefixed for mr_camera_info {}
 /// A camera, and its path in the source. `path` and `length` may both be null.
 ///
 /// # Safety
-/// `cameras` is from `mr_cameras_new`; `out` has the size that it says; `path` is null or has room for `capacity`
-/// bytes; `length` is null or a place.
+/// `cameras` is from `mr_cameras_new`; `out` has the size that it says; `path` is null or has room for
+/// `capacity` bytes; `length` is null or a place.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_camera_get(
     cameras: *const mr_cameras,
@@ -110,8 +110,8 @@ pub struct mr_lens {
     pub size: usize,
     /// Millimetres.
     pub focal_length: f32,
-    /// Width and height of the picture plane, millimetres; of an orthographic camera the size of what is seen, in
-    /// tenths of the file's unit.
+    /// Width and height of the picture plane, millimetres; of an orthographic camera the size of what is
+    /// seen, in tenths of the file's unit.
     pub aperture: [f32; 2],
     /// Where its middle is beside the axis, millimetres.
     pub aperture_offset: [f32; 2],

@@ -14,8 +14,8 @@ use meshreel::{Error, MeshRig};
 use std::ffi::c_char;
 use std::sync::Arc;
 
-/// The clips, skeletons and rigs of a file. Several threads can use them at once; what is made of them lives on
-/// without them.
+/// The clips, skeletons and rigs of a file. Several threads can use them at once; what is made of them lives
+/// on without them.
 pub struct mr_clips {
     clips: Vec<Clip>,
     skeletons: Vec<Arc<SkeletonRecord>>,
@@ -148,8 +148,8 @@ unsafe fn clip_of<'a>(clips: *const mr_clips, clip: u32) -> Result<&'a Clip, Err
 /// A clip, and its name. `name` and `length` may both be null.
 ///
 /// # Safety
-/// `clips` is from `mr_clips_new`; `out` has the size that it says; `name` is null or has room for `capacity` bytes;
-/// `length` is null or a place.
+/// `clips` is from `mr_clips_new`; `out` has the size that it says; `name` is null or has room for `capacity`
+/// bytes; `length` is null or a place.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_clips_clip(
     clips: *const mr_clips,
@@ -201,11 +201,12 @@ unsafe fn skeleton_of<'a>(clips: *const mr_clips, skeleton: u32) -> Result<&'a S
     Ok(&all.skeletons[skeleton as usize])
 }
 
-/// Parents of a skeleton's joints, which stand before them; `MR_NONE` of those that have none. Their number is that of
-/// the joints.
+/// Parents of a skeleton's joints, which stand before them; `MR_NONE` of those that have none. Their number
+/// is that of the joints.
 ///
 /// # Safety
-/// `clips` is from `mr_clips_new`; `out` is null or has room for `capacity` numbers; `count` is null or a place.
+/// `clips` is from `mr_clips_new`; `out` is null or has room for `capacity` numbers; `count` is null or a
+/// place.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_clips_parents(
     clips: *const mr_clips,
@@ -221,7 +222,8 @@ pub unsafe extern "C" fn mr_clips_parents(
 /// The rest pose of a skeleton.
 ///
 /// # Safety
-/// `clips` is from `mr_clips_new`; `out` is null or has room for `capacity` transforms; `count` is null or a place.
+/// `clips` is from `mr_clips_new`; `out` is null or has room for `capacity` transforms; `count` is null or a
+/// place.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_clips_rest(
     clips: *const mr_clips,
@@ -241,7 +243,8 @@ pub unsafe extern "C" fn mr_clips_rest(
 /// The name of a joint.
 ///
 /// # Safety
-/// `clips` is from `mr_clips_new`; `out` is null or has room for `capacity` bytes; `length` is null or a place.
+/// `clips` is from `mr_clips_new`; `out` is null or has room for `capacity` bytes; `length` is null or a
+/// place.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_clips_joint(
     clips: *const mr_clips,
@@ -263,8 +266,8 @@ pub unsafe extern "C" fn mr_clips_joint(
 /// A marker of a clip: seconds after the first sample, and its name. `name` and `length` may both be null.
 ///
 /// # Safety
-/// `clips` is from `mr_clips_new`; `seconds` is a place; `name` is null or has room for `capacity` bytes; `length` is
-/// null or a place.
+/// `clips` is from `mr_clips_new`; `seconds` is a place; `name` is null or has room for `capacity` bytes;
+/// `length` is null or a place.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_clips_marker(
     clips: *const mr_clips,
@@ -314,15 +317,16 @@ pub unsafe extern "C" fn mr_clips_scalar(
 
 // Playing.
 
-/// A place in a clip, with the memory that playing it needs. One thread at a time uses it; it keeps its clip alive.
+/// A place in a clip, with the memory that playing it needs. One thread at a time uses it; it keeps its clip
+/// alive.
 pub struct mr_cursor {
     clip: Clip,
     cursor: ClipCursor,
 }
 
-/// Makes a cursor, and allocates all that it needs. `tiers` has of layer 0, 1 and so on how many tiers are played, 0
-/// for nothing of that layer, whose joints then stand in the rest pose; layers beyond the list are played whole. Null
-/// and 0: all of it.
+/// Makes a cursor, and allocates all that it needs. `tiers` has of layer 0, 1 and so on how many tiers are
+/// played, 0 for nothing of that layer, whose joints then stand in the rest pose; layers beyond the list are
+/// played whole. Null and 0: all of it.
 ///
 /// # Safety
 /// `clips` is from `mr_clips_new`; `tiers` has `layers` numbers; `out` is a place.
@@ -422,8 +426,8 @@ pub unsafe extern "C" fn mr_cursor_pose(
     })
 }
 
-/// Local transforms of all joints at a sample, into exactly as many: the poses that the tolerance is promised for.
-/// Allocates nothing.
+/// Local transforms of all joints at a sample, into exactly as many: the poses that the tolerance is promised
+/// for. Allocates nothing.
 ///
 /// # Safety
 /// `cursor` is a cursor that no other thread uses; `out` has room for `joints` transforms.
@@ -452,8 +456,8 @@ fn check_joints(clip: &Clip, joints: usize) -> Result<(), Error> {
     }
 }
 
-/// The local transform of one joint at a time; `is_rest` is set to 1 where its layer is not played and this is the
-/// rest pose. It may be null.
+/// The local transform of one joint at a time; `is_rest` is set to 1 where its layer is not played and this
+/// is the rest pose. It may be null.
 ///
 /// # Safety
 /// As of `mr_cursor_pose`; `out` is a place, `is_rest` null or a place.
@@ -493,8 +497,9 @@ pub struct mr_step {
     pub reserved: u32,
 }
 
-/// How a joint moves over a step, to be multiplied to the character's transform from the right. `up` is null for all
-/// of the motion, or a unit vector of three numbers, for what of it is along the ground and about that.
+/// How a joint moves over a step, to be multiplied to the character's transform from the right. `up` is null
+/// for all of the motion, or a unit vector of three numbers, for what of it is along the ground and about
+/// that.
 ///
 /// # Safety
 /// As of `mr_cursor_pose`; `step` is there; `up` is null or has three numbers; `out` is a place.
@@ -523,12 +528,12 @@ pub unsafe extern "C" fn mr_cursor_root_motion(
     })
 }
 
-/// The numbers of all scalar tracks at a time, four each, those that there are not being 0. `capacity` and `count` are
-/// in tracks.
+/// The numbers of all scalar tracks at a time, four each, those that there are not being 0. `capacity` and
+/// `count` are in tracks.
 ///
 /// # Safety
-/// `cursor` is a cursor; `query` is there; `out` is null or has room for four numbers for each of `capacity` tracks;
-/// `count` is null or a place.
+/// `cursor` is a cursor; `query` is there; `out` is null or has room for four numbers for each of `capacity`
+/// tracks; `count` is null or a place.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_cursor_scalars(
     cursor: *const mr_cursor,
@@ -560,8 +565,9 @@ pub struct mr_passed {
     pub reserved: u32,
 }
 
-/// The markers that a step passes, in the order in which it does, at most as many as there is room for; `count` is set
-/// to how many were written. Whatever steps a stretch of time is cut into, each is passed once.
+/// The markers that a step passes, in the order in which it does, at most as many as there is room for;
+/// `count` is set to how many were written. Whatever steps a stretch of time is cut into, each is passed
+/// once.
 ///
 /// # Safety
 /// `cursor` is a cursor; `step` is there; `out` has room for `capacity` markers; `count` is a place.

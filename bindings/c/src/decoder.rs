@@ -7,8 +7,8 @@ use crate::status::{guard, mr_status};
 use meshreel::FrameDecoder;
 use std::ptr::NonNull;
 
-/// Decodes frames of one file in any order, into memory that it allocated once. One thread at a time uses it and its
-/// frame.
+/// Decodes frames of one file in any order, into memory that it allocated once. One thread at a time uses it
+/// and its frame.
 pub struct mr_decoder {
     decoder: NonNull<FrameDecoder>,
     /// Lends the decoder, as long as this lives.
@@ -50,8 +50,9 @@ pub unsafe extern "C" fn mr_decoder_free(decoder: *mut mr_decoder) -> mr_status 
     guard(|| unsafe { free(decoder) })
 }
 
-/// Decodes a frame, which the decoder's frame shows from then on. Where it fails, that shows nothing; other frames
-/// that do not need what is damaged can still be decoded. (A player keeps showing the last good frame.)
+/// Decodes a frame, which the decoder's frame shows from then on. Where it fails, that shows nothing; other
+/// frames that do not need what is damaged can still be decoded. (A player keeps showing the last good
+/// frame.)
 ///
 /// # Safety
 /// `decoder` is a decoder that no other thread uses.
@@ -67,7 +68,8 @@ pub unsafe extern "C" fn mr_decoder_decode(decoder: *mut mr_decoder, frame: u32)
     })
 }
 
-/// The frame of a decoder, the same one for all that it decodes. It lives as long as the decoder, and is not freed.
+/// The frame of a decoder, the same one for all that it decodes. It lives as long as the decoder, and is not
+/// freed.
 ///
 /// # Safety
 /// `decoder` is a decoder; `out` is a place.

@@ -1,4 +1,5 @@
-//! What is shown at a moment: nodes and meshes of a frame, or between two, written where the caller wants them.
+//! What is shown at a moment: nodes and meshes of a frame, or between two, written where the caller wants
+//! them.
 
 use crate::pointers::{apart, buffer, check_number, fill, fill_with, free, put, shared};
 use crate::prefixed::{self, Prefixed};
@@ -10,8 +11,9 @@ use meshreel::{Error, FrameDecoder, FrameView, Lod, MeshFrame, MeshView, Pace, R
 use std::ffi::c_void;
 use std::ptr::NonNull;
 
-/// What is shown at a moment. One of a player is the caller's own, can be kept over ticks, sent to other threads and
-/// used by several at once, and holds its memory until `mr_frame_free`; one of a decoder is lent by it.
+/// What is shown at a moment. One of a player is the caller's own, can be kept over ticks, sent to other
+/// threads and used by several at once, and holds its memory until `mr_frame_free`; one of a decoder is lent
+/// by it.
 pub struct mr_frame(pub(crate) Content);
 
 pub(crate) enum Content {
@@ -180,8 +182,8 @@ pub unsafe extern "C" fn mr_frame_world(frame: *const mr_frame, node: u32, out: 
     })
 }
 
-/// What the world of a node changes by in a second: twelve numbers, three rows of four; the last column is the
-/// velocity of its origin.
+/// What the world of a node changes by in a second: twelve numbers, three rows of four; the last column is
+/// the velocity of its origin.
 ///
 /// # Safety
 /// As of `mr_frame_world`.
@@ -263,7 +265,8 @@ pub struct mr_mesh_state {
     pub frames: [u32; 2],
     /// How far from the first to the second.
     pub blend: f32,
-    /// 1: it has normals that change; 2: normals that do not; 0: none. The same of tangents, uvs and colours of set 0.
+    /// 1: it has normals that change; 2: normals that do not; 0: none. The same of tangents, uvs and colours
+    /// of set 0.
     pub normals: u32,
     /// As of normals.
     pub tangents: u32,
@@ -275,8 +278,8 @@ pub struct mr_mesh_state {
     pub moves: u32,
     /// Object bounds over all frames, in which positions of `MR_FORMAT_U16X4` are measured: min xyz, max xyz.
     pub bounds: [f32; 6],
-    /// Smallest u and v of set 0 and the sizes of their ranges, in which uvs of `MR_FORMAT_U16X2` are measured; zeros
-    /// where there is none.
+    /// Smallest u and v of set 0 and the sizes of their ranges, in which uvs of `MR_FORMAT_U16X2` are
+    /// measured; zeros where there is none.
     pub uv_range: [f32; 4],
 }
 
@@ -327,8 +330,8 @@ pub unsafe extern "C" fn mr_frame_mesh(
     })
 }
 
-/// Writes a range of the vertices of a node's mesh in the caller's layout, the first of the range at `out`. `bytes`
-/// must be `count` times the stride. Bytes that no attribute covers stay what they are.
+/// Writes a range of the vertices of a node's mesh in the caller's layout, the first of the range at `out`.
+/// `bytes` must be `count` times the stride. Bytes that no attribute covers stay what they are.
 ///
 /// # Safety
 /// `frame` is a frame; `layout` and its attributes are there; `out` has so many bytes.
@@ -353,10 +356,10 @@ pub unsafe extern "C" fn mr_frame_write(
     })
 }
 
-/// Writes a value of all vertices of a node's mesh as floats: three of positions, normals and velocities, four of
-/// tangents and colours, two of uvs, one of widths, 1 to 4 of attached numbers. `count` must be the vertices times that. Where all of a value is wanted, this is
-/// the fastest way. `channel` is an `mr_channel`, `set` the number of the set of uvs, colours or attached
-/// numbers, else 0.
+/// Writes a value of all vertices of a node's mesh as floats: three of positions, normals and velocities,
+/// four of tangents and colours, two of uvs, one of widths, 1 to 4 of attached numbers. `count` must be the
+/// vertices times that. Where all of a value is wanted, this is the fastest way. `channel` is an
+/// `mr_channel`, `set` the number of the set of uvs, colours or attached numbers, else 0.
 ///
 /// # Safety
 /// `frame` is a frame; `out` has room for `count` numbers.
@@ -392,12 +395,12 @@ pub unsafe extern "C" fn mr_frame_floats(
     })
 }
 
-/// Writes normals, three floats each, and tangents, four each, of all vertices in one go: where both are made of the
-/// positions, that takes little more than one of them.
+/// Writes normals, three floats each, and tangents, four each, of all vertices in one go: where both are made
+/// of the positions, that takes little more than one of them.
 ///
 /// # Safety
-/// `frame` is a frame; `normals` has room for 3 · `vertices` numbers, `tangents` for 4 · `vertices`, and they are not
-/// the same memory.
+/// `frame` is a frame; `normals` has room for 3 · `vertices` numbers, `tangents` for 4 · `vertices`, and they
+/// are not the same memory.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_frame_directions(
     frame: *const mr_frame,
@@ -460,8 +463,8 @@ pub unsafe extern "C" fn mr_frame_indices_16(
     })
 }
 
-/// Ids of the particles of a node, ascending, one for each vertex; none where they have no ids. Between two frames
-/// particles are those of the first: those that both frames have are blended, the others stay.
+/// Ids of the particles of a node, ascending, one for each vertex; none where they have no ids. Between two
+/// frames particles are those of the first: those that both frames have are blended, the others stay.
 ///
 /// # Safety
 /// `frame` is a frame; `out` is null or has room for `capacity` numbers; `count` is null or a place.
@@ -537,8 +540,8 @@ pub unsafe extern "C" fn mr_frame_indices_by_visibility(
     guard(|| unsafe { fill(mesh_of(frame, node)?.indices_by_visibility(), out, capacity, count) })
 }
 
-/// Ranges of `mr_frame_indices_by_visibility` that can be seen at this moment, of one material or, with `MR_NONE`, of
-/// all. What is left out nobody can see from outside.
+/// Ranges of `mr_frame_indices_by_visibility` that can be seen at this moment, of one material or, with
+/// `MR_NONE`, of all. What is left out nobody can see from outside.
 ///
 /// # Safety
 /// As of `mr_frame_materials`.
@@ -673,8 +676,8 @@ pub unsafe extern "C" fn mr_frame_lod_becomes(
     guard(|| unsafe { fill(lod_of(frame, node, level)?.becomes, out, capacity, count) })
 }
 
-/// Triangles of a node's mesh in world space, for physics: three floats per vertex, three indices per triangle.
-/// `mr_mesh_state` has both numbers.
+/// Triangles of a node's mesh in world space, for physics: three floats per vertex, three indices per
+/// triangle. `mr_mesh_state` has both numbers.
 ///
 /// # Safety
 /// `frame` is a frame; `positions` has room for 3 · `vertices` numbers, `indices` for so many indices.

@@ -1,5 +1,5 @@
-//! What a graphics card has to do for a file, as data: shaders as text, words for its buffers, and dispatches, for any
-//! library with WebGPU's model. `docs/GPU.md` says what the buffers are.
+//! What a graphics card has to do for a file, as data: shaders as text, words for its buffers, and
+//! dispatches, for any library with WebGPU's model. `docs/GPU.md` says what the buffers are.
 
 use crate::frame::{frame_of, mr_frame};
 use crate::pointers::{buffer, check_number, fill, fill_text, fill_with, free, make, put, shared, unique};
@@ -43,12 +43,13 @@ pub struct mr_gpu_options {
 // SAFETY: `repr(C)`, a size first, numbers only.
 unsafe impl Prefixed for mr_gpu_options {}
 
-/// Makes the plan of a frame's file, of any frame. Vertices have `layout`, each attribute at a multiple of 4 bytes;
-/// null: positions of `MR_FORMAT_F32X3`, normals of `MR_FORMAT_I16X2`, uvs of `MR_FORMAT_F16X2`. `options` may be null.
+/// Makes the plan of a frame's file, of any frame. Vertices have `layout`, each attribute at a multiple of 4
+/// bytes; null: positions of `MR_FORMAT_F32X3`, normals of `MR_FORMAT_I16X2`, uvs of `MR_FORMAT_F16X2`.
+/// `options` may be null.
 ///
 /// # Safety
-/// `frame` is a frame; `layout` and its attributes are there, or it is null; `options` is null or has the size that it
-/// says; `out` is a place.
+/// `frame` is a frame; `layout` and its attributes are there, or it is null; `options` is null or has the
+/// size that it says; `out` is a place.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_gpu_plan_new(
     frame: *const mr_frame,
@@ -388,8 +389,8 @@ pub unsafe extern "C" fn mr_gpu_wgsl(out: *mut c_char, capacity: usize, length: 
     guard(|| unsafe { fill_text(&shaders::wgsl(), out, capacity, length) })
 }
 
-/// The text of a function `vertex_of(number) -> Vertex` for the caller's own vertex shader, which fetches what the
-/// passes have made, with its bindings in group `group`. For plans whose layout has stride 0.
+/// The text of a function `vertex_of(number) -> Vertex` for the caller's own vertex shader, which fetches
+/// what the passes have made, with its bindings in group `group`. For plans whose layout has stride 0.
 ///
 /// # Safety
 /// As of `mr_gpu_wgsl`.
@@ -425,8 +426,8 @@ pub unsafe extern "C" fn mr_gpu_plan_still(
     })
 }
 
-/// Writes the words of a slot of the ring: of the first of the frames that `frame` is between or, where `second` is not
-/// 0, of the second. Only those that `mr_gpu_plan_used` names need to go up.
+/// Writes the words of a slot of the ring: of the first of the frames that `frame` is between or, where
+/// `second` is not 0, of the second. Only those that `mr_gpu_plan_used` names need to go up.
 ///
 /// # Safety
 /// As of `mr_gpu_plan_still`.
@@ -509,8 +510,8 @@ pub struct mr_gpu_moment {
     pub vertices: u32,
 }
 
-/// Shows the mesh of a node, and writes the parameters of its mesh: `mr_gpu_info.params_bytes` bytes, which go up at
-/// the mesh's number times so many bytes.
+/// Shows the mesh of a node, and writes the parameters of its mesh: `mr_gpu_info.params_bytes` bytes, which
+/// go up at the mesh's number times so many bytes.
 ///
 /// # Safety
 /// `plan` is a plan and `frame` a frame of its file; `moment` is there; `out` has room for `bytes` bytes.
@@ -561,8 +562,8 @@ pub unsafe extern "C" fn mr_gpu_plan_show(
 /// `capacity` and `count` are in workgroups.
 ///
 /// # Safety
-/// `plan` is a plan; `out` is null or has room for two words for each of `capacity` workgroups; `count` is null or a
-/// place.
+/// `plan` is a plan; `out` is null or has room for two words for each of `capacity` workgroups; `count` is
+/// null or a place.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_gpu_plan_work(
     plan: *mut mr_gpu_plan,

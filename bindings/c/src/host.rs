@@ -15,8 +15,8 @@ pub struct mr_jobs {
     pub size: usize,
     /// The first argument of the functions.
     pub user: *mut c_void,
-    /// Runs `mr_job_run(job)` soon, on any thread. Called from the tick and from running jobs; must neither wait nor
-    /// throw. Each job must be run or dropped once.
+    /// Runs `mr_job_run(job)` soon, on any thread. Called from the tick and from running jobs; must neither
+    /// wait nor throw. Each job must be run or dropped once.
     pub start: Option<unsafe extern "C" fn(user: *mut c_void, job: *mut mr_job)>,
     /// Called once, when `start` is not going to be called any more; may be null. Jobs may still be there.
     pub release: Option<unsafe extern "C" fn(user: *mut c_void)>,
@@ -24,7 +24,8 @@ pub struct mr_jobs {
     pub threads: u32,
 }
 
-// SAFETY: `repr(C)`, a size first; null pointers and null functions are values, as are all that a caller of C sets.
+// SAFETY: `repr(C)`, a size first; null pointers and null functions are values, as are all that a caller of C
+// sets.
 unsafe impl Prefixed for mr_jobs {}
 
 pub(crate) struct Jobs(mr_jobs);
@@ -77,8 +78,8 @@ impl Pool for Jobs {
     }
 }
 
-/// Where the heap of a player comes from. It is asked for once, when the player is made, and given back when the
-/// player and all frames that it lent are gone, on whichever thread that is.
+/// Where the heap of a player comes from. It is asked for once, when the player is made, and given back when
+/// the player and all frames that it lent are gone, on whichever thread that is.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct mr_allocator {
@@ -124,7 +125,8 @@ impl HostMemory {
     }
 }
 
-// SAFETY: what the caller's function gives is refused where it is not aligned; its size is the caller's promise.
+// SAFETY: what the caller's function gives is refused where it is not aligned; its size is the caller's
+// promise.
 unsafe impl Allocator for HostMemory {
     fn allocate(&self, layout: Layout) -> *mut u8 {
         let Some(allocate) = self.0.allocate else {

@@ -1,6 +1,6 @@
-//! The C interface of meshreel: files, frames, a player, clips, and what a graphics card has to do, behind opaque
-//! handles. `include/meshreel.h` is made of this crate, its documentation included, and says what holds for all of
-//! it; `docs/ENGINES.md` has worked listings.
+//! The C interface of meshreel: files, frames, a player, clips, and what a graphics card has to do, behind
+//! opaque handles. `include/meshreel.h` is made of this crate, its documentation included, and says what
+//! holds for all of it; `docs/ENGINES.md` has worked listings.
 //!
 //! No panic crosses the border: every function catches it, and gives [`status::mr_status::Panic`].
 #![allow(unsafe_code)] // It is made of the caller's pointers.

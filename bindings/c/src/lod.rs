@@ -16,9 +16,10 @@ pub struct mr_lod_distances {
 
 const _: () = assert!(LodDistances::MOST == 8);
 
-/// Levels by what the eye can see of their errors: each begins at the distance from which its error is no more than
-/// `pixels` of the picture. `errors` are those of the levels 1, 2 and so on; `scale` is the largest scale of the world
-/// transform, `angle` the vertical angle of view in radians, `height` that of the picture in pixels.
+/// Levels by what the eye can see of their errors: each begins at the distance from which its error is no
+/// more than `pixels` of the picture. `errors` are those of the levels 1, 2 and so on; `scale` is the largest
+/// scale of the world transform, `angle` the vertical angle of view in radians, `height` that of the picture
+/// in pixels.
 ///
 /// # Safety
 /// `errors` has `count` numbers; `out` is a place.

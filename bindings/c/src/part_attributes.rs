@@ -110,8 +110,8 @@ fn members(attribute: &PartAttribute) -> (mr_group_of, &[u32]) {
 /// A part attribute, and its name. `name` and `length` may both be null.
 ///
 /// # Safety
-/// `attributes` is from `mr_part_attributes_new`; `out` has the size that it says; `name` is null or has room for
-/// `capacity` bytes; `length` is null or a place.
+/// `attributes` is from `mr_part_attributes_new`; `out` has the size that it says; `name` is null or has room
+/// for `capacity` bytes; `length` is null or a place.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_part_attribute_get(
     attributes: *const mr_part_attributes,
@@ -145,8 +145,8 @@ pub unsafe extern "C" fn mr_part_attribute_get(
 /// The group of each part or vertex; nothing where the mesh is one group.
 ///
 /// # Safety
-/// `attributes` is from `mr_part_attributes_new`; `out` is null or has room for `capacity` numbers; `count` is null or
-/// a place.
+/// `attributes` is from `mr_part_attributes_new`; `out` is null or has room for `capacity` numbers; `count`
+/// is null or a place.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_part_attribute_groups(
     attributes: *const mr_part_attributes,
@@ -167,8 +167,8 @@ pub unsafe extern "C" fn mr_part_attribute_groups(
 /// `capacity` and `count` are in groups.
 ///
 /// # Safety
-/// `attributes` is from `mr_part_attributes_new`; `out` is null or has room for four numbers for each of `capacity`
-/// groups; `count` is null or a place.
+/// `attributes` is from `mr_part_attributes_new`; `out` is null or has room for four numbers for each of
+/// `capacity` groups; `count` is null or a place.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_part_attribute_table(
     attributes: *const mr_part_attributes,

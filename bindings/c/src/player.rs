@@ -13,8 +13,8 @@ use meshreel::{Error, FileId, InstanceId, Options, Player, Statistics};
 use std::ffi::{c_char, c_void};
 use std::sync::Arc;
 
-/// Plays any number of files in a heap of fixed size. One thread at a time uses it; the frames that it gives can be
-/// used by others.
+/// Plays any number of files in a heap of fixed size. One thread at a time uses it; the frames that it gives
+/// can be used by others.
 pub struct mr_player {
     pub(crate) player: Player,
     /// Used again by each call.
@@ -79,7 +79,8 @@ impl mr_player_options {
     }
 
     /// # Safety
-    /// Null, or options that have the size that they say, and whose pointers are null or to what they should be.
+    /// Null, or options that have the size that they say, and whose pointers are null or to what they should
+    /// be.
     unsafe fn read(options: *const mr_player_options) -> Result<Options, Error> {
         let default = Options::default();
         let own = mr_player_options::new(&default);
@@ -131,8 +132,8 @@ pub unsafe extern "C" fn mr_player_options_init(out: *mut mr_player_options, siz
 /// Makes a player: allocates its heap and starts its threads. `options` may be null.
 ///
 /// # Safety
-/// `options` is null, or has the size that it says and pointers that are null or to what they should be; `out` is a
-/// place.
+/// `options` is null, or has the size that it says and pointers that are null or to what they should be;
+/// `out` is a place.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_player_new(
     options: *const mr_player_options,
@@ -188,8 +189,8 @@ pub(crate) fn instance_of(player: &Player, instance: u64) -> Result<InstanceId, 
 
 // Files and instances.
 
-/// Begins to open a file; `out` is its name from now on. Whether that goes well, an event tells. Instances can be made
-/// at once.
+/// Begins to open a file; `out` is its name from now on. Whether that goes well, an event tells. Instances
+/// can be made at once.
 ///
 /// # Safety
 /// `player` is a player; `path` is UTF-8 and ends with a zero; `out` is a place.
@@ -234,12 +235,12 @@ pub unsafe extern "C" fn mr_player_open_memory(
     })
 }
 
-/// As `mr_player_open`, of what a source reads: with its function `start`, which blocks nobody, where it has one, else
-/// with `read`, on the threads that read. `name` stands in errors where there is `start`.
+/// As `mr_player_open`, of what a source reads: with its function `start`, which blocks nobody, where it has
+/// one, else with `read`, on the threads that read. `name` stands in errors where there is `start`.
 ///
 /// # Safety
-/// `player` is a player; `name` is UTF-8 and ends with a zero; `source` has the size that it says, and keeps what it
-/// promises; `out` is a place.
+/// `player` is a player; `name` is UTF-8 and ends with a zero; `source` has the size that it says, and keeps
+/// what it promises; `out` is a place.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_player_open_source(
     player: *mut mr_player,
@@ -367,7 +368,8 @@ pub unsafe extern "C" fn mr_player_show(player: *mut mr_player, instance: u64, v
     })
 }
 
-/// Where the heap has no room for all instances, those of higher priority are served first. 0 unless it is set.
+/// Where the heap has no room for all instances, those of higher priority are served first. 0 unless it is
+/// set.
 ///
 /// # Safety
 /// `player` is a player.
@@ -493,8 +495,8 @@ pub unsafe extern "C" fn mr_player_switch(
     })
 }
 
-/// `seconds` have passed: once per frame of the game. Never waits. Where the player has threads of its own and no
-/// source with `start`, it calls nothing of the caller's.
+/// `seconds` have passed: once per frame of the game. Never waits. Where the player has threads of its own
+/// and no source with `start`, it calls nothing of the caller's.
 ///
 /// # Safety
 /// `player` is a player that no other thread uses.

@@ -1,5 +1,5 @@
-//! The caller's pointers: what can be checked of them is checked, and everything else is refused as misuse. Lists go
-//! out by count-then-fill, texts too.
+//! The caller's pointers: what can be checked of them is checked, and everything else is refused as misuse.
+//! Lists go out by count-then-fill, texts too.
 
 use meshreel::Error;
 use std::ffi::{CStr, c_char};
@@ -97,8 +97,8 @@ pub(crate) unsafe fn list<'a, T>(pointer: *const T, count: usize, what: &str) ->
 /// The caller's buffer, to be filled; the pointer may be null where it has no room.
 ///
 /// # Safety
-/// Null, or a pointer to so many `T` that nobody else uses meanwhile. They need not have a value if any bytes are
-/// one.
+/// Null, or a pointer to so many `T` that nobody else uses meanwhile. They need not have a value if any bytes
+/// are one.
 pub(crate) unsafe fn buffer<'a, T: bytemuck::Pod>(
     pointer: *mut T,
     count: usize,

@@ -1,4 +1,5 @@
-//! Arithmetic on poses: blending, poses on top of others, object space. Nothing is allocated, no object is needed.
+//! Arithmetic on poses: blending, poses on top of others, object space. Nothing is allocated, no object is
+//! needed.
 
 use crate::pointers::{apart, buffer, list};
 use crate::status::{guard, mr_status};
@@ -25,7 +26,8 @@ fn additive_of(kind: u32) -> Result<Additive, Error> {
         .ok_or_else(|| Error::misuse(format!("additive {kind} does not exist: it must be an mr_additive")))
 }
 
-/// From `a` to `b` by `part` of the way, joint by joint: rotations the short way round. `out` is neither of them.
+/// From `a` to `b` by `part` of the way, joint by joint: rotations the short way round. `out` is neither of
+/// them.
 ///
 /// # Safety
 /// `a` and `b` have `joints` transforms, `out` has room for as many.
@@ -49,7 +51,8 @@ pub unsafe extern "C" fn mr_pose_blend(
     })
 }
 
-/// `base` with `weight` of `additive` on top, joint by joint; `kind` is an `mr_additive`. `out` is neither of them.
+/// `base` with `weight` of `additive` on top, joint by joint; `kind` is an `mr_additive`. `out` is neither of
+/// them.
 ///
 /// # Safety
 /// `base` and `additive` have `joints` transforms, `out` has room for as many.
@@ -102,8 +105,8 @@ pub unsafe extern "C" fn mr_pose_difference(
     })
 }
 
-/// Object-space matrices of all joints from their local transforms: twelve numbers each, three rows of four. `parents`
-/// as of `mr_clips_parents`.
+/// Object-space matrices of all joints from their local transforms: twelve numbers each, three rows of four.
+/// `parents` as of `mr_clips_parents`.
 ///
 /// # Safety
 /// `parents` has `joints` numbers, `local` as many transforms, `out` room for twelve numbers for each.

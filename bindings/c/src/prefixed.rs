@@ -1,5 +1,5 @@
-//! Structures that begin with their own size, so that they can grow: a program that was compiled with a shorter one
-//! gets along with a later library, and the other way round where what is new is left 0.
+//! Structures that begin with their own size, so that they can grow: a program that was compiled with a
+//! shorter one gets along with a later library, and the other way round where what is new is left 0.
 
 use crate::pointers::{list, put};
 use meshreel::Error;

@@ -14,7 +14,8 @@ use std::sync::Arc;
 /// An open file. Several threads can use it at once; what is made of it lives on without it.
 pub struct mr_reel(pub(crate) Reel);
 
-/// What a file may make the library allocate. `mr_limits_init` writes the defaults, which any sane asset keeps.
+/// What a file may make the library allocate. `mr_limits_init` writes the defaults, which any sane asset
+/// keeps.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct mr_limits {
@@ -32,10 +33,11 @@ pub struct mr_limits {
     pub max_objects: u64,
     /// Bytes that an open file may take with its static data and one decoder.
     pub max_memory: u64,
-    /// 0: animated normals, tangents, uvs and colours of meshes of fixed topology are neither decoded nor held.
+    /// 0: animated normals, tangents, uvs and colours of meshes of fixed topology are neither decoded nor
+    /// held.
     pub attributes: u32,
-    /// 0: points that bones move are not put where they are, for those who do that on a graphics card: positions,
-    /// normals and tangents of such meshes cannot be written.
+    /// 0: points that bones move are not put where they are, for those who do that on a graphics card:
+    /// positions, normals and tangents of such meshes cannot be written.
     pub poses: u32,
 }
 
@@ -132,12 +134,12 @@ pub unsafe extern "C" fn mr_reel_open_memory(
     })
 }
 
-/// Opens and checks what a source reads, which needs its function `read`. Frames, clips and rigs are read through it
-/// later. `limits` may be null.
+/// Opens and checks what a source reads, which needs its function `read`. Frames, clips and rigs are read
+/// through it later. `limits` may be null.
 ///
 /// # Safety
-/// `source` has the size that it says, and keeps what it promises; `limits` is null or has the size that it says;
-/// `out` is a place.
+/// `source` has the size that it says, and keeps what it promises; `limits` is null or has the size that it
+/// says; `out` is a place.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_reel_open_source(
     source: *const mr_source,
@@ -291,8 +293,8 @@ pub unsafe extern "C" fn mr_reel_bounds(reel: *const mr_reel, frame: u32, out: *
 /// A named range of frames, and its name.
 ///
 /// # Safety
-/// `reel` is a reel; `out` is null or a place; `name` is null or has room for `capacity` bytes; `length` is null or a
-/// place.
+/// `reel` is a reel; `out` is null or a place; `name` is null or has room for `capacity` bytes; `length` is
+/// null or a place.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_reel_range(
     reel: *const mr_reel,
@@ -581,8 +583,8 @@ unsafe impl Prefixed for mr_material_info {}
 /// A material of a mesh, and its name. `name` and `length` may both be null.
 ///
 /// # Safety
-/// `reel` is a reel; `out` has the size that it says; `name` is null or has room for `capacity` bytes; `length` is
-/// null or a place.
+/// `reel` is a reel; `out` has the size that it says; `name` is null or has room for `capacity` bytes;
+/// `length` is null or a place.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_reel_material(
     reel: *const mr_reel,
@@ -658,8 +660,8 @@ pub unsafe extern "C" fn mr_reel_stream(
     })
 }
 
-/// The checksum that `.reel` files have: XXH3 of 64 bits with seed 0, to compare what is shown with what another
-/// build shows.
+/// The checksum that `.reel` files have: XXH3 of 64 bits with seed 0, to compare what is shown with what
+/// another build shows.
 ///
 /// # Safety
 /// `data` has `bytes` bytes; `out` is a place.

@@ -24,7 +24,8 @@ pub struct mr_rig_info {
     pub joints: u32,
     /// Vertices: those of the mesh.
     pub vertices: u32,
-    /// 1 where dual quaternions blend what joints do to vertices, all of it or a part (`mr_rig_dual_parts`); else 0.
+    /// 1 where dual quaternions blend what joints do to vertices, all of it or a part (`mr_rig_dual_parts`);
+    /// else 0.
     pub dual: u32,
     /// 0.
     pub reserved: u32,
@@ -70,7 +71,8 @@ pub unsafe extern "C" fn mr_clips_rig(clips: *const mr_clips, rig: u32, out: *mu
 /// The skeleton's joints that a rig has, by their numbers there.
 ///
 /// # Safety
-/// `clips` is from `mr_clips_new`; `out` is null or has room for `capacity` numbers; `count` is null or a place.
+/// `clips` is from `mr_clips_new`; `out` is null or has room for `capacity` numbers; `count` is null or a
+/// place.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_rig_joints(
     clips: *const mr_clips,
@@ -142,12 +144,12 @@ pub unsafe extern "C" fn mr_rig_dual_parts(
     })
 }
 
-/// What takes the bind pose to a pose: of each joint of the rig a matrix of twelve numbers, three rows of four.
-/// `object` has those of all joints of the skeleton (`mr_pose_object_space`).
+/// What takes the bind pose to a pose: of each joint of the rig a matrix of twelve numbers, three rows of
+/// four. `object` has those of all joints of the skeleton (`mr_pose_object_space`).
 ///
 /// # Safety
-/// `clips` is from `mr_clips_new`; `object` has twelve numbers for each of `object_joints`, `out` room for as many for
-/// each of `joints`.
+/// `clips` is from `mr_clips_new`; `object` has twelve numbers for each of `object_joints`, `out` room for as
+/// many for each of `joints`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_rig_matrices(
     clips: *const mr_clips,
@@ -175,8 +177,8 @@ pub unsafe extern "C" fn mr_rig_matrices(
 /// Positions of all vertices as these matrices move them: three numbers each.
 ///
 /// # Safety
-/// `clips` is from `mr_clips_new`; `matrices` has twelve numbers for each of `joints`, `out` room for three for each of
-/// `vertices`.
+/// `clips` is from `mr_clips_new`; `matrices` has twelve numbers for each of `joints`, `out` room for three
+/// for each of `vertices`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_rig_positions(
     clips: *const mr_clips,

@@ -234,7 +234,8 @@ unsafe fn change<'a>(sequencer: *mut mr_sequencer) -> Result<&'a mut mr_sequence
     unsafe { unique(sequencer, "the sequence") }
 }
 
-/// Passes `seconds`; what happened is told by `mr_sequencer_next`. Actions of before that were not asked for are lost.
+/// Passes `seconds`; what happened is told by `mr_sequencer_next`. Actions of before that were not asked for
+/// are lost.
 ///
 /// # Safety
 /// `sequencer` is a sequence.
@@ -249,8 +250,8 @@ pub unsafe extern "C" fn mr_sequencer_tick(sequencer: *mut mr_sequencer, seconds
     })
 }
 
-/// Jumps to a time of the sequence; what is to be done for it is told by `mr_sequencer_next`. Signals of before are
-/// forgotten.
+/// Jumps to a time of the sequence; what is to be done for it is told by `mr_sequencer_next`. Signals of
+/// before are forgotten.
 ///
 /// # Safety
 /// `sequencer` is a sequence.
@@ -265,8 +266,8 @@ pub unsafe extern "C" fn mr_sequencer_go_to(sequencer: *mut mr_sequencer, second
     })
 }
 
-/// A signal, now: starts the clips that wait for it and ends those that listen to it. What follows is told after the
-/// next tick.
+/// A signal, now: starts the clips that wait for it and ends those that listen to it. What follows is told
+/// after the next tick.
 ///
 /// # Safety
 /// `sequencer` is a sequence.
@@ -305,7 +306,8 @@ pub enum mr_action_kind {
 pub struct mr_action {
     /// Seconds after the sequence began.
     pub at: f64,
-    /// Seconds after the tick began in which it happened; negative after a jump to a time at which it was over.
+    /// Seconds after the tick began in which it happened; negative after a jump to a time at which it was
+    /// over.
     pub delay: f64,
     /// An `mr_action_kind`.
     pub kind: u32,

@@ -1,5 +1,5 @@
-//! Bytes that come from the caller: callbacks that fill a buffer at once, or that begin to and say later when they
-//! have.
+//! Bytes that come from the caller: callbacks that fill a buffer at once, or that begin to and say later when
+//! they have.
 
 use crate::pointers::{free, put, shared, unique};
 use crate::prefixed::{self, Prefixed};
@@ -11,8 +11,8 @@ use std::io;
 
 /// Bytes of a file that the caller reads, from a pack file, a network, an engine's file system.
 ///
-/// The functions are called from threads of the library, several at once, until `release` has been called. They must
-/// not throw, and must not call functions of the object that they read for.
+/// The functions are called from threads of the library, several at once, until `release` has been called.
+/// They must not throw, and must not call functions of the object that they read for.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct mr_source {
@@ -22,23 +22,25 @@ pub struct mr_source {
     pub user: *mut c_void,
     /// Length of the file in bytes. It does not change.
     pub bytes: u64,
-    /// Fills `count` bytes from `offset` on and gives 0; anything else is a number for the message of the error, which
-    /// is of class `MR_STATUS_IO`. May wait. A reel needs it; a player can have `start` instead.
+    /// Fills `count` bytes from `offset` on and gives 0; anything else is a number for the message of the
+    /// error, which is of class `MR_STATUS_IO`. May wait. A reel needs it; a player can have `start` instead.
     pub read:
         Option<unsafe extern "C" fn(user: *mut c_void, offset: u64, out: *mut c_void, count: usize) -> i32>,
-    /// Begins to read and gives back at once, for players only: `mr_read_get` says what, `mr_read_complete` ends it,
-    /// on any thread, within this call as well. Called from the tick. Every read must be completed once.
+    /// Begins to read and gives back at once, for players only: `mr_read_get` says what, `mr_read_complete`
+    /// ends it, on any thread, within this call as well. Called from the tick. Every read must be completed
+    /// once.
     pub start: Option<unsafe extern "C" fn(user: *mut c_void, read: *mut mr_read)>,
-    /// The result of a read that was begun is no longer wanted; it must be completed all the same, in any way. May be
-    /// null.
+    /// The result of a read that was begun is no longer wanted; it must be completed all the same, in any
+    /// way. May be null.
     pub cancel: Option<unsafe extern "C" fn(user: *mut c_void, token: u64)>,
-    /// Called once, when nothing is going to call the others: with the last object that reads from it, or before the
-    /// function that was given the source returns, where that fails (not where it could not read this structure). May
-    /// be null.
+    /// Called once, when nothing is going to call the others: with the last object that reads from it, or
+    /// before the function that was given the source returns, where that fails (not where it could not read
+    /// this structure). May be null.
     pub release: Option<unsafe extern "C" fn(user: *mut c_void)>,
 }
 
-// SAFETY: `repr(C)`, a size first; null pointers and null functions are values, as are all that a caller of C sets.
+// SAFETY: `repr(C)`, a size first; null pointers and null functions are values, as are all that a caller of C
+// sets.
 unsafe impl Prefixed for mr_source {}
 
 impl mr_source {
@@ -148,7 +150,8 @@ pub struct mr_read_info {
     pub offset: u64,
     /// Bytes to fill.
     pub count: u64,
-    /// When it is wanted, in microseconds of the player's ticks: smaller is more urgent. 0 for what opens a file.
+    /// When it is wanted, in microseconds of the player's ticks: smaller is more urgent. 0 for what opens a
+    /// file.
     pub due: u64,
     /// The memory for it, until it is completed.
     pub buffer: *mut c_void,
@@ -185,8 +188,8 @@ pub unsafe extern "C" fn mr_read_get(read: *mut mr_read, out: *mut mr_read_info)
     })
 }
 
-/// Ends a read: so many bytes from the start of its buffer are there, and `error` is 0; or it failed, and that is a
-/// number for the message. The read and its buffer are the library's again.
+/// Ends a read: so many bytes from the start of its buffer are there, and `error` is 0; or it failed, and
+/// that is a number for the message. The read and its buffer are the library's again.
 ///
 /// # Safety
 /// `read` is not completed yet, and its buffer is no longer written.

@@ -5,8 +5,8 @@ use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// How a call ended. Everything but `MR_STATUS_OK` leaves what the call should have written as it was, but for the
-/// counts of lists; `mr_last_error` says what is wrong and what to do.
+/// How a call ended. Everything but `MR_STATUS_OK` leaves what the call should have written as it was, but
+/// for the counts of lists; `mr_last_error` says what is wrong and what to do.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum mr_status {
@@ -71,8 +71,8 @@ pub(crate) fn guard(call: impl FnOnce() -> Result<(), Error>) -> mr_status {
     }
 }
 
-/// What the last call of this thread that failed says, in UTF-8; empty where none has. It stays until the next call
-/// of this thread that fails.
+/// What the last call of this thread that failed says, in UTF-8; empty where none has. It stays until the
+/// next call of this thread that fails.
 #[unsafe(no_mangle)]
 pub extern "C" fn mr_last_error() -> *const c_char {
     LAST.try_with(|last| last.borrow().as_ptr()).unwrap_or(c"".as_ptr())
@@ -85,8 +85,8 @@ pub extern "C" fn mr_version() -> u32 {
 }
 
 /// Whether the library fits the header that the caller was compiled with: call it first, as
-/// `mr_check_version(MR_VERSION)`. `MR_STATUS_UNSUPPORTED` where it is older, or of another major version, or of
-/// another minor version below 1.0.
+/// `mr_check_version(MR_VERSION)`. `MR_STATUS_UNSUPPORTED` where it is older, or of another major version, or
+/// of another minor version below 1.0.
 #[unsafe(no_mangle)]
 pub extern "C" fn mr_check_version(header: u32) -> mr_status {
     guard(|| {

@@ -20,8 +20,8 @@ pub enum mr_channel {
     Uv = 4,
     /// Colours, of a set.
     Colour = 5,
-    /// In object space, per second: as the source says of particles and of meshes whose triangles change, else by the
-    /// difference of the frames.
+    /// In object space, per second: as the source says of particles and of meshes whose triangles change,
+    /// else by the difference of the frames.
     Velocity = 6,
     /// How wide particles or curves are: diameters.
     Width = 7,

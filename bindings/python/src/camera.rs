@@ -55,8 +55,8 @@ impl PyCamera {
         self.one(py, |lens| lens.focal_length)
     }
 
-    /// float32 (frames, 2): width and height of the picture plane, millimetres; of an orthographic camera the size of
-    /// what is seen, in tenths of the file's unit.
+    /// float32 (frames, 2): width and height of the picture plane, millimetres; of an orthographic camera the
+    /// size of what is seen, in tenths of the file's unit.
     #[getter]
     fn aperture(&self, py: Python<'_>) -> PyResult<Array<f32>> {
         self.several(py, |lens| lens.aperture)
@@ -74,7 +74,8 @@ impl PyCamera {
         self.one(py, |lens| lens.squeeze)
     }
 
-    /// float32 (frames, 4): how much more is drawn on the left, right, top and bottom, as parts of the picture.
+    /// float32 (frames, 4): how much more is drawn on the left, right, top and bottom, as parts of the
+    /// picture.
     #[getter]
     fn overscan(&self, py: Python<'_>) -> PyResult<Array<f32>> {
         self.several(py, |lens| lens.overscan)

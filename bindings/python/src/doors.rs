@@ -148,8 +148,8 @@ pub fn verify(
     })
 }
 
-/// Writes what is in a file as another kind of file; a report as JSON. What is asked for besides is text by key, as on the
-/// command line.
+/// Writes what is in a file as another kind of file; a report as JSON. What is asked for besides is text by
+/// key, as on the command line.
 #[pyfunction]
 pub fn extract(
     py: Python<'_>,

@@ -210,12 +210,13 @@ pub struct Mesh {
     /// float32 (vertices, 3): unit normals; None where there are none, or they were not asked for.
     #[pyo3(get)]
     normals: Option<Array<f32>>,
-    /// float32 (vertices, 4): unit tangents, and the sign of the bitangent cross(normal, tangent) * w; or None.
+    /// float32 (vertices, 4): unit tangents, and the sign of the bitangent cross(normal, tangent) * w; or
+    /// None.
     #[pyo3(get)]
     tangents: Option<Array<f32>>,
-    /// float32 (vertices, 3): how the vertices move in the mesh's own space, in length units per second; None where
-    /// they were not asked for. As the source says of particles and of a mesh whose faces change, 0 where it does
-    /// not say; else by the difference of the frames.
+    /// float32 (vertices, 3): how the vertices move in the mesh's own space, in length units per second; None
+    /// where they were not asked for. As the source says of particles and of a mesh whose faces change, 0
+    /// where it does not say; else by the difference of the frames.
     #[pyo3(get)]
     velocities: Option<Array<f32>>,
     /// A list with a float32 array (vertices, 2) for each set.
@@ -239,7 +240,8 @@ pub struct Mesh {
     /// (name, first triangle, number of triangles) of each material.
     #[pyo3(get)]
     materials: Py<PyList>,
-    /// How far the triangles of this level of detail are from the mesh's own at most, in its own space; 0 of those.
+    /// How far the triangles of this level of detail are from the mesh's own at most, in its own space; 0 of
+    /// those.
     #[pyo3(get)]
     lod_error: f32,
 }
@@ -311,7 +313,8 @@ pub struct Node {
     /// Whether its mesh, if it has one, is shown in this frame.
     #[pyo3(get)]
     visible: bool,
-    /// float64 (4, 4): from the mesh's space to the world; columns are the axes, the last one is where the origin lies.
+    /// float64 (4, 4): from the mesh's space to the world; columns are the axes, the last one is where the
+    /// origin lies.
     #[pyo3(get)]
     world: Array<f64>,
     /// (x, y, z, w): rotation relative to the parent.

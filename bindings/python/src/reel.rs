@@ -41,7 +41,8 @@ pub struct MeshInfo {
     /// Whether its faces, and the number of its vertices, change.
     #[pyo3(get)]
     faces_change: bool,
-    /// What changes from frame to frame: some of "triangles", "positions", "normals", "tangents", "uvs", "colours".
+    /// What changes from frame to frame: some of "triangles", "positions", "normals", "tangents", "uvs",
+    /// "colours".
     #[pyo3(get)]
     animated: Vec<&'static str>,
     /// Levels of detail, the mesh itself being one.
@@ -250,12 +251,11 @@ impl PyReel {
 
     /// The frame, decoded: nodes and meshes with arrays of their own, which no other frame changes.
     ///
-    /// frame: its number; negative ones count from the end. IndexError where there is none.
-    /// channels: names of what is decoded beside positions and triangles: some of "normals", "tangents", "uvs",
-    /// "colours", "velocities"; all but velocities, which need a second frame, by default. Fewer take less time, normals
-    /// above all.
-    /// meshes: numbers of those in Reel.meshes that are wanted, in the order of Frame.meshes; all by default.
-    /// lod: level of detail of the triangles; the coarsest where a mesh has fewer.
+    /// frame: its number; negative ones count from the end. IndexError where there is none. channels: names
+    /// of what is decoded beside positions and triangles: some of "normals", "tangents", "uvs", "colours",
+    /// "velocities"; all but velocities, which need a second frame, by default. Fewer take less time, normals
+    /// above all. meshes: numbers of those in Reel.meshes that are wanted, in the order of Frame.meshes; all
+    /// by default. lod: level of detail of the triangles; the coarsest where a mesh has fewer.
     #[pyo3(signature = (frame, channels = None, *, meshes = None, lod = 0))]
     fn frame(
         &self,
@@ -273,10 +273,10 @@ impl PyReel {
 
     /// The moment so many seconds into the timeline of Reel.times, between two frames interpolated.
     ///
-    /// What is not there in both frames, and a mesh whose faces change, is as in the frame before. Named parts of the
-    /// animation (Reel.ranges) lead nowhere. Beyond its ends the first or the last frame stands.
-    /// channels, meshes, lod: as for `frame`.
-    /// wrap: beyond its ends it starts over; the last frame of a closed cycle leads to the first.
+    /// What is not there in both frames, and a mesh whose faces change, is as in the frame before. Named
+    /// parts of the animation (Reel.ranges) lead nowhere. Beyond its ends the first or the last frame stands.
+    /// channels, meshes, lod: as for `frame`. wrap: beyond its ends it starts over; the last frame of a
+    /// closed cycle leads to the first.
     ///
     /// MisuseError where seconds is no finite number.
     #[pyo3(signature = (seconds, channels = None, *, meshes = None, lod = 0, wrap = false))]

@@ -81,7 +81,8 @@ impl Rig {
         array(py, (0..count).flat_map(|vertex| self.rig.bind_position(vertex)).collect(), &[count, 3])
     }
 
-    /// int32 (vertices, most influences): joints of the rig that move each vertex; their weights are in `weights`.
+    /// int32 (vertices, most influences): joints of the rig that move each vertex; their weights are in
+    /// `weights`.
     #[getter]
     fn influences(&self, py: Python<'_>) -> PyResult<Array<i32>> {
         self.per_influence(py, |(joint, _)| joint as i32)
@@ -93,15 +94,16 @@ impl Rig {
         self.per_influence(py, |(_, weight)| weight)
     }
 
-    /// float32 (vertices,): the part, 0 to 1, of how joints move each vertex that dual quaternions blend, the rest being
-    /// linear.
+    /// float32 (vertices,): the part, 0 to 1, of how joints move each vertex that dual quaternions blend, the
+    /// rest being linear.
     #[getter]
     fn dual(&self, py: Python<'_>) -> PyResult<Array<f32>> {
         let count = self.rig.vertices();
         array(py, (0..count).map(|vertex| self.rig.dual_part(vertex)).collect(), &[count])
     }
 
-    /// Promised: the largest distance of any vertex from where the source's rig puts it, in the file's length unit.
+    /// Promised: the largest distance of any vertex from where the source's rig puts it, in the file's length
+    /// unit.
     #[getter]
     fn tolerance(&self) -> f64 {
         self.rig.tolerance()

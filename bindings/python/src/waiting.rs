@@ -1,6 +1,6 @@
-//! Long work beside Python: it runs on a thread of its own, and the thread that called waits without the lock of the
-//! interpreter, looks after signals, and hands on progress. So Ctrl-C is seen within a moment however long a step of the
-//! work takes, and callbacks run where they were passed in.
+//! Long work beside Python: it runs on a thread of its own, and the thread that called waits without the lock
+//! of the interpreter, looks after signals, and hands on progress. So Ctrl-C is seen within a moment however
+//! long a step of the work takes, and callbacks run where they were passed in.
 
 use meshreel_commands::failure::{Class, Failure};
 use meshreel_compile::Cancellation;
@@ -39,8 +39,8 @@ pub struct Teller {
 struct Unwanted;
 
 impl Teller {
-    /// `done` of `total` of a phase. Waits until the callback has returned, so that work which it cancels goes no
-    /// further; threads that come meanwhile tell nothing.
+    /// `done` of `total` of a phase. Waits until the callback has returned, so that work which it cancels
+    /// goes no further; threads that come meanwhile tell nothing.
     pub fn step(&self, phase: &str, done: u64, total: u64) {
         if !self.listened {
             return;
@@ -71,9 +71,9 @@ impl Teller {
     }
 }
 
-/// Runs `work` and gives what it gives. `progress(phase, done, total)` is called now and then; where it returns False
-/// or raises, or a signal's handler raises, `cancellation` is cancelled. What was raised is raised once the work has
-/// ended; after False the work's own error tells.
+/// Runs `work` and gives what it gives. `progress(phase, done, total)` is called now and then; where it
+/// returns False or raises, or a signal's handler raises, `cancellation` is cancelled. What was raised is
+/// raised once the work has ended; after False the work's own error tells.
 pub fn wait_for<T: Send>(
     py: Python<'_>,
     progress: Option<&Py<PyAny>>,

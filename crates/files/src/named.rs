@@ -1,6 +1,6 @@
-//! Files that a file names: all in the folder of that file, or in folders there. A file says what is read with
-//! it, and whoever wrote it shall not choose among all files of this machine. Links are followed: the owner of
-//! the folder made them.
+//! Files that a file names: all in the folder of that file, or in folders there. A file says what is read
+//! with it, and whoever wrote it shall not choose among all files of this machine. Links are followed: the
+//! owner of the folder made them.
 
 use crate::{FileSource, ordinary};
 use std::io::{Error, ErrorKind, Result};
@@ -34,8 +34,8 @@ impl Folder {
     }
 }
 
-/// The name of a file from the folder of a [`Folder`], with `/` between its parts and without `.` and `..`, or
-/// why there is no such file: `said` by a file in the folder `base` there. Separators of all systems are
+/// The name of a file from the folder of a [`Folder`], with `/` between its parts and without `.` and `..`,
+/// or why there is no such file: `said` by a file in the folder `base` there. Separators of all systems are
 /// separators on each, so that a file means the same everywhere.
 pub fn inside(base: &str, said: &str) -> std::result::Result<String, &'static str> {
     const LEADS_OUT: &str = "lies outside of the folder of the file that was opened; put it there";

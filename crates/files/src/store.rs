@@ -1,5 +1,5 @@
-//! Files that do not lie on this machine. Who can reach a store connects it once; from then on this crate takes names
-//! such as `s3://bucket/name` for its files. Nothing here knows how it is reached.
+//! Files that do not lie on this machine. A program that can reach a store connects it once; from then on
+//! this crate takes names such as `s3://bucket/name` for its files. Nothing here knows how it is reached.
 
 use crate::read_at::ReadAt;
 use std::fs::File;
@@ -7,7 +7,8 @@ use std::io::{Error, ErrorKind, Result};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-/// What names of stores begin with: Amazon S3 and what speaks like it, Google Cloud Storage, Azure Blob Storage.
+/// What names of stores begin with: Amazon S3 and what speaks like it, Google Cloud Storage, Azure Blob
+/// Storage.
 pub const SCHEMES: [&str; 3] = ["s3://", "gs://", "az://"];
 
 /// A way to stores. Its errors name no credentials.

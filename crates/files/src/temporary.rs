@@ -100,7 +100,8 @@ impl Temporary {
         &self.target
     }
 
-    /// Syncs it, gives it the permissions of the file that it replaces, and puts it in its place, or into its store.
+    /// Syncs it, gives it the permissions of the file that it replaces, and puts it in its place, or into its
+    /// store.
     pub fn publish(mut self) -> Result<Published> {
         if let Some(url) = store::url(&self.target) {
             // What is left on disk goes away with `self`.

@@ -1,5 +1,5 @@
-//! Kinds of chunks, each named once. What the bytes of a chunk mean is not known here: `docs/FORMAT/container.md`,
-//! "Chunk kinds".
+//! Kinds of chunks, each named once. What the bytes of a chunk mean is not known here:
+//! `docs/FORMAT/container.md`, "Chunk kinds".
 
 // Part of the format. A number is never used again for something else.
 

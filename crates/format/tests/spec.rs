@@ -1,5 +1,5 @@
-//! `docs/FORMAT/` says what the code does: tables, constants, limits and the worked examples; and links between
-//! its sections lead somewhere.
+//! `docs/FORMAT/` says what the code does: tables, constants, limits and the worked examples; and links
+//! between its sections lead somewhere.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -232,8 +232,8 @@ fn dump(bytes: &[u8]) -> String {
     out
 }
 
-/// Files of `codec` whose heads say nothing of a file's bytes: what only encoders use, what lies between frames,
-/// and how kernels do their work.
+/// Files of `codec` whose heads say nothing of a file's bytes: what only encoders use, what lies between
+/// frames, and how kernels do their work.
 const NOT_BYTES: [&str; 8] = [
     "simd/isa.rs",
     "quantize/blend.rs",
@@ -268,8 +268,8 @@ const OTHER_WORDS: [&str; 19] = [
     "mesh/defaults.rs",
 ];
 
-/// The documents repeat the tables and the pseudo-code at the head of each codec, word for word, and in the same
-/// order.
+/// The documents repeat the tables and the pseudo-code at the head of each codec, word for word, and in the
+/// same order.
 #[test]
 fn codecs_are_as_documented() {
     let document = document();

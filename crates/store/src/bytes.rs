@@ -10,7 +10,8 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Bytes of a block. Readers ask for small things that lie near each other, and a request takes tens of milliseconds.
+/// Bytes of a block. Readers ask for small things that lie near each other, and a request takes tens of
+/// milliseconds.
 const BLOCK: u64 = 1 << 20;
 /// Blocks that are kept: those that were read last.
 const KEPT: usize = 64;

@@ -1,8 +1,9 @@
 //! Object stores: `s3://bucket/name`, `gs://bucket/name` and `az://container/name` as names of files.
 //!
-//! Credentials and endpoints come from the environment alone (`AWS_…`, `GOOGLE_…`, `AZURE_…`, as their own tools read
-//! them). Files are read in ranges as they are asked for, and put there whole or not at all. What fails for a moment is
-//! tried again a bounded number of times; then it is an error that names no credentials.
+//! Credentials and endpoints come from the environment alone (`AWS_…`, `GOOGLE_…`, `AZURE_…`, as their own
+//! tools read them). Files are read in ranges as they are asked for, and put there whole or not at all. What
+//! fails for a moment is tried again a bounded number of times; then it is an error that names no
+//! credentials.
 
 mod bucket;
 mod bytes;

@@ -1,5 +1,5 @@
-//! Writes the header of the C interface from its sources, or says with `--check` whether the one that is there is what
-//! it would write.
+//! Writes the header of the C interface from its sources, or says with `--check` whether the one that is
+//! there is what it would write.
 
 use cbindgen::{
     Builder, Config, DocumentationLength, DocumentationStyle, EnumConfig, ExportConfig, Language,

@@ -1,4 +1,5 @@
-//! The plan across the interface, carried out by the CPU's twin of the shader: vertices where the runtime puts them.
+//! The plan across the interface, carried out by the CPU's twin of the shader: vertices where the runtime
+//! puts them.
 
 use super::*;
 use crate::decoder::{mr_decoder_decode, mr_decoder_frame, mr_decoder_free, mr_decoder_new};

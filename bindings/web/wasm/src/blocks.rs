@@ -1,4 +1,5 @@
-//! The blocks of a file that are there. Whoever reads others is told that it would wait, and they are noted as wanted.
+//! The blocks of a file that are there. Whoever reads others is told that it would wait, and they are noted
+//! as wanted.
 
 use meshreel::format::ReadAt;
 use std::collections::{BTreeMap, BTreeSet};

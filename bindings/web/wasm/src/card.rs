@@ -57,8 +57,9 @@ fn attribute([what, format, offset]: [u32; 3]) -> Option<Attribute> {
 }
 
 impl Wanted {
-    /// Of words: bytes of the ring, flags (1: vertices of the update before are kept, 2: indices are put out as values),
-    /// whether the card decodes units, bytes ahead, bytes of a vertex, and three for each attribute. Misuse where no vertex can be so.
+    /// Of words: bytes of the ring, flags (1: vertices of the update before are kept, 2: indices are put out
+    /// as values), whether the card decodes units, bytes ahead, bytes of a vertex, and three for each
+    /// attribute. Misuse where no vertex can be so.
     pub fn read(bytes: &[u8]) -> Result<Wanted, Error> {
         let words: Vec<u32> = bytes.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
         let no_words = || Error::misuse("the layout of vertices is not complete");
@@ -104,8 +105,9 @@ impl Card {
         }
     }
 
-    /// Makes the steps that show what these instances show now. How many meshes of them show what they did because
-    /// their points are not there. After an error it begins anew: the page has not seen what was made.
+    /// Makes the steps that show what these instances show now. How many meshes of them show what they did
+    /// because their points are not there. After an error it begins anew: the page has not seen what was
+    /// made.
     pub fn update(&mut self, player: &Player, instances: &[(usize, InstanceId)]) -> Result<u32, Error> {
         self.steps.out.0.clear();
         let done = self.try_update(player, instances);

@@ -51,8 +51,8 @@ impl Clips {
     }
 }
 
-/// Mesh, skeleton, joints with the matrices from the bind pose, and per vertex where it was bound and the joints that
-/// move it.
+/// Mesh, skeleton, joints with the matrices from the bind pose, and per vertex where it was bound and the
+/// joints that move it.
 fn put_rig(out: &mut Writer, rig: &MeshRig) {
     out.u32(rig.mesh());
     out.u32(rig.skeleton());

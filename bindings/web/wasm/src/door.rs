@@ -1,5 +1,5 @@
-//! A player, the files that it has, and their instances, by number. Each call says how it went; what it gives stands in
-//! one buffer, and so does what it takes.
+//! A player, the files that it has, and their instances, by number. Each call says how it went; what it gives
+//! stands in one buffer, and so does what it takes.
 
 use crate::blocks::Blocks;
 use crate::cameras;
@@ -119,8 +119,8 @@ pub(crate) fn put_error(error: &Error, out: &mut Writer) {
 }
 
 impl Door {
-    /// A door within `memory` bytes, of which frames have `heap`. Files whose frames take no more than `resident` are
-    /// decoded once and kept. `read`: bytes of one read.
+    /// A door within `memory` bytes, of which frames have `heap`. Files whose frames take no more than
+    /// `resident` are decoded once and kept. `read`: bytes of one read.
     pub fn new(memory: u64, heap: u64, resident: u64, read: u64) -> Result<Door, Error> {
         let least = heap.saturating_add(OWN);
         if memory <= least {
@@ -434,8 +434,8 @@ impl Door {
 
     // On a card.
 
-    /// The vertices of a file are made on a card, as the input says ([`Wanted::read`]): before it is opened, and again
-    /// where they are to be others before any was made.
+    /// The vertices of a file are made on a card, as the input says ([`Wanted::read`]): before it is opened,
+    /// and again where they are to be others before any was made.
     #[cfg(feature = "gpu")]
     pub fn card(&mut self, file: u32, most: u64, group: u32) -> Result<u32, Error> {
         let wanted = Wanted::read(&self.input)?;
@@ -451,8 +451,8 @@ impl Door {
         Ok(0)
     }
 
-    /// What is to be done on the card, so that it has what all instances of a file show. How many of their meshes still
-    /// show what they did.
+    /// What is to be done on the card, so that it has what all instances of a file show. How many of their
+    /// meshes still show what they did.
     #[cfg(feature = "gpu")]
     pub fn update_card(&mut self, file: u32) -> Result<u32, Error> {
         self.file(file)?;

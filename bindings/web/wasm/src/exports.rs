@@ -1,5 +1,5 @@
-//! The exports: plain functions of numbers. Less than 0: an error, whose class and text stand in the output; else what
-//! each says. `src/wasm.js` calls them.
+//! The exports: plain functions of numbers. Less than 0: an error, whose class and text stand in the output;
+//! else what each says. `src/wasm.js` calls them.
 
 #![allow(unsafe_code)]
 
@@ -54,8 +54,8 @@ fn output<T>(read: impl FnOnce(&[u8]) -> T) -> T {
     })
 }
 
-/// Begins anew, within so many bytes of memory, of which frames have `heap`, those that are kept `resident`, and one
-/// read `read`.
+/// Begins anew, within so many bytes of memory, of which frames have `heap`, those that are kept `resident`,
+/// and one read `read`.
 #[unsafe(no_mangle)]
 extern "C" fn meshreel_start(memory: f64, heap: f64, resident: f64, read: f64) -> i32 {
     DOOR.with_borrow_mut(|door| *door = None);

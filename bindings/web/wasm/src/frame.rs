@@ -1,4 +1,5 @@
-//! A moment of an instance as bytes: where the nodes are, and the sections that have changed. `src/frame.js` reads it.
+//! A moment of an instance as bytes: where the nodes are, and the sections that have changed. `src/frame.js`
+//! reads it.
 //!
 //! ```text
 //! u32 first  u32 second  f32 blend  u32 flags  f64 position  6 × f32 bounds  u32 nodes  u32 sections

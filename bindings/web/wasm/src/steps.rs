@@ -1,4 +1,5 @@
-//! What is to be done with a graphics device, as bytes: whole words of 32 bits, little-endian. `src/steps.js` does it.
+//! What is to be done with a graphics device, as bytes: whole words of 32 bits, little-endian. `src/steps.js`
+//! does it.
 //!
 //! ```text
 //! 1 buffer     number  usage  bytes  text                     6 write      buffer  offset  bytes  the bytes

@@ -1,17 +1,17 @@
-//! Where the FBX library has the points of a file, in the world, y up, in the file's unit: geometric transforms, blend
-//! shapes, skins and caches of the library's own evaluation of the whole scene.
+//! Where the FBX library has the points of a file, in the world, y up, in the file's unit: geometric
+//! transforms, blend shapes, skins and caches of the library's own evaluation of the whole scene.
 //!
-//! Each line of the output is a JSON object. The first says what the file is, the others where the points of a mesh on a
-//! node are in a frame:
+//! Each line of the output is a JSON object. The first says what the file is, the others where the points of
+//! a mesh on a node are in a frame:
 //!
 //! ```text
 //! {"unit":0.01,"rate":24,"start":0,"end":0.5,"saved_by":"Maya","animations":["Take 001"]}
 //! {"frame":0,"time":0,"node":"/Group/Cube","visible":true,"points":[0,1,2,…]}
 //! ```
 //!
-//! Frames are at the file's rate from where the animation starts, or at the seconds that `--times` lists. Maya lets the
-//! node of a skinned mesh carry it on from where it was bound, which the library leaves to whoever asks: in files that
-//! Maya saved, the bind pose says from where.
+//! Frames are at the file's rate from where the animation starts, or at the seconds that `--times` lists.
+//! Maya lets the node of a skinned mesh carry it on from where it was bound, which the library leaves to
+//! whoever asks: in files that Maya saved, the bind pose says from where.
 
 use std::fmt::Write as _;
 use std::io::{BufWriter, Write};

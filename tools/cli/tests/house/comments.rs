@@ -3,7 +3,8 @@
 use super::{assert_none, sources};
 use std::collections::HashSet;
 
-/// Codes of the checklist in `docs/STATUS.md` mean nothing to a reader of the code: they stand only in names of tests.
+/// Codes of the checklist in `docs/STATUS.md` mean nothing to a reader of the code: they stand only in names
+/// of tests.
 #[test]
 fn comments_have_no_codes() {
     let is_code = |word: &str| {
@@ -25,8 +26,8 @@ fn comments_have_no_codes() {
     assert_none(found, "codes of a list in comments");
 }
 
-/// A comment that begins with the name of a type is prose that a rename broke ("RemeshedFrames of a loop"), unless
-/// the name stands in backticks or brackets.
+/// A comment that begins with the name of a type is prose that a rename broke ("RemeshedFrames of a loop"),
+/// unless the name stands in backticks or brackets.
 #[test]
 fn comments_do_not_begin_with_a_type() {
     let sources = sources();

@@ -1,5 +1,5 @@
-//! Ten thousand instances of one animation: cargo run --release --example ten_thousand -- FILE.reel
-//! Of a file with levels of detail (`meshreel compile --lod 3`) they are shown by distance; what is small is left out.
+//! Ten thousand instances of one animation: cargo run --release --example ten_thousand -- FILE.reel Of a file
+//! with levels of detail (`meshreel compile --lod 3`) they are shown by distance; what is small is left out.
 
 mod stage;
 
@@ -19,7 +19,8 @@ struct Seen { @builtin(position) at: vec4f, @location(0) normal: vec3f }
 }
 @fragment fn lit(v: Seen) -> @location(0) vec4f { return vec4f(vec3f(0.55 + 0.4 * normalize(v.normal).y), 1.0); }";
 
-/// An animation that plays, and on the card, once it shows something, its first mesh and where instances of it are.
+/// An animation that plays, and on the card, once it shows something, its first mesh and where instances of
+/// it are.
 struct Crowd(Player, InstanceId, Shaders, Option<(Output, GpuReel, Instances, wgpu::RenderPipeline)>);
 
 impl stage::Scene for Crowd {

@@ -60,7 +60,8 @@ impl Camera {
         Camera { buffer, layout, group }
     }
 
-    /// A pipeline of entry points `mesh` and `lit`, of vertices with a position and a normal; group 0 is the caller's.
+    /// A pipeline of entry points `mesh` and `lit`, of vertices with a position and a normal; group 0 is the
+    /// caller's.
     pub fn pipeline(
         &self,
         device: &wgpu::Device,

@@ -29,8 +29,8 @@ pub struct Coding {
 /// The bits of each token, by table and shift.
 #[derive(Clone)]
 pub(in crate::mesh) struct Costs {
-    /// Bits including raw ones, by parity and classes, with class 5 for values beyond any token: 216·p + 36·x
-    /// + 6·y + z. Tokens without a frequency cost as much as the escape.
+    /// Bits including raw ones, by parity and classes, with class 5 for values beyond any token:
+    /// `216·p + 36·x + 6·y + z`. Tokens without a frequency cost as much as the escape.
     pub(in crate::mesh) bits: [f32; COSTS],
     /// A lower bound of the costs of all residuals except zero.
     pub(in crate::mesh) least: f32,

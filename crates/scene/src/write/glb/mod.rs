@@ -5,9 +5,9 @@
 //! A mesh with a skin whose joints are its own gets these joints as nodes below it; one on a skeleton gets
 //! the skeleton's nodes as its joints, and the clips move both.
 //!
-//! glTF has neither visibility nor changing faces: both are written as nodes whose scale steps between 0 and
-//! 1. It has no shear either: such a transform becomes two nodes. Deviations from the scene are reported as
-//! remarks.
+//! glTF has neither visibility nor changing faces: both are written as nodes whose scale steps between zero
+//! and one. It has no shear either: such a transform becomes two nodes. Deviations from the scene are
+//! reported as remarks.
 
 mod bound;
 pub(crate) mod buffer;
