@@ -9,10 +9,12 @@ use meshreel_check::extracted::{self, Expected, ExtractedReport};
 use meshreel_compile::Cancellation;
 use meshreel_inputs::{self as inputs, InputOptions};
 use meshreel_options::{Distance, Tolerance};
-use meshreel_scene::Remark;
+use meshreel_scene::read::openvat::{self, VertexTextures};
+use meshreel_scene::{Remark, Unit};
 use std::path::{Path, PathBuf};
 
-/// Compares what `extract` wrote with what `reel` decodes to. `inputs`: the file, or the folder of a sequence.
+/// Compares what `extract` wrote with what `reel` decodes to. `inputs`: the file, or the folder of a sequence or of
+/// vertex animation textures, whose points may be off by as much as their bits round.
 /// `tolerance` takes the place of what such a file holds; `level`: the level of detail that was extracted.
 pub fn extracted(
     inputs: &[PathBuf],
@@ -31,9 +33,19 @@ pub fn extracted(
     // Named ranges are animations, one after the other.
     let all = (!reel.ranges().is_empty()).then(|| "all".to_owned());
     let options = InputOptions { animation: all, ..InputOptions::default() };
-    let (scene, remarks) = inputs::open(&[sequence(input)?], &options)?;
-    let scene = stopping(scene, cancellation);
     let unit = meshreel_check::unit(&reel);
+    let (scene, remarks, rounding) = match openvat::is_folder(input) {
+        true => {
+            let VertexTextures { scene, rounding } = openvat::open(input)?;
+            // A quarter more for the rounding of floats.
+            (scene, Vec::new(), Some(1.25 * rounding / unit.map_or(1.0, Unit::metres)))
+        }
+        false => {
+            let (scene, remarks) = inputs::open(&[sequence(input)?], &options)?;
+            (scene, remarks, None)
+        }
+    };
+    let scene = stopping(scene, cancellation);
     let tolerance = match tolerance.map(|tolerance| tolerance.in_unit(unit)).transpose() {
         Err(error) => return Err(Failure::usage(error.to_string())),
         Ok(Some(Tolerance::Relative(_))) => {
@@ -41,7 +53,7 @@ pub fn extracted(
             return Err(Failure::usage(what));
         }
         Ok(Some(Tolerance::Absolute(length))) => Some(length),
-        Ok(None) => None,
+        Ok(None) => rounding,
     };
     let expected = Expected { tolerance, level };
     let step = |done: u64, total: u64| progress("compare frames", done, total);
@@ -64,7 +76,10 @@ fn sequence(input: &Path) -> Result<PathBuf, Failure> {
     });
     match numbered {
         Some(pattern) => Ok(input.join(pattern)),
-        None => Err(Failure::usage(format!("{}: there is no sequence of .obj files in it", input.display()))),
+        None => Err(Failure::usage(format!(
+            "{}: there is no sequence of .obj files and no vertex animation textures in it",
+            input.display()
+        ))),
     }
 }
 

@@ -282,6 +282,7 @@ fn round_trip(input: &str, more: &str, metres: f64) -> (Vat, Compared, Value) {
     run([&"extract".into(), &reel.display().to_string(), &"-o".into(), &slash(&frames)]).expect(0);
     let words = ["extract", &reel.display().to_string(), "-o", &slash(&vat), "--format", "openvat", "--json"];
     let done = run(words.into_iter().chain(more.split_whitespace())).expect(0).json();
+    run([&"verify".into(), &"--extracted".into(), &slash(&vat), &reel.display().to_string()]).expect(0);
     let kind = if more.contains("exr") { "exr" } else { "png" };
     let read = Vat::read(&vat, "thing", kind);
     let compared = compare(&read, &frames, metres);
@@ -429,4 +430,61 @@ fn i20_hidden_meshes_lie_in_one_point() {
             false => assert!((size - 5f64.sqrt()).abs() < 1e-3, "frame {f}: {points:?}"),
         }
     }
+}
+
+/// A texture of other motions, a proxy without texels, files cut short and sizes beyond the limits are failures or
+/// errors.
+#[test]
+fn textures_that_were_changed_fail() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    for (input, name) in [("a_flag_wind.abc", "a"), ("n_robot_bone_parented.abc", "b")] {
+        let (reel, vat) = (folder.join(format!("{name}.reel")), folder.join(format!("{name}_vat/")));
+        run_line("compile $IN -o $OUT", &[("$IN", &bundled(input)), ("$OUT", &reel)]).expect(0);
+        for image in ["png", "exr"] {
+            let line = format!("extract $REEL -o $VAT/ --format openvat --image {image}");
+            run_line(&line, &[("$REEL", &reel), ("$VAT", &vat)]).expect(0);
+        }
+    }
+    let verify = |vat: &str, reel: &str| {
+        let (vat, reel) = (folder.join(vat), folder.join(reel));
+        run_line("verify --extracted $VAT $REEL", &[("$VAT", &vat), ("$REEL", &reel)])
+    };
+    // The PNG is taken where both are there.
+    verify("a_vat", "a.reel").expect(0);
+    verify("a_vat", "b.reel").expect(1);
+    let png = folder.join("a_vat/a_vat.png");
+    let whole = std::fs::read(&png).unwrap();
+    std::fs::write(&png, &whole[..whole.len() / 2]).unwrap();
+    verify("a_vat", "a.reel").expect(1);
+    std::fs::remove_file(&png).unwrap();
+    verify("a_vat", "a.reel").expect(0);
+    let exr = folder.join("a_vat/a_vat.exr");
+    let whole = std::fs::read(&exr).unwrap();
+    for cut in [3, 20, 200, 400, whole.len() - 1] {
+        std::fs::write(&exr, &whole[..cut]).unwrap();
+        verify("a_vat", "a.reel").expect(1);
+    }
+    let window = whole.windows(10).position(|b| b == b"dataWindow").unwrap() + 21;
+    for (at, bytes) in [(window + 8, [255; 4]), (window + 12, [0, 0, 1, 0])] {
+        let mut other = whole.clone();
+        other[at..at + 4].copy_from_slice(&bytes);
+        std::fs::write(&exr, &other).unwrap();
+        verify("a_vat", "a.reel").expect(1);
+    }
+    // Twelve bytes of the last row: normals of vertices turn.
+    let mut turned = whole.clone();
+    let end = turned.len();
+    turned[end - 12..].fill(0);
+    std::fs::write(&exr, &turned).unwrap();
+    verify("a_vat", "a.reel").expect(1);
+    std::fs::write(&exr, &whole).unwrap();
+    let info = folder.join("a_vat/a-remap_info.json");
+    let text = std::fs::read_to_string(&info).unwrap();
+    for (old, new) in [("\"Frames\": ", "\"Frames\": 9"), ("\"Max\"", "\"Most\""), ("{", "")] {
+        std::fs::write(&info, text.replacen(old, new, 1)).unwrap();
+        verify("a_vat", "a.reel").expect(1);
+    }
+    std::fs::remove_file(folder.join("b_vat/b.glb")).unwrap();
+    verify("b_vat", "b.reel").expect(1);
 }

@@ -2,7 +2,7 @@
 
 use super::comparison::{Comparison, is_obj};
 use super::report::Found;
-use super::sides::{Extracted, Kind, Seen, Side, Values};
+use super::sides::{Extracted, Kind, Seen, Side, Values, is_gltf};
 use super::{faces, triangles};
 use crate::verify::attribute::ulp;
 use crate::verify::kd_tree::KdTree;
@@ -244,7 +244,7 @@ impl Frame<'_> {
             let clamped;
             let a = match kind {
                 // Colours of a glTF go from 0 to 1.
-                Kind::Colour(_) if self.comparison.scene.format == "gltf" => {
+                Kind::Colour(_) if is_gltf(self.comparison.scene) => {
                     clamped = a.iter().map(|v| v.clamp(0.0, 1.0)).collect();
                     &clamped
                 }

@@ -11,6 +11,11 @@ use meshreel::{FrameDecoder, MeshView, Reel};
 use meshreel_scene::sample::{self, World, largest_scale};
 use meshreel_scene::{Attribute, Error, Mesh, Placed, SAME_TIME, Scene, Winding};
 
+/// `true` for glTF, also as the proxy of vertex animation textures.
+pub(super) fn is_gltf(scene: &Scene) -> bool {
+    matches!(scene.format, "gltf" | "openvat")
+}
+
 /// What hangs on a vertex or a corner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -301,7 +306,7 @@ impl<'a> Extracted<'a> {
         // A glTF hides a mesh on joints by a scale of zero above them.
         let is_nothing = mesh.skin.is_some() && points.windows(2).all(|pair| pair[0] == pair[1]);
         let attributes = Attributes::read(mesh, time)?;
-        if self.scene.format == "gltf" && !mesh.positions.is_empty() {
+        if is_gltf(self.scene) && !mesh.positions.is_empty() {
             self.earlier[owner] = time > mesh.positions.time(0) + SAME_TIME;
             let mut first = Vec::new();
             if mesh.positions.len() > 1 {

@@ -9,7 +9,7 @@ use meshreel_scene::{Channel, Error, SAME_TIME, Scene};
 pub(super) fn times(scene: &Scene, reel: &Reel, failures: &mut Failures) -> Result<Vec<Option<f64>>, Error> {
     let own: Vec<f64> = reel.frames().iter().map(|frame| frame.time).collect();
     Ok(match scene.format {
-        format if format.starts_with("obj") => numbered(scene, own.len(), failures),
+        format if format.starts_with("obj") || format == "openvat" => numbered(scene, own.len(), failures),
         // Named ranges are animations of their own, which are read one after the other.
         "gltf" if reel.ranges().is_empty() => {
             let clips = reel.clips().map_err(error)?;

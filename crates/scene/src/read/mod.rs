@@ -12,6 +12,7 @@ mod mdd;
 mod number;
 pub mod obj;
 mod open;
+pub mod openvat;
 mod options;
 mod pc2;
 pub mod ply;
