@@ -68,7 +68,7 @@ pub fn open(folder: &Path) -> Result<VertexTextures, Error> {
     };
     let Some(offsets) = texture("_vat")? else {
         let path = folder.join(format!("{name}_vat.png"));
-        return Err(Error::io(&path, std::io::ErrorVertexValue::NotFound.into()));
+        return Err(Error::io(&path, std::io::ErrorKind::NotFound.into()));
     };
     let rounding = info.rounding(offsets.is_float);
     let rows = Rows::of(&proxy, mesh, &offsets, info.frames)?;
