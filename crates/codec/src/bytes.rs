@@ -1,11 +1,10 @@
-//! Reading and writing little-endian bytes and variable-length numbers; shared by the codecs whose payloads
-//! are records.
+//! Reads and writes little-endian bytes and variable-length numbers; shared by all codecs that store records.
 //!
-//! A *varint* keeps 7 bits per byte, the lowest first; the top bit says that another byte follows. At most 5
-//! bytes for 32 bits; bits beyond the 32nd and superfluous final zero bytes are refused, so a number has one
-//! spelling.
+//! A *varint* has 7 bits per byte, the lowest first; the top bit says that another byte follows. At most 5
+//! bytes for 32 bits; bits beyond the 32nd and superfluous final zero bytes are refused, so a number has
+//! exactly one encoding.
 
-/// The bytes are not what the encoder writes. Says what is wrong.
+/// The error of decoders: the bytes are not what the encoder writes. Holds what is wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Corrupt(pub &'static str);
@@ -19,21 +18,20 @@ pub(crate) fn put_varint(mut value: u32, out: &mut Vec<u8>) {
     out.push(value as u8);
 }
 
-/// Appends bytes with their number before them, as a varint.
+/// Appends bytes after their number, as a varint.
 pub fn put_sized(bytes: &[u8], out: &mut Vec<u8>) {
     put_varint(u32::try_from(bytes.len()).expect("parts of less than 4 GiB"), out);
     out.extend_from_slice(bytes);
 }
 
-/// Takes the bytes that [`put_sized`] wrote from the start of `bytes`; also returns how many bytes that used
-/// in all.
+/// Reads the bytes of [`put_sized`] from the start of `bytes`; also returns the total number of bytes used.
 pub fn take_sized(bytes: &[u8]) -> Result<(&[u8], usize), Corrupt> {
     let mut c = Cursor::new(bytes);
     let part = c.sized()?;
     Ok((part, c.used()))
 }
 
-/// Takes values from the front of a byte slice; every method fails at the end of the input instead of
+/// Reads values from the front of a byte slice; every method fails at the end of the input instead of
 /// panicking.
 #[derive(Clone, Copy)]
 pub(crate) struct Cursor<'a> {
@@ -49,12 +47,12 @@ impl<'a> Cursor<'a> {
         Cursor { rest: bytes, length: bytes.len() }
     }
 
-    /// Bytes taken so far.
+    /// Returns the number of bytes read so far.
     pub(crate) fn used(&self) -> usize {
         self.length - self.rest.len()
     }
 
-    /// Bytes left.
+    /// Returns the number of bytes left.
     pub(crate) fn left(&self) -> usize {
         self.rest.len()
     }
@@ -65,7 +63,7 @@ impl<'a> Cursor<'a> {
         Ok(taken)
     }
 
-    /// Bytes with their number before them, as [`put_sized`] writes them.
+    /// Reads bytes after their number, as [`put_sized`] writes them.
     pub(crate) fn sized(&mut self) -> Result<&'a [u8], Corrupt> {
         let size = self.varint()?;
         self.take(size as usize)

@@ -1,15 +1,16 @@
-//! Numbers to bytes and back. One file per algorithm, both directions, the scalar reference first.
+//! Codecs: numbers to bytes and back. One file per algorithm with both directions, the scalar reference
+//! first.
 //!
-//! Folders, the lowest first; a module imports from its own folder and from those before it: bytes, width, sort, simd,
-//! entropy, quantize, topology, schedule, transform, values, clip, mesh, classic, record.
+//! Folders, lowest first; a module imports from its own folder and from those before it: bytes, width, sort,
+//! simd, entropy, quantize, topology, schedule, transform, values, clip, mesh, classic, record.
 //!
-//! Encoders need the feature `encode`; without it there are decoders alone, and no C code.
+//! Encoders need the feature `encode`; without it there are only decoders, and no C code.
 //!
 //! Everything after quantization is integer arithmetic and lossless, so encoder, decoder, SIMD and GPU agree
-//! on every bit on every machine. Decoders take any bytes: they return [`Corrupt`], never panic, never read
-//! beyond their input, and write only into the caller's buffers. No files, clocks or threads here.
+//! on every bit on every machine. Decoders accept any bytes: they return [`Corrupt`], never panic, never read
+//! beyond their input, and write only into the caller's buffers. This crate uses no files, clocks or threads.
 
-// Files that hold both directions import what only their encoders need.
+// Without the encoders, some imports of files that hold both directions are unused.
 #![cfg_attr(not(feature = "encode"), allow(unused_imports))]
 
 mod bytes;

@@ -1,8 +1,8 @@
-//! Which frames refer to which, and in what units they are stored. Pure arithmetic: nothing is kept but three
-//! numbers.
+//! The references between frames, and the access units in which frames are stored. Pure arithmetic: the state
+//! is three numbers.
 //!
-//! Every 16th frame and the last one are **keys**. The frames between two keys are a **group**; they are
-//! split in the middle again and again (dyadic), decoded breadth first:
+//! Every 16th frame and the last one are **key frames**, or keys. The frames between two keys are a
+//! **group**; it is halved recursively (dyadic), and decoded breadth first:
 //!
 //! ```text
 //! frame   0   1   2   3   4   5   6   7   8   9  10  11  12  13  14  15  16
@@ -11,27 +11,28 @@
 //!
 //! A frame between a and b refers to a, b, and to the nearest frames beyond them that are decoded before it:
 //! frames of its group of smaller depth, or the keys on either side of the group's own two. So the frames of
-//! one depth do not need each other, and a group needs four keys and nothing else.
+//! one depth are independent of each other, and a group needs only four keys.
 //!
-//! Key i refers to keys i−1, i−2 and 0; every `restart`-th key to key 0 alone, which is always in memory. A
-//! seek therefore decodes at most `restart + 3` keys. The last frame is a key for its own sake, and never
-//! such a restart.
+//! Key i refers to keys i−1, i−2 and 0; every `restart`-th key refers only to key 0, which is always in
+//! memory. A seek therefore decodes at most `restart + 3` keys. The last frame is a key in any case, and
+//! never such a restart.
 //!
-//! What is stored and decoded as a whole is a [`Unit`]: a key; a group without its deepest frames; the
-//! deepest frames of a group. Leaving out the last kind halves the frame rate.
+//! The smallest part that is stored and decoded as a whole is a [`Unit`]: a key; a group without its deepest
+//! frames; the deepest frames of a group. Leaving out the last kind halves the frame rate.
 //!
-//! Credit: hierarchical B pictures, Schwarz, Marpe, Wiegand, "Analysis of hierarchical B pictures and MCTF", 2006.
+//! Credit: hierarchical B pictures, Schwarz, Marpe, Wiegand, "Analysis of hierarchical B pictures and MCTF",
+//! 2006.
 
-/// Frames from key to key. Part of the format.
+/// The number of frames from key to key. Part of the format.
 pub const INTERVAL: u32 = 16;
-/// Most frames of a unit.
+/// The largest number of frames in an access unit.
 pub const UNIT_FRAMES: usize = 8;
-/// Most frames that a frame refers to.
+/// The largest number of frames that a frame refers to.
 pub const REFERENCES: usize = 4;
-/// Depth of the deepest frames; keys have depth 0.
+/// The depth of the deepest frames; keys have depth 0.
 pub const DEPTHS: u32 = 4;
 
-/// The frames of an animation, and how they hang together.
+/// The frames of an animation, and their dependencies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Schedule {
     frames: u32,
@@ -42,22 +43,22 @@ pub struct Schedule {
 /// An access unit: frames that are stored, read, checked and decoded as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Unit {
-    /// A key. Key 0 is stored with the static part and has no bytes here.
+    /// A key frame. Key 0 is stored with the static part and has no bytes here.
     Key(u32),
-    /// The frames of a group but the deepest.
+    /// The frames of a group except the deepest.
     LowerLayers(u32),
     /// The deepest frames of a group; no other frame refers to them.
     TopLayer(u32),
 }
 
-/// The frames of an animation in which a mesh is decoded; before and after it stands still. Such a mesh is
-/// kept as an animation of these frames alone, and both ends by themselves. They begin and, but for the
-/// animation's last frame, end at a key that needs none before it.
+/// The range of frames in which a mesh is decoded; before and after it the mesh stands still. Such a mesh is
+/// stored as an animation of these frames alone, and its end states separately. A window begins at a key that
+/// needs no key before it, and ends at such a key or at the animation's last frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Window {
-    /// First frame.
+    /// The first frame.
     pub start: u32,
-    /// Last frame.
+    /// The last frame.
     pub end: u32,
 }
 
@@ -85,7 +86,7 @@ impl std::ops::Deref for Frames {
 }
 
 impl Schedule {
-    /// `restart`: every how many keys one refers to key 0 alone, at least 1.
+    /// Returns a schedule in which every `restart`-th key refers only to key 0; `restart` is at least 1.
     pub fn new(frames: u32, restart: u32) -> Schedule {
         let keys = match frames {
             0 => 0,
@@ -94,17 +95,17 @@ impl Schedule {
         Schedule { frames, keys, restart: restart.max(1) }
     }
 
-    /// Number of frames.
+    /// Returns the number of frames.
     pub fn frames(&self) -> u32 {
         self.frames
     }
 
-    /// Number of keys.
+    /// Returns the number of keys.
     pub fn keys(&self) -> u32 {
         self.keys
     }
 
-    /// The window of a mesh that stands still up to frame `first` and from frame `last` on.
+    /// Returns the window of a mesh that stands still up to frame `first` and from frame `last` on.
     pub fn window(&self, first: u32, last: u32) -> Window {
         let apart = INTERVAL * self.restart;
         Window {
@@ -113,14 +114,14 @@ impl Schedule {
         }
     }
 
-    /// The animation of a window's frames.
+    /// Returns the schedule of a window's frames.
     pub fn within(&self, window: Window) -> Schedule {
         let frames = window.end.saturating_sub(window.start) + 1;
         Schedule::new(frames, self.restart)
     }
 
-    /// The number of a unit in the animation of a window's frames; none where that has no such unit. Units
-    /// lie in a window whole, or not at all.
+    /// Returns the unit's number in the schedule of a window's frames; `None` if that has no such unit. A
+    /// unit lies entirely inside a window or outside.
     pub fn unit_within(&self, window: Window, unit: Unit) -> Option<Unit> {
         let frame = *self.frames_of(unit).first()?;
         let earlier = window.start / INTERVAL;
@@ -132,20 +133,20 @@ impl Schedule {
         })
     }
 
-    /// Number of groups, one less than keys. Two keys that follow each other have an empty group between
-    /// them.
+    /// Returns the number of groups, one less than keys. Two adjacent keys have an empty group between them.
     pub fn groups(&self) -> u32 {
         self.keys.saturating_sub(1)
     }
 
-    /// Every how many keys one refers to key 0 alone.
+    /// Returns the number of keys from one that refers only to key 0 to the next.
     pub fn restart(&self) -> u32 {
         self.restart
     }
 
-    /// Number of segments of keys, which can be coded independently of each other.
+    /// Returns the number of segments of keys, which can be coded independently of each other.
     pub fn segments(&self) -> u32 {
-        // A last key that is not due belongs to the segment before, however few keys that has.
+        // A last key that is not at a multiple of the interval belongs to the segment before, whatever that
+        // segment's length.
         let due = match self.frames {
             0 => 0,
             _ => (self.frames - 1) / INTERVAL + 1,
@@ -153,13 +154,13 @@ impl Schedule {
         due.div_ceil(self.restart)
     }
 
-    /// First key of the segment of a key: the last one that refers to key 0 alone.
+    /// Returns the first key of a key's segment: the last one that refers only to key 0.
     fn first_of(&self, key: u32) -> u32 {
         let due = key.min((self.frames.saturating_sub(1)) / INTERVAL);
         due - due % self.restart
     }
 
-    /// The keys of a segment.
+    /// Returns the keys of a segment.
     pub fn segment(&self, segment: u32) -> std::ops::Range<u32> {
         let start = |s: u32| match s < self.segments() {
             true => s * self.restart,
@@ -168,12 +169,12 @@ impl Schedule {
         start(segment)..start(segment.saturating_add(1))
     }
 
-    /// Frame of a key.
+    /// Returns the frame of a key.
     pub fn key_frame(&self, key: u32) -> u32 {
         (key.saturating_mul(INTERVAL)).min(self.frames.saturating_sub(1))
     }
 
-    /// The key that is this frame.
+    /// Returns the number of the key at this frame, if it is a key.
     pub fn key_of(&self, frame: u32) -> Option<u32> {
         if frame >= self.frames {
             return None;
@@ -185,18 +186,18 @@ impl Schedule {
         }
     }
 
-    /// The group that a frame lies in; keys count to the group that begins with them.
+    /// Returns the group of a frame; a key belongs to the group that begins with it.
     pub fn group_of(&self, frame: u32) -> u32 {
         frame / INTERVAL
     }
 
-    /// Number of unit numbers, see [`Schedule::number`]. Some of them have no frames.
+    /// Returns the number of unit numbers, see [`Schedule::number`]. Some units have no frames.
     pub fn units(&self) -> u32 {
         3 * self.keys
     }
 
-    /// Units are numbered in an order in which they can be decoded: a unit needs only smaller numbers, but
-    /// for the look-ahead keys: group g needs keys up to g + 2.
+    /// Returns the number of a unit, in an order of decoding: a unit needs only units with smaller numbers,
+    /// except for the look-ahead keys: group g needs keys up to g + 2.
     pub fn number(&self, unit: Unit) -> u32 {
         match unit {
             Unit::Key(i) => 3 * i,
@@ -205,7 +206,7 @@ impl Schedule {
         }
     }
 
-    /// Inverse of [`Schedule::number`].
+    /// Inverts [`Schedule::number`].
     pub fn unit(&self, number: u32) -> Unit {
         match number % 3 {
             0 => Unit::Key(number / 3),
@@ -214,7 +215,7 @@ impl Schedule {
         }
     }
 
-    /// All units that have frames, as they lie in a file: each after what it needs.
+    /// Returns all units that have frames, in the order of the file: each after the units that it needs.
     pub fn in_file(&self) -> impl Iterator<Item = Unit> + use<> {
         let schedule = *self;
         let groups = (0..schedule.groups()).flat_map(|g| {
@@ -226,7 +227,7 @@ impl Schedule {
         all.filter(move |unit| !schedule.frames_of(*unit).is_empty())
     }
 
-    /// The unit that holds a frame. Frame 0 is key 0.
+    /// Returns the unit that holds a frame. Frame 0 is key 0.
     pub fn unit_of(&self, frame: u32) -> Unit {
         if let Some(key) = self.key_of(frame) {
             return Unit::Key(key);
@@ -239,18 +240,18 @@ impl Schedule {
         }
     }
 
-    /// Depth of a frame, 0 for keys.
+    /// Returns the depth of a frame, 0 for keys.
     pub fn depth(&self, frame: u32) -> u32 {
         self.place(frame).2
     }
 
-    /// Depth of a group's deepest frames, 0 if it has none.
+    /// Returns the depth of a group's deepest frames, 0 if it has none.
     fn deepest(&self, group: u32) -> u32 {
         let span = self.key_frame(group.saturating_add(1)) - self.key_frame(group);
         u32::BITS - span.saturating_sub(1).leading_zeros()
     }
 
-    /// The two ends between which a frame is the middle, and its depth. A key is its own ends.
+    /// Returns the two ends between which a frame is the middle, and its depth. A key is its own ends.
     fn place(&self, frame: u32) -> (u32, u32, u32) {
         let group = self.group_of(frame);
         let (mut a, mut b) = (self.key_frame(group), self.key_frame(group + 1));
@@ -268,8 +269,7 @@ impl Schedule {
         unreachable!("a frame between two others becomes a middle")
     }
 
-    /// The frames of a unit, in the order in which they are decoded. Key 0 has its frame although it has no
-    /// bytes.
+    /// Returns the frames of a unit, in decoding order. Key 0 has its frame although it has no bytes.
     pub fn frames_of(&self, unit: Unit) -> Frames {
         let mut out = Frames::default();
         let (group, last) = match unit {
@@ -296,8 +296,8 @@ impl Schedule {
         out
     }
 
-    /// The frames that a frame is predicted from, nearest two first; none for frame 0, up to [`REFERENCES`]
-    /// else.
+    /// Returns the frames that a frame is predicted from, nearest two first: none for frame 0, else up to
+    /// [`REFERENCES`].
     pub fn references(&self, frame: u32) -> Frames {
         let mut out = Frames::default();
         if let Some(key) = self.key_of(frame) {
@@ -329,8 +329,9 @@ impl Schedule {
         out
     }
 
-    /// The frames outside a unit that what is predicted from positions (normals) may refer to: of those that
-    /// it needs anyway, the one before of a key, and of a group's units the group's own.
+    /// Returns the frames outside a unit that streams predicted from positions (normals) may refer to, among
+    /// those that the unit needs anyway: for a key the one before it, for a group's units the group's own
+    /// frames.
     pub fn near(&self, unit: Unit) -> Frames {
         let mut out = Frames::default();
         let needs = self.needs(unit);
@@ -345,20 +346,20 @@ impl Schedule {
         out
     }
 
-    /// Whether chains go on to a key from the one before it. Else they begin there.
+    /// Returns `true` if chains continue from the key before to this one; else they begin here.
     pub fn goes_on(&self, key: u32) -> bool {
         key > self.first_of(key)
     }
 
-    /// The frames of a chain that its links of a group have: those between the group's keys, and the last of
-    /// these where the chain goes on to it. They come after the first key.
+    /// Returns the frames of a group that chains store together: those between the group's keys, and the last
+    /// key if the chain continues to it. They follow the first key.
     pub fn link_frames(&self, group: u32) -> std::ops::Range<u32> {
         let last = group.saturating_add(1);
         self.key_frame(group).saturating_add(1)..self.key_frame(last) + u32::from(self.goes_on(last))
     }
 
-    /// The unit that has the links of a group: the key behind it, where the chain goes on to that, else the
-    /// group's first.
+    /// Returns the unit that stores the chain frames of a group: the key after the group, if the chain
+    /// continues to it, else the group's first unit.
     pub fn link_unit(&self, group: u32) -> Unit {
         match self.goes_on(group.saturating_add(1)) {
             true => Unit::Key(group + 1),
@@ -367,7 +368,7 @@ impl Schedule {
         }
     }
 
-    /// Whether a unit has the links of a group.
+    /// Returns `true` if a unit stores the chain frames of a group.
     pub fn has_links(&self, unit: Unit) -> bool {
         match unit {
             Unit::Key(key) => self.goes_on(key),
@@ -375,8 +376,8 @@ impl Schedule {
         }
     }
 
-    /// The frames that must be decoded before what chains have in a unit: the one that its links go on from, and
-    /// where they are in another unit, the first frame of that.
+    /// Returns the frames that must be decoded before a unit's chain frames: the one that the chain continues
+    /// from, and if the chain frames are in another unit, the first frame of that.
     pub fn chain_needs(&self, unit: Unit) -> Frames {
         let mut out = Frames::default();
         let group = match unit {
@@ -395,7 +396,8 @@ impl Schedule {
         out
     }
 
-    /// The frames that must be decoded before a unit: keys, and for [`Unit::TopLayer`] frames of the same group.
+    /// Returns the frames that must be decoded before a unit: keys, and for [`Unit::TopLayer`] frames of the
+    /// same group.
     pub fn needs(&self, unit: Unit) -> Frames {
         let inside = self.frames_of(unit);
         let mut out = Frames::default();
@@ -434,7 +436,7 @@ mod tests {
                         let moved: Vec<u32> = own.frames_of(unit).iter().map(|f| f + window.start).collect();
                         assert_eq!(moved, frames.to_vec());
                         seen += moved.len();
-                        // What a frame refers to is the same, but for the first frame.
+                        // A frame refers to the same frames, except for the first frame.
                         for (&f, &g) in own.frames_of(unit).iter().zip(frames.iter()) {
                             let list = own.references(f);
                             assert!(list.iter().all(|&r| r < own.frames()));
@@ -443,7 +445,7 @@ mod tests {
                     }
                     assert_eq!(seen as u32, own.frames());
                     if window.end + 1 < frames {
-                        // The end stands alone.
+                        // The last frame of the window refers only to the first.
                         assert_eq!(own.references(own.frames() - 1).to_vec(), [0]);
                     }
                 }

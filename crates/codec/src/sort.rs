@@ -1,13 +1,13 @@
-//! Sorting, where programs should be small: in WebAssembly each type that is sorted would bring 4 kB of code of its own.
-//! There all types share one sort, of their places in the list; elsewhere these are the standard library's.
+//! Sorting with small code for WebAssembly, where each sorted type would add 4 kB of code. There all types
+//! share one sort of their indices; elsewhere the standard library's sorts are used.
 
 use std::cmp::Ordering;
 
-/// Lists that are sorted where they lie: by comparing with what was sorted before.
+/// Lists up to this length are sorted by insertion, in place.
 #[cfg(any(target_arch = "wasm32", test))]
 const SHORT: usize = 16;
 
-/// Sorts numbers, or other things of which equal ones are the same.
+/// Sorts values whose equal elements are indistinguishable.
 pub fn plain<T: Ord + Copy>(list: &mut [T]) {
     #[cfg(not(target_arch = "wasm32"))]
     list.sort_unstable();
@@ -15,7 +15,7 @@ pub fn plain<T: Ord + Copy>(list: &mut [T]) {
     shared(list, T::cmp);
 }
 
-/// Sorts by a key; what has the same one stays in order.
+/// Sorts by a key; elements with equal keys stay in order.
 pub fn by_key<T: Copy, K: Ord>(list: &mut [T], key: impl Fn(&T) -> K) {
     #[cfg(not(target_arch = "wasm32"))]
     list.sort_by_key(key);
@@ -23,7 +23,7 @@ pub fn by_key<T: Copy, K: Ord>(list: &mut [T], key: impl Fn(&T) -> K) {
     shared(list, |a, b| key(a).cmp(&key(b)));
 }
 
-/// Sorts by a key that is another one for each.
+/// Sorts by a key that differs for all elements.
 pub fn by_own_key<T: Copy, K: Ord>(list: &mut [T], key: impl Fn(&T) -> K) {
     #[cfg(not(target_arch = "wasm32"))]
     list.sort_unstable_by_key(key);
@@ -31,7 +31,7 @@ pub fn by_own_key<T: Copy, K: Ord>(list: &mut [T], key: impl Fn(&T) -> K) {
     shared(list, |a, b| key(a).cmp(&key(b)));
 }
 
-/// Sorts by an order in which no two are equal.
+/// Sorts by an order in which no two elements are equal.
 pub fn by<T: Copy>(list: &mut [T], compare: impl Fn(&T, &T) -> Ordering) {
     #[cfg(not(target_arch = "wasm32"))]
     list.sort_unstable_by(compare);
@@ -39,7 +39,7 @@ pub fn by<T: Copy>(list: &mut [T], compare: impl Fn(&T, &T) -> Ordering) {
     shared(list, compare);
 }
 
-/// A stable sort of any type: of the type's own there is what compares two, and what puts them in place.
+/// A stable sort of any type; only comparison and placement are compiled for each type.
 #[cfg(any(target_arch = "wasm32", test))]
 fn shared<T: Copy>(list: &mut [T], compare: impl Fn(&T, &T) -> Ordering) {
     if list.len() <= SHORT {

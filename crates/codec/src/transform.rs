@@ -1,5 +1,5 @@
 //! Node transforms: quaternion, translation, non-uniform scale, 10 f32, bit-exact. All animated nodes of a
-//! frame in one payload; nodes and components that stand still cost next to nothing.
+//! frame are in one payload; nodes and components at rest cost almost nothing.
 //!
 //! | offset | size | name | meaning |
 //! |---|---|---|---|
@@ -29,16 +29,16 @@ pub struct Transform {
     pub scale: [f32; 3],
 }
 
-/// Components of a transform.
+/// The number of components of a transform.
 const COLUMNS: usize = 10;
 
 impl Transform {
-    /// Changes nothing.
+    /// The transform that changes nothing.
     pub const IDENTITY: Transform =
         Transform { rotation: [0.0, 0.0, 0.0, 1.0], translation: [0.0; 3], scale: [1.0; 3] };
 
-    /// Row-major 3×4 matrix in f64; the quaternion is normalised first, so that its f32 rounding costs no
-    /// scale. A quaternion of length zero, or not finite, counts as no rotation.
+    /// Returns the row-major 3×4 matrix in f64; the quaternion is normalized first, so that its f32 rounding
+    /// does not change the scale. A quaternion of zero or non-finite length counts as the identity.
     #[inline]
     pub fn matrix(&self) -> [[f64; 4]; 3] {
         let q = self.rotation.map(f64::from);
@@ -60,7 +60,7 @@ impl Transform {
         out
     }
 
-    /// The ten components, mapped so that close floats are close integers.
+    /// Returns the ten components, mapped so that close floats are close integers.
     fn ordered(&self) -> [u32; COLUMNS] {
         let ([x, y, z, w], [a, b, c], [d, e, f]) = (self.rotation, self.translation, self.scale);
         [x, y, z, w, a, b, c, d, e, f].map(|v| {
@@ -76,7 +76,7 @@ impl Transform {
     }
 }
 
-/// Zigzag residuals of every node.
+/// Returns the zigzag residuals of every node.
 #[cfg(feature = "encode")]
 fn residuals(values: &[Transform], previous: Option<&[Transform]>) -> Vec<[u32; COLUMNS]> {
     let mut before = Transform::IDENTITY.ordered();
@@ -89,7 +89,7 @@ fn residuals(values: &[Transform], previous: Option<&[Transform]>) -> Vec<[u32; 
     values.iter().enumerate().map(of).collect()
 }
 
-/// Encodes transforms, relative to `previous` (same length) where given; appends to `out`.
+/// Appends transforms to `out`, relative to `previous` (same length) if given.
 #[cfg(feature = "encode")]
 pub fn encode(values: &[Transform], previous: Option<&[Transform]>, out: &mut Vec<u8>) {
     if let Some(previous) = previous {
@@ -120,7 +120,7 @@ pub fn encode(values: &[Transform], previous: Option<&[Transform]>, out: &mut Ve
     }
 }
 
-/// Decodes `out.len()` transforms from the start of `bytes`; returns the bytes used.
+/// Decodes `out.len()` transforms from the start of `bytes`; returns the number of bytes used.
 pub fn decode(bytes: &[u8], previous: Option<&[Transform]>, out: &mut [Transform]) -> Result<usize, Corrupt> {
     if previous.is_some_and(|p| p.len() != out.len()) {
         return Err(Corrupt("transforms: the previous frame has other nodes"));
@@ -150,7 +150,7 @@ pub fn decode(bytes: &[u8], previous: Option<&[Transform]>, out: &mut [Transform
         let mut now = previous.map_or(before, |p| p[v].ordered());
         if differs(v) {
             for (value, plane) in now.iter_mut().zip(planes) {
-                // A column without bytes is one of zeros.
+                // A column without bytes has only zeros.
                 let byte = |p: usize| u32::from(plane.get(p * changed + at).copied().unwrap_or(0));
                 let stored = byte(0) << 24 | byte(1) << 16 | byte(2) << 8 | byte(3);
                 *value = value.wrapping_add(stored.unzigzag());

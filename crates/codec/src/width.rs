@@ -1,31 +1,31 @@
-//! Two widths of fixed-point positions, 16 and 32 bits: which of them a mesh has is known at run time only.
-//! Code that is the same for both is written once, with [`for_width`](crate::for_width) where the width is
-//! known, and [`each_width`](crate::each_width) where there are values of it.
+//! The two widths of fixed-point positions, 16 and 32 bits; a mesh's width is known at run time only. Code
+//! for both is written once, with [`for_width`](crate::for_width) for a known width, and
+//! [`each_width`](crate::each_width) for values of it.
 
-/// One thing in either width.
+/// A value of either width.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ByWidth<N, W> {
-    /// Of 16 bits.
+    /// 16 bits.
     Narrow(N),
-    /// Of 32 bits.
+    /// 32 bits.
     Wide(W),
 }
 
-/// Decoded points, x y z and one number more, in either width.
+/// Decoded points, x y z and an unused fourth number, in either width.
 pub type Points<'a> = ByWidth<&'a [[i16; 4]], &'a [[i32; 4]]>;
 
 /// Decoded points of a frame, in either width.
 pub type OwnedPoints = ByWidth<Vec<[i16; 4]>, Vec<[i32; 4]>>;
 
 impl<N, W> ByWidth<N, W> {
-    /// Whether it is of 32 bits.
+    /// Returns `true` if the width is 32 bits.
     pub fn is_wide(&self) -> bool {
         matches!(self, ByWidth::Wide(_))
     }
 }
 
 impl OwnedPoints {
-    /// The same points, lent.
+    /// Borrows the points.
     pub fn lent(&self) -> Points<'_> {
         match self {
             ByWidth::Narrow(points) => ByWidth::Narrow(points),
@@ -46,7 +46,7 @@ impl<'a> From<&'a [[i32; 4]]> for Points<'a> {
     }
 }
 
-/// Evaluates an expression for what is in a [`ByWidth`](crate::ByWidth), in whichever width it is.
+/// Evaluates an expression for the contents of a [`ByWidth`](crate::ByWidth), whatever its width.
 #[macro_export]
 macro_rules! each_width {
     ($value:expr, $name:ident => $body:expr) => {

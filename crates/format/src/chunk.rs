@@ -1,4 +1,4 @@
-//! The table of chunks: one entry per chunk, at the place that the header names.
+//! The chunk table: one entry per chunk, at the offset that the header names.
 //!
 //! Layout of an entry: `docs/FORMAT/container.md`, "Chunk entry".
 
@@ -17,18 +17,18 @@ const RESERVED: Field = Field::new("reserved", 18, 2);
 /// The fields of an entry in order.
 pub const CHUNK_ENTRY_FIELDS: &[Field] = &[CHECKSUM, SIZE, RAW_SIZE, KIND, RESERVED];
 
-/// Kind, place and size of one chunk. Its index is its place in the table.
+/// The kind, offset, size and checksum of one chunk. The chunk's index is its position in the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChunkEntry {
     /// The chunk kind; opaque to this crate.
     pub kind: u16,
-    /// Bytes from the start of the file.
+    /// Offset in bytes from the start of the file.
     pub offset: u64,
-    /// Bytes in the file.
+    /// Size in the file, in bytes.
     pub size: u32,
-    /// Bytes when decompressed.
+    /// Size after decompression, in bytes.
     pub raw_size: u32,
-    /// XXH3-64 of the bytes in the file.
+    /// XXH3-64 of the bytes as they are in the file.
     pub checksum: u64,
 }
 
@@ -42,8 +42,8 @@ impl ChunkEntry {
         out
     }
 
-    /// The entry, or what is wrong with it. Chunks lie one after the other, so where it begins is known from
-    /// those before; whether it ends in the file is checked by the reader.
+    /// Decodes an entry, or says what is wrong with it. Chunks are contiguous, so the caller knows `offset`
+    /// from the entries before; the reader checks that the chunk ends inside the file.
     pub(crate) fn decode(bytes: &[u8; CHUNK_ENTRY_SIZE], offset: u64) -> Result<ChunkEntry, &'static str> {
         if !RESERVED.is_zero(bytes) {
             return Err("a reserved byte is not zero");

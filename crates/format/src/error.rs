@@ -1,19 +1,20 @@
-//! The error of reading and playing files: of this crate and of the runtime, which reads them through it.
+//! The error type for reading, writing and playing files, of this crate and of the runtime that reads through
+//! it.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// Why a file could not be read or written, or a frame of it not be decoded. Five classes, the same in every
-/// crate of the project. Bytes that came from no file have the path "(memory)".
+/// The reason why a file could not be read or written, or a frame of it not decoded. There are five classes,
+/// the same in every crate of the project. Bytes that came from no file have the path "(memory)".
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The operating system said no.
+    /// The operating system reported an error.
     #[error("{}: {what}: {source}", path.display())]
     Io {
         /// The file that the user named.
         path: PathBuf,
-        /// What was being done, and what to do about it.
+        /// What was being done, and what the user can do about the failure.
         what: String,
         /// The system's reason.
         source: std::io::Error,
@@ -28,27 +29,27 @@ pub enum Error {
         /// The place: a byte offset, a chunk, or a frame with its mesh and stream.
         at: String,
     },
-    /// Valid, but from a newer writer or with something that this build leaves out.
+    /// The file is valid, but a newer writer made it, or it uses something that this build leaves out.
     #[error("{}: not supported: {what}", path.display())]
     Unsupported {
         /// The file.
         path: PathBuf,
-        /// What, by name and id where it has one, and what to do instead.
+        /// What is not supported, by name and id where it has one, and what to do instead.
         what: String,
     },
-    /// More than the limits that the caller set allow.
+    /// The file needs more than the limits of the caller allow.
     #[error("{}: {what}: {asked} asked, {allowed} allowed", path.display())]
     Limit {
         /// The file.
         path: PathBuf,
-        /// Which limit.
+        /// The name of the limit.
         what: String,
         /// The amount that the file wants.
         asked: u64,
         /// The amount that the limits allow.
         allowed: u64,
     },
-    /// The caller is wrong, not the file.
+    /// The caller made a mistake; the file is not at fault.
     #[error("{what}")]
     Misuse {
         /// What to do instead.
@@ -57,7 +58,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// An operation of the system on the file at `path` that failed, with advice on what to do about it.
+    /// Wraps a system error of an operation on the file at `path`, with advice on what to do about it.
     pub(crate) fn io(path: &Path, what: &str, source: std::io::Error) -> Error {
         let advice = match source.kind() {
             ErrorKind::StorageFull => " (free some space or choose another disk)",
@@ -74,19 +75,19 @@ impl Error {
         };
         Error::Io { path: path.into(), what: format!("{what}{advice}"), source }
     }
-    /// Wrong bytes of `path`.
+    /// Returns [`Error::Malformed`] for the file at `path`.
     pub fn malformed(path: &Path, what: impl Into<String>, at: impl Into<String>) -> Error {
         Error::Malformed { path: path.into(), what: what.into(), at: at.into() }
     }
-    /// Something valid in `path` that this build cannot read.
+    /// Returns [`Error::Unsupported`] for the file at `path`.
     pub fn unsupported(path: &Path, what: impl Into<String>) -> Error {
         Error::Unsupported { path: path.into(), what: what.into() }
     }
-    /// More than is allowed of what `path` asks for.
+    /// Returns [`Error::Limit`] for the file at `path`.
     pub fn limit(path: &Path, what: impl Into<String>, asked: u64, allowed: u64) -> Error {
         Error::Limit { path: path.into(), what: what.into(), asked, allowed }
     }
-    /// A wrong call.
+    /// Returns [`Error::Misuse`].
     pub fn misuse(what: impl Into<String>) -> Error {
         Error::Misuse { what: what.into() }
     }

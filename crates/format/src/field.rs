@@ -1,12 +1,12 @@
-//! Where a number lies in a fixed-size structure. The lists of fields are the only place where offsets are
-//! written down: reading, writing and the comparison with the document all use them.
+//! The place of each number in a fixed-size structure. The lists of fields are the only place where offsets
+//! are written down: reading, writing and the comparison with the document all use them.
 
-/// One field of a fixed-size structure, all little-endian.
+/// One field of a fixed-size structure. All numbers are little-endian.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Field {
-    /// Its name in the document.
+    /// The name in the document.
     pub name: &'static str,
-    /// Bytes from the start of the structure.
+    /// Offset in bytes from the start of the structure.
     pub offset: usize,
     /// Size in bytes.
     pub size: usize,
@@ -17,8 +17,8 @@ impl Field {
         Field { name, offset, size }
     }
 
-    /// The field's bytes. `N` is its size; both are constants of the format, and every structure is a
-    /// fixed-size array.
+    /// Returns the bytes of the field. `N` must be its size; both are constants of the format, and every
+    /// structure is a fixed-size array.
     fn bytes<const N: usize>(self, from: &[u8]) -> [u8; N] {
         debug_assert_eq!(N, self.size);
         let mut out = [0; N];
@@ -35,7 +35,7 @@ impl Field {
     pub(crate) fn u64(self, from: &[u8]) -> u64 {
         u64::from_le_bytes(self.bytes(from))
     }
-    /// Six `f32`: smallest x, y, z, largest x, y, z.
+    /// Reads six `f32`: smallest x, y, z, largest x, y, z.
     pub(crate) fn bounds(self, from: &[u8]) -> [f32; 6] {
         let bytes: [u8; 24] = self.bytes(from);
         let mut out = [0.0; 6];

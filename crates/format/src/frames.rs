@@ -1,36 +1,37 @@
-//! The table of frames: when each is shown, and its box. Where a frame's bytes are is the content's own
-//! affair: they lie in chunks.
+//! The frame table: the time and the bounds of each frame. The bytes of a frame's content are in chunks; this
+//! table does not say which.
 //!
 //! Layout: `docs/FORMAT/container.md`, "Frame table".
 
 // Part of the format. Changing any of these needs a new version.
 
-/// Bytes of a box in the table.
+/// Bytes of the bounds of one frame in the table.
 pub const BOX_SIZE: usize = 6;
-/// How times are kept: all of them, first + i·step, or (first + i) / rate.
+/// The forms of the times in the table: all times listed, first + i·step, or (first + i) / rate.
 const LISTED: u8 = 0;
 const STEPS: u8 = 1;
 const RATE: u8 = 2;
-/// Parts of the file's box that a side of a frame's box can be.
+/// The number of parts into which each side of the file's bounds is divided; a frame's bounds are stored in
+/// these.
 const PARTS: f64 = 255.0;
 
-/// The box of nothing: what a frame has in which nothing is shown.
+/// The bounds of a frame in which nothing is shown.
 pub const EMPTY_BOUNDS: [f32; 6] =
     [f32::INFINITY, f32::INFINITY, f32::INFINITY, f32::NEG_INFINITY, f32::NEG_INFINITY, f32::NEG_INFINITY];
-/// The bytes of an empty box in the table.
+/// The stored form of [`EMPTY_BOUNDS`].
 const EMPTY_BOX: [u8; BOX_SIZE] = [255, 255, 255, 0, 0, 0];
 
-/// When one frame is shown, and where its content is in space.
+/// The time of one frame, and the bounds of its content.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FrameEntry {
-    /// Seconds; finite, and larger than that of the frame before.
+    /// Seconds; finite, and larger than the time of the frame before.
     pub time: f64,
-    /// World-space box around all that is shown: smallest x, y, z, largest x, y, z; or [`EMPTY_BOUNDS`]. In a
-    /// file it is rounded outwards to 255ths of the file's box.
+    /// World-space bounds of everything shown: smallest x, y, z, largest x, y, z; or [`EMPTY_BOUNDS`]. In a
+    /// file they are rounded outwards to 255ths of the file's bounds.
     pub bounds: [f32; 6],
 }
 
-/// Appends the table of `frames`, whose boxes lie inside `all`.
+/// Appends the frame table of `frames`, whose bounds lie inside `all`.
 pub(crate) fn encode(frames: &[FrameEntry], all: &[f32; 6], out: &mut Vec<u8>) {
     let times: Vec<f64> = frames.iter().map(|f| f.time).collect();
     let (kind, numbers) = clock(&times);
@@ -42,7 +43,7 @@ pub(crate) fn encode(frames: &[FrameEntry], all: &[f32; 6], out: &mut Vec<u8>) {
     out.extend(frames.iter().flat_map(|f| shrink(&f.bounds, all)));
 }
 
-/// The table's `count` frames, or what is wrong with it.
+/// Decodes the `count` frames of the table, or says what is wrong with it.
 pub(crate) fn decode(bytes: &[u8], count: usize, all: &[f32; 6]) -> Result<Vec<FrameEntry>, &'static str> {
     const SIZE: &str = "a table of another size than its frames need";
     let (&kind, rest) = bytes.split_first().ok_or(SIZE)?;
@@ -78,14 +79,14 @@ pub(crate) fn decode(bytes: &[u8], count: usize, all: &[f32; 6]) -> Result<Vec<F
     Ok(frames)
 }
 
-/// Bytes of the table of frames at these times.
+/// Returns the size in bytes of the frame table for these times.
 pub fn frame_table_size(times: &[f64]) -> u64 {
     let listed = clock(times).0 == LISTED;
     let clock = if listed { 8 * times.len() } else { 16 };
     (1 + clock + BOX_SIZE * times.len()) as u64
 }
 
-/// Bytes of the table, or none where no file could hold it. `kind` is its first byte.
+/// Returns the size of the table in bytes, or `None` if it overflows. `kind` is the table's first byte.
 pub(crate) fn size(kind: u8, count: u64) -> Option<u64> {
     let times = match kind {
         LISTED => count.checked_mul(8)?,
@@ -101,7 +102,7 @@ fn at(kind: u8, [a, b]: [f64; 2], i: usize) -> f64 {
     }
 }
 
-/// The shortest form that gives exactly these times.
+/// Returns the shortest form that reproduces these times exactly: its first byte and its two numbers.
 fn clock(times: &[f64]) -> (u8, [f64; 2]) {
     let (Some(first), Some(last)) = (times.first(), times.last()) else {
         return (LISTED, [0.0; 2]);
@@ -118,12 +119,12 @@ fn clock(times: &[f64]) -> (u8, [f64; 2]) {
     forms.into_iter().find(gives).unwrap_or((LISTED, [0.0; 2]))
 }
 
-/// `part` 255ths of the way from `low` to `high`.
+/// Returns the point `part` 255ths of the way from `low` to `high`.
 fn along(low: f32, high: f32, part: u8) -> f32 {
     match part {
         0 => low,
         255 => high,
-        // Infinite sides have no parts between.
+        // Between infinite ends there is no such point.
         _ if !(low.is_finite() && high.is_finite()) => f32::NAN,
         _ => {
             let (low, high) = (f64::from(low), f64::from(high));
@@ -139,7 +140,7 @@ fn grow(sides: &[u8; BOX_SIZE], all: &[f32; 6]) -> [f32; 6] {
     std::array::from_fn(|k| along(all[k % 3], all[k % 3 + 3], sides[k]))
 }
 
-/// The smallest box of the table around `bounds`.
+/// Returns the smallest stored bounds that contain `bounds`.
 fn shrink(bounds: &[f32; 6], all: &[f32; 6]) -> [u8; BOX_SIZE] {
     if *bounds == EMPTY_BOUNDS {
         return EMPTY_BOX;
@@ -151,7 +152,7 @@ fn shrink(bounds: &[f32; 6], all: &[f32; 6]) -> [u8; BOX_SIZE] {
             true => along(low, high, part) <= bounds[k],
             false => along(low, high, part) >= bounds[k],
         };
-        // Casting takes a part that is no number for 0. One further out where rounding cut into the box.
+        // The cast turns NaN into 0. If rounding cut into the bounds, the next part outwards is taken.
         let near = (part * PARTS).clamp(0.0, PARTS);
         let (near, out, last) = match lower {
             true => (near.floor() as u8, (near.floor() as u8).saturating_sub(1), 0),
@@ -160,20 +161,20 @@ fn shrink(bounds: &[f32; 6], all: &[f32; 6]) -> [u8; BOX_SIZE] {
         [near, out].into_iter().find(|&p| holds(p)).unwrap_or(last)
     });
     match sides {
-        // A box of nothing is something else than a box that is everything.
+        // Bounds that equal the whole file's must not be mistaken for empty ones.
         EMPTY_BOX => [0, 0, 0, 255, 255, 255],
         sides => sides,
     }
 }
 
-/// A box is [`EMPTY_BOUNDS`], or on each axis smallest ≤ largest (never NaN; infinite where a coordinate
-/// leaves the range of `f32`).
+/// Returns `true` for [`EMPTY_BOUNDS`], and for bounds with smallest ≤ largest on each axis (never NaN;
+/// infinite where a coordinate exceeds the range of `f32`).
 pub(crate) fn is_box(bounds: &[f32; 6]) -> bool {
     let [x, y, z, to_x, to_y, to_z] = *bounds;
     *bounds == EMPTY_BOUNDS || (x <= to_x && y <= to_y && z <= to_z)
 }
 
-/// A frame's time is finite and after the one before.
+/// Returns `true` if a frame's time is finite and later than that of the frame before.
 pub(crate) fn is_after(time: f64, before: Option<f64>) -> bool {
     time.is_finite() && before.is_none_or(|before| time > before)
 }
@@ -238,7 +239,7 @@ mod tests {
             for k in 0..3 {
                 prop_assert!(back[k] <= bounds[k] && back[k + 3] >= bounds[k + 3]);
                 prop_assert!(back[k] >= all[k] && back[k + 3] <= all[k + 3]);
-                // No more than a 255th too large on each side, up to rounding.
+                // At most a 255th too large on each side, up to rounding.
                 let grain = (f64::from(all[k + 3]) - f64::from(all[k])) / 254.0;
                 if grain.is_finite() {
                     prop_assert!(f64::from(bounds[k]) - f64::from(back[k]) <= grain + 1e-30);

@@ -1,4 +1,4 @@
-//! The header: the first bytes of a file. The magic number is written last of all, so a file that has one is
+//! The header: the first bytes of a file. The magic number is written last, so a file that has one is
 //! complete.
 //!
 //! Layout: `docs/FORMAT/container.md`, "Header".
@@ -10,15 +10,15 @@ use crate::frames::is_box;
 
 /// Bytes of the header.
 pub const HEADER_SIZE: usize = 128;
-/// The first bytes of every complete file: a byte that no text has, the name, and line ends that careless
-/// copying would change.
+/// The first bytes of every complete file: a byte that does not occur in text, the name, and line ends that a
+/// text-mode copy would change.
 pub const MAGIC: [u8; 8] = *b"\x89REEL\r\n\x1a";
 /// The version that this library writes. Version 0 is the one before the first release and may still change.
 pub const VERSION: u32 = 0;
-/// Flags that a reader must know to read the file right; it refuses a file with one that it does not know. It
-/// may ignore the others.
+/// The flags that a reader must know in order to read the file correctly; a file with an unknown one is
+/// refused. Unknown flags outside this mask are ignored.
 pub const REQUIRED_FLAGS: u32 = 0xffff_0000;
-/// Those of [`REQUIRED_FLAGS`] that this version knows: none yet.
+/// The subset of [`REQUIRED_FLAGS`] that this version knows: none yet.
 const KNOWN_FLAGS: u32 = 0;
 
 const MAGIC_AT: Field = Field::new("magic", 0, 8);
@@ -54,58 +54,58 @@ pub const HEADER_FIELDS: &[Field] = &[
     CHECKSUM,
 ];
 
-/// The checksum of this format: XXH3, 64 bits, seed 0.
+/// Returns the checksum used by the format: XXH3, 64 bits, seed 0.
 pub fn checksum(bytes: &[u8]) -> u64 {
     xxhash_rust::xxh3::xxh3_64(bytes)
 }
 
-/// Facts about the whole animation, which the writer is told at the end.
+/// Facts about the whole animation, given to the writer at the end.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Summary {
-    /// World-space box of everything shown in any frame; or [`crate::EMPTY_BOUNDS`].
+    /// World-space bounds of everything shown in any frame; or [`crate::EMPTY_BOUNDS`].
     pub bounds: [f32; 6],
-    /// Size of the animation before compression: 12 bytes per source point and frame plus 40 per transform
+    /// Size of the animation before compression in bytes: 12 per source point and frame plus 40 per transform
     /// and sample.
     pub raw_bytes: u64,
     /// Flags; see [`REQUIRED_FLAGS`].
     pub flags: u32,
 }
 
-/// The first structure of a file, checked.
+/// The header of a file, checked.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Header {
     /// Version of the format.
     pub version: u32,
     /// Flags; see [`REQUIRED_FLAGS`].
     pub flags: u32,
-    /// Length of the whole file, so that a truncated one is noticed.
+    /// Length of the whole file in bytes; it shows whether a file is truncated.
     pub file_size: u64,
-    /// Size of the animation before compression.
+    /// Size of the animation before compression, in bytes.
     pub raw_bytes: u64,
-    /// Entries in the table of frames.
+    /// Number of entries in the frame table.
     pub frame_count: u64,
     /// Offset of the frame table, in bytes from the start of the file.
     pub frame_table: u64,
-    /// Entries in the table of chunks.
+    /// Number of entries in the chunk table.
     pub chunk_count: u64,
     /// Offset of the chunk table, in bytes from the start of the file.
     pub chunk_table: u64,
-    /// World-space box of everything shown in any frame.
+    /// World-space bounds of everything shown in any frame.
     pub bounds: [f32; 6],
-    /// Checksum of the table of frames.
+    /// Checksum of the frame table.
     pub frame_table_checksum: u64,
-    /// Checksum of the table of chunks.
+    /// Checksum of the chunk table.
     pub chunk_table_checksum: u64,
 }
 
-/// Why a header was refused.
+/// The reason why a header was refused.
 pub(crate) enum Refused {
     Malformed(&'static str),
     Unsupported(String),
 }
 
 impl Header {
-    /// The bytes, magic and checksum included.
+    /// Encodes the header, magic and checksum included.
     pub(crate) fn encode(&self) -> [u8; HEADER_SIZE] {
         let mut out = [0; HEADER_SIZE];
         MAGIC_AT.put(&mut out, &MAGIC);
@@ -125,8 +125,8 @@ impl Header {
         out
     }
 
-    /// Checks what the bytes alone can tell. The version comes before the checksum: a later version may have
-    /// another layout.
+    /// Decodes the header and checks everything that its own bytes can show. The version is checked before
+    /// the checksum, because a later version may have another layout.
     pub(crate) fn decode(bytes: &[u8; HEADER_SIZE]) -> Result<Header, Refused> {
         check_magic(bytes).map_err(Refused::Malformed)?;
         let version = VERSION_AT.u32(bytes);
@@ -168,7 +168,8 @@ impl Header {
     }
 }
 
-/// Tells a file of another kind from one whose writer was stopped. `bytes` may be shorter than a header.
+/// Distinguishes a file of another kind from one whose writer was stopped. `bytes` may be shorter than a
+/// header.
 pub(crate) fn check_magic(bytes: &[u8]) -> Result<(), &'static str> {
     match bytes.get(..MAGIC.len()) {
         Some(magic) if magic == MAGIC => Ok(()),

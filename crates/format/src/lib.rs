@@ -1,7 +1,7 @@
-//! The `.reel` container: bytes to file and back.
+//! The `.reel` container: reads and writes files of chunks.
 //!
-//! A file is a header, then chunks in the order in which they were written, then a table of frames and a
-//! table of chunks. What the bytes of a chunk mean is not known here: only kinds, sizes, times, boxes and
+//! A file is a header, then chunks in the order in which they were written, then a frame table and a chunk
+//! table. This crate does not know what the bytes of a chunk mean, only kinds, sizes, times, bounds and
 //! checksums. Any chunk is found without reading another one. The layout is normative in
 //! `docs/FORMAT/container.md`, which a test compares with this code.
 //!

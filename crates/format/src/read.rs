@@ -1,7 +1,7 @@
-//! Opens a file: header and tables are read and checked once, then any chunk can be read by itself, from any
-//! thread.
+//! Opens a file: the header and the tables are read and checked once, then any chunk can be read by itself,
+//! from any thread.
 //!
-//! Every byte is hostile: each count and offset is held against the length of the file and the limits before
+//! No byte is trusted: each count and offset is checked against the length of the file and the limits before
 //! anything is allocated.
 
 use std::path::{Path, PathBuf};
@@ -13,14 +13,14 @@ use crate::frames::{self, FrameEntry};
 use crate::header::{HEADER_SIZE, Header, Refused, check_magic, checksum};
 use meshreel_files::{FileSource, ReadAt};
 
-/// Limits of what a reader may allocate. The defaults suit a workstation.
+/// Limits for what a reader may allocate. The defaults suit a workstation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes of one chunk, both in the file and decompressed.
+    /// Maximum size of one chunk in bytes, both in the file and decompressed.
     pub max_chunk: u64,
-    /// Frames in a file; each costs 32 bytes.
+    /// Maximum number of frames; each costs 32 bytes of memory.
     pub max_frames: u64,
-    /// Chunks in a file; each costs 32 bytes.
+    /// Maximum number of chunks; each costs 32 bytes of memory.
     pub max_chunks: u64,
 }
 
@@ -55,12 +55,12 @@ impl Reader {
         Reader::open_named(Arc::new(source), path, limits)
     }
 
-    /// Opens bytes from anywhere; errors call them "(memory)".
+    /// Opens bytes from any source; errors name them "(memory)".
     pub fn open(source: Arc<dyn ReadAt>, limits: &Limits) -> Result<Reader, Error> {
         Reader::open_named(source, Path::new("(memory)"), limits)
     }
 
-    /// Opens bytes from anywhere; errors call them `path`.
+    /// Opens bytes from any source; errors name them `path`.
     pub fn open_named(source: Arc<dyn ReadAt>, path: &Path, limits: &Limits) -> Result<Reader, Error> {
         let header = read_header(&*source, path)?;
         let frames = read_frames(&*source, path, &header, limits)?;
@@ -68,32 +68,32 @@ impl Reader {
         Ok(Reader { source, path: path.into(), header, frames, chunks })
     }
 
-    /// The file's header.
+    /// Returns the file's header.
     pub fn header(&self) -> &Header {
         &self.header
     }
-    /// All frames, in the order of time.
+    /// Returns all frames, in order of time.
     pub fn frames(&self) -> &[FrameEntry] {
         &self.frames
     }
-    /// All chunks, by index.
+    /// Returns all chunks, by index.
     pub fn chunks(&self) -> &[ChunkEntry] {
         &self.chunks
     }
-    /// The file's name as errors show it.
+    /// Returns the file's name as shown in errors.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Reads chunk `i` as it lies in the file, and checks its checksum. `out` is replaced; its memory is
-    /// reused.
+    /// Reads chunk `i` as it is in the file, and checks its checksum. The contents of `out` are replaced; its
+    /// memory is reused.
     pub fn read_chunk(&self, i: usize, out: &mut Vec<u8>) -> Result<(), Error> {
         out.clear();
         out.resize(self.chunk(i)?.size as usize, 0);
         self.read_chunk_into(i, out)
     }
 
-    /// Reads a chunk like [`Reader::read_chunk`], into a buffer of exactly its size.
+    /// Reads a chunk like [`Reader::read_chunk`], into a buffer of exactly the chunk's size.
     pub fn read_chunk_into(&self, i: usize, out: &mut [u8]) -> Result<(), Error> {
         let entry = self.chunk(i)?;
         if out.len() != entry.size as usize {
@@ -107,7 +107,7 @@ impl Reader {
         self.check_chunk(i, out)
     }
 
-    /// Whether these are the bytes of chunk `i`, by its checksum: for those who read them by other means.
+    /// Checks that `bytes` have the checksum of chunk `i`, for callers that read the file by other means.
     pub fn check_chunk(&self, i: usize, bytes: &[u8]) -> Result<(), Error> {
         let entry = self.chunk(i)?;
         if checksum(bytes) == entry.checksum {
@@ -120,7 +120,7 @@ impl Reader {
         ))
     }
 
-    /// The source of the bytes.
+    /// Returns the source of the bytes.
     pub fn source(&self) -> &Arc<dyn ReadAt> {
         &self.source
     }
@@ -164,7 +164,7 @@ fn read_header(source: &dyn ReadAt, path: &Path) -> Result<Header, Error> {
     Ok(header)
 }
 
-/// The bytes of one table, after checking that it lies in the file.
+/// Reads the bytes of one table, after checking that it lies in the file.
 fn read_table(
     source: &dyn ReadAt,
     path: &Path,
@@ -215,13 +215,13 @@ fn read_frames(
         frames::size(kind[0], count),
         header.frame_table_checksum,
     )?;
-    // Checked: the table is as long as the count says.
+    // The cast is safe: the table has the length that the count implies.
     frames::decode(&bytes, count as usize, &header.bounds)
         .map_err(|what| Error::malformed(path, what, "the table of frames"))
 }
 
-/// Chunks lie one after the other from the header on, so none shares bytes with another, and reading them all
-/// costs no more than the file's length, whatever the table says.
+/// Reads the chunk table. Chunks are contiguous from the header on, so no two share bytes, and reading all of
+/// them costs no more than the file's length, whatever the table says.
 fn read_chunks(
     source: &dyn ReadAt,
     path: &Path,
@@ -246,7 +246,7 @@ fn read_chunks(
     for (i, bytes) in bytes.as_chunks::<CHUNK_ENTRY_SIZE>().0.iter().enumerate() {
         let at = || format!("chunk {i}");
         let entry = ChunkEntry::decode(bytes, offset).map_err(|what| Error::malformed(path, what, at()))?;
-        // No sum of fewer than 2^32 sizes of 32 bits overflows.
+        // The sum of fewer than 2^32 sizes of 32 bits cannot overflow.
         offset += u64::from(entry.size);
         if offset > header.file_size {
             return Err(Error::malformed(path, "a chunk outside the file", at()));

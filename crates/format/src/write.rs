@@ -1,11 +1,11 @@
-//! Writes a file so that it is never seen half done.
+//! Writes a file so that no reader ever sees it half done.
 //!
 //! Everything goes to a temporary file beside the target. At the end, in this order: tables and header (with
 //! a magic number of zeros), sync, magic number, sync, rename over the target, sync of the folder. Before the
-//! rename the caller may open what is written ([`Writer::complete`]). Killed at any moment, the target is
-//! what it was before or complete; power loss included, as far as the disk keeps its promises. What a killed
-//! process leaves is named `.<name>.<process>-<number>.tmp`, is never opened again, and is removed by the
-//! next one that writes the same target.
+//! rename the caller may open the temporary file ([`Writer::complete`]). If the process is killed at any
+//! moment, the target is either unchanged or complete; after a power loss too, as far as the disk keeps its
+//! promises. The temporary file that a killed process leaves is named `.<name>.<process>-<number>.tmp`, is
+//! never opened again, and is removed by the next writer of the same target.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, ErrorKind, Seek, SeekFrom, Write};
@@ -20,7 +20,7 @@ use crate::header::{HEADER_SIZE, Header, MAGIC, REQUIRED_FLAGS, Summary, VERSION
 
 // Tuning. Free to change.
 
-/// Bytes collected before the system is called; small parts are many.
+/// Bytes collected per system call; there are many small writes.
 const BUFFER: usize = 256 * 1024;
 
 /// Writes one file, from front to back.
@@ -34,8 +34,8 @@ pub struct Writer {
     chunks: Vec<ChunkEntry>,
 }
 
-/// A file that is whole and on the disk, beside its target. Dropped, it is removed, and the target stays as
-/// it was.
+/// A complete file on the disk, beside its target. Dropping it removes the file, and the target stays
+/// unchanged.
 #[derive(Debug)]
 pub struct Complete(Writer);
 
@@ -50,7 +50,7 @@ impl Complete {
         self.0.written
     }
 
-    /// Puts the file in its place.
+    /// Renames the file to its target.
     pub fn publish(self) -> Result<Published, Error> {
         let Writer { temporary, target, written, .. } = self.0;
         // The target may have changed since `create`.
@@ -63,20 +63,20 @@ impl Complete {
     }
 }
 
-/// A file in its place.
+/// A file that was renamed to its target.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Published {
     /// Its size in bytes.
     pub size: u64,
-    /// Why its name may be lost with the power all the same: the folder could not be synced. Else the file is
-    /// complete.
+    /// The error of syncing the folder, if that failed: a power loss may then lose the new name. The file
+    /// itself is complete.
     pub unsynced: Option<std::io::Error>,
 }
 
 impl Writer {
-    /// Begins a file that will be at `path` when [`Writer::finish`] returns. Until then what is there stays
-    /// there.
+    /// Begins a file that will be at `path` when [`Writer::finish`] returns. Until then any old file at
+    /// `path` stays.
     pub fn create(path: &Path) -> Result<Writer, Error> {
         check_target(path)?;
         let made = Temporary::create(path).and_then(|temporary| {
@@ -99,7 +99,7 @@ impl Writer {
         Ok(writer)
     }
 
-    /// Appends a chunk of `raw_size` bytes when decompressed. Returns its index.
+    /// Appends a chunk that has `raw_size` bytes after decompression. Returns its index.
     pub fn add_chunk(&mut self, kind: u16, raw_size: u32, bytes: &[u8]) -> Result<u32, Error> {
         let index = u32::try_from(self.chunks.len())
             .map_err(|_| Error::misuse("more than 2^32 chunks in one file"))?;
@@ -109,7 +109,8 @@ impl Writer {
         Ok(index)
     }
 
-    /// Names the next frame; `time` in seconds, `bounds` in world space (or [`crate::EMPTY_BOUNDS`]).
+    /// Appends a frame to the frame table; `time` in seconds, `bounds` in world space (or
+    /// [`crate::EMPTY_BOUNDS`]).
     pub fn add_frame(&mut self, time: f64, bounds: [f32; 6]) -> Result<(), Error> {
         let i = self.frames.len();
         if !is_after(time, self.frames.last().map(|f| f.time)) {
@@ -124,17 +125,17 @@ impl Writer {
         Ok(())
     }
 
-    /// Bytes so far, the header included.
+    /// Returns the number of bytes written so far, including the header.
     pub fn bytes_written(&self) -> u64 {
         self.written
     }
 
-    /// Writes the tables and the header, and puts the file in its place. Returns its size in bytes.
+    /// Writes the tables and the header, and renames the file to its target. Returns its size in bytes.
     pub fn finish(self, summary: Summary) -> Result<u64, Error> {
         Ok(self.complete(summary)?.publish()?.size)
     }
 
-    /// Writes the tables and the header: a file that can be opened, but not yet under its name.
+    /// Writes the tables and the header. The file can then be opened, but does not have its final name yet.
     pub fn complete(mut self, summary: Summary) -> Result<Complete, Error> {
         if !is_box(&summary.bounds) {
             return Err(Error::misuse(format!(
@@ -174,7 +175,7 @@ impl Writer {
         Ok(Complete(self))
     }
 
-    /// Writes at the end, and returns where.
+    /// Appends `bytes` to the file and returns their offset.
     fn append(&mut self, bytes: &[u8]) -> Result<u64, Error> {
         let offset = self.written;
         self.file.write_all(bytes).map_err(|e| self.failed(e))?;
@@ -182,7 +183,7 @@ impl Writer {
         Ok(offset)
     }
 
-    /// Overwrites the first bytes; returns when everything written so far is on the disk.
+    /// Overwrites the first bytes, and syncs everything written so far to the disk.
     fn put_at_start(&mut self, bytes: &[u8]) -> std::io::Result<()> {
         self.file.seek(SeekFrom::Start(0))?;
         self.file.write_all(bytes)?;
@@ -195,7 +196,7 @@ impl Writer {
     }
 }
 
-/// Whether a box is empty or inside `all`.
+/// Returns `true` if `bounds` are empty or inside `all`.
 fn holds(all: &[f32; 6], bounds: &[f32; 6]) -> bool {
     let inside = |k: usize| all[k] <= bounds[k] && bounds[k + 3] <= all[k + 3];
     *bounds == EMPTY_BOUNDS || (0..3).all(inside)
@@ -205,7 +206,7 @@ fn part_size(bytes: &[u8]) -> Result<u32, Error> {
     u32::try_from(bytes.len()).map_err(|_| Error::misuse("a chunk larger than 4 GiB; use smaller batches"))
 }
 
-/// Says early, and by name, why a target cannot be written.
+/// Checks early whether the target can be written, for a precise error message.
 fn check_target(path: &Path) -> Result<(), Error> {
     if path.file_name().is_none() {
         return Err(Error::misuse(format!("{}: not the name of a file", path.display())));

@@ -1,5 +1,5 @@
-//! The reader: round trips, golden files, truncation, flipped bytes, and files whose checksums are right but
-//! whose numbers lie.
+//! Tests of the reader: round trips, golden files, truncation, flipped bytes, and files with wrong numbers
+//! but correct checksums.
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 const BOX: [f32; 6] = [-1.0, -2.0, -3.0, 4.0, 5.0, 6.5];
 
-/// Uneven, so that each is kept as it is.
+/// Uneven, so each time is stored as it is.
 const TIMES: [f64; 5] = [-0.1, 0.0, 0.125, 0.3, 7.0];
 
 /// A file with eight chunks of different sizes, of which two are empty, and five frames, of which one shows
@@ -50,7 +50,7 @@ fn open(bytes: &[u8]) -> Result<Reader, Error> {
     Reader::open(Arc::new(bytes.to_vec()), &Limits::default())
 }
 
-/// Opens, and reads every part.
+/// Opens a file and reads every chunk.
 fn read_all(bytes: &[u8]) -> Result<(Reader, Vec<Vec<u8>>), Error> {
     let reader = open(bytes)?;
     let mut parts = Vec::new();
@@ -91,20 +91,20 @@ fn round_trip() {
     assert_eq!(parts[1], vec![0x5b; 7]);
     assert_eq!(parts[3], Vec::<u8>::new());
     assert_eq!(parts[4], [0, 37, 74]);
-    // Into the caller's own memory: exactly as large as the chunk.
+    // Into the caller's memory, which must be exactly as large as the chunk.
     let mut three = [0; 3];
     reader.read_chunk_into(4, &mut three).unwrap();
     assert_eq!(three, [0, 37, 74]);
     assert!(is_misuse(&reader.read_chunk_into(4, &mut [0; 4])));
     assert!(is_misuse(&reader.read_chunk(8, &mut Vec::new())));
-    // Or by other means.
+    // Bytes that were read by other means can be checked.
     reader.check_chunk(4, &[0, 37, 74]).unwrap();
     assert!(is_malformed(&reader.check_chunk(4, &[0, 37, 75])));
     assert!(is_malformed(&reader.check_chunk(4, &[0, 37])));
     assert!(is_misuse(&reader.check_chunk(8, &[])));
 }
 
-/// All three ways in which times are kept give the same times back, to the bit.
+/// All three stored forms of times reproduce them exactly, to the bit.
 #[test]
 fn times_come_back_exactly() {
     let regular: [[f64; 5]; 3] = [
@@ -123,7 +123,8 @@ fn times_come_back_exactly() {
     assert_eq!(kinds, [RATE, STEPS, LISTED]);
 }
 
-/// A frame's box is kept in 255ths of the file's, rounded outwards: it never leaves out what the frame shows.
+/// A frame's bounds are stored in 255ths of the file's, rounded outwards: they always contain the frame's
+/// content.
 #[test]
 fn boxes_grow_a_little_and_never_shrink() {
     let dir = tempfile::tempdir().unwrap();
@@ -159,7 +160,7 @@ fn a_file_of_nothing() {
     let path = dir.path().join("empty.reel");
     let summary = Summary { bounds: EMPTY_BOUNDS, raw_bytes: 0, flags: 0 };
     let size = Writer::create(&path).unwrap().finish(summary).unwrap();
-    // The table of no frames is its first byte.
+    // The frame table of no frames is its first byte.
     assert_eq!(size, HEADER_SIZE as u64 + 1);
     let reader = Reader::open_path(&path, &Limits::default()).unwrap();
     assert!(reader.frames().is_empty() && reader.chunks().is_empty());
@@ -197,8 +198,8 @@ fn every_flipped_bit_is_refused() {
             bytes[at] ^= 1 << bit;
             match read_all(&bytes) {
                 Err(Error::Malformed { .. }) => {}
-                // The version is looked at before the checksum, so that a newer file is called newer and not
-                // damaged.
+                // The version is checked before the checksum, so that a newer file is reported as newer and
+                // not as damaged.
                 Err(Error::Unsupported { what, .. }) if (8..12).contains(&at) => {
                     assert!(what.contains("version"));
                 }
@@ -237,7 +238,7 @@ fn other_files_are_told_apart() {
     }
 }
 
-/// A file that becomes shorter while it is open.
+/// A file that is truncated while it is open gives an error.
 #[test]
 fn shrinking_file() {
     let dir = tempfile::tempdir().unwrap();
@@ -265,7 +266,7 @@ fn limits_are_the_callers() {
     }
 }
 
-// Lies with right checksums.
+// Wrong numbers with correct checksums.
 
 fn field(fields: &[Field], name: &str) -> Field {
     *fields.iter().find(|f| f.name == name).unwrap()
@@ -282,12 +283,12 @@ fn header_number(bytes: &[u8], name: &str) -> usize {
     u64::from_le_bytes(bytes[field.offset..][..8].try_into().unwrap()) as usize
 }
 
-// How times are kept.
+// The forms of times in the frame table.
 const LISTED: u8 = 0;
 const STEPS: u8 = 1;
 const RATE: u8 = 2;
 
-/// Makes all checksums of header and tables right again.
+/// Recomputes all checksums of the header and the tables.
 fn seal(bytes: &mut [u8]) {
     for noun in ["frame", "chunk"] {
         let start = header_number(bytes, &format!("{noun}_table"));
@@ -324,13 +325,14 @@ fn lie_header(name: &str, value: &[u8]) -> Error {
     lie(|bytes| put(bytes, 0, HEADER_FIELDS, name, value))
 }
 
-/// Writes `value` at byte `at` of the table of frames.
+/// Writes `value` at byte `at` of the frame table.
 fn put_frames(bytes: &mut [u8], at: usize, value: &[u8]) {
     let start = header_number(bytes, "frame_table") + at;
     bytes[start..start + value.len()].copy_from_slice(value);
 }
 
-/// Byte of time `i` in a table that lists them, and of box `i` in that of the sample.
+/// Offsets in the frame table: of time `i` in a table that lists them, and of the bounds of frame `i` in the
+/// sample's.
 fn time_at(i: usize) -> usize {
     1 + 8 * i
 }
@@ -349,7 +351,7 @@ fn lie_chunk(i: usize, name: &str, value: &[u8]) -> Error {
     })
 }
 
-/// The error says that the file is malformed, in these words.
+/// Asserts that the error says that the file is malformed, in these words.
 fn assert_malformed(error: Error, words: &str) {
     let text = error.to_string();
     assert!(matches!(error, Error::Malformed { .. }), "{text}");
@@ -403,9 +405,9 @@ fn lying_tables_of_frames_are_refused() {
     for sides in [[1, 0, 0, 0, 255, 255], [0, 0, 255, 255, 255, 254]] {
         assert_malformed(lie_frames(box_at(1), &sides), "box");
     }
-    // Empty is one spelling: sides out of order in another way are no box.
+    // Empty bounds have one stored form: sides out of order in another way are refused.
     assert_malformed(lie_frames(box_at(1), &[255, 255, 254, 0, 0, 0]), "box");
-    // An infinite side has no parts.
+    // An infinite side has no points between its ends.
     let infinite = |part: u8| {
         let mut bytes = sample();
         let bounds = [BOX[0], BOX[1], BOX[2], f32::INFINITY, BOX[4], BOX[5]];
@@ -419,7 +421,7 @@ fn lying_tables_of_frames_are_refused() {
     assert_malformed(infinite(254).unwrap_err(), "box");
 }
 
-/// Two numbers stand for any number of times: all of them are finite and rise, or the file is refused.
+/// Two numbers give all times of such a table: these must be finite and increase, or the file is refused.
 #[test]
 fn lying_clocks_are_refused() {
     let clock = |kind: u8, a: f64, b: f64| {
@@ -440,7 +442,7 @@ fn lying_clocks_are_refused() {
             assert_malformed(clock(kind, a, 1.0).unwrap_err(), "time");
         }
     }
-    // Too small a step, and too large a one.
+    // Too small a step, then too large a one.
     assert_malformed(clock(STEPS, 1.0, 1e-300).unwrap_err(), "time");
     assert_malformed(clock(STEPS, 0.0, f64::MAX).unwrap_err(), "time");
     assert_malformed(clock(RATE, 1.0, f64::MIN_POSITIVE / 1e9).unwrap_err(), "time");
@@ -455,14 +457,14 @@ fn lying_tables_of_chunks_are_refused() {
     let raw_size = ((1u32 << 30) + 1).to_le_bytes();
     let error = lie_chunk(1, "raw_size", &raw_size);
     assert!(matches!(error, Error::Limit { .. }));
-    // A size that fits moves all that come after: their checksums tell.
+    // A wrong size that fits moves all later chunks: their checksums do not match.
     for size in [6u32, 8, 0] {
         assert_malformed(lie_chunk(1, "size", &size.to_le_bytes()), "checksum");
     }
 }
 
-/// Many entries that name the same bytes would make a small file cost much work. There are none: a chunk
-/// begins where the one before ends, and sizes that would fit one by one are refused when they do not fit
+/// Many entries that name the same bytes would make a small file expensive to read. That is impossible: a
+/// chunk begins where the one before ends, and sizes that fit one by one are refused if they do not fit
 /// together.
 #[test]
 fn chunks_cannot_share_bytes() {
@@ -485,7 +487,7 @@ fn chunks_cannot_share_bytes() {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(2000) })]
 
-    /// Changes to header and tables whose checksums are made right again: refused or opened, never a panic.
+    /// Changes to header and tables, with recomputed checksums: the file is refused or opened, never a panic.
     #[test]
     fn sealed_changes_never_panic(
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6)

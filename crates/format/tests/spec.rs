@@ -1,12 +1,12 @@
-//! `docs/FORMAT/` says what the code does: tables, constants, limits and the worked examples; and links
-//! between its sections lead somewhere.
+//! Checks that `docs/FORMAT/` agrees with the code: tables, constants, limits and the worked examples; and
+//! that links between its sections are valid.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use meshreel_format::*;
 
-/// The documents of the format, in the order in which they are read.
+/// The documents of the format, in reading order.
 const DOCUMENTS: [&str; 3] = ["container", "mesh", "clip"];
 
 fn read(name: &str) -> String {
@@ -14,13 +14,13 @@ fn read(name: &str) -> String {
     std::fs::read_to_string(path).unwrap()
 }
 
-/// All of them, one after the other, with links as if they were one.
+/// Returns all documents, one after the other, with links as if they were one.
 fn document() -> String {
     let all = DOCUMENTS.map(read).join("\n");
     DOCUMENTS.iter().fold(all, |all, name| all.replace(&format!("]({name}.md#"), "](#"))
 }
 
-/// The lines under a heading of level two, up to the next heading.
+/// Returns the lines under a heading of level two, up to the next heading.
 fn section<'a>(document: &'a str, heading: &str) -> Vec<&'a str> {
     let title = format!("## {heading}");
     let lines: Vec<&str> = document
@@ -33,7 +33,7 @@ fn section<'a>(document: &'a str, heading: &str) -> Vec<&'a str> {
     lines
 }
 
-/// The rows of the first table in these lines, without its head.
+/// Returns the rows of the first table in these lines, without its head.
 fn rows<'a>(lines: &[&'a str]) -> Vec<Vec<&'a str>> {
     lines
         .iter()
@@ -55,7 +55,7 @@ fn check_structure(heading: &str, fields: &[Field], size: usize) {
         rows(&lines).iter().map(|row| (row[0].parse().unwrap(), row[1].parse().unwrap(), row[2])).collect();
     let coded: Vec<(usize, usize, &str)> = fields.iter().map(|f| (f.offset, f.size, f.name)).collect();
     assert_eq!(written, coded, "{heading}");
-    // No holes, no overlaps.
+    // No gaps, no overlaps.
     let mut end = 0;
     for field in fields {
         assert_eq!(field.offset, end, "{heading}: {}", field.name);
@@ -70,7 +70,8 @@ fn structures_are_as_documented() {
     check_structure("Chunk entry", CHUNK_ENTRY_FIELDS, CHUNK_ENTRY_SIZE);
 }
 
-/// The frame table has no fixed size: its fields as the document names them, and the formulas under them.
+/// The frame table has no fixed size: its fields are as the document names them, and so are the formulas
+/// under them.
 #[test]
 fn frame_table_is_as_documented() {
     let document = document();
@@ -139,7 +140,7 @@ fn constants_are_as_documented() {
     assert_eq!(written, coded);
 }
 
-/// The table of kinds of chunks has all of [`kind`], and the numbers rise by one.
+/// The table of chunk kinds lists every number in [`kind`], and the numbers are consecutive.
 #[test]
 fn kinds_are_as_documented() {
     let text = include_str!("../src/kind.rs");
@@ -199,15 +200,15 @@ fn example_is_what_the_writer_writes_and_the_reader_reads() {
     };
     assert_eq!((first.time, first.bounds), (0.5, BOX));
     assert_eq!(second.time, 0.75);
-    // 128 of 255 parts, the first that reach 0.
+    // 128 parts of 255 are the first that reach 0.
     let part = |side: f64| (-side + 2.0 * side * (128.0 / 255.0)) as f32;
     let grown = [-1.0, -2.0, -3.0, part(1.0), part(2.0), part(3.0)];
     assert_eq!(second.bounds, grown);
     assert_eq!(reader.header().raw_bytes, 12);
 }
 
-/// The example as the document shows it, at most 8 bytes of one field per line, for whoever changes the
-/// layout.
+/// Prints the example as the document shows it, at most 8 bytes of one field per line, for use when the
+/// layout changes.
 fn dump(bytes: &[u8]) -> String {
     let part = |name, size| Field { name, offset: 0, size };
     let parts = [
@@ -232,8 +233,8 @@ fn dump(bytes: &[u8]) -> String {
     out
 }
 
-/// Files of `codec` whose heads say nothing of a file's bytes: what only encoders use, what lies between
-/// frames, and how kernels do their work.
+/// Files of `codec` whose head comments describe no bytes of a file: they are about encoding, interpolation,
+/// or how kernels work.
 const NOT_BYTES: [&str; 8] = [
     "simd/isa.rs",
     "quantize/blend.rs",
@@ -245,7 +246,7 @@ const NOT_BYTES: [&str; 8] = [
     "mesh/encode",
 ];
 
-/// Files and folders whose heads say in their own words what the document says in others.
+/// Files and folders whose head comments say the same as the document in different words.
 const OTHER_WORDS: [&str; 19] = [
     "entropy/nibble.rs",
     "entropy/range.rs",
@@ -299,7 +300,7 @@ fn codecs_are_as_documented() {
     assert!(checked > 20, "only {checked} tables and blocks of code found");
 }
 
-/// Tables and blocks of code of a file's first comment, each as the documents show it.
+/// Returns the tables and the blocks of code of a file's first comment, each as the documents show it.
 fn blocks(source: &str) -> Vec<String> {
     let mut blocks = Vec::new();
     let mut block = String::new();
@@ -320,7 +321,7 @@ fn blocks(source: &str) -> Vec<String> {
     blocks
 }
 
-/// Links between files of code become links between sections, which have the names of the files.
+/// Turns links between source files into links between sections, which are named after the files.
 fn link(line: &str) -> String {
     let mut out = String::new();
     let mut rest = line;
@@ -330,12 +331,12 @@ fn link(line: &str) -> String {
         out += &format!("{before}[{name}](#{name})");
         rest = after;
     }
-    // A link to a section is one in whichever document that section stands.
+    // A link to a section is valid whichever document holds the section.
     let line = out + rest;
     DOCUMENTS.iter().fold(line, |line, name| line.replace(&format!("]({name}.md#"), "](#"))
 }
 
-/// The anchors of a document's headings, as they are written in links.
+/// Returns the anchors of a document's headings, as they are written in links.
 fn anchors(document: &str) -> Vec<String> {
     let mut fenced = false;
     let mut out = Vec::new();
@@ -367,7 +368,7 @@ fn links_lead_to_sections() {
     assert!(checked > 80, "only {checked} links found");
 }
 
-/// The second decoder says above each of its steps which section it follows.
+/// The second decoder names, above each of its steps, the section that it follows.
 #[test]
 fn the_second_decoder_names_sections() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tools/decode");
@@ -384,7 +385,7 @@ fn the_second_decoder_names_sections() {
     for line in code.lines() {
         assert_ne!(named(line), Some(false), "{line}: no such section");
     }
-    // What is no step of decoding.
+    // Helpers, which are no steps of decoding.
     let helpers = ["Malformed", "need", "f32", "document", "numbers"];
     for (before, line) in code.lines().zip(code.lines().skip(1)) {
         let step = line.strip_prefix("def ").or(line.strip_prefix("class "));
@@ -393,7 +394,7 @@ fn the_second_decoder_names_sections() {
     }
 }
 
-/// A reader of the documents needs no source code: they name no file of it.
+/// The documents need no source code: they name no file of it.
 #[test]
 fn documents_stand_for_themselves() {
     for name in DOCUMENTS {

@@ -1,5 +1,5 @@
-//! The writer: wrong use, targets that cannot be written, full disks, and processes that are killed while
-//! writing.
+//! Tests of the writer: misuse, targets that cannot be written, full disks, and processes that are killed
+//! while writing.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use meshreel_format::*;
 const BOX: [f32; 6] = [0.0; 6];
 const SUMMARY: Summary = Summary { bounds: BOX, raw_bytes: 0, flags: 0 };
 
-/// Writes `parts` chunks of `size` bytes, all of them `fill`.
+/// Writes `parts` chunks of `size` bytes each, all equal to `fill`.
 fn write(path: &Path, parts: u32, size: usize, fill: u8) -> Result<u64, Error> {
     let mut writer = Writer::create(path)?;
     for i in 0..parts {
@@ -22,7 +22,7 @@ fn write(path: &Path, parts: u32, size: usize, fill: u8) -> Result<u64, Error> {
     writer.finish(SUMMARY)
 }
 
-/// The byte that fills every chunk of a whole and valid file.
+/// Returns the byte that fills every chunk, after checking that the file is complete and valid.
 fn read_fill(path: &Path) -> u8 {
     let reader = Reader::open_path(path, &Limits::default()).unwrap();
     let mut fill = None;
@@ -98,8 +98,8 @@ fn two_writers_of_one_target_do_not_meet() {
     assert_eq!(read_fill(&path), 1);
 }
 
-/// A file that a dead process left behind is not written to, also where that process had our number, and is
-/// removed. What another target's left is not.
+/// A file left behind by a dead process is never written to, even if that process had the id of this one, and
+/// is removed. A file left by a writer of another target stays.
 #[test]
 fn leftovers_are_not_opened() {
     let dir = tempfile::tempdir().unwrap();
@@ -136,7 +136,7 @@ fn wrong_use_is_said() {
     writer.add_frame(1.0, BOX).unwrap();
     misuse(writer.add_frame(1.0, BOX), "time");
     misuse(writer.add_frame(2.0, [f32::NAN; 6]), "box");
-    // Boxes of frames are kept as parts of the file's.
+    // Bounds of frames are stored as parts of the file's.
     writer.add_frame(2.0, EMPTY_BOUNDS).unwrap();
     let outside = [0.0, 0.0, 0.0, 0.0, 1.0, 0.0];
     writer.add_frame(3.0, outside).unwrap();
@@ -213,10 +213,10 @@ fn links_and_permissions_stay() {
     assert_eq!(mode & 0o777, 0o640);
 }
 
-// Full disks. The first is a real one where this process may mount it; the second is a limit that every
-// process may set on itself.
+// Full disks. The first is a real one if this process may mount it; the second is a limit that every process
+// may set for itself.
 
-/// Writes more than fits over an old file, and checks that the old one is still there alone.
+/// Writes more than fits over an old file, and checks that the old file remains, and nothing else.
 fn check_full(folder: &Path, words: &str) {
     let path = folder.join("a.reel");
     write(&path, 2, 10_000, 1).unwrap();
@@ -225,7 +225,7 @@ fn check_full(folder: &Path, words: &str) {
     assert!(text.contains(&*path.to_string_lossy()), "{text}");
     assert_eq!(names_in(folder), ["a.reel"]);
     assert_eq!(read_fill(&path), 1);
-    // And it goes on working.
+    // Writing works again afterwards.
     write(&path, 3, 10_000, 3).unwrap();
     assert_eq!(read_fill(&path), 3);
 }
@@ -255,7 +255,7 @@ fn full_disk() {
 fn full_quota() {
     let dir = tempfile::tempdir().unwrap();
     // Files of at most 1 MiB (2048 blocks of 512 bytes); the signal that would end the process is ignored, so
-    // that writing fails.
+    // writing fails.
     let test = child("quota_child", dir.path());
     let status = Command::new("sh")
         .args(["-c", "trap '' XFSZ; ulimit -f 2048; exec \"$0\" \"$@\""])
@@ -280,7 +280,7 @@ fn quota_child() {
 
 const FOLDER: &str = "MESHREEL_TEST_FOLDER";
 
-/// This very program, told to run one of its ignored tests.
+/// Returns the command that runs one ignored test of this program.
 fn child(test: &str, folder: &Path) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args([test, "--exact", "--ignored", "--nocapture"]).env(FOLDER, folder).stdout(Stdio::null());
@@ -319,7 +319,8 @@ fn killed_at_any_moment() {
             if name == path {
                 continue;
             }
-            // What is left is refused, or was killed between its last sync and its rename and is whole.
+            // A leftover file is refused, unless the process was killed between its last sync and its rename:
+            // then it is complete.
             match Reader::open_path(&name, &Limits::default()) {
                 Ok(_) => drop(read_fill(&name)),
                 Err(error) => assert!(matches!(error, Error::Malformed { .. }), "{error}"),
@@ -341,7 +342,7 @@ fn killed_child() {
     }
 }
 
-/// Says, and counts in the file that `MESHREEL_SKIPPED` names, that something was not looked at.
+/// Reports, and counts in the file that `MESHREEL_SKIPPED` names, a check that was skipped.
 fn skipped(why: &str) {
     println!("skipped: {why}");
     if let Some(path) = std::env::var_os("MESHREEL_SKIPPED") {

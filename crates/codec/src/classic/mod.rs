@@ -1,4 +1,4 @@
-//! The preset `classic`: index frames, and B-frames between them that are predicted by motion and
+//! The preset `classic`: index frames, and between them B-frames that are predicted by motion and
 //! interpolation.
 
 pub mod motion;

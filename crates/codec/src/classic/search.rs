@@ -1,4 +1,4 @@
-//! Search of a B-frame's factors and weights by what they would leave, on a sample of the vertices: see
+//! Searches a B-frame's factors and weights by the cost of their residuals, on a sample of the vertices: see
 //! [`crate::values::search`]. Nothing of this is part of the format.
 
 use super::motion::{self, Blend, Sources};
@@ -8,8 +8,9 @@ use crate::values::parallelogram::{Table, Weights};
 use crate::values::search::{ROUNDS, STARTS, Sample, Walk, least, weights};
 use crate::values::stream::Work;
 
-/// Factors and weights for a between frame. `start` is the frame's place between its index frames, in 256ths;
-/// `moving` says whether there is a frame before the previous one. No weights where decoding shall be quick.
+/// Returns factors and weights for a B-frame. `start` is the frame's position between its index frames, in
+/// 256ths; `moving` is `true` if there is a frame before the previous one. With `quick`, the weights are
+/// zero.
 pub(crate) fn b_frame<W: Code, const N: usize>(
     target: Target<'_, W>,
     sources: Sources<'_, W>,
@@ -35,7 +36,7 @@ pub(crate) fn b_frame<W: Code, const N: usize>(
             }
             sample.bits(weights(&[edge, apex]), Weights::ZERO, true)
         });
-    // The frame before; from there towards the index frame after, so as to arrive there in time;
+    // The frame before; from there towards the index frame after, at a speed that arrives there in time;
     // interpolation.
     let remaining = f64::from(256 - i32::from(start)) / 16.0;
     let pursuit = (128.0 * remaining / (remaining + 1.0)) as i32;
@@ -50,7 +51,7 @@ pub(crate) fn b_frame<W: Code, const N: usize>(
         _ => (7, 5),
     };
     let mut best = ([0, 0, 128, 0, 0], f64::INFINITY);
-    // First without anything spatial, which decodes fastest.
+    // First without spatial prediction, which decodes fastest.
     for w in std::iter::once(&Weights::ZERO).chain(&STARTS[..if quick { 0 } else { usual }]) {
         for m in starts.iter().take(blends) {
             let measured = search.measure([m[0], m[1], m[2], w.edge.into(), w.apex.into()]);
@@ -66,7 +67,7 @@ pub(crate) fn b_frame<W: Code, const N: usize>(
         }
     }
     let [a, b, c, edge, apex] = best.0;
-    // One spelling for factors that do not count.
+    // Factors that have no effect get one fixed value.
     let by = match (Blend { a: a as u8, b: b as u8, c: c as u8 }) {
         Blend { a, c: 128, .. } => Blend { a, b: 0, c: 128 },
         Blend { b, c: 0, .. } => Blend { a: 0, b, c: 0 },

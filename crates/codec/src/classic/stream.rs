@@ -1,5 +1,5 @@
-//! A stream of one mesh in one frame of the preset `classic`: as [`crate::values::stream`], or a B-frame that
-//! is predicted by [`super::motion`] from the frames around it.
+//! A stream of one mesh in one frame of the preset `classic`: as in [`crate::values::stream`], or a B-frame
+//! that is predicted by [`super::motion`] from the frames around it.
 
 use super::motion::{self, Blend, Sources};
 #[cfg(feature = "encode")]
@@ -20,26 +20,26 @@ pub use crate::values::stream::skip;
 #[cfg(feature = "encode")]
 pub use crate::values::stream::{Work, encode_index, encode_index_within};
 
-/// Frames that a frame may be predicted from, all component-major with the stream's shape.
+/// The frames that a frame may be predicted from, all component-major with the stream's shape.
 #[derive(Clone, Copy)]
 pub struct References<'a, W> {
-    /// The stream's base: the values of its first frame, kept in the static data, always there for index
-    /// frames.
+    /// The stream's base: the values of its first frame, which are part of the static data and always
+    /// available to index frames.
     pub base: Option<&'a [W]>,
-    /// The frame before (an index frame or a between frame).
+    /// The frame before (an index frame or a B-frame).
     pub previous: Option<&'a [W]>,
     /// The frame before that, if it belongs to the same group (not before the group's first index frame).
     pub before_previous: Option<&'a [W]>,
-    /// Index frame at the start of the group.
+    /// The index frame at the start of the group.
     pub index_before: Option<&'a [W]>,
-    /// Index frame at the end of the group.
+    /// The index frame at the end of the group.
     pub index_after: Option<&'a [W]>,
-    /// Adjacent-triangle table (empty = every vertex from the previous one).
+    /// The table of adjacent triangles (empty: every vertex is predicted from the previous one).
     pub table: &'a Table,
 }
 
 impl<'a, W: Code> References<'a, W> {
-    /// For an index frame.
+    /// Returns the references of an index frame.
     pub fn index(base: Option<&'a [W]>, table: &'a Table) -> References<'a, W> {
         References {
             base,
@@ -51,7 +51,7 @@ impl<'a, W: Code> References<'a, W> {
         }
     }
 
-    /// The frames of motion prediction; none where the frame before or an index frame is missing.
+    /// Returns the frames of motion prediction; `None` if the frame before or an index frame is missing.
     fn sources(&self) -> Option<Sources<'a, W>> {
         let previous = self.previous?;
         Some(Sources {
@@ -69,7 +69,7 @@ impl<'a, W> From<References<'a, W>> for Known<'a, W> {
     }
 }
 
-/// Encodes a between frame: searches a, b, c and the weights and appends predictor and residuals to `out`.
+/// Encodes a B-frame: searches a, b, c and the weights, and appends predictor and residuals to `out`.
 ///
 /// Panics if the frame before or an index frame is missing or has another shape.
 #[cfg(feature = "encode")]
@@ -84,9 +84,9 @@ pub fn encode_b_frame<W: Code>(
     encode_b_frame_within(fixed.target(), refs, 128, work, &mut vec![W::default(); values.len()], out);
 }
 
-/// As [`encode_b_frame`], but moves the values inside their error ball to where they cost least; writes what
-/// it took to `chosen`, which is what decoding gives. `start` is where the search for b begins: 256ths of the
-/// way from the index frame before to the one after, at which the frame lies.
+/// Does the same as [`encode_b_frame`], but moves the values within the error bound to where they cost least;
+/// writes the chosen codes to `chosen`, equal to the decoded ones. `start`, the frame's position between its
+/// index frames in 256ths, is where the search for b begins.
 ///
 /// Panics if the frame before or an index frame is missing or has another shape.
 #[cfg(feature = "encode")]
@@ -129,8 +129,8 @@ fn b_frame_within<W: Code, const N: usize>(
     code::<W, N>(target, &source, Rule::Weighted(weights), true, refs.table, work, chosen, out);
 }
 
-/// Decodes what an encoder wrote at the start of `bytes`; `out.len() == components × count`. Returns the
-/// bytes used.
+/// Decodes a stream at the start of `bytes`; `out.len() == components × count`. Returns the number of bytes
+/// used.
 pub fn decode<W: Code>(
     bytes: &[u8],
     components: usize,
@@ -143,7 +143,7 @@ pub fn decode<W: Code>(
     if source != MOTION {
         return values::decode(bytes, components, spatial, refs.into(), out);
     }
-    // Before anything is written.
+    // Checked before anything is written.
     let sources = refs.sources().filter(|s| s.are(out.len())).ok_or(MISSING)?;
     let start = c.used();
     let used = residual::decode(c.take(c.left())?, components, out)?;
@@ -159,7 +159,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A sheet that swings and has some noise, frame `t`, three components.
+    /// A swinging sheet with some noise, frame `t`, three components.
     fn frame(t: usize, count: usize) -> Vec<u16> {
         let value = |at: usize| {
             let (v, k) = ((at % count) as f64, at / count);
@@ -224,7 +224,7 @@ mod tests {
                     let mut out = vec![1; 3 * count];
                     assert_eq!(decode(&bytes[1..], 3, Spatial::Parallelogram, refs, &mut out), Ok(used));
                     assert_eq!(out, frames[t]);
-                    // What is passed over is as long as what is decoded.
+                    // Skipping uses as many bytes as decoding.
                     assert_eq!(skip(&bytes[1..], 3, count, 2), Ok(used));
                     bytes.pop();
                     for cut in 1..bytes.len() {
@@ -251,7 +251,7 @@ mod tests {
             50.0 + 30.0 * (v as f64 * 0.02 + t as f64 * 0.1 + k as f64).sin() + (v % 5) as f64 * 0.02
         };
         let welded: Vec<u32> = (0..count as u32).map(|v| if v % 7 == 6 { v - 3 } else { v }).collect();
-        // The vertices that are welded have one value.
+        // Welded vertices have one value.
         let of = |v: usize| welded[v] as usize;
         let radius = crate::values::error_bound::radius(0.1, &axes);
         let table = parallelogram::derive_table(&strip(count), count);

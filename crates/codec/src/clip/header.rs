@@ -1,8 +1,8 @@
-//! The header of a clip, in bits of the range coder ([`crate::entropy::range`]): one function reads and writes.
-//! Lossless.
+//! The header of a clip, coded bit by bit by the range coder ([`crate::entropy::range`]); one function reads
+//! and writes it. Lossless.
 //!
-//! Kinds of sub-tracks, starts and sources have adaptive chances, all other numbers even ones: counts 32
-//! bits, floats as their bits, parts of quaternions and axes 21 bits each in two's complement.
+//! Kinds of sub-tracks, starts and sources have adaptive probabilities, all other numbers even ones: counts
+//! 32 bits, floats as their bits, parts of quaternions and axes 21 bits each in two's complement.
 //!
 //! ```text
 //! samples 32 · fps 64 · start 64 · base 32 · spread 4 · log 3 (minus 1)
@@ -21,7 +21,7 @@ use crate::clip::{Axis, Header, MAX_JOINTS, Rotation, SOURCES, SmallestThree, So
 use crate::entropy::range::Encoder;
 use crate::entropy::range::{Bits, Chance, Decoder};
 
-/// Contexts of the adaptive numbers.
+/// Adaptive contexts of the header's numbers.
 struct Contexts {
     rotation: [Chance; 8],
     translation: [Chance; 4],
@@ -52,15 +52,14 @@ impl Contexts {
 struct Side<B> {
     bits: B,
     contexts: Contexts,
-    /// Keys that there can be.
+    /// Upper limit for the number of listed keys.
     most_keys: usize,
 }
 
-/// The number that says in the place of `log` that a clip is divided into layers or tiers, or has keys of its
-/// own.
+/// The value in the place of `log` that says that the clip is divided into layers or tiers, or lists keys.
 const DIVIDED: u32 = 7;
 
-/// A number below 2^count by a tree of adaptive bits, highest first.
+/// Codes a number below 2^count as a tree of adaptive bits, highest bit first.
 fn tree<B: Bits<Context = Chance>>(bits: &mut B, contexts: &mut [Chance], count: u32, value: u32) -> u32 {
     let mut node = 1;
     for i in (0..count).rev() {
@@ -131,7 +130,7 @@ impl<B: Bits<Context = Chance>> Side<B> {
             0 => Ok(Vector::Default),
             1 => {
                 let value = value.map(|v| f32::from_bits(self.bits.plain(32, v.to_bits())));
-                // So that lengths stay finite.
+                // Limited, so that lengths stay finite.
                 match value.iter().all(|v| v.abs() <= 1e18) {
                     true => Ok(Vector::Constant(value)),
                     false => {
@@ -149,7 +148,7 @@ impl<B: Bits<Context = Chance>> Side<B> {
         if !self.bits.bit(&mut self.contexts.there[slot], there) {
             return Ok(Source::default());
         }
-        // Bits of the distance, then the distance.
+        // The number of bits of the distance, then the distance.
         let distance = (component as u32).wrapping_sub(source.component);
         let count = 31 - (distance | 1).leading_zeros();
         let count = tree(&mut self.bits, &mut self.contexts.distance, 5, count);
@@ -165,7 +164,7 @@ impl<B: Bits<Context = Chance>> Side<B> {
         }
     }
 
-    /// A number with its number of bits before it.
+    /// Codes a number with its number of bits before it.
     fn sized(&mut self, value: u32) -> u32 {
         let count = self.bits.plain(5, 31 - (value | 1).leading_zeros()) + 1;
         self.bits.plain(count, value)
@@ -261,7 +260,7 @@ impl<B: Bits<Context = Chance>> Side<B> {
     }
 }
 
-/// Appends `header`, whose parts must be in their ranges and of the right number.
+/// Appends `header`, whose values must be in their ranges and whose lists must have the right lengths.
 #[cfg(feature = "encode")]
 pub fn encode(header: &Header, out: &mut Vec<u8>) {
     let mut side = Side { bits: Encoder::new(out), contexts: Contexts::new(), most_keys: usize::MAX };
@@ -270,7 +269,8 @@ pub fn encode(header: &Header, out: &mut Vec<u8>) {
     side.bits.finish();
 }
 
-/// Reads all of `bytes`. What is returned is in its ranges, and of the size that so many joints justify.
+/// Decodes a header from all of `bytes`. All values of the result are in their ranges, and its size is
+/// limited by `joints` and the number of bytes.
 pub fn decode(bytes: &[u8], joints: usize) -> Result<Header, Corrupt> {
     if joints > MAX_JOINTS {
         return Err(Corrupt("clip header: too many joints"));
@@ -293,7 +293,7 @@ pub fn decode(bytes: &[u8], joints: usize) -> Result<Header, Corrupt> {
     let mut side = Side {
         bits: Decoder::new(bytes),
         contexts: Contexts::new(),
-        // Each takes at least six bits of even chance.
+        // Each key takes at least six bits of even probability.
         most_keys: 2 * bytes.len(),
     };
     let header = side.header(joints, &nothing)?;

@@ -1,5 +1,5 @@
-//! Layers of a clip: joints that matter and joints that may come later, or never. What a layer is, taking one
-//! out of a clip, and putting all back. Exact.
+//! Layers of a clip: some joints matter always, others may be loaded later or never. Defines the table of
+//! layers, extracts one layer from a clip, and merges layers again. Exact.
 //!
 //! ```text
 //! table     varint clip · varint samples · varint layers (1 … 16) · per layer: sized name · f64 step · list of extra samples · sized header
@@ -13,9 +13,10 @@
 //!                 first: to joint 0) · varint joints · per joint its layer, 4 bits, the first in the lowest bits; to a whole byte
 //! ```
 //!
-//! Layers that come and go are clips of their own, in which the joints of all others stand in the rest pose.
-//! Steps of a joint follow from its layer alone (`step`), sources lie in its layer, and prediction goes over
-//! time: so what is taken out decodes to the same bits, and all layers together are the whole.
+//! Layers that are streamed are clips of their own, in which the joints of all other layers are in the rest
+//! pose. The steps of a joint depend on its layer alone (`step`), its sources are in its layer, and
+//! prediction is temporal: so an extracted layer decodes to the same bits, and all layers together are the
+//! whole clip.
 //!
 //! Interleaved layers are one clip in one stream: the table says which joints can be left out of a pose.
 //!
@@ -32,24 +33,26 @@ pub use crate::clip::tracks::components;
 use crate::clip::{Header, Rotation, Skeleton, Source, Split, Vector, header, schedule};
 use crate::sort;
 
-/// Most layers of a clip. Part of the format.
+/// The largest number of layers of a clip. Part of the format.
 pub const MAX_LAYERS: usize = 16;
-/// Bit of a joint that is never interpolated.
+/// Flag of a joint that is never interpolated.
 const STEPPED: u8 = 0x80;
-/// What the number of layers is larger by where they are interleaved.
+/// Added to the number of layers if they are interleaved.
 const INTERLEAVED: u32 = 32;
 
-/// Which samples of its clip a layer has.
+/// The samples of its clip that a layer has.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Samples {
-    /// 0: all; else those nearest to its multiples, ≥ 1, and the last one.
+    /// 0: all samples; else the samples nearest to multiples of this number, which is ≥ 1, and the last
+    /// sample.
     pub step: f64,
-    /// And these, rising, above 0.
+    /// Additional samples, in rising order, above 0.
     pub extra: Vec<u32>,
 }
 
 impl Samples {
-    /// Their numbers, rising, of a clip of `samples`; `None`: all.
+    /// Returns the sample numbers in rising order, for a clip of `samples` samples; `None` if the layer has
+    /// all.
     pub fn list(&self, samples: u32) -> Option<Vec<u32>> {
         if self.step == 0.0 || samples == 0 {
             return None;
@@ -66,7 +69,7 @@ impl Samples {
         Some(list)
     }
 
-    /// At most so many they are.
+    /// Returns an upper bound of the number of samples.
     pub fn most(&self, samples: u32) -> u64 {
         match self.step {
             0.0 => u64::from(samples),
@@ -78,48 +81,48 @@ impl Samples {
 /// A layer of a clip.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LayerRecord {
-    /// Name.
+    /// The name.
     pub name: String,
-    /// Which samples it has.
+    /// The samples that the layer has.
     pub samples: Samples,
-    /// Of all but the first: the header of its streamed form, as [`crate::clip::header`] writes it.
+    /// The header of its streamed form, as [`crate::clip::header`] writes it; empty for the first layer.
     pub header: Vec<u8>,
 }
 
-/// Part of a tier of a layer, in a chunk that may come and go.
+/// A part of a tier of a layer, in a chunk that can be streamed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TierPart {
-    /// Layer.
+    /// The number of the layer.
     pub layer: u8,
-    /// Tier.
+    /// The number of the tier.
     pub tier: u8,
-    /// Which of the file's chunks of pieces.
+    /// The number of its chunk among the file's chunks of tiers.
     pub chunk: u32,
-    /// Where it begins there.
+    /// Offset in that chunk, in bytes.
     pub offset: u32,
-    /// Bytes.
+    /// Size in bytes.
     pub size: u32,
-    /// Segments.
+    /// The number of segments.
     pub segments: u32,
 }
 
 /// The layers of a clip.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LayerTable {
-    /// Number of the clip among the file's.
+    /// The number of the clip in the file.
     pub clip: u32,
-    /// Samples of the whole clip; each layer has some of them.
+    /// The number of samples of the whole clip; each layer has some of them.
     pub samples: u32,
-    /// The first is the base.
+    /// The layers; the first is the base.
     pub layers: Vec<LayerRecord>,
-    /// Where everything is that does not stand with the base.
+    /// The places of all tiers except the base's first one, which is stored with the clip.
     pub pieces: Vec<TierPart>,
-    /// Per joint: its layer.
+    /// The layer of each joint.
     pub layer_of: Vec<u8>,
-    /// Per joint: between two samples it has the value of the first.
+    /// For each joint, `true` if it keeps the value of the earlier sample until the next.
     pub stepped: Vec<bool>,
-    /// All layers are in the clip's own stream, which the table says nothing more of: it has no headers and no
-    /// pieces, and all layers have all samples.
+    /// `true` if all layers are in the clip's own stream. The table then has no headers and no parts of
+    /// tiers, and all layers have all samples.
     pub interleaved: bool,
 }
 
@@ -171,7 +174,7 @@ fn encode_interleaved(table: &LayerTable, out: &mut Vec<u8>) {
     out.extend(table.layer_of.chunks(2).map(pair));
 }
 
-/// What follows the number of layers.
+/// Decodes the part of an interleaved table after the number of layers.
 fn decode_interleaved(
     mut cursor: Cursor<'_>,
     count: usize,
@@ -214,7 +217,7 @@ fn name(cursor: &mut Cursor<'_>) -> Result<String, Corrupt> {
     String::from_utf8(name).map_err(|_| Corrupt("clip layers: a name is not UTF-8"))
 }
 
-/// Reads all of `bytes`.
+/// Decodes a table from all of `bytes`.
 pub fn decode(bytes: &[u8]) -> Result<LayerTable, Corrupt> {
     let mut cursor = Cursor::new(bytes);
     let mut table = LayerTable { clip: cursor.varint()?, samples: cursor.varint()?, ..LayerTable::default() };
@@ -273,7 +276,7 @@ pub fn decode(bytes: &[u8]) -> Result<LayerTable, Corrupt> {
         let place = |p: &TierPart| (p.layer, p.tier);
         let ordered = table.pieces.last().is_none_or(|last| place(last) <= place(&piece));
         let sane = usize::from(layer) < count && u32::from(tier) < schedule::MAX_TIERS;
-        // A size takes a byte.
+        // The size of a segment takes at least a byte.
         if !ordered || !sane || (layer, tier) == (0, 0) || piece.segments > piece.size {
             return Err(Corrupt(
                 "clip layers: a part of a tier out of order, too small, or of a tier that is not there",
@@ -293,8 +296,8 @@ pub fn decode(bytes: &[u8]) -> Result<LayerTable, Corrupt> {
     Ok(table)
 }
 
-/// The header of a layer and the residuals of its joints, from a clip that is divided into layers and whose
-/// sources stay in their layers.
+/// Extracts a layer: its header and the residuals of its joints, from a clip whose layers have their sources
+/// within themselves.
 #[cfg(feature = "encode")]
 pub fn take_out(
     skeleton: &Skeleton<'_>,
@@ -314,9 +317,9 @@ pub fn take_out(
     Ok((own, (all(keys), segments)))
 }
 
-/// All layers of a clip as one clip of one tier, whose poses are those of the layers together. `parts`: of
-/// each layer the bytes of its tiers, the first of which begins with the header. All must have the same
-/// samples; then layers that were taken out of one clip give that clip again.
+/// Merges all layers of a clip into one clip of one tier, whose poses are those of the layers together.
+/// `parts` holds the bytes of the tiers of each layer, the first of which begins with the header. All layers
+/// must have the same samples; layers that were extracted from one clip give that clip again.
 #[cfg(feature = "encode")]
 pub fn merge(skeleton: &Skeleton<'_>, layer_of: &[u8], parts: &[Vec<&[u8]>]) -> Result<Vec<u8>, Corrupt> {
     let n = skeleton.parents.len();
@@ -342,17 +345,17 @@ pub fn merge(skeleton: &Skeleton<'_>, layer_of: &[u8], parts: &[Vec<&[u8]>]) -> 
     Ok(out)
 }
 
-/// The header of the clip that layers are merged into, and where its components come from.
+/// The header of the merged clip, and the origin of its components.
 #[cfg(feature = "encode")]
 struct Merged {
     header: Header,
-    /// Per component: its layer, and its number there.
+    /// For each component: its layer, and its number within that layer.
     from: Vec<(usize, usize)>,
 }
 
 #[cfg(feature = "encode")]
 impl Merged {
-    /// Takes from each of `parts`, the layers, the sub-tracks of the joints that `layer_of` says are in it.
+    /// Takes from each layer in `parts` the sub-tracks of the joints that `layer_of` assigns to it.
     fn new(layer_of: &[u8], parts: &[(Plan, Choices)]) -> Result<Merged, Corrupt> {
         let Some(((first, _), others)) = parts.split_first() else {
             return Err(Corrupt("a clip without layers"));
@@ -402,7 +405,7 @@ impl Merged {
     }
 }
 
-/// Whether the layers with these headers have the same samples, keys and steps.
+/// Returns `true` if the layers with these headers have the same samples, keys and steps.
 #[cfg(feature = "encode")]
 fn same_samples(a: &Header, b: &Header) -> bool {
     let key = |h: &Header| {
@@ -412,8 +415,8 @@ fn same_samples(a: &Header, b: &Header) -> bool {
     key(a) == key(b) && a.split.keys == b.split.keys
 }
 
-/// The residuals of one sample, from those that each layer has of it (`samples`). Steps of all are as fine as
-/// those of the finest layer; where some are stripped and others are not, zeros say the same.
+/// Merges the residuals that each layer has of one sample (`samples`). The steps of the result are as fine as
+/// those of the finest layer; a stripped layer contributes zeros if others are not stripped.
 #[cfg(feature = "encode")]
 fn joined(from: &[(usize, usize)], samples: Vec<&Residuals>) -> Result<Residuals, Corrupt> {
     let shift = samples.iter().map(|r| r.shift).max().unwrap_or(0);
@@ -428,7 +431,8 @@ fn joined(from: &[(usize, usize)], samples: Vec<&Residuals>) -> Result<Residuals
     }
 }
 
-/// A header as [`header::encode`] writes it: how the first tier of the streamed form begins, after its size.
+/// Encodes a header as [`header::encode`] writes it: the beginning of the first tier of the streamed form,
+/// after its size.
 #[cfg(feature = "encode")]
 pub fn header_bytes(header: &Header) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -436,9 +440,9 @@ pub fn header_bytes(header: &Header) -> Vec<u8> {
     bytes
 }
 
-/// Cuts the bytes of a tier (sizes of all `segments` segments, and segments) into parts of about `most` bytes
-/// and at least one segment: how many segments each has, and its bytes. `head` bytes at the start of the tier
-/// stay before the first part.
+/// Cuts the bytes of a tier (sizes of all `segments` segments, then the segments) into parts of about `most`
+/// bytes and at least one segment. Returns the number of segments and the bytes of each part. The first part
+/// begins with the first `head` bytes of the tier.
 #[cfg(feature = "encode")]
 pub fn cut(bytes: &[u8], head: usize, segments: usize, most: usize) -> Result<Vec<(u32, Vec<u8>)>, Corrupt> {
     let body = &bytes[head.min(bytes.len())..];
@@ -462,14 +466,14 @@ pub fn cut(bytes: &[u8], head: usize, segments: usize, most: usize) -> Result<Ve
     Ok(out)
 }
 
-/// Appends segments with their sizes before them.
+/// Appends the sizes of the segments, then the segments.
 #[cfg(feature = "encode")]
 pub fn join<'a>(segments: impl Iterator<Item = &'a [u8]> + Clone, out: &mut Vec<u8>) {
     (segments.clone()).for_each(|segment| put_varint(segment.len() as u32, out));
     segments.for_each(|segment| out.extend_from_slice(segment));
 }
 
-/// Segment `s` of a part of a tier that has `segments`.
+/// Returns segment `s` of a part of a tier that has `segments` segments.
 pub fn segment(bytes: &[u8], segments: usize, s: usize) -> Option<&[u8]> {
     let mut cursor = Cursor::new(bytes);
     let (mut start, mut size) = (0usize, 0);
@@ -485,7 +489,7 @@ pub fn segment(bytes: &[u8], segments: usize, s: usize) -> Option<&[u8]> {
     bytes.get(start..start + size).filter(|_| s < segments)
 }
 
-/// Whether a part of a tier is as long as the sizes of its segments say.
+/// Checks that a part of a tier is as long as the sizes of its segments say.
 pub fn check_segments(bytes: &[u8], segments: usize) -> Result<(), Corrupt> {
     let mut cursor = Cursor::new(bytes);
     let mut sum = 0;
@@ -524,7 +528,7 @@ mod tests {
         }
     }
 
-    /// Two layers of an odd number of joints.
+    /// Returns a table of two interleaved layers, with an odd number of joints.
     fn interleaved() -> LayerTable {
         let record = |name: &str| LayerRecord { name: name.into(), ..LayerRecord::default() };
         LayerTable {
@@ -542,7 +546,7 @@ mod tests {
         let mut bytes = Vec::new();
         encode(&interleaved(), &mut bytes);
         assert_eq!(decode(&bytes), Ok(interleaved()));
-        // Clip, samples, layers, two names, two stepped joints, and half a byte per joint.
+        // The sum of: clip, samples, layers, two names, two stepped joints, and half a byte per joint.
         assert_eq!(bytes.len(), 1 + 2 + 1 + 5 + 9 + 3 + 1 + 3);
         for end in 0..bytes.len() {
             assert!(decode(&bytes[..end]).is_err(), "{end}");
@@ -563,7 +567,7 @@ mod tests {
         let mut bytes = Vec::new();
         encode(&table(), &mut bytes);
         assert_eq!(decode(&bytes), Ok(table()));
-        // Joints are what is left.
+        // The joints take all bytes that are left.
         for end in 0..bytes.len() - 4 {
             assert!(decode(&bytes[..end]).is_err(), "{end}");
         }

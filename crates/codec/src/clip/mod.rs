@@ -1,5 +1,5 @@
-//! Clips: transform tracks of a skeleton, sampled uniformly. Within the tolerance that the encoder measured
-//! with these same functions.
+//! Clips: transform tracks of a skeleton, sampled uniformly. The error is within the tolerance that the
+//! encoder measured with these same functions.
 //!
 //! ```text
 //! clip       = header (side information) · keys · sizes of the segments · segments
@@ -7,11 +7,11 @@
 //! sample     = prediction from samples around (`schedule`) + Σ κ · step · axis        κ = k + what other components' κ say of it
 //! ```
 //!
-//! One file per part: [`crate::quantize::rotation`] integers that turn, [`step`] how finely each joint is
-//! kept, [`schedule`] the order of samples, [`crate::entropy::symbols`] residuals as bits, [`header`],
-//! [`streamed`] the smallest form, [`random_access`] the form that is read where it lies, [`layer`] parts of
-//! a clip that come and go. What a decoder computes is integer up to the pose, and the pose is f32 by basic
-//! operations: the same bits on every machine. The encoder's choices (which k) are the compiler's; any choice
+//! The files: [`crate::quantize::rotation`] has rotations in integers, [`step`] the step sizes of each joint,
+//! [`schedule`] the order of samples, [`crate::entropy::symbols`] the coding of residuals, [`header`] the
+//! header, [`streamed`] the smallest form, [`random_access`] the form that is read in place, [`layer`] the
+//! layers that are streamed. The decoder computes in integers up to the pose, and the pose in f32 by basic
+//! operations: the same bits on every machine. The choice of the residuals k is the compiler's; any choice
 //! decodes.
 
 pub mod curve;

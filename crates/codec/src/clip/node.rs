@@ -1,29 +1,29 @@
-//! A moving node: where it hangs, and the box of what hangs on it, from which its steps follow.
+//! A moving node: its parent, and the bounds of everything below it, which determine its step sizes.
 
 use crate::transform::Transform;
 
-/// A node as the decoder knows it.
+/// A node, as far as the decoder needs it.
 #[derive(Clone, Copy, Debug)]
 pub struct Node {
-    /// A smaller number.
+    /// The parent's number, which is smaller than the node's own.
     pub parent: Option<u32>,
-    /// In the first frame; for ever, if it does not move.
+    /// The local transform in the first frame; in all frames if the node does not move.
     pub rest: Transform,
-    /// It moves.
+    /// `true` if the node moves.
     pub moves: bool,
-    /// Of its own mesh, or of a locator: min xyz, max xyz.
+    /// The bounds of its own mesh, or of a locator: min xyz, max xyz.
     pub bounds: Option<[f32; 6]>,
 }
 
 impl Node {
-    /// The box of a locator that reaches so far.
+    /// Returns the bounds of a locator: a cube from −`reach` to `reach` along each axis.
     pub fn cube(reach: f32) -> [f32; 6] {
         [-reach, -reach, -reach, reach, reach, reach]
     }
 }
 
-/// Boxes of what hangs below each node, in its space: min xyz, max xyz; infinite and turned over where that
-/// is nothing.
+/// Returns the bounds of everything below each node, in the node's space: min xyz, max xyz. If there is
+/// nothing, min is +∞ and max −∞.
 pub fn boxes(nodes: &[Node]) -> Vec<[f64; 6]> {
     let (high, low) = (f64::NEG_INFINITY, f64::INFINITY);
     let mut out = vec![[low, low, low, high, high, high]; nodes.len()];
@@ -55,12 +55,12 @@ pub fn boxes(nodes: &[Node]) -> Vec<[f64; 6]> {
     out
 }
 
-/// A length that a step can be divided by.
+/// Returns `true` if a step can be divided by this length.
 pub(super) fn usable(length: f64) -> bool {
     length > 1e-30 && length < 1e30
 }
 
-/// R·S·p.
+/// Returns R·S·p: `p` scaled and rotated by the transform `t`.
 #[inline]
 pub(super) fn turned(t: &Transform, p: [f64; 3]) -> [f64; 3] {
     let mut out = [0.0; 3];

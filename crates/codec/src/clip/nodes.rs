@@ -1,6 +1,6 @@
-//! Moving nodes of a geometry cache as a clip: local transforms in the units of [`crate::schedule`], so that
-//! they stream, and are sought, with the frames that they belong to. Within the bound that the encoder
-//! measured with these same functions, on the vertices.
+//! Moving nodes of a geometry cache as a clip: their local transforms in the access units of
+//! [`crate::schedule`], so that they are streamed and sought with the frames that they belong to. The error
+//! is within the bound that the encoder measured with these same functions, on the vertices.
 //!
 //! ```text
 //! setup     base f32 · whether units are packed · per moving node: which of translation, rotation, scale move (three bits), whether it has a pivot, its step's code
@@ -9,9 +9,9 @@
 //! class     0: all k are 0 · 1 + s: steps are 2^s times as fine, s = 0 … 5 · 7: the transform itself follows, 10 × 32 bits, finite
 //! ```
 //!
-//! What a clip takes from its skeleton, a node takes from its meshes: steps of rotation and scale follow the
-//! box of all that hangs below it, and where it has a pivot, the middle of that box is what is kept in place
-//! of the origin. Neither takes a byte.
+//! A node takes from its meshes what a clip takes from its skeleton: the steps of rotation and scale follow
+//! the bounds of everything below the node, and for a node with a pivot, the centre of these bounds is the
+//! point that is coded, instead of the origin. Neither takes a byte.
 //!
 //! ```text
 //! box       of a node's own mesh (`bounds`), or of a locator from −`reach` to `reach` along each axis, and of its children's boxes, these as the box of their eight corners moved by the child's rest transform. Nodes from the last to the first
@@ -24,8 +24,9 @@
 //! κ         32·k / 2^s, cut at ±2²⁸
 //! ```
 //!
-//! A frame between two others is predicted by the polynomial through all that it refers to, a key is expected
-//! where the one before was. All of that is f64, so that eight nodes are computed side by side.
+//! A frame between two others is predicted by the polynomial through all frames that it refers to; a key
+//! frame is predicted to equal the key frame before. All of that is f64, so that eight nodes are computed
+//! side by side.
 //!
 //! ```text
 //! vector    ⌊(w₀·a + w₁·b + w₂·c + w₃·d) · 2⁻¹⁶⌋ + κ, cut at ±2³¹: words a … d of the frames around with their weights, exact; 0 for those that there are not
@@ -38,7 +39,7 @@
 //! ```
 //!
 //! Credit: the steps that follow the size of a part: J. Jung, *Compressing skeletal animation data*, Riot
-//! Games, 2015, taken from bones to rigid pieces.
+//! Games, 2015, applied to rigid parts instead of bones.
 
 mod around;
 mod codes;
@@ -67,28 +68,28 @@ use eights::{Block, Source, Surrounded, UnitTask};
 pub use eights::{Choice, RAW};
 pub use track::{EVEN_CODE, Setup, Track};
 
-/// Most components of a node.
+/// The largest number of components of a node.
 pub const COMPONENTS: usize = eights::COMPONENTS;
-/// Class of a node whose steps are 32 times as fine; the next one is [`RAW`]. Part of the format, like
+/// The class of a node whose steps are 32 times as fine; the next class is [`RAW`]. Part of the format, like
 /// everything in this file.
 pub const FINEST: u8 = 6;
 
 /// All moving nodes of a file.
 #[derive(Clone, Debug, Default)]
 pub struct Nodes {
-    /// In the order of the nodes.
+    /// The tracks, in the order of the nodes.
     pub tracks: Vec<Track>,
-    /// Words of a frame's state.
+    /// The number of codes in the state of a frame.
     pub words: usize,
-    /// Units are packed: larger, faster.
+    /// `true` if the access units are packed: larger, but faster to decode.
     pub packed: bool,
     blocks: Vec<Block>,
-    /// State of the rest transforms.
+    /// The state of the rest transforms.
     rest: Vec<i32>,
 }
 
 impl Nodes {
-    /// From what [`encode_setup`] wrote, with nothing left over. Parents must stand before their children.
+    /// Decodes the result of [`encode_setup`], all of it. Parents must stand before their children.
     pub fn new(nodes: &[Node], setup: &[u8]) -> Result<Nodes, Corrupt> {
         let mut coder = track::Settings::new(range::Decoder::new(setup));
         let base = f32::from_bits(range::Bits::plain(&mut coder.bits, 32, 0));
@@ -106,7 +107,7 @@ impl Nodes {
         Ok(out)
     }
 
-    /// Puts tracks of which the same parts move side by side.
+    /// Groups tracks in which the same of translation, rotation and scale move into blocks of eight.
     fn lay_out(&mut self) {
         let kind =
             |track: &Track| (0..).zip(track.setup.moves).map(|(k, m)| usize::from(m) << k).sum::<usize>();
@@ -125,12 +126,12 @@ impl Nodes {
         }
     }
 
-    /// State of the rest transforms.
+    /// Returns the state of the rest transforms.
     pub fn rest(&self) -> &[i32] {
         &self.rest
     }
 
-    /// The state of a frame with these words, by track.
+    /// Returns the state of a frame that has these codes, given by track.
     #[cfg(feature = "encode")]
     pub fn state(&self, words: &[TrackCodes]) -> Vec<i32> {
         let mut out = self.rest.clone();
@@ -142,9 +143,9 @@ impl Nodes {
         out
     }
 
-    /// Reads a unit: for each of its frames its state ([`Nodes::words`]) and its transforms. `found` gives
-    /// the state of frames of other units that these refer to. Returns an error for bytes that are not all
-    /// used.
+    /// Decodes an access unit: for each of its frames the state, of length [`Nodes::words`], and the
+    /// transforms. `found` gives the state of frames of other access units that these refer to. Returns an
+    /// error if not all bytes are used.
     pub fn decode_unit<'f>(
         &'f self,
         schedule: Schedule,
@@ -157,7 +158,8 @@ impl Nodes {
         self.decode_unit_with(Isa::get(), (schedule, unit), bytes, found, states, out)
     }
 
-    /// [`Nodes::decode_unit`] with the kernels of one of [`Isa::all`]. The result is the same.
+    /// Does the same as [`Nodes::decode_unit`] with the kernels of one of [`Isa::all`]. The result is the
+    /// same.
     pub fn decode_unit_with<'f>(
         &'f self,
         isa: Isa,
@@ -207,10 +209,10 @@ impl Nodes {
     }
 }
 
-/// Words and transform of a node in a frame.
+/// The decoded codes and transform of a node in a frame.
 #[cfg(feature = "encode")]
 impl Track {
-    /// What a decoder makes of a choice.
+    /// Returns what a decoder reconstructs from `choice`.
     pub fn decoded(&self, around: &Around<'_>, choice: &Choice) -> (TrackCodes, Transform) {
         let components = self.components();
         let mut words = match choice.class {
@@ -230,16 +232,16 @@ impl Track {
     }
 }
 
-/// What residuals cost, for choosing among them.
+/// The cost of residuals, used to choose among them.
 #[cfg(feature = "encode")]
 pub struct Costs {
-    /// Per component; none of packed ones.
+    /// The bucket of each component; `None` if the access units are packed.
     buckets: Option<[Bucket; COMPONENTS]>,
 }
 
 #[cfg(feature = "encode")]
 impl Costs {
-    /// Of residuals near `k` of class 1 + `fine`, of a node in a frame.
+    /// Prepares the costs of residuals near `k` of class 1 + `fine`, for a node in a frame.
     pub fn new(
         nodes_are_packed: bool,
         track: &Track,
@@ -251,7 +253,7 @@ impl Costs {
         Costs { buckets }
     }
 
-    /// Bits, in 2⁻⁸, that component `c` takes less if it is `lower` in place of what it is in `k`.
+    /// Returns how much cheaper component `c` is with the value `lower` instead of `k[c]`, in 2⁻⁸ bits.
     pub fn saved(&self, k: &[i32; COMPONENTS], c: usize, lower: i32) -> i64 {
         match &self.buckets {
             Some(buckets) => {
@@ -268,7 +270,7 @@ impl Costs {
     }
 }
 
-/// Writes what is said of all moving nodes; `base` > 0.
+/// Appends the setup of all moving nodes; `base` must be > 0.
 #[cfg(feature = "encode")]
 pub fn encode_setup(base: f32, packed: bool, setups: &[Setup], out: &mut Vec<u8>) {
     let mut coder = track::Settings::new(range::Encoder::new(out));
@@ -280,8 +282,8 @@ pub fn encode_setup(base: f32, packed: bool, setups: &[Setup], out: &mut Vec<u8>
     coder.bits.finish();
 }
 
-/// Writes a unit; `choices` are per frame, in the order of the unit. `found` gives the words by track of
-/// frames, of this unit's too.
+/// Appends an access unit; `choices` are per frame, in the order of the unit. `found` gives the codes by
+/// track of the frames that are referred to, including those of this unit.
 #[cfg(feature = "encode")]
 pub fn encode_unit<'f>(
     nodes: &'f Nodes,

@@ -1,5 +1,5 @@
-//! What the header and the skeleton of a clip make of each joint: the sub-tracks that are coded, their steps and
-//! where each component lies.
+//! The layout that follows from the header and the skeleton of a clip: the sub-tracks that are coded, their
+//! steps, and the place of each component.
 
 use crate::Corrupt;
 use crate::clip::prediction::{STEP, Sources, moved, swung, turned};
@@ -11,33 +11,33 @@ use crate::quantize::rotation::{self, Quaternion};
 use crate::sort;
 use crate::transform::Transform;
 
-/// Most words of all keys together, so that a few bytes cannot ask for all memory.
+/// Upper limit for the codes of all keys together, so that a few bytes cannot claim all memory.
 pub const MAX_KEY_VALUES: usize = 1 << 26;
 
-/// Most words of keys that so many bytes can be of: keys that say nothing take next to no bytes, but not less
-/// than that.
+/// Returns the largest number of key codes that a file of this many bytes may hold. Keys of zero residuals
+/// take very few bytes, but not fewer than this allows.
 pub const fn justified_values(bytes: usize) -> usize {
     (1 << 20) + bytes.saturating_mul(256)
 }
 
-/// Most regular keys of a clip that has others, too.
+/// Upper limit for the regular keys of a clip that also lists other keys.
 pub const MAX_LISTED_KEYS: u32 = 1 << 18;
 
-/// Level of keys in `entropy`.
+/// The level under which keys are coded in `entropy`.
 pub const KEY_LEVEL: usize = 7;
 
-/// The kind of an animated sub-track: how many words and components each sample has.
+/// The kind of an animated sub-track, which gives the number of codes and components per sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Three words and components.
+    /// Three codes and three components.
     Translation,
-    /// Three words and components.
+    /// Three codes and three components.
     Scale,
-    /// One of each.
+    /// One code and one component.
     Hinge,
-    /// Two of each.
+    /// Two codes and two components.
     TwoAxes,
-    /// Four words, three components.
+    /// Four codes, three components.
     Free,
 }
 
@@ -46,48 +46,49 @@ pub enum Kind {
 pub struct Group {
     /// The joint.
     pub joint: usize,
-    /// Translation, scale, or the form of rotation.
+    /// Translation, scale, or the form of the rotation.
     pub kind: Kind,
-    /// First component, and how many.
+    /// The first component.
     pub component: usize,
-    /// Number of components.
+    /// The number of components.
     pub components: usize,
-    /// First word of a sample.
+    /// The first code within a sample.
     pub word: usize,
-    /// Number of words.
+    /// The number of codes.
     pub words: usize,
-    /// Free: per component its turn of one step in 2⁻³⁴ · 2; angles: the first of each row.
+    /// For free rotations: the turn of one step of each component, in 2⁻³⁴ · 2; for angles: only the first
+    /// entry of each row is used.
     pub(super) turn: [[i64; 3]; 3],
-    /// First component of the same joint.
+    /// The first component of the same joint.
     pub(super) own: usize,
-    /// Components of the nearest ancestor that has any.
+    /// The components of the nearest ancestor that has any.
     pub parent: (usize, usize),
 }
 
-/// All that follows from header and skeleton.
+/// The layout of a clip: everything that follows from its header and its skeleton.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Side information.
+    /// The header.
     pub header: Header,
-    /// Animated sub-tracks in order.
+    /// The animated sub-tracks, in order.
     pub groups: Vec<Group>,
-    /// Axes and steps per joint.
+    /// The axes and steps of each joint.
     pub steps: Vec<Steps>,
-    /// Components per sample.
+    /// The number of components per sample.
     pub components: usize,
-    /// Words per sample.
+    /// The number of codes per sample.
     pub words: usize,
-    /// Words of the rest pose.
+    /// The codes of the rest pose.
     pub(super) rest: Vec<i32>,
-    /// Per joint: transform of what is not animated.
+    /// For each joint, the transform of what is not animated.
     pub(super) still: Vec<Transform>,
-    /// Per joint: the rest rotation of its hinge or pair of axes.
+    /// For each joint, the rest rotation of its hinge or pair of axes.
     hinge_rests: Vec<[f64; 4]>,
-    /// Sample numbers of all keys, where they are not regular.
+    /// The sample numbers of all keys; empty if all keys are regular.
     pub(super) keys: Vec<u32>,
 }
 
-/// Regular keys and others; empty where there are no others.
+/// Returns the sample numbers of all keys; empty if all keys are regular.
 pub(super) fn all_keys(header: &Header) -> Vec<u32> {
     let more = &header.split.keys;
     if more.is_empty() {
@@ -209,12 +210,12 @@ impl Plan {
         self.words += words;
     }
 
-    /// Number of segments.
+    /// Returns the number of segments.
     pub fn segments(&self) -> usize {
         self.keys().saturating_sub(1)
     }
 
-    /// Number of keys.
+    /// Returns the number of keys.
     pub fn keys(&self) -> usize {
         if !self.keys.is_empty() {
             return self.keys.len();
@@ -222,7 +223,7 @@ impl Plan {
         schedule::keys(self.header.samples, u32::from(self.header.log)) as usize
     }
 
-    /// Sample number of a key.
+    /// Returns the sample number of key `i`.
     pub fn key(&self, i: usize) -> usize {
         if let Some(key) = self.keys.get(i) {
             return *key as usize;
@@ -230,7 +231,8 @@ impl Plan {
         schedule::key(self.header.samples, u32::from(self.header.log), i as u32) as usize
     }
 
-    /// The key that a sample is, or else the segment that it is in and its number there.
+    /// Returns `Ok` with the number of the key that a sample is, else `Err` with the segment that it is in
+    /// and its number there.
     pub fn place(&self, sample: usize) -> Result<usize, (usize, usize)> {
         if !self.keys.is_empty() {
             return match self.keys.binary_search(&(sample as u32)) {
@@ -247,23 +249,23 @@ impl Plan {
         }
     }
 
-    /// Number of tiers, at least 1.
+    /// Returns the number of tiers, at least 1.
     pub fn tiers(&self) -> usize {
         usize::from(self.header.split.tiers) + 1
     }
 
-    /// The samples between key `segment` and the next, in order; numbered from that key.
+    /// Returns the samples between key `segment` and the next, in coding order, numbered from that key.
     pub fn steps_of(&self, segment: usize) -> impl Iterator<Item = Step> + use<> {
         let length = self.key(segment + 1) - self.key(segment);
         schedule::steps(length, u32::from(self.header.log))
     }
 
-    /// Words of what the first key is predicted from.
+    /// Returns the codes that the first key is predicted from.
     pub fn rest_values(&self) -> &[i32] {
         &self.rest
     }
 
-    /// The table for component `c` of `group`.
+    /// Returns the probability table for component `c` of `group`.
     #[inline]
     pub fn bucket(
         &self,
@@ -277,7 +279,7 @@ impl Plan {
         activity.bucket(means, c, level, group.own, [around[0][c], around[1][c]])
     }
 
-    /// The part of κ of component `c` that follows from its sources, given κ of all components before it.
+    /// Returns the part of κ of component `c` that its sources predict, given κ of all components before it.
     #[inline]
     pub fn cross(&self, c: usize, kappa: &[i64]) -> i64 {
         let [a, b] = self.header.sources[c];
@@ -293,9 +295,9 @@ impl Plan {
 }
 
 impl Group {
-    /// The turn that one step of each component really is: steps are rounded to integers, which tells where
-    /// they are small and many. Free: vectors of 4·tan(φ/4), in the joint's axes; angles: the first of each
-    /// row, in radians.
+    /// Returns the exact turn of one step of each component. Steps are rounded to integers, which matters
+    /// when they are small and many. Free rotations: vectors of 4·tan(φ/4), in the joint's axes; angles: the
+    /// first entry of each row, in radians.
     #[cfg(feature = "encode")]
     pub fn turned_by(&self) -> [[f64; 3]; 3] {
         let unit = match self.kind {
@@ -305,7 +307,7 @@ impl Group {
         self.turn.map(|row| row.map(|v| v as f64 * unit))
     }
 
-    /// Prediction of this sub-track from samples around; `words` holds samples of `stride` words.
+    /// Predicts this sub-track from the samples `taps`; `words` holds samples of `stride` codes.
     #[inline]
     pub fn predict(&self, words: &[i32], stride: usize, taps: &Taps) -> [i32; 4] {
         let at = |tap: usize| &words[tap * stride + self.word..][..self.words];
@@ -321,7 +323,7 @@ impl Group {
         }
     }
 
-    /// Words of the prediction moved on by κ of the components.
+    /// Adds κ of the components to the codes of the prediction.
     #[inline]
     pub fn apply(&self, prediction: [i32; 4], kappa: [i64; 3]) -> [i32; 4] {
         match self.kind {
@@ -349,7 +351,7 @@ impl Group {
 }
 
 impl Plan {
-    /// The rotation that `words` of a rotation group say, x y z w.
+    /// Returns the rotation x y z w of the codes `words` of a rotation sub-track.
     #[inline]
     pub fn rotation(&self, group: &Group, words: &[i32]) -> [f32; 4] {
         match group.kind {
@@ -371,7 +373,7 @@ impl Plan {
         }
     }
 
-    /// The translation or scale that `words` of its group say.
+    /// Returns the vector of the codes `words` of a translation or scale sub-track.
     #[inline]
     pub fn vector(&self, group: &Group, words: &[i32]) -> [f32; 3] {
         let (rest, step) = match group.kind {
@@ -382,12 +384,13 @@ impl Plan {
         [0, 1, 2].map(|i| narrow(f64::from(rest[i]) + f64::from(words[i]) * unit))
     }
 
-    /// Local transforms of all joints where nothing moves; animated sub-tracks have the rest pose.
+    /// Returns the local transforms of all joints without their animation; animated sub-tracks have the rest
+    /// pose.
     pub fn still(&self) -> &[Transform] {
         &self.still
     }
 
-    /// Local transforms of all joints at a sample.
+    /// Writes the local transforms of all joints at a sample.
     pub fn pose(&self, words: &[i32], out: &mut [Transform]) {
         out.copy_from_slice(&self.still);
         for group in &self.groups {

@@ -1,5 +1,5 @@
-//! Chunks of skeletons and clips: names and rest poses; whose clip it is and what was promised, before the
-//! stored form. Lossless.
+//! The chunks of skeletons and clips. A skeleton: names, parents and rest pose. A clip: its skeleton and its
+//! tolerance, before the samples. Lossless.
 //!
 //! *text*, *list*, *transform* as in [`crate::record`]. A skeleton:
 //!
@@ -38,30 +38,31 @@ use crate::bytes::{Cursor, put_sized, put_varint};
 use crate::clip::{MAX_JOINTS, NONE, Skeleton};
 use crate::transform::Transform;
 
-/// A skeleton as it is in a file.
+/// A skeleton as it is stored in a file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SkeletonRecord {
-    /// Name.
+    /// The name.
     pub name: String,
-    /// Names of the joints.
+    /// The names of the joints.
     pub names: Vec<String>,
-    /// Parents, or [`NONE`].
+    /// The parents of the joints, or [`NONE`].
     pub parents: Vec<u32>,
-    /// Default pose.
+    /// The rest pose.
     pub rest: Vec<Transform>,
-    /// Shell distances.
+    /// The shell distances.
     pub shell: Vec<f32>,
-    /// Tolerances that were asked for single joints; 0 for the clip's. May be shorter.
+    /// The tolerances that were asked for single joints; 0 for the clip's. May be shorter than the list of
+    /// joints.
     pub tolerance: Vec<f64>,
-    /// Orders of rotations in the source, one more than the number in the file; 0 where nothing is said. May
-    /// be shorter.
+    /// The rotation orders in the source, one more than the number in the file; 0 if unknown. May be shorter
+    /// than the list of joints.
     pub orders: Vec<u8>,
-    /// Ends of chains.
+    /// The ends of chains of joints.
     pub ends: Vec<Vec<[f32; 3]>>,
 }
 
 impl SkeletonRecord {
-    /// Borrowed, for decoders.
+    /// Returns a borrowed view for decoders.
     pub fn skeleton(&self) -> Skeleton<'_> {
         Skeleton { parents: &self.parents, rest: &self.rest, shell: &self.shell }
     }
@@ -71,17 +72,17 @@ impl SkeletonRecord {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Codec {
-    /// Uniform samples: the stored form, [`crate::clip::streamed`].
+    /// Uniform samples in the streamed form, [`crate::clip::streamed`].
     #[default]
     Sampled = 0,
     /// Keys and splines: [`crate::clip::curve`].
     Curve = 1,
-    /// Uniform samples, each by itself: [`crate::clip::random_access`].
+    /// Uniform samples, each read by itself: [`crate::clip::random_access`].
     RandomAccess = 2,
 }
 
 impl Codec {
-    /// As on the command line.
+    /// Returns the name as on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Codec::Sampled => "sampled",
@@ -94,20 +95,20 @@ impl Codec {
 /// The head of a clip's chunk, before its samples.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClipRecord {
-    /// Name.
+    /// The name.
     pub name: String,
-    /// Number among the file's skeletons.
+    /// The number of its skeleton in the file.
     pub skeleton: u32,
-    /// The codec of the bytes behind the record.
+    /// The codec of the bytes after the record.
     pub codec: Codec,
-    /// The tolerance is that of each sub-track by itself: nothing is promised in object space.
+    /// `true` if the tolerance holds for each sub-track by itself: nothing is promised in object space.
     pub local: bool,
-    /// Tolerance that was asked for.
+    /// The tolerance that was asked for.
     pub asked: f64,
-    /// Tolerance that is promised: larger where f32 cannot hold what was asked for.
+    /// The tolerance that is promised: larger than asked if f32 cannot reach what was asked for.
     pub tolerance: f64,
-    /// Sub-tracks whose values stay until the next sample in the source: three times the joint, and 0
-    /// rotation, 1 translation, 2 scale. Playing blends them all the same.
+    /// The sub-tracks whose values stay until the next sample in the source: three times the joint plus 0
+    /// rotation, 1 translation, 2 scale. Players interpolate them nevertheless.
     pub held: Vec<u32>,
 }
 
@@ -169,7 +170,7 @@ fn floats<const N: usize>(cursor: &mut Cursor<'_>) -> Result<[f32; N], Corrupt> 
     Ok(out)
 }
 
-/// Reads all of `bytes`.
+/// Decodes a skeleton from all of `bytes`.
 pub fn decode_skeleton(bytes: &[u8]) -> Result<SkeletonRecord, Corrupt> {
     let mut cursor = Cursor::new(bytes);
     let mut skeleton = SkeletonRecord { name: text(&mut cursor)?, ..SkeletonRecord::default() };
@@ -241,7 +242,7 @@ pub fn encode_clip(clip: &ClipRecord, stored: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(stored);
 }
 
-/// The head of a clip's chunk, and the bytes of its samples.
+/// Decodes the head of a clip's chunk, and returns it with the bytes of the samples.
 pub fn decode_clip(bytes: &[u8]) -> Result<(ClipRecord, &[u8]), Corrupt> {
     let mut cursor = Cursor::new(bytes);
     let (name, skeleton) = (text(&mut cursor)?, cursor.varint()?);
@@ -331,7 +332,7 @@ mod tests {
         for end in 0..bytes.len() - 3 {
             assert!(decode_clip(&bytes[..end]).is_err());
         }
-        // Codecs and flags that there are not yet.
+        // Codecs and flags that do not exist yet.
         for flags in [3, 7, 16, 0x81] {
             bytes[6] = flags;
             assert!(decode_clip(&bytes).is_err(), "{flags}");

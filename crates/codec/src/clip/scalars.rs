@@ -1,5 +1,5 @@
-//! What rides along in a clip: scalar tracks, one to four numbers per sample, within the tolerance that the
-//! encoder measured with [`value`]; and markers, exact.
+//! Scalar tracks and markers of a clip. A scalar track has one to four numbers per sample, within the
+//! tolerance that the encoder measured with [`value`]; markers are exact.
 //!
 //! *text*, *list* as in [`crate::record`]. A chunk:
 //!
@@ -31,38 +31,38 @@ use crate::bytes::{Cursor, put_sized, put_varint};
 use crate::entropy::symbols::Encoder;
 use crate::entropy::symbols::{Bucket, Decoder};
 
-/// Most values of all animated components, so that a few bytes cannot ask for all memory.
+/// Upper limit for the values of all animated components, so that a few bytes cannot claim all memory.
 pub const MAX_VALUES: usize = 1 << 24;
 
-/// Something that happens at a time.
+/// A name at a time of a clip.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Marker {
-    /// Name; need not be unique.
+    /// The name; need not be unique.
     pub name: String,
-    /// Seconds after the first sample, finite; may lie outside of the clip.
+    /// Seconds after the first sample; finite, possibly outside of the clip.
     pub time: f64,
 }
 
-/// One number per sample.
+/// A component of a scalar track: one number per sample.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Component {
-    /// 0 always.
+    /// 0 in all samples.
     Zero,
-    /// One value in all samples.
+    /// The same value in all samples.
     Constant(f32),
-    /// Steps from `low`.
+    /// Quantized values: `low + step · k`.
     Animated {
-        /// k = 0.
+        /// The value for k = 0.
         low: f32,
-        /// Finite, > 0.
+        /// The step size; finite, > 0.
         step: f32,
-        /// One per sample, |k| < 2²⁸.
+        /// One code per sample, |k| < 2²⁸.
         k: Vec<i32>,
     },
 }
 
 impl Component {
-    /// At sample `i`; beyond the last one the last.
+    /// Returns the value at sample `i`; beyond the end, that of the last sample.
     pub fn at(&self, i: usize) -> f32 {
         match self {
             Component::Zero => 0.0,
@@ -81,17 +81,17 @@ pub fn value(low: f32, step: f32, k: i32) -> f32 {
     (f64::from(low) + f64::from(step) * f64::from(k)) as f32
 }
 
-/// One to four numbers per sample.
+/// A scalar track: one to four numbers per sample.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScalarTrack {
-    /// Name.
+    /// The name.
     pub name: String,
-    /// 1 … 4 of them.
+    /// The components, 1 … 4 of them.
     pub components: Vec<Component>,
 }
 
 impl ScalarTrack {
-    /// At sample `i`; components that are not there are 0.
+    /// Returns the values at sample `i`; missing components are 0.
     pub fn at(&self, i: usize) -> [f32; 4] {
         let mut out = [0.0; 4];
         for (out, component) in out.iter_mut().zip(&self.components) {
@@ -101,16 +101,16 @@ impl ScalarTrack {
     }
 }
 
-/// All that rides along in one clip.
+/// The scalar tracks and markers of one clip.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ScalarsRecord {
-    /// Number of the clip.
+    /// The number of the clip.
     pub clip: u32,
-    /// Samples of the clip.
+    /// The number of samples of the clip.
     pub samples: u32,
     /// Scalar tracks.
     pub tracks: Vec<ScalarTrack>,
-    /// In the order of time.
+    /// The markers, in order of time.
     pub markers: Vec<Marker>,
 }
 
@@ -143,13 +143,13 @@ impl Walk {
         let size = residual.unsigned_abs().min(1 << 20) << 8;
         self.mean = self.mean - self.mean / 8 + size / 8;
         let [last, _] = self.before;
-        // The second sample has one before it only: no speed is known.
+        // The second sample has only one sample before it, so its slope is unknown.
         self.before = [k, if self.first { k } else { last }];
         self.first = false;
     }
 }
 
-/// The order that makes `k` smaller, and its cost in 2⁻⁸ bits.
+/// Returns the order of prediction that makes `k` cheaper.
 #[cfg(feature = "encode")]
 fn order(k: &[i32]) -> u8 {
     let cost = |order: u8| {
@@ -165,7 +165,7 @@ fn order(k: &[i32]) -> u8 {
     if cost(2) < cost(1) { 2 } else { 1 }
 }
 
-/// Appends a chunk. Tracks have one to four components, animated ones `samples` numbers each.
+/// Appends a chunk. Tracks have one to four components, animated ones `samples` codes each.
 #[cfg(feature = "encode")]
 pub fn encode(extras: &ScalarsRecord, out: &mut Vec<u8>) {
     put_varint(extras.clip, out);
@@ -221,12 +221,12 @@ fn finite(cursor: &mut Cursor<'_>) -> Result<f32, Corrupt> {
     }
 }
 
-/// Reads all of `bytes`.
+/// Decodes a chunk from all of `bytes`.
 pub fn decode(bytes: &[u8]) -> Result<ScalarsRecord, Corrupt> {
     let mut cursor = Cursor::new(bytes);
     let mut extras =
         ScalarsRecord { clip: cursor.varint()?, samples: cursor.varint()?, ..ScalarsRecord::default() };
-    // Of each animated component its order, in the order of the residuals.
+    // The order of each animated component, in the order of the residuals.
     let mut orders = Vec::new();
     for _ in 0..cursor.varint()? {
         let name = text(&mut cursor)?;
@@ -361,7 +361,7 @@ mod tests {
             0xE0, 0x3F,
         ];
         assert_eq!(bytes[..head.len()], head);
-        // What is smooth costs little; nothing costs a name.
+        // Smooth components cost little; empty ones only their names.
         let smooth: Vec<i32> =
             (0..1000).map(|i| (f64::from(i) * 0.01).sin().mul_add(5000.0, 0.0) as i32).collect();
         let track = |component: Component| {

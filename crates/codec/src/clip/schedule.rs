@@ -1,4 +1,4 @@
-//! In which order the samples of a segment are coded, and from which others each is predicted. Pure
+//! The order in which the samples of a segment are coded, and the samples from which each is predicted. Pure
 //! arithmetic.
 //!
 //! ```text
@@ -6,46 +6,46 @@
 //! segment   the samples between two keys: level by level, h = S/2, S/4 … 1, and within a level in the order of time
 //! ```
 //!
-//! A sample at distance h from its neighbours is predicted by the polynomial through up to four samples that
-//! are known: those at −h and +h and at −3h and +3h, at the segment's ends fewer. Two known ends mean that no
-//! segment needs another one.
+//! A sample at distance h from its neighbours is predicted by the polynomial through up to four known
+//! samples: those at −h and +h, and at −3h and +3h; fewer at the ends of the segment. Both ends of a segment
+//! are keys, so no segment needs another one.
 
-/// Most samples that one is predicted from.
+/// The largest number of samples that a sample is predicted from.
 pub const TAPS: usize = 4;
-/// Largest log2 of a segment's intervals. Part of the format.
+/// The largest log2 of the number of intervals per segment. Part of the format.
 pub const MAX_LOG: u32 = 7;
-/// Most tiers of a clip. Part of the format.
+/// The largest number of tiers of a clip. Part of the format.
 pub const MAX_TIERS: u32 = 8;
 
-/// The tier of a level where `more` tiers follow the first: the finest level is in the last one, each coarser
-/// one in the tier before, and what is left with the keys in the first.
+/// Returns the tier of a level if `more` tiers follow the first: the finest level is in the last tier, each
+/// coarser one in the tier before, and all remaining ones are with the keys in the first.
 pub fn tier(level: u32, more: u8) -> u32 {
     u32::from(more).saturating_sub(level)
 }
 
-/// The samples that one is predicted from, and their weights.
+/// The samples that a sample is predicted from, and their weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Taps {
     /// Sample numbers within the segment: left, right, outer ones.
     pub at: [usize; TAPS],
-    /// In 2⁻¹⁶; their sum is 2¹⁶.
+    /// Weights in 2⁻¹⁶; their sum is 2¹⁶.
     pub weight: [i32; TAPS],
-    /// Number of samples; the others of the arrays are 0.
+    /// The number of samples; the other entries of the arrays are 0.
     pub count: usize,
 }
 
 /// One sample of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// Number within the segment; 0 and its length are the keys.
+    /// The sample's number within the segment; 0 and the segment's length are the keys.
     pub sample: usize,
-    /// log2 of the distance to the neighbours.
+    /// The log2 of the distance to the neighbours.
     pub level: u32,
     /// The samples that it is predicted from.
     pub taps: Taps,
 }
 
-/// Number of keys of a clip.
+/// Returns the number of regular keys of a clip.
 pub fn keys(samples: u32, log: u32) -> u32 {
     match samples {
         0 | 1 => samples,
@@ -53,12 +53,12 @@ pub fn keys(samples: u32, log: u32) -> u32 {
     }
 }
 
-/// Sample number of key `i`.
+/// Returns the sample number of regular key `i`.
 pub fn key(samples: u32, log: u32, i: u32) -> u32 {
     (u64::from(i) << log).min(u64::from(samples.saturating_sub(1))) as u32
 }
 
-/// The samples of a segment of `length` intervals, in the order in which they are coded.
+/// Returns the samples of a segment of `length` intervals, in coding order.
 pub fn steps(length: usize, log: u32) -> impl Iterator<Item = Step> {
     (0..log).rev().flat_map(move |level| {
         let h = 1usize << level;
@@ -66,7 +66,7 @@ pub fn steps(length: usize, log: u32) -> impl Iterator<Item = Step> {
     })
 }
 
-/// From what sample `t` at distance `h` is predicted.
+/// Returns the samples from which sample `t` at distance `h` is predicted.
 pub fn taps(t: usize, h: usize, length: usize) -> Taps {
     let (left, right) = (t - h, (t + h).min(length));
     let mut at = [left, right, 0, 0];
@@ -76,7 +76,7 @@ pub fn taps(t: usize, h: usize, length: usize) -> Taps {
         count += 1;
     }
     let far = (t + 3 * h).min(length);
-    // One that is close to the right neighbour would only add noise.
+    // A sample that is close to the right neighbour would only add noise.
     if far >= right + h {
         at[count] = far;
         count += 1;
@@ -89,8 +89,8 @@ pub fn taps(t: usize, h: usize, length: usize) -> Taps {
     Taps { at, weight, count }
 }
 
-/// Weights of the polynomial through at most [`TAPS`] samples at these distances, below 2⁹: in 2⁻¹⁶, rounded
-/// towards zero; what rounding took away goes to the first.
+/// Returns the weights of the polynomial through at most [`TAPS`] samples at these distances, which must be
+/// below 2⁹. In 2⁻¹⁶, rounded towards zero; the remainder is added to the first weight.
 pub(super) fn weights(distances: &[i64]) -> [i32; TAPS] {
     let mut out = [0; TAPS];
     for (i, own) in distances.iter().enumerate() {
@@ -99,7 +99,7 @@ pub(super) fn weights(distances: &[i64]) -> [i32; TAPS] {
             above *= -other;
             below *= own - other;
         }
-        // The product of three distances and 16 bits fits.
+        // The product of three distances, times 2¹⁶, fits.
         out[i] = ((above << 16) / below) as i32;
     }
     out[0] += (1 << 16) - out.iter().sum::<i32>();
@@ -133,7 +133,7 @@ mod tests {
     fn weights_are_the_usual_ones() {
         assert_eq!(taps(3, 1, 8).weight, [36864, 36864, -4096, -4096]);
         assert_eq!(taps(1, 1, 2).weight, [32768, 32768, 0, 0]);
-        // Left, right, outer right: 3/8, 3/4, −1/8.
+        // Samples left, right, outer right have the weights 3/8, 3/4, −1/8.
         assert_eq!(taps(1, 1, 8).weight, [24576, 49152, -8192, 0]);
         assert_eq!(taps(1, 1, 8).at[..3], [0, 2, 4]);
         assert_eq!(taps(7, 1, 8).weight, [49152, 24576, -8192, 0]);

@@ -1,17 +1,17 @@
-//! Where the segments of a tier lie: a size each, as varints, then the segments. Lossless.
+//! The places of the segments of a tier: the sizes of all segments as varints, then the segments. Lossless.
 
 use crate::Corrupt;
 use crate::bytes::Cursor;
 
-/// Where the segments of a tier lie: their ends, after their sizes.
+/// The end of each segment of a tier, as offsets from the tier's start.
 #[derive(Clone, Debug, Default)]
 pub struct SegmentEnds(Vec<usize>);
 
 impl SegmentEnds {
-    /// Reads the sizes of `segments` segments; `bytes` are those of a tier from its start on, all of them.
+    /// Reads the sizes of `segments` segments; `bytes` must be all bytes of a tier.
     pub fn read(segments: usize, bytes: &[u8]) -> Result<SegmentEnds, Corrupt> {
         let mut cursor = Cursor::new(bytes);
-        // A size takes a byte.
+        // The size of a segment takes at least a byte.
         if segments > cursor.left() {
             return Err(Corrupt("sizes of a clip's segments end early"));
         }
@@ -30,12 +30,12 @@ impl SegmentEnds {
         Ok(SegmentEnds(ends))
     }
 
-    /// The bytes of segment `s` among those of the tier.
+    /// Returns the bytes of segment `s`; `bytes` are those of the tier.
     pub fn of<'a>(&self, s: usize, bytes: &'a [u8]) -> Option<&'a [u8]> {
         bytes.get(*self.0.get(s)?..*self.0.get(s + 1)?)
     }
 
-    /// Bytes before the first segment.
+    /// Returns the number of bytes before the first segment.
     pub(super) fn head(&self) -> usize {
         self.0.first().copied().unwrap_or(0)
     }

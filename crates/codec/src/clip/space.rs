@@ -1,12 +1,12 @@
-//! From local transforms to object space: parent · local, parents before children. f32, no operation fused:
-//! the same bits everywhere.
+//! Converts local transforms to object space: parent · local, parents before children. In f32 without fused
+//! operations: the same bits everywhere.
 
 use crate::transform::Transform;
 
-/// Three rows of four.
+/// An affine matrix: three rows of four.
 pub type Rows = [[f32; 4]; 3];
 
-/// Object-space matrices of all joints, as far as there is room in `out`. `parents` as in
+/// Writes the object-space matrices of all joints, as far as there is room in `out`. `parents` is as in
 /// [`super::Skeleton`].
 pub fn object_space(parents: &[u32], local: &[Transform], out: &mut [Rows]) {
     for (j, (&parent, local)) in parents.iter().zip(local).enumerate() {
@@ -18,7 +18,7 @@ pub fn object_space(parents: &[u32], local: &[Transform], out: &mut [Rows]) {
     }
 }
 
-/// The matrix of a local transform, behind that of its parent.
+/// Returns the matrix of a local transform, multiplied by that of its parent from the left.
 #[inline]
 pub fn below(above: Option<&Rows>, local: &Transform) -> Rows {
     let [x, y, z, w] = local.rotation;
@@ -35,7 +35,7 @@ pub fn below(above: Option<&Rows>, local: &Transform) -> Rows {
     }
 }
 
-/// The product of two.
+/// Returns the product of two matrices.
 #[inline]
 pub fn times(p: &Rows, own: &Rows) -> Rows {
     let mut out = Rows::default();

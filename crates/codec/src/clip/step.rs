@@ -1,5 +1,4 @@
-//! How finely each joint is kept: axes and step sizes that follow from the skeleton, so that nothing of them
-//! is stored.
+//! The axes and step sizes of each joint. They follow from the skeleton, so they take no bytes in a file.
 //!
 //! ```text
 //! lever points   of a joint, in its own space: its three shell points; each child's origin; and of children that cannot turn freely
@@ -10,42 +9,44 @@
 //! step = base · 2^(−fine/2) / (lever^(1−η) · reach^η)          η in 16ths
 //! ```
 //!
-//! Where joints are of several layers, those of each are worked out with all others in the rest pose.
+//! If joints are in several layers, the steps of each layer are computed with all other joints in the rest
+//! pose.
 //!
-//! All of it is f64 with square roots, no other function, in the order written: the same bits everywhere.
+//! Everything is f64 with square roots and no other functions, in the order written: the same bits
+//! everywhere.
 //!
-//! Credit: the shrinking of error margins towards the root is that of J. Jung, *Compressing skeletal
-//! animation data*, Riot Games, 2015, made continuous; the three points of the error are those of N.
-//! Frechette, *Animation Compression Library*, 2017.
+//! Credit: J. Jung, *Compressing skeletal animation data*, Riot Games, 2015, for error margins that shrink
+//! towards the root, made continuous here; N. Frechette, *Animation Compression Library*, 2017, for the three
+//! points of the error.
 
 use crate::clip::{Header, Rotation, Skeleton, Vector};
 use crate::quantize::rotation::multiply;
 
-/// Most lever points of a joint. Part of the format, like everything in this file.
+/// The largest number of lever points of a joint. Part of the format, like everything in this file.
 const MAX_POINTS: usize = 64;
-/// Steps of rotations lie within these, in radians: finer ones f32 cannot show.
+/// The range of rotation steps in radians; f32 cannot represent finer ones.
 const ROTATION_STEP: [f64; 2] = [5e-7, 0.5];
 
 /// Axes and steps of a joint.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Steps {
-    /// Of a free rotation: body axes, of which the last is across the first two.
+    /// The body axes of a free rotation; the last is perpendicular to the first two.
     pub axes: [[f64; 3]; 3],
-    /// Of rotation components, in radians: free 3, two axes 2, hinge 1.
+    /// The steps of the rotation components, in radians: free 3, two axes 2, hinge 1.
     pub rotation: [f64; 3],
-    /// Levers of the same components.
+    /// The levers of the same components.
     pub lever: [f64; 3],
-    /// A of the joint.
+    /// The matrix A of the joint.
     pub metric: [[f64; 3]; 3],
-    /// Sum of the lever points, and how many they are.
+    /// The sum of the lever points.
     pub sum: [f64; 3],
-    /// Number of lever points.
+    /// The number of lever points.
     pub points: usize,
-    /// Of translation, in units of length.
+    /// The step of the translation, in units of length.
     pub translation: f64,
-    /// Of scale.
+    /// The step of the scale.
     pub scale: f64,
-    /// Longest chain below.
+    /// The length of the longest chain below.
     pub reach: f64,
 }
 
@@ -57,14 +58,14 @@ fn length(a: [f64; 3]) -> f64 {
     (a[0] * a[0] + a[1] * a[1] + a[2] * a[2]).sqrt()
 }
 
-/// `q` applied to `v`.
+/// Returns `v` rotated by `q`.
 pub fn rotate(q: [f64; 4], v: [f64; 3]) -> [f64; 3] {
     let inverse = [-q[0], -q[1], -q[2], q[3]];
     let r = multiply(multiply(q, [v[0], v[1], v[2], 0.0]), inverse);
     [r[0], r[1], r[2]]
 }
 
-/// x^(n/16) for n ≤ 16, by square roots.
+/// Returns x^(n/16) for n ≤ 16, by square roots.
 fn power(x: f64, sixteenths: u32) -> f64 {
     if sixteenths >= 16 {
         return x;
@@ -79,7 +80,7 @@ fn power(x: f64, sixteenths: u32) -> f64 {
     out
 }
 
-/// 2^(−n/2).
+/// Returns 2^(−n/2).
 fn half_octaves(n: i8) -> f64 {
     let mut out = if n % 2 == 0 { 1.0 } else { 0.5f64.sqrt() };
     let whole = i32::from(n).div_euclid(2);
@@ -89,7 +90,7 @@ fn half_octaves(n: i8) -> f64 {
     out
 }
 
-/// Steps of all joints. The header fits the skeleton.
+/// Returns the steps of all joints. The header must fit the skeleton.
 pub fn steps(skeleton: &Skeleton<'_>, header: &Header) -> Vec<Steps> {
     let layers = &header.split.layers;
     let Some(&last) = layers.iter().max() else {
@@ -107,22 +108,22 @@ pub fn steps(skeleton: &Skeleton<'_>, header: &Header) -> Vec<Steps> {
     steps
 }
 
-/// Steps of all joints, where none of them is in a layer of its own.
+/// Returns the steps of all joints, without regard to layers.
 fn steps_of_one(skeleton: &Skeleton<'_>, header: &Header) -> Vec<Steps> {
     let levers = Levers::new(skeleton, header);
     (0..skeleton.parents.len()).map(|j| levers.steps(skeleton, header, j)).collect()
 }
 
-/// How far the turn of each joint reaches, and the points that it moves.
+/// The reach of each joint, and the points that its rotation moves.
 struct Levers {
-    /// Longest chain below.
+    /// The length of the longest chain below each joint.
     reach: Vec<f64>,
-    /// Lever points in the joint's own space, at most [`MAX_POINTS`] of those from below.
+    /// The lever points in the joint's own space, at most [`MAX_POINTS`] of those from below.
     points: Vec<Vec<[f64; 3]>>,
 }
 
 impl Levers {
-    /// From the leaves to the roots.
+    /// Accumulates from the leaves to the roots.
     fn new(skeleton: &Skeleton<'_>, header: &Header) -> Levers {
         let origin = |j: usize| match header.translations[j] {
             Vector::Default | Vector::Animated => skeleton.rest[j].translation.map(f64::from),
@@ -159,7 +160,7 @@ impl Levers {
         Levers { reach, points }
     }
 
-    /// Axes and steps of joint `j`.
+    /// Returns the axes and steps of joint `j`.
     fn steps(&self, skeleton: &Skeleton<'_>, header: &Header, j: usize) -> Steps {
         let (points, reach) = (&self.points[j], self.reach[j]);
         let (metric, sum) = moments(points);
@@ -197,7 +198,7 @@ impl Levers {
     }
 }
 
-/// `A` of the lever points (see the head of this file), and their sum.
+/// Returns `A` of the lever points (see the head of this file), and their sum.
 fn moments(points: &[[f64; 3]]) -> ([[f64; 3]; 3], [f64; 3]) {
     let mut metric = [[0.0; 3]; 3];
     let mut sum = [0.0; 3];
@@ -214,8 +215,8 @@ fn moments(points: &[[f64; 3]]) -> ([[f64; 3]; 3], [f64; 3]) {
     (metric, sum)
 }
 
-/// Eigenvectors of a symmetric matrix: 12 sweeps of Jacobi's rotations. Where nothing is to be turned the
-/// axes stay.
+/// Returns the eigenvectors of a symmetric matrix, by 12 sweeps of Jacobi rotations. A diagonal matrix keeps
+/// the coordinate axes.
 fn eigenvectors(mut a: [[f64; 3]; 3]) -> [[f64; 3]; 3] {
     let mut v = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
     for _ in 0..12 {

@@ -1,36 +1,36 @@
-//! What a clip says of its joints: the skeleton, which parts of each transform move and how, and from what
-//! each component is predicted.
+//! The description of a clip's joints: the skeleton, the parts of each transform that move, and the sources
+//! from which each component is predicted.
 
 use crate::quantize::rotation::{self, Quaternion};
 use crate::transform::Transform;
 
-/// No parent.
+/// The parent number of a joint without a parent.
 pub const NONE: u32 = u32::MAX;
-/// Largest number of joints.
+/// The largest number of joints.
 pub const MAX_JOINTS: usize = 1 << 14;
-/// Most components that one is predicted from.
+/// The largest number of components that a component is predicted from.
 pub const SOURCES: usize = 2;
 
 /// The part of a skeleton that decoders need. All three lists have one entry per joint.
 #[derive(Clone, Copy, Debug)]
 pub struct Skeleton<'a> {
-    /// Parent of each joint, a smaller number, or [`NONE`].
+    /// The parent of each joint, a smaller number, or [`NONE`].
     pub parents: &'a [u32],
-    /// The default pose: local, unit quaternions, finite.
+    /// The rest pose: local transforms, unit quaternions, finite.
     pub rest: &'a [Transform],
-    /// Distance of the error metric's points, > 0 and finite.
+    /// The distance of the error metric's points from each joint, > 0 and finite.
     pub shell: &'a [f32],
 }
 
 impl Skeleton<'_> {
-    /// Parent of joint `j`.
+    /// Returns the parent of joint `j`.
     pub fn parent(&self, j: usize) -> Option<usize> {
         let parent = self.parents[j] as usize;
         (parent < j).then_some(parent)
     }
 
-    /// Parents stand before children, everything is finite, shells are positive, and there are as many of
-    /// each.
+    /// Checks that parents stand before children, that everything is finite, that shell distances are
+    /// positive, and that the lists have the same length.
     pub fn check(&self) -> Result<(), crate::Corrupt> {
         let n = self.parents.len();
         if n > MAX_JOINTS || self.rest.len() != n || self.shell.len() != n {
@@ -57,13 +57,13 @@ impl Skeleton<'_> {
     }
 }
 
-/// The three smaller components of a unit quaternion with 21 bits each, and which is the largest; that one is
-/// positive.
+/// A unit quaternion as its three smaller components with 21 bits each, and the index of the largest, which
+/// is taken as positive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct SmallestThree {
-    /// Which is left out, 0 … 3.
+    /// The index of the component that is left out, 0 … 3.
     pub largest: u8,
-    /// The others in order, ±2²⁰ for ±1/√2.
+    /// The other components in order, ±2²⁰ for ±1/√2.
     pub parts: [i32; 3],
 }
 
@@ -71,7 +71,7 @@ pub struct SmallestThree {
 const PART: f64 = 1_048_576.0 * std::f64::consts::SQRT_2;
 
 impl SmallestThree {
-    /// Nearest to `q`, of unit length.
+    /// Returns the nearest value to `q`, which must have unit length.
     pub fn new(q: [f64; 4]) -> SmallestThree {
         let largest = (0..4).fold(0, |best, i| if q[i].abs() > q[best].abs() { i } else { best });
         let sign = if q[largest] < 0.0 { -1.0 } else { 1.0 };
@@ -82,7 +82,7 @@ impl SmallestThree {
         SmallestThree { largest: largest as u8, parts }
     }
 
-    /// x y z w.
+    /// Returns the quaternion x y z w.
     pub fn float(self) -> [f64; 4] {
         let p = self.parts.map(|v| f64::from(v) / PART);
         let rest = 1.0 - p[0] * p[0] - p[1] * p[1] - p[2] * p[2];
@@ -100,7 +100,7 @@ impl SmallestThree {
     }
 }
 
-/// A unit vector as a point of the octahedron, ±2²⁰.
+/// A unit vector as a point of the octahedron, with coordinates within ±2²⁰.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Axis {
     /// Both coordinates.
@@ -108,7 +108,7 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// Nearest to `v`, of unit length.
+    /// Returns the nearest value to `v`, which must have unit length.
     pub fn new(v: [f64; 3]) -> Axis {
         let n = v[0].abs() + v[1].abs() + v[2].abs();
         let [mut x, mut y] = [v[0] / n, v[1] / n];
@@ -119,7 +119,7 @@ impl Axis {
         Axis { parts: [x, y].map(|v| (v * 1_048_575.0).round().clamp(-1_048_575.0, 1_048_575.0) as i32) }
     }
 
-    /// x y z.
+    /// Returns the vector x y z.
     pub fn float(self) -> [f64; 3] {
         let [mut x, mut y] = self.parts.map(|v| f64::from(v) / 1_048_575.0);
         let z = 1.0 - x.abs() - y.abs();
@@ -135,32 +135,32 @@ impl Axis {
 /// A rotation sub-track.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rotation {
-    /// The rest pose's.
+    /// The rotation of the rest pose.
     Default,
-    /// One value.
+    /// A constant rotation.
     Constant(SmallestThree),
     /// `rest`, then a turn about `axis`: one component.
     Hinge {
-        /// At angle 0.
+        /// The rotation at angle 0.
         rest: SmallestThree,
-        /// In the space after `rest`.
+        /// The axis, in the space after `rest`.
         axis: Axis,
     },
     /// `rest`, then a turn about `first`, then one about `second`: two components.
     TwoAxes {
-        /// At angles 0.
+        /// The rotation at angles 0.
         rest: SmallestThree,
-        /// In the space after `rest`.
+        /// The first axis, in the space after `rest`.
         first: Axis,
-        /// In the space after the first turn.
+        /// The second axis, in the space after the first turn.
         second: Axis,
     },
-    /// Any: three components.
+    /// Any rotation: three components.
     Free,
 }
 
 impl Rotation {
-    /// Components per sample.
+    /// Returns the number of components per sample.
     pub fn components(&self) -> usize {
         match self {
             Rotation::Default | Rotation::Constant(_) => 0,
@@ -174,69 +174,70 @@ impl Rotation {
 /// A translation or scale sub-track.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Vector {
-    /// The rest pose's.
+    /// The value of the rest pose.
     Default,
-    /// One value.
+    /// A constant value.
     Constant([f32; 3]),
     /// Three components, relative to the rest pose.
     Animated,
 }
 
-/// That a component is predicted from one before it: `weight`/32 of its κ.
+/// An earlier component from which a component is predicted: `weight`/32 of its κ is added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Source {
-    /// Number of that component.
+    /// The number of that component.
     pub component: u32,
-    /// −63 … 63; 0: no source.
+    /// −63 … 63; 0 means no source.
     pub weight: i8,
 }
 
-/// Side information of a clip: everything but residuals.
+/// The side information of a clip: everything but the residuals.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Header {
-    /// Number of samples, at least 1.
+    /// The number of samples, at least 1.
     pub samples: u32,
     /// Samples per second.
     pub fps: f64,
     /// Time of sample 0 in seconds.
     pub start: f64,
-    /// Step of a translation, and what all other steps are derived from.
+    /// The step of a translation; all other steps are derived from it.
     pub base: f32,
-    /// η in 16ths, at most 15.
+    /// The exponent η in 16ths, at most 15.
     pub spread: u8,
-    /// log2 of the intervals of a segment, 1 … 7.
+    /// The log2 of the number of intervals per segment, 1 … 7.
     pub log: u8,
-    /// Per joint, −32 … 31: steps are 2^(fine/2) times as fine. Empty where none differs.
+    /// For each joint, −32 … 31: its steps are 2^(fine/2) times as fine. Empty if all are 0.
     pub fine: Vec<i8>,
-    /// Per joint.
+    /// The rotation of each joint.
     pub rotations: Vec<Rotation>,
-    /// Per joint.
+    /// The translation of each joint.
     pub translations: Vec<Vector>,
-    /// Per joint.
+    /// The scale of each joint.
     pub scales: Vec<Vector>,
-    /// Per component.
+    /// The sources of each component.
     pub sources: Vec<[Source; SOURCES]>,
-    /// Per component: what its means start from, 0 … 31.
+    /// For each component, the start of its adaptive means, 0 … 31.
     pub starts: Vec<u8>,
-    /// Layers, tiers, and keys beyond the regular ones; nothing of it in most clips.
+    /// Layers, tiers, and keys beyond the regular ones; empty in most clips.
     pub split: Split,
 }
 
 /// The layers and tiers of a clip, and its keys beyond the regular ones.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Split {
-    /// Layer of each joint, at most that of its children, below [`super::layer::MAX_LAYERS`]; empty: all
-    /// joints are of one. Steps of a joint are then those that it has where all joints of other layers stand
-    /// in the rest pose, so that a layer can be taken out.
+    /// The layer of each joint, at most that of its children and below [`super::layer::MAX_LAYERS`]; empty if
+    /// there is one layer only. The steps of a joint are those that it has with all joints of other layers in
+    /// the rest pose, so that a layer can be extracted.
     pub layers: Vec<u8>,
-    /// Tiers after the first, below [`super::schedule::MAX_TIERS`].
+    /// The number of tiers after the first, below [`super::schedule::MAX_TIERS`].
     pub tiers: u8,
-    /// Samples that are keys though they are no regular ones, rising, between the first sample and the last.
+    /// The samples that are keys in addition to the regular ones, in rising order, between the first sample
+    /// and the last.
     pub keys: Vec<u32>,
 }
 
 impl Header {
-    /// The header of a layer alone: all other joints stand in the rest pose. `split.layers` must have one
+    /// Returns the header of one layer: all other joints are in the rest pose. `split.layers` must have one
     /// number per joint.
     pub fn of_layer(&self, layer: u8) -> Header {
         let own = |j: usize| self.split.layers.get(j) == Some(&layer);
@@ -247,7 +248,7 @@ impl Header {
             header.translations[j] = Vector::Default;
             header.scales[j] = Vector::Default;
         }
-        // A source outside of the layer is none: where there may be one, the layer cannot be taken out.
+        // A source outside of the layer is dropped: a layer with such a source cannot be extracted.
         let moved = |s: &Source| Source {
             component: kept.binary_search(&(s.component as usize)).unwrap_or(0) as u32,
             weight: s.weight,
@@ -259,13 +260,13 @@ impl Header {
         header
     }
 
-    /// Components of joint `j`: translation, rotation, scale.
+    /// Returns the number of components of joint `j`: translation, rotation, scale.
     pub fn components_of(&self, j: usize) -> usize {
         let vector = |v: &Vector| if *v == Vector::Animated { 3 } else { 0 };
         vector(&self.translations[j]) + self.rotations[j].components() + vector(&self.scales[j])
     }
 
-    /// Components per sample.
+    /// Returns the number of components per sample.
     pub fn components(&self) -> usize {
         let vector = |v: &Vector| if *v == Vector::Animated { 3 } else { 0 };
         self.rotations.iter().map(Rotation::components).sum::<usize>()
@@ -274,7 +275,7 @@ impl Header {
     }
 }
 
-/// A rest rotation in 2⁻³⁰.
+/// Returns a rest rotation in 2⁻³⁰.
 pub(crate) fn fixed(q: [f32; 4]) -> Quaternion {
     let one = f64::from(rotation::ONE);
     let q = q.map(|v| (f64::from(v) * one).round() as i64);
@@ -282,7 +283,7 @@ pub(crate) fn fixed(q: [f32; 4]) -> Quaternion {
     rotation::turned(q, [0; 3])
 }
 
-/// Components of a clip that are of joints of `layer`, rising.
+/// Returns the components of the joints of `layer`, in rising order.
 pub fn components(header: &Header, layer: u8) -> Vec<usize> {
     let mut at = 0;
     let mut out = Vec::new();

@@ -1,5 +1,5 @@
 //! Block compression: store, deflate, LZ4 (HC), zstd. Lossless. Encoding needs the feature `encode`; decoding
-//! takes C libraries with the feature `native`, and works in pure Rust with the same result.
+//! uses C libraries with the feature `native`, and otherwise pure Rust with the same result.
 //!
 //! | offset | size | name | meaning |
 //! |---|---|---|---|
@@ -7,9 +7,9 @@
 //! | 1 | 1 … 5 | `raw_size` | varint, bytes of the content |
 //! | … | rest | `data` | store: the content · deflate: a raw stream (RFC 1951) · LZ4: one block without frame · zstd: one frame (RFC 8878) without dictionary |
 //!
-//! Every block says its own format: a block that a library cannot shrink is stored, whatever the others are.
-//! The content's size is in the header, so a decoder can refuse it before it touches memory, and must fill
-//! exactly that.
+//! Every block states its own format: a block that a library cannot shrink is stored, whatever the others
+//! are. The content's size is in the header, so a decoder can refuse it before it allocates memory; the
+//! content must have exactly that size.
 
 use crate::Corrupt;
 use crate::bytes::Cursor;
@@ -25,16 +25,16 @@ pub enum Format {
     Zstd = 3,
 }
 
-/// Most bytes of a block's header.
+/// The largest size of a block's header, in bytes.
 pub const MAX_HEADER: usize = 6;
 
-/// Most bytes that a block of so many may hold where nothing else says how many those can be: what is read
-/// has a bound before it is decompressed. Part of the format.
+/// Returns the most content that a block of this many bytes may hold, where nothing else limits it: so the
+/// memory for a read block is bounded before it is decompressed. Part of the format.
 pub const fn most_content(block: usize) -> usize {
     (64 << 10) + block.saturating_mul(256)
 }
 
-/// Format, size of the content, and the data of a block.
+/// Splits a block into its format, the size of its content, and its data.
 fn split(block: &[u8]) -> Result<(Format, usize, &[u8]), Corrupt> {
     let mut c = Cursor::new(block);
     let format = match c.u8()? {
@@ -48,7 +48,7 @@ fn split(block: &[u8]) -> Result<(Format, usize, &[u8]), Corrupt> {
     Ok((format, size, c.take(c.left())?))
 }
 
-/// Decompresses blocks of any format; keeps contexts between calls.
+/// Decompresses blocks of any format; reuses its contexts between calls.
 ///
 /// The native libraries allocate nothing per call; the pure-Rust zstd decoder grows its own window as needed.
 pub struct Decompressor {
@@ -59,19 +59,19 @@ pub struct Decompressor {
 }
 
 impl Decompressor {
-    /// Ready for all formats.
+    /// Returns a decompressor that is ready for all formats.
     pub fn new() -> Decompressor {
         Decompressor { inner: Default::default() }
     }
 
-    /// Size of the block's content, from its header. Callers compare it with what they allow before they
-    /// allocate.
+    /// Returns the size of the block's content, from its header. Callers compare it with their limits before
+    /// they allocate.
     pub fn raw_size(block: &[u8]) -> Result<usize, Corrupt> {
         split(block).map(|(_, size, _)| size)
     }
 
-    /// Content of a block, without a copy where it is stored; else in the front of `scratch`. Fails where
-    /// that is smaller than the raw size.
+    /// Returns the content of a block, without a copy if it is stored; else decompressed to the front of
+    /// `scratch`. Fails if that is smaller than the raw size.
     pub fn content<'a>(&mut self, block: &'a [u8], scratch: &'a mut [u8]) -> Result<&'a [u8], Corrupt> {
         let (format, size, data) = split(block)?;
         if format == Format::Store && data.len() == size {
@@ -143,7 +143,7 @@ mod native {
         CompressionMode::HIGHCOMPRESSION(12),
     ];
 
-    /// Compresses blocks; keeps contexts between calls.
+    /// Compresses blocks; reuses its contexts between calls.
     #[cfg(feature = "encode")]
     pub struct Compressor {
         with: Library,
@@ -159,7 +159,7 @@ mod native {
 
     #[cfg(feature = "encode")]
     impl Compressor {
-        /// `effort` 1…9 is mapped to each library's levels.
+        /// Returns a compressor; `effort` 1…9 is mapped to the library's levels.
         pub fn new(format: Format, effort: u32) -> Compressor {
             let at = effort.clamp(1, 9) as usize - 1;
             let with = match format {
@@ -174,7 +174,7 @@ mod native {
             Compressor { with }
         }
 
-        /// Appends header and compressed `input` to `out`. Falls back to store where that is smaller.
+        /// Appends header and compressed `input` to `out`. Stores the content if that is smaller.
         ///
         /// Panics if `input` is 4 GiB or larger.
         pub fn compress(&mut self, input: &[u8], out: &mut Vec<u8>) {
@@ -183,7 +183,7 @@ mod native {
             out.push(self.format() as u8);
             put_varint(size, out);
             let header = out.len();
-            // Only as much room as the content itself: what does not fit is stored.
+            // Only as much room as the content itself: a larger result is stored instead.
             out.resize(header + input.len(), 0);
             match self.shrink(input, &mut out[header..]) {
                 Some(written) if written < input.len() => out.truncate(header + written),
@@ -194,7 +194,7 @@ mod native {
             }
         }
 
-        /// Compresses as [`Compressor::compress`], but stores content that would shrink to less than
+        /// Does the same as [`Compressor::compress`], but stores content that would shrink to less than
         /// [`most_content`](super::most_content) allows.
         pub fn compress_bounded(&mut self, input: &[u8], out: &mut Vec<u8>) {
             let start = out.len();
@@ -214,7 +214,7 @@ mod native {
             }
         }
 
-        /// Bytes written to `out`, none if they do not fit or the library refuses.
+        /// Compresses into `out`. Returns the size, or `None` if it does not fit or the library refuses.
         fn shrink(&mut self, input: &[u8], out: &mut [u8]) -> Option<usize> {
             if input.is_empty() {
                 return None;
@@ -235,7 +235,7 @@ mod native {
         }
     }
 
-    /// Our header has the size and the file has checksums: the frame needs neither.
+    /// The block's header has the size and the file has checksums, so the zstd frame needs neither.
     #[cfg(feature = "encode")]
     fn zstd_context(level: i32) -> Option<zstd::bulk::Compressor<'static>> {
         let mut c = zstd::bulk::Compressor::new(level).ok()?;
@@ -257,7 +257,7 @@ mod native {
     }
 
     impl Decoder {
-        /// Bytes of the zstd context, the only one that could grow.
+        /// Returns the bytes of the zstd context, the only one that could grow.
         #[cfg(test)]
         pub(super) fn size(&self) -> Option<usize> {
             self.zstd.as_ref().map(DCtx::sizeof)
@@ -277,7 +277,7 @@ mod native {
     }
 }
 
-/// Pure Rust.
+/// The pure-Rust decoders.
 #[cfg(any(test, not(feature = "native")))]
 mod pure {
     use super::Format;
@@ -321,7 +321,7 @@ mod tests {
 
     const FORMATS: [Format; 4] = [Format::Store, Format::Deflate, Format::Lz4, Format::Zstd];
 
-    /// Bytes like residuals: mostly small, with runs.
+    /// Bytes that resemble residuals: mostly small, with runs.
     fn content(size: usize, seed: u64) -> Vec<u8> {
         let mut s = seed | 1;
         let next = |s: &mut u64| {
@@ -389,7 +389,7 @@ mod tests {
         }
     }
 
-    /// LZ4 has no context and libdeflate's is fixed; zstd's could grow, with the first block or with a larger
+    /// LZ4 has no context and libdeflate's is fixed; only zstd's could grow, with the first block or a larger
     /// one.
     #[test]
     fn contexts_are_made_beforehand() {

@@ -1,4 +1,4 @@
-//! Symbols and bits to bytes, without knowing what they mean: range coders, tables, and compressed blocks.
+//! Symbols and bits to bytes, independent of their meaning: range coders, tables, and compressed blocks.
 
 pub mod block;
 pub(crate) mod nibble;

@@ -1,7 +1,7 @@
-//! Symbols of four bits with tables that follow what they see, in one state. Lossless.
+//! Symbols of four bits with adaptive tables, in one state. Lossless.
 //!
-//! For masks: which of four, and which of the four parts of these, and so on. A symbol says of four at once what
-//! bits say one by one, and takes no longer to read than one of them.
+//! Made for masks: which of four parts are nonzero, which of the four parts of these, and so on. One symbol
+//! codes four bits at once, and takes no longer to decode than a single bit.
 //!
 //! ```text
 //! bytes      u32 state x, then u16 words; words beyond the end are zero
@@ -14,35 +14,35 @@
 //! end        x = 2^16, and there are no more words
 //! ```
 //!
-//! Credit: J. Duda, "Asymmetric numeral systems", 2013; tables of sixteen that follow by a shift as in
-//! F. Giesen's and C. Bloom's descriptions of nibble models, 2015.
+//! Credit: J. Duda, "Asymmetric numeral systems", 2013; tables of sixteen that adapt by a shift as in F.
+//! Giesen's and C. Bloom's descriptions of nibble models, 2015.
 
 use crate::Corrupt;
 
-/// Symbols of a table.
+/// The number of symbols in a table.
 pub const SYMBOLS: usize = 16;
 
-/// What the starts of a table are parts of.
+/// The denominator of the starts in a table.
 const TOTAL: i32 = 1 << 15;
-/// The least part that a symbol has.
+/// The smallest share of a symbol.
 const LEAST: i32 = 8;
-/// Bits of a slot.
+/// The number of bits of a slot.
 const PRECISION: u32 = 12;
-/// Starts are in 2^this times as many parts as slots.
+/// The log2 of the ratio of the resolution of starts to that of slots.
 const FINER: u32 = 3;
-/// How fast a table follows.
+/// The shift that sets the rate of adaptation.
 const RATE: u32 = 6;
-/// The least state, with which the encoder begins.
+/// The smallest state, with which the encoder begins.
 const LOW: u32 = 1 << 16;
 
-/// How likely symbols are.
+/// The adaptive probabilities of the symbols.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[repr(align(32))]
 pub struct Table {
     starts: [i16; SYMBOLS],
 }
 
-/// Where starts go, by the symbol that was seen.
+/// The goals of the starts, by the symbol that was coded.
 static GOALS: [[i16; SYMBOLS]; SYMBOLS] = goals();
 
 const fn goals() -> [[i16; SYMBOLS]; SYMBOLS] {
@@ -67,10 +67,10 @@ impl Default for Table {
 }
 
 impl Table {
-    /// Of no use but to be replaced.
+    /// A placeholder.
     pub const EMPTY: Table = Table { starts: GOALS[SYMBOLS - 1] };
 
-    /// The table that expects symbols in proportion to weights, each below 2^32.
+    /// Returns a table with probabilities in proportion to `weights`, each below 2^32.
     pub fn new(weights: [u64; SYMBOLS]) -> Table {
         let all = weights.iter().sum::<u64>().max(1);
         let rest = (TOTAL - LEAST * SYMBOLS as i32) as u64;
@@ -82,7 +82,7 @@ impl Table {
         Table { starts }
     }
 
-    /// First slot of a symbol, and how many it has: at least one.
+    /// Returns the first slot of a symbol, and the number of its slots: at least one.
     #[inline(always)]
     fn range(&self, symbol: usize) -> (u32, u32) {
         let start = self.starts[symbol] as u32 >> FINER;
@@ -94,12 +94,12 @@ impl Table {
     fn symbol(&self, slot: u32) -> usize {
         let last = (slot << FINER | ((1 << FINER) - 1)) as i16;
         let passed = self.starts.iter().map(|start| i16::from(*start <= last)).sum::<i16>();
-        // The first one starts at zero.
+        // The first start is zero.
         passed as usize - 1
     }
 
-    /// Parts stay at least the least: a step of two starts together leaves them as far apart as they are, or
-    /// takes at most a part of what is above it.
+    /// Adapts the table. Shares never fall below the smallest: two adjacent starts that move together keep
+    /// their distance, or lose at most a fraction of the excess over the smallest share.
     #[inline(always)]
     fn follow(&mut self, symbol: usize) {
         for (start, goal) in self.starts.iter_mut().zip(&GOALS[symbol]) {
@@ -108,18 +108,18 @@ impl Table {
     }
 }
 
-/// Takes symbols, in either direction: a model is written once and runs as encoder, decoder, or count.
+/// Codes symbols in either direction: a model is written once and runs as encoder, decoder, or counter.
 pub trait Symbols {
-    /// What is known of a kind of symbols: a [`Table`], or how often there was which.
+    /// The statistics of one kind of symbols: a [`Table`], or counts.
     type Table: Copy;
 
-    /// Whether symbols are known before they are coded: in all but a decoder.
+    /// `true` if symbols are known before they are coded: in all but a decoder.
     const KNOWN: bool = true;
 
     /// Codes a symbol (which a decoder ignores) and returns it.
     fn symbol(&mut self, table: &mut Self::Table, symbol: usize) -> usize;
 
-    /// The low `count` bits of `value`, at most 16, at one bit each.
+    /// Codes the low `count` bits of `value`, at most 16, at one bit each.
     fn plain(&mut self, count: u32, value: u32) -> u32;
 }
 
@@ -141,7 +141,7 @@ impl Symbols for Counter {
     }
 }
 
-/// Writes symbols: keeps what they are, and codes them from the last to the first.
+/// Encodes symbols: collects them, and codes them from the last to the first.
 #[cfg(feature = "encode")]
 #[derive(Debug, Default)]
 pub struct Encoder {
@@ -151,7 +151,7 @@ pub struct Encoder {
 #[cfg(feature = "encode")]
 #[derive(Debug, Clone, Copy)]
 enum Step {
-    /// First slot and slots.
+    /// The first slot and the number of slots.
     Symbol(u32, u32),
     Plain(u32, u32),
 }
@@ -197,17 +197,17 @@ impl Encoder {
     }
 }
 
-/// Reads symbols.
+/// Decodes symbols.
 #[derive(Debug, Clone)]
 pub struct Decoder<'a> {
     state: u32,
     words: &'a [[u8; 2]],
-    /// Words that were taken: more than there are, where they did not suffice.
+    /// The number of words taken; greater than the number of words if these did not suffice.
     taken: usize,
 }
 
 impl<'a> Decoder<'a> {
-    /// Reads from the start of `bytes`.
+    /// Starts at the beginning of `bytes`.
     pub fn new(bytes: &'a [u8]) -> Result<Decoder<'a>, Corrupt> {
         let (state, words) = bytes.split_first_chunk().ok_or(Corrupt("symbols: no state"))?;
         match words.as_chunks() {
@@ -226,7 +226,7 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// Refuses bytes that were not needed, or did not suffice.
+    /// Refuses bytes that were not used, or did not suffice.
     pub fn finish(self) -> Result<(), Corrupt> {
         match (self.state, self.taken == self.words.len()) {
             (LOW, true) => Ok(()),
@@ -296,7 +296,7 @@ mod tests {
     fn what_is_mostly_the_same_takes_little() {
         let items: Vec<Item> = (0..10_000).map(|i| (false, usize::from(i % 100 == 99), 0)).collect();
         let bytes = encode(&items).len();
-        // Their entropy is 101 bytes.
+        // The entropy is 101 bytes.
         assert!(bytes < 150, "{bytes}");
     }
 

@@ -1,9 +1,9 @@
-//! Adaptive binary range coder: for data that is nearly all zeros, of which a unit has too little for tables,
+//! Adaptive binary range coder: for data that is nearly all zeros and too small per access unit for tables,
 //! and for the tables themselves. Lossless.
 //!
-//! A bit costs what its context's probability says; the contexts start from probabilities that the mesh's
-//! header keeps, and follow what they see. A run of likely zeros costs nothing at all: trailing zero bytes
-//! are not written, so a unit in which every bit is the likely one is an empty string.
+//! A bit costs what its context's probability implies; the contexts start from probabilities stored in the
+//! mesh's header, and adapt. A run of likely zeros is free: trailing zero bytes are not written, so an access
+//! unit in which every bit is the likely one is an empty string.
 //!
 //! ```text
 //! state      low = 0, range = 2³² − 1; the decoder holds code = first four bytes, big-endian (missing bytes are zero)
@@ -20,18 +20,18 @@
 
 use crate::Corrupt;
 
-/// Start of a context that knows nothing, in 1/65536.
+/// The start of a context without prior knowledge, in 1/65536.
 pub const EVEN: u16 = 1 << 15;
 
-/// The chance of a zero: how it divides a range, and how it follows what is seen.
+/// The probability of a zero: divides a range, and adapts to coded bits.
 pub trait Probability: Copy + Default {
-    /// The part of `range` that is a zero's: neither nothing nor all of it.
+    /// Returns the part of `range` for a zero: neither 0 nor all of it.
     fn bound(self, range: u32) -> u32;
-    /// Moves towards what was seen.
+    /// Adapts to a coded bit.
     fn update(&mut self, bit: bool);
 }
 
-/// The chance of a zero, which follows what was seen.
+/// The adaptive probability of a zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Chance {
     fast: u16,
@@ -39,23 +39,23 @@ pub struct Chance {
 }
 
 impl Chance {
-    /// Starts at `zero` / 65536.
+    /// Returns a probability of `zero` / 65536.
     pub const fn new(zero: u16) -> Chance {
         Chance { fast: zero, slow: zero }
     }
 
-    /// In 1/32768, neither 0 nor 1.
+    /// Returns the probability of a zero in 1/32768, 1 … 32767.
     #[inline]
     fn zero(self) -> u32 {
         ((u32::from(self.fast) + u32::from(self.slow)) >> 2).clamp(1, 32767)
     }
 
-    /// The chance of a zero, in 1/65536.
+    /// Returns the probability of a zero, in 1/65536.
     pub fn mean(self) -> u16 {
         ((u32::from(self.fast) + u32::from(self.slow)) >> 1) as u16
     }
 
-    /// The bits that `bit` takes at its present chance.
+    /// Returns the bits that `bit` costs at the current probability.
     #[cfg(feature = "encode")]
     pub fn cost(self, bit: bool) -> f64 {
         let zero = f64::from(self.zero()) / 32768.0;
@@ -80,16 +80,16 @@ impl Probability for Chance {
     }
 }
 
-/// A chance for the few bits of something that is kept once: it moves half the way towards the first bit that it
-/// sees, then a third, and so on to a sixteenth. In 1/65536.
+/// A probability for the few bits of something that is stored once: it moves half the way towards the first
+/// bit that it codes, then a third, and so on to a sixteenth. In 1/65536.
 #[derive(Debug, Clone, Copy)]
 pub struct Settling {
     zero: u16,
-    /// Number of bits that were seen, at most 6.
+    /// The number of bits that were coded, at most 6.
     used: u8,
 }
 
-/// One of how many parts of the way it moves, by how often it has.
+/// The reciprocal of the fraction of the way that it moves, by the number of coded bits.
 const WAY: [i32; 7] = [2, 3, 4, 6, 8, 11, 16];
 
 impl Default for Settling {
@@ -111,23 +111,23 @@ impl Probability for Settling {
     }
 }
 
-/// Takes bits, in either direction: a model is written once and runs as encoder, decoder, or count.
+/// Codes bits in either direction: a model is written once and runs as encoder, decoder, or counter.
 pub trait Bits {
-    /// The statistics of a bit: a [`Chance`], or how often it was 0 and 1.
+    /// The statistics of a bit: a [`Chance`], or the counts of 0 and 1.
     type Context: Copy + Default;
 
-    /// Whether bits are known before they are coded: in all but a decoder.
+    /// `true` if bits are known before they are coded: in all but a decoder.
     const KNOWN: bool = true;
 
     /// Codes `bit` (which a decoder ignores) and returns it.
     fn bit(&mut self, context: &mut Self::Context, bit: bool) -> bool;
 
-    /// Whether all that follows is zeros, as far as a decoder knows without asking.
+    /// Returns `true` if only zeros follow, as far as a decoder can tell without decoding them.
     fn only_zeros(&self) -> bool {
         false
     }
 
-    /// The low `count` bits of `value`, lowest first, at one bit each.
+    /// Codes the low `count` bits of `value`, lowest first, at one bit each.
     fn plain(&mut self, count: u32, value: u32) -> u32 {
         (0..count).fold(0, |all, k| {
             let bit = self.bit(&mut Self::Context::default(), value >> k & 1 != 0);
@@ -136,7 +136,7 @@ pub trait Bits {
     }
 }
 
-/// Counts bits; the contexts are how many zeros and ones there were.
+/// Counts bits; the contexts are the counts of zeros and ones.
 #[cfg(feature = "encode")]
 pub struct Counter;
 
@@ -156,22 +156,22 @@ impl Default for Chance {
     }
 }
 
-/// Writes bits.
+/// Encodes bits.
 #[cfg(feature = "encode")]
 pub struct Encoder<'a> {
     low: u64,
     range: u32,
-    /// The last byte that a carry can still change, if there was one, and how many bytes of 255 follow it.
+    /// The last byte that a carry can still change, if any, and the number of bytes of 255 that follow it.
     last: Option<u8>,
     full: usize,
     out: &'a mut Vec<u8>,
-    /// Length of `out` before.
+    /// The length of `out` at the start.
     start: usize,
 }
 
 #[cfg(feature = "encode")]
 impl<'a> Encoder<'a> {
-    /// Appends to `out`.
+    /// Starts appending to `out`.
     pub fn new(out: &'a mut Vec<u8>) -> Self {
         Encoder { low: 0, range: u32::MAX, last: None, full: 0, start: out.len(), out }
     }
@@ -209,7 +209,7 @@ impl<'a> Encoder<'a> {
         }
     }
 
-    /// Writes what is left, in as few bytes as will do.
+    /// Writes the rest of the state, in as few bytes as possible.
     pub fn finish(mut self) {
         let end = self.low + u64::from(self.range);
         for zeros in (0..=32).rev() {
@@ -223,12 +223,12 @@ impl<'a> Encoder<'a> {
         self.finish_low();
     }
 
-    /// Writes what is left as it is.
+    /// Writes the rest of the state unchanged.
     pub fn finish_low(mut self) {
         for _ in 0..5 {
             self.shift();
         }
-        // The byte that is kept back is zero by now, as are all that could be missing.
+        // The pending byte is zero by now, as are all missing bytes.
         let zeros = self.out[self.start..].iter().rev().take_while(|b| **b == 0).count();
         self.out.truncate(self.out.len() - zeros);
     }
@@ -245,7 +245,7 @@ impl Bits for Encoder<'_> {
     }
 }
 
-/// Reads bits; past the end of the bytes come zeros.
+/// Decodes bits; past the end of the bytes it reads zeros.
 pub struct Decoder<'a> {
     code: u32,
     range: u32,
@@ -253,7 +253,7 @@ pub struct Decoder<'a> {
 }
 
 impl<'a> Decoder<'a> {
-    /// Reads from the start of `bytes`.
+    /// Starts at the beginning of `bytes`.
     pub fn new(bytes: &'a [u8]) -> Self {
         let mut decoder = Decoder { code: 0, range: u32::MAX, rest: bytes };
         for _ in 0..4 {
@@ -274,7 +274,7 @@ impl<'a> Decoder<'a> {
         self.code = self.code << 8 | u32::from(byte);
     }
 
-    /// Next bit.
+    /// Decodes the next bit.
     #[inline]
     pub fn take(&mut self, chance: &mut impl Probability) -> bool {
         let bound = chance.bound(self.range);
@@ -293,12 +293,12 @@ impl<'a> Decoder<'a> {
         bit
     }
 
-    /// Whether all bytes were needed.
+    /// Returns `true` if all bytes were used.
     pub fn finished(&self) -> bool {
         self.rest.is_empty()
     }
 
-    /// Refuses bytes that were not needed.
+    /// Refuses bytes that were not used.
     pub fn finish(self) -> Result<(), Corrupt> {
         match self.rest {
             [] => Ok(()),
@@ -312,13 +312,13 @@ impl Bits for Decoder<'_> {
     const KNOWN: bool = false;
 
     fn only_zeros(&self) -> bool {
-        // Any bound is larger than this code, and it stays what it is.
+        // Any bound is larger than this code, and the code does not change.
         self.code == 0 && self.rest.is_empty()
     }
 
     #[inline]
     fn plain(&mut self, count: u32, _: u32) -> u32 {
-        // As many ones as zeros: nothing that a branch could guess.
+        // Ones are as likely as zeros, so a branch would be unpredictable.
         (0..count).fold(0, |all, k| {
             let bound = (self.range >> 15) << 14;
             let bit = u32::from(self.code >= bound);
@@ -379,7 +379,7 @@ mod tests {
         let bits: Vec<_> = (0..100_000).map(|i| (i % 500 == 499, 0)).collect();
         let bytes = encode(&bits);
         assert!(decode(&bytes, &bits));
-        // Their entropy is 260 bytes.
+        // The entropy is 260 bytes.
         assert!(bytes.len() < 330, "{}", bytes.len());
     }
 

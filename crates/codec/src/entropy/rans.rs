@@ -1,7 +1,7 @@
 //! Interleaved range coding with static tables. Lossless.
 //!
-//! Up to 16 states ("lanes") of 32 bits share one run of 16-bit words. A symbol with frequency f and start s
-//! among 4096 is decoded from a state x like this; lanes take their words in their order:
+//! Up to 16 states ("lanes") of 32 bits share one sequence of 16-bit words. A symbol with frequency f and
+//! start s among 4096 is decoded from a state x as follows; lanes take their words in order:
 //!
 //! ```text
 //! slot = x & 4095     symbol = the one that holds the slot
@@ -9,25 +9,25 @@
 //! if x < 2^16:  x = x << 16 | next word
 //! ```
 //!
-//! The encoder goes backwards from states of 2^16, so a decoder ends with these: a check for nothing.
+//! The encoder goes backwards from states of 2^16, so a decoder ends with these: a check without cost.
 //!
 //! Credit: J. Duda, "Asymmetric numeral systems", 2013; F. Giesen, "Interleaved entropy coders", 2014.
 
-/// Symbols of an alphabet, which are called tokens. Part of the format.
+/// The number of symbols of an alphabet, which are called tokens. Part of the format.
 pub const TOKENS: usize = 251;
-/// Bits of a frequency: all of a table sum to 2^12. Part of the format.
+/// The number of bits of a frequency: the frequencies of a table add up to 2^12. Part of the format.
 pub const PRECISION: u32 = 12;
-/// Sum of a table's frequencies.
+/// The sum of a table's frequencies.
 pub const TOTAL: u32 = 1 << PRECISION;
-/// Smallest state, and the first of the encoder.
+/// The smallest state, and the first of the encoder.
 pub const LOW: u32 = 1 << 16;
-/// Most lanes.
+/// The largest number of lanes.
 pub const LANES: usize = 16;
 
-/// Frequencies of all tokens, summing to [`TOTAL`].
+/// The frequencies of all tokens, which add up to [`TOTAL`].
 pub type Frequencies = [u16; TOKENS];
 
-/// A table for decoding: 4096 slots. Bits 0–7 token, 8–19 frequency − 1, 20–31 offset of the slot in its
+/// A decoding table of 4096 slots. Bits 0–7: token, 8–19: frequency − 1, 20–31: offset of the slot within its
 /// token.
 pub type Slots = [u32; TOTAL as usize];
 
@@ -44,20 +44,20 @@ pub fn fill(frequencies: &Frequencies, slots: &mut Slots) {
     }
 }
 
-/// The decoder's states and where its words come from.
+/// The states of the decoder, and the words that it reads.
 #[derive(Debug, Clone)]
 pub struct Decoder<'a> {
-    /// States by lane.
+    /// The states by lane.
     pub states: [u32; LANES],
-    /// Words, two bytes each.
+    /// The words, two bytes each.
     pub words: &'a [u8],
-    /// Next word.
+    /// The number of the next word.
     pub next: usize,
 }
 
 impl Decoder<'_> {
-    /// Next token of a lane, of a table that gives the entry of a slot (see [`Slots`]). Words beyond the end
-    /// are zero.
+    /// Decodes the next token of a lane. `entry` returns the table's entry for a slot (see [`Slots`]). Words
+    /// beyond the end are zero.
     #[inline(always)]
     pub fn token(&mut self, lane: usize, entry: impl FnOnce(u32) -> u32) -> u8 {
         let x = self.states[lane & (LANES - 1)];
@@ -75,17 +75,17 @@ impl Decoder<'_> {
         entry as u8
     }
 
-    /// True if all words were taken and all lanes are where the encoder began.
+    /// Returns `true` if all words were used and all lanes have returned to the encoder's first state.
     pub fn finished(&self, lanes: usize) -> bool {
         2 * self.next == self.words.len() && self.states[..lanes].iter().all(|&x| x == LOW)
     }
 }
 
-/// A table as the encoder needs it: start and frequency by token.
+/// An encoding table: start and frequency by token.
 #[cfg(feature = "encode")]
 pub type Starts = [(u16, u16); TOKENS];
 
-/// Starts of a table.
+/// Returns the encoding table of these frequencies.
 #[cfg(feature = "encode")]
 pub fn starts(frequencies: &Frequencies) -> Starts {
     let mut at = 0;
@@ -96,7 +96,7 @@ pub fn starts(frequencies: &Frequencies) -> Starts {
     })
 }
 
-/// Codes symbols from the last to the first.
+/// Encodes symbols from the last to the first.
 #[cfg(feature = "encode")]
 #[derive(Debug)]
 pub struct Encoder {
@@ -106,7 +106,7 @@ pub struct Encoder {
 
 #[cfg(feature = "encode")]
 impl Default for Encoder {
-    /// Before the last symbol.
+    /// Returns an encoder, to which the last symbol is added first.
     fn default() -> Encoder {
         Encoder { states: [LOW; LANES], words: Vec::new() }
     }
@@ -114,12 +114,12 @@ impl Default for Encoder {
 
 #[cfg(feature = "encode")]
 impl Encoder {
-    /// The symbol before those that were put. Its frequency must not be 0.
+    /// Adds a symbol in front of those added before. Its frequency must not be 0.
     #[inline(always)]
     pub fn put(&mut self, lane: usize, (start, frequency): (u16, u16)) {
         let f = u32::from(frequency);
         let mut x = self.states[lane & (LANES - 1)];
-        // f·2^20 without its overflow at f = 4096.
+        // The comparison with f·2^20, without its overflow at f = 4096.
         if x >> 20 >= f {
             self.words.push(x as u16);
             x >>= 16;
@@ -127,7 +127,7 @@ impl Encoder {
         self.states[lane & (LANES - 1)] = ((x / f) << PRECISION) + x % f + u32::from(start);
     }
 
-    /// States of the first `lanes` lanes, and the words in the decoder's order.
+    /// Returns the states of all lanes, and the words in the decoder's order.
     pub fn finish(mut self) -> ([u32; LANES], Vec<u16>) {
         self.words.reverse();
         (self.states, self.words)

@@ -1,5 +1,5 @@
-//! Residuals k of a clip as range-coded symbols with static tables, chosen by how large the residuals around
-//! were. Lossless.
+//! Residuals k of a clip as range-coded symbols with static tables, chosen by the size of the residuals
+//! around. Lossless.
 //!
 //! ```text
 //! σ        what is expected of |k|, in 2⁻⁸:   mean · (77 + 56·t + 46·j + 26·p + 51·f) / 256
@@ -13,24 +13,24 @@
 //! coder    one rANS state, 32 bits, 12-bit frequencies, words of 16 bits; even bits are taken from the state's low end
 //! ```
 //!
-//! The tables are those of Laplace's distribution whose mean is known to 35 %: not trained, not adapted, so
-//! that short clips cost nothing extra.
+//! The tables are those of Laplace's distribution whose mean is known to 35 %: neither trained nor adapted,
+//! so short clips have no extra cost.
 //!
 //! Credit: J. Duda, *Asymmetric numeral systems*, 2013.
 
 use crate::Corrupt;
 
-/// Symbols of a table.
+/// The number of symbols in a table.
 pub(crate) const SYMBOLS: usize = 16;
-/// Number of tables.
+/// The number of tables.
 pub(crate) const TABLES: usize = 24;
-/// Bits of a frequency. Part of the format, like everything in this file.
+/// The number of bits of a frequency. Part of the format, like everything in this file.
 pub(crate) const PRECISION: u32 = 12;
-/// The state's smallest value, and where the encoder starts.
+/// The smallest state, with which the encoder begins.
 pub(crate) const LOW: u32 = 1 << 16;
-/// Levels of distance, and keys.
+/// The number of levels: seven of distance, and keys.
 pub const LEVELS: usize = 8;
-/// Means of coarser levels, relative to the finest, in 2⁻³.
+/// The initial means of the levels, relative to the finest, in 2⁻³.
 const FACTOR: [u32; LEVELS] = [8, 12, 21, 36, 56, 80, 110, 500];
 /// 1 in 2⁻⁶.
 const UNIT: u32 = 64;
@@ -78,7 +78,7 @@ pub(crate) const STARTS: [[u16; SYMBOLS]; TABLES] = {
     out
 };
 
-/// Which table, and how many low bits are even.
+/// The table for a symbol, and its number of low bits of even probability.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bucket {
     pub(crate) table: u8,
@@ -86,25 +86,25 @@ pub struct Bucket {
 }
 
 impl Bucket {
-    /// Of σ in 2⁻⁸.
+    /// Returns the bucket for σ in 2⁻⁸.
     #[inline]
     fn of(sigma: u32) -> Bucket {
-        // At least 2⁻⁶, so that bucket 0 is the least.
+        // At least 2⁻⁶, so that bucket 0 is the smallest.
         let s = sigma.max(4);
         let exponent = 31 - s.leading_zeros();
         let mantissa = (u64::from(s) << 16 >> exponent) as u32;
         // 2^(1/3) and 2^(2/3).
         let third = u32::from(mantissa >= 82570) + u32::from(mantissa >= 104_032);
-        // Looked up: whether there are low bits is anyone's guess.
+        // Looked up, because a branch on the presence of low bits would be unpredictable.
         BUCKETS[(3 * (exponent - 2) + third) as usize % BUCKETS.len()]
     }
 
-    /// Of a fixed σ in 2⁻⁸.
+    /// Returns the bucket for a fixed σ in 2⁻⁸.
     pub fn fixed(sigma: u32) -> Bucket {
         Bucket::of(sigma)
     }
 
-    /// Bits that `k` takes, in 2⁻⁸: for the encoder's choices.
+    /// Returns the cost of `k` in 2⁻⁸ bits, for the encoder's choices.
     #[cfg(feature = "encode")]
     pub fn cost(self, k: i32) -> u32 {
         let n = k.unsigned_abs() >> self.low;
@@ -120,7 +120,7 @@ impl Bucket {
     }
 }
 
-/// By third octaves from 2⁻⁶ on.
+/// The buckets, by third octaves from 2⁻⁶ on.
 static BUCKETS: [Bucket; 128] = {
     let mut out = [Bucket { table: 0, low: 0 }; 128];
     let mut i = 0;
@@ -134,7 +134,7 @@ static BUCKETS: [Bucket; 128] = {
     out
 };
 
-/// −log₂(f/4096) in 2⁻⁸, to a bit: only the encoder's choices depend on it.
+/// −log₂(f/4096) in 2⁻⁸, exact to one unit: only the encoder's choices depend on it.
 #[cfg(feature = "encode")]
 pub(crate) static COSTS: [[u16; SYMBOLS]; TABLES] = {
     let mut out = [[0; SYMBOLS]; 24];
@@ -152,7 +152,7 @@ pub(crate) static COSTS: [[u16; SYMBOLS]; TABLES] = {
 
 #[cfg(feature = "encode")]
 const fn cost_of(f: u64) -> u16 {
-    // log₂ by squaring: eight bits behind the point.
+    // The binary logarithm by squaring, with eight fractional bits.
     let mut x = f << 32;
     let mut log = 0u32;
     while x >= 2 << 32 {
@@ -171,41 +171,41 @@ const fn cost_of(f: u64) -> u16 {
     (12 * 256 - log) as u16
 }
 
-/// The first mean of a component, from its code: half octaves, 0 … 31.
+/// Returns the initial mean of a component, from its code: half octaves, 0 … 31.
 pub fn start_mean(code: u8) -> u32 {
     let half = if code & 1 != 0 { 362 } else { 256 };
     // 2^(code/2 − 4) in 2⁻⁸.
     (half << (code / 2)) >> 4
 }
 
-/// The code whose mean is nearest to `mean` (of |k|, at the finest level).
+/// Returns the code whose mean is nearest to `mean` (of |k|, at the finest level).
 #[cfg(feature = "encode")]
 pub fn start_code(mean: f64) -> u8 {
     ((mean.max(1e-9).log2() + 4.0) * 2.0).round().clamp(0.0, 31.0) as u8
 }
 
-/// Means of all components and levels of a segment. The caller's memory.
+/// The adaptive means of all components and levels of a segment, in memory that the caller reuses.
 #[derive(Clone, Debug, Default)]
 pub struct Means {
-    /// Per component and level: mean in 2⁻⁸, and how many were seen.
+    /// For each component and level: the mean in 2⁻⁸, and the number of residuals so far.
     mean: Vec<[(u32, u32); LEVELS]>,
 }
 
 impl Means {
-    /// As at the start of a segment.
+    /// Resets to the start of a segment.
     pub fn reset(&mut self, starts: &[u8]) {
         self.mean.clear();
         self.mean
             .extend(starts.iter().map(|&code| FACTOR.map(|factor| ((start_mean(code) * factor) >> 3, 0))));
     }
 
-    /// Of component `c` at `level`.
+    /// Returns the mean of component `c` at `level`.
     #[inline]
     fn of(&self, c: usize, level: usize) -> u32 {
         self.mean[c][level].0
     }
 
-    /// Learns |k|.
+    /// Adapts to |k|.
     #[inline]
     pub fn learn(&mut self, c: usize, level: usize, k: i32) {
         // max(1/(n + 2.5), 0.15) in 2⁻⁸.
@@ -219,29 +219,29 @@ impl Means {
     }
 }
 
-/// |k| / mean in 2⁻⁶, at most 4.
+/// Returns |k| / mean in 2⁻⁶, at most 4.
 #[inline]
 fn ratio(k: i32, mean: u32) -> u32 {
     let n = k.unsigned_abs().min(1 << 16);
     ((n << 14) / mean.max(16)).min(4 * UNIT)
 }
 
-/// How large the residuals of the present sample were so far, compared with their means.
+/// The sizes of the residuals of the current sample so far, relative to their means.
 #[derive(Clone, Debug, Default)]
 pub struct Activity {
-    /// Ratio of each component.
+    /// The ratio of each component.
     pub ratio: Vec<u8>,
-    /// Sum and count of all so far.
+    /// The sum and the number of all ratios so far.
     all: (u32, u32),
-    /// 26·p + 51·f of the sub-track that is being coded.
+    /// 26·p + 51·f of the current sub-track.
     around: u32,
 }
 
-/// ⌈2¹⁶/n⌉: what a mean of up to nine ratios multiplies with.
+/// ⌈2¹⁶/n⌉, the factor for a mean of up to nine ratios.
 const PARTS: [u32; 10] = [0, 65536, 32768, 21846, 16384, 13108, 10923, 9363, 8192, 7282];
 
 impl Activity {
-    /// Before the first component of `count`.
+    /// Begins a sample of `count` components.
     pub fn start(&mut self, count: usize) {
         self.ratio.clear();
         self.ratio.resize(count, UNIT as u8);
@@ -249,7 +249,7 @@ impl Activity {
         self.around = (26 + 51) * UNIT;
     }
 
-    /// Before the first component of a sub-track. `parent`: components of the parent joint, at most nine.
+    /// Begins a sub-track. `parent`: components of the parent joint, at most nine.
     #[inline]
     pub fn group(&mut self, parent: (usize, usize)) {
         let p = self.mean(parent.0, parent.1);
@@ -260,7 +260,7 @@ impl Activity {
         self.around = 26 * p + 51 * f;
     }
 
-    /// Mean ratio of some components, at most nine.
+    /// Returns the mean ratio of some components, at most nine.
     #[inline]
     fn mean(&self, from: usize, to: usize) -> u32 {
         match to - from {
@@ -272,8 +272,8 @@ impl Activity {
         }
     }
 
-    /// The table for component `c`. `own`: first component of its joint; `around`: ratios of this component
-    /// at the samples between which this one lies.
+    /// Returns the table for component `c`. `own`: first component of its joint; `around`: ratios of this
+    /// component at the samples between which this one lies.
     #[inline]
     pub fn bucket(&self, means: &Means, c: usize, level: usize, own: usize, around: [u8; 2]) -> Bucket {
         let t = (u32::from(around[0]) + u32::from(around[1])) / 2;
@@ -282,7 +282,7 @@ impl Activity {
         Bucket::of(sigma.min(1 << 28) as u32)
     }
 
-    /// Remembers what component `c` was.
+    /// Records the residual of component `c`.
     #[inline]
     pub fn put(&mut self, means: &Means, c: usize, level: usize, k: i32) {
         let r = ratio(k, means.of(c, level));
@@ -292,11 +292,11 @@ impl Activity {
     }
 }
 
-/// Collects symbols; they are written backwards.
+/// Collects symbols, which are encoded in reverse order.
 #[cfg(feature = "encode")]
 #[derive(Default)]
 pub struct Encoder {
-    /// Start and frequency; or, where the top bit is set, a value and its even bits.
+    /// Start and frequency; or, if the top bit is set, a value and its even bits.
     pushed: Vec<(u16, u16)>,
 }
 
@@ -328,7 +328,7 @@ impl Encoder {
         }
     }
 
-    /// Adds `bits` ≤ 32 bits of even chance.
+    /// Adds `bits` ≤ 32 bits of even probability.
     pub fn even(&mut self, value: u32, bits: u32) {
         if bits > 12 {
             self.even(value & 0xFFF, 12);
@@ -338,7 +338,7 @@ impl Encoder {
         }
     }
 
-    /// The bytes of all that was added.
+    /// Appends the bytes of all symbols.
     pub fn finish(self, out: &mut Vec<u8>) {
         let mut state = LOW;
         let mut words: Vec<u16> = Vec::new();
@@ -363,15 +363,15 @@ impl Encoder {
         for word in words.iter().rev() {
             out.extend_from_slice(&word.to_le_bytes());
         }
-        // An untouched state is the commonest: a segment without content is no bytes.
+        // A segment without content is the most common case, and takes no bytes.
         if self.pushed.is_empty() {
             out.truncate(out.len() - 4);
         }
     }
 }
 
-/// Takes symbols in the order in which they were added. Words beyond the end are zeros; [`Decoder::finish`]
-/// finds out.
+/// Decodes symbols in the order in which they were added. Words beyond the end read as zeros;
+/// [`Decoder::finish`] detects that.
 pub struct Decoder<'a> {
     state: u32,
     bytes: &'a [u8],
@@ -379,7 +379,7 @@ pub struct Decoder<'a> {
 }
 
 impl<'a> Decoder<'a> {
-    /// Reads what [`Encoder::finish`] wrote.
+    /// Starts decoding the bytes of [`Encoder::finish`].
     pub fn new(bytes: &'a [u8]) -> Decoder<'a> {
         let (state, at) = match bytes.first_chunk::<4>() {
             Some(first) => (u32::from_le_bytes(*first), 4),
@@ -394,21 +394,21 @@ impl<'a> Decoder<'a> {
             Some(word) => u32::from(u16::from_le_bytes([word[0], word[1]])),
             None => 0,
         };
-        // Whether a word is due is anyone's guess: no branch.
+        // Whether a word is needed is unpredictable, so there is no branch.
         let due = self.state < LOW;
         let filled = self.state << 16 | word;
         self.state = if due { filled } else { self.state };
         self.at += 2 * usize::from(due);
     }
 
-    /// Next k.
+    /// Decodes the next k.
     #[inline(always)]
     pub fn take(&mut self, bucket: Bucket) -> i32 {
         let table = usize::from(bucket.table);
         let slot = (self.state & ((1 << PRECISION) - 1)) as u16;
         let starts = &STARTS[table];
-        // How many starts are not above it, less the first: the top bits of differences, summed up side by
-        // side.
+        // The number of starts that are not above the slot, minus one: the sum of the top bits of the
+        // differences, side by side.
         let below = |s: &u16| s.wrapping_sub(slot + 1) >> 15;
         let symbol = usize::from(starts.iter().map(below).sum::<u16>() - 1) % SYMBOLS;
         let f = u32::from(FREQUENCIES[table][symbol]);
@@ -427,12 +427,12 @@ impl<'a> Decoder<'a> {
             n = n << low | self.even(low);
         }
         let n = (n & 0x3FFF_FFFF) as i32;
-        // A sign of no bits where there is none, so that nothing needs to be guessed.
+        // Without a sign zero bits are read, so there is no branch.
         let sign = -(self.few(u32::from(n != 0)) as i32);
         (n ^ sign) - sign
     }
 
-    /// Next `bits` ≤ 32 bits of even chance.
+    /// Decodes the next `bits` ≤ 32 bits of even probability.
     #[inline]
     pub fn even(&mut self, bits: u32) -> u32 {
         if bits > 12 {
@@ -442,7 +442,7 @@ impl<'a> Decoder<'a> {
         self.few(bits)
     }
 
-    /// As `even`, for at most 12 bits.
+    /// Does the same as `even`, for at most 12 bits.
     #[inline(always)]
     fn few(&mut self, bits: u32) -> u32 {
         let value = self.state & ((1 << bits) - 1);
@@ -451,7 +451,7 @@ impl<'a> Decoder<'a> {
         value
     }
 
-    /// Refuses bytes that were too few, too many or wrong: the state must be the encoder's first.
+    /// Refuses too few, too many or wrong bytes: the state must return to the encoder's first.
     pub fn finish(&self) -> Result<(), Corrupt> {
         if self.state == LOW && self.at == self.bytes.len() {
             Ok(())
@@ -461,11 +461,11 @@ impl<'a> Decoder<'a> {
     }
 }
 
-/// Symbols in either direction.
+/// Codes symbols in either direction.
 pub trait Symbols {
     /// Codes `k`, which a decoder ignores, and returns it.
     fn symbol(&mut self, bucket: Bucket, k: i32) -> i32;
-    /// 32 bits of even chance.
+    /// Codes 32 bits of even probability.
     fn word(&mut self, value: u32) -> u32;
 }
 

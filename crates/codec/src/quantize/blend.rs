@@ -1,6 +1,6 @@
-//! Normals and tangents between two frames, straight from their levels. Not part of what a file promises:
-//! between frames there is nothing to compare with. Lattices (positions, uvs, colours) blend in
-//! [`crate::quantize::scalar::blend`].
+//! Interpolates normals and tangents between two frames, directly from their codes. The promised tolerance
+//! does not cover this: between frames there is no reference. Lattices (positions, uvs, colours) are
+//! interpolated in [`crate::quantize::scalar::blend`].
 //!
 //! ```text
 //! QTangents    q = a + (±b − a)·t of the two unit quaternions, the sign so that both lie on one side (a·b ≥ 0);
@@ -9,16 +9,16 @@
 //! opposite     where nothing is left to normalise: the first frame
 //! ```
 //!
-//! At t = 0 they are what the first frame has, but for rounding. Every operation is rounded to f32 and none
-//! fused, so all machines give the same bits.
+//! At t = 0 the result is that of the first frame, except for rounding. Every operation is rounded to f32 and
+//! none fused, so all machines give the same bits.
 
 use crate::quantize::code::Code;
 use crate::quantize::vertices::each;
 use crate::quantize::{octahedral, qtangent};
 use crate::simd::isa::Isa;
 
-/// Unit normals of QTangents, xyz per vertex. `from` and `to` hold 4 codes per vertex, component-major,
-/// `bits` each; 8- or 16-bit words. `t` is 0 at `from`, 1 at `to`.
+/// Writes the unit normals of QTangents, xyz per vertex. `from` and `to` hold 4 codes per vertex,
+/// component-major, `bits` each; 8- or 16-bit words. `t` is 0 at `from`, 1 at `to`.
 ///
 /// Panics unless there are 4 codes per 3 floats.
 pub fn qtangent_normals<W: Code>(bits: u32, from: &[W], to: &[W], t: f32, out: &mut [f32]) {
@@ -26,8 +26,8 @@ pub fn qtangent_normals<W: Code>(bits: u32, from: &[W], to: &[W], t: f32, out: &
     each::<W, _, 2, 4, 3>(Isa::get(), [from, to], out, move |[a, b]| turn.between(a, b).normal);
 }
 
-/// Unit tangents of QTangents, xyzw per vertex; w is the sign of the bitangent `cross(normal, tangent)·w`.
-/// The rest as [`qtangent_normals`].
+/// Writes the unit tangents of QTangents, xyzw per vertex; w is the sign of the bitangent `cross(normal,
+/// tangent)·w`. Otherwise like [`qtangent_normals`].
 ///
 /// Panics unless there are 4 codes per 4 floats.
 pub fn qtangent_tangents<W: Code>(bits: u32, from: &[W], to: &[W], t: f32, out: &mut [f32]) {
@@ -39,7 +39,7 @@ pub fn qtangent_tangents<W: Code>(bits: u32, from: &[W], to: &[W], t: f32, out: 
     });
 }
 
-/// Unit normals of octahedral codes, xyz per vertex. `from` and `to` hold 2 codes per vertex,
+/// Writes the unit normals of octahedral codes, xyz per vertex. `from` and `to` hold 2 codes per vertex,
 /// component-major, `bits` each; 8- or 16-bit words. `t` is 0 at `from`, 1 at `to`.
 ///
 /// Panics unless there are 2 codes per 3 floats.
@@ -47,7 +47,7 @@ pub fn octahedral_normals<W: Code>(bits: u32, from: &[W], to: &[W], t: f32, out:
     each::<W, _, 2, 2, 3>(Isa::get(), [from, to], out, move |[a, b]| direction(bits, t, a, b));
 }
 
-/// The constants of a blend that are the same for all QTangents.
+/// The parameters of an interpolation of QTangents.
 #[derive(Clone, Copy)]
 struct Turn {
     bits: u32,
@@ -66,7 +66,7 @@ impl Turn {
     }
 }
 
-/// The unit quaternion between two QTangents, and the sign of its bitangent.
+/// Returns the unit quaternion between two QTangents, and the sign of the bitangent.
 #[inline(always)]
 pub fn rotation(bits: u32, t: f32, a: [u16; 4], b: [u16; 4]) -> ([f32; 4], f32) {
     let sign = if qtangent::centred(a, bits)[3] < 0.0 { -1.0 } else { 1.0 };
@@ -76,19 +76,19 @@ pub fn rotation(bits: u32, t: f32, a: [u16; 4], b: [u16; 4]) -> ([f32; 4], f32) 
     (unit(a, b.map(|v| v * side), t), sign)
 }
 
-/// The unit vector between two octahedral normals.
+/// Returns the unit vector between two octahedral normals.
 #[inline(always)]
 pub fn direction(bits: u32, t: f32, a: [u16; 2], b: [u16; 2]) -> [f32; 3] {
     let (a, b) = (octahedral::decode(a, bits), octahedral::decode(b, bits));
     unit(a, b, t)
 }
 
-/// Unit vector on the straight way from one to another; the first where there is none.
+/// Interpolates linearly and normalizes; returns the first vector if the result has no direction.
 #[inline(always)]
 fn unit<const N: usize>(a: [f32; N], b: [f32; N], t: f32) -> [f32; N] {
     let between: [f32; N] = std::array::from_fn(|k| a[k] + (b[k] - a[k]) * t);
     let square = between.iter().fold(0.0, |sum, v| sum + v * v);
-    // The first itself is a unit vector already.
+    // The first vector is already a unit vector.
     let stays = square < 1e-12 || t == 0.0;
     let length = square.sqrt();
     std::array::from_fn(|k| if stays { a[k] } else { between[k] / length })
@@ -115,7 +115,7 @@ mod tests {
         let a = qtangent::encode(up, 16);
         let b = qtangent::encode(turned, 16);
         let mut normal = [0.0; 3];
-        // The same rotation with the other sign is the same way.
+        // The same rotation with the other sign gives the same path.
         for b in [b, b.map(|l| 65534 - l)] {
             qtangent_normals(16, &a, &b, 0.5, &mut normal);
             let half = std::f32::consts::FRAC_1_SQRT_2;

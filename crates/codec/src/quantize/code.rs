@@ -1,7 +1,7 @@
-//! The integer types that quantized components are kept in: u8 (colours), u16 (up to 16 bits), u32 (up to 24
-//! bits and more).
+//! The integer types of quantized components: u8 (colours), u16 (up to 16 bits), u32 (up to 24 bits and
+//! more).
 
-/// Factors of one stream in one frame: motion a/128, interpolation b/256, blend c/128.
+/// The blend factors of one stream in one frame: motion a/128, interpolation b/256, blend c/128.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[allow(missing_docs)]
 pub struct Blend {
@@ -13,47 +13,47 @@ pub struct Blend {
 impl Blend {
     /// The frame before, unchanged.
     pub const DELTA: Blend = Blend { a: 0, b: 0, c: 128 };
-    /// Goes on as it went.
+    /// Linear extrapolation of the motion.
     pub const LINEAR: Blend = Blend { a: 128, b: 0, c: 128 };
 }
 
-/// A quantized component. Predictions are made in a wider signed integer (`i32` holds everything that 8- and
-/// 16-bit words need, `i64` serves 32-bit ones) and wrapped to the word, so that every residual is
-/// reversible. Prediction from other frames is the exception: in 16-bit words every stage of it is wrapped,
-/// so that kernels need no wider ones.
+/// A quantized component. Predictions are computed in a wider signed integer (`i32` suffices for 8- and
+/// 16-bit words, `i64` for 32-bit ones) and wrapped to the word, so that every residual is reversible.
+/// Prediction from other frames is the exception: with 16-bit words every stage of it is wrapped, so that
+/// kernels need no wider ones.
 pub trait Code:
     Copy + Default + Eq + Ord + std::hash::Hash + std::fmt::Debug + Send + Sync + 'static
 {
-    /// Bytes in memory and, unpredicted, on disk.
+    /// Size in bytes, in memory and, unpredicted, on disk.
     const BYTES: usize;
-    /// Value as a signed integer.
+    /// Returns the value as a signed integer.
     fn to_i64(self) -> i64;
-    /// Value as an unsigned integer.
+    /// Returns the value as an unsigned integer.
     fn to_u32(self) -> u32;
-    /// Low bits of `value`.
+    /// Returns the low bits of `value`.
     fn wrap(value: i64) -> Self;
-    /// Low bits of `value`; cheaper than [`Code::wrap`] in loops that should vectorise.
+    /// Returns the low bits of `value`; cheaper than [`Code::wrap`] in loops that should vectorise.
     fn wrap32(value: u32) -> Self;
-    /// Addition modulo 2^bits.
+    /// Adds modulo 2^bits.
     fn wrapping_add(self, other: Self) -> Self;
-    /// Subtraction modulo 2^bits.
+    /// Subtracts modulo 2^bits.
     fn wrapping_sub(self, other: Self) -> Self;
-    /// The word read as two's complement.
+    /// Returns the word read as two's complement.
     fn signed(self) -> i32;
-    /// Two's complement to small numbers: 0, −1, 1, −2 … become 0, 1, 2, 3 …
+    /// Maps two's complement to small numbers: 0, −1, 1, −2 … become 0, 1, 2, 3 …
     fn zigzag(self) -> Self;
-    /// Inverse of [`Code::zigzag`].
+    /// Inverts [`Code::zigzag`].
     fn unzigzag(self) -> Self;
-    /// Floor of the mean of two words read as two's complement (`signed`) or as unsigned numbers.
+    /// Returns the floor of the mean of two words read as two's complement (`signed`) or as unsigned numbers.
     fn mean(self, other: Self, signed: bool) -> Self;
-    /// `(edge·(b + c) + apex·a + 64) >> 7` of words read as two's complement (`signed`) or as unsigned
-    /// numbers.
+    /// Returns `(edge·(b + c) + apex·a + 64) >> 7` of words read as two's complement (`signed`) or as
+    /// unsigned numbers.
     fn weighted(a: Self, b: Self, c: Self, edge: u8, apex: i8, signed: bool) -> Self;
-    /// The words as 16-bit ones, if that is what they are: for kernels that are written for these.
+    /// Returns the words as 16-bit ones, if they have 16 bits: for kernels that are written for these.
     fn codes16(words: &[Self]) -> Option<&[u16]>;
-    /// As [`Code::codes16`].
+    /// Mutable variant of [`Code::codes16`].
     fn codes16_mut(words: &mut [Self]) -> Option<&mut [u16]>;
-    /// The prediction of a between frame, see [`crate::classic::motion`].
+    /// Returns the prediction of a B-frame, see [`crate::classic::motion`].
     fn between(previous: Self, before: Self, index_before: Self, index_after: Self, by: Blend) -> Self;
 }
 
@@ -123,7 +123,7 @@ word! {
         }
         #[inline(always)]
         fn between(previous: Self, before: Self, index_before: Self, index_after: Self, by: Blend) -> Self {
-            // `factor` of the way from one to the other, which may be the short way around.
+            // `factor` of the way from `from` to `to`, modulo 2^16: the shorter way.
             let part = |to: u16, from: u16, factor: u8, half: i32, shift: u32| {
                 let way = i32::from(to.wrapping_sub(from) as i16);
                 ((i32::from(factor) * way + half) >> shift) as u16

@@ -1,32 +1,32 @@
-//! The integers that positions are kept in: i16, or i32 where a box is too large for its tolerance.
+//! The integer types of fixed-point positions: i16, or i32 if the bounds are too large for the tolerance.
 //!
-//! All arithmetic wraps at the width of the cell, so that encoder and decoder agree whatever the content.
+//! All arithmetic wraps at the width of the type, so that encoder and decoder agree whatever the content.
 
 use crate::width::{ByWidth, OwnedPoints, Points};
 
-/// A component of a decoded vector, in units of the mesh. Everything is two's complement and wraps.
+/// A component of a decoded vector, in units of the mesh. All arithmetic is two's complement and wraps.
 pub trait FixedPoint: Copy + Default + PartialEq + Eq + std::fmt::Debug + Send + Sync + 'static {
-    /// Bits of a component; an escaped component takes as many in the file.
+    /// The bits of a component; an escaped component takes as many in the file.
     const BITS: u32;
-    /// Largest absolute value that a coordinate may have.
+    /// The largest absolute value that a coordinate may have.
     const REACH: i32;
-    /// Low bits of `value`.
+    /// Returns the low bits of `value`.
     fn wrap(value: i32) -> Self;
-    /// Vectors of 16 bits.
+    /// Converts a vector of 16-bit components.
     fn of_short(vector: [i16; 4]) -> [Self; 4];
-    /// Points of this width.
+    /// Wraps points of this width.
     fn owned(points: Vec<[Self; 4]>) -> OwnedPoints;
-    /// Points, if they are of this width.
+    /// Returns the points if they have this width.
     fn lent(points: Points<'_>) -> Option<&[[Self; 4]]>;
-    /// The value.
+    /// Returns the value.
     fn get(self) -> i32;
-    /// Sum that wraps.
+    /// Adds with wrapping.
     fn plus(self, other: Self) -> Self;
-    /// `(Σ c·r + 128) >> 8`.
+    /// Returns `(Σ c·r + 128) >> 8`.
     fn blend(references: [Self; 4], coefficients: [i16; 4]) -> Self;
-    /// `((Σ w·n >> 6)·ρ + 512) >> 10`.
+    /// Returns `((Σ w·n >> 6)·ρ + 512) >> 10`.
     fn weigh(neighbours: [Self; 4], weights: [i16; 4], rho: i32) -> Self;
-    /// [`FixedPoint::weigh`] of four components, of which the last one means nothing.
+    /// Applies [`FixedPoint::weigh`] to four components, of which the last one is unused.
     fn weigh_all(neighbours: [[Self; 4]; 4], weights: [i16; 4], rho: i32) -> [Self; 4];
 }
 

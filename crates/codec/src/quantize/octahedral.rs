@@ -1,8 +1,8 @@
-//! Octahedral normals: two levels per normal, unit length restored exactly enough. Bound: [`bound`]. Used for
-//! normals of meshes without tangents.
+//! Octahedral normals: two codes per normal, decoded to unit length. Error bound: [`bound`]. Used for normals
+//! of meshes without tangents.
 //!
 //! The octahedron |x| + |y| + |z| = 1 is unfolded into a square; each axis of the square has 2^bits − 1
-//! levels, an odd number, so that the six axis directions are exact.
+//! quantized values, an odd number, so that the six axis directions are exact.
 //!
 //! ```text
 //! half  = 2^(bits−1) − 1                       quantized values 0 … 2·half
@@ -15,33 +15,33 @@
 //! Credit: Zina H. Cigolle, Sam Donow, Daniel Evangelakos, Michael Mara, Morgan McGuire, Quirin Meyer, "A
 //! Survey of Efficient Representations for Independent Unit Vectors", 2014.
 //!
-//! Why the bound holds: lattice lines pass through the creases, so each face of the octahedron is cut into
+//! Proof of the bound: lattice lines pass through the creases, so each face of the octahedron is cut into
 //! equilateral triangles of side √2/half. A point is at most √(2/3)/half from a corner of its triangle, and
-//! the octahedron is nowhere nearer to the centre than 1/√3: the angle is at most √2/half. The encoder looks
-//! at all four corners of the square around the point, which include the triangle's.
+//! the octahedron is nowhere nearer to the centre than 1/√3: the angle is at most √2/half. The encoder tries
+//! all four corners of the square around the point, which include the triangle's.
 
 use crate::quantize::code::Code;
 use crate::quantize::vertices::each;
 use crate::simd::isa::Isa;
 
-/// Fewest and most bits per axis. Part of the format.
+/// The range of bits per axis. Part of the format.
 pub const BITS: std::ops::RangeInclusive<u32> = 2..=16;
 
-/// Largest angle in degrees between a unit vector and what comes back, with `bits` per axis.
+/// Returns the largest angle in degrees between a unit vector and its decoded value, with `bits` per axis.
 #[cfg(feature = "encode")]
 pub fn bound(bits: u32) -> f64 {
     // 5e-7 rad is more than the f32 arithmetic of the decoder can add.
     (std::f64::consts::SQRT_2 / f64::from(half(bits)) + 5e-7).to_degrees()
 }
 
-/// Bits per axis (2…16) so that every unit vector comes back within `degrees`; 16 where that is not reachable
-/// (see [`bound`]).
+/// Returns the bits per axis (2…16) with which every unit vector is decoded within `degrees`; 16 if that is
+/// not reachable (see [`bound`]).
 #[cfg(feature = "encode")]
 pub fn bits_for(degrees: f64) -> u32 {
     BITS.into_iter().find(|&bits| bound(bits) <= degrees).unwrap_or(*BITS.end())
 }
 
-/// The best of the neighbouring codes, by angle. Zero or non-finite input gives +z.
+/// Returns the best of the neighbouring codes, by angle. Zero or non-finite input gives +z.
 pub fn encode(normal: [f32; 3], bits: u32) -> [u16; 2] {
     let half = half(bits);
     let n = normal.map(f64::from);
@@ -69,7 +69,7 @@ pub fn encode(normal: [f32; 3], bits: u32) -> [u16; 2] {
     best.0
 }
 
-/// Unit vector. Codes beyond the last count as the last.
+/// Returns the unit vector. Codes beyond the last count as the last.
 #[inline(always)]
 pub fn decode(codes: [u16; 2], bits: u32) -> [f32; 3] {
     let half = half(bits);
@@ -84,14 +84,14 @@ pub fn decode(codes: [u16; 2], bits: u32) -> [f32; 3] {
     [x / length, y / length, z / length]
 }
 
-/// Unit vectors, xyz per vertex, of 2 codes per vertex, component-major, 8- or 16-bit words.
+/// Writes unit vectors, xyz per vertex, from 2 codes per vertex, component-major, 8- or 16-bit words.
 ///
 /// Panics unless there are 2 codes per 3 floats.
 pub fn normals<W: Code>(bits: u32, codes: &[W], out: &mut [f32]) {
     each::<W, _, 1, 2, 3>(Isa::get(), [codes], out, move |[o]| decode(o, bits));
 }
 
-/// Level of the middle; bits outside the allowed range count as the nearest allowed.
+/// Returns the code of the middle; bits outside the allowed range count as the nearest allowed.
 #[inline(always)]
 fn half(bits: u32) -> i32 {
     (1 << (bits.clamp(*BITS.start(), *BITS.end()) - 1)) - 1
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Degrees between two directions.
+    /// Returns the degrees between two directions.
     fn angle(a: [f32; 3], b: [f32; 3]) -> f64 {
         let (a, b) = (a.map(f64::from), b.map(f64::from));
         let cross = [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]];

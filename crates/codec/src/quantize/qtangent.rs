@@ -1,10 +1,10 @@
-//! Tangent frames as quaternions whose sign carries the reflection. Bound: [`bound`], for normal and tangent.
-//! Used for meshes with normals and texture coordinates.
+//! Tangent frames as quaternions whose sign carries the reflection. Error bound: [`bound`], for normal and
+//! tangent. Used for meshes with normals and texture coordinates.
 //!
-//! The quaternion turns x into the tangent, z into the normal and y into `cross(normal, tangent)`. Negating
-//! all four components keeps the rotation, so the sign of w is free: it is positive where the bitangent is
-//! `cross(normal, tangent)` and negative where that is reflected. For this w must not be zero, so it is at
-//! least one level away from it; that level is part of the bound.
+//! The quaternion rotates x to the tangent, z to the normal and y to `cross(normal, tangent)`. Negating all
+//! four components keeps the rotation, so the sign of w is free: it is positive if the bitangent is
+//! `cross(normal, tangent)` and negative if that is reflected. For this w must not be zero, so it is at least
+//! one quantization step away from it; that step is part of the bound.
 //!
 //! ```text
 //! half       = 2^(bits−1) − 1                       quantized values 0 … 2·half, half is zero
@@ -21,7 +21,7 @@ use crate::quantize::vertices::each;
 use crate::simd::isa::Isa;
 use crate::simd::lanes::{cross, dot, minus, times};
 
-/// Fewest and most bits per component. Part of the format.
+/// The range of bits per component. Part of the format.
 pub const BITS: std::ops::RangeInclusive<u32> = 6..=16;
 
 /// A tangent frame: unit normal, unit tangent, and the sign of the bitangent (`cross(normal, tangent)·sign`).
@@ -33,24 +33,25 @@ pub struct Frame {
     pub sign: f32,
 }
 
-/// Largest angle in degrees by which a normal or a tangent (made perpendicular to its normal) can turn.
+/// Returns the largest angle in degrees by which a normal or a tangent (made perpendicular to its normal) can
+/// turn.
 #[cfg(feature = "encode")]
 pub fn bound(bits: u32) -> f64 {
-    // Rounding moves x, y, z by half a level each and w by at most a whole one; the rotation is twice the
+    // Rounding moves x, y, z by half a step each and w by at most a whole one; the rotation is twice the
     // angle between the quaternions. 2e-6 rad is more than the f32 arithmetic of the decoder can add.
     let moved = 1.75f64.sqrt() / f64::from(half(bits));
     (2.0 * moved.min(1.0).asin() + 2e-6).to_degrees()
 }
 
-/// Bits per component (6…16) so that normal and tangent come back within `degrees`; 16 where that is not
-/// reachable (see [`bound`]).
+/// Returns the bits per component (6…16) with which normal and tangent are decoded within `degrees`; 16 if
+/// that is not reachable (see [`bound`]).
 #[cfg(feature = "encode")]
 pub fn bits_for(degrees: f64) -> u32 {
     BITS.into_iter().find(|&bits| bound(bits) <= degrees).unwrap_or(*BITS.end())
 }
 
-/// Four codes x, y, z, w. The tangent is made perpendicular to the normal first; a frame that is none (zero
-/// or not finite) becomes one with the same normal where that is usable, else the identity.
+/// Returns four codes x, y, z, w. The tangent is made perpendicular to the normal first; an invalid frame
+/// (zero or not finite) becomes one with the same normal if that is usable, else the identity.
 #[cfg(feature = "encode")]
 pub fn encode(frame: Frame, bits: u32) -> [u16; 4] {
     let half = half(bits);
@@ -64,18 +65,18 @@ pub fn encode(frame: Frame, bits: u32) -> [u16; 4] {
     codes.map(|l| (l * flip + half).clamp(0, 2 * half) as u16)
 }
 
-/// The unit quaternion, w ≥ 0, of a unit normal and a unit tangent at right angles but for rounding: within
-/// 10⁻⁶ rad.
+/// Returns the unit quaternion, w ≥ 0, of a unit normal and a unit tangent that are perpendicular except for
+/// rounding: within 10⁻⁶ rad.
 pub fn quaternion_of(normal: [f32; 3], tangent: [f32; 3]) -> [f32; 4] {
     let n = times(normal, 1.0 / dot(normal, normal).sqrt());
     let t = minus(tangent, times(n, dot(n, tangent)));
     let b = cross(n, t);
-    // Of each pair of components the products with the others, and of each the square: all times four.
+    // Four times the products of each pair of components, and four times each square.
     let (dx, dy, dz) = (t[0], b[1], n[2]);
     let trace = dx + dy + dz;
     let (wx, wy, wz) = (b[2] - n[1], n[0] - t[2], t[1] - b[0]);
     let (yz, xz, xy) = (b[2] + n[1], n[0] + t[2], t[1] + b[0]);
-    // The largest square is near enough to 1 for a quotient.
+    // The largest square is large enough to divide by.
     let q = if trace > 0.0 {
         [wx, wy, wz, 1.0 + trace]
     } else if dx > dy && dx > dz {
@@ -90,22 +91,21 @@ pub fn quaternion_of(normal: [f32; 3], tangent: [f32; 3]) -> [f32; 4] {
     q.map(|v| v * scale)
 }
 
-/// The frame that [`encode`] meant. Codes beyond the last count as the last; all in the middle is the
-/// identity.
+/// Decodes the frame. Codes beyond the last count as the last; all codes in the middle give the identity.
 #[inline(always)]
 pub fn decode(codes: [u16; 4], bits: u32) -> Frame {
     let q = centred(codes, bits);
     frame(q, if q[3] < 0.0 { -1.0 } else { 1.0 })
 }
 
-/// Unit normals, xyz per vertex, of 4 codes per vertex, component-major, 8- or 16-bit words.
+/// Writes unit normals, xyz per vertex, from 4 codes per vertex, component-major, 8- or 16-bit words.
 ///
 /// Panics unless there are 4 codes per 3 floats.
 pub fn normals<W: Code>(bits: u32, codes: &[W], out: &mut [f32]) {
     each::<W, _, 1, 4, 3>(Isa::get(), [codes], out, move |[q]| decode(q, bits).normal);
 }
 
-/// Unit tangents, xyzw per vertex; w is the sign of the bitangent. The rest as [`normals`].
+/// Writes unit tangents, xyzw per vertex; w is the sign of the bitangent. Otherwise like [`normals`].
 ///
 /// Panics unless there are 4 codes per 4 floats.
 pub fn tangents<W: Code>(bits: u32, codes: &[W], out: &mut [f32]) {
@@ -116,7 +116,7 @@ pub fn tangents<W: Code>(bits: u32, codes: &[W], out: &mut [f32]) {
     });
 }
 
-/// The unit quaternion of some codes; its w is negative where the bitangent is reflected.
+/// Returns the unit quaternion of some codes; its w is negative if the bitangent is reflected.
 #[inline]
 pub fn rotation(codes: [u16; 4], bits: u32) -> [f32; 4] {
     let mut q = centred(codes, bits);
@@ -127,14 +127,14 @@ pub fn rotation(codes: [u16; 4], bits: u32) -> [f32; 4] {
     q.map(|v| v / length)
 }
 
-/// The quaternion of some codes, not normalised.
+/// Returns the quaternion of some codes, not normalized.
 #[inline(always)]
 pub(crate) fn centred(codes: [u16; 4], bits: u32) -> [f32; 4] {
     let half = half(bits);
     codes.map(|l| (i32::from(l).min(2 * half) - half) as f32)
 }
 
-/// The frame of a quaternion of any length; that of none is the identity. `sign` is that of the bitangent.
+/// Returns the frame of a quaternion of any length; zero gives the identity. `sign` is that of the bitangent.
 #[inline(always)]
 pub fn frame(mut q: [f32; 4], sign: f32) -> Frame {
     if q == [0.0; 4] {
@@ -149,7 +149,7 @@ pub fn frame(mut q: [f32; 4], sign: f32) -> Frame {
     }
 }
 
-/// Level of zero; bits outside the allowed range count as the nearest allowed.
+/// Returns the code of zero; bits outside the allowed range count as the nearest allowed.
 #[inline(always)]
 fn half(bits: u32) -> i32 {
     (1 << (bits.clamp(*BITS.start(), *BITS.end()) - 1)) - 1
@@ -171,7 +171,7 @@ fn unit(a: [f64; 3]) -> Option<[f64; 3]> {
     (length.is_finite() && length > 1e-30).then(|| a.map(|v| v / length))
 }
 
-/// Unit quaternion of the rotation with columns tangent, cross64(normal, tangent), normal.
+/// Returns the unit quaternion of the rotation with columns tangent, cross64(normal, tangent), normal.
 #[cfg(feature = "encode")]
 fn quaternion(normal: [f64; 3], tangent: [f64; 3]) -> [f64; 4] {
     let Some(n) = unit(normal) else {
@@ -221,7 +221,7 @@ mod tests {
         Some(Frame { normal: n.map(|v| v as f32), tangent: t.map(|v| v as f32), sign })
     }
 
-    /// Worst of normal and tangent, in degrees, against the frame made orthogonal.
+    /// Returns the larger error of normal and tangent, in degrees, relative to the orthogonalized frame.
     fn error(f: Frame, bits: u32) -> f64 {
         let back = decode(encode(f, bits), bits);
         assert_eq!(back.sign, f.sign);

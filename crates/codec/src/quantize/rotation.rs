@@ -7,22 +7,21 @@
 //! ```
 //!
 //! A turn by modified Rodrigues parameters needs no sine, and has no singularity within a full turn; a
-//! product is brought back to unit length by one integer square root and one division. So a rotation is coded
-//! in a chart around its own prediction, which survives spins, flips and gimbal poses.
+//! product is normalized by one integer square root and one division. So a rotation is coded in a chart
+//! around its own prediction, which handles spins, flips and gimbal poses.
 //!
 //! Credit: T. F. Wiener, *Theoretical analysis of gimballess inertial reference equipment*, 1962 (the
 //! parameters); K. Shoemake, *Animating rotation with quaternion curves*, 1985.
 
-/// x y z w in 2⁻³⁰.
+/// A quaternion x y z w in 2⁻³⁰.
 pub type Quaternion = [i32; 4];
 
 /// One, in 2⁻³⁰. Part of the format, like everything in this file.
 pub const ONE: i32 = 1 << 30;
-/// No rotation.
+/// The identity rotation.
 pub const IDENTITY: Quaternion = [0, 0, 0, ONE];
 
-/// a · b, then brought to unit length; `b` in 2⁻²⁸ and of any length up to 4. `None` if nothing is left of
-/// it.
+/// Returns a · b, normalized; `b` is in 2⁻²⁸ and of any length up to 4. `None` if the product is too short.
 #[inline]
 fn product(a: Quaternion, b: [i64; 4]) -> Option<Quaternion> {
     let [ax, ay, az, aw] = a;
@@ -36,7 +35,8 @@ fn product(a: Quaternion, b: [i64; 4]) -> Option<Quaternion> {
     ])
 }
 
-/// To unit length; the sum of squares fits 64 bits. `None` for what is too short to have a direction.
+/// Normalizes; the sum of squares must fit 64 bits. `None` if the quaternion is too short to have a
+/// direction.
 #[inline]
 fn normalise(q: [i64; 4]) -> Option<Quaternion> {
     let n = q.iter().map(|v| v.unsigned_abs() * v.unsigned_abs()).sum::<u64>();
@@ -53,11 +53,11 @@ fn normalise(q: [i64; 4]) -> Option<Quaternion> {
     Some(out)
 }
 
-/// ⌊√n⌋ for n < 2⁶⁴ − 2³³. The square root of IEEE 754 is exact to half a unit, so this is the same
+/// Returns ⌊√n⌋ for n < 2⁶⁴ − 2³³. The square root of IEEE 754 is exact to half a unit, so this is the same
 /// everywhere.
 #[inline]
 fn root(n: u64) -> u64 {
-    // Most fit 63 bits, which machines convert in one step.
+    // Most values fit 63 bits, which machines convert in one step.
     let mut r = match i64::try_from(n) {
         Ok(n) => (n as f64).sqrt() as i64 as u64,
         Err(_) => (n as f64).sqrt() as u64,
@@ -70,7 +70,7 @@ fn root(n: u64) -> u64 {
     r
 }
 
-/// The rotation that follows `from` by the turn `y`, whose components are cut at ±1.
+/// Returns the rotation `from` followed by the turn `y`, whose components are clamped to ±1.
 #[inline]
 pub fn turned(from: Quaternion, y: [i64; 3]) -> Quaternion {
     let one = i64::from(ONE);
@@ -81,8 +81,9 @@ pub fn turned(from: Quaternion, y: [i64; 3]) -> Quaternion {
     product(from, b).unwrap_or(from)
 }
 
-/// Weighted sum of up to four rotations, weights in 2⁻¹⁶ with the sum 2¹⁶; the first two are the nearest in
-/// time, and each other one lies beyond one of them. Not of unit length: [`turned`] sees to that.
+/// Returns the weighted sum of up to four rotations, with weights in 2⁻¹⁶ that add up to 2¹⁶; the first two
+/// are the nearest in time, and the other two lie beyond the first and beyond the second. Not of unit length:
+/// [`turned`] normalizes.
 #[inline]
 pub fn mixed(q: &[Quaternion], weights: &[i32]) -> Quaternion {
     let Some(&first) = q.first() else {
@@ -91,7 +92,7 @@ pub fn mixed(q: &[Quaternion], weights: &[i32]) -> Quaternion {
     let mut sum = [0i64; 4];
     let mut signs = [1i64; 4];
     for (i, (q_i, &weight)) in q.iter().zip(weights).enumerate() {
-        // Of q and −q, the same rotation, the one that is nearer to its neighbour in time.
+        // q and −q are the same rotation: takes the one nearer to its neighbour in time.
         let beside = if i == 3 { 1 } else { 0 };
         let sign = if i > 0 && dot(*q_i, q[beside]) < 0 { -signs[beside] } else { signs[beside] };
         signs[i] = sign;
@@ -104,7 +105,7 @@ pub fn mixed(q: &[Quaternion], weights: &[i32]) -> Quaternion {
         *out = (v >> 16) as i32;
         most = most.max((v >> 16).unsigned_abs());
     }
-    // Opposite rotations cancel out; far extrapolation leaves the range.
+    // Opposite rotations cancel out; far extrapolation exceeds the range.
     if !(1 << 26..3 << 29).contains(&most) {
         return first;
     }
@@ -118,8 +119,8 @@ fn dot(a: Quaternion, b: Quaternion) -> i64 {
     at(0) + at(1) + at(2) + at(3)
 }
 
-/// Sine and cosine of half the angle `turn`·2π/2³², by polynomials that are exact to 1e-11: no function of
-/// the platform.
+/// Returns sine and cosine of half the angle `turn`·2π/2³², by polynomials that are exact to 1e-11, without
+/// functions of the platform.
 #[inline]
 pub fn half_sine_cosine(turn: i32) -> (f64, f64) {
     // Within ±π/2.
@@ -144,7 +145,7 @@ pub fn half_sine_cosine(turn: i32) -> (f64, f64) {
     (sine, cosine)
 }
 
-/// Product of two quaternions x y z w in f64: the same bits everywhere, as nothing is fused.
+/// Returns the product of two quaternions x y z w in f64: the same bits everywhere, as nothing is fused.
 #[inline]
 pub fn multiply(a: [f64; 4], b: [f64; 4]) -> [f64; 4] {
     [
@@ -155,14 +156,14 @@ pub fn multiply(a: [f64; 4], b: [f64; 4]) -> [f64; 4] {
     ]
 }
 
-/// About a unit axis by `turn`.
+/// Returns the rotation about a unit axis by `turn`.
 #[inline]
 pub fn about(axis: [f64; 3], turn: i32) -> [f64; 4] {
     let (sine, cosine) = half_sine_cosine(turn);
     [axis[0] * sine, axis[1] * sine, axis[2] * sine, cosine]
 }
 
-/// As f64, from 2⁻³⁰.
+/// Converts from 2⁻³⁰ to f64.
 #[inline]
 pub fn float(q: Quaternion) -> [f64; 4] {
     q.map(|v| f64::from(v) * (1.0 / 1_073_741_824.0))
@@ -198,10 +199,10 @@ mod tests {
         // y = 2⁻¹⁰: x = 2y/(1 + y²), w = (1 − y²)/(1 + y²).
         let small = turned(IDENTITY, [1 << 20, 0, 0]);
         assert_eq!(small, [(1 << 21) - 2, 0, 0, (1 << 30) - (1 << 11)]);
-        // A turn beyond the chart is cut, not wrapped.
+        // A turn beyond the chart is clamped, not wrapped.
         assert_eq!(turned(IDENTITY, [i64::MAX, 0, 0]), turned(IDENTITY, [1 << 30, 0, 0]));
         assert_eq!(mixed(&[], &[]), IDENTITY);
-        // Opposite rotations have no middle: the first stands.
+        // Opposite rotations have no mean: the first is taken.
         let flip = [ONE, 0, 0, 0];
         assert_eq!(mixed(&[IDENTITY, [0, 0, 0, -ONE]], &[1 << 15, 1 << 15]), IDENTITY);
         assert!(apart(mixed(&[IDENTITY, flip], &[1 << 15, 1 << 15]), IDENTITY) < 4.0);

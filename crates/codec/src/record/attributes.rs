@@ -1,10 +1,10 @@
-//! Numbers that are equal all over a part of a mesh: temperature, viscosity, age. One to four numbers per
-//! group of vertices and frame, within the tolerance that the encoder measured. A group is a part that moves,
-//! or all vertices that always have the same numbers. They are a node's, so that what shows the same mesh may
-//! differ in them.
+//! Part attributes: values that are equal all over a part of a mesh, such as temperature, viscosity, age. One
+//! to four numbers per group of vertices and frame, within the tolerance that the encoder measured. A group
+//! is a rigid part, or all vertices that always have the same numbers. Attributes belong to nodes, so that
+//! nodes with the same mesh may differ in them.
 //!
-//! *text*, *list* as in [`crate::record`]. A chunk holds, for each node that has any and none before it has
-//! said so, in order: a varint number of the node, a varint size, and so many bytes:
+//! *text*, *list* as in [`crate::record`]. A chunk holds, in order, for each node that has attributes and is
+//! not listed with an earlier one: a varint number of the node, a varint size, and that many bytes:
 //!
 //! | offset | size | name | meaning |
 //! |---|---|---|---|
@@ -26,32 +26,32 @@ use crate::bytes::{Cursor, put_sized, put_varint};
 use crate::clip::scalars::{self, ScalarTrack, ScalarsRecord};
 use crate::quantize::code::Code;
 
-/// Whose numbers an attribute has.
+/// The extent of an attribute's groups.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Of {
-    /// One group: the mesh.
+    /// One group: the whole mesh.
     Mesh,
-    /// Group of each part.
+    /// The group of each part.
     Parts(Vec<u32>),
-    /// Group of each vertex.
+    /// The group of each vertex.
     Vertices(Vec<u32>),
 }
 
-/// One to four numbers per group and frame.
+/// A part attribute: one to four numbers per group and frame.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Attribute {
-    /// Name.
+    /// The name.
     pub name: String,
-    /// Numbers of a group, 1 … 4.
+    /// The number of values per group, 1 … 4.
     pub components: usize,
     /// The groups.
     pub of: Of,
-    /// By group its numbers; all have as many components, and names that are empty.
+    /// The values of each group; all tracks have as many components, and empty names.
     pub tracks: Vec<ScalarTrack>,
 }
 
-/// Appends what the first of `nodes`, which rise, and the others have. There are `frames` numbers in what
-/// changes.
+/// Appends the attributes that all of `nodes`, in rising order, have in common. Animated components have
+/// `frames` values.
 #[cfg(feature = "encode")]
 pub fn encode(nodes: &[u32], attributes: &[Attribute], frames: u32, out: &mut Vec<u8>) {
     put_varint(nodes.len().saturating_sub(1) as u32, out);
@@ -85,8 +85,8 @@ pub fn encode(nodes: &[u32], attributes: &[Attribute], frames: u32, out: &mut Ve
     scalars::encode(&all, out);
 }
 
-/// Reads all of `bytes`, of a node whose mesh has so many vertices and parts, in a file with so many frames:
-/// which nodes have the same, itself the first, and what.
+/// Decodes all of `bytes`, for a node whose mesh has this many vertices and parts, in a file of `frames`
+/// frames. Returns the nodes that share the attributes, this node first, and the attributes.
 pub fn decode(
     bytes: &[u8],
     node: u32,
@@ -111,7 +111,7 @@ pub fn decode(
             0 => 1,
             _ => cursor.varint()?,
         };
-        // Each is read from a byte or more, so there is room for no more than the input has.
+        // Each group takes at least a byte, so no more memory is allocated than the input justifies.
         let mut list = |count: u32, from: fn(u32, u32) -> u32| {
             let mut list = Vec::new();
             let mut before = 0;

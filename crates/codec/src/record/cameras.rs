@@ -1,12 +1,13 @@
-//! A camera: where it is, and what its lens says in each frame. Each number within what f32 holds of it.
+//! A camera: its node, and its lens settings in each frame. Each number has the precision of f32.
 //!
 //! | offset | size | name | meaning |
 //! |---|---|---|---|
 //! | 0 | text | `path` | of the source object |
 //! | … | rest | `lens` | [scalar tracks](#scalar-tracks-and-markers), `clip` being the node that it stands at, `samples` the frames of the file, without markers |
 //!
-//! Tracks by name, with so many numbers: `focal_length` 1 · `aperture` 2 · `aperture_offset` 2 · `squeeze` 1 · `overscan` 4 · `f_stop` 1 ·
-//! `focus_distance` 1 · `shutter` 2 · `clipping` 2 · `orthographic` 1. A reader takes what it knows.
+//! Tracks by name, with their number of components: `focal_length` 1 · `aperture` 2 · `aperture_offset` 2 ·
+//! `squeeze` 1 · `overscan` 4 · `f_stop` 1 · `focus_distance` 1 · `shutter` 2 · `clipping` 2 ·
+//! `orthographic` 1. A reader ignores unknown tracks.
 
 use crate::Corrupt;
 use crate::bytes::Cursor;
@@ -19,11 +20,11 @@ use crate::record::fields::text;
 /// A camera of a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CameraRecord {
-    /// Path of the source object.
+    /// The path of the source object.
     pub path: String,
-    /// The node that it stands at, looking along −z.
+    /// The node whose transform it has; it looks along −z.
     pub node: u32,
-    /// What its lens says.
+    /// The settings of its lens.
     pub lens: ScalarsRecord,
 }
 
@@ -35,7 +36,7 @@ pub fn encode(camera: &CameraRecord, out: &mut Vec<u8>) {
     scalars::encode(&lens, out);
 }
 
-/// Reads a camera of a file with so many nodes and frames.
+/// Decodes a camera of a file with this many nodes and frames.
 pub fn decode(bytes: &[u8], nodes: u32, frames: u32) -> Result<CameraRecord, Corrupt> {
     let mut c = Cursor::new(bytes);
     let path = text(&mut c)?;

@@ -1,6 +1,6 @@
-//! The description of a file: nodes, meshes, streams, options. Lossless. Read once at open, so its decoder
-//! returns owned values, never larger than the bytes justify (about ten bytes of memory per byte of input at
-//! worst).
+//! The description of a file: nodes, meshes, streams, options. Lossless. It is decoded once when a file is
+//! opened, so the decoder returns owned values, never larger than the bytes justify (about ten bytes of
+//! memory per byte of input at worst).
 //!
 //! *text* is a varint length and that many bytes of UTF-8; *list* is a varint count and that many items;
 //! *transform* is rotation xyzw, translation xyz, scale xyz as 10 × f32; all floats are finite.
@@ -43,57 +43,57 @@ use crate::record::mesh::encode_mesh;
 use crate::record::mesh::{MIN_MESH, MeshRecord, decode_mesh};
 use crate::transform::Transform;
 
-/// Everything in the description chunk: nodes, meshes, and where their chunks lie.
+/// Everything in the description chunk: nodes, meshes, and the places of their chunks.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Description {
-    /// Program and version that wrote the file.
+    /// The program and version that wrote the file.
     pub generator: String,
-    /// Every option that changes content, one `key = value` per line, keys as on the command line.
+    /// Every option that changes content, one `key = value` per line, with keys as on the command line.
     pub options: String,
-    /// Length unit: 0 unknown, 1 m, 2 cm, 3 mm, 4 inch.
+    /// The length unit: 0 unknown, 1 m, 2 cm, 3 mm, 4 inch.
     pub unit: u8,
-    /// Frames per second the source names, 0 = none.
+    /// The frames per second that the source states, 0 = none.
     pub fps: f64,
-    /// Period of a closed cycle in seconds, 0 = none.
+    /// The period of a closed cycle in seconds, 0 = none.
     pub period: f64,
-    /// 0: each frame is a unit. Else units are those of [`crate::schedule`], and every `restart`-th key
-    /// needs only the first.
+    /// 0: each frame is an access unit. Else access units are those of [`crate::schedule`], and every
+    /// `restart`-th key frame needs only the first.
     pub restart: u32,
-    /// Setup of the moving nodes, see [`crate::clip::nodes`]; empty where their transforms are kept as they
-    /// are, and with `restart` 0.
+    /// The setup of the moving nodes, see [`crate::clip::nodes`]; empty if their transforms are stored
+    /// uncompressed, and if `restart` is 0.
     pub tracks: Vec<u8>,
-    /// Nodes; parents before children.
+    /// The nodes; parents before children.
     pub nodes: Vec<NodeRecord>,
-    /// Unique meshes.
+    /// The unique meshes.
     pub meshes: Vec<MeshRecord>,
 }
 
 /// A node after flattening.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NodeRecord {
-    /// Path of the source object it stands for (for merged chains the deepest one).
+    /// The path of its source object (the deepest one of a merged chain).
     pub path: String,
-    /// Parent node.
+    /// The parent node.
     pub parent: Option<u32>,
-    /// Mesh shown here.
+    /// The mesh shown at this node.
     pub mesh: Option<u32>,
-    /// True: a transform per frame in the frame chunks. False: `rest` always.
+    /// `true`: a transform per frame in the frame chunks. `false`: always `rest`.
     pub animated: bool,
-    /// When its mesh is shown.
+    /// The visibility of its mesh.
     pub visibility: Visibility,
-    /// Transform, for animated nodes that of the first frame.
+    /// The transform; of an animated node that of the first frame.
     pub rest: Transform,
-    /// Resolved tolerance of this placement in world units (PROMISE.md §1), 0 of a node that shows nothing
-    /// and is no locator.
+    /// The resolved tolerance of this placement in world units (PROMISE.md §1), 0 for a node that neither
+    /// shows anything nor is a locator.
     pub tolerance: f64,
-    /// Mesh vertices are in world space (transforms could not be kept within the tolerance).
+    /// `true` if the mesh vertices are in world space (transforms could not be kept within the tolerance).
     pub baked: bool,
-    /// Above 0: a locator. It shows no mesh, and is there for its own sake. Its tolerance is that of all
-    /// points of a cube around its origin that reaches so far along each of its axes, in its own space.
+    /// Above 0: the node is a locator, which shows no mesh and is kept by itself. Its tolerance holds for all
+    /// points of a cube around its origin that extends this far along each of its axes, in its own space.
     pub reach: f32,
 }
 
-/// When a node's mesh is shown.
+/// The visibility of a node's mesh.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 #[allow(missing_docs)]
@@ -103,10 +103,10 @@ pub enum Visibility {
     Animated = 2,
 }
 
-/// Keys restart at least so often. Part of the format.
+/// The largest value of `restart`. Part of the format.
 pub const MAX_RESTART: u32 = 64;
 
-/// Layout of the description. Part of the format.
+/// The layout number of the description. Part of the format.
 const LAYOUT: u8 = 0;
 
 /// Appends the description to `out`.
@@ -137,7 +137,7 @@ pub fn encode(description: &Description, out: &mut Vec<u8>) {
 fn encode_node(node: &NodeRecord, out: &mut Vec<u8>) {
     let link =
         |to: Option<u32>| to.map_or(0, |n| n.checked_add(1).expect("fewer than 2^32 − 1 nodes and meshes"));
-    // By bits: a −0 is kept.
+    // Compared by bits, so that −0 is preserved.
     let identity = bits(&node.rest) == bits(&Transform::IDENTITY);
     put_text(&node.path, out);
     put_varint(link(node.parent), out);
@@ -166,9 +166,9 @@ fn bits(t: &Transform) -> [u32; 10] {
     components(t).map(f32::to_bits)
 }
 
-/// Reads a description. Checks everything that can be checked here: parents before children, mesh numbers,
-/// word sizes, components, levels, material ranges within the indices, finite numbers, UTF-8, nothing left
-/// over.
+/// Decodes a description. Checks everything that can be checked here: parents before children, mesh numbers,
+/// word sizes, components, numbers of codes, material ranges within the indices, finite numbers, UTF-8, no
+/// unused bytes.
 pub fn decode(bytes: &[u8]) -> Result<Description, Refused> {
     let mut c = Cursor::new(bytes);
     if c.u8()? != LAYOUT {
@@ -200,7 +200,7 @@ pub fn decode(bytes: &[u8]) -> Result<Description, Refused> {
     Ok(Description { generator, options, unit, fps, period, restart, tracks, nodes, meshes })
 }
 
-/// Fewest bytes of a node.
+/// The smallest size of a node in bytes.
 const MIN_NODE: usize = 12;
 
 fn decode_node(c: &mut Cursor<'_>, at: u32, mesh_count: u32) -> Result<NodeRecord, Corrupt> {

@@ -1,5 +1,5 @@
-//! The fields that records are made of: texts, lists, numbers that are finite. Counts are believed only as far
-//! as the bytes could hold so many.
+//! The fields of records: texts, lists, finite numbers. A count is accepted only if the remaining bytes could
+//! hold that many items.
 
 use crate::Corrupt;
 use crate::bytes::Cursor;
@@ -27,13 +27,13 @@ pub(super) fn put_f64(value: f64, out: &mut Vec<u8>) {
     out.extend_from_slice(&value.to_le_bytes());
 }
 
-/// Why a description was refused.
+/// The reason why a description was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
     /// The bytes are not what `encode` writes.
     #[error(transparent)]
     Corrupt(#[from] Corrupt),
-    /// A mesh is kept in a way that this version does not know.
+    /// A mesh is stored in a way that this version does not know.
     #[error("description: unknown {what} {id}")]
     Unknown {
         /// "method" or "codec".
@@ -43,7 +43,7 @@ pub enum Refused {
     },
 }
 
-/// A counted list whose items take at least `least` bytes each.
+/// Decodes a counted list whose items take at least `least` bytes each.
 pub(super) fn list<'a, T>(
     c: &mut Cursor<'a>,
     least: usize,
@@ -80,7 +80,7 @@ pub(super) fn finite(c: &mut Cursor<'_>) -> Result<f32, Corrupt> {
     if value.is_finite() { Ok(value) } else { Err(Corrupt("description: a number is not finite")) }
 }
 
-/// A number that is finite and not negative.
+/// Decodes a number that is finite and not negative.
 pub(super) fn amount(c: &mut Cursor<'_>) -> Result<f64, Corrupt> {
     let value = c.f64()?;
     if value.is_finite() && value >= 0.0 {

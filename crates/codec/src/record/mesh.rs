@@ -58,9 +58,9 @@ pub use crate::values::Semantic;
 pub enum Method {
     Static = 0,
     Soft = 1,
-    /// Soft, in front of which parts of the mesh move as they are.
+    /// Soft, after rigid parts of the mesh were predicted by their transforms.
     Rigid = 2,
-    /// Points are moved by several bones each.
+    /// Each point is moved by several bones.
     Skinned = 3,
     Fluid = 4,
     /// Points without faces, whose number changes: particles, or the points of curves.
@@ -68,18 +68,18 @@ pub enum Method {
 }
 
 impl Method {
-    /// Vertices come with the frames, and so does how many there are.
+    /// Returns `true` if each frame has its own vertices and their number changes.
     pub fn changes(self) -> bool {
         matches!(self, Method::Fluid | Method::Particles)
     }
 
-    /// Frames of one topology: all but still and changing meshes.
+    /// Returns `true` if the topology is fixed and vertices move: all but static and changing meshes.
     pub fn deforms(self) -> bool {
         matches!(self, Method::Soft | Method::Rigid | Method::Skinned)
     }
 }
 
-/// Codec of the frame payloads: the source system's predictors.
+/// The codec of frames with the source system's predictors.
 pub const CODEC_CLASSIC: u8 = 0;
 
 /// The soft codec with entropy coding.
@@ -103,86 +103,88 @@ pub struct Location {
 /// A unique mesh.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MeshRecord {
-    /// Path of the (first) source mesh.
+    /// The path of the (first) source mesh.
     pub path: String,
-    /// Its method.
+    /// The method.
     pub method: Method,
-    /// Codec of its frame payloads.
+    /// The codec of its frames.
     pub codec: u8,
-    /// Vertices; for fluid the largest count of any frame.
+    /// The number of vertices; for fluid the largest of any frame.
     pub vertices: u32,
-    /// Triangle indices (3 per triangle); for fluid the largest count.
+    /// The number of triangle indices (3 per triangle); for fluid the largest of any frame.
     pub indices: u32,
-    /// Points of the source mesh; for fluid the largest count.
+    /// The number of points of the source mesh; for fluid the largest of any frame.
     pub source_points: u32,
-    /// Points of the soft codec: vertices that always coincide are one. 0 where no stream is kept as
-    /// [`Coding::FixedPoint`].
+    /// The number of points of the soft codec: vertices that always coincide are one point. 0 if no stream is
+    /// stored as [`Coding::FixedPoint`].
     pub points: u32,
     /// Object-space bounds over all frames: min xyz, max xyz.
     pub bounds: [f32; 6],
-    /// `index::encode` bytes. Unused for fluid.
+    /// The place of the `index::encode` bytes. Unused for fluid.
     pub connectivity: Location,
-    /// The adjacent-triangle table if `has_table`, then for each stream in order: its values (static) or base
-    /// (animated), as `stream::encode_index` bytes without base. Unused for fluid.
+    /// The place of the table of adjacent triangles if `has_table`, then for each stream in order: its values
+    /// (static) or base (animated), as `stream::encode_index` bytes without base. Unused for fluid.
     pub values: Location,
-    /// `source_map::encode` bytes; size 0 = stripped. Unused for fluid.
+    /// The place of the `source_map::encode` bytes; size 0 = stripped. Unused for fluid.
     pub source_map: Location,
-    /// Whether `values` begins with a table.
+    /// `true` if `values` begins with a table.
     pub has_table: bool,
-    /// Up to the first of these frames it stands still, and from the second on; none where it moves from
-    /// first to last, or never.
+    /// The mesh stands still up to the first of these frames, and from the second on; `None` if it moves from
+    /// the first frame to the last, or never.
     pub moves: Option<[u32; 2]>,
-    /// The values of its streams in the first and the last frame of its [`crate::schedule::Window`], where
-    /// frames lie outside of that: each a varint size and so many bytes.
+    /// The place of its end states: the values of its streams in the first and the last frame of its
+    /// [`crate::schedule::Window`], if there are frames outside of that. Each is a varint size and that many
+    /// bytes.
     pub ends: Location,
-    /// Its faces are not those of the source, which changed: its surface is near the source's, its vertices
-    /// are others. So many frames at the end of the animation lead into the start, and are not near it.
+    /// Set if its faces are not those of the source, which changed: its surface is near the source's, but its
+    /// vertices differ. The value is the number of frames at the end of the animation that lead into its
+    /// start, and are not near the source.
     pub remeshed: Option<u32>,
-    /// Units have its animated attributes in chunks of their own.
+    /// `true` if access units have its animated vertex attributes in separate chunks.
     pub apart: bool,
-    /// What its points are, with the method [`Method::Particles`] alone.
+    /// The kind of its points; only with the method [`Method::Particles`].
     pub particles: Option<Particles>,
-    /// Streams, positions first.
+    /// The streams, positions first.
     pub streams: Vec<StreamRecord>,
-    /// Index ranges by material, in order. For fluid the ranges come per frame, in this order.
+    /// The index ranges by material, in order. For fluid the ranges are stored per frame, in this order.
     pub materials: Vec<Material>,
 }
 
 impl MeshRecord {
-    /// Whether a stream is an animated attribute of fixed topology: what units can have apart, and what
-    /// players can leave out.
+    /// Returns `true` if a stream is an animated vertex attribute of fixed topology: access units can store
+    /// these separately, and players can leave them out.
     pub fn is_attribute(&self, stream: usize) -> bool {
         let animated = self.streams.get(stream).is_some_and(|s| s.animated);
         animated && stream > 0 && self.method.deforms()
     }
 
-    /// Whether it has such attributes.
+    /// Returns `true` if it has such attributes.
     pub fn has_attributes(&self) -> bool {
         (0..self.streams.len()).any(|s| self.is_attribute(s))
     }
 }
 
-/// What points without faces are.
+/// The kind of points without faces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Particles {
-    /// They are known by ids.
+    /// `true` if the points have ids.
     pub ids: bool,
-    /// They are the points of curves.
+    /// The form of the curves, if they are the points of curves.
     pub curves: Option<Curves>,
 }
 
-/// What curves are.
+/// The form of curves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Curves {
-    /// How a curve runs between its points.
+    /// The interpolation between the points of a curve.
     pub basis: CurveBasis,
-    /// How it ends.
+    /// The form of the ends.
     pub ends: CurveEnds,
-    /// The most curves of any frame.
+    /// The largest number of curves in any frame.
     pub most: u32,
 }
 
-/// How a curve runs between its points. The numbers are part of the format.
+/// The interpolation between the points of a curve. The numbers are part of the format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[repr(u8)]
 #[allow(missing_docs)]
@@ -194,16 +196,16 @@ pub enum CurveBasis {
     CatmullRom = 3,
 }
 
-/// How a curve ends. The numbers are part of the format.
+/// The form of the ends of a curve. The numbers are part of the format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[repr(u8)]
 pub enum CurveEnds {
-    /// Where its basis has it end.
+    /// The curve ends as its basis implies.
     #[default]
     Open = 0,
-    /// The last point is next to the first.
+    /// The last point is connected to the first.
     Closed = 1,
-    /// At its first and last point.
+    /// The curve ends at its first and last point.
     Pinned = 2,
 }
 
@@ -211,65 +213,65 @@ pub enum CurveEnds {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[repr(u8)]
 pub enum Coding {
-    /// Levels of a lattice, [`crate::classic::stream`].
+    /// Quantized values, [`crate::classic::stream`].
     #[default]
     Quantized = 0,
-    /// Cells of the soft codec, [`crate::mesh`]; `word` is 2 or 4 bytes per component.
+    /// Fixed-point values of the soft codec, [`crate::mesh`]; `word` is 2 or 4 bytes per component.
     FixedPoint = 1,
     /// Normals or tangent frames predicted from the decoded positions.
     Predicted = 2,
-    /// Cells that bones predict, [`crate::mesh::skin`].
+    /// Fixed-point values predicted by bones, [`crate::mesh::skin`].
     Bones = 3,
-    /// Cells of a grid of which only heights are coded, [`crate::mesh::height`].
+    /// Fixed-point values of a grid of which only heights are coded, [`crate::mesh::height`].
     Heights = 4,
 }
 
 impl Coding {
-    /// Frames hold cells.
+    /// Returns `true` if frames hold fixed-point values.
     pub fn has_fixed_point(self) -> bool {
         matches!(self, Coding::FixedPoint | Coding::Bones | Coding::Heights)
     }
 }
 
-/// One vertex channel.
+/// A vertex stream.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StreamRecord {
-    /// Position, normal, uv and so on.
+    /// The meaning of its values: position, normal, uv and so on.
     pub semantic: Semantic,
-    /// Number of the uv or colour set.
+    /// The number of the uv or colour set.
     pub set: u8,
-    /// Name of the set in the source.
+    /// The name of the set in the source.
     pub name: String,
-    /// Per frame, or once.
+    /// `true` if it has values per frame, `false` if it is stored once.
     pub animated: bool,
     /// The coding of its frames.
     pub coding: Coding,
-    /// Bytes of a word: 1, 2 or 4.
+    /// The bytes of a word: 1, 2 or 4.
     pub word: u8,
-    /// Bits per component (normals, QTangents); for lattices the most bits of any axis.
+    /// The bits per component (normals, QTangents); for lattices the most bits of any axis.
     pub bits: u8,
-    /// Lattice per component (positions, uvs, colours).
+    /// The axis of each component (positions, uvs, colours).
     pub axes: Vec<Axis>,
-    /// Numbers that a frame keeps for what is predicted from it, see [`crate::mesh::normals`]; 0 for other
-    /// codings.
+    /// The number of values that a frame keeps as the state for later predictions, see
+    /// [`crate::mesh::normals`]; 0 for other codings.
     pub states: u32,
-    /// The bones that move it; nothing for other codings.
+    /// The bones that move it; empty for other codings.
     pub bones: Bones,
-    /// Promised error of this stream: positions in object units, normals in degrees, uvs in uv units, colours
-    /// in value.
+    /// The promised error of this stream: positions in object units, normals in degrees, uvs in uv units,
+    /// colours in value.
     pub tolerance: f64,
 }
 
 /// A range of the index buffer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Material {
-    /// First number in the face set's name, else its order.
+    /// The first number in the face set's name, else its order.
     pub id: u32,
-    /// The face set's name; empty for faces that are in none.
+    /// The face set's name; empty for faces in no set.
     pub name: String,
-    /// First index.
+    /// The first index.
     pub first: u32,
-    /// Number of indices.
+    /// The number of indices.
     pub count: u32,
 }
 
@@ -342,7 +344,7 @@ pub(super) fn encode_mesh(mesh: &MeshRecord, out: &mut Vec<u8>) {
     }
 }
 
-// Fewest bytes of an item: a count is believed only as far as the input could hold that many.
+// Smallest sizes of items in bytes: a count is accepted only if the input could hold that many.
 pub(super) const MIN_MESH: usize = 43;
 const MIN_STREAM: usize = 14;
 const MIN_MATERIAL: usize = 4;
@@ -413,7 +415,7 @@ pub(super) fn decode_mesh(c: &mut Cursor<'_>) -> Result<MeshRecord, Refused> {
     Ok(mesh)
 }
 
-/// See [`MeshRecord::particles`].
+/// Decodes [`MeshRecord::particles`].
 fn decode_particles(c: &mut Cursor<'_>, method: Method, flags: u8) -> Result<Option<Particles>, Corrupt> {
     let (ids, curves) = (flags & 16 != 0, flags & 32 != 0);
     if method != Method::Particles {
@@ -457,7 +459,7 @@ fn decode_method(c: &mut Cursor<'_>) -> Result<Method, Refused> {
     })
 }
 
-/// See [`MeshRecord::moves`].
+/// Decodes [`MeshRecord::moves`].
 fn decode_moves(c: &mut Cursor<'_>) -> Result<[u32; 2], Corrupt> {
     let [first, last] = [c.varint()?, c.varint()?];
     match first < last {
@@ -466,7 +468,7 @@ fn decode_moves(c: &mut Cursor<'_>) -> Result<[u32; 2], Corrupt> {
     }
 }
 
-/// A material of a mesh that has `indices`.
+/// Decodes a material of a mesh that has `indices` indices.
 fn decode_material(c: &mut Cursor<'_>, method: Method, indices: u32) -> Result<Material, Corrupt> {
     let (id, name, first, count) = (c.varint()?, text(c)?, c.varint()?, c.varint()?);
     let inside = first.checked_add(count).is_some_and(|end| end <= indices);
@@ -477,7 +479,7 @@ fn decode_material(c: &mut Cursor<'_>, method: Method, indices: u32) -> Result<M
     Ok(Material { id, name, first, count })
 }
 
-/// The streams of a mesh, of which the first is that of positions.
+/// Decodes the streams of a mesh, of which the first must be the positions.
 fn decode_streams(c: &mut Cursor<'_>) -> Result<Vec<StreamRecord>, Corrupt> {
     let streams = list(c, MIN_STREAM, |c, _| decode_stream(c))?;
     if streams.first().is_some_and(|s| s.semantic != Semantic::Position)

@@ -1,4 +1,4 @@
-//! What a file says of itself: its description, the way back to the source, attributes of parts, cameras, named ranges.
+//! Records about the file as a whole: description, source map, part attributes, cameras, named ranges.
 
 pub mod attributes;
 pub mod cameras;

@@ -1,7 +1,7 @@
 //! Named ranges of frames: animations that were put on one timeline, one after the other. Lossless.
 //!
-//! *text*, *list* as in [`crate::record`]. A chunk is a list of ranges, in the order of time and apart from
-//! each other:
+//! *text*, *list* as in [`crate::record`]. A chunk is a list of ranges, in order of time and without
+//! overlaps:
 //!
 //! | offset | size | name | meaning |
 //! |---|---|---|---|
@@ -12,30 +12,30 @@
 use crate::Corrupt;
 use crate::bytes::{Cursor, put_sized, put_varint};
 
-/// Frames that belong together.
+/// A named range of frames.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FrameRange {
-    /// Name of the animation in the source; several can have the same.
+    /// The name of the animation in the source; need not be unique.
     pub name: String,
     /// The first frame.
     pub first: u32,
-    /// Number of frames, at least one.
+    /// The number of frames, at least one.
     pub frames: u32,
 }
 
 impl FrameRange {
-    /// The last frame.
+    /// Returns the last frame.
     pub fn last(&self) -> u32 {
         self.first + (self.frames - 1)
     }
 
-    /// The frame behind it, of which there need not be one.
+    /// Returns the number of the frame after it, which may not exist.
     pub fn end(&self) -> u32 {
         self.first + self.frames
     }
 }
 
-/// Appends ranges in order, none without frames, none before the end of the one before.
+/// Appends ranges in order. None may be empty or overlap the one before.
 #[cfg(feature = "encode")]
 pub fn encode(ranges: &[FrameRange], out: &mut Vec<u8>) {
     put_varint(ranges.len() as u32, out);
@@ -48,10 +48,10 @@ pub fn encode(ranges: &[FrameRange], out: &mut Vec<u8>) {
     }
 }
 
-/// Reads all of `bytes`, of a file with so many frames.
+/// Decodes all of `bytes`, for a file of `frames` frames.
 pub fn decode(bytes: &[u8], frames: u32) -> Result<Vec<FrameRange>, Corrupt> {
     let mut cursor = Cursor::new(bytes);
-    // Each takes three bytes or more, so there is room for no more than the input has.
+    // Each range takes at least three bytes, so no more memory is allocated than the input justifies.
     let mut ranges = Vec::new();
     let mut end = 0u32;
     for _ in 0..cursor.varint()? {

@@ -1,7 +1,8 @@
-//! Faces of the source out of triangles: what the triangles of one face enclose is that face. Lossless, but
-//! for where a face begins: it begins at its smallest point, and [`SourceMap::starts`] says how far on the
-//! source's begins. What encloses nothing stays in triangles; such faces, and those that have no triangles,
-//! are [`SourceMap::others`]. The compiler looks at what comes out to know what it has to say.
+//! Reconstructs faces of the source from triangles: the boundary of the triangles of one face is that face.
+//! Lossless, except for the first corner: a face begins at its smallest point, and [`SourceMap::starts`]
+//! gives the offset to the source's first corner. If the boundary is not a loop, the triangles stay separate;
+//! such faces, and those that have no triangles, are in [`SourceMap::others`]. The compiler inspects the
+//! result to decide what it must store.
 //!
 //! ```text
 //! for each face, in order:
@@ -13,29 +14,29 @@
 use crate::record::source_map::SourceMap;
 use crate::sort;
 
-/// Faces one after the other.
+/// Faces, one after the other.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SourceFaces {
-    /// Corners of each face.
+    /// The number of corners of each face.
     pub counts: Vec<u32>,
-    /// Vertex of each corner, counter-clockwise.
+    /// The vertex of each corner, counter-clockwise.
     pub vertices: Vec<u32>,
-    /// Source face of each.
+    /// The source face of each face.
     pub faces: Vec<u32>,
-    /// A triangle of each; of `others` none, and its material instead.
+    /// A triangle of each face; for `others` the material instead.
     pub of: Vec<FaceOf>,
 }
 
-/// Which polygon of the source a triangle was made of.
+/// The origin of a face.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FaceOf {
     /// This triangle, and others of the same face.
     Triangle(u32),
-    /// Nothing: it is one of [`SourceMap::others`], of this material.
+    /// One of [`SourceMap::others`], with this material.
     Other(u32),
 }
 
-/// The faces that triangles tell, by number. `map` must fit the triangles.
+/// Returns the faces that follow from triangles, by number. `map` must fit the triangles.
 pub fn trace(indices: &[u32], map: &SourceMap) -> SourceFaces {
     let (triangles, _) = indices.as_chunks::<3>();
     let mut order: Vec<u32> = (0..triangles.len() as u32).collect();
@@ -56,7 +57,7 @@ pub fn trace(indices: &[u32], map: &SourceMap) -> SourceFaces {
     out
 }
 
-/// The faces of the source, each from its first corner on.
+/// Returns the faces of the source, each from its first corner on.
 pub fn source_faces(indices: &[u32], map: &SourceMap) -> SourceFaces {
     let found = trace(indices, map);
     let mut out = SourceFaces::default();
@@ -99,15 +100,15 @@ impl SourceFaces {
 /// The boundary of some triangles, in points, with a vertex for each corner.
 #[derive(Default)]
 struct Loop {
-    /// From point → to point, and the vertex at the start; sorted.
+    /// Edges: from point, to point, and the vertex at the start; sorted.
     all: Vec<(u32, u32, u32)>,
-    /// Those that no triangle has the other way round.
+    /// The edges that no triangle has in the opposite direction.
     edges: Vec<(u32, u32, u32)>,
     corners: Vec<u32>,
 }
 
 impl Loop {
-    /// Fills `corners`; false where the boundary is not one simple loop around all of their points.
+    /// Fills `corners`; returns `false` if the boundary is not one simple loop around all points.
     fn trace(&mut self, triangles: impl Iterator<Item = [u32; 3]>, points: &[u32]) -> bool {
         self.all.clear();
         let mut count = 0;
@@ -145,7 +146,7 @@ impl Loop {
                 _ => return false,
             }
         }
-        // Of fewer corners some triangles have a point inside, or fold back on themselves.
+        // With fewer corners, some triangles have a point inside, or fold back on themselves.
         self.corners.len() == self.edges.len() && self.corners.len() == count + 2
     }
 }
@@ -169,8 +170,7 @@ mod tests {
 
     #[test]
     fn quads_and_pentagons_come_back() {
-        // A pentagon as a fan of three, a quad and a triangle, mixed up in the index buffer; vertices =
-        // points.
+        // A pentagon as a fan of three, a quad and a triangle, mixed in the index buffer; vertices = points.
         let indices = [0, 1, 2, 5, 6, 7, 0, 2, 3, 5, 7, 8, 0, 3, 4, 9, 10, 11];
         let mut map = map(&(0..12).collect::<Vec<_>>(), &[7, 2, 7, 2, 7, 9]);
         let faces = trace(&indices, &map);
@@ -178,7 +178,7 @@ mod tests {
         assert_eq!(faces.vertices, [5, 6, 7, 8, 0, 1, 2, 3, 4, 9, 10, 11]);
         assert_eq!(faces.of, [1, 0, 5].map(FaceOf::Triangle));
         assert_eq!(faces, source_faces(&indices, &map));
-        // From the source's first corner on, and with faces that triangles do not tell.
+        // From the source's first corner on, and with faces that do not follow from triangles.
         map.starts = vec![1, 4, 2];
         let other =
             |face, vertices: &[u32]| OtherFace { face, material: face + 1, vertices: vertices.to_vec() };
@@ -202,13 +202,15 @@ mod tests {
 
     #[test]
     fn what_is_no_loop_stays_triangles() {
-        // Two triangles of one face that touch in a point only, and a pair that covers itself both ways.
+        // Two triangles of one face that touch only in a point, and a pair that covers itself in both
+        // directions.
         let indices = [0, 1, 2, 0, 3, 4, 5, 6, 7, 5, 7, 6];
         let points: Vec<u32> = (0..8).collect();
         let faces = trace(&indices, &map(&points, &[0, 0, 1, 1]));
         assert_eq!(faces.counts, [3; 4]);
         assert_eq!(faces.vertices, indices);
-        // A pentagon with a spike: points 0, 1, 2 lie around the others' edges, which are walked both ways.
+        // A pentagon with a spike: points 0, 1, 2 lie around the others' edges, which are walked in both
+        // directions.
         let indices = [4, 0, 1, 4, 1, 2, 4, 2, 0];
         assert_eq!(trace(&indices, &map(&points, &[0; 3])).vertices, indices);
         // Two loops that do not touch.

@@ -1,5 +1,5 @@
-//! From vertices back to the source (PROMISE.md §1): strippable, counted apart. Lossless; read once, when
-//! somebody asks.
+//! The map from vertices back to the source (PROMISE.md §1): can be stripped, and is counted separately.
+//! Lossless; decoded only on demand.
 //!
 //! | offset | size | name | meaning |
 //! |---|---|---|---|
@@ -17,62 +17,63 @@
 //! | … | list or 0 | `runs` | of a mesh whose faces change: varint size and that many bytes each, a map without `runs` |
 //! | … | list or 0 | `run_of` | varint per frame: 0, nothing is known of it; else one more than the number of its run |
 //!
-//! An array of n values is one byte `width` (1 … 4; an empty array has none) and `width` planes of n bytes, the lowest
-//! byte first, of zigzag(value − value before), wrapping 32 bits, the value before the first being 0.
+//! An array of n values is one byte `width` (1 … 4; an empty array has none) and `width` planes of n bytes,
+//! the lowest byte first, of zigzag(value − value before), wrapping 32 bits, the value before the first being
+//! 0.
 
 use crate::Corrupt;
 use crate::bytes::{Cursor, put_sized, put_varint};
 use crate::quantize::code::Code;
 
-/// Of one mesh with fixed topology.
+/// The source map of one mesh with fixed topology.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SourceMap {
-    /// Points, corners and faces of the source mesh.
+    /// The number of points of the source mesh.
     pub points: u32,
-    /// Sum of the face counts.
+    /// The number of corners of the source mesh: the sum of its face counts.
     pub corners: u32,
-    /// Faces.
+    /// The number of faces of the source mesh.
     pub faces: u32,
-    /// Per vertex its source point.
+    /// The source point of each vertex.
     pub vertex_point: Vec<u32>,
-    /// Per vertex one source corner (in the file's own order) whose attributes it has; u32::MAX for a point
-    /// without face.
+    /// For each vertex one source corner (in the file's own order) whose attributes it has; u32::MAX for a
+    /// point without faces.
     pub vertex_corner: Vec<u32>,
-    /// Per triangle its source face.
+    /// The source face of each triangle.
     pub triangle_face: Vec<u32>,
-    /// The source had no normals; what the file has was made.
+    /// `true` if the source had no normals, and those in the file were computed.
     pub made_normals: bool,
-    /// Per face that [`crate::record::source_faces::trace`] finds the place of the source's first corner in it.
-    /// Empty: 0 for all.
+    /// For each face that [`crate::record::source_faces::trace`] finds, the place of the source's first
+    /// corner in it. Empty: 0 for all.
     pub starts: Vec<u32>,
-    /// Faces that come back otherwise, in order.
+    /// The faces that are stored explicitly, in order.
     pub others: Vec<OtherFace>,
-    /// Of a mesh whose faces change: maps of frames, which have none themselves …
+    /// For a mesh whose faces change: maps of frames, which have no `runs` themselves …
     pub runs: Vec<SourceMap>,
-    /// … and per frame one more than the number of its map, or 0.
+    /// … and for each frame the number of its map plus 1, or 0.
     pub run_of: Vec<u32>,
 }
 
 impl SourceMap {
-    /// The map of a frame of a mesh whose faces change.
+    /// Returns the map of a frame of a mesh whose faces change.
     pub fn of_frame(&self, frame: usize) -> Option<&SourceMap> {
         let run = self.run_of.get(frame)?.checked_sub(1)?;
         self.runs.get(run as usize)
     }
 }
 
-/// A face of the source that its triangles do not tell.
+/// A face of the source that cannot be reconstructed from its triangles.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct OtherFace {
     /// Its number in the source.
     pub face: u32,
-    /// Its place in the list of the mesh's materials.
+    /// Its index in the list of the mesh's materials.
     pub material: u32,
-    /// A vertex for each corner, counter-clockwise, the source's first corner first.
+    /// A vertex for each corner, counter-clockwise, starting with the source's first corner.
     pub vertices: Vec<u32>,
 }
 
-/// Appends the map to `out` (delta + byte planes; the chunk is block-compressed by the caller).
+/// Appends the map to `out` (delta + byte planes; the caller compresses the chunk).
 ///
 /// Panics if the two vertex arrays differ in length.
 #[cfg(feature = "encode")]
@@ -136,14 +137,14 @@ fn encode_planes(values: &[u32], out: &mut Vec<u8>) {
     }
 }
 
-/// Reads the map that `bytes` is; returns the bytes used, which are all of a map that is whole. Allocates at
-/// most 40 bytes per byte of the input: it is read once, so it gives owned arrays instead of filling the
-/// caller's.
+/// Decodes the map at the start of `bytes`; returns the number of bytes used, which for a complete map are
+/// all. Allocates at most 40 bytes per byte of the input: it is decoded once, so it returns owned arrays
+/// instead of filling the caller's.
 pub fn decode(bytes: &[u8]) -> Result<(SourceMap, usize), Corrupt> {
     decode_map(bytes, true)
 }
 
-/// Reads one map; `whole`: it may have runs.
+/// Decodes one map; `whole`: it may have runs.
 fn decode_map(bytes: &[u8], whole: bool) -> Result<(SourceMap, usize), Corrupt> {
     let mut c = Cursor::new(bytes);
     let (points, corners, faces) = (c.varint()?, c.varint()?, c.varint()?);
@@ -279,7 +280,7 @@ mod tests {
         let mut short = Vec::new();
         encode(&plain, &mut short);
         for cut in 0..bytes.len() {
-            // Without what may be left out it is a map as well.
+            // Without its optional parts it is a valid map as well.
             assert_eq!(decode(&bytes[..cut]).is_ok(), cut == short.len(), "{cut}");
         }
         bytes
@@ -299,7 +300,7 @@ mod tests {
         };
         let golden = [3, 0xAC, 2, 1, 3, 1, 1, 0, 4, 1, 2, 0, 0x56, 0x57, 0, 2, 2, 1, 0];
         assert_eq!(round_trip(&map), golden);
-        // What says nothing is not there.
+        // Parts without information are left out.
         let silent = SourceMap { starts: vec![0], ..map.clone() };
         let mut bytes = Vec::new();
         encode(&silent, &mut bytes);
@@ -322,7 +323,7 @@ mod tests {
         assert_eq!(bytes[bytes.len() - 5..], [4, 0, 2, 2, 1]);
         assert_eq!(changing.of_frame(1), Some(&more));
         assert_eq!(changing.of_frame(0), None);
-        // Bit 2 says nothing, and runs have no runs.
+        // Bit 2 is unused, and runs have no runs.
         assert!(decode(&[0, 0, 0, 0, 0, 4]).is_err());
         let deep = SourceMap { runs: vec![changing], run_of: vec![1], ..SourceMap::default() };
         let mut bytes = Vec::new();

@@ -1,7 +1,7 @@
-//! Which kernels run on this machine: decided once, at the first use. All of them give the same bits.
+//! The instruction set of this machine: detected once, at the first use. All kernels give the same bits.
 //!
-//! A kernel stands in a file named after its instruction set, beside the scalar reference, and asks for a
-//! proof that the machine has it; [`Isa::get`] is where such proofs come from.
+//! A kernel is in a file named after its instruction set, beside the scalar reference, and takes a proof that
+//! the machine has it; such proofs come from [`Isa::get`].
 //!
 //! ```text
 //! match isa {
@@ -11,29 +11,30 @@
 //! }
 //! ```
 //!
-//! A machine with AVX-512 has AVX2 too: kernels that are worth it ask the one proof for the other
+//! A machine with AVX-512 also has AVX2: kernels that benefit from AVX-512 derive its proof from that of AVX2
 //! ([`Avx2::avx512`]).
 //!
-//! Registers of 128 bits are one case, whoever has them: kernels for them are written once ([`crate::simd`]).
+//! Registers of 128 bits are one case for all architectures: kernels for them are written once
+//! ([`crate::simd`]).
 //!
-//! `MESHREEL_SCALAR=1` in the environment forces the scalar reference everywhere, `MESHREEL_AVX2=1` leaves
-//! AVX-512 out, `MESHREEL_NARROW=1` takes 128 bits on x86-64 too.
+//! `MESHREEL_SCALAR=1` in the environment forces the scalar reference everywhere, `MESHREEL_AVX2=1` disables
+//! AVX-512, `MESHREEL_NARROW=1` uses 128 bits on x86-64 too.
 
 use std::sync::OnceLock;
 
-/// Instruction sets that kernels are written for.
+/// The instruction sets that kernels are written for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Isa {
-    /// The reference.
+    /// The scalar reference.
     Scalar,
-    /// 128 bits: NEON, WebAssembly's simd128, SSE4.1.
+    /// 128-bit registers: NEON, WebAssembly's simd128, SSE4.1.
     Narrow(Narrow),
     /// x86-64 with AVX2.
     Avx2(Avx2),
 }
 
-/// Proof that this machine has registers of 128 bits: NEON, WebAssembly's (where the program is compiled for them)
+/// Proof that this machine has 128-bit registers: NEON, WebAssembly's (if the program is compiled for them)
 /// or SSE4.1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Narrow(Proof);
@@ -44,7 +45,7 @@ pub struct Narrow(Proof);
     all(target_arch = "wasm32", target_feature = "simd128")
 ))]
 type Proof = ();
-/// There is none on other machines.
+/// Other machines have none.
 #[cfg(not(any(
     target_arch = "aarch64",
     target_arch = "x86_64",
@@ -61,7 +62,7 @@ pub struct Avx2(Option<Avx512>);
 pub struct Avx512(());
 
 impl Isa {
-    /// The best one that this machine has, or the reference where the environment says so.
+    /// Returns the best instruction set of this machine, or the one that the environment selects.
     pub fn get() -> Isa {
         static CHOSEN: OnceLock<Isa> = OnceLock::new();
         *CHOSEN.get_or_init(|| {
@@ -76,8 +77,8 @@ impl Isa {
         })
     }
 
-    /// The same. Where a program is compiled for one instruction set and nothing can ask for another, that one, which
-    /// the compiler then knows: kernels of others are left out.
+    /// Returns `self`. If the program is compiled for one instruction set and no other can be requested,
+    /// returns that one as a constant, so that the compiler omits other kernels.
     #[inline(always)]
     pub(crate) fn chosen(self) -> Isa {
         #[cfg(all(target_arch = "wasm32", target_os = "unknown", target_feature = "simd128"))]
@@ -86,7 +87,7 @@ impl Isa {
         self
     }
 
-    /// Every one that this machine has, the reference first: for tests that compare them.
+    /// Returns every instruction set of this machine, the reference first: for tests that compare them.
     pub fn all() -> impl Iterator<Item = Isa> {
         let best = Avx2::new();
         let narrow = best.map(|_| Isa::Avx2(Avx2(None)));
@@ -97,7 +98,7 @@ impl Isa {
 }
 
 impl Narrow {
-    /// None where the machine lacks them.
+    /// Returns `None` if the machine lacks them.
     fn new() -> Option<Narrow> {
         #[cfg(target_arch = "x86_64")]
         let proof = (is_x86_feature_detected!("sse4.1") && is_x86_feature_detected!("ssse3")).then_some(());
@@ -112,7 +113,7 @@ impl Narrow {
         proof.map(Narrow)
     }
 
-    /// Where there is no such machine, nobody has this.
+    /// Unreachable: on such machines there is no value of this type.
     #[cfg(not(any(
         target_arch = "aarch64",
         target_arch = "x86_64",
@@ -124,7 +125,7 @@ impl Narrow {
 }
 
 impl Avx2 {
-    /// None where the machine lacks it.
+    /// Returns `None` if the machine lacks it.
     #[cfg(target_arch = "x86_64")]
     fn new() -> Option<Avx2> {
         let there = is_x86_feature_detected!("avx2")
@@ -139,7 +140,7 @@ impl Avx2 {
         None
     }
 
-    /// The wider one, where it is there and wanted.
+    /// Returns the proof of AVX-512, if the machine has it and it is not disabled.
     pub fn avx512(self) -> Option<Avx512> {
         self.0
     }

@@ -1,5 +1,5 @@
-//! Which kernels run on this machine, and the eight numbers side by side that most of them are written in:
-//! f32, and f64.
+//! The instruction set of this machine, and the vectors from which most kernels are built: eight f32 or f64
+//! side by side.
 
 pub(crate) mod doubles;
 pub mod isa;
@@ -8,11 +8,11 @@ pub(crate) mod quads;
 
 use lanes::{Lanes, Task};
 
-/// Work of other crates that is compiled for each instruction set as it stands: loops over a few numbers side
-/// by side become vectors as wide as the machine has. Everything in it must be inlined; the result is the same
-/// with each.
+/// Work of other crates that is compiled for each instruction set: loops over a few adjacent numbers become
+/// vectors as wide as the machine has. Everything in it must be inlined; the result is the same for each
+/// instruction set.
 pub trait Work {
-    /// Does it.
+    /// Does the work.
     fn run(self);
 }
 

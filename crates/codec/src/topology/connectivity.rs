@@ -1,9 +1,8 @@
-//! Triangles of any shape to about one bit each: the order of triangles and points is free, and what they
-//! join is kept. Lossless. Used for frames of a mesh whose faces change.
+//! Triangles of any shape to about one bit each: the order of triangles and points is free, the connectivity
+//! is preserved. Lossless. Used for frames of a mesh whose faces change.
 //!
-//! The region that was coded grows triangle by triangle. Its border is a set of half-edges, each with the one
-//! before and the one behind it; one of them is the *gate*, and what is coded is the point of the triangle
-//! behind it.
+//! The coded region grows triangle by triangle. Its border is a set of half-edges, each linked to the one
+//! before and the one after it; one of them is the *gate*, and the point of the triangle behind it is coded.
 //!
 //! ```text
 //! half-edge   3t + k: of triangle t, from its corner k to the next one. from, to: its points. count of a point: its triangles so far
@@ -25,14 +24,14 @@
 //! material    of a triangle, if there are several: is it that of the triangle at the gate (before, for a seed)? else a plain number
 //! ```
 //!
-//! Points that no triangle has come last. So an even mesh costs what its points' numbers of triangles are
-//! worth. The coder is [`crate::entropy::range`]; its chances start from constants and go on learning from frame
-//! to frame of a unit.
+//! Points without triangles come last. So a regular mesh costs the entropy of its points' triangle counts.
+//! The coder is [`crate::entropy::range`]; its probabilities start from constants and continue to adapt from
+//! frame to frame of an access unit.
 //!
 //! Credit: Stefan Gumhold and Wolfgang Straßer, *Real Time Compression of Triangle Mesh Connectivity*, 1998
 //! (the border and its operations); Costa Touma and Craig Gotsman, *Triangle Mesh Compression*, 1998 (fan by
-//! fan, the number of triangles as what is expected). Departures: adaptive binary decisions in place of
-//! operations and valences; border loops need not be told apart, so any triangles whatever can be coded.
+//! fan, with the number of triangles as expectation). Differences: adaptive binary decisions instead of
+//! operations and valences; border loops need not be distinguished, so any triangles can be coded.
 
 use crate::Corrupt;
 use crate::entropy::range::{Bits, Chance};
@@ -40,10 +39,10 @@ use crate::entropy::range::{Bits, Chance};
 // Part of the format, like everything here.
 const NEAR: u32 = 62;
 const COUNTS: usize = 10;
-/// Not on the border any more.
+/// The link of a half-edge that is no longer on the border.
 const GONE: u32 = u32::MAX;
 
-/// The statistics that the coder of a unit's frames has learnt.
+/// The adaptive statistics for the frames of an access unit.
 #[derive(Clone, Debug)]
 pub struct Contexts {
     edge: [[[Chance; 2]; 2]; 4],
@@ -74,24 +73,24 @@ impl Default for Contexts {
     }
 }
 
-/// Buffers, and what comes out. Their memory stays; within [`Work::reserve`] nothing is allocated.
+/// Buffers, and the result. They are reused; within [`Work::reserve`] nothing is allocated.
 #[derive(Clone, Debug, Default)]
 pub struct Work {
-    /// Three points per triangle, in the order of coding.
+    /// Three points per triangle, in coding order.
     pub corners: Vec<u32>,
-    /// Material of each triangle.
+    /// The material of each triangle.
     pub materials: Vec<u32>,
     next: Vec<u32>,
     before: Vec<u32>,
     edge: Vec<bool>,
     queue: Vec<u32>,
     count: Vec<u8>,
-    /// Of each point a half-edge that came on the border with it as start.
+    /// For each point, the last half-edge that came on the border with it as start.
     at: Vec<u32>,
 }
 
 impl Work {
-    /// Makes room.
+    /// Allocates memory for this many points and corners.
     pub fn reserve(&mut self, points: usize, corners: usize) {
         let more = |list: &mut Vec<u32>, size: usize| list.reserve(size.saturating_sub(list.len()));
         for list in [&mut self.corners, &mut self.next, &mut self.before, &mut self.queue] {
@@ -130,7 +129,7 @@ impl Work {
         self.next[h as usize] != GONE
     }
 
-    /// Whether a gate can be here.
+    /// Returns `true` if this half-edge can be a gate.
     fn open(&self, h: u32) -> bool {
         self.on_border(h) && !self.edge[h as usize]
     }
@@ -140,7 +139,8 @@ impl Work {
         self.before[then as usize] = h;
     }
 
-    /// Glues `h` and what follows it, if they are the two sides of one edge, and what then meets.
+    /// Glues `h` to the half-edge after it, if they are the two sides of one edge, and repeats for the
+    /// half-edges that then meet.
     fn zip(&mut self, mut h: u32) {
         while self.open(h) {
             let then = self.next[h as usize];
@@ -187,25 +187,25 @@ impl Work {
     }
 }
 
-/// An encoder's triangles, and the order in which they were coded.
+/// The triangles to encode, and the order in which they were coded.
 #[derive(Clone, Debug, Default)]
 pub struct Given<'a> {
     triangles: &'a [[u32; 3]],
     material: &'a [u32],
-    /// Half-edges by from and to.
+    /// Half-edges sorted by start and end.
     half_edges: Vec<(u32, u32, u32)>,
     done: Vec<bool>,
-    /// Number of each point; `u32::MAX` while it has none.
+    /// The number of each point; `u32::MAX` while it has none.
     pub number: Vec<u32>,
-    /// Point of each number.
+    /// The point of each number.
     pub points: Vec<u32>,
-    /// Triangle of each coded one, and by how many corners it was turned.
+    /// For each coded triangle: its original number, and the corners by which it was rotated.
     pub order: Vec<(u32, u32)>,
     first: usize,
 }
 
 impl<'a> Given<'a> {
-    /// Triangles of points below `points`; `material` is empty where there is but one.
+    /// Prepares triangles of points below `points`; `material` is empty if there is only one.
     #[cfg(feature = "encode")]
     pub fn new(triangles: &'a [[u32; 3]], material: &'a [u32], points: usize) -> Given<'a> {
         let corner = |t: usize, k: usize| {
@@ -227,8 +227,7 @@ impl<'a> Given<'a> {
         }
     }
 
-    /// The first triangle that is left and has the half-edge between two numbered points, and how it is
-    /// turned.
+    /// Returns the first remaining triangle with the half-edge between two numbered points, and its rotation.
     fn behind(&self, from: u32, to: u32) -> Option<(u32, u32)> {
         let (from, to) = (self.points[from as usize], self.points[to as usize]);
         let at = self.half_edges.partition_point(|h| (h.0, h.1) < (from, to));
@@ -259,7 +258,7 @@ impl<'a> Given<'a> {
         self.points.push(point);
     }
 
-    /// Numbers the points that no triangle has.
+    /// Numbers the points without triangles.
     fn rest(&mut self) {
         for point in 0..self.number.len() as u32 {
             if self.number[point as usize] == GONE {
@@ -272,15 +271,15 @@ impl<'a> Given<'a> {
 /// The numbers of points, triangles and materials.
 #[derive(Clone, Copy, Debug)]
 pub struct Size {
-    /// Points, those without triangles included.
+    /// The number of points, including those without triangles.
     pub points: u32,
-    /// Triangles; three times as many fit into a u32.
+    /// The number of triangles; three times as many fit into a u32.
     pub triangles: u32,
-    /// Materials, at least 1.
+    /// The number of materials, at least 1.
     pub materials: u32,
 }
 
-/// Bits of numbers up to `most`.
+/// Returns the number of bits of numbers up to `most`.
 fn width(most: u32) -> u32 {
     32 - most.leading_zeros()
 }
@@ -293,7 +292,7 @@ struct Coder<'a, B> {
     known: u32,
 }
 
-/// Reads or writes triangles: `given` is what is written; a reader has none. They are in `work` afterwards.
+/// Encodes the triangles of `given`, or decodes triangles without `given`. They are in `work` afterwards.
 pub fn code<B: Bits<Context = Chance>>(
     bits: &mut B,
     contexts: &mut Contexts,
@@ -352,7 +351,7 @@ impl<B: Bits<Context = Chance>> Coder<'_, B> {
         (newest.checked_sub(back)).ok_or(Corrupt("connectivity: a point before the first"))
     }
 
-    /// Three points of their own.
+    /// Codes a triangle that starts a new border.
     fn seed(&mut self, t: u32, mut given: Option<&mut Given<'_>>) -> Result<bool, Corrupt> {
         let source = given.as_deref_mut().map(Given::seed);
         let from = t.checked_sub(1);
@@ -410,7 +409,7 @@ impl<B: Bits<Context = Chance>> Coder<'_, B> {
         Ok(())
     }
 
-    /// The triangle behind a gate; false where there is none.
+    /// Codes the triangle behind a gate; returns `false` if there is none.
     fn behind(&mut self, gate: u32, t: u32, mut given: Option<&mut Given<'_>>) -> Result<bool, Corrupt> {
         let w = &mut *self.work;
         let (a, b) = (w.from(gate), w.to(gate));
@@ -476,7 +475,7 @@ impl<B: Bits<Context = Chance>> Coder<'_, B> {
 }
 
 impl Work {
-    /// The half-edge of the border that is `steps` away and starts at the point meant.
+    /// Returns the half-edge of the border that is `steps` away; it starts at the point in question.
     fn walk(&self, from: u32, back: bool, steps: u32) -> u32 {
         let mut h = from;
         if back {
@@ -484,7 +483,7 @@ impl Work {
                 h = self.before[h as usize];
             }
         } else {
-            // Behind n is what starts at r; the next one starts at the first point meant.
+            // The half-edge after n starts at r; the next one starts at the first candidate.
             for _ in 0..steps + 2 {
                 h = self.next[h as usize];
             }
@@ -492,7 +491,7 @@ impl Work {
         h
     }
 
-    /// Which way and how far a point lies on the border, if it is near.
+    /// Returns the direction and the distance of a point on the border, if it is near.
     fn near(&self, p: u32, n: u32, v: u32) -> Option<(bool, u32)> {
         let (mut back, mut forth) = (self.walk(p, true, 0), self.walk(n, false, 0));
         for steps in 0..=NEAR {

@@ -1,6 +1,6 @@
-//! Regular grids: their triangles follow from the numbers of their vertices, so that only two sizes are
-//! stored, and which way each cell is cut. Lossless. Used for planes, height fields, flags, and tubes,
-//! wherever the compiler finds that a mesh is one.
+//! Regular grids: their triangles follow from the numbers of their vertices, so only two sizes are stored,
+//! and the diagonal that cuts each cell. Lossless. Used for planes, height fields, flags, and tubes, wherever
+//! the compiler finds that a mesh is a grid.
 //!
 //! | offset | size | name | meaning |
 //! |---|---|---|---|
@@ -24,21 +24,21 @@ use crate::bytes::{Cursor, put_varint};
 use crate::entropy::range::Encoder;
 use crate::entropy::range::{Bits, Chance, Decoder};
 
-/// Columns of cells in a strip. Part of the format.
+/// The number of columns of cells in a strip. Part of the format.
 const STRIP: u32 = 16;
-/// The bytes with which a grid begins. Part of the format.
+/// The bytes that mark a grid. Part of the format.
 pub const MARKER: [u8; 5] = [0xFF, 0xFF, 0xFF, 0xFF, 0x0F];
 
 /// The shape of a grid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
-    /// Vertices of a row.
+    /// The number of vertices per row.
     pub width: u32,
-    /// Rows.
+    /// The number of rows.
     pub height: u32,
-    /// Whether rows are closed.
+    /// `true` if rows are closed.
     pub closed: bool,
-    /// Whether triangles run the other way round.
+    /// `true` if triangles have the opposite orientation.
     pub reversed: bool,
 }
 
@@ -46,23 +46,23 @@ pub struct Shape {
 #[cfg(feature = "encode")]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grid {
-    /// Its shape.
+    /// The shape.
     pub shape: Shape,
-    /// Which cells are cut from B to D, in the order of strips.
+    /// For each cell in the order of strips, `true` if it is cut from B to D.
     pub cuts: Vec<bool>,
-    /// The triangle given for each one of the file.
+    /// The original triangle of each triangle in the file.
     pub triangles: Vec<u32>,
-    /// The vertex given for each one of the file.
+    /// The original vertex of each vertex in the file.
     pub vertices: Vec<u32>,
 }
 
 impl Shape {
-    /// Columns of cells.
+    /// Returns the number of columns of cells.
     fn columns(&self) -> u32 {
         self.width - u32::from(!self.closed)
     }
 
-    /// Column and row of every vertex.
+    /// Returns column and row of every vertex.
     pub fn places(&self) -> Vec<[u32; 2]> {
         let mut out = vec![[0; 2]; (self.width as usize) * (self.height as usize)];
         for j in 0..self.height {
@@ -73,16 +73,16 @@ impl Shape {
         out
     }
 
-    /// Number in the file of the vertex in column `i` of row `j`.
+    /// Returns the number in the file of the vertex in column `i` of row `j`.
     pub(crate) fn number(&self, i: u32, j: u32) -> u32 {
-        // As many as are computed side by side.
+        // A strip has as many columns as are computed side by side.
         let first = i / STRIP * STRIP;
         let end = (first + STRIP).min(self.width);
         first * self.height + j * (end - first) + (i - first)
     }
 
-    /// Cells in the order of strips: column and row; whether one is cut as `cut` says of the one before and
-    /// above.
+    /// Visits cells in the order of strips. `each` gets column, row, and the cuts of the cells before and
+    /// above, and returns whether this cell is cut from B to D.
     fn cells(&self, mut each: impl FnMut(u32, u32, [bool; 2]) -> bool) {
         let columns = self.columns();
         let mut first = 0;
@@ -101,7 +101,7 @@ impl Shape {
         }
     }
 
-    /// Vertices A B C D of a cell, as columns and rows.
+    /// Returns the vertices A B C D of a cell, as columns and rows.
     fn corners(&self, i: u32, j: u32) -> [[u32; 2]; 4] {
         let right = (i + 1) % self.width;
         [[i, j], [right, j], [right, j + 1], [i, j + 1]]
@@ -120,7 +120,7 @@ impl Shape {
     }
 }
 
-/// The two triangles of a cell.
+/// Returns the two triangles of a cell.
 fn triangles<T: Copy>([a, b, c, d]: [T; 4], cut: bool, reversed: bool) -> [[T; 3]; 2] {
     let both = match cut {
         false => [[a, b, c], [a, c, d]],
@@ -131,14 +131,15 @@ fn triangles<T: Copy>([a, b, c, d]: [T; 4], cut: bool, reversed: bool) -> [[T; 3
 
 #[cfg(feature = "encode")]
 impl Grid {
-    /// Finds out whether `given` are the triangles of a grid whose vertices are numbered row by row.
+    /// Returns the grid if `given` are the triangles of one whose vertices are numbered row by row.
     pub fn find(given: &[[u32; 3]], vertices: usize) -> Option<Grid> {
         let count = u32::try_from(vertices).ok()?;
         let first = given.first()?;
         let mut sorted = *first;
         sorted.sort_unstable();
         let [x, y, z] = sorted;
-        // Of two neighbours in a row and one in another: the width is how far apart some of them are.
+        // A triangle has two neighbours in a row and a vertex in another: the width is the difference of two
+        // of its numbers.
         for width in [z - x, z - y, y - x] {
             if width < 2 || !count.is_multiple_of(width) {
                 continue;
@@ -158,7 +159,7 @@ impl Grid {
         let vertices = u64::from(shape.width) * u64::from(shape.height);
         shape.check(vertices, 3 * given.len() as u64).ok()?;
         let columns = shape.columns();
-        // By cell and corner that is missing: the triangle.
+        // By cell and missing corner: the triangle.
         let cells = columns as usize * (shape.height - 1) as usize;
         let mut found = vec![[NONE; 4]; cells];
         let mut reversed = None;
@@ -179,7 +180,7 @@ impl Grid {
                 return None;
             }
             let missing = 6 - x - y - z;
-            // From one to the next, the missing one left out, or the other way round.
+            // Counts corners from one to the next; the total gives the orientation.
             let round = |x: usize, y: usize| (y + 4 - x) % 4;
             let turns = round(x, y) + round(y, z) + round(z, x);
             let other = match turns {
@@ -220,14 +221,14 @@ impl Grid {
         whole.then_some(grid)
     }
 
-    /// The grid of a shape and its cuts, without what was given for it; none where they do not go together, or
-    /// with so many vertices.
+    /// Returns the grid of a shape and its cuts, without original triangles and vertices; `None` if they do
+    /// not fit together, or do not have this number of vertices.
     pub fn of_shape(shape: Shape, cuts: Vec<bool>, vertices: usize) -> Option<Grid> {
         shape.check(vertices as u64, 6 * cuts.len() as u64).ok()?;
         Some(Grid { shape, cuts, triangles: Vec::new(), vertices: Vec::new() })
     }
 
-    /// Its triangles as the file has them.
+    /// Returns the triangles in the order of the file.
     pub fn indices(&self) -> Vec<u32> {
         let mut out = Vec::with_capacity(6 * self.cuts.len());
         let mut cuts = self.cuts.iter();
@@ -239,7 +240,7 @@ impl Grid {
         out
     }
 
-    /// Appends what says all of this.
+    /// Appends the grid.
     #[cfg(feature = "encode")]
     pub fn encode(&self, out: &mut Vec<u8>) {
         let shape = self.shape;
@@ -284,12 +285,13 @@ impl Shape {
     }
 }
 
-/// The shape of what begins here, if it is a grid.
+/// Returns the shape of the grid that begins here, if there is one.
 pub fn shape(bytes: &[u8]) -> Option<Shape> {
     Shape::read(&mut Cursor::new(bytes)).ok()
 }
 
-/// Reads the indices of a grid of so many vertices from the start of `bytes`; returns the bytes used.
+/// Decodes the indices of a grid with this number of vertices from the start of `bytes`; returns the number
+/// of bytes used.
 pub fn decode(bytes: &[u8], vertices: u32, out: &mut [u32]) -> Result<usize, Corrupt> {
     let mut c = Cursor::new(bytes);
     let shape = Shape::read(&mut c)?;
@@ -314,7 +316,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Triangles of a grid, in an order of their own and turned.
+    /// Returns the triangles of a grid, shuffled and rotated.
     fn given(shape: Shape, seed: u32) -> Vec<[u32; 3]> {
         let mut out = Vec::new();
         let id = |[i, j]: [u32; 2]| j * shape.width + i;
@@ -405,7 +407,7 @@ mod tests {
     proptest! {
         #[test]
         fn grids_come_back(width in 3u32..40, height in 2u32..12, closed: bool, reversed: bool, seed in 0u32..9) {
-            // Three rings of three could be read in two ways.
+            // Three rings of three can be read in two ways.
             prop_assume!(width != height && width > 4);
             round_trip(Shape { width, height, closed, reversed }, seed);
         }

@@ -1,5 +1,5 @@
-//! Triangle indices, ordered for a vertex cache, to few bytes. Lossless: order of triangles and rotation of
-//! each are kept. Used for the connectivity of every mesh but [`grid`]s.
+//! Triangle indices, ordered for a vertex cache, to few bytes. Lossless: the order of triangles and the
+//! rotation of each are preserved. Used for the connectivity of every mesh but [`grid`]s.
 //!
 //! | offset | size | name | meaning |
 //! |---|---|---|---|
@@ -16,19 +16,18 @@
 //! decode: edge (a, b) and rotation r: corners r, r+1 (mod 3) are a, b, and corner r+2 is read; without edge all three are read
 //! ```
 //!
-//! The three planes are plain bytes with few values; block compression does the rest.
+//! The three planes are plain bytes with few distinct values, for the block compression that follows.
 //!
-//! Credit: the idea of a code over recent edges and vertices is that of Arseny Kapoulkine's index codec
-//! (meshoptimizer,
-//! 2017) and goes back to Stefan Gumhold and Wolfgang Straßer, "Real Time Compression of Triangle Mesh
-//!       Connectivity", 1998.
+//! Credit: a code over recent edges and vertices is the idea of Arseny Kapoulkine's index codec
+//! (meshoptimizer, 2017), which goes back to Stefan Gumhold and Wolfgang Straßer, "Real Time Compression of
+//! Triangle Mesh Connectivity", 1998.
 
 use crate::Corrupt;
 use crate::bytes::{Cursor, put_varint};
 use crate::quantize::code::Code;
 use crate::topology::grid;
 
-/// Edges and vertices that are remembered. Part of the format.
+/// The number of edges and vertices that are remembered. Part of the format.
 const REMEMBERED: usize = 16;
 /// Corner codes. Part of the format.
 const NEXT: u8 = 0;
@@ -38,7 +37,7 @@ const FAR: u8 = REMEMBERED as u8 + 1;
 struct State {
     edges: [[u32; 2]; REMEMBERED],
     recent: [u32; REMEMBERED],
-    /// Pushes so far; the newest is at `(pushes − 1) % REMEMBERED`.
+    /// The number of pushes so far; the newest is at `(pushes − 1) % REMEMBERED`.
     edge_pushes: usize,
     recent_pushes: usize,
     next: u32,
@@ -47,7 +46,7 @@ struct State {
 
 impl State {
     fn new() -> State {
-        // No vertex is u32::MAX: the encoder finds nothing here and the decoder refuses it as out of range.
+        // No vertex is u32::MAX: the encoder finds no match here, and the decoder refuses it as out of range.
         let none = u32::MAX;
         State {
             edges: [[none; 2]; REMEMBERED],
@@ -81,9 +80,9 @@ impl State {
     }
 }
 
-/// Appends `indices` (3 per triangle; kept in order and rotation exactly) to `out`.
+/// Appends `indices` (3 per triangle; order and rotation are preserved exactly) to `out`.
 ///
-/// Panics if the number of indices is no multiple of 3, or an index is `u32::MAX`.
+/// Panics if the number of indices is not a multiple of 3, or an index is `u32::MAX`.
 #[cfg(feature = "encode")]
 pub fn encode(indices: &[u32], out: &mut Vec<u8>) {
     assert_eq!(indices.len() % 3, 0, "three indices per triangle");
@@ -133,7 +132,8 @@ fn encode_corner(state: &mut State, v: u32, corners: &mut Vec<u8>, far: &mut Vec
     state.push_vertex(v);
 }
 
-/// Decodes `out.len()` indices, each below `vertices`, from the start of `bytes`; returns the bytes used.
+/// Decodes `out.len()` indices, each below `vertices`, from the start of `bytes`; returns the number of bytes
+/// used.
 pub fn decode(bytes: &[u8], vertices: u32, out: &mut [u32]) -> Result<usize, Corrupt> {
     if !out.len().is_multiple_of(3) {
         return Err(Corrupt("indices: not three per triangle"));
@@ -211,7 +211,7 @@ mod tests {
         bytes
     }
 
-    /// A strip of quads, as a vertex-cache order would give it.
+    /// Returns a strip of quads, in the order of a vertex cache.
     fn strip(quads: u32) -> Vec<u32> {
         (0..quads).flat_map(|q| [2 * q, 2 * q + 1, 2 * q + 2, 2 * q + 2, 2 * q + 1, 2 * q + 3]).collect()
     }

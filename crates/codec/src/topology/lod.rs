@@ -1,6 +1,6 @@
-//! Levels of detail of a mesh to about two bits per triangle: a level says which vertex of the level before
-//! each vertex has become, and has its triangles from that. No vertex is added, so all levels move as the
-//! mesh does, and nothing is stored per frame. Lossless. Used where levels are asked for.
+//! LOD levels of a mesh at about two bits per triangle: a level stores into which vertex of the level before
+//! each vertex collapses, and its triangles follow from that. No vertex is added, so all levels move like the
+//! mesh, and nothing is stored per frame. Lossless. Used if LOD levels are requested.
 //!
 //! | offset | size | name | meaning |
 //! |---|---|---|---|
@@ -19,11 +19,11 @@
 //!            those with two equal corners are left out. A triangle keeps its material
 //! ```
 //!
-//! Chances begin even and go on learning from level to level.
+//! Probabilities begin even and continue to adapt from level to level.
 //!
-//! Credit: Hugues Hoppe, *Progressive meshes*, 1996: a coarse mesh and what collapses into what. Departures:
-//! whole levels instead of single collapses, from fine to coarse, because the fine mesh is there anyway;
-//! half-edge collapses only (Leif Kobbelt and others, 1998), so that vertices stay what they are.
+//! Credit: Hugues Hoppe, *Progressive meshes*, 1996: a coarse mesh and the collapses that lead to it.
+//! Differences: whole levels instead of single collapses, from fine to coarse, because the fine mesh is
+//! available anyway; half-edge collapses only (Leif Kobbelt and others, 1998), so vertices do not change.
 
 use crate::Corrupt;
 use crate::bytes::{Cursor, put_sized, put_varint};
@@ -32,11 +32,11 @@ use crate::entropy::range::Encoder;
 use crate::entropy::range::{Bits, Chance, Decoder};
 use crate::quantize::code::Code;
 
-/// Levels beside the mesh itself. Part of the format, as are all constants here.
+/// The largest number of LOD levels besides the mesh itself. Part of the format, like all constants here.
 pub const MOST: usize = 7;
-/// Corners of a ring that are looked at.
+/// The number of ring vertices that are considered.
 const RING: usize = 16;
-/// Contexts by count and by place.
+/// The number of contexts by count and by place.
 const COUNTS: usize = 4;
 const PLACES: usize = 8;
 const NONE: u32 = u32::MAX;
@@ -44,13 +44,13 @@ const NONE: u32 = u32::MAX;
 /// The size and the error of a LOD level.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LodLevel {
-    /// Triangles.
+    /// The number of triangles.
     pub triangles: u32,
-    /// Largest distance to the mesh, in its own space, in any frame.
+    /// The largest distance to the mesh, in its own space, in any frame.
     pub error: f32,
 }
 
-/// Levels of a mesh, the finest first, without the mesh itself.
+/// The LOD levels of a mesh, the finest first, without the mesh itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Head {
     levels: [LodLevel; MOST],
@@ -58,7 +58,7 @@ pub struct Head {
 }
 
 impl Head {
-    /// Reads what is said of the levels of a mesh of so many indices; returns the bytes used.
+    /// Decodes the head of the levels for a mesh with this many indices; returns the number of bytes used.
     pub fn decode(bytes: &[u8], indices: u32) -> Result<(Head, usize), Corrupt> {
         let mut c = Cursor::new(bytes);
         let mut head = Head { count: usize::from(c.u8()?), ..Head::default() };
@@ -80,13 +80,13 @@ impl Head {
         Ok((head, c.used()))
     }
 
-    /// The levels.
+    /// Returns the levels.
     pub fn levels(&self) -> &[LodLevel] {
         &self.levels[..self.count]
     }
 }
 
-/// Whether a level of so many triangles may follow one of `before`.
+/// Returns `true` if a level of this many triangles may follow one of `before`.
 pub fn fewer(before: u32, triangles: u32) -> bool {
     u64::from(triangles) * 4 <= u64::from(before) * 3 && triangles < before
 }
@@ -98,19 +98,19 @@ struct Contexts {
     length: [Chance; 32],
 }
 
-/// Buffers. Their memory stays; within [`Work::reserve`] a decoder allocates nothing.
+/// Buffers. They are reused; within [`Work::reserve`] a decoder allocates nothing.
 #[derive(Clone, Debug, Default)]
 pub struct Work {
-    /// Where the ring of a vertex begins in `rings`; those that are not used have none.
+    /// The start of each vertex's ring in `rings`; unused vertices have empty rings.
     start: Vec<u32>,
     rings: Vec<u32>,
-    /// The vertex that each one has become: itself where it is kept.
+    /// The vertex that each vertex collapses into; itself if it is kept.
     becomes: Vec<u32>,
     gone: Vec<bool>,
 }
 
 impl Work {
-    /// Makes room.
+    /// Allocates memory for this many vertices and indices.
     pub fn reserve(&mut self, vertices: usize, indices: usize) {
         let more = |list: &mut Vec<u32>, size: usize| list.reserve(size.saturating_sub(list.len()));
         more(&mut self.start, vertices + 1);
@@ -119,7 +119,7 @@ impl Work {
         self.gone.reserve(vertices.saturating_sub(self.gone.len()));
     }
 
-    /// Bytes that it takes for so much.
+    /// Returns the bytes of memory for this many vertices and indices.
     pub fn bytes(vertices: u64, indices: u64) -> u64 {
         9 * vertices + 8 * indices + 64
     }
@@ -162,7 +162,8 @@ impl Work {
         }
     }
 
-    /// Reads or writes what has become of the vertices; a writer's are in `becomes`.
+    /// Codes the vertex that each vertex collapses into; an encoder reads them from `becomes`, a decoder
+    /// fills it.
     fn code<B: Bits<Context = Chance>>(
         &mut self,
         bits: &mut B,
@@ -219,10 +220,10 @@ impl Work {
         self.follow(vertices)
     }
 
-    /// Follows what became of vertices to what is kept. What leads in a circle is refused.
+    /// Follows collapses to the kept vertices. Cycles are refused.
     fn follow(&mut self, vertices: usize) -> Result<(), Corrupt> {
-        // Paths get halved as they are walked: in a forest that takes no more than log₂ steps per vertex, all
-        // in all.
+        // Paths are halved while they are followed: without cycles that takes at most log₂ steps per vertex
+        // on average.
         let mut steps = 40 * (vertices as u64 + 1);
         for v in 0..vertices {
             let mut at = v;
@@ -240,8 +241,8 @@ impl Work {
         Ok(())
     }
 
-    /// For an encoder: turns where vertices end into the step that each takes towards it, along its ring
-    /// where there is a way.
+    /// Replaces, for an encoder, the final vertex of each vertex by its next step towards it, along its ring
+    /// if there is a path.
     #[cfg(feature = "encode")]
     fn steps(&mut self, ends: &[u32]) {
         self.becomes.clear();
@@ -249,7 +250,7 @@ impl Work {
         let vertices = ends.len();
         let mut reached: Vec<bool> = (0..vertices).map(|v| ends[v] as usize == v).collect();
         let mut left: Vec<usize> = (0..vertices).filter(|&v| !reached[v] && self.used(v)).collect();
-        // Kept ones first, then those from which a way is known already.
+        // Kept ones first, then those from which a path is already known.
         loop {
             let mut now = Vec::new();
             left.retain(|&v| {
@@ -273,7 +274,7 @@ impl Work {
     }
 }
 
-/// A vertex that is not on the ring of `v`.
+/// Codes a vertex that is not on the ring of `v`.
 fn far<B: Bits<Context = Chance>>(bits: &mut B, contexts: &mut Contexts, v: u32, asked: u32) -> u32 {
     let n = asked.wrapping_sub(v).zigzag();
     let length = 32 - n.leading_zeros();
@@ -286,17 +287,17 @@ fn far<B: Bits<Context = Chance>>(bits: &mut B, contexts: &mut Contexts, v: u32,
     v.wrapping_add(n.unzigzag())
 }
 
-/// The triangles that are left of `indices` when vertices have become others.
+/// Returns the triangles of `indices` that remain after vertices collapse.
 pub fn collapse(indices: &[u32], becomes: &[u32]) -> impl Iterator<Item = [u32; 3]> {
     let (triangles, _) = indices.as_chunks::<3>();
     let moved = triangles.iter().map(|t| t.map(|v| becomes[v as usize]));
     moved.filter(|[a, b, c]| a != b && b != c && c != a)
 }
 
-/// Appends levels to `out`: of each what is said of it, and by vertex of the mesh where it ends in the level,
-/// itself where it is kept. `indices` are the mesh's.
+/// Appends LOD levels to `out`: for each its head, and for each vertex of the mesh the vertex that it ends as
+/// in this level, itself if it is kept. `indices` are those of the mesh.
 ///
-/// Panics where a level has not the triangles that it says.
+/// Panics if a level does not have the stated number of triangles.
 #[cfg(feature = "encode")]
 pub fn encode(indices: &[u32], vertices: u32, levels: &[(LodLevel, Vec<u32>)], out: &mut Vec<u8>) {
     out.push(levels.len() as u8);
@@ -318,9 +319,7 @@ pub fn encode(indices: &[u32], vertices: u32, levels: &[(LodLevel, Vec<u32>)], o
     coder.finish();
 }
 
-/// Reads levels: `made` is called with the number of each, from 1 on, what every vertex of the mesh of the
-/// level before has become, and must give the triangles of that level as it made them with [`collapse`]. All
-/// of `bytes` belongs to them.
+/// Decodes LOD levels one after the other with [`Reader::level`]. All of its bytes belong to them.
 pub struct Reader<'a> {
     decoder: Decoder<'a>,
     contexts: Contexts,
@@ -329,19 +328,20 @@ pub struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Of the mesh with so many indices.
+    /// Starts reading the levels of a mesh with this many indices.
     pub fn new(bytes: &'a [u8], indices: u32) -> Result<Reader<'a>, Corrupt> {
         let (head, used) = Head::decode(bytes, indices)?;
         Ok(Reader { decoder: Decoder::new(&bytes[used..]), contexts: Contexts::default(), head, next: 0 })
     }
 
-    /// The levels.
+    /// Returns the head of the levels.
     pub fn head(&self) -> &Head {
         &self.head
     }
 
-    /// The next level from the `indices` of the one before, all below `vertices`: what each vertex has become
-    /// goes to `becomes`, the triangles to `out`, which must have the room that [`Reader::head`] says.
+    /// Decodes the next level from the `indices` of the one before, all below `vertices`: the vertex that
+    /// each vertex collapses into goes to `becomes`, the triangles to `out`, which must have the size that
+    /// [`Reader::head`] states.
     pub fn level(
         &mut self,
         indices: &[u32],
@@ -369,13 +369,13 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Refuses bytes that were not needed.
+    /// Refuses bytes that were not used.
     pub fn finish(self) -> Result<(), Corrupt> {
         self.decoder.finish()
     }
 }
 
-/// Appends what is said of a mesh to a chunk of such.
+/// Appends the LOD levels of a mesh to a chunk of such entries.
 #[cfg(feature = "encode")]
 pub fn put_entry(mesh: u32, levels: &[u8], out: &mut Vec<u8>) {
     put_varint(mesh, out);
@@ -389,12 +389,12 @@ pub struct Entries<'a> {
 }
 
 impl<'a> Entries<'a> {
-    /// Of a chunk whose meshes are not below `least`.
+    /// Starts reading a chunk whose meshes are not below `least`.
     pub fn new(content: &'a [u8], least: u32) -> Entries<'a> {
         Entries { rest: content, least }
     }
 
-    /// The next mesh and what is said of it; none at the end.
+    /// Returns the next mesh and its entry; `None` at the end.
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Result<Option<(u32, &'a [u8])>, Corrupt> {
         if self.rest.is_empty() {
@@ -418,7 +418,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A grid of n × n vertices, and levels of it that join columns and rows, two and two.
+    /// Returns a grid of n × n vertices, and LOD levels of it that merge pairs of columns and rows.
     fn grid(n: u32, count: usize) -> (Vec<u32>, Vec<(LodLevel, Vec<u32>)>) {
         let mut indices = Vec::new();
         for y in 0..n - 1 {
@@ -440,10 +440,10 @@ mod tests {
         (indices, levels)
     }
 
-    /// A level, its triangles, and what vertices become.
+    /// A level, its triangles, and the vertices that vertices collapse into.
     type Read = (LodLevel, Vec<u32>, Vec<u32>);
 
-    /// All levels of some bytes.
+    /// Decodes all levels of some bytes.
     fn read(bytes: &[u8], indices: &[u32], vertices: u32) -> Result<Vec<Read>, Corrupt> {
         let mut reader = Reader::new(bytes, indices.len() as u32)?;
         let head = *reader.head();
@@ -497,7 +497,7 @@ mod tests {
                 let _ = read(&bad, &indices, 81);
             }
         }
-        // What is said of levels must make sense.
+        // Invalid heads are refused.
         for (at, value) in [(0, 0), (0, 8), (1, 127), (5, 0x7F)] {
             let mut bad = bytes.clone();
             bad[at] = value;
@@ -535,7 +535,7 @@ mod tests {
             bytes in prop::collection::vec(any::<u8>(), 0..64),
         ) {
             let indices: Vec<u32> = triangles.as_flattened().to_vec();
-            // Vertices that end where nothing ends stay; of those used only.
+            // A used vertex collapses only into a vertex that is kept.
             let used = |v: u32| indices.contains(&v);
             let end = |v: u32| if used(v) && ends[ends[v as usize] as usize] == ends[v as usize] { ends[v as usize] } else { v };
             let stays = |v: u32| end(v) == v;

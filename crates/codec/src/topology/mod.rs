@@ -1,5 +1,5 @@
-//! What joins vertices: triangles, grids, coinciding points, polygons, levels of detail, and which triangles
-//! are shown when.
+//! The connectivity of meshes: triangles, grids, coinciding points, polygons, LOD levels, and triangle
+//! visibility.
 
 pub mod connectivity;
 pub mod grid;

@@ -1,5 +1,5 @@
-//! Which triangles and vertices lie around a vertex: what encoder and decoder both draw up from the indices
-//! of a frame.
+//! The triangles and vertices around a vertex, which encoder and decoder both derive from the indices of a
+//! frame.
 //!
 //! ```text
 //! corners of v    corners with index v, in index order, at most 24 of them
@@ -7,40 +7,40 @@
 //!                 to u and has none
 //! ```
 
-/// No half-edge.
+/// The number of a missing half-edge.
 pub const NONE: u32 = u32::MAX;
-/// Corners of a vertex that are looked at. Part of the format.
+/// The number of corners of a vertex that are considered. Part of the format.
 const MOST: usize = 24;
-/// Triangles that predict a vertex, and neighbours that do where there is no such triangle. Part of the
-/// format.
+/// The number of triangles that predict a vertex, and of neighbours that do so if there is no such triangle.
+/// Part of the format.
 pub const SOURCES: usize = 4;
 
-/// Corners by vertex, twins, and the indices. Its memory stays.
+/// The corners of each vertex, the twins of half-edges, and the indices. Buffers are reused.
 #[derive(Clone, Debug, Default)]
 pub struct Neighbours {
     indices: Vec<u32>,
-    /// Where the corners of each vertex begin, and the end.
+    /// The start of each vertex's corners, and the end.
     first: Vec<u32>,
     corners: Vec<u32>,
     twin: Vec<u32>,
 }
 
-/// Vertices that predict one: (b, c, a) of triangles that continue over the edge (b, c), a on the other side;
-/// or, if there are none, neighbours.
+/// The vertices that predict a vertex: (b, c, a) of triangles that continue over the edge (b, c), with a on
+/// the other side; or, if there are none, neighbours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Around {
-    /// The triangles,
+    /// The triangles.
     pub triangles: [[u32; 3]; SOURCES],
-    /// and how many there are.
+    /// The number of triangles.
     pub triangle_count: usize,
-    /// Neighbours,
+    /// The neighbours.
     pub neighbours: [u32; SOURCES],
-    /// and how many there are.
+    /// The number of neighbours.
     pub neighbour_count: usize,
 }
 
 impl Neighbours {
-    /// Makes room.
+    /// Allocates memory for this many vertices and indices.
     pub fn reserve(&mut self, vertices: usize, indices: usize) {
         for list in [&mut self.indices, &mut self.corners, &mut self.twin] {
             list.reserve(indices.saturating_sub(list.len()));
@@ -48,7 +48,7 @@ impl Neighbours {
         (self.first).reserve((vertices + 2).saturating_sub(self.first.len()));
     }
 
-    /// Of the triangles `indices`, all below `vertices`.
+    /// Derives the neighbours from the triangles `indices`, all below `vertices`.
     pub fn fill(&mut self, indices: &[u32], vertices: usize) {
         let indices = &indices[..indices.len() / 3 * 3];
         self.indices.clear();
@@ -93,7 +93,7 @@ impl Neighbours {
         &all[..all.len().min(MOST)]
     }
 
-    /// The triangles and vertices around `v` whose vertices are all below it.
+    /// Returns the triangles and vertices around `v` whose vertices are all below `v`.
     #[inline]
     pub fn around(&self, v: u32) -> Around {
         let mut out = Around::default();
@@ -122,7 +122,7 @@ impl Neighbours {
     }
 }
 
-/// The next half-edge of the triangle.
+/// Returns the next half-edge of the triangle.
 #[inline]
 fn next(h: u32) -> u32 {
     h - h % 3 + (h + 1) % 3

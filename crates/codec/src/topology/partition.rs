@@ -1,9 +1,9 @@
-//! Which triangles are one polygon and which vertices share a normal: two partitions that are kept once per
-//! mesh. Lossless.
+//! Two partitions that are stored once per mesh: the triangles that form one polygon, and the vertices that
+//! share a normal. Lossless.
 //!
-//! Both are coded in the same way: items come in order, and each has a short list of *candidates*, classes of
-//! earlier items that touch it. One bit per candidate says whether the item joins it; after the last no, it
-//! begins a class of its own.
+//! Both are coded in the same way: items come in order, and each has a short list of *candidates*, the
+//! classes of earlier items that touch it. One bit per candidate says whether the item joins it; an item that
+//! joins none begins a class of its own.
 //!
 //! ```text
 //! triangle t     over its edges 0 – 1, 1 – 2, 2 – 0: the face of the last triangle before t that has the edge
@@ -13,27 +13,27 @@
 //! context        number of the candidate (0, 1, 2 …), how many items its class has (1, 2, 3 …), what the item before did (joined or not)
 //! ```
 //!
-//! A face that is a disc becomes one polygon, its rim; any other stays triangles.
+//! A face that is a disc becomes one polygon, its boundary; any other stays triangles.
 
 use crate::entropy::range::{Bits, Chance};
 use crate::sort;
 use std::collections::HashMap;
 
-/// No item.
+/// The number of a missing item.
 const NONE: u32 = u32::MAX;
 const CANDIDATES: usize = 6;
 
-/// Polygons as their vertices, one after the other.
+/// Polygons as lists of vertices, one after the other.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Polygons {
-    /// Vertices.
+    /// The vertices.
     pub vertices: Vec<u32>,
-    /// Where each polygon ends.
+    /// The end of each polygon.
     pub ends: Vec<usize>,
 }
 
 impl Polygons {
-    /// The polygons one after the other.
+    /// Returns the polygons in order.
     pub fn iter(&self) -> impl Iterator<Item = &[u32]> {
         let mut start = 0;
         self.ends.iter().map(move |&end| {
@@ -43,7 +43,7 @@ impl Polygons {
         })
     }
 
-    /// `faces` says per triangle its face; triangles without vertices of their own are left out.
+    /// Collects the polygons; `faces` has the face of each triangle. Faces that are no discs stay triangles.
     pub fn new(triangles: &[[u32; 3]], faces: &[u32]) -> Polygons {
         let mut order: Vec<u32> = (0..triangles.len() as u32).collect();
         sort::by_key(&mut order, |&t| faces[t as usize]);
@@ -63,7 +63,7 @@ impl Polygons {
         out
     }
 
-    /// Adds the rim of a disc of triangles; false where it is none.
+    /// Adds the boundary of a disc of triangles; returns `false` if it is not a disc.
     fn rim(&mut self, triangles: &[[u32; 3]], run: &[u32], edges: &mut Vec<(u32, u32)>) -> bool {
         edges.clear();
         for &t in run {
@@ -72,11 +72,11 @@ impl Polygons {
         }
         let first = edges[0].0;
         sort::plain(edges);
-        // The rim: edges that no other triangle of the face runs the other way.
+        // The boundary: edges without an opposite edge in another triangle of the face.
         let rim: Vec<(u32, u32)> =
             edges.iter().filter(|e| edges.binary_search(&(e.1, e.0)).is_err()).copied().collect();
         let twice = |w: &[(u32, u32)]| w[0].0 == w[1].0;
-        // A disc without inner vertices has two more edges on its rim than triangles.
+        // A disc without inner vertices has two more edges on its boundary than triangles.
         if rim.len() != run.len() + 2 || rim.windows(2).any(twice) {
             return false;
         }
@@ -103,11 +103,11 @@ impl Polygons {
     }
 }
 
-/// Contexts of one partition.
+/// The contexts of one partition.
 struct Model {
     chances: [[[Chance; 2]; 3]; CANDIDATES],
     joined: bool,
-    /// Per class how many items it has.
+    /// The number of items in each class.
     sizes: Vec<u32>,
 }
 
@@ -116,13 +116,13 @@ impl Model {
         Model { chances: [[[Chance::default(); 2]; 3]; CANDIDATES], joined: false, sizes: Vec::new() }
     }
 
-    /// Codes the class of the next item, `class` in an encoder.
+    /// Codes the class of the next item; `class` is that of an encoder.
     fn item(&mut self, bits: &mut impl Bits<Context = Chance>, candidates: &[u32], class: u32) -> u32 {
         let before = usize::from(self.joined);
         for (i, &candidate) in candidates.iter().enumerate() {
             let size = (self.sizes[candidate as usize] as usize).clamp(1, 3) - 1;
             let chance = &mut self.chances[i][size][before];
-            // A one is the seldom bit of this coder: joining is the rule.
+            // A one is the rare bit of this coder: joining is the common case.
             if !bits.bit(chance, candidate != class) {
                 self.sizes[candidate as usize] += 1;
                 self.joined = true;
@@ -142,15 +142,15 @@ fn push(list: &mut [u32; CANDIDATES], count: &mut usize, class: u32) {
     }
 }
 
-/// Codes the face of each triangle. `wanted` are an encoder's faces, any numbers; the result has them from 0
-/// on in the order of their first triangle. Triangles that do not hang together by what was coded before have
-/// different faces in the result.
+/// Codes the face of each triangle. `wanted` are an encoder's faces, with any numbers; the result numbers
+/// them from 0 on in the order of their first triangle. Triangles that are not connected through earlier
+/// triangles get different faces in the result.
 pub(crate) fn faces(
     bits: &mut impl Bits<Context = Chance>,
     triangles: &[[u32; 3]],
     wanted: Option<&[u32]>,
 ) -> Vec<u32> {
-    // Two triangles share an edge, as a rule.
+    // Two triangles share an edge, usually.
     let mut last: HashMap<(u32, u32), u32> = HashMap::with_capacity(triangles.len() + triangles.len() / 2);
     let mut model = Model::new();
     let mut out: Vec<u32> = Vec::with_capacity(triangles.len());
@@ -177,9 +177,9 @@ pub(crate) fn faces(
     out
 }
 
-/// Codes the group of each vertex. `wanted` are an encoder's groups, any numbers: vertices of one group share
-/// a normal in all frames. The result is at least as fine, numbered from 0 on in the order of their first
-/// vertex.
+/// Codes the group of each vertex. `wanted` are an encoder's groups, with any numbers: vertices of one group
+/// share a normal in all frames. The result is at least as fine, numbered from 0 on in the order of their
+/// first vertex.
 pub(crate) fn groups(
     bits: &mut impl Bits<Context = Chance>,
     polygons: &Polygons,
@@ -206,11 +206,11 @@ pub(crate) fn groups(
     out
 }
 
-/// Which vertices touch which.
+/// The vertices that touch each vertex.
 pub(crate) struct Near {
-    /// The vertex before at the same point.
+    /// For each vertex the previous vertex at the same point.
     same: Vec<u32>,
-    /// Up to eight vertices beside it in its polygons.
+    /// For each vertex up to eight vertices beside it in its polygons.
     beside: Vec<[u32; 8]>,
 }
 
@@ -227,7 +227,7 @@ impl Near {
             for (i, v) in polygon.iter().enumerate() {
                 let slots = &mut beside[*v as usize];
                 let free = slots.iter().position(|s| *s == NONE).unwrap_or(8);
-                // The next, the one before, and in a quad the one across.
+                // The next, the previous, and in a quad the one across.
                 let others = [1, polygon.len() - 1, 2];
                 let others = &others[..polygon.len().clamp(3, 4) - 1 - usize::from(polygon.len() > 4)];
                 for (slot, ahead) in slots[free..].iter_mut().zip(others) {
@@ -238,7 +238,8 @@ impl Near {
         Near { same, beside }
     }
 
-    /// Calls `each` with vertices before `v` that touch it: at most four of its point, then those beside it.
+    /// Calls `each` with the vertices before `v` that touch it: at most four of its point, then those beside
+    /// it.
     pub(crate) fn earlier(&self, v: u32, mut each: impl FnMut(u32)) {
         let mut at = v;
         for _ in 0..4 {
@@ -256,7 +257,7 @@ impl Near {
     }
 }
 
-/// Finds which vertices share a normal in all frames; looks at one frame after the other.
+/// Finds the vertices that share a normal in all frames, one frame after the other.
 #[cfg(feature = "encode")]
 #[derive(Debug, Clone)]
 pub struct Sharing {
@@ -267,7 +268,7 @@ pub struct Sharing {
 
 #[cfg(feature = "encode")]
 impl Sharing {
-    /// For vertices that share one at the start if they have the same `key`, e.g. all zero.
+    /// Starts with classes of vertices that have the same `key`, e.g. all zero.
     pub fn new(key: &[u32]) -> Sharing {
         let mut out =
             Sharing { class: vec![0; key.len()], first: if key.is_empty() { vec![] } else { vec![0] } };
@@ -275,7 +276,7 @@ impl Sharing {
         out
     }
 
-    /// Parts vertices whose normals differ.
+    /// Separates vertices whose normals differ.
     pub fn normals(&mut self, normals: &[[f32; 3]]) {
         self.refine(|v| normals[v].map(|x| (x + 0.0).to_bits()));
     }
@@ -298,7 +299,7 @@ impl Sharing {
         self.first = first;
     }
 
-    /// Class of each vertex.
+    /// Returns the class of each vertex.
     pub fn classes(&self) -> &[u32] {
         &self.class
     }
@@ -310,7 +311,7 @@ mod tests {
     use crate::entropy::range::{Decoder, Encoder};
     use proptest::prelude::*;
 
-    /// Two quads, a pentagon and a lone triangle, all in a strip.
+    /// Two quads, a pentagon and a single triangle, all in a strip.
     const TRIANGLES: [[u32; 3]; 8] =
         [[0, 1, 3], [1, 4, 3], [1, 2, 4], [2, 5, 4], [3, 4, 6], [4, 5, 6], [5, 7, 6], [6, 7, 8]];
     const FACES: [u32; 8] = [4, 4, 9, 9, 0, 0, 0, 2];
@@ -325,7 +326,8 @@ mod tests {
 
     #[test]
     fn what_is_no_disc_stays_triangles() {
-        // A fan with an inner vertex, two triangles that touch at a point, one twice, and one turned round.
+        // A fan with an inner vertex, two triangles that touch at a point, one twice, and one with opposite
+        // orientation.
         let cases: [&[[u32; 3]]; 4] = [
             &[[0, 1, 3], [1, 2, 3], [2, 0, 3]],
             &[[0, 1, 2], [2, 3, 4]],
@@ -357,7 +359,7 @@ mod tests {
         let point = [0, 1, 2, 3, 4, 5, 6, 7, 7];
         let [f, g] = both(&TRIANGLES, &FACES, &point, &[1, 1, 5, 5, 1, 5, 8, 3, 3]);
         assert_eq!(f, [0, 0, 1, 1, 2, 2, 2, 3]);
-        // 0, 1 and 4 touch and share; 2 and 5 touch, 3 does not touch them.
+        // 0, 1 and 4 touch and share a normal; 2 and 5 touch, 3 does not touch them.
         assert_eq!(g, [0, 0, 1, 2, 0, 1, 3, 4, 4]);
         assert_eq!(both(&[], &[], &[], &[]), [vec![], vec![]]);
     }

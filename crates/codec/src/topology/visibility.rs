@@ -1,5 +1,5 @@
-//! Which triangles of a mesh are drawn in which frames: those that nobody can see while pieces stand
-//! together, or lie on something, are left out then. Lossless. Used where it is asked for.
+//! Triangle visibility: the frames in which each triangle of a mesh is drawn. Triangles that nobody can see
+//! while parts fit together, or lie on something, are left out for that time. Lossless. Used on request.
 //!
 //! | offset | size | name | meaning |
 //! |---|---|---|---|
@@ -16,10 +16,10 @@
 //! triangles  are put in order by material, then by interval, then as in the mesh: to that order the ranges refer that are drawn
 //! ```
 //!
-//! Chances begin even.
+//! Probabilities begin even.
 //!
-//! Credit: what is asked of culling by phase is in Zabir Hoque, Jacob Dean and Sarah Davis, *Geometry caching
-//! in Halo 5*, 2017; the list is move-to-front.
+//! Credit: the need for culling by phase is described in Zabir Hoque, Jacob Dean and Sarah Davis, *Geometry
+//! caching in Halo 5*, 2017; the list is move-to-front.
 
 use crate::Corrupt;
 use crate::bytes::{Cursor, put_varint};
@@ -27,13 +27,13 @@ use crate::bytes::{Cursor, put_varint};
 use crate::entropy::range::Encoder;
 use crate::entropy::range::{Bits, Chance, Decoder};
 
-/// Intervals that are remembered. Part of the format.
+/// The number of intervals that are remembered. Part of the format.
 const RECENT: usize = 4;
 
-/// A stretch of frames: the first, and the first one after it.
+/// A range of frames: the first, and the first one after it.
 pub type Interval = [u32; 2];
 
-/// By what intervals are in order, in a file of so many frames.
+/// Returns the sort key of an interval, in a file of `frames` frames.
 pub fn key(interval: Interval, frames: u32) -> (u8, u32, u32) {
     let [from, to] = interval;
     let class = match (from > 0, to < frames) {
@@ -45,8 +45,8 @@ pub fn key(interval: Interval, frames: u32) -> (u8, u32, u32) {
     (class, from, to)
 }
 
-/// Whether something is drawn between two frames, the first being the one that is shown where it is not
-/// between; second < first in the seam of a loop.
+/// Returns `true` if a triangle with this interval is visible between two frames; both are equal at a frame
+/// itself, and second < first in the seam of a loop.
 pub fn is_visible([from, to]: Interval, first: u32, second: u32) -> bool {
     second < first || from <= second && first < to
 }
@@ -79,7 +79,8 @@ impl Coder {
     }
 }
 
-/// Appends which triangle is drawn when. `intervals` are in order, `which` is by triangle.
+/// Appends the visibility of triangles. `intervals` must be in order; `which` has the interval of each
+/// triangle.
 #[cfg(feature = "encode")]
 pub fn encode(intervals: &[Interval], which: &[u32], frames: u32, out: &mut Vec<u8>) {
     put_varint(intervals.len() as u32, out);
@@ -94,7 +95,7 @@ pub fn encode(intervals: &[Interval], which: &[u32], frames: u32, out: &mut Vec<
     bits.finish();
 }
 
-/// The number of intervals of a mesh of so many triangles.
+/// Returns the number of intervals of a mesh with this many triangles.
 pub fn count(bytes: &[u8], triangles: u32) -> Result<u32, Corrupt> {
     let count = Cursor::new(bytes).varint()?;
     match (1..=triangles).contains(&count) {
@@ -103,7 +104,8 @@ pub fn count(bytes: &[u8], triangles: u32) -> Result<u32, Corrupt> {
     }
 }
 
-/// Reads as many intervals as [`count`] says, and the one of each triangle. All of `bytes` belongs to them.
+/// Decodes as many intervals as [`count`] returns, and the interval of each triangle. All of `bytes` belongs
+/// to them.
 pub fn decode(
     bytes: &[u8],
     frames: u32,

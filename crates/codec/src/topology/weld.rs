@@ -1,14 +1,14 @@
-//! Which vertices always coincide: a point for each vertex. Lossless. Used where cells are of points
-//! (positions of the soft codec), so that a seam, where the vertices of one point differ in uvs or normals,
-//! can never open.
+//! The vertices that always coincide: a point for each vertex. Lossless. Used if fixed-point positions belong
+//! to points (positions of the soft codec), so that a seam, where the vertices of one point differ in uvs or
+//! normals, can never open.
 //!
-//! Points are numbered by their first vertices. Per vertex a varint: 0 = the next point, n > 0 = the point n
-//! before the next one. All zeros where no vertices coincide.
+//! Points are numbered in the order of their first vertices. Each vertex has a varint: 0 = the next point,
+//! n > 0 = the point n before the next one. All are zero if no vertices coincide.
 
 use crate::Corrupt;
 use crate::bytes::{Cursor, put_varint};
 
-/// Appends the points of vertices. Panics where they are not numbered by their first vertices.
+/// Appends the points of vertices. Panics if they are not numbered in the order of their first vertices.
 #[cfg(feature = "encode")]
 pub fn encode(points: &[u32], out: &mut Vec<u8>) {
     let mut next = 0;
@@ -19,7 +19,8 @@ pub fn encode(points: &[u32], out: &mut Vec<u8>) {
     }
 }
 
-/// Reads the points of all vertices from the start of `bytes`, `points` of them; returns the bytes used.
+/// Decodes the points of all vertices from the start of `bytes`, `points` of them; returns the number of
+/// bytes used.
 pub fn decode(bytes: &[u8], points: u32, out: &mut [u32]) -> Result<usize, Corrupt> {
     let mut c = Cursor::new(bytes);
     let mut next = 0;

@@ -1,25 +1,25 @@
-//! What residuals are expected to take, for encoders that choose. Nothing of this is part of the format.
+//! Estimated costs of residuals, for encoders that choose among codes. Nothing of this is part of the format.
 
 use crate::quantize::code::Code;
 use crate::values::residual::{ALPHABETS, RADIUS, entropy, plane_cost, tokenize};
 
-/// The bits that residual vectors are expected to take.
+/// The expected bits of residual vectors.
 pub(crate) struct Cost {
-    /// By n = d₀ + side·(d₁ + …), if vectors are going to be tokens.
+    /// The bits of each vector n = d₀ + side·(d₁ + …), if vectors will be coded as tokens.
     tokens: Option<Box<[f32; 125]>>,
-    /// By component and |residual|, which stops at the last.
+    /// The bits by component and |residual|, limited to the last entry.
     sizes: [[f32; SIZES]; 4],
 }
 
 const SIZES: usize = 128;
 
 impl Cost {
-    /// Before anything is known: small is good, zero is best.
+    /// Returns the costs before anything is known: small residuals are cheap, zero is cheapest.
     pub(crate) fn guess() -> Cost {
         Cost { tokens: None, sizes: [std::array::from_fn(|r| 2.0 * (1.0 + r as f32).log2()); 4] }
     }
 
-    /// From residuals that were about right.
+    /// Learns the costs from typical residuals.
     pub(crate) fn learn<W: Code>(residuals: &[W], components: usize) -> Cost {
         let count = residuals.len() / components;
         let alphabet = &ALPHABETS[components];
@@ -34,14 +34,14 @@ impl Cost {
 
     fn of_tokens(tokens: &[u8], components: usize) -> Cost {
         let alphabet = &ALPHABETS[components];
-        // A token that was not seen is a third as likely as one that was seen once.
+        // A token that did not occur counts as a third as likely as one that occurred once.
         let mut histogram = [0.3f32; 126];
         for &t in tokens {
             histogram[usize::from(t)] += 1.0;
         }
         let sum: f32 = histogram.iter().sum();
         let bits = |t: u8| (sum / histogram[usize::from(t)]).log2();
-        // An escaped vector takes its token and its bytes.
+        // An escaped vector costs its token and its bytes.
         let escape = bits(alphabet.escape) / components as f32 + 4.0;
         Cost {
             tokens: Some(Box::new(std::array::from_fn(|n| bits(alphabet.token[n])))),
@@ -56,8 +56,8 @@ impl Cost {
             for r in plane {
                 histogram[(r.signed().unsigned_abs() as usize).min(SIZES - 1)] += 1.0;
             }
-            // Neighbours lend to each other, so that a rare size is no accident of this frame; ± share all
-            // but zero.
+            // Smoothed over neighbours, so that a rare size is not an accident of this frame; both signs
+            // share the count, except zero.
             let smooth = |r: usize| {
                 let around = histogram[r.saturating_sub(1)] + histogram[(r + 1).min(SIZES - 1)];
                 0.05 + if r == 0 { histogram[0] } else { (histogram[r] + 0.5 * around) / 4.0 }
@@ -82,15 +82,15 @@ impl Cost {
     }
 }
 
-/// Residuals that are counted one by one.
+/// The number of residuals that are counted one by one.
 const SMALL: usize = 64;
 
-/// Counts residual vectors of a sample to compare predictors by what they leave.
+/// Counts the residual vectors of a sample, to compare predictors by their residuals.
 pub(crate) struct Tally<const N: usize> {
     tokens: [u32; 126],
-    /// By component and zigzag residual: the small ones each, larger ones by their number of bits.
+    /// By component and zigzag residual: small ones one by one, larger ones by their number of bits.
     sizes: [[u32; SMALL + 32]; N],
-    /// Bits below the highest one of larger residuals.
+    /// The bits below the highest one of larger residuals.
     more: u32,
 }
 
@@ -120,9 +120,9 @@ impl<const N: usize> Tally<N> {
         self.tokens[if inside { n as usize } else { 125 }] += 1;
     }
 
-    /// About the bits of the cheaper layout, if this is the part `share` of a stream.
+    /// Returns about the bits of the cheaper layout, if the sample is the fraction `share` of a stream.
     pub(crate) fn bits(&self, share: f64) -> f64 {
-        // Symbols, and the code of each kind, which a part need not pay alone; only zeros are nearly free.
+        // The symbols, and a share of the code table; a sample of only zeros is nearly free.
         let entropy = |histogram: &[u32], zero: usize| {
             let sum = f64::from(histogram.iter().sum::<u32>());
             if f64::from(histogram[zero]) == sum {
@@ -138,7 +138,7 @@ impl<const N: usize> Tally<N> {
     }
 }
 
-/// Number of the zero vector.
+/// Returns the number of the zero vector.
 fn zero_token<const N: usize>() -> usize {
     let side = 2 * RADIUS[N] as usize + 1;
     (0..N).fold(0, |n, _| n * side + RADIUS[N] as usize)

@@ -1,9 +1,10 @@
-//! Which lattice point stands for a value: any inside the error ball, so the encoder takes the one that is
-//! cheapest to code. Error bound: the ball's radius. Nothing of this is part of the format; decoders see
-//! levels like any others.
+//! Chooses the code of each value: any code within the error bound is valid, so the encoder takes the
+//! cheapest. Error bound: the radius. Nothing of this is part of the format; decoders see codes like any
+//! others.
 //!
-//! The nearest point is at most half a cell's diagonal away, and the tolerance must cover that. But most
-//! values are within the tolerance of several points, about 2.7 in three dimensions when it is just covered:
+//! The nearest lattice point is at most half a cell's diagonal away, and the tolerance must cover that. But
+//! most values are within the tolerance of several points, about 2.7 in three dimensions if it is just
+//! covered:
 //!
 //! ```text
 //! for each vector, real position x, prediction P, both in steps
@@ -12,40 +13,40 @@
 //!     the nearest, if there is none
 //! ```
 //!
-//! The choice is made inside the coding loop: what is chosen is what later vertices and frames are predicted
-//! from. It is made again with the costs that the first round has shown.
+//! The choice is made inside the coding loop, because later vertices and frames are predicted from the chosen
+//! codes. It is repeated with the costs that the first round has shown.
 
 use crate::quantize::code::Code;
 use crate::quantize::scalar::Axis;
 use crate::values::cost::Cost;
 use crate::values::parallelogram::{Combine, NONE, Table, predict};
 
-/// Where the values of a stream really are, and how far from it they may be moved. Component-major.
+/// The exact values of a stream, and the distance by which they may be moved. Component-major.
 #[derive(Debug, Clone, Copy)]
 pub struct Target<'a, W> {
-    /// Nearest level of each component, see [`crate::quantize::scalar::Axis::locate`].
+    /// The nearest code of each component, see [`crate::quantize::scalar::Axis::locate`].
     pub nearest: &'a [W],
     /// The distance from the code to the value, in steps.
     pub offset: &'a [f32],
-    /// Number of codes of each component; there are as many components as this is long, at most 4.
+    /// The number of codes of each component; its length is the number of components, at most 4.
     pub codes: &'a [u32],
-    /// Largest Euclidean distance from the value to what is chosen, in steps, see [`radius`]; all components
-    /// have the same step (or one level only). Where no level is inside, the nearest one is taken.
+    /// The largest Euclidean distance from the value to the chosen code, in steps, see [`radius`]; all
+    /// components have the same step (or only one code). If no code is within it, the nearest one is taken.
     pub radius: f32,
-    /// Looks at all points in the ball, not only at the prediction and the nearest: smaller, but takes twice
-    /// as long.
+    /// `true` to consider all points within the radius, not only the prediction and the nearest point:
+    /// smaller, but takes twice as long.
     pub thorough: bool,
-    /// For each vertex the first one, at most itself, that must get the same codes; None: all are
+    /// For each vertex the first one, at most itself, that must get the same codes; `None` if all are
     /// independent. Both must have the same values.
     pub welded: Option<&'a [u32]>,
 }
 
-/// The largest [`Target::radius`] for which every chosen level lies within `tolerance` of the value, the f32
-/// rounding of [`Axis::value`] included. `tolerance` is in the unit of the axes. Zero where the rounding
-/// alone breaks it.
+/// Returns the largest [`Target::radius`] for which every chosen code is within `tolerance` of the value,
+/// including the f32 rounding of [`Axis::value`]. `tolerance` is in the unit of the axes. Zero if the
+/// rounding alone exceeds it.
 pub fn radius(tolerance: f64, axes: &[Axis]) -> f32 {
     let step = axes.iter().fold(0.0, |s, a| f64::max(s, a.step.into()));
-    // Once for the nearest level, from which offsets are counted, once for the chosen one.
+    // Once for the nearest code, from which offsets are measured, once for the chosen one.
     let slack = 2.0 * axes.iter().map(|a| a.rounding() * a.rounding()).sum::<f64>().sqrt();
     if step == 0.0 {
         return 0.0;
@@ -54,18 +55,18 @@ pub fn radius(tolerance: f64, axes: &[Axis]) -> f32 {
     ((tolerance - slack) / step * (1.0 - 1e-6)).clamp(0.0, 1e6) as f32
 }
 
-/// The prediction of a vertex: `source`, and by `rule` from what its neighbours lie above theirs.
+/// The prediction of a vertex: `source`, plus `rule` applied to its neighbours' differences to their source.
 #[derive(Clone, Copy)]
 pub(crate) struct Basis<'a, W, R> {
     pub(crate) source: &'a [W],
     pub(crate) rule: R,
-    /// Whether what lies above the source is a difference.
+    /// `true` if the differences to the source are signed.
     pub(crate) signed: bool,
     pub(crate) table: &'a Table,
 }
 
 impl<W: Code> Target<'_, W> {
-    /// Number of vertices. Panics if the parts do not fit together.
+    /// Returns the number of vertices. Panics if the parts do not fit together.
     pub(crate) fn count(&self) -> usize {
         let components = self.codes.len();
         assert!((1..=4).contains(&components), "1 to 4 components");
@@ -76,7 +77,8 @@ impl<W: Code> Target<'_, W> {
         count
     }
 
-    /// Chooses codes, vertex after vertex; writes them less the source (`above`), and the residuals.
+    /// Chooses codes, vertex after vertex; writes their differences to the source (`above`), and the
+    /// residuals.
     pub(crate) fn choose<R: Combine, const N: usize>(
         &self,
         cost: &Cost,
@@ -99,7 +101,7 @@ impl<W: Code> Target<'_, W> {
             });
             let first = self.welded.map_or(v, |w| w[v] as usize);
             for k in 0..N {
-                // For now the nearest level.
+                // The nearest code for now.
                 above[k][v] = nearest[k][v].wrapping_sub(source[k][v]);
             }
             if first < v {
@@ -139,7 +141,7 @@ fn planes_mut<W, const N: usize>(all: &mut [W], count: usize) -> [&mut [W]; N] {
     })
 }
 
-/// One vector and the lattice points around it; all points are counted from the nearest.
+/// One vector and the lattice points around it, all relative to the nearest point.
 struct Around<const N: usize> {
     nearest: [i32; N],
     offset: [f32; N],
@@ -171,7 +173,7 @@ impl<const N: usize> Around<N> {
 
     fn search(&self, cost: &Cost) -> [i32; N] {
         let radius = self.limit.sqrt();
-        // Every axis from its lowest to its highest level inside the ball, at most 4 to a side.
+        // Every axis from its lowest to its highest code within the radius, at most 4 to each side.
         let low: [i32; N] = std::array::from_fn(|k| {
             ((self.offset[k] - radius).ceil() as i32).clamp(-4, 0).max(-self.nearest[k])
         });
@@ -220,8 +222,8 @@ mod tests {
     #[test]
     fn takes_the_prediction_then_the_cheapest_then_the_nearest() {
         let cost = Cost::guess();
-        // 10.4 from 11: inside a ball of 0.6; from 12: 11 costs least; from 12 with a ball of 0.5: only 10 is
-        // inside.
+        // 10.4, from 11: within a radius of 0.6. From 12: 11 costs least. From 12 with a radius of 0.5: only
+        // 10 is within it.
         for (source, radius, want) in [(11, 0.61, 11), (12, 0.61, 11), (12, 0.5, 10), (12, 0.1, 10)] {
             let (chosen, residuals) = run::<1>(target(&[10], &[0.4], &[100], radius), &[source], &cost);
             assert_eq!((chosen[0], residuals[0]), (want, want.wrapping_sub(source)));

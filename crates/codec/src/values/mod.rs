@@ -1,4 +1,4 @@
-//! Values of vertices that are kept without a hierarchy of points: what stands still, and meshes whose faces
+//! Values of vertices that are stored without a hierarchy of points: static values, and meshes whose faces
 //! change. Used by all presets.
 
 pub mod changing;

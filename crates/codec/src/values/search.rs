@@ -1,5 +1,5 @@
-//! Search of the predictor's parameters by what they would leave, on a sample of the vertices. Nothing of
-//! this is part of the format.
+//! Searches the predictor's parameters by the cost of their residuals, on a sample of the vertices. Nothing
+//! of this is part of the format.
 //!
 //! ```text
 //! sample   short stretches of vertices, spread evenly, each with the triangle it is predicted from
@@ -7,19 +7,19 @@
 //! search   the best of some usual settings, then downhill along one parameter after another, in shrinking steps
 //! ```
 //!
-//! The source system looks for the best motion and the best interpolation first and mixes them afterwards;
-//! that misses mixtures whose parts are poor, so here every step measures the whole predictor.
+//! The source system searches the best motion and the best interpolation first and mixes them afterwards;
+//! that misses mixtures of poor parts, so here every step measures the whole predictor.
 
 use super::cost::Tally;
 use super::error_bound::Target;
 use super::parallelogram::{NONE, Rule, Spatial, Table, Weights};
 use crate::quantize::code::Code;
 
-/// Vertices of the sample, by effort.
+/// The number of vertices of the sample, by effort.
 const SAMPLE: [usize; 10] = [96, 96, 160, 256, 320, 448, 768, 1024, 2048, 6144];
-/// Vertices of a stretch.
+/// The number of consecutive vertices per stretch.
 const STRETCH: usize = 8;
-/// Widths of the steps in each round, by effort.
+/// The step sizes in each round, by effort.
 pub(crate) const ROUNDS: [&[&[i32]]; 10] = [
     &[],
     &[],
@@ -32,7 +32,7 @@ pub(crate) const ROUNDS: [&[&[i32]]; 10] = [
     &[&[32, 12, 4], &[8, 3]],
     &[&[48, 24, 12, 6, 3], &[16, 4, 1], &[8, 2, 1]],
 ];
-/// Weights that the search starts from, the most useful first.
+/// The weights that the search starts from, the most useful first.
 pub(crate) const STARTS: [Weights; 5] = [
     Weights { edge: 64, apex: 0 },
     Weights { edge: 128, apex: -128 },
@@ -41,14 +41,14 @@ pub(crate) const STARTS: [Weights; 5] = [
     Weights { edge: 28, apex: 6 },
 ];
 
-/// The sample that the search looks at: vertices and their A, B, C, one after the other, component-major.
+/// The sample for the search: vertices and their A, B, C, one after the other, component-major.
 pub(crate) struct Sample<'a, W, const N: usize> {
-    /// Numbers of the vertices: all v, all A, all B, all C.
+    /// The numbers of the vertices: all v, all A, all B, all C.
     at: Vec<usize>,
     target: Target<'a, W>,
-    /// Nearest codes.
+    /// The nearest codes.
     pub(crate) values: Vec<W>,
-    /// Nearest codes less what they are predicted from, for the source at hand.
+    /// The nearest codes minus their prediction from the current source.
     pub(crate) above: Vec<W>,
 }
 
@@ -76,8 +76,8 @@ impl<'a, W: Code, const N: usize> Sample<'a, W, N> {
         (0..N).flat_map(|k| self.at.iter().map(move |&v| from[k * count + v])).collect()
     }
 
-    /// Bits of the sample's residuals under `weights`, `above` being filled. Weights that are not the usual
-    /// ones have to pay for themselves.
+    /// Returns the bits of the sample's residuals under `weights`; `above` must be filled. Weights other than
+    /// the usual ones add their own cost.
     pub(crate) fn bits(&self, weights: Weights, usual: Weights, signed: bool) -> f64 {
         let all = self.at.len();
         let n = all / 4;
@@ -110,8 +110,8 @@ impl<'a, W: Code, const N: usize> Sample<'a, W, N> {
     }
 }
 
-/// Weights for a stream that is predicted from `source`, and what the whole stream is expected to take, in
-/// bits.
+/// Returns the weights for a stream that is predicted from `source`, and the expected bits of the whole
+/// stream.
 pub(crate) fn index<W: Code, const N: usize>(
     target: Target<'_, W>,
     source: Option<&[W]>,
@@ -158,14 +158,14 @@ pub(crate) fn weights(p: &[i32; 2]) -> Weights {
 /// A point and its cost.
 pub(crate) type Measured<const N: usize> = ([i32; N], f64);
 
-/// The one that costs least; the first of several.
+/// Returns the point of least cost, the first of equals.
 pub(crate) fn least<const N: usize>(of: &[Measured<N>]) -> Measured<N> {
     of.iter().copied().reduce(|x, y| if y.1 < x.1 { y } else { x }).unwrap_or(([0; N], f64::INFINITY))
 }
 
-/// Goes downhill; remembers what has been measured.
+/// A descent that remembers measured points.
 pub(crate) struct Walk<F, const N: usize> {
-    /// Smallest and largest value of each parameter.
+    /// The smallest and the largest value of each parameter.
     range: [(i32, i32); N],
     cost: F,
     seen: Vec<Measured<N>>,
@@ -185,7 +185,7 @@ impl<F: FnMut([i32; N]) -> f64, const N: usize> Walk<F, N> {
         measured
     }
 
-    /// Along one axis, with each step width in turn until neither side is better.
+    /// Descends along one axis, with each step size in turn until neither side is better.
     pub(crate) fn walk(&mut self, mut best: Measured<N>, axis: usize, steps: &[i32]) -> Measured<N> {
         let (low, high) = self.range[axis];
         for &step in steps {

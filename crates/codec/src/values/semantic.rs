@@ -1,5 +1,5 @@
-//! What the values of a stream mean: positions, normals, tangent frames, texture coordinates, colours, and
-//! what particles have besides.
+//! The meaning of a stream's values: positions, normals, tangent frames, texture coordinates, colours, and
+//! the additional values of particles.
 
 /// The meaning of a stream's values. The numbers are part of the format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,9 +17,9 @@ pub enum Semantic {
     Colour = 4,
     /// 3 components, axes: units per second.
     Velocity = 5,
-    /// 1 component, axes: how wide a particle or a curve is at a point.
+    /// 1 component, axes: the width of a particle, or of a curve at a point.
     Width = 6,
-    /// 1 component, axes: numbers that somebody attached to points.
+    /// 1 component, axes: custom values of points.
     Custom1 = 7,
     /// 2 components, axes.
     Custom2 = 8,
@@ -30,7 +30,7 @@ pub enum Semantic {
 }
 
 impl Semantic {
-    /// Every one, by its number.
+    /// All semantics, by number.
     pub const ALL: [Semantic; 11] = [
         Semantic::Position,
         Semantic::Normal,
@@ -45,33 +45,33 @@ impl Semantic {
         Semantic::Custom4,
     ];
 
-    /// Attached numbers, so many (1 to 4) of each point.
+    /// Returns the semantic of custom values with this many components (1 to 4).
     pub fn custom(components: usize) -> Option<Semantic> {
         let all = [Semantic::Custom1, Semantic::Custom2, Semantic::Custom3, Semantic::Custom4];
         components.checked_sub(1).and_then(|k| all.get(k)).copied()
     }
 
-    /// Whether a mesh can have several sets of it.
+    /// Returns `true` if a mesh can have several sets of it.
     pub fn has_sets(self) -> bool {
         matches!(self, Semantic::Uv | Semantic::Colour) || self.is_custom()
     }
 
-    /// Numbers that somebody attached.
+    /// Returns `true` for custom values.
     pub fn is_custom(self) -> bool {
         self as u8 >= Semantic::Custom1 as u8
     }
 
-    /// Whether only meshes whose vertices come with their frames have it.
+    /// Returns `true` if only meshes with changing vertices can have it.
     pub fn is_changing(self) -> bool {
         self as u8 >= Semantic::Velocity as u8
     }
 
-    /// Whether the levels lie on `Axis` lattices; the others have `bits` only.
+    /// Returns `true` if the codes are on `Axis` lattices; the others have only `bits`.
     pub fn has_axes(self) -> bool {
         !matches!(self, Semantic::Normal | Semantic::QTangent)
     }
 
-    /// Components of a value.
+    /// Returns the number of components of a value.
     pub fn components(self) -> usize {
         match self {
             Semantic::Width | Semantic::Custom1 => 1,

@@ -1,5 +1,5 @@
 //! One stream (positions, uvs …) of one mesh in one frame: predictor + residuals. Lossless; the encoders that
-//! are given a [`Target`] first move the values inside their error ball to where they cost least.
+//! take a [`Target`] first move the values within the error bound to where they cost least.
 //!
 //! | offset | size | name | meaning |
 //! |---|---|---|---|
@@ -15,12 +15,12 @@
 //! ```
 //!
 //! The spatial prediction is [`crate::values::parallelogram`]: without weights the usual one of the stream
-//! (parallelogram or average), and none for source 2. Differences to a source are two's complement, without
-//! source they are plain values.
+//! (parallelogram or average), and none for source 2. Differences to a source are two's complement; without a
+//! source, values are coded as they are.
 //!
-//! The second line is plain vector arithmetic over whole frames; the first goes from vertex to vertex and is
-//! left out of between frames where it does not pay. A reader refuses a source that it does not have, so
-//! index frames never depend on anything but the base.
+//! The second line is plain vector arithmetic over whole frames; the first depends on the vertex before and
+//! is left out of B-frames where it does not pay. A reader refuses a source that it does not have, so index
+//! frames depend on nothing but the base.
 
 #[cfg(feature = "encode")]
 use super::cost::Cost;
@@ -41,17 +41,17 @@ const BASE: u8 = 1;
 pub(crate) const MOTION: u8 = 2;
 pub(crate) const WEIGHTS: u8 = 4;
 
-/// The values from which others may be predicted where no frames are before or behind them.
+/// Already decoded values that index frames and static values may be predicted from.
 #[derive(Clone, Copy)]
 pub struct Known<'a, W> {
-    /// Values of the same stream that are known already, component-major with its shape.
+    /// Decoded values of the same stream, component-major with its shape.
     pub base: Option<&'a [W]>,
-    /// Adjacent-triangle table (empty = every vertex from the previous one).
+    /// The table of adjacent triangles (empty: every vertex is predicted from the previous one).
     pub table: &'a Table,
 }
 
 /// Encodes `values` (component-major, `components × count`, 1 to 4 components) without reference to other
-/// frames but `base`; appends to `out`. Picks the smaller of: spatial prediction of the values, spatial
+/// frames but `base`; appends to `out`. Takes the smaller of: spatial prediction of the values, spatial
 /// prediction of the difference to `base`.
 #[cfg(feature = "encode")]
 pub fn encode_index<'a, W: Code>(
@@ -72,14 +72,14 @@ pub fn encode_index<'a, W: Code>(
     );
 }
 
-/// The work that an encoder spends on a stream.
+/// The effort that an encoder spends on a stream.
 #[cfg(feature = "encode")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Work {
-    /// 1 … 9: how much is spent on size.
+    /// 1 … 9: the effort spent on size.
     pub effort: u32,
-    /// Between frames do without prediction inside the frame and without runs, which go from vertex to vertex
-    /// and take most of the time that they take to decode.
+    /// `true` to encode B-frames without prediction inside the frame and without runs, which depend on the
+    /// vertex before and take most of the decoding time.
     pub quick: bool,
 }
 
@@ -90,11 +90,11 @@ impl From<u32> for Work {
     }
 }
 
-/// Effort of what is encoded once.
+/// The effort for values that are encoded once.
 #[cfg(feature = "encode")]
 const USUAL_EFFORT: u32 = 6;
 
-/// Values that may not be moved.
+/// Values that must be encoded exactly.
 #[cfg(feature = "encode")]
 pub(crate) struct Fixed<'a, W> {
     values: &'a [W],
@@ -123,8 +123,8 @@ impl<'a, W: Code> Fixed<'a, W> {
     }
 }
 
-/// As [`encode_index`], but moves the values inside their error ball to where they cost least; writes what it
-/// took to `chosen`, which is what decoding gives.
+/// Does the same as [`encode_index`], but moves the values within the error bound to where they cost least;
+/// writes the chosen codes to `chosen`, equal to the decoded ones.
 #[cfg(feature = "encode")]
 pub fn encode_index_within<'a, W: Code>(
     target: Target<'_, W>,
@@ -170,7 +170,7 @@ fn index_within<W: Code, const N: usize>(
     code::<W, N>(target, source, rule, base.is_some(), known.table, effort.into(), chosen, out);
 }
 
-/// Chooses the codes, in as many rounds as the effort is worth, and appends their residuals.
+/// Chooses the codes, in a number of rounds given by the effort, and appends their residuals.
 #[cfg(feature = "encode")]
 #[allow(clippy::too_many_arguments)] // One call of each of the two functions above.
 pub(crate) fn code<W: Code, const N: usize>(
@@ -216,8 +216,8 @@ pub(crate) fn code<W: Code, const N: usize>(
 /// The error of a stream whose source frame is missing.
 pub(crate) const MISSING: Corrupt = Corrupt("stream: the frame it is predicted from is missing");
 
-/// Decodes what an encoder wrote at the start of `bytes`; `out.len() == components × count`. Returns the
-/// bytes used.
+/// Decodes a stream at the start of `bytes`; `out.len() == components × count`. Returns the number of bytes
+/// used.
 pub fn decode<W: Code>(
     bytes: &[u8],
     components: usize,
@@ -227,7 +227,7 @@ pub fn decode<W: Code>(
 ) -> Result<usize, Corrupt> {
     let mut c = Cursor::new(bytes);
     let Predictor { source, weights, .. } = Predictor::read(&mut c)?;
-    // Before anything is written.
+    // Checked before anything is written.
     let base = match source {
         NOTHING => &[],
         BASE => known.base.filter(|b| b.len() == out.len()).ok_or(MISSING)?,
@@ -243,7 +243,8 @@ pub fn decode<W: Code>(
     Ok(start + used)
 }
 
-/// Bytes that [`decode`] uses for `count` values of words of so many bytes, without decoding them.
+/// Returns the number of bytes that [`decode`] uses for `count` values of `word`-byte words, without decoding
+/// them.
 pub fn skip(bytes: &[u8], components: usize, count: usize, word: usize) -> Result<usize, Corrupt> {
     let mut c = Cursor::new(bytes);
     Predictor::read(&mut c)?;
@@ -251,10 +252,10 @@ pub fn skip(bytes: &[u8], components: usize, count: usize, word: usize) -> Resul
     Ok(start + residual::skip(c.take(c.left())?, components, count, word)?)
 }
 
-/// The head of a stream: how it is predicted.
+/// The head of a stream: its predictor.
 pub(crate) struct Predictor {
     pub(crate) source: u8,
-    /// a, b, c of motion.
+    /// The parameters a, b, c of motion.
     pub(crate) blend: [u8; 3],
     pub(crate) weights: Option<Weights>,
 }

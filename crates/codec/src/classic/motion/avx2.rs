@@ -1,14 +1,14 @@
 //! AVX2: 16 words of 16 bits at a time. 8 to 15 times as fast as the reference, which the compiler vectorises
 //! with 32-bit products.
 //!
-//! `mulhrs(x, y)` is `(x·y + 2^14) >> 15`, so with 16-bit words
+//! `mulhrs(x, y)` is `(x·y + 2^14) >> 15`, so with 16-bit words:
 //!
 //! ```text
 //! (a·d + 64) >> 7   = d + mulhrs(d, (a − 128)·256)      a − 128 is a signed byte
 //! (b·e + 128) >> 8  = mulhrs(e, b·128)
 //! ```
 //!
-//! where −2^15·−2^15, the one product whose result does not fit, wraps as the definition does.
+//! In −2^15·−2^15, the one product whose result does not fit, it wraps as the definition does.
 
 #![allow(unsafe_code)]
 
@@ -19,7 +19,7 @@ use std::arch::x86_64::*;
 
 const LANES: usize = 16;
 
-/// `values += prediction`. All lengths are equal.
+/// Adds the prediction to `values`. All lengths must be equal.
 pub(super) fn reconstruct(_: Avx2, sources: Sources<'_, u16>, by: Blend, values: &mut [u16]) {
     // SAFETY: the argument proves that the machine has AVX2.
     unsafe {
@@ -32,7 +32,7 @@ pub(super) fn reconstruct(_: Avx2, sources: Sources<'_, u16>, by: Blend, values:
     }
 }
 
-// Which frames matter.
+// The frames that contribute to the prediction.
 const DELTA: u8 = 0;
 const LINEAR: u8 = 1;
 const INSIDE: u8 = 2;
@@ -48,7 +48,7 @@ fn add<const MODE: u8>(sources: Sources<'_, u16>, by: Blend, values: &mut [u16])
     // d + mulhrs(d, factor): (factor·d + 64) >> 7.
     let part = |d, factor| _mm256_add_epi16(d, _mm256_mulhrs_epi16(d, factor));
     for at in (0..count / LANES).map(|block| block * LANES) {
-        // SAFETY: all slices have `count` words, of which this block is inside.
+        // SAFETY: all slices have `count` words, and this block is within them.
         let load = |from: &[u16]| unsafe { _mm256_loadu_si256(from.as_ptr().add(at).cast()) };
         let motion = || {
             let f1 = load(sources.previous);

@@ -1,5 +1,5 @@
-//! Motion and interpolation predictor of frames between index frames. Lossless: what is kept is the
-//! difference of the values to the prediction, modulo the word.
+//! Motion and interpolation predictor of B-frames. Lossless: the stored residual is the difference of the
+//! values to the prediction, modulo the word.
 //!
 //! | offset | size | name | meaning |
 //! |---|---|---|---|
@@ -16,15 +16,15 @@
 //! 16-bit words           Pm and Pi are wrapped, and the three differences are read as two's complement of 16 bits
 //! ```
 //!
-//! Sixteen bits are what positions have, and what multipliers take: `(x·y + 2^14) >> 15` is one instruction
-//! on every vector unit, and with x = a difference and y = a factor shifted left each of the three products
-//! is one of these.
+//! 16 bits suffice for positions, and for vector multipliers: `(x·y + 2^14) >> 15` is one instruction on
+//! every vector unit, and with x = a difference and y = a factor shifted left each of the three products is
+//! such an instruction.
 //!
-//! The first frame after an index frame has no F₂ inside its group; then F₂ = F₁, and Pm = F₁.
+//! The first frame after an index frame has no F₂ in its group; then F₂ = F₁, and Pm = F₁.
 //!
 //! Credit: the predictor of CryEngine's geometry cache (Axel Gneiting, "Real-Time Geometry Caches", 2014).
-//! Departures: every stage rounds instead of truncating and is not wrapped before the next; a and c are kept
-//! apart; the search measures what is going to be stored.
+//! Differences: every stage rounds instead of truncating and is not wrapped before the next; a and c are
+//! separate; the search measures the residuals that will be stored.
 
 use crate::quantize::code::Code;
 use crate::simd::isa::Isa;
@@ -37,14 +37,14 @@ mod sources;
 
 pub use sources::Sources;
 
-/// `out = values − prediction`. Panics unless all lengths are equal.
+/// Computes `out = values − prediction`. Panics unless all lengths are equal.
 #[cfg(feature = "encode")]
 pub fn residual<W: Code>(values: &[W], sources: Sources<'_, W>, by: Blend, out: &mut [W]) {
     assert_eq!(values.len(), out.len());
     each(sources, by, out, values, |value, _, predicted| value.wrapping_sub(predicted));
 }
 
-/// `values = residuals + prediction`, in place. Panics unless all lengths are equal.
+/// Computes `values = residuals + prediction`, in place. Panics unless all lengths are equal.
 pub fn reconstruct<W: Code>(sources: Sources<'_, W>, by: Blend, values: &mut [W]) {
     reconstruct_on(Isa::get(), sources, by, values);
 }
@@ -64,14 +64,15 @@ fn reconstruct_on<W: Code>(isa: Isa, sources: Sources<'_, W>, by: Blend, values:
     }
 }
 
-/// `out = prediction`. Panics unless all lengths are equal.
+/// Computes `out = prediction`. Panics unless all lengths are equal.
 #[cfg(feature = "encode")]
 pub fn predict<W: Code>(sources: Sources<'_, W>, by: Blend, out: &mut [W]) {
     out.fill(W::default());
     reconstruct(sources, by, out);
 }
 
-/// One pass over all frames. The special cases read fewer of them, and give what the full formula gives.
+/// Makes one pass over all frames. The special cases read fewer of them, and give the same result as the full
+/// formula.
 #[inline(always)]
 fn each<W: Code>(s: Sources<'_, W>, by: Blend, out: &mut [W], other: &[W], f: impl Fn(W, W, W) -> W + Copy) {
     assert!(s.are(out.len()), "all frames have one shape");

@@ -13,14 +13,14 @@ pub struct Sources<'a, W> {
 }
 
 impl<W: Code> Sources<'_, W> {
-    /// Whether all frames have `count` values.
+    /// Returns `true` if all frames have `count` values.
     pub fn are(&self, count: usize) -> bool {
         [self.previous, self.before_previous, self.index_before, self.index_after]
             .iter()
             .all(|s| s.len() == count)
     }
 
-    /// These frames as 16-bit codes, if that is what they are.
+    /// Returns these frames as 16-bit codes, if they have 16 bits.
     #[cfg(target_arch = "x86_64")]
     pub(super) fn codes16(&self) -> Option<Sources<'_, u16>> {
         Some(Sources {
@@ -31,7 +31,7 @@ impl<W: Code> Sources<'_, W> {
         })
     }
 
-    /// Prediction of value `at`.
+    /// Returns the prediction of value `at`.
     #[inline(always)]
     pub fn predict(&self, at: usize, by: Blend) -> W {
         W::between(

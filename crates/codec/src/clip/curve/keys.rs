@@ -1,4 +1,5 @@
-//! Keys and what stands before them: written, read and checked, sorted by the time of need.
+//! The keys and the head of a clip in the curve form: encoded, decoded and checked, with keys sorted by the
+//! time at which they are needed.
 
 use super::spline::{Knots, unit};
 use crate::Corrupt;
@@ -6,10 +7,10 @@ use crate::bytes::{Cursor as Bytes, put_varint};
 use crate::clip::{NONE, Skeleton};
 use crate::transform::Transform;
 
-/// Most samples: a key's time has 16 bits.
+/// The largest number of samples: the time of a key has 16 bits.
 pub const MAX_SAMPLES: u32 = 1 << 16;
 
-/// Which part of a joint's transform a sub-track is. The numbers are part of the format.
+/// The part of a joint's transform that a sub-track animates. The numbers are part of the format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Part {
@@ -21,56 +22,56 @@ pub enum Part {
     Scale = 2,
 }
 
-/// All of them.
+/// All parts.
 pub const PARTS: [Part; 3] = [Part::Rotation, Part::Translation, Part::Scale];
 
-/// A sub-track.
+/// The kind of a sub-track, with its constant value or its range.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
-    /// The rest pose's.
+    /// The value of the rest pose.
     Default,
-    /// One value; vectors have 0 as fourth.
+    /// One value; vectors have 0 as their fourth component.
     Constant([f32; 4]),
-    /// Keys; of vectors within this range.
+    /// Keys; those of vectors are within this range.
     Animated(Range),
 }
 
-/// Where the values of a vector sub-track lie. Unused for rotations.
+/// The range of the values of a vector sub-track. Unused for rotations.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct Range {
-    /// Lowest of each component.
+    /// The lowest value of each component.
     pub low: [f32; 3],
-    /// Highest less lowest, not negative.
+    /// The highest value minus the lowest, not negative.
     pub size: [f32; 3],
 }
 
 /// A key as it is stored: 80 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Key {
-    /// Which joint, below 2¹⁴.
+    /// The joint, below 2¹⁴.
     pub joint: u16,
-    /// Which part of it.
+    /// The part of the joint's transform.
     pub part: Part,
-    /// Sample.
+    /// The number of the sample.
     pub time: u16,
-    /// 48 bits, or 32 of a rotation.
+    /// The value: 48 bits, or 32 bits for a short rotation.
     pub payload: u64,
 }
 
-/// Everything of a clip in the curve form but its keys.
+/// Everything of a clip in the curve form except its keys.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Head {
-    /// Spacing of knots.
+    /// The spacing of knots.
     pub knots: Knots,
-    /// Rotations have 32 bits instead of 48.
+    /// `true` if rotations have 32 bits instead of 48.
     pub short: bool,
-    /// 1 … [`MAX_SAMPLES`].
+    /// The number of samples, 1 … [`MAX_SAMPLES`].
     pub samples: u32,
     /// Samples per second, > 0.
     pub fps: f64,
-    /// Seconds of sample 0.
+    /// Time of sample 0 in seconds.
     pub start: f64,
-    /// Per joint rotation, translation, scale.
+    /// The rotation, translation and scale of each joint.
     pub kinds: Vec<[Kind; 3]>,
 }
 
@@ -79,37 +80,38 @@ pub struct Head {
 pub struct Curves {
     /// Everything but the keys.
     pub head: Head,
-    /// Sorted by need.
+    /// The keys, sorted by need.
     pub(super) keys: Vec<Key>,
-    /// Per sub-track, 3 per joint: its number among the animated ones, or [`crate::clip::NONE`].
+    /// For each sub-track, 3 per joint: its number among the animated ones, or [`crate::clip::NONE`].
     numbers: Vec<u32>,
-    /// Joint and part of each animated sub-track.
+    /// The joint and part of each animated sub-track.
     pub(super) tracks: Vec<(u16, Part)>,
     pub(super) snapshots: Vec<Snapshot>,
 }
 
-/// ±1/√2 in 15 bits. The spare highest bit of the 48 is 0.
+/// Encodes a rotation as its smallest three components, 15 bits each for ±1/√2. The highest of the 48 bits is
+/// 0.
 pub fn rotation48(q: [f32; 4]) -> u64 {
     smallest_three(q, 15)
 }
 
-/// ±1/√2 in 10 bits.
+/// Encodes a rotation as its smallest three components, 10 bits each for ±1/√2.
 pub fn rotation32(q: [f32; 4]) -> u64 {
     smallest_three(q, 10)
 }
 
-/// Inverse of [`rotation48`]; any payload gives a unit quaternion.
+/// Decodes a payload of [`rotation48`]; any payload gives a unit quaternion.
 pub fn of_rotation48(payload: u64) -> [f32; 4] {
     of_smallest_three(payload, 15)
 }
 
-/// Inverse of [`rotation32`].
+/// Decodes a payload of [`rotation32`].
 pub fn of_rotation32(payload: u64) -> [f32; 4] {
     of_smallest_three(payload, 10)
 }
 
-/// The three smaller components, `bits` each from the lowest on, then which is the largest; that one is
-/// positive.
+/// Encodes the three smaller components with `bits` bits each, from the lowest bit on, then the index of the
+/// largest, which is taken as positive.
 fn smallest_three(q: [f32; 4], bits: u32) -> u64 {
     let largest = (1..4).fold(0, |best, i| match q[i].abs() > q[best].abs() {
         true => i,
@@ -135,7 +137,7 @@ fn of_smallest_three(payload: u64, bits: u32) -> [f32; 4] {
     };
     let parts = [part(0), part(1), part(2)];
     let square = parts[0] * parts[0] + parts[1] * parts[1] + parts[2] * parts[2];
-    // Only hostile bytes leave nothing for the largest.
+    // Only in a damaged file is nothing left for the largest component.
     let large = if square < 1.0 { (1.0 - square).sqrt() } else { 0.0 };
     let mut out = [0.0; 4];
     let mut rest = parts.into_iter();
@@ -149,7 +151,7 @@ fn of_smallest_three(payload: u64, bits: u32) -> [f32; 4] {
 }
 
 impl Range {
-    /// Of some values, all finite.
+    /// Returns the range of some values, all finite.
     pub fn of(values: impl IntoIterator<Item = [f32; 3]>) -> Range {
         let mut low = [f32::INFINITY; 3];
         let mut high = [f32::NEG_INFINITY; 3];
@@ -166,17 +168,17 @@ impl Range {
         }
     }
 
-    /// Three u16, the nearest within the range.
+    /// Returns the payload of a value: three u16, the nearest within the range.
     pub fn payload(&self, value: [f32; 3]) -> u64 {
         let level = |k: usize| {
             let part = (value[k] - self.low[k]) / self.size[k];
-            // 0 / 0 is 0 here.
+            // 0 / 0 gives 0 here.
             (part * 65535.0).round().clamp(0.0, 65535.0) as u64
         };
         level(0) | level(1) << 16 | level(2) << 32
     }
 
-    /// Inverse of [`Range::payload`], with 0 as fourth.
+    /// Decodes a payload of [`Range::payload`], with 0 as the fourth component.
     pub fn value(&self, payload: u64) -> [f32; 4] {
         let at = |k: usize| {
             let level = (payload >> (16 * k) & 0xFFFF) as f32;
@@ -187,7 +189,7 @@ impl Range {
 }
 
 impl Head {
-    /// The payload of a value in a sub-track.
+    /// Returns the payload of a value in a sub-track.
     pub fn payload(&self, kind: &Kind, part: Part, value: [f32; 4]) -> u64 {
         let [x, y, z, _] = value;
         match (kind, part, self.short) {
@@ -198,7 +200,7 @@ impl Head {
         }
     }
 
-    /// The value of a payload.
+    /// Returns the value of a payload.
     pub fn value(&self, kind: &Kind, part: Part, payload: u64) -> [f32; 4] {
         match (kind, part, self.short) {
             (_, Part::Rotation, false) => of_rotation48(payload),
@@ -208,14 +210,14 @@ impl Head {
         }
     }
 
-    /// Bytes of a key.
+    /// Returns the size of a key in bytes.
     pub fn key_size(&self, part: Part) -> usize {
         if self.short && part == Part::Rotation { 8 } else { 10 }
     }
 }
 
-/// Sorts keys by the time at which they are needed: those of a track by time, and key n + 2 as soon as key n
-/// is passed.
+/// Sorts keys by the time at which they are needed: key n + 2 of a track is needed as soon as key n is
+/// passed.
 #[cfg(feature = "encode")]
 pub fn sort_by_need(keys: &mut Vec<Key>) {
     keys.sort_unstable_by_key(|key| (key.joint, key.part, key.time));
@@ -229,8 +231,8 @@ pub fn sort_by_need(keys: &mut Vec<Key>) {
     *keys = order.into_iter().map(|(_, key)| key).collect();
 }
 
-/// Appends a clip; keys in any order. Animated sub-tracks must have a key at the first and one at the last
-/// sample.
+/// Appends a clip; the keys may be in any order. Animated sub-tracks must have a key at the first and one at
+/// the last sample.
 #[cfg(feature = "encode")]
 pub fn encode(head: &Head, keys: &[Key], out: &mut Vec<u8>) {
     let knots = head.knots as u8;
@@ -273,8 +275,8 @@ pub fn encode(head: &Head, keys: &[Key], out: &mut Vec<u8>) {
 }
 
 impl Curves {
-    /// Reads a clip for a skeleton. Refuses everything that an encoder does not write: keys of sub-tracks
-    /// that have none, in another order, or missing at an end.
+    /// Decodes a clip for a skeleton. Refuses everything that an encoder does not write: keys of sub-tracks
+    /// that are not animated, keys out of order, or a missing first or last key.
     pub fn read(bytes: &[u8], skeleton: &Skeleton<'_>) -> Result<Curves, Corrupt> {
         let mut c = Bytes::new(bytes);
         let flags = c.u8()?;
@@ -343,22 +345,22 @@ impl Curves {
         Ok(curves)
     }
 
-    /// Number of samples.
+    /// Returns the number of samples.
     pub fn samples(&self) -> u32 {
         self.head.samples
     }
 
-    /// The keys, in the order in which they are needed.
+    /// Returns the keys, in the order in which they are needed.
     pub fn keys(&self) -> &[Key] {
         &self.keys
     }
 
-    /// Number of sub-tracks that have keys.
+    /// Returns the number of sub-tracks that have keys.
     pub fn tracks(&self) -> usize {
         self.tracks.len()
     }
 
-    /// Bytes of memory that playing keeps.
+    /// Returns the bytes of memory that playing needs.
     pub fn memory(&self) -> usize {
         let keys = (self.keys.iter()).map(|k| self.head.key_size(k.part));
         keys.sum::<usize>() + self.snapshots.iter().map(Snapshot::memory).sum::<usize>()
@@ -369,9 +371,10 @@ impl Curves {
         (*number != NONE).then_some(*number as usize)
     }
 
-    /// Keys are where a reader expects them, and every sub-track reaches from the first sample to the last.
+    /// Checks that keys are in the expected order, and that every sub-track has a key at the first and at the
+    /// last sample.
     fn check_order(&self) -> Result<(), Corrupt> {
-        // Times of the last two keys of each sub-track, and how many there were.
+        // The times of the last two keys of each sub-track, and the number of its keys so far.
         let mut last = vec![([0u16; 2], 0u32); self.tracks.len()];
         let mut before = None;
         for key in &self.keys {
@@ -405,7 +408,7 @@ impl Curves {
         self.head.value(kind, key.part, key.payload)
     }
 
-    /// Pose without what is animated: rest and constants.
+    /// Fills the pose with everything that is not animated: rest pose and constants.
     pub(super) fn prefill(&self, skeleton: &Skeleton<'_>, pose: &mut [Transform]) {
         for ((out, rest), kinds) in pose.iter_mut().zip(skeleton.rest).zip(&self.head.kinds) {
             *out = *rest;
@@ -444,20 +447,20 @@ fn range(c: &mut Bytes<'_>) -> Result<Range, Corrupt> {
     }
 }
 
-/// A snapshot is taken every so many keys, and not more often than every so many keys of each sub-track.
+/// Minimum distance of two snapshots, in keys of all sub-tracks and in keys per sub-track.
 pub(super) const SNAPSHOT_KEYS: usize = 256;
 
 pub(super) const SNAPSHOT_PER_TRACK: usize = 8;
 
-/// The last keys of each sub-track at one place of the block. Built when a clip is read, so it costs nothing
-/// in the file and nothing can be wrong with it.
+/// The last keys of each sub-track at one place of the block. Snapshots are built when a clip is read, so
+/// they take no bytes in the file and cannot be damaged there.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Snapshot {
     /// The first key that is not passed yet.
     pub(super) next: u32,
-    /// The first time at which that is needed.
+    /// The first time at which that key is needed.
     pub(super) time: u16,
-    /// Per sub-track its last four keys.
+    /// For each sub-track, its last four keys.
     pub(super) last: Box<[[u32; 4]]>,
 }
 
@@ -468,7 +471,7 @@ impl Snapshot {
 }
 
 impl Curves {
-    /// Places to start from, see [`Snapshot`].
+    /// Takes the snapshots from which playing can start, see [`Snapshot`].
     pub(super) fn take_snapshots(&mut self) {
         let every = SNAPSHOT_KEYS.max(SNAPSHOT_PER_TRACK * self.tracks.len());
         let mut last = vec![[NONE; 4]; self.tracks.len()];
@@ -481,7 +484,7 @@ impl Curves {
                 0 | 1 => 0,
                 _ => self.keys[last[number][2] as usize].time,
             };
-            // Whoever is at `need` or later wants all keys up to here.
+            // A playhead at `need` or later needs all keys up to here.
             if i > 0 && i % every == 0 && need > 0 {
                 self.snapshots.push(Snapshot { next: i as u32, time: need, last: last.clone().into() });
             }
@@ -492,7 +495,7 @@ impl Curves {
     }
 }
 
-/// Puts a sub-track's value into a transform.
+/// Writes a sub-track's value into a transform.
 #[inline]
 pub(super) fn put(out: &mut Transform, part: Part, value: [f32; 4]) {
     let [x, y, z, _] = value;

@@ -1,5 +1,6 @@
-//! Keys from raw poses without any search: what stands still is kept once, of everything else every sample
-//! becomes a key. Fast enough for when a clip is loaded; a rotation then takes 10 bytes instead of 16.
+//! Makes keys from raw poses without any search: a constant sub-track is stored once, and every sample of any
+//! other becomes a key. Fast enough to run while a clip is loaded; a rotation then takes 10 bytes instead of
+//! 16.
 
 use super::keys::{Curves, Head, Key, Kind, MAX_SAMPLES, PARTS, Part, Range, encode};
 use super::spline::Knots;
@@ -7,9 +8,9 @@ use crate::Corrupt;
 use crate::clip::Skeleton;
 use crate::transform::Transform;
 
-/// A clip of keys from local transforms: sample by sample all joints of `skeleton`, which must be checked.
-/// Rotations are turned to unit length. Refuses another number of them than whole samples, more than 65,536
-/// samples, and what is not finite.
+/// Makes a clip of keys from local transforms: sample by sample all joints of `skeleton`, which must be
+/// checked. Rotations are normalized. Refuses a list that is not a whole number of samples, more than 65,536
+/// samples, and values that are not finite.
 pub fn quantized(
     skeleton: &Skeleton<'_>,
     poses: &[Transform],
@@ -64,13 +65,13 @@ pub fn quantized(
         }
         head.kinds.push(kinds);
     }
-    // As if it had been read, so that playing relies on the same checks.
+    // Encoded and decoded again, so that playing relies on the same checks.
     let mut bytes = Vec::new();
     encode(&head, &keys, &mut bytes);
     Curves::read(&bytes, skeleton)
 }
 
-/// A part of a transform; rotations of unit length, vectors with 0 as fourth.
+/// Returns a part of a transform; rotations have unit length, vectors have 0 as their fourth component.
 fn of(t: &Transform, part: Part) -> [f32; 4] {
     let vector = |[x, y, z]: [f32; 3]| [x, y, z, 0.0];
     match part {

@@ -1,5 +1,6 @@
-//! Codec `curve`: few keys per sub-track, Catmull-Rom splines between them. Error bound: what the encoder
-//! measured on this file's own functions. After the animation compression of a large multiplayer game.
+//! Codec `curve`: few keys per sub-track, Catmull-Rom splines between them. Error bound: the error that the
+//! encoder measured with this file's own functions. Modelled on the animation compression of a large
+//! multiplayer game.
 //!
 //! | offset | size | name | meaning |
 //! |---|---|---|---|
@@ -12,7 +13,8 @@
 //! | … | 1 … 5 | `keys` | varint, number of keys |
 //! | … | 10 (8) per key | `block` | keys, see below; a key of a rotation is 8 bytes long where those have 32 bits |
 //!
-//! A key, so that any stretch of the block holds all that a stretch of time needs, whichever joints move:
+//! A key holds its track and time, so that any stretch of the block has all that a stretch of time needs,
+//! whichever joints move:
 //!
 //! | offset | size | name | meaning |
 //! |---|---|---|---|

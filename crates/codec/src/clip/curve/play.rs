@@ -1,12 +1,11 @@
-//! Playing keys: a playhead that goes through the block strictly forward, and snapshots from which it starts
-//! anew after a jump.
+//! Plays keys: a playhead reads the block strictly forward, and starts from a snapshot after a jump back.
 
 use super::keys::{Curves, Key, Part, put};
 use super::spline::Window;
 use crate::clip::Skeleton;
 use crate::transform::Transform;
 
-/// No key.
+/// The number of a missing key.
 const NONE: u32 = u32::MAX;
 
 /// The last four keys of a sub-track that were passed, with their values.
@@ -16,9 +15,10 @@ struct Track {
     count: u32,
 }
 
-/// A place in a clip, kept from call to call.
+/// A position in a clip, kept from call to call.
 ///
-/// Going forward it reads the block from front to back and each key once; going back it starts at a snapshot.
+/// Going forward, it reads the block from front to back and each key once; going back, it starts at a
+/// snapshot.
 #[derive(Clone, Debug)]
 pub struct Playhead {
     tracks: Vec<Track>,
@@ -28,24 +28,24 @@ pub struct Playhead {
 }
 
 impl Playhead {
-    /// At the start of a clip. Allocates all it will need.
+    /// Returns a playhead at the start of a clip. Allocates all the memory that it will need.
     pub fn new(curves: &Curves) -> Playhead {
         let empty = Track { window: Window::default(), count: 0 };
         Playhead { tracks: vec![empty; curves.tracks()], next: 0, time: 0.0, reads: 0 }
     }
 
-    /// The first key that was not read yet: it only grows while time does.
+    /// Returns the number of the first key that was not read yet. It only grows while time does.
     pub fn position(&self) -> usize {
         self.next
     }
 
-    /// Keys read so far.
+    /// Returns the number of keys read so far.
     pub fn reads(&self) -> u64 {
         self.reads
     }
 
-    /// The pose at a time in samples, cut to the clip: local transforms of all joints. Panics where `pose` is
-    /// not one per joint, or the playhead is another clip's.
+    /// Writes the pose at a time in samples, clamped to the clip: local transforms of all joints. Panics if
+    /// `pose` has not one transform per joint, or if the playhead belongs to another clip.
     pub fn pose(&mut self, curves: &Curves, skeleton: &Skeleton<'_>, time: f32, pose: &mut [Transform]) {
         assert_eq!(pose.len(), skeleton.rest.len(), "a transform per joint");
         assert_eq!(self.tracks.len(), curves.tracks(), "a playhead of this clip");
@@ -57,7 +57,8 @@ impl Playhead {
         }
     }
 
-    /// Reads on, or starts anew, until all that a time needs is there; gives the time within the clip.
+    /// Reads on, or restarts, until all keys that `time` needs are read. Returns the time clamped to the
+    /// clip.
     fn go(&mut self, curves: &Curves, time: f32) -> f32 {
         let last = (curves.head.samples - 1) as f32;
         // NaN becomes 0.
@@ -81,7 +82,7 @@ impl Playhead {
         time
     }
 
-    /// To the last snapshot from which a time can be reached.
+    /// Goes to the last snapshot from which `time` can be reached.
     fn restore(&mut self, curves: &Curves, time: f32) {
         let after = curves.snapshots.partition_point(|s| f32::from(s.time) <= time);
         self.tracks.iter_mut().for_each(|track| track.count = 0);
@@ -101,7 +102,7 @@ impl Playhead {
 }
 
 impl Track {
-    /// When the next key is needed: when the one before the last is passed.
+    /// Returns the time at which the next key is needed: that of the second to last key read.
     fn need(&self) -> u16 {
         if self.count < 2 { 0 } else { self.window.times[2] }
     }
@@ -114,7 +115,7 @@ impl Track {
         self.count += 1;
     }
 
-    /// The last four keys are the ones around `time`, or, near the end, some of them.
+    /// Returns the value at `time`. The last four keys are the ones around it, or include them near the end.
     fn at(&self, time: f32, curves: &Curves, part: Part) -> [f32; 4] {
         let first = 4 - self.count.min(4) as usize;
         let times = &self.window.times;
@@ -125,7 +126,7 @@ impl Track {
         }
         let mut window = Window { ends: [left > first, left < 2], ..Window::default() };
         for k in 0..4 {
-            // Where there is no such key, a time that divides nothing by zero.
+            // For a missing key, a time that avoids a division by zero.
             let at = left + k;
             if (first + 1..=4).contains(&at) {
                 (window.times[k], window.values[k]) = (times[at - 1], self.window.values[at - 1]);
@@ -137,7 +138,7 @@ impl Track {
 }
 
 impl Window {
-    /// Keys that are not there lie as far away as the segment is long, with the value of the nearest.
+    /// Places a missing outer key at the time of its neighbour, with the same value.
     fn fill_ends(&mut self) {
         if !self.ends[0] {
             self.times[0] = self.times[1];

@@ -1,21 +1,21 @@
-//! Catmull-Rom between four keys, with knots that follow the keys' times. See the module's head for the
-//! formulas.
+//! Catmull-Rom splines between four keys, with knots that follow the keys' times. See the module's head for
+//! the formulas.
 
-/// The distance of the knots of two keys, which decides how a spline bends.
+/// The spacing of the knots of two keys, which decides how a spline bends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[repr(u8)]
 pub enum Knots {
-    /// All alike, whatever the times.
+    /// The same for all, whatever the times.
     Uniform = 0,
-    /// As far as the times.
+    /// The difference of the times.
     Chordal = 1,
-    /// The square root of that: between the two, no cusps.
+    /// The square root of the difference of the times: between the two others, without cusps.
     #[default]
     Centripetal = 2,
 }
 
 impl Knots {
-    /// Between keys that many samples apart.
+    /// Returns the spacing for keys that many samples apart.
     #[inline]
     pub fn apart(self, samples: f32) -> f32 {
         match self {
@@ -26,19 +26,19 @@ impl Knots {
     }
 }
 
-/// The keys around a time.
+/// The four keys around a time.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct Window {
-    /// Times of up to four keys, in samples.
+    /// The times of the keys, in samples.
     pub times: [u16; 4],
-    /// Their values.
+    /// The values of the keys.
     pub values: [[f32; 4]; 4],
-    /// Keys before and after the two in the middle that are there.
+    /// `true` if there is a key before, or after, the two in the middle.
     pub ends: [bool; 2],
 }
 
 impl Window {
-    /// Value at a time between the middle keys, in samples.
+    /// Returns the value at a time between the middle keys, in samples.
     #[inline]
     pub fn at(&self, time: f32, knots: Knots, rotation: bool) -> [f32; 4] {
         let [p0, p1, p2, p3] = match rotation {
@@ -68,7 +68,8 @@ impl Window {
     }
 }
 
-/// Weights of the slope over the outer segment, and of that over both segments together, in a tangent.
+/// Returns the weights, in a tangent, of the slope over the outer segment and of that over both segments
+/// together.
 #[inline]
 fn weights(knots: Knots, outer: f32, d1: f32) -> [f32; 2] {
     let d = knots.apart(outer);
@@ -80,7 +81,7 @@ fn tangent([outer, both]: [f32; 2], near: f32, far: f32) -> f32 {
     near * outer - far * both
 }
 
-/// Of a rotation's two quaternions, of each the one nearer to its neighbour.
+/// Chooses, of the two quaternions of each rotation, the one nearer to its neighbour.
 #[inline]
 fn aligned(values: [[f32; 4]; 4]) -> [[f32; 4]; 4] {
     let near = |q: [f32; 4], to: [f32; 4]| {
@@ -92,7 +93,7 @@ fn aligned(values: [[f32; 4]; 4]) -> [[f32; 4]; 4] {
     [near(p0, p1), p1, p2, near(p3, p2)]
 }
 
-/// To unit length; no rotation for what has none.
+/// Normalizes a quaternion; returns the identity if its length is near zero.
 #[inline]
 pub fn unit(q: [f32; 4]) -> [f32; 4] {
     let square = q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3];

@@ -1,4 +1,4 @@
-//! Curves: what is written comes back, in the order of need; damage is refused.
+//! Tests of curves: round trips, keys in the order of need, and refusal of damaged bytes.
 
 use crate::clip::curve::*;
 use crate::clip::{NONE, Skeleton};
@@ -32,7 +32,7 @@ fn turn(axis: usize, angle: f32) -> [f32; 4] {
     q
 }
 
-/// Joints that turn, the first of which moves as well; each sub-track has a key every few samples.
+/// Rotating joints, the first of which also translates; each sub-track has a key every few samples.
 fn swinging(joints: usize, samples: u32, short: bool) -> (Head, Vec<Key>) {
     let range = Range { low: [-2.0, 0.0, -1.0], size: [4.0, 0.0, 2.0] };
     let mut head = Head {
@@ -78,7 +78,7 @@ fn read(head: &Head, keys: &[Key], chain: &Chain) -> Curves {
     Curves::read(&bytes, &chain.skeleton()).unwrap()
 }
 
-/// Straight from all keys of a track, without a playhead.
+/// Evaluates a track from all of its keys, without a playhead.
 fn plain(curves: &Curves, joint: u16, part: Part, time: f32) -> [f32; 4] {
     let mut keys: Vec<&Key> = (curves.keys().iter()).filter(|k| (k.joint, k.part) == (joint, part)).collect();
     keys.sort_by_key(|k| k.time);
@@ -115,7 +115,8 @@ fn d08_knots_are_what_they_are_called() {
     assert_eq!(Knots::Uniform.apart(9.0), 1.0);
     assert_eq!(Knots::Chordal.apart(9.0), 9.0);
     assert_eq!(Knots::Centripetal.apart(9.0), 3.0);
-    // On a straight line all are straight; only chordal ones keep the speed where keys are not evenly apart.
+    // Along a straight line all are straight; only chordal knots keep the speed if keys are not evenly
+    // spaced.
     let window = Window {
         times: [0, 10, 12, 30],
         values: [0.0, 10.0, 12.0, 30.0].map(|v| [v, 0.0, 0.0, 0.0]),
@@ -124,7 +125,7 @@ fn d08_knots_are_what_they_are_called() {
     for time in [10.0, 10.5, 11.0, 11.9, 12.0] {
         assert!((window.at(time, Knots::Chordal, false)[0] - time).abs() < 1e-5);
     }
-    // Where time is as uneven as here, uniform knots swing far beyond, centripetal ones less.
+    // With times as uneven as here, uniform knots overshoot far, centripetal ones less.
     let beyond = |knots| {
         let off = |i: i32| {
             let time = 10.0 + i as f32 / 50.0;
@@ -185,9 +186,9 @@ fn d12_forward_playback_reads_strictly_forward() {
         assert!(playhead.position() >= before);
         before = playhead.position();
     }
-    // Each key once.
+    // Each key is read once.
     assert_eq!((before, playhead.reads()), (curves.keys().len(), curves.keys().len() as u64));
-    // And never one earlier than it is needed.
+    // And no key is read before it is needed.
     let mut playhead = Playhead::new(&curves);
     playhead.pose(&curves, &chain.skeleton(), 100.0, &mut pose);
     let next = &curves.keys()[playhead.position()..];
@@ -269,7 +270,7 @@ fn what_no_encoder_writes_is_refused() {
     let mut endless = head.clone();
     endless.samples = MAX_SAMPLES + 1;
     assert!(refuse(&endless, &keys).contains("samples"));
-    // In another order than that of need.
+    // Out of the order of need.
     let mut bytes = Vec::new();
     encode(&head, &keys, &mut bytes);
     let end = bytes.len();
@@ -307,7 +308,7 @@ fn truncations_and_flips_never_panic() {
 }
 
 proptest! {
-    /// The precision that its authors name.
+    /// The precision stated by its authors.
     #[test]
     fn d02_rotations_are_within_43_millionths(v in any::<[i16; 4]>()) {
         let v = v.map(|v| f32::from(v) + 0.5);
@@ -319,7 +320,7 @@ proptest! {
         let sign = (0..4).map(|k| q[k] * back[k]).sum::<f32>().signum();
         let largest = (payload >> 45) as usize;
         for k in 0..4 {
-            // The largest takes up what the others are off.
+            // The largest component absorbs the errors of the others.
             let bound = if k == largest { 8e-5 } else { 4.5e-5 };
             prop_assert!((q[k] - sign * back[k]).abs() <= bound, "{:?} {:?}", q, back);
         }

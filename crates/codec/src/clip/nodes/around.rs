@@ -1,4 +1,4 @@
-//! The frames that the transforms of one are predicted from: which, with which weights, and what contexts
+//! The frames from which the transforms of a frame are predicted, their weights, and the contexts that
 //! follow.
 
 use crate::Corrupt;
@@ -8,23 +8,24 @@ use crate::clip::nodes::track::Track;
 use crate::clip::schedule::weights;
 use crate::schedule::Schedule;
 
-/// The frames that one is predicted from, by number.
+/// The frames that a frame is predicted from, by number.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct References {
-    /// 0 … 3: half the distance of the two ends is 2^level or less, 4: a key, 5: a key that refers to none,
-    /// but the first.
+    /// 0 … 3: half the distance of the two ends is 2^level or less; 4: a key frame; 5: a key frame that
+    /// refers to no frame, or only to the first.
     pub level: usize,
-    /// The nearest first; of `count` frames. None: it is predicted from the rest transforms.
+    /// The frames referred to, nearest first; `count` of them. If `count` is 0, the frame is predicted from
+    /// the rest transforms.
     pub frames: [u32; 4],
-    /// In 2⁻¹⁶; their sum is 2¹⁶. Those beyond `count` are 0.
+    /// Weights in 2⁻¹⁶; their sum is 2¹⁶. Those beyond `count` are 0.
     pub weights: [f64; 4],
     pub count: usize,
-    /// The frame before of the same depth and unit.
+    /// The preceding frame of the same depth in the same access unit.
     pub beside: Option<u32>,
 }
 
 impl References {
-    /// Of frame number `i` of a unit's `frames`.
+    /// Finds the references of frame number `i` of a unit's `frames`.
     pub fn new(schedule: Schedule, frames: &[u32], i: usize) -> References {
         let frame = frames[i];
         let key = schedule.key_of(frame).is_some();
@@ -36,7 +37,7 @@ impl References {
             count: 0,
             beside: None,
         };
-        // What a key would take from the first frame is what does not move.
+        // A key frame would take from the first frame only what does not move.
         let list = all.iter().filter(|&&r| !(key && r == 0));
         let mut at = [0i64; 4];
         for (k, &reference) in list.enumerate().take(if key { 1 } else { 4 }) {
@@ -59,32 +60,32 @@ impl References {
 
 pub(super) const MISSING: Corrupt = Corrupt("nodes: a frame is decoded before those it needs");
 
-/// What surrounds one track in one frame, for encoders.
+/// The codes of one track around one frame, for encoders.
 #[derive(Clone, Copy)]
 #[cfg(feature = "encode")]
 pub struct Around<'a> {
     pub(super) references: References,
-    /// All four are there: what is beyond those that are referred to is the first.
+    /// All four are present: those beyond the frames referred to equal the first.
     words: [&'a TrackCodes; 4],
     beside: Option<&'a TrackCodes>,
 }
 
-/// Words before anything is added, as numbers: translation, rotation (of any length), scale.
+/// The predicted codes before residuals are added, as floats: translation, rotation (of any length), scale.
 #[derive(Clone, Copy)]
 #[cfg(feature = "encode")]
 pub struct Prediction {
-    /// In words.
+    /// In codes.
     pub translation: [f64; 3],
     /// Near unit length.
     pub rotation: [f64; 4],
-    /// In words.
+    /// In codes.
     pub scale: [f64; 3],
 }
 
 #[cfg(feature = "encode")]
 impl<'a> Around<'a> {
-    /// Of frame number `i` of a unit's `frames`. `find` gives the words of frames coded before, `rest` are
-    /// those of the rest transform.
+    /// Finds the codes around frame number `i` of a unit's `frames`. `find` gives the codes of frames that
+    /// were coded before; `rest` has those of the rest transform.
     pub fn new(
         rest: &'a TrackCodes,
         schedule: Schedule,
@@ -104,19 +105,19 @@ impl<'a> Around<'a> {
         Ok(Around { references, words, beside: beside.transpose()? })
     }
 
-    /// Contexts of the first two frames, and of the one beside.
+    /// Returns the contexts of the first two frames referred to, and of the frame beside.
     pub(super) fn contexts(&self) -> ([i32; 2], Option<i32>) {
         let of = |words: &TrackCodes| words[codes::CONTEXT];
         let second = self.words[usize::from(self.references.count > 1)];
         ([of(self.words[0]), of(second)], self.beside.map(of))
     }
 
-    /// Three or four words of all four frames.
+    /// Returns `N` codes of all four frames, from code `first` on.
     fn numbers<const N: usize>(&self, first: usize) -> [[f64; N]; 4] {
         self.words.map(|words| std::array::from_fn(|k| f64::from(words[first + k])))
     }
 
-    /// What nothing more needs to be said of.
+    /// Returns the prediction.
     pub fn predict(&self) -> Prediction {
         let weights = &self.references.weights;
         Prediction {
@@ -126,8 +127,8 @@ impl<'a> Around<'a> {
         }
     }
 
-    /// The words of a track that is moved on by κ, of its components in their order. The one for contexts is
-    /// 0.
+    /// Returns the codes of a track with the κ of its components added, given in order. The code for contexts
+    /// is 0.
     pub fn moved(&self, track: &Track, kappas: &[i32]) -> TrackCodes {
         let weights = &self.references.weights;
         let mut out = *self.words[0];

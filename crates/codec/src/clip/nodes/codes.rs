@@ -1,32 +1,32 @@
-//! The words of moving nodes from those of frames around, and transforms from words: formulas that one node
-//! and eight side by side share. All of it is f64, each operation rounded, in the order written; sums of
-//! words are exact.
+//! The codes of moving nodes from those of the frames around, and transforms from codes: formulas for one
+//! node or for eight side by side. Everything is f64, each operation rounded, in the order written; sums of
+//! codes are exact.
 
 use crate::simd::doubles::Real;
 use crate::transform::Transform;
 
-/// The words of a node in a frame: three of translation, four of rotation, three of scale, and what contexts
-/// are taken from. Those of what does not move stay as at rest.
+/// The codes of a node in a frame: three of translation, four of rotation, three of scale, and one for
+/// contexts. Parts that do not move keep the codes of the rest transform.
 pub type TrackCodes = [i32; 11];
 
-/// First words of translation, rotation and scale among [`TrackCodes`], and that of contexts.
+/// The first codes of translation, rotation and scale in [`TrackCodes`], and the code for contexts.
 pub(super) const TRANSLATION: usize = 0;
 pub(super) const ROTATION: usize = 3;
 pub(super) const SCALE: usize = 7;
 pub(super) const CONTEXT: usize = 10;
 
-/// The most and the least that a word can be.
+/// The largest and the smallest value of a code.
 const MOST: f64 = 2_147_483_647.0;
 const LEAST: f64 = -2_147_483_648.0;
 /// A mixture of quaternions whose squared length is below this has no direction. Part of the format, like
 /// everything in this file.
 const SHORT: f64 = 1.0 / 256.0;
-/// A word of a rotation.
+/// The unit of a rotation code.
 pub(super) const FINE: f64 = 1.0 / 1_073_741_824.0;
-/// Words of frames around are weighted in 2⁻¹⁶.
+/// The unit of the weights of the frames around.
 const PART: f64 = 1.0 / 65536.0;
 
-/// Components of a vector, moved on by κ from the weighted sum of those around.
+/// Returns the components of a vector: the weighted sum of those around plus κ.
 #[inline(always)]
 pub(super) fn vector<R: Real>(around: &[[R; 3]; 4], weights: &[f64; 4], kappas: &[R; 3]) -> [R; 3] {
     let mut out = [R::splat(0.0); 3];
@@ -46,12 +46,12 @@ fn dot<R: Real>(a: &[R; 4], b: &[R; 4]) -> R {
     a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3]
 }
 
-/// The weighted sum of rotations, and the square of its length. The first two are the nearest in time, and
-/// each other one lies beyond one of them.
+/// Returns the weighted sum of rotations, and the square of its length. The first two are the nearest in
+/// time; the other two lie beyond the first and beyond the second.
 #[inline(always)]
 pub(super) fn mixed<R: Real>(around: &[[R; 4]; 4], weights: &[f64; 4]) -> ([R; 4], R) {
     let zero = R::splat(0.0);
-    // Of q and −q, the same rotation, the one that is nearer to its neighbour in time.
+    // q and −q are the same rotation: takes the one nearer to its neighbour in time.
     let [a, b, c, d] = around;
     let sign = R::select(dot(b, a).less(zero), R::splat(-1.0), R::splat(1.0));
     let third = R::select(dot(c, a).less(zero), R::splat(-weights[2]), R::splat(weights[2]));
@@ -63,7 +63,7 @@ pub(super) fn mixed<R: Real>(around: &[[R; 4]; 4], weights: &[f64; 4]) -> ([R; 4
         out[k] = sum * R::splat(FINE * PART);
     }
     let mut square = dot(&out, &out);
-    // Opposite rotations cancel out: the first stands.
+    // Opposite rotations cancel out: then the first is taken.
     let short = square.less(R::splat(SHORT));
     let long = R::splat(SHORT).less(square);
     if !R::all(long) {
@@ -80,8 +80,8 @@ pub(super) fn mixed<R: Real>(around: &[[R; 4]; 4], weights: &[f64; 4]) -> ([R; 4
     (out, square)
 }
 
-/// The words of a rotation, moved on by the turn `y` from the weighted sum of those around. Where nothing
-/// turns it, and all of those are the same, nothing is rounded anew.
+/// Returns the codes of a rotation: the weighted sum of those around, turned by `y`. If `y` is 0 and all of
+/// those around are equal, they are returned without rounding.
 #[inline(always)]
 pub(super) fn rotation<R: Real>(around: &[[R; 4]; 4], weights: &[f64; 4], y: &[R; 3]) -> [R; 4] {
     let zero = R::splat(0.0);
@@ -100,8 +100,8 @@ pub(super) fn rotation<R: Real>(around: &[[R; 4]; 4], weights: &[f64; 4], y: &[R
     moved
 }
 
-/// The words of the rotation that follows `from`, whose square is given, by the turn `y`, whose components
-/// are cut at ±1.
+/// Returns the codes of the rotation `from`, whose squared length is given, followed by the turn `y`, whose
+/// components are clamped to ±1.
 #[inline(always)]
 fn turned<R: Real>((from, square): ([R; 4], R), y: &[R; 3]) -> [R; 4] {
     let (one, two) = (R::splat(1.0), R::splat(2.0));
@@ -113,7 +113,7 @@ fn turned<R: Real>((from, square): ([R; 4], R), y: &[R; 3]) -> [R; 4] {
     let turn = x * x + y * y + z * z;
     let [bx, by, bz, bw] = [x * two, y * two, z * two, one - turn];
     let [ax, ay, az, aw] = from;
-    // The turn's own length is one more than the square of y.
+    // The length of the turn is 1 + y².
     let length = R::splat(1.0 / FINE) / (square.sqrt() * (one + turn));
     let product = [
         aw * bx + ax * bw + ay * bz - az * by,
@@ -123,14 +123,14 @@ fn turned<R: Real>((from, square): ([R; 4], R), y: &[R; 3]) -> [R; 4] {
     ];
     let mut out = [one; 4];
     for k in 0..4 {
-        // A word is whole: its zero has no sign, which a transform would show.
+        // A code is an integer: its zero has no sign, which a transform would show.
         out[k] = (product[k] * length).round() + R::splat(0.0);
     }
     out
 }
 
-/// R·S·p: a point after scale and rotation. `near`: the quaternion has unit length but for its rounding; else
-/// it need not, and nothing turns by one of zeros.
+/// Returns R·S·p: a point after scale and rotation. `near`: the quaternion has unit length except for
+/// rounding; else it may have any length, and a quaternion of zeros does not rotate.
 #[inline(always)]
 pub(super) fn arm<R: Real>(q: &[R; 4], near: bool, scale: &[R; 3], p: &[R; 3]) -> [R; 3] {
     let [x, y, z, w] = *q;
@@ -148,12 +148,12 @@ pub(super) fn arm<R: Real>(q: &[R; 4], near: bool, scale: &[R; 3], p: &[R; 3]) -
     ]
 }
 
-/// What transforms follow from besides words: of one node or of eight.
+/// The constants from which, with the codes, transforms are computed: of one node or of eight.
 #[derive(Clone, Copy)]
 pub(super) struct Frame<R> {
-    /// Which of translation, rotation, scale move.
+    /// `true` for each of translation, rotation, scale that moves.
     pub moves: [bool; 3],
-    /// Some pivot is not the origin.
+    /// `true` if some pivot is not the origin.
     pub pivots: bool,
     pub rest: [[R; 4]; 3],
     pub origin: [R; 3],
@@ -162,8 +162,7 @@ pub(super) struct Frame<R> {
     pub pivot: [R; 3],
 }
 
-/// The transform that words say, as numbers that are still to be rounded to f32: rotation, translation,
-/// scale.
+/// Returns the transform of some codes, not yet rounded to f32: rotation, translation, scale.
 #[inline(always)]
 pub(super) fn pose<R: Real>(
     frame: &Frame<R>,
@@ -200,7 +199,7 @@ pub(super) fn pose<R: Real>(
     (rotation, translation, scale)
 }
 
-/// The transform of one node, in f32.
+/// Returns the transform of one node, in f32.
 pub(super) fn transform(frame: &Frame<f64>, words: &TrackCodes) -> Transform {
     let at = |k: usize| f64::from(words[k]);
     let t = [at(0), at(1), at(2)];

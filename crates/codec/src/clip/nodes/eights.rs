@@ -1,5 +1,5 @@
-//! Moving nodes eight side by side: of each eight the same parts move. What is coded comes from a [`Source`],
-//! in the order of eights, and of frames within them.
+//! Decodes moving nodes in blocks of eight side by side; in all nodes of a block the same parts move. The
+//! residuals come from a [`Source`], in the order of blocks, and of frames within them.
 
 use crate::Corrupt;
 use crate::clip::nodes::around::References;
@@ -11,20 +11,20 @@ use crate::schedule::UNIT_FRAMES;
 use crate::simd::doubles::{Eight, LANES, Task};
 use crate::transform::Transform;
 
-/// Class of a node whose transform follows as it is.
+/// The class of a node whose transform follows uncompressed.
 pub const RAW: u8 = 7;
 
-/// Components that eight nodes have at most.
+/// The largest number of components of a node.
 pub(super) const COMPONENTS: usize = 9;
 
 /// The class and the residuals of a node in one frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Choice {
-    /// See the head of [`crate::clip::nodes`].
+    /// The class, see the head of [`crate::clip::nodes`].
     pub class: u8,
     /// Residuals.
     pub k: [i32; COMPONENTS],
-    /// Of class [`RAW`].
+    /// The transform of a node of class [`RAW`].
     pub raw: Transform,
 }
 
@@ -34,39 +34,40 @@ impl Default for Choice {
     }
 }
 
-/// One word, or another number, of each of eight nodes.
+/// One code, or another number, of each of eight nodes.
 type Row<T> = [T; LANES];
 
-/// Eight nodes or fewer of which the same parts move, in their order.
+/// Up to eight nodes in which the same parts move, in their order.
 #[derive(Clone, Debug)]
 pub(super) struct Block {
     pub moves: [bool; 3],
-    /// Numbers of their tracks.
+    /// The numbers of their tracks.
     pub tracks: Row<u32>,
-    /// Of these, those that are there.
+    /// The number of nodes.
     pub count: usize,
-    /// There are eight, and their numbers follow each other.
+    /// `true` if there are eight nodes with consecutive numbers.
     together: bool,
-    /// First word of a frame's state: rows of translation, rotation, scale, as far as they move, and that of
-    /// contexts, where there are any.
+    /// The first code of the block in a frame's state. Its rows are those of translation, rotation and scale,
+    /// as far as they move, and, if used, a row of contexts.
     pub word: usize,
     pub rows: usize,
-    /// Of these, the last.
+    /// `true` if the last row holds contexts.
     contexts: bool,
-    /// Some pivot is not the origin.
+    /// `true` if some pivot is not the origin.
     pivots: bool,
-    /// By row: rest transform 10, κ to turns 3, origin 3, unit 1, scale 3, pivot 3.
+    /// Constants by row: rest transform 10, κ to turns 3, origin 3, unit 1, scale 3, pivot 3.
     constants: Box<[Row<f64>; 23]>,
 }
 
-/// Words of the parts of a track that move, in their order.
+/// Returns the codes of the parts of a track that move, in order.
 fn moving(moves: [bool; 3]) -> impl Iterator<Item = usize> {
     let parts = [TRANSLATION..ROTATION, ROTATION..SCALE, SCALE..CONTEXT];
     parts.into_iter().zip(moves).filter(|(_, moves)| *moves).flat_map(|(words, _)| words)
 }
 
 impl Block {
-    /// Of `tracks`, whose numbers are given; `contexts`: a row of them is kept.
+    /// Makes the block of the tracks with these numbers; `contexts` tells whether the state has a row of
+    /// contexts.
     pub fn new(tracks: &[Track], numbers: &[u32], word: usize, contexts: bool) -> Block {
         let moves = numbers.first().map_or([false; 3], |&n| tracks[n as usize].setup.moves);
         let mut out = Block {
@@ -97,12 +98,12 @@ impl Block {
         out
     }
 
-    /// Words of a frame.
+    /// Returns the number of codes per frame.
     pub fn words(&self) -> usize {
         LANES * self.rows
     }
 
-    /// Writes the words of a track, in its lane.
+    /// Writes the codes of a track in its lane.
     pub fn put(&self, lane: usize, words: &TrackCodes, state: &mut [i32]) {
         let (rows, _) = state[self.word..self.word + self.words()].as_chunks_mut::<LANES>();
         let all = moving(self.moves).chain(self.contexts.then_some(CONTEXT));
@@ -111,7 +112,7 @@ impl Block {
         }
     }
 
-    /// What transforms follow from besides words.
+    /// Loads the constants from which, with the codes, transforms are computed.
     #[inline(always)]
     fn frame<E: Eight>(&self) -> (Frame<E>, [E; 3]) {
         let mut all = [E::splat(0.0); 23];
@@ -134,29 +135,29 @@ impl Block {
     }
 }
 
-/// What is coded of eight nodes in a frame.
+/// Summary of the residuals of eight nodes in a frame.
 pub(super) struct Coded {
-    /// Nothing is: all κ are 0.
+    /// `true` if all κ are 0.
     pub nothing: bool,
-    /// Lanes whose transform is given.
+    /// The lanes whose transform is given, as bits.
     pub raw: u8,
 }
 
-/// Contexts of eight nodes: of the first two frames that are referred to, and of the one beside; and of this
-/// one, which a source writes.
+/// The contexts of eight nodes: of the first two frames referred to, of the frame beside, and of this frame,
+/// which a source writes.
 pub(super) struct Contexts {
     pub around: [Row<i32>; 2],
     pub beside: Option<Row<i32>>,
     pub own: Row<i32>,
 }
 
-/// Where what is coded comes from.
+/// The origin of the residuals: entropy-coded or packed.
 pub(super) trait Source {
-    /// A state has a row of contexts.
+    /// `true` if a state has a row of contexts.
     const CONTEXTS: bool;
 
-    /// Reads κ of a block in frame number `i` of the unit, `level` as of [`References`]; and transforms that
-    /// are given.
+    /// Reads κ of a block in frame number `i` of the unit, with `level` as in [`References`], and the
+    /// transforms that are given.
     fn next<E: Eight>(
         &mut self,
         block: &Block,
@@ -167,15 +168,15 @@ pub(super) trait Source {
     ) -> Result<Coded, Corrupt>;
 }
 
-/// Where the words of a frame are.
+/// The place of the codes of a frame.
 #[derive(Clone, Copy)]
 pub(super) enum State<'f> {
-    /// In the same unit, by number.
+    /// A frame of the same access unit, by number.
     Inside(usize),
     Known(&'f [i32]),
 }
 
-/// A frame and those that it is predicted from.
+/// A frame and the frames that it is predicted from.
 #[derive(Clone, Copy)]
 pub(super) struct Surrounded<'f> {
     pub level: usize,
@@ -185,11 +186,12 @@ pub(super) struct Surrounded<'f> {
 }
 
 impl<'f> Surrounded<'f> {
-    /// Nothing is known of it yet.
+    /// A placeholder.
     pub const NOTHING: Surrounded<'static> =
         Surrounded { level: 0, weights: [0.0; 4], states: [State::Known(&[]); 4], beside: None };
 
-    /// Of frame number `i` of a unit's `frames`; `rest` and what `found` gives are states of `words`.
+    /// Describes frame number `i` of a unit's `frames`; `rest` and the results of `found` are states of the
+    /// same length.
     pub fn new(
         references: &References,
         frames: &[u32],
@@ -224,7 +226,7 @@ impl<'f> Surrounded<'f> {
     }
 }
 
-/// Decodes all frames of a unit. States and transforms have the lengths that belong to the blocks.
+/// Decodes all frames of an access unit. States and transforms have the lengths that belong to the blocks.
 pub(super) struct UnitTask<'a, 'f, 's, 't, S> {
     pub blocks: &'a [Block],
     pub frames: &'a [Surrounded<'f>],
@@ -251,7 +253,7 @@ impl<S: Source> Task for UnitTask<'_, '_, '_, '_, S> {
     }
 }
 
-/// The rows of a block in a frame.
+/// Returns the rows of a block in a frame.
 #[inline(always)]
 fn rows<'s>(state: State<'s>, done: &'s [&mut [i32]], block: &Block) -> &'s [Row<i32>] {
     let state = match state {
@@ -261,7 +263,7 @@ fn rows<'s>(state: State<'s>, done: &'s [&mut [i32]], block: &Block) -> &'s [Row
     state[block.word..block.word + block.words()].as_chunks().0
 }
 
-/// Rows `first` and following of four frames.
+/// Loads `N` rows from row `first` on, of four frames.
 #[inline(always)]
 fn numbers<E: Eight, const N: usize>(around: &[&[Row<i32>]; 4], first: usize) -> [[E; N]; 4] {
     let mut out = [[E::splat(0.0); N]; 4];
@@ -274,8 +276,8 @@ fn numbers<E: Eight, const N: usize>(around: &[&[Row<i32>]; 4], first: usize) ->
 }
 
 impl<S: Source> UnitTask<'_, '_, '_, '_, S> {
-    /// One block in one frame. `follows`: all transforms of the frame before follow from its words; returns
-    /// the same of this one.
+    /// Decodes one block in one frame. `follows`: all transforms of the frame before were computed from its
+    /// codes; returns the same about this frame.
     #[inline(always)]
     fn eight<E: Eight>(
         &mut self,
@@ -305,7 +307,7 @@ impl<S: Source> UnitTask<'_, '_, '_, '_, S> {
         let still = coded.nothing && (1..4).all(|k| alike(around[k], around[0]));
         let moved = if still {
             own[..words].copy_from_slice(&around[0][..words]);
-            // What stays where it is costs as little as can be.
+            // Nodes that do not move cost as little as possible.
             let before =
                 i.checked_sub(1).filter(|_| follows).map(|before| rows(State::Inside(before), done, block));
             if before.is_some_and(|before| alike(before, own)) {
@@ -340,10 +342,10 @@ impl<S: Source> UnitTask<'_, '_, '_, '_, S> {
     }
 }
 
-/// Words of translation, rotation and scale of eight nodes; the fourth ones of vectors are not used.
+/// The codes of translation, rotation and scale of eight nodes; the fourth ones of vectors are unused.
 type Words<E> = [[E; 4]; 3];
 
-/// The words in a state.
+/// Loads the codes from a state.
 #[inline(always)]
 fn load<E: Eight>(block: &Block, own: &[Row<i32>]) -> Words<E> {
     let mut out = [[E::splat(0.0); 4]; 3];
@@ -364,7 +366,7 @@ fn load<E: Eight>(block: &Block, own: &[Row<i32>]) -> Words<E> {
     out
 }
 
-/// Writes words into a state.
+/// Writes codes into a state.
 #[inline(always)]
 fn store<E: Eight>(block: &Block, words: &Words<E>, own: &mut [Row<i32>]) {
     let mut row = 0;
@@ -383,7 +385,7 @@ fn store<E: Eight>(block: &Block, words: &Words<E>, own: &mut [Row<i32>]) {
     }
 }
 
-/// Words of eight nodes, moved on from those of frames around.
+/// Computes the codes of eight nodes from those of the frames around.
 #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
 #[cfg_attr(target_arch = "wasm32", inline(never))]
 fn move_on<E: Eight>(
@@ -416,7 +418,7 @@ fn move_on<E: Eight>(
     moved
 }
 
-/// Transforms of eight nodes.
+/// Writes the transforms of eight nodes.
 #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
 #[cfg_attr(target_arch = "wasm32", inline(never))]
 fn write<E: Eight>(block: &Block, frame: &Frame<E>, words: &Words<E>, out: &mut [Transform]) {
@@ -427,7 +429,7 @@ fn write<E: Eight>(block: &Block, frame: &Frame<E>, words: &Words<E>, out: &mut 
     let places = E::quaternions([x, y, z, a]);
     let scales = E::quaternions([b, c, zero, zero]);
     let transform = |lane: usize| {
-        // As it lies in memory.
+        // In the order of memory.
         let mut all = [0.0; 10];
         all[..4].copy_from_slice(&rotations[lane]);
         all[4..8].copy_from_slice(&places[lane]);

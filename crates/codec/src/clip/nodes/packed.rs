@@ -1,5 +1,5 @@
-//! Residuals of moving nodes in bits: for files that must be decoded as fast as memory. No states, no
-//! contexts; a few lookups for eight nodes.
+//! Residuals of moving nodes as bit fields, for files that must be decoded at the speed of memory. No states,
+//! no contexts; a few lookups for eight nodes.
 //!
 //! | size | name | meaning |
 //! |---|---|---|
@@ -24,13 +24,13 @@ use crate::transform::Transform;
 
 /// Bits by code. Part of the format, like everything in this file.
 const WIDTHS: [u8; 16] = [0, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 16, 19, 0];
-/// The code of a node that stands apart.
+/// The code of a node whose residuals are stored apart.
 const APART: u8 = 15;
 
-// The fields of eight nodes end within the window, and a code that stands apart is four bits that are set.
+// The fields of eight nodes end within the window, and the code `APART` is four bits that are all set.
 const _: () = assert!(LANES * COMPONENTS * WIDEST / 8 < 256 && APART == 15);
 
-/// The code of the narrowest fields that all of these fit.
+/// Returns the code of the narrowest fields that hold all of these residuals.
 #[cfg(feature = "encode")]
 pub(super) fn code_of(residuals: &[i32]) -> Option<u8> {
     let width = |k: &i32| if *k == 0 { 0 } else { 33 - (k ^ (k >> 31)).leading_zeros() };
@@ -38,7 +38,7 @@ pub(super) fn code_of(residuals: &[i32]) -> Option<u8> {
     (0..APART).find(|&code| u32::from(WIDTHS[usize::from(code)]) >= most)
 }
 
-/// Bits that a part with these residuals takes, besides its code.
+/// Returns the bits that a part with these residuals takes, besides its code.
 #[cfg(feature = "encode")]
 pub(super) fn bits_of(residuals: &[i32]) -> u32 {
     let own = |k: &i32| 8 * (1 + (33 - (k ^ (k >> 31)).leading_zeros()) / 7);
@@ -48,7 +48,7 @@ pub(super) fn bits_of(residuals: &[i32]) -> u32 {
     }
 }
 
-/// The sections of a unit while it is packed.
+/// The sections of an access unit while it is packed.
 #[cfg(feature = "encode")]
 #[derive(Default)]
 pub(super) struct Packer {
@@ -60,7 +60,7 @@ pub(super) struct Packer {
 
 #[cfg(feature = "encode")]
 impl Packer {
-    /// Appends what is coded of a block in a frame, by lane.
+    /// Appends the choices of a block in a frame, by lane.
     pub fn put(&mut self, block: &Block, choices: &[Choice]) {
         let filled = choices.iter().any(|c| c.class == RAW || c.k != [0; COMPONENTS]);
         self.flags.push(filled);
@@ -112,7 +112,7 @@ impl Packer {
         }
     }
 
-    /// Appends the sections to a unit.
+    /// Appends the sections to an access unit.
     pub fn finish(self, out: &mut Vec<u8>) {
         let some = self.flags.contains(&true);
         out.push(u8::from(some));
@@ -127,10 +127,10 @@ impl Packer {
     }
 }
 
-/// The sections of a unit while it is unpacked.
+/// The sections of an access unit while it is unpacked.
 pub(super) struct Unpacker<'a> {
     flags: &'a [u8],
-    /// The next flag.
+    /// The number of the next flag.
     flag: usize,
     codes: &'a [[u8; 4]],
     apart: Cursor<'a>,
@@ -138,7 +138,7 @@ pub(super) struct Unpacker<'a> {
 }
 
 impl<'a> Unpacker<'a> {
-    /// Of a unit of so many eights, in all frames.
+    /// Splits the bytes of an access unit; `eights` is the number of blocks in all frames together.
     pub fn new(bytes: &'a [u8], eights: usize) -> Result<Unpacker<'a>, Corrupt> {
         let mut c = Cursor::new(bytes);
         let (flags, codes, apart) = match c.u8()? {
@@ -150,14 +150,14 @@ impl<'a> Unpacker<'a> {
         if !left.is_empty() {
             return Err(Corrupt("nodes: codes that are cut short"));
         }
-        // Bits behind the last flag.
+        // Bits after the last flag must be 0.
         if flags.last().is_some_and(|last| !eights.is_multiple_of(8) && last >> (eights % 8) != 0) {
             return Err(Corrupt("nodes: flags of no nodes"));
         }
         Ok(Unpacker { flags, flag: 0, codes, apart: Cursor::new(apart), fields: c.take(c.left())? })
     }
 
-    /// Refuses bytes that were not needed.
+    /// Refuses bytes that were not used.
     pub fn finish(&self) -> Result<(), Corrupt> {
         match self.codes.is_empty() && self.apart.left() == 0 && self.fields.is_empty() {
             true => Ok(()),
@@ -165,7 +165,7 @@ impl<'a> Unpacker<'a> {
         }
     }
 
-    /// What stands apart of a node: its κ, unless its transform is given.
+    /// Reads the separately stored κ of a node, or its transform, for which it returns `None`.
     fn take_apart(
         &mut self,
         components: usize,
@@ -239,7 +239,7 @@ impl Source for Unpacker<'_> {
             first = E::plus(first, E::plus(width, E::plus(width, width)));
         }
         self.fields = &self.fields[size..];
-        // Four bits that are all set leave one here.
+        // In a code of four set bits exactly this bit remains set.
         let four = code(0);
         let apart = four & four >> 1 & four >> 2 & four >> 3 & 0x1111_1111;
         match apart {
@@ -250,7 +250,8 @@ impl Source for Unpacker<'_> {
 }
 
 impl Unpacker<'_> {
-    /// Puts what stands apart in its lanes, of which `lanes` has four bits each.
+    /// Reads the separately stored nodes into their lanes; `lanes` has four bits per lane, the lowest set for
+    /// such a node.
     #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
     #[cfg_attr(target_arch = "wasm32", inline(never))]
     fn put_apart<E: Eight>(

@@ -1,6 +1,6 @@
-//! Residuals of moving nodes as symbols: the fewest bytes. What is expected of each follows from the frames
-//! around, and from what the node had so far. Nodes of an eight are coded side by side, so that a decoder
-//! need not wait for one symbol before it looks at the next.
+//! Residuals of moving nodes as entropy-coded symbols: the smallest form. The probabilities follow from the
+//! frames around and from the earlier components of the node. The nodes of a block of eight are coded side by
+//! side, so that a decoder need not wait for one symbol before it decodes the next.
 //!
 //! | size | name | meaning |
 //! |---|---|---|
@@ -26,16 +26,17 @@ use crate::entropy::symbols::{Bucket, FREQUENCIES, LOW, PRECISION, STARTS, SYMBO
 use crate::simd::doubles::{Eight, LANES};
 use crate::transform::Transform;
 
-/// The mean of |κ| that frames after a raw transform see in it. Part of the format, like everything in this
-/// file.
+/// The mean of |κ| that later frames assume for a frame with a raw transform. Part of the format, like
+/// everything in this file.
 const RAW_ACTIVITY: u32 = 1 << 12;
-/// What says that nothing is coded.
+/// The first byte of a unit in which nothing is coded.
 const NOTHING: u8 = 4;
-/// The largest σ, in 2⁻⁸: low bits and a sign fit a word.
+/// The largest σ, in 2⁻⁸: low bits and a sign fit a 16-bit word.
 const MOST: u64 = 1 << 24;
 
-/// Weights of what is expected of |k|: constant, frames around, the one beside, what this frame had so far.
-/// By level; without and with one beside; for the first component and for those after it.
+/// Weights for the expected |k|: of a constant, the frames around, the frame beside, and the earlier
+/// components in this frame. Indexed by level; without and with a frame beside; for the first component and
+/// for later ones.
 const EXPECTED: [[[[u32; 4]; 2]; 2]; 6] = [
     [[[1800, 0, 0, 0], [710, 0, 0, 55]], [[400, 0, 14, 0], [520, 0, 18, 25]]],
     [[[2800, 0, 0, 0], [740, 0, 0, 61]], [[680, 0, 19, 0], [460, 1, 24, 28]]],
@@ -48,27 +49,26 @@ const EXPECTED: [[[[u32; 4]; 2]; 2]; 6] = [
 /// ⌈2¹⁶/n⌉.
 const PARTS: [u64; 9] = [0, 65536, 32768, 21846, 16384, 13108, 10923, 9363, 8192];
 
-/// Means of |κ|, of translation and of all else, as they stand in a word.
+/// Splits a context into the mean |κ| of translation and that of everything else.
 #[inline(always)]
 fn means(word: i32) -> [u32; 2] {
     let both = word as u32;
     [both & 0xFFFF, both >> 16]
 }
 
-/// How large the residuals of a node are expected to be in one frame, from what surrounds it.
+/// The expected size of the residuals of a node in one frame.
 #[derive(Clone, Copy, Default)]
 struct Expected {
     around: [u32; 2],
     beside: [u32; 2],
-    /// Of what was coded: sum of |κ|.
+    /// The sum of |κ| coded so far.
     sum: u64,
-    /// It is expected to move.
+    /// `true` if the node is expected to move.
     moving: bool,
 }
 
 impl Expected {
-    /// Before anything of it is coded; from the words of contexts of the first two frames around, and of the
-    /// one beside.
+    /// Starts from the contexts of the first two frames around and of the frame beside.
     #[inline(always)]
     fn new(level: usize, around: [i32; 2], beside: Option<i32>) -> Expected {
         let (a, b) = (means(around[0]), means(around[1]));
@@ -78,20 +78,20 @@ impl Expected {
         Expected { around: mean, beside, sum: 0, moving: level == 5 || most > 0 }
     }
 
-    /// The table of the class.
+    /// Returns the table for the class.
     #[inline(always)]
     fn class(&self) -> Bucket {
         Bucket::fixed(if self.moving { 60 } else { 8 })
     }
 
-    /// Classes 0 and 1 change places where a node moves.
+    /// Exchanges classes 0 and 1 if the node is expected to move.
     #[inline(always)]
     fn swap(&self, class: u8) -> u8 {
         class ^ u8::from(self.moving && class < 2)
     }
 
-    /// What σ of the first component and of those after it, in translation (slot 0) or in anything else (1),
-    /// is without what the node had so far. `rows` are those of the level.
+    /// Returns σ of the first component and of later ones, in translation (slot 0) or anything else (slot 1),
+    /// without the contribution of earlier components. `rows` are those of the level.
     #[inline(always)]
     fn bases(&self, rows: &[[u32; 4]; 2], slot: usize) -> [u64; 2] {
         let of = |row: &[u32; 4]| {
@@ -102,7 +102,7 @@ impl Expected {
         [of(&rows[0]), of(&rows[1])]
     }
 
-    /// The table of component number `c`.
+    /// Returns the table of component number `c`.
     #[inline(always)]
     fn bucket(&self, bases: [u64; 2], rows: &[[u32; 4]; 2], c: usize, fine: u8) -> Bucket {
         let after = usize::from(c > 0);
@@ -111,13 +111,13 @@ impl Expected {
     }
 }
 
-/// Weights by level, and whether there is one beside.
+/// Returns the weights for a level, with or without a frame beside.
 #[inline(always)]
 fn rows(level: usize, beside: bool) -> &'static [[u32; 4]; 2] {
     &EXPECTED[level][usize::from(beside)]
 }
 
-/// The slot of a component.
+/// Returns the slot of a component.
 #[inline(always)]
 fn slot(moves: [bool; 3], c: usize) -> usize {
     usize::from(!(moves[0] && c < 3))
@@ -127,7 +127,7 @@ fn components(moves: [bool; 3]) -> usize {
     3 * moves.iter().filter(|moves| **moves).count()
 }
 
-/// The word of contexts of a node with these κ.
+/// Returns the context of a node with these κ.
 #[inline(always)]
 fn context(moves: [bool; 3], kappas: &[i32; COMPONENTS], components: usize) -> i32 {
     let own = if moves[0] { 3 } else { 0 };
@@ -141,8 +141,8 @@ fn context(moves: [bool; 3], kappas: &[i32; COMPONENTS], components: usize) -> i
     (mean(0, own) | mean(own, components) << 16) as i32
 }
 
-/// How a residual is coded: its symbol; what is left of the number above that; and even bits, with their
-/// number.
+/// A residual as it is coded: its symbol, the part of the number above that symbol, and bits of even
+/// probability with their count.
 #[cfg(feature = "encode")]
 struct Number {
     symbol: usize,
@@ -165,7 +165,7 @@ impl Number {
     }
 }
 
-/// Bits that `k` takes, in 2⁻⁸.
+/// Returns the cost of `k` in 2⁻⁸ bits.
 #[cfg(feature = "encode")]
 pub(super) fn cost(bucket: Bucket, k: i32) -> u32 {
     let number = Number::new(bucket, k);
@@ -176,7 +176,7 @@ pub(super) fn cost(bucket: Bucket, k: i32) -> u32 {
     u32::from(COSTS[usize::from(bucket.table)][number.symbol]) + 256 * (number.bits + escape)
 }
 
-/// The symbols of four slots, four bits each, of all tables: one load, and nothing to be guessed.
+/// The symbols of four slots, four bits each, for all tables: one load and no branch.
 static SYMBOL_OF: [[u16; 1 << (PRECISION - 2)]; TABLES] = {
     let mut out = [[0; 1 << (PRECISION - 2)]; TABLES];
     let mut table = 0;
@@ -194,7 +194,7 @@ static SYMBOL_OF: [[u16; 1 << (PRECISION - 2)]; TABLES] = {
     out
 };
 
-/// Start and frequency of each symbol.
+/// The start and frequency of each symbol.
 static SPANS: [[(u16, u16); SYMBOLS]; TABLES] = {
     let mut out = [[(0, 0); SYMBOLS]; TABLES];
     let mut table = 0;
@@ -209,10 +209,10 @@ static SPANS: [[(u16, u16); SYMBOLS]; TABLES] = {
     out
 };
 
-/// Reads symbols. Words beyond the end are zeros; [`Reader::finish`] finds out.
+/// Reads symbols. Words beyond the end read as zeros; [`Reader::finish`] detects that.
 pub(super) struct Reader<'a> {
     states: [u32; LANES],
-    /// Number of states, less 1.
+    /// The number of states, minus 1.
     mask: usize,
     words: &'a [[u8; 2]],
     next: usize,
@@ -220,7 +220,7 @@ pub(super) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Of the bytes of a unit.
+    /// Starts reading the bytes of an access unit.
     pub fn new(bytes: &'a [u8]) -> Result<Reader<'a>, Corrupt> {
         const SHORT: Corrupt = Corrupt("nodes: states that end early");
         let (&kind, rest) = bytes.split_first().ok_or(SHORT)?;
@@ -243,7 +243,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Refuses bytes that were too few, too many or wrong: states must be the encoder's first.
+    /// Refuses too few, too many or wrong bytes: the states must return to the encoder's first.
     pub fn finish(&self) -> Result<(), Corrupt> {
         match self.next == self.words.len() && self.states == [LOW; LANES] {
             true => Ok(()),
@@ -251,14 +251,14 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A state that takes a word if it is due.
+    /// Returns the state, extended by a word if it is too small.
     #[inline(always)]
     fn filled(&mut self, state: u32) -> u32 {
         let word = match self.words.get(self.next) {
             Some(word) => u32::from(u16::from_le_bytes(*word)),
             None => 0,
         };
-        // Whether a word is due is anyone's guess: no branch.
+        // Whether a word is needed is unpredictable, so there is no branch.
         let due = state < LOW;
         let filled = state << 16 | word;
         self.next += usize::from(due);
@@ -280,7 +280,7 @@ impl<'a> Reader<'a> {
         symbol
     }
 
-    /// At most 16 bits of even chance.
+    /// Reads up to 16 bits of even probability.
     #[inline(always)]
     fn even(&mut self, lane: usize, bits: u32) -> u32 {
         let at = lane & self.mask;
@@ -289,7 +289,7 @@ impl<'a> Reader<'a> {
         state & ((1 << bits) - 1)
     }
 
-    /// The number of which `symbol` is the upper part, with its low bits and its sign.
+    /// Reads the rest of the number whose upper part is `symbol`: its low bits and its sign.
     #[inline(always)]
     fn rest(&mut self, lane: usize, symbol: u32, low: u32) -> i32 {
         let mut v = symbol;
@@ -299,12 +299,12 @@ impl<'a> Reader<'a> {
         let bits = low + u32::from(low > 0 || v > 0);
         let even = self.even(lane, bits);
         let v = (v << low | even & ((1 << low) - 1)) & 0x0FFF_FFFF;
-        // −1 − v where there are low bits, else −v.
+        // −1 − v if there are low bits, else −v.
         let sign = ((even >> low & 1) as i32).wrapping_neg();
         (v as i32 ^ sign) - if low > 0 { 0 } else { sign }
     }
 
-    /// What is above the last symbol, as Exp-Golomb of order 2.
+    /// Reads the part above the last symbol, as Exp-Golomb of order 2.
     #[cold]
     fn above(&mut self, lane: usize) -> u32 {
         let mut bits = 2;
@@ -316,7 +316,7 @@ impl<'a> Reader<'a> {
         (1 << bits | high << 14 | low) - 4
     }
 
-    /// A transform as it is.
+    /// Reads an uncompressed transform.
     #[cold]
     fn raw(&mut self, lane: usize) -> Result<Transform, Corrupt> {
         let mut out = Transform::IDENTITY;
@@ -353,7 +353,7 @@ impl Source for Reader<'_> {
         let mut expected = [Expected::default(); LANES];
         let mut bases = [[[0u64; 2]; 2]; LANES];
         let mut fine = [0u8; LANES];
-        // Lanes that have numbers.
+        // The lanes that have residuals.
         let (mut lanes, mut count) = ([0usize; LANES], 0);
         for lane in 0..block.count.min(LANES) {
             let around = [contexts.around[0][lane], contexts.around[1][lane]];
@@ -389,7 +389,7 @@ impl Source for Reader<'_> {
             }
             for &lane in &lanes[..count] {
                 let k = self.rest(lane, symbols[lane], u32::from(low[lane]));
-                // As `kappa`.
+                // The same as `kappa`.
                 let most = 1i64 << 28;
                 own[lane] = ((i64::from(k) << 5) >> fine[lane]).clamp(-most, most) as i32;
                 expected[lane].sum += u64::from(own[lane].unsigned_abs());
@@ -409,7 +409,7 @@ impl Source for Reader<'_> {
     }
 }
 
-/// Collects symbols; they are written backwards.
+/// Collects symbols, which are encoded in reverse order.
 #[cfg(feature = "encode")]
 #[derive(Default)]
 pub(super) struct Writer {
@@ -436,7 +436,7 @@ impl Writer {
         self.pushed.push((lane as u8, value as u16, Pushed::Even(bits as u8)));
     }
 
-    /// Adds what is coded of a block in a frame, by lane; `around` is what surrounds each.
+    /// Adds the choices of a block in a frame, by lane; `around` has the codes around each node.
     pub fn put(&mut self, block: &Block, around: &[Around<'_>], choices: &[Choice]) {
         let moves = block.moves;
         let mut expected: Vec<Expected> = around.iter().map(expected_of).collect();
@@ -484,7 +484,7 @@ impl Writer {
         }
     }
 
-    /// The bytes of all that was added: with as many states as cost little.
+    /// Appends the bytes of all symbols, with as many states as cost little.
     pub fn finish(self, out: &mut Vec<u8>) {
         if !self.something {
             out.push(NOTHING);
@@ -504,7 +504,7 @@ impl Writer {
         out.extend(words.iter().rev().flat_map(|word| word.to_le_bytes()));
     }
 
-    /// States, and words from the last to the first.
+    /// Returns the states, and the words from the last to the first.
     fn code(&self, count: usize) -> ([u32; LANES], Vec<u16>) {
         let (mut states, mut words) = ([LOW; LANES], Vec::new());
         for &(lane, value, pushed) in self.pushed.iter().rev() {
@@ -529,8 +529,8 @@ fn expected_of(around: &Around<'_>) -> Expected {
     Expected::new(around.references.level, contexts, beside)
 }
 
-/// The tables of the components of a node, for residuals like these: what is coded later sees a little less
-/// where they change.
+/// Returns the tables of the components of a node for residuals like these. The actual tables of later
+/// components differ slightly if the residuals change.
 #[cfg(feature = "encode")]
 pub(super) fn buckets(
     moves: [bool; 3],
@@ -549,7 +549,7 @@ pub(super) fn buckets(
     out
 }
 
-/// The word of contexts that a choice leaves.
+/// Returns the context that a choice leaves.
 #[cfg(feature = "encode")]
 pub(super) fn context_of(moves: [bool; 3], choice: &Choice) -> i32 {
     match choice.class {

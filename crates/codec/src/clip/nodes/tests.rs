@@ -1,11 +1,11 @@
-//! Units of moving nodes: there and back, cut short, with wrong bits; what their steps follow.
+//! Tests of access units of moving nodes: round trips, truncation, wrong bits, and the derivation of steps.
 
 use crate::clip::nodes::*;
 use crate::clip::schedule::weights;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
-/// Three nodes: one that moves, one that stands below it, one that grows.
+/// Three nodes: one that moves, one at rest below it, one that grows.
 fn nodes() -> Vec<Node> {
     let still = Node { parent: None, rest: Transform::IDENTITY, moves: true, bounds: None };
     let turned =
@@ -28,7 +28,7 @@ fn coder(packed: bool) -> Nodes {
     Nodes::new(&nodes(), &setup).unwrap()
 }
 
-/// As many nodes as fill eights of every kind, some of them partly.
+/// Enough nodes to fill blocks of every kind, some of them partly.
 fn many(packed: bool) -> Nodes {
     let setup = |n: usize| Setup {
         moves: [!n.is_multiple_of(3), !n.is_multiple_of(5), n.is_multiple_of(7)],
@@ -46,13 +46,13 @@ fn many(packed: bool) -> Nodes {
     Nodes::new(&(0..67).map(node).collect::<Vec<_>>(), &bytes).unwrap()
 }
 
-/// A frame as decoded.
+/// A decoded frame: its state and its transforms.
 type Frame = (Vec<i32>, Vec<Transform>);
 
-/// Units and their bytes.
+/// Access units and their bytes.
 type Units = Vec<(Unit, Vec<u8>)>;
 
-/// Codes all units of an animation; returns the bytes of each, and all frames.
+/// Codes all access units of an animation; returns the bytes of each, and all frames.
 fn code(
     nodes: &Nodes,
     schedule: Schedule,
@@ -62,7 +62,7 @@ fn code(
     let mut words = BTreeMap::<u32, Vec<TrackCodes>>::new();
     for unit in schedule.in_file() {
         let list = schedule.frames_of(unit);
-        // The words of a unit's own frames are made on the way.
+        // The codes of a unit's own frames are made on the way.
         for (i, &frame) in list.iter().enumerate() {
             let (mut own, mut out) = (Vec::new(), Vec::new());
             for (n, (track, choice)) in nodes.tracks.iter().zip(choices(frame)).enumerate() {
@@ -85,7 +85,7 @@ fn code(
     (units, frames)
 }
 
-/// By all instruction sets, which must give the same.
+/// Decodes with all instruction sets, which must give the same result.
 fn decode(
     nodes: &Nodes,
     schedule: Schedule,
@@ -163,7 +163,7 @@ fn round_trip(
         for at in 0..bytes.len() {
             let mut bad = bytes.clone();
             bad[at] ^= 1 << (at % 8);
-            // Refused, or another valid unit; never anything else.
+            // Refused, or decoded as another valid unit; never a panic.
             let _ = decode(nodes, schedule, (*unit, &bad), &frames);
             bad[at] = 255;
             let _ = decode(nodes, schedule, (*unit, &bad), &frames);
@@ -186,7 +186,8 @@ fn units_come_back() {
     }
 }
 
-/// Of `n` nodes: nothing, little, much, beyond all fields, transforms as they are, for each another pattern.
+/// Returns the choices of `n` nodes, each with another pattern: zeros, small and large residuals, residuals
+/// too wide for any field, raw transforms.
 fn lively(frame: u32, n: u32) -> Choice {
     let mut k: [i32; COMPONENTS] = std::array::from_fn(|c| {
         let mixed = (frame + 1)
@@ -210,7 +211,7 @@ fn lively(frame: u32, n: u32) -> Choice {
     Choice { class, k, raw }
 }
 
-/// Residuals of what does not move are none.
+/// Sets the residuals of parts that do not move to 0.
 fn fitting(nodes: &Nodes, frame: u32) -> Vec<Choice> {
     let of = |(n, track): (u32, &Track)| {
         let mut choice = lively(frame, n);
@@ -247,7 +248,7 @@ fn many_nodes_come_back() {
 fn what_stands_still_is_not_rounded_anew() {
     for packed in [false, true] {
         let nodes = many(packed);
-        // Moved once, in the second key.
+        // Moves once, in the second key frame.
         let choices = |frame: u32| match frame {
             16 => fitting(&nodes, 2).into_iter().map(|c| Choice { class: c.class.min(1), ..c }).collect(),
             _ => vec![Choice::default(); nodes.tracks.len()],
@@ -268,7 +269,7 @@ fn golden() {
     assert_eq!(setup, GOLDEN_SETUP);
     assert_eq!(round_trip(&coder(false), 3, 1, &some), GOLDEN_UNITS);
     assert_eq!(round_trip(&coder(true), 3, 1, &some), GOLDEN_PACKED);
-    // What stands still takes less than a hundredth of a bit.
+    // A node at rest takes less than a hundredth of a bit.
     let still = |packed| round_trip(&coder(packed), 3, 1, &|_| vec![Choice::default(); 2]);
     assert!(still(false).iter().all(|unit| *unit == [4]));
     assert!(still(true).iter().all(|unit| *unit == [0]));
@@ -303,7 +304,7 @@ fn steps_follow_what_hangs_below() {
     assert_eq!((first.node, second.node), (0, 2));
     let step = f64::from(0.01f32) * std::f64::consts::SQRT_2;
     assert_eq!(first.step, step);
-    // The child's box is 1 … 2, 1 … 3, 1 … 4; scaled by 1, 2, −1 it reaches ½, 2, 3/2 from its middle.
+    // The child's bounds are 1 … 2, 1 … 3, 1 … 4; scaled by 1, 2, −1 they reach ½, 2, 3/2 from their centre.
     assert_eq!(first.pivot, [1.5, 2.0, 2.5]);
     let lever = |a: f64, b: f64| (a * a + b * b).sqrt();
     assert_eq!(first.rotation, [lever(2.0, 1.5), lever(0.5, 1.5), lever(0.5, 2.0)].map(|l| step / l));
@@ -336,7 +337,7 @@ fn nothing_is_nothing() {
 fn zeros_have_no_sign() {
     let one = 1_073_741_824.0;
     let around = [[0.0, 0.0, 0.0, one]; 4];
-    // Turns of less than half a word.
+    // Turns of less than half a code.
     let words = codes::rotation(&around, &[65536.0, 0.0, 0.0, 0.0], &[-1e-11, 1e-11, 0.0]);
     assert_eq!(words.map(f64::to_bits), [0.0, 0.0, 0.0, one].map(f64::to_bits));
 }
@@ -369,7 +370,7 @@ fn polynomials() {
         assert_eq!(weights(&at).iter().sum::<i32>(), 1 << 16);
     }
     assert_eq!(weights(&[-1, 1]), [1 << 15, 1 << 15, 0, 0]);
-    // Left, right, outer left: ¾, ⅜, −⅛.
+    // Weights of left, right, outer left: ¾, ⅜, −⅛.
     assert_eq!(weights(&[-3, 3, -9]), [49152, 24576, -8192, 0]);
 }
 
@@ -379,7 +380,7 @@ fn setups_that_are_none() {
     let mut setup = Vec::new();
     encode_setup(0.01, false, &SETUPS, &mut setup);
     for cut in 0..setup.len() {
-        // Another setup, or none.
+        // Decoded as another setup, or refused.
         let _ = Nodes::new(&given, &setup[..cut]);
     }
     for at in 0..setup.len() {
@@ -439,7 +440,7 @@ proptest! {
         round_trip(&coder(packed), frames, 2, &|frame| {
             (0..2).map(|n| {
                 let (class, k, low) = list[2 * frame as usize + n];
-                // Of class 0 all are zero.
+                // Class 0 has only zeros.
                 let k = k.map(|k| if class == 0 { 0 } else { i32::from(k) >> low });
                 let mut k: [i32; 9] = k;
                 k[6..].fill(0);

@@ -1,4 +1,5 @@
-//! What is said of a moving node once, and what follows from that and from what hangs below it.
+//! The setup of a moving node, and the steps that follow from it and from the bounds of everything below the
+//! node.
 
 use crate::clip::fixed;
 use crate::clip::node::{Node, turned, usable};
@@ -6,56 +7,56 @@ use crate::clip::nodes::codes::{self, Frame, ROTATION, SCALE, TRANSLATION, Track
 use crate::entropy::range::{Bits, Chance};
 use crate::transform::Transform;
 
-/// Code of a step that is the base.
+/// The code of a step equal to the base.
 pub const EVEN_CODE: u8 = 128;
-/// Parts of a step that words count. Part of the format, like everything in this file.
+/// The number of code units per step. Part of the format, like everything in this file.
 pub(super) const STEP: f64 = 32.0;
-/// Steps of rotations lie within these, in radians, as in `step`.
+/// The range of rotation steps in radians, as in `step`.
 const ROTATION_STEP: [f64; 2] = [5e-7, 0.5];
-/// Fourth roots of two.
+/// Powers of the fourth root of two.
 const QUARTERS: [f64; 4] = [1.0, 1.189_207_115_002_721, std::f64::consts::SQRT_2, 1.681_792_830_507_429];
 
-/// Which parts of a moving node move, and how finely each is kept.
+/// The parts of a moving node that move, and the size of its steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Setup {
-    /// Whether translation, rotation, scale move.
+    /// `true` for each of translation, rotation, scale that moves.
     pub moves: [bool; 3],
-    /// The middle of its box stands for its origin.
+    /// `true` if the centre of its bounds is coded instead of its origin.
     pub pivot: bool,
-    /// Quarter octaves of the step.
+    /// The logarithm of the step, in quarters of an octave.
     pub code: u8,
 }
 
 /// A moving node.
 #[derive(Clone, Copy, Debug)]
 pub struct Track {
-    /// Number of the node.
+    /// The number of the node.
     pub node: usize,
-    /// Which parts of it move, and how finely.
+    /// The parts that move, and the size of the steps.
     pub setup: Setup,
-    /// In the first frame.
+    /// The transform in the first frame.
     pub rest: Transform,
-    /// The words of that.
+    /// The codes of that transform.
     pub words: TrackCodes,
-    /// In the node's space.
+    /// The pivot in the node's space.
     pub pivot: [f64; 3],
-    /// Where the pivot is at first.
+    /// The position of the pivot in the first frame.
     pub(super) origin: [f64; 3],
-    /// Of translation.
+    /// The step of the translation.
     pub step: f64,
-    /// Of rotation, per axis of the node, in radians.
+    /// The steps of the rotation per axis of the node, in radians.
     pub rotation: [f64; 3],
-    /// Of scale.
+    /// The steps of the scale.
     pub scale: [f64; 3],
 }
 
-/// The nearest integer, halves upwards; within 32 bits.
+/// Returns the nearest integer, halves upwards, within 32 bits.
 fn nearest(v: f64) -> i32 {
     (v + 0.5).floor() as i32
 }
 
 impl Track {
-    /// Its step alone: `base` and `setup` are in their ranges.
+    /// Computes the steps; `base` and `setup` must be in their ranges.
     pub(super) fn new(node: usize, given: &Node, space: &[f64; 6], base: f32, setup: Setup) -> Track {
         let octaves = i32::from(setup.code >> 2) - 32;
         let power = f64::from_bits(((1023 + octaves) as u64) << 52);
@@ -81,7 +82,7 @@ impl Track {
             let own = f64::from(given.rest.scale[k]).abs();
             let own = if own > 0.0 { own } else { 1.0 };
             match usable(reach[k]) {
-                // A part of the scale itself.
+                // Relative to the scale itself.
                 true => (step / reach[k] * own).clamp(1e-9, 1e9),
                 false => own.clamp(1e-9, 1e9),
             }
@@ -103,24 +104,24 @@ impl Track {
         out
     }
 
-    /// Components per frame.
+    /// Returns the number of components per frame.
     pub fn components(&self) -> usize {
         3 * self.setup.moves.iter().filter(|m| **m).count()
     }
 
-    /// Where coordinate `v` of the pivot lies along axis `k`, in steps: as the words of translation, but in
-    /// whole steps and not rounded.
+    /// Returns the position of coordinate `v` of the pivot along axis `k`, in steps: like the codes of the
+    /// translation, but in whole steps and not rounded.
     #[cfg(feature = "encode")]
     pub fn along(&self, k: usize, v: f64) -> f64 {
         (v - self.origin[k]) / self.step
     }
 
-    /// Tangents of a quarter of a turn by κ = 1.
+    /// Returns the tangents of a quarter of the turn by κ = 1.
     pub(super) fn turn(&self) -> [f64; 3] {
         self.rotation.map(|step| step * (1.0 / 128.0))
     }
 
-    /// Words of a transform: those that are nearest to it; of what does not move those at rest.
+    /// Returns the nearest codes to a transform; parts that do not move keep those of the rest transform.
     pub fn words_of(&self, t: &Transform) -> TrackCodes {
         let (nearest, mut out) = (self.nearest(t), self.words);
         for (moves, words) in self.setup.moves.iter().zip([0..3, 3..7, 7..10]) {
@@ -131,7 +132,7 @@ impl Track {
         out
     }
 
-    /// The nearest words to a transform.
+    /// Returns the nearest codes to a transform.
     fn nearest(&self, t: &Transform) -> TrackCodes {
         let arm = turned(t, self.pivot);
         let unit = self.step / STEP;
@@ -145,7 +146,7 @@ impl Track {
         out
     }
 
-    /// What its transforms follow from besides words.
+    /// Returns the constants from which, with the codes, transforms are computed.
     pub(super) fn frame(&self) -> Frame<f64> {
         let wide = |v: [f32; 3]| [v[0].into(), v[1].into(), v[2].into(), 0.0];
         Frame {
@@ -159,13 +160,13 @@ impl Track {
         }
     }
 
-    /// The transform that its words say.
+    /// Returns the transform of these codes.
     pub fn transform(&self, words: &TrackCodes) -> Transform {
         codes::transform(&self.frame(), words)
     }
 }
 
-/// The setup in bits of the range coder; one function reads and writes.
+/// The setup as bits of the range coder; one function reads and writes it.
 pub(super) struct Settings<B> {
     pub bits: B,
     moves: [Chance; 24],
@@ -188,7 +189,7 @@ impl<B: Bits<Context = Chance>> Settings<B> {
         }
     }
 
-    /// The next track's.
+    /// Codes the setup of the next track.
     pub fn setup(&mut self, given: Option<Setup>) -> Setup {
         let given = given.unwrap_or(self.last);
         let mut out = given;

@@ -1,4 +1,4 @@
-//! Bytes of the random-access form: written, taken apart and checked.
+//! The bytes of the random-access form: encoded, parsed and checked.
 
 use crate::Corrupt;
 #[cfg(feature = "encode")]
@@ -9,35 +9,35 @@ use crate::clip::{Header, Rotation, Skeleton, header};
 use crate::quantize::rotation;
 use crate::simd::lanes::{LANES, Widths};
 
-/// Samples of a segment. Part of the format, like everything in this file.
+/// The number of samples per segment. Part of the format, like everything in this file.
 pub const SEGMENT: usize = 16;
-/// Widths by code.
+/// The widths of fields in bits, by code.
 const BITS: [u8; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 17, 24];
 pub(super) const WIDTHS: Widths = Widths::new(BITS);
-/// Factor that leaves steps as they are.
+/// The factor that leaves steps unchanged.
 pub const UNIT: u8 = 128;
-/// Bytes behind the last segment in memory: whatever is read of a block at once is there.
+/// Bytes after the last segment in memory, so that a block can be loaded at once.
 pub(super) const TAIL: usize = 32;
 /// Bytes of a segment before the ends of its blocks.
 const ENDS: usize = 1;
-/// Kinds in the order of blocks.
+/// The kinds of sub-tracks in the order of blocks.
 const KINDS: [Kind; 5] = [Kind::Free, Kind::TwoAxes, Kind::Hinge, Kind::Translation, Kind::Scale];
 
-/// Where the values of a sub-track count from.
+/// The value relative to which the values of a sub-track are coded.
 #[cfg(feature = "encode")]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Origin {
     /// Vectors: in units of length, or of scale.
     Vector([f32; 3]),
-    /// Angles: 2³² is a turn.
+    /// Angles: 2³² is a full turn.
     Angles([i32; 2]),
-    /// Free rotations: which component is the largest, and the others in 2⁻¹⁴/√2.
+    /// Free rotations: the index of the largest component, and the others in 2⁻¹⁴/√2.
     Rotation(u8, [i16; 3]),
 }
 
 #[cfg(feature = "encode")]
 impl Origin {
-    /// The nearest to a unit quaternion x y z w.
+    /// Returns the nearest origin to a unit quaternion x y z w.
     pub fn rotation(q: [f64; 4]) -> Origin {
         let largest = (0..4).fold(0, |best, i| if q[i].abs() > q[best].abs() { i } else { best });
         let sign = if q[largest] < 0.0 { -1.0 } else { 1.0 };
@@ -48,7 +48,7 @@ impl Origin {
         Origin::Rotation(largest as u8, parts)
     }
 
-    /// x y z w of a rotation; of anything else no rotation.
+    /// Returns x y z w of a rotation; the identity for any other kind.
     pub fn float(&self) -> [f64; 4] {
         let Origin::Rotation(largest, parts) = self else {
             return [0.0, 0.0, 0.0, 1.0];
@@ -77,15 +77,15 @@ const PART: f64 = 16_384.0 * std::f64::consts::SQRT_2;
 #[cfg(feature = "encode")]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Segment {
-    /// Steps in 128ths.
+    /// The factor of the steps, in 128ths.
     pub factor: u8,
-    /// One per animated sub-track.
+    /// The origin of each animated sub-track.
     pub origins: Vec<Origin>,
-    /// Sample-major, one per component.
+    /// The values sample by sample, one per component.
     pub k: Vec<i32>,
 }
 
-/// Bits that hold `k` around zero.
+/// Returns the number of bits that hold `k` as a signed number.
 #[cfg(feature = "encode")]
 fn width(k: i32) -> u32 {
     match k {
@@ -124,8 +124,8 @@ impl Writer<'_> {
     }
 }
 
-/// Sub-tracks of one kind that are decoded side by side: their numbers among the groups of `plan`, at most
-/// eight each.
+/// Returns the blocks: sub-tracks of one kind that are decoded side by side, at most eight, as numbers among
+/// the groups of `plan`.
 fn blocks(plan: &Plan) -> Vec<(Kind, Vec<usize>)> {
     let mut out = Vec::new();
     for kind in KINDS {
@@ -135,7 +135,7 @@ fn blocks(plan: &Plan) -> Vec<(Kind, Vec<usize>)> {
     out
 }
 
-/// Bytes of the origins of a block of so many sub-tracks.
+/// Returns the bytes of the origins of a block with `lanes` sub-tracks.
 fn origin_bytes(kind: Kind, lanes: usize) -> usize {
     match kind {
         Kind::Free => 2 + 6 * lanes,
@@ -145,7 +145,7 @@ fn origin_bytes(kind: Kind, lanes: usize) -> usize {
     }
 }
 
-/// Writes a clip. Values beyond 24 bits around their origin do not fit: `None`.
+/// Encodes a clip. Returns `None` if a value needs more than 24 bits relative to its origin.
 #[cfg(feature = "encode")]
 pub fn encode(plan: &Plan, segments: &[Segment]) -> Option<Vec<u8>> {
     let mut header = Vec::new();
@@ -156,7 +156,7 @@ pub fn encode(plan: &Plan, segments: &[Segment]) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// Writes what stands behind the header of a clip: ends of its segments, and segments.
+/// Encodes the part after the header of a clip: the ends of its segments, then the segments.
 #[cfg(feature = "encode")]
 pub fn encode_body(plan: &Plan, segments: &[Segment]) -> Option<Vec<u8>> {
     let mut out = Vec::new();
@@ -169,7 +169,7 @@ pub fn encode_body(plan: &Plan, segments: &[Segment]) -> Option<Vec<u8>> {
         })
         .collect();
     let n = plan.components;
-    // What a block takes of them.
+    // The number of components of each block.
     let sizes: Vec<usize> =
         (blocks.iter()).map(|(_, groups)| plan.groups[groups[0]].components * groups.len()).collect();
     let mut all = Vec::new();
@@ -244,9 +244,9 @@ fn encode_origins<'a>(kind: Kind, origins: impl Iterator<Item = &'a Origin> + Cl
     }
 }
 
-/// The segments of a layer alone, and its plan, from those of a clip that is divided into layers. Each layer
-/// alone is a clip whose other joints stand in the rest pose; poses of all layers together are those of the
-/// whole bit for bit.
+/// Extracts a layer from a clip that is divided into layers: its plan and its segments. Each layer alone is a
+/// clip whose other joints are in the rest pose; the poses of all layers together are those of the whole
+/// clip, bit for bit.
 #[cfg(feature = "encode")]
 pub fn take_out(
     skeleton: &Skeleton<'_>,
@@ -270,19 +270,20 @@ pub fn take_out(
     Ok((own, segments.iter().map(part).collect()))
 }
 
-/// A clip in memory, ready to be sampled. Nothing is unpacked but constants: what it takes is what was
-/// stored.
+/// A clip in memory, ready to be sampled. Only constants are unpacked: it takes as much memory as it has
+/// stored bytes.
 #[derive(Clone, Debug)]
 pub struct RandomAccess {
-    /// Sub-tracks and steps, from header and skeleton.
+    /// The sub-tracks and steps, from header and skeleton.
     pub plan: Plan,
-    /// Segments and the tail.
+    /// The segments and the tail.
     pub(super) bytes: Vec<u8>,
     pub(super) segments: Vec<SegmentPlace>,
     pub(super) blocks: Vec<Block>,
-    /// Constants of the blocks, a number per sub-track in each row.
+    /// The constants of the blocks; each row has a number per sub-track.
     pub(super) rows: Vec<[f32; LANES]>,
-    /// Per joint where its sub-tracks are: eight times the block, and the place in it; [`crate::clip::NONE`].
+    /// For each joint, the places of its sub-tracks: eight times the block plus the lane;
+    /// [`crate::clip::NONE`] if not animated.
     pub(super) of_joint: Vec<[u32; 3]>,
     /// Bytes of a segment before its samples.
     pub(super) head: usize,
@@ -290,32 +291,33 @@ pub struct RandomAccess {
     header_bytes: usize,
 }
 
-/// Where a segment lies, beside its bytes: so that a sample of it can be fetched before anything of it is there.
+/// The place of a segment, kept apart from its bytes so that a sample can be prefetched before any of them is
+/// read.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SegmentPlace {
-    /// Its first byte.
+    /// The first byte.
     pub(super) start: u32,
-    /// Bytes of a sample.
+    /// Bytes per sample.
     pub(super) stride: u16,
-    /// Steps in 128ths.
+    /// The factor of the steps, in 128ths.
     pub(super) factor: u8,
 }
 
-/// Small, so that few lines of memory are read of all blocks.
+/// A block. Small, so that few cache lines are read for all blocks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Block {
     pub(super) kind: Kind,
-    /// Sub-tracks.
+    /// The number of sub-tracks.
     pub(super) lanes: u8,
     pub(super) joints: [u16; LANES],
-    /// All bits where there is a block before it.
+    /// All bits are set if there is a block before it, else none.
     before: u16,
-    /// Bytes from the segment's start to where the block before it ends, and 0 for the first block, which has
-    /// none before it.
+    /// Bytes from the segment's start to the field with the end of the block before it; 0 for the first
+    /// block.
     begin: u32,
     /// Bytes from the segment's start to its width codes.
     codes: u32,
-    /// Four bits per sub-track.
+    /// Mask of the width codes: four bits per sub-track.
     mask: u32,
     /// Bytes from the segment's start to its origins.
     pub(super) origins: u32,
@@ -324,14 +326,14 @@ pub(super) struct Block {
 }
 
 impl RandomAccess {
-    /// Reads what [`encode`] wrote, and checks all of its segments.
+    /// Decodes the bytes of [`encode`], and checks all segments.
     pub fn open(skeleton: &Skeleton<'_>, bytes: &[u8]) -> Result<RandomAccess, Corrupt> {
         let (header, used) = take_sized(bytes)?;
         RandomAccess::open_parts(skeleton, header, bytes.get(used..).unwrap_or_default())
     }
 
-    /// Reads a clip whose header stands elsewhere, as that of a layer does: `body` is what [`encode_body`]
-    /// wrote.
+    /// Decodes a clip whose header is stored elsewhere, like that of a layer: `body` has the bytes of
+    /// [`encode_body`].
     pub fn open_parts(skeleton: &Skeleton<'_>, header: &[u8], body: &[u8]) -> Result<RandomAccess, Corrupt> {
         skeleton.check()?;
         let header_bytes = header.len();
@@ -417,7 +419,7 @@ impl RandomAccess {
         }
     }
 
-    /// A segment is as long as its header says, and its origins are finite.
+    /// Checks that a segment is as long as its header says, and that its origins are finite.
     fn check(&self, s: usize, end: usize) -> Result<SegmentPlace, Corrupt> {
         let start = self.segments[s].start as usize;
         if start + self.head > end || self.bytes[start] == 0 {
@@ -451,7 +453,8 @@ impl RandomAccess {
                 }
             }
         }
-        // At most 24 bits of three components of each of the sub-tracks of a block, in 16 bits of bits.
+        // The bits of a sample fit 16 bits: at most 24 bits for each of the three components of each
+        // sub-track.
         Ok(SegmentPlace {
             start: self.segments[s].start,
             stride: sum.div_ceil(8) as u16,
@@ -459,7 +462,7 @@ impl RandomAccess {
         })
     }
 
-    /// Bytes of a sample of the segment that begins at `start`.
+    /// Returns the bytes per sample of the segment that begins at `start`.
     fn stride(&self, start: usize) -> usize {
         match self.blocks.len() {
             0 => 0,
@@ -467,39 +470,40 @@ impl RandomAccess {
         }
     }
 
-    /// Bytes that it takes in memory, but for the skeleton and what follows from it.
+    /// Returns the bytes of memory of the clip, without the skeleton and the data derived from it.
     pub fn packed_bytes(&self) -> usize {
         self.header_bytes + 4 * self.segments.len() + self.bytes.len()
     }
 
-    /// Bytes of the header as it is stored.
+    /// Returns the stored size of the header, in bytes.
     pub fn header_bytes(&self) -> usize {
         self.header_bytes
     }
 
-    /// Bytes of what stands behind the header in a file.
+    /// Returns the stored size of everything after the header, in bytes.
     pub fn body_bytes(&self) -> usize {
         4 * self.segments.len() + self.bytes.len() - TAIL
     }
 }
 
 impl Block {
-    /// Bits of a sample before it.
+    /// Returns the bits of a sample before this block.
     #[inline(always)]
     pub(super) fn begin(&self, bytes: &[u8], start: usize) -> usize {
         usize::from(word(bytes, start + self.begin as usize) & self.before)
     }
 
-    /// Its width codes: a row per component, four bits per sub-track.
+    /// Returns the width codes: a row per component, four bits per sub-track.
     #[inline(always)]
     pub(super) fn codes<const ROWS: usize>(&self, bytes: &[u8], start: usize) -> [u32; ROWS] {
-        // Four more bytes than three full rows take are there: origins, samples or the tail.
+        // The four bytes beyond three full rows exist: origins, samples or the tail.
         let window: [u8; 16] = chunk(bytes, start + self.codes as usize).copied().unwrap_or_default();
         let window = u128::from_le_bytes(window);
         std::array::from_fn(|row| (window >> (4 * usize::from(self.lanes) * row)) as u32 & self.mask)
     }
 
-    /// Of each component of one sub-track the first bit behind that of a sample, and the bits.
+    /// Returns, for each component of one sub-track, its first bit and its number of bits; the first bit
+    /// counts from the sample's start.
     #[inline(always)]
     pub(super) fn fields<const ROWS: usize>(
         &self,
@@ -515,10 +519,11 @@ impl Block {
         let low = halves.first().map_or(0, |half| u64::from_le_bytes(*half));
         let high = halves.last().map_or(0, |half| u64::from_le_bytes(*half));
         let begin = self.begin(bytes, start);
-        // Codes of all components follow one another: what is before a field are all codes before its own.
+        // The codes of all components are consecutive: the bits before a field are the sum of all widths
+        // before its own.
         for (row, [first, width]) in out.iter_mut().enumerate() {
             let at = row * usize::from(self.lanes) + lane % LANES;
-            // Codes that are before the one, and it, of the sixteen first ones and of the eight last ones.
+            // The codes before this one, and this one, from the first sixteen and the last eight codes.
             let (before, code) = match row {
                 0 | 1 => (below(low, at), low >> ((4 * at as u32) & 63)),
                 _ if at < 16 => (below(low, at), low >> ((4 * at as u32) & 63)),
@@ -535,7 +540,7 @@ impl Block {
     }
 }
 
-/// Components of a sub-track.
+/// Returns the number of components of a sub-track.
 #[inline(always)]
 fn components(kind: Kind) -> usize {
     match kind {
@@ -550,13 +555,13 @@ pub(super) fn chunk<const N: usize>(bytes: &[u8], at: usize) -> Option<&[u8; N]>
     bytes.get(at..)?.first_chunk()
 }
 
-/// A little-endian word; 0 behind the end.
+/// Reads a little-endian 16-bit word; 0 beyond the end.
 #[inline(always)]
 pub(super) fn word(bytes: &[u8], at: usize) -> u16 {
     u16::from_le_bytes(chunk(bytes, at).copied().unwrap_or_default())
 }
 
-/// The first of sixteen codes, at most all of them.
+/// Returns the first `count` of sixteen codes; all of them if `count` is 16 or more.
 #[inline(always)]
 fn below(codes: u64, count: usize) -> u64 {
     match count < 16 {
@@ -565,12 +570,12 @@ fn below(codes: u64, count: usize) -> u64 {
     }
 }
 
-/// Sum of the widths of sixteen codes.
+/// Returns the sum of the widths of sixteen codes.
 #[inline(always)]
 pub(super) fn sum_of_widths(codes: u64) -> usize {
     const ONES: u64 = 0x1111_1111_1111_1111;
     const LOW: u64 = 0x0F0F_0F0F_0F0F_0F0F;
-    // Codes are widths but for the last three, which have both high bits set.
+    // Codes equal their widths except the last three, which have both high bits set.
     let pairs = (codes & LOW) + ((codes >> 4) & LOW);
     let sum = pairs.wrapping_mul(0x0101_0101_0101_0101) >> 56;
     let high = (codes >> 3) & (codes >> 2) & ONES;
@@ -586,7 +591,8 @@ fn total<const ROWS: usize>(codes: [u32; ROWS]) -> usize {
     codes.into_iter().map(|row| sum_of_widths(u64::from(row))).sum()
 }
 
-/// The constants of a sub-track that [`sample`] reads beside its components, in the order of its rows.
+/// Returns the constants of a sub-track that [`sample`] reads besides its components, in the order of its
+/// rows.
 fn constants(plan: &Plan, group: &Group) -> Vec<f32> {
     let steps = &plan.steps[group.joint];
     let turn = |c: usize| (steps.rotation[c] / std::f64::consts::TAU) as f32;
@@ -603,7 +609,7 @@ fn constants(plan: &Plan, group: &Group) -> Vec<f32> {
             let axis = steps.axes[c];
             axis.map(|v| (steps.rotation[c] * v * 0.25) as f32)
         })),
-        // Step in turns, rest · (0, 0, 0, 1) and rest · axis; then step and axis of the second.
+        // Step in turns, rest · (0, 0, 0, 1) and rest · axis; then step and axis of the second turn.
         Kind::Hinge | Kind::TwoAxes => {
             out.push(turn(0));
             out.extend(rest.iter().chain(&across).map(|v| *v as f32));
@@ -618,7 +624,7 @@ fn constants(plan: &Plan, group: &Group) -> Vec<f32> {
     out
 }
 
-/// The origin of a rotation as a quaternion of i32, for the encoder's prediction.
+/// Returns the origin of a rotation as a quaternion of i32, for the encoder's prediction.
 #[cfg(feature = "encode")]
 pub fn fixed(origin: &Origin) -> rotation::Quaternion {
     origin.float().map(|v| (v * f64::from(rotation::ONE)).round() as i32)

@@ -1,5 +1,6 @@
-//! The random-access form of a clip: each sample by itself, bit-packed, sampled where it lies, in memory as in
-//! the file; within the tolerance that the encoder measured with these same functions.
+//! The random-access form of a clip: each sample by itself, bit-packed, sampled in place, with the same bytes
+//! in memory as in the file. The error is within the tolerance that the encoder measured with these same
+//! functions.
 //!
 //! ```text
 //! varint n · n bytes: header (`side`; no sources, starts 0) · per segment of 16 samples 4 bytes: its end · segments
@@ -13,8 +14,8 @@
 //! vector      origin + k · step      angle   origin + k · step      free   origin, turned by y = Σ k · step/4 · axis
 //! ```
 //!
-//! Bits run from the lowest of the first byte. A block is what a vector unit computes at once (`sample`):
-//! f32, no operation fused, so that every instruction set gives the same bits.
+//! Bits run from the lowest of the first byte. A block is as much as a vector unit computes at once
+//! (`sample`): f32 without fused operations, so that every instruction set gives the same bits.
 
 mod form;
 mod sample;

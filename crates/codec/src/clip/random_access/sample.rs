@@ -1,6 +1,6 @@
-//! Poses and single joints of the resident form. Formulas are written once, over one number or eight
-//! ([`crate::simd::lanes`]): a pose is computed eight sub-tracks at a time, a joint by itself, with the same
-//! bits.
+//! Samples poses and single joints of the random-access form. Formulas are written once, over one number or
+//! eight ([`crate::simd::lanes`]): a pose is computed eight sub-tracks at a time, a joint by itself, with the
+//! same bits.
 
 use super::form::{Block, RandomAccess, SEGMENT, TAIL, UNIT, WIDTHS, chunk, word};
 use crate::clip::streamed::Kind;
@@ -8,24 +8,24 @@ use crate::simd::isa::Isa;
 use crate::simd::lanes::{self, LANES, Lanes, Number, Task, field, plus, times};
 use crate::transform::Transform;
 
-/// Where a pose goes: one local transform per joint, of which only animated sub-tracks are put.
+/// The destination of a pose: one local transform per joint, of which only animated sub-tracks are written.
 pub trait Sink {
-    /// Whether anything of this joint is wanted.
+    /// Returns `true` if the joint is wanted.
     fn wants(&self, joint: usize) -> bool;
-    /// Whether every joint is wanted, as far as is known beforehand.
+    /// Returns `true` if every joint is wanted, as far as is known in advance.
     #[inline(always)]
     fn wants_all(&self) -> bool {
         false
     }
-    /// x y z w.
+    /// Receives a rotation x y z w.
     fn rotation(&mut self, joint: usize, value: [f32; 4]);
-    /// x y z.
+    /// Receives a translation x y z.
     fn translation(&mut self, joint: usize, value: [f32; 3]);
-    /// x y z.
+    /// Receives a scale x y z.
     fn scale(&mut self, joint: usize, value: [f32; 3]);
 }
 
-/// A pose that is wanted whole; joints beyond its end are left out.
+/// Receives a whole pose; joints beyond its end are left out.
 impl Sink for [Transform] {
     #[inline(always)]
     fn wants(&self, joint: usize) -> bool {
@@ -55,11 +55,11 @@ impl Sink for [Transform] {
     }
 }
 
-/// The place of each joint on the way from the left to the right sample, 0 … 1.
+/// The interpolation weight of each joint between the left and the right sample, 0 … 1.
 pub trait Parts: Copy {
-    /// Where it is the same for all.
+    /// Returns the weight if it is the same for all joints.
     fn all(self) -> Option<f32>;
-    /// Of one joint.
+    /// Returns the weight of one joint.
     fn of(self, joint: usize) -> f32;
 }
 
@@ -78,25 +78,25 @@ impl Parts for f32 {
 #[derive(Clone, Copy)]
 struct Place<'a> {
     bytes: &'a [u8],
-    /// First byte of the segment.
+    /// The first byte of the segment.
     start: usize,
-    /// First bytes of both samples.
+    /// The first bytes of both samples.
     samples: [usize; 2],
     scale: f32,
 }
 
 impl RandomAccess {
-    /// Local transforms of all joints between two samples; a part of 0 is the left and of 1 the right one to
-    /// the bit. Within a segment components are interpolated, else rotations (normalised, the short way) and
-    /// vectors. Sub-tracks that are not animated are left alone: fill `out` from
+    /// Writes the local transforms of all joints between two samples; a weight of 0 gives the left and 1 the
+    /// right one to the bit. Within a segment components are interpolated, else rotations (normalized, the
+    /// short way) and vectors. Sub-tracks that are not animated are not written: fill `out` from
     /// [`Plan::still`](crate::clip::streamed::Plan::still).
     #[inline]
     pub fn pose(&self, left: usize, right: usize, parts: impl Parts, out: &mut (impl Sink + ?Sized)) {
         self.pose_on(Isa::get(), left, right, parts, out);
     }
 
-    /// Fetches what [`RandomAccess::pose`] of these samples will read, if it is not in the caches: to be
-    /// called before what else there is to do.
+    /// Prefetches the bytes that [`RandomAccess::pose`] of these samples will read. Useful before unrelated
+    /// work that can hide the latency.
     #[inline]
     pub fn fetch(&self, left: usize, right: usize) {
         let isa = Isa::get();
@@ -117,7 +117,7 @@ impl RandomAccess {
         lanes::fetch(isa, bytemuck::cast_slice(&self.rows));
     }
 
-    /// [`RandomAccess::pose`] by a given instruction set.
+    /// Does the same as [`RandomAccess::pose`] with a given instruction set.
     #[inline]
     pub fn pose_on(
         &self,
@@ -139,13 +139,13 @@ impl RandomAccess {
         self.joint_on(Isa::get(), (left, right, part), joint, out);
     }
 
-    /// [`RandomAccess::joint`] by a given instruction set.
+    /// Does the same as [`RandomAccess::joint`] with a given instruction set.
     #[inline]
     pub fn joint_on(&self, isa: Isa, samples: (usize, usize, f32), joint: usize, out: &mut Transform) {
         lanes::run(isa, SamplingOne { resident: self, samples, joint, out });
     }
 
-    /// Both samples: as two of one segment, or as two places of their own.
+    /// Returns the places of both samples: one place if they are in the same segment, else two.
     #[inline(always)]
     fn places(&self, left: usize, right: usize) -> Option<(Place<'_>, Option<Place<'_>>)> {
         let place = |segment: usize, samples: [usize; 2]| {
@@ -163,7 +163,7 @@ impl RandomAccess {
         Some((a, Some(b)))
     }
 
-    /// The value of one sub-track: a rotation, or a vector in the first three.
+    /// Returns the value of one sub-track: a rotation, or a vector in the first three components.
     #[inline(always)]
     fn one(
         &self,
@@ -183,8 +183,8 @@ impl RandomAccess {
         }
     }
 
-    /// `kind` is said where this is called, so that the compiler knows it, as are ROWS, its components, and
-    /// CONSTANTS, the number of its constants.
+    /// The caller passes `kind` as a constant, so that the compiler knows it, like ROWS, the number of its
+    /// components, and CONSTANTS, the number of its constants.
     #[inline(always)]
     fn one_of<const ROWS: usize, const CONSTANTS: usize>(
         &self,
@@ -199,7 +199,7 @@ impl RandomAccess {
         let Some(rows) = rows.first_chunk::<CONSTANTS>() else {
             return [0.0; 4];
         };
-        // The lane is below eight: that it is spares what is checked below.
+        // The lane is always below eight; the remainder removes a bounds check.
         let constants = OneOf { rows, lane: lane % LANES };
         match right {
             None => left.one::<ROWS, CONSTANTS>(kind, block, &constants, part),
@@ -213,7 +213,7 @@ impl RandomAccess {
     }
 }
 
-/// One joint between two samples, with the part of the way from one to the other.
+/// The task to interpolate one joint between two samples.
 struct SamplingOne<'a> {
     resident: &'a RandomAccess,
     samples: (usize, usize, f32),
@@ -271,7 +271,7 @@ impl<P: Parts, S: Sink + ?Sized> Task for Sampling<'_, P, S> {
                 put(block.kind, joint, &value, self.out);
                 continue;
             }
-            // Each kind by itself, so that the compiler knows what it is.
+            // One call per kind, so that the compiler knows the kind.
             match block.kind {
                 Kind::Free => self.block::<L, 3, 9>(Kind::Free, block, part),
                 Kind::TwoAxes => self.block::<L, 2, 13>(Kind::TwoAxes, block, part),
@@ -311,7 +311,7 @@ impl<P: Parts, S: Sink + ?Sized> Sampling<'_, P, S> {
     }
 }
 
-/// Puts a value where it is wanted.
+/// Writes a value if it is wanted.
 #[inline(always)]
 fn put(kind: Kind, joint: usize, value: &[f32; 4], out: &mut (impl Sink + ?Sized)) {
     if !out.wants_all() && !out.wants(joint) {
@@ -324,10 +324,10 @@ fn put(kind: Kind, joint: usize, value: &[f32; 4], out: &mut (impl Sink + ?Sized
     }
 }
 
-// A function of an instruction set is one as a whole. In WebAssembly all of the program is compiled for one, and what is
-// used in several places need not be there more than once.
+// Elsewhere these functions are inlined so that each is compiled for its instruction set as a whole.
+// WebAssembly compiles the whole program for one, and shared code need not be duplicated.
 impl Place<'_> {
-    /// The value of one sub-track of a block, as [`value`] gives it.
+    /// Returns the value of one sub-track of a block, as [`value`] does.
     #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
     #[cfg_attr(target_arch = "wasm32", inline(never))]
     fn one<const ROWS: usize, const CONSTANTS: usize>(
@@ -372,7 +372,7 @@ impl Place<'_> {
         value(kind, k, origin, constants)
     }
 
-    /// Values of a block, as [`value`] gives them.
+    /// Returns the values of a block, as [`value`] does.
     #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
     #[cfg_attr(target_arch = "wasm32", inline(never))]
     fn eight<L: Lanes, const ROWS: usize, const CONSTANTS: usize>(
@@ -392,7 +392,7 @@ impl Place<'_> {
             let [a, b] = fields[c];
             k[c] = (a + (b - a) * part) * scale;
         }
-        // What is read beyond the block is not used; the tail is as long as what is read at once.
+        // Data read beyond the block is not used; the tail is long enough for one load.
         const { assert!(TAIL >= 4 * LANES) };
         let (origins, lanes) = (self.start + block.origins as usize, usize::from(block.lanes));
         let mut origin = [zero; 4];
@@ -424,7 +424,7 @@ impl Place<'_> {
     }
 }
 
-/// Constants of a sub-track, or of eight. No closures: they would stay outside the instruction set.
+/// Constants of a sub-track, or of eight. No closures: they would not be compiled for the instruction set.
 trait Constants<N> {
     fn at(&self, row: usize) -> N;
     fn three(&self, row: usize) -> [N; 3];
@@ -459,8 +459,9 @@ impl<const N: usize> Constants<f32> for OneOf<'_, N> {
     }
 }
 
-/// The value of a sub-track, from its components in steps of `constant`: a rotation, or a vector in the first
-/// three. Origins are numbers as stored; of a free rotation the last one says which component is the largest.
+/// Returns the value of a sub-track from its components `k`, in steps of `constants`: a rotation, or a vector
+/// in the first three components. Origins are as stored; the last number of a free rotation is the index of
+/// the largest component.
 #[inline(always)]
 fn value<N: Number>(kind: Kind, k: [N; 3], origin: [N; 4], constants: &impl Constants<N>) -> [N; 4] {
     match kind {
@@ -485,7 +486,7 @@ fn value<N: Number>(kind: Kind, k: [N; 3], origin: [N; 4], constants: &impl Cons
     }
 }
 
-/// From `a` to `b` by `part` of the way, as [`value`]s.
+/// Interpolates from `a` to `b`, both as [`value`] returns them, with the weight `part`.
 #[inline(always)]
 fn between<N: Number>(kind: Kind, a: [N; 4], b: [N; 4], part: N) -> [N; 4] {
     let (zero, one) = (N::splat(0.0), N::splat(1.0));
@@ -505,7 +506,7 @@ fn between<N: Number>(kind: Kind, a: [N; 4], b: [N; 4], part: N) -> [N; 4] {
             }
             let n = out[0] * out[0] + out[1] * out[1] + out[2] * out[2] + out[3] * out[3];
             let scale = one / n.sqrt();
-            // Opposite rotations have nothing between them.
+            // Between opposite rotations there is no interpolation.
             let there = N::less(N::splat(1e-12), n);
             for i in 0..4 {
                 out[i] = N::select(there, out[i] * scale, a[i]);
@@ -519,7 +520,7 @@ fn between<N: Number>(kind: Kind, a: [N; 4], b: [N; 4], part: N) -> [N; 4] {
     out
 }
 
-/// A rotation from three components in 2⁻¹⁴/√2 and the number of the fourth, which is positive.
+/// Returns a rotation from three components in 2⁻¹⁴/√2 and the index of the fourth, which is positive.
 #[inline(always)]
 fn smallest_three<N: Number>([a, b, c, largest]: [N; 4]) -> [N; 4] {
     let unit = N::splat(1.0 / 23_170.475);
@@ -536,7 +537,8 @@ fn smallest_three<N: Number>([a, b, c, largest]: [N; 4]) -> [N; 4] {
     ]
 }
 
-/// `from`, then the turn whose axis times the tangent of a quarter of its angle is `y`.
+/// Returns the rotation `from` followed by the turn whose axis times the tangent of a quarter of its angle is
+/// `y`.
 #[inline(always)]
 fn turned<N: Number>(from: [N; 4], y: [N; 3]) -> [N; 4] {
     let one = N::splat(1.0);
@@ -558,11 +560,11 @@ fn hinge<N: Number>(k: N, origin: N, constants: &impl Constants<N>) -> [N; 4] {
     out
 }
 
-/// Turns beyond the nearest whole one.
+/// Returns an angle in turns, reduced to the nearest whole turn.
 #[inline(always)]
 fn turns<N: Number>(k: N, origin: N, step: N) -> N {
     let turns = origin * N::splat(1.0 / 4_294_967_296.0) + k * step;
-    // Rounds numbers below 2²² without asking the platform how.
+    // Rounds numbers below 2²² in the same way on every platform.
     let big = N::splat(12_582_912.0);
     turns - ((turns + big) - big)
 }
@@ -577,12 +579,13 @@ fn multiply<N: Number>([ax, ay, az, aw]: [N; 4], [bx, by, bz, bw]: [N; 4]) -> [N
     ]
 }
 
-/// Sine and cosine of half an angle in turns, at most half a one: polynomials exact to 1e-7.
+/// Returns the sine and cosine of half an angle in turns, which is at most half a turn: polynomials exact to
+/// 1e-7.
 #[inline(always)]
 fn half_sine_cosine<N: Number>(turns: N) -> (N, N) {
     let a = turns * N::splat(std::f32::consts::PI);
     let s = a * a;
-    // Horner, from the last coefficient on.
+    // Horner's scheme, from the last coefficient on.
     let mut sine = N::splat(-1.0 / 39_916_800.0);
     for c in [1.0 / 362_880.0, -1.0 / 5040.0, 1.0 / 120.0, -1.0 / 6.0, 1.0] {
         sine = N::splat(c) + s * sine;

@@ -1,5 +1,5 @@
-//! The stored form of a clip: residuals in the order of [`crate::clip::schedule`], range-coded segment by segment.
-//! Exact: what the compiler measured is what comes out.
+//! The streamed form of a clip: residuals in the order of [`crate::clip::schedule`], range-coded segment by
+//! segment. Lossless: the decoder reproduces exactly what the compiler measured.
 //!
 //! ```text
 //! varint n · n bytes: header (`side`) · varint n · n bytes: keys · per segment a varint size · segments
@@ -13,12 +13,12 @@
 //! free             turn by y = (Σ κ · round(step·axis·2³⁴)) >> 11      of `rotation`
 //! ```
 //!
-//! Prediction of a vector or an angle is the weighted sum of its words around (of an angle: of their
-//! differences to the left one), rounded down, of a free rotation that of quaternions. The first key is
-//! predicted from the rest pose (angles 0), every other from the key before.
+//! A vector or an angle is predicted as the weighted sum of its codes in the samples around (for an angle, of
+//! their differences to the left one), rounded down; a free rotation as the weighted sum of quaternions. The
+//! first key is predicted from the rest pose (angles 0), every other from the key before.
 //!
-//! A segment needs the keys at both its ends and nothing else, a tier those before it. Samples of a tier that
-//! is not there are their predictions. Keys are few; a reader decodes all of them when it opens the clip.
+//! A segment needs only the keys at both its ends, a tier needs only those before it. The samples of a
+//! missing tier equal their predictions. Keys are few; a reader decodes all of them when it opens the clip.
 
 #[cfg(feature = "encode")]
 mod residuals;
@@ -36,34 +36,34 @@ use crate::entropy::symbols::{Activity, Bucket, Decoder, Means, Symbols};
 #[cfg(feature = "encode")]
 pub use residuals::{Choices, Residuals, choices, encode, encode_head, encode_keys, encode_tier};
 
-/// Largest shift: steps are at least a 32nd. Part of the format, like everything in this file.
+/// The largest shift: steps are at least a 32nd. Part of the format, like everything in this file.
 pub const MAX_SHIFT: i8 = 5;
-/// The shift of a sample that has no residuals.
+/// The shift of a sample without residuals.
 pub const STRIPPED: i8 = -1;
 
-/// σ of shifts.
+/// The σ of shifts.
 const SHIFT_SIGMA: u32 = 16;
 
-/// Ratio 1: of what is not known.
+/// The ratio 1, used if the activity is unknown.
 pub const CALM: u8 = 64;
 
-/// An opened clip: its plan, its keys, and where its segments are.
+/// An opened clip: its plan, its keys, and the places of its segments.
 #[derive(Clone, Debug)]
 pub struct StreamedClip {
-    /// Sub-tracks and steps, from header and skeleton.
+    /// The sub-tracks and steps, from header and skeleton.
     pub plan: Plan,
-    /// Words of all keys.
+    /// The codes of all keys.
     keys: Vec<i32>,
     /// The keys as they are in the file, with their size.
     key_bytes: Vec<u8>,
-    /// Sizes and segments.
+    /// The sizes of the segments, then the segments.
     segments: Vec<u8>,
     ends: SegmentEnds,
     /// Bytes of header, keys and sizes.
     pub head_bytes: usize,
 }
 
-/// Memory of a decoder, for one segment at a time.
+/// The memory of a decoder, for one segment at a time.
 #[derive(Clone, Debug, Default)]
 pub struct Scratch {
     words: Vec<i32>,
@@ -72,15 +72,15 @@ pub struct Scratch {
     fresh: Vec<i32>,
     contexts: Contexts,
     kappa: Vec<i64>,
-    /// Per sample: it has no residuals.
+    /// For each sample, `true` if it has no residuals.
     stripped: Vec<bool>,
 }
 
 impl StreamedClip {
-    /// Reads what [`encode`] wrote: header and keys; segments when they are asked for.
+    /// Decodes the header and the keys of the bytes of [`encode`]; segments are decoded on demand.
     pub fn open(skeleton: &Skeleton<'_>, bytes: &[u8]) -> Result<StreamedClip, Corrupt> {
         let (plan, size) = StreamedClip::head(skeleton, bytes)?;
-        // The size of a segment takes a byte.
+        // The size of a segment takes at least a byte.
         if plan.segments() > bytes.len() {
             return Err(Corrupt("sizes of a clip's segments end early"));
         }
@@ -104,7 +104,7 @@ impl StreamedClip {
         Ok(stored)
     }
 
-    /// Reads the header alone: what follows from it, and how many bytes it took.
+    /// Decodes the header alone. Returns the plan that follows from it, and the header's size in bytes.
     pub fn head(skeleton: &Skeleton<'_>, bytes: &[u8]) -> Result<(Plan, usize), Corrupt> {
         skeleton.check()?;
         let mut cursor = Cursor::new(bytes);
@@ -117,34 +117,34 @@ impl StreamedClip {
         Ok((plan, cursor.used()))
     }
 
-    /// Words of key `i`.
+    /// Returns the codes of key `i`.
     pub fn key_values(&self, i: usize) -> &[i32] {
         &self.keys[i * self.plan.words..][..self.plan.words]
     }
 
-    /// Decodes segment `s`; [`Scratch::sample`] then gives its samples, keys included. Of a clip of several
-    /// tiers this is the first.
+    /// Decodes segment `s`, in a clip of several tiers its first tier; [`Scratch::sample`] then gives its
+    /// samples, keys included.
     pub fn decode(&self, s: usize, scratch: &mut Scratch) -> Result<(), Corrupt> {
         let bytes = (self.ends.of(s, &self.segments)).ok_or(Corrupt("clip: no such segment"))?;
         decode_segment(&self.plan, &self.keys, s, &[bytes], scratch)
     }
 
-    /// The bytes of segment `s` in the first tier.
+    /// Returns the bytes of segment `s` in the first tier.
     pub fn segment(&self, s: usize) -> Option<&[u8]> {
         self.ends.of(s, &self.segments)
     }
 
-    /// Bytes of the header, with their size.
+    /// Returns the bytes of the header, with their size.
     pub fn header_bytes(&self) -> usize {
         self.head_bytes - self.key_bytes.len() - self.ends.head()
     }
 
-    /// Bytes of keys, sizes and segments.
+    /// Returns the number of bytes of keys, sizes and segments.
     pub fn body_bytes(&self) -> usize {
         self.key_bytes.len() + self.segments.len()
     }
 
-    /// The clip as it is stored.
+    /// Returns the clip as it is stored.
     #[cfg(feature = "encode")]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::new();
@@ -154,24 +154,24 @@ impl StreamedClip {
         out
     }
 
-    /// The keys as they are stored, with their size.
+    /// Returns the keys as they are stored, with their size.
     pub fn key_bytes(&self) -> &[u8] {
         &self.key_bytes
     }
 
-    /// Words of all keys.
+    /// Returns the codes of all keys.
     pub fn keys(&self) -> &[i32] {
         &self.keys
     }
 }
 
-/// Words of all keys from what [`encode_keys`] wrote, into `keys`; and how many bytes that took. Allocates a
-/// sample's memory.
+/// Decodes the codes of all keys from the bytes of [`encode_keys`] into `keys`. Returns the number of bytes
+/// read. Allocates the memory of one sample.
 pub fn decode_keys(plan: &Plan, bytes: &[u8], keys: &mut [i32]) -> Result<usize, Corrupt> {
     decode_keys_with(plan, bytes, keys, &mut Scratch::default())
 }
 
-/// [`decode_keys`] in the caller's memory.
+/// Does the same as [`decode_keys`] in memory of the caller.
 pub fn decode_keys_with(
     plan: &Plan,
     bytes: &[u8],
@@ -205,9 +205,8 @@ pub fn decode_keys_with(
     Ok(cursor.used())
 }
 
-/// Decodes segment `s` from the bytes that its tiers have of it, in order, as many as there are;
-/// [`Scratch::sample`] then gives its samples, keys included. Allocates nothing where `scratch` is of this
-/// clip.
+/// Decodes segment `s` from its bytes in each tier, in order, as many as are loaded; [`Scratch::sample`] then
+/// gives its samples, keys included. Allocates nothing if `scratch` was made for this clip.
 pub fn decode_segment(
     plan: &Plan,
     keys: &[i32],
@@ -227,7 +226,7 @@ pub fn decode_segment(
     scratch.words[length * w..].copy_from_slice(&ends[w..]);
     let mut tier = 0;
     let mut decoder = tiers.first().map(|bytes| Decoder::new(bytes));
-    // Lent to the loop, so that it can borrow the rest.
+    // Taken out of `scratch`, so that the loop can borrow the rest.
     let mut fresh = std::mem::take(&mut scratch.fresh);
     let mut result = Ok(());
     for step in plan.steps_of(s) {
@@ -260,7 +259,7 @@ pub fn decode_segment(
     scratch.fresh = fresh;
     result?;
     decoder.map_or(Ok(()), |d| d.finish())?;
-    // What no level of this segment is in must say nothing.
+    // Tiers beyond the finest level of this segment must be empty.
     match tiers.iter().skip(tier as usize + 1).all(|b| b.is_empty()) {
         true => Ok(()),
         false => Err(Corrupt("clip: a tier without samples that has bytes")),
@@ -268,14 +267,14 @@ pub fn decode_segment(
 }
 
 impl Scratch {
-    /// With all the memory that decoding any segment needs.
+    /// Allocates all the memory that decoding any segment needs.
     pub fn new(plan: &Plan) -> Scratch {
         let mut scratch = Scratch::default();
         scratch.make_room(plan);
         scratch
     }
 
-    /// Takes the memory that decoding `plan` needs now, so that it need not be taken later.
+    /// Allocates the memory that decoding `plan` needs now, so that nothing is allocated later.
     pub fn make_room(&mut self, plan: &Plan) {
         let longest = (1 << plan.header.log).min(plan.header.samples as usize - 1);
         self.start(plan, longest.max(1));
@@ -298,22 +297,22 @@ impl Scratch {
         self.contexts.means.reset(&plan.header.starts);
     }
 
-    /// Whether sample `i` of the segment that was decoded last is its prediction alone.
+    /// Returns `true` if sample `i` of the segment decoded last has no residuals.
     pub fn is_stripped(&self, i: usize) -> bool {
         self.stripped.get(i).copied().unwrap_or(false)
     }
 
-    /// Words of sample `i` of the segment that was decoded last.
+    /// Returns the codes of sample `i` of the segment decoded last.
     pub fn sample(&self, plan: &Plan, i: usize) -> &[i32] {
         &self.words[i * plan.words..][..plan.words]
     }
 }
 
-/// Where a sample stands, for what is expected of it.
+/// The level of a sample and the activity around it, which determine its probabilities.
 #[derive(Clone, Copy)]
 struct Place<'a> {
     level: usize,
-    /// Per component: how large residuals were in the samples left and right, as [`Activity`] has it.
+    /// For each component, the size of the residuals in the samples left and right, as in [`Activity`].
     around: [&'a [u8]; 2],
 }
 
@@ -326,7 +325,7 @@ struct Contexts {
 }
 
 impl Contexts {
-    /// Begins a sample: codes its shift.
+    /// Begins a sample and codes its shift.
     #[inline(always)]
     fn start<S: Symbols>(&mut self, plan: &Plan, symbols: &mut S, shift: i8) -> Result<i8, Corrupt> {
         self.activity.start(plan.components);
@@ -336,7 +335,7 @@ impl Contexts {
         }
     }
 
-    /// Codes the residuals `k` of a sub-track, which are given to an encoder, and filled by a decoder.
+    /// Codes the residuals `k` of a sub-track: an encoder reads them, a decoder fills them.
     #[inline(always)]
     fn code<S: Symbols>(
         &mut self,
@@ -357,8 +356,8 @@ impl Contexts {
     }
 }
 
-/// Words of a sample into `out`, predicted from samples of `words`; whether it has residuals. `kappas` has
-/// room for one per component.
+/// Decodes the codes of a sample into `out`, predicted from samples of `words`. Returns `true` if it has
+/// residuals. `kappas` has room for one per component.
 fn sample(
     plan: &Plan,
     decoder: Option<&mut Decoder<'_>>,
@@ -368,7 +367,7 @@ fn sample(
     taps: &Taps,
     out: &mut [i32],
 ) -> Result<bool, Corrupt> {
-    // A stripped sample and one of a tier that is not there are their predictions.
+    // Stripped samples and those of missing tiers equal their predictions.
     let coded = match decoder {
         Some(decoder) => Some((contexts.start(plan, decoder, 0)?, decoder)),
         None => None,

@@ -1,4 +1,4 @@
-//! Residuals of a clip in the streamed form: writing them, and taking them out of its bytes again.
+//! Residuals of a clip in the streamed form: encoding them, and extracting them from its bytes.
 
 use super::{CALM, Contexts, KEY_LEVEL, Place, Plan, STRIPPED, SegmentEnds, StreamedClip};
 use crate::Corrupt;
@@ -6,31 +6,31 @@ use crate::bytes::{put_sized, put_varint, take_sized};
 use crate::clip::{Skeleton, header, schedule};
 use crate::entropy::symbols::{Bucket, Decoder, Encoder, Symbols};
 
-/// Residuals of one sample.
+/// The residuals of one sample.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Residuals {
-    /// Steps are 2^shift times as fine; [`STRIPPED`]: the sample is its prediction.
+    /// Steps are 2^shift times as fine; [`STRIPPED`]: the sample equals its prediction.
     pub shift: i8,
-    /// One per component, |k| < 2²⁸.
+    /// One residual per component, |k| < 2²⁸.
     pub k: Vec<i32>,
 }
 
-/// Writes a clip of one tier. `keys`: residuals of all keys; `segments`: of the samples between, in the order
-/// of [`Plan::steps_of`].
+/// Encodes a clip of one tier. `keys` are the residuals of all keys, `segments` those of the samples between,
+/// in the order of [`Plan::steps_of`].
 pub fn encode(plan: &Plan, keys: &[Residuals], segments: &[Vec<Residuals>], out: &mut Vec<u8>) {
     encode_head(plan, out);
     encode_keys(plan, keys, out);
     encode_tier(plan, 0, 0, segments, out);
 }
 
-/// Appends the header with its size: how the first tier begins.
+/// Appends the header with its size: the beginning of the first tier.
 pub fn encode_head(plan: &Plan, out: &mut Vec<u8>) {
     let mut bytes = Vec::new();
     header::encode(&plan.header, &mut bytes);
     put_sized(&bytes, out);
 }
 
-/// Appends the keys with their size: what follows the header.
+/// Appends the keys with their size; they follow the header.
 pub fn encode_keys(plan: &Plan, keys: &[Residuals], out: &mut Vec<u8>) {
     let mut walk = Walk::new(plan);
     let mut encoder = Encoder::default();
@@ -44,7 +44,7 @@ pub fn encode_keys(plan: &Plan, keys: &[Residuals], out: &mut Vec<u8>) {
     put_sized(&bytes, out);
 }
 
-/// Appends a tier of the segments from number `first` on: their sizes, and segments.
+/// Appends a tier of the segments from number `first` on: their sizes, then the segments.
 pub fn encode_tier(plan: &Plan, tier: u32, first: usize, segments: &[Vec<Residuals>], out: &mut Vec<u8>) {
     let mut all = Vec::new();
     for (s, samples) in segments.iter().enumerate() {
@@ -80,11 +80,11 @@ fn encode_segment(plan: &Plan, segment: usize, tier: u32, samples: &[Residuals],
     encoder.finish(out);
 }
 
-/// Residuals of a clip of one tier: of all keys, and of the samples of all segments. What [`encode`] was
-/// given.
+/// The residuals of a clip of one tier: of all keys, and of the samples of all segments; the arguments of
+/// [`encode`].
 pub type Choices = (Vec<Residuals>, Vec<Vec<Residuals>>);
 
-/// Takes residuals out of a clip again. `tiers`: the bytes of all tiers, the first with header and keys.
+/// Extracts the residuals from a clip. `tiers` has the bytes of all tiers, the first with header and keys.
 pub fn choices(skeleton: &Skeleton<'_>, tiers: &[&[u8]]) -> Result<(Plan, Choices), Corrupt> {
     let Some(&first) = tiers.first() else {
         return Err(Corrupt("a clip without bytes"));
@@ -129,7 +129,7 @@ pub fn choices(skeleton: &Skeleton<'_>, tiers: &[&[u8]]) -> Result<(Plan, Choice
     Ok((stored.plan, (keys, segments)))
 }
 
-/// Goes through samples in either direction.
+/// Codes samples in order, for encoding or decoding.
 struct Walk<'a> {
     plan: &'a Plan,
     contexts: Contexts,
@@ -142,7 +142,7 @@ impl<'a> Walk<'a> {
         Walk { plan, contexts }
     }
 
-    /// Codes a sample: its residuals are given to an encoder, and filled by a decoder.
+    /// Codes a sample: an encoder reads its residuals, a decoder fills them.
     fn code<S: Symbols>(
         &mut self,
         place: Place<'_>,
@@ -160,7 +160,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Reads a sample.
+    /// Decodes a sample.
     fn take(&mut self, place: Place<'_>, decoder: &mut Decoder<'_>) -> Result<Residuals, Corrupt> {
         let mut residuals = Residuals { shift: 0, k: vec![0; self.plan.components] };
         self.code(place, &mut residuals, decoder)?;
@@ -168,7 +168,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Takes symbols of samples that are written elsewhere, so that contexts learn from them.
+/// Accepts symbols that are coded elsewhere, so that contexts learn from them.
 struct Elsewhere;
 
 impl Symbols for Elsewhere {

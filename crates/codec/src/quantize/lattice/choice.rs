@@ -1,54 +1,54 @@
-//! The encoder's side of the lattice: unit and steps from box and tolerance, and the nearest points.
+//! The encoder's side of the lattice: unit and steps from bounds and tolerance, and the nearest points.
 
 use super::{Grid, LAYERS};
 
-/// Lattice of the residuals; the decoder does not know it.
+/// The lattice of the residuals; the decoder does not know it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lattice {
-    /// All even or all odd.
+    /// Body-centred cubic: components all even or all odd.
     Centred,
-    /// All even.
+    /// Cubic: components all even.
     Cubic,
 }
 
-/// Lattice, steps and weights that an encoder chose for a mesh.
+/// The lattice, precision factors and weights that an encoder chose for a mesh.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Choice {
-    /// Lattice of the residuals.
+    /// The lattice of the residuals.
     pub lattice: Lattice,
-    /// The number of times that frame 0 is finer than the tolerance asks for, at least 1.
+    /// The factor by which frame 0 is finer than the tolerance requires, at least 1.
     pub first: f32,
-    /// The number of times that keys are finer.
+    /// The factor by which key frames are finer.
     pub key: f32,
-    /// The number of times that the deepest frames are finer.
+    /// The factor by which the frames of the deepest layer are finer.
     pub last: f32,
-    /// Bits that an error as large as the ball is worth, where residuals are chosen by their bits; 0: they
-    /// are not, zero is taken wherever it will do, and the nearest point elsewhere.
+    /// The cost in bits of an error as large as the error bound, if residuals are chosen by their bits. 0:
+    /// they are not; zero is taken wherever it is within the bound, and the nearest point elsewhere.
     pub error_weight: f32,
-    /// Number of the fit of spatial weights, see [`crate::mesh::weights::FITS`].
+    /// The number of the fit of spatial weights, see [`crate::mesh::weights::FITS`].
     pub fit: u8,
 }
 
-/// Box and tolerance.
+/// Bounds and tolerance.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Extent {
-    /// Smallest coordinates over all frames.
+    /// The smallest coordinates over all frames.
     pub low: [f32; 3],
-    /// Largest coordinates over all frames.
+    /// The largest coordinates over all frames.
     pub high: [f32; 3],
-    /// Largest distance that is allowed between a position and its decoded f32.
+    /// The largest distance that is allowed between a position and its decoded f32.
     pub radius: f64,
-    /// Axes that are not constant zero: 1, 2 or 3.
+    /// The number of axes that are not constant zero: 1, 2 or 3.
     pub axes: u8,
 }
 
 impl Extent {
-    /// Its middle.
+    /// Returns the centre of the bounds.
     pub fn centre(&self) -> [f32; 3] {
         [0, 1, 2].map(|k| ((f64::from(self.low[k]) + f64::from(self.high[k])) / 2.0) as f32)
     }
 
-    /// Largest distance from the centre along an axis, and what decoding may add.
+    /// Returns the largest distance from the centre along an axis, plus a margin for the decoding error.
     pub fn reach(&self) -> f64 {
         let centre = self.centre();
         let side = |k: usize| {
@@ -58,7 +58,7 @@ impl Extent {
         side(0).max(side(1)).max(side(2)) + 2.0 * self.radius
     }
 
-    /// The error that the lattice may make: the tolerance less the rounding of the output.
+    /// Returns the error that the lattice may make: the tolerance minus the rounding of the output.
     pub(crate) fn lattice_bound(&self) -> f64 {
         let centre = self.centre();
         let mut sum = 0.0;
@@ -74,7 +74,8 @@ impl Extent {
         self.radius - sum.sqrt()
     }
 
-    /// Unit and steps; None if cells that reach to ±`reach` units cannot hold the box, or only at a waste.
+    /// Returns unit and steps; `None` if fixed-point positions up to ±`reach` units cannot hold the bounds,
+    /// or only wastefully.
     pub fn grid(&self, choice: &Choice, reach: i32) -> Option<Grid> {
         let lattice_bound = self.lattice_bound() * 0.9995;
         let h = match choice.lattice {
@@ -96,7 +97,7 @@ impl Extent {
             return None;
         }
         let mut best: Option<(f64, Grid)> = None;
-        // Finer units make finer predictions, so the largest number comes first.
+        // Finer units make finer predictions, so the largest number of units per step comes first.
         for units in ((most as u16).div_ceil(2)..=most as u16).rev() {
             let mut unit = (h / ratio(deepest) / f64::from(units)) as f32;
             if f64::from(unit) * f64::from(units) > h / ratio(deepest) {
@@ -107,7 +108,7 @@ impl Extent {
             }
             let wanted = |layer: usize| h / ratio(layer) / f64::from(unit);
             let steps: [u16; LAYERS] = std::array::from_fn(|l| (wanted(l) * 1.000_001) as u16);
-            // A step of 1.000001 units too much must not pass: the largest is exact.
+            // The largest step must be exact: one that is too large by 0.000001 would exceed the bound.
             let steps = steps.map(|s| s.min(units).max(1));
             let excess = |l: usize| (wanted(l) / f64::from(steps[l])).log2().abs();
             let waste: f64 = (0..LAYERS).map(excess).sum::<f64>() / LAYERS as f64;
@@ -124,12 +125,12 @@ impl Extent {
 }
 
 // Tuning.
-/// Most units of a step; finer ones gain nothing.
+/// The largest number of units per step; finer units gain nothing.
 const FINEST: u32 = 16;
-/// Bits per axis that whole steps may cost in i16; beyond, i32 is used.
+/// The largest loss in bits per axis from whole steps in i16; beyond, i32 is used.
 const MOST_WASTE: f64 = 0.3;
 
-/// Adding and subtracting rounds to the nearest integer, ties to even; exact below 2^22.
+/// Adding and subtracting this rounds to the nearest integer, ties to even; exact below 2^22.
 const ROUND: f32 = 12_582_912.0;
 
 #[inline(always)]
@@ -142,7 +143,7 @@ fn square(v: [f32; 3]) -> f32 {
     v[0] * v[0] + v[1] * v[1] + v[2] * v[2]
 }
 
-/// The lattice point nearest to `y`, which is in steps; |y| below 2^21.
+/// Returns the lattice point nearest to `y`, which is in steps; |y| must be below 2^21.
 #[inline(always)]
 pub fn nearest(y: [f32; 3], lattice: Lattice) -> [i32; 3] {
     let even = y.map(|v| 2.0 * nearest_integer(0.5 * v));
@@ -154,13 +155,13 @@ pub fn nearest(y: [f32; 3], lattice: Lattice) -> [i32; 3] {
     if miss(odd) < miss(even) { odd } else { even }.map(|v| v as i32)
 }
 
-/// The point with odd coordinates nearest to `y`.
+/// Returns the point with odd coordinates nearest to `y`.
 #[inline(always)]
 pub fn nearest_odd(y: [f32; 3]) -> [i32; 3] {
     y.map(|v| (2.0 * nearest_integer(0.5 * v - 0.5) + 1.0) as i32)
 }
 
-/// [`nearest`] in f64, for numbers of any size.
+/// Does the same as [`nearest`] in f64, for numbers of any size.
 pub fn nearest_exact(y: [f64; 3], lattice: Lattice) -> [i32; 3] {
     let even = y.map(|v| 2.0 * (0.5 * v).round());
     let odd = y.map(|v| 2.0 * (0.5 * v - 0.5).round() + 1.0);

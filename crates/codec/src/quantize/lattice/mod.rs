@@ -1,12 +1,12 @@
-//! The fine unit, the steps of the layers, and the points of the residual lattice.
+//! The unit of fixed-point positions, the steps of the layers, and the lattice of residuals.
 //!
 //! Coordinates are whole multiples of a unit u; residuals are whole multiples q of a layer's step S, itself a
-//! whole number of units. All three components of q have one parity: a body-centred cubic lattice, whose
-//! farthest points lie S·√5/2 from it. An encoder that uses the even ones only has a cubic lattice, S·√3: the
-//! same stream and decoder.
+//! whole number of units. All three components of q have the same parity: a body-centred cubic lattice, in
+//! which no point is farther than S·√5/2 from a lattice point. An encoder that uses only even components has
+//! a cubic lattice, S·√3, with the same stream and decoder.
 //!
-//! S is such that the farthest point lies at most the tolerance away, divided by what the layer's frames are
-//! worth as references: a finer step for frames that others refer to pays in all of those.
+//! S is chosen so that no point is farther from the lattice than the tolerance, divided by the layer's
+//! precision factor: a finer step for frames that others refer to pays off in all of these.
 //!
 //! The output is `rec as f32 * u + centre`, a multiplication and an addition in f32, never fused.
 
@@ -21,29 +21,30 @@ use crate::simd::lanes::{self, Lanes, Task};
 #[cfg(feature = "encode")]
 pub use choice::{Choice, Extent, Lattice, nearest, nearest_exact, nearest_odd};
 
-/// Layers of frames, each with a step of its own: frame 0, keys, and the depths 1 … 4. Part of the format.
+/// The number of layers of frames, each with its own step: frame 0, key frames, and the depths 1 … 4. Part of
+/// the format.
 pub const LAYERS: usize = 6;
 
-/// Unit, middle and steps: what the decoder needs to know of the quantizer.
+/// Unit, centre and steps: the parameters of the quantizer that the decoder needs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Grid {
-    /// Length of a unit.
+    /// The length of a unit.
     pub unit: f32,
-    /// Position of the origin.
+    /// The position of the origin.
     pub centre: [f32; 3],
-    /// Units of a half step by layer, see [`LAYERS`].
+    /// The number of units in a half step, by layer, see [`LAYERS`].
     pub steps: [u16; LAYERS],
 }
 
 impl Grid {
-    /// Where a decoded vector lies.
+    /// Returns the position of a decoded vector.
     #[inline(always)]
     pub fn position(&self, rec: [i32; 3]) -> [f32; 3] {
         [0, 1, 2].map(|k| rec[k] as f32 * self.unit + self.centre[k])
     }
 
-    /// Writes where vertices lie, one after the other: the first `components` ≤ 3 of every `stride` numbers.
-    /// `places` says which cell is a vertex'.
+    /// Writes the positions of vertices, one after the other: the first `components` ≤ 3 of every `stride`
+    /// numbers. `places` gives the point of each vertex.
     pub fn positions<W: FixedPoint>(
         &self,
         cells: &[[W; 4]],
@@ -61,7 +62,7 @@ impl Grid {
             let Some((&last, others)) = places.split_last() else {
                 return;
             };
-            // A whole register at once: the next vertex overwrites the fourth number.
+            // Stores whole registers: the next vertex overwrites the fourth number.
             self.each(cells, others, |v, at| {
                 out[3 * v..3 * v + 4].copy_from_slice(&at);
             });
@@ -75,7 +76,7 @@ impl Grid {
         });
     }
 
-    /// Writes where at most `N` vertices lie, as planes.
+    /// Writes the positions of at most `N` vertices, as planes.
     pub fn planes<W: FixedPoint, const N: usize>(
         &self,
         cells: &[[W; 4]],
@@ -91,14 +92,14 @@ impl Grid {
         }
     }
 
-    /// Number of a vertex, and where it is; behind that, a zero.
+    /// Calls `to` with the number and the position of each vertex, followed by a zero.
     fn each<W: FixedPoint>(&self, cells: &[[W; 4]], places: &[u32], to: impl FnMut(usize, [f32; 4])) {
         let task = Positions { grid: self, cells, places, to };
         lanes::run(Isa::get(), task);
     }
 }
 
-/// Vertices, one after the other, in the registers of an instruction set.
+/// The task to compute positions of vertices in the registers of an instruction set.
 struct Positions<'a, W, F> {
     grid: &'a Grid,
     cells: &'a [[W; 4]],

@@ -1,12 +1,12 @@
-//! Where vertices lie, one after the other, in registers of 128 bits: the same bits as [`super::Grid::position`]. Four at a
-//! time, so that little is asked but of which cells; each overwrites what the one before has too much. 1.7 times fewer
+//! Positions of consecutive vertices in 128-bit registers, with the same bits as [`super::Grid::position`].
+//! Four at a time, to save checks; each store overwrites the excess of the one before. 1.7 times fewer
 //! instructions than vertex by vertex.
 
 use crate::quantize::fixed::FixedPoint;
 use crate::simd::isa::Narrow;
 use crate::simd::quads::{self, Pair, Quad, Task};
 
-/// Writes the first of them; how many.
+/// Writes the positions of the first vertices; returns their number.
 pub(super) fn positions<W: FixedPoint>(
     narrow: Narrow,
     unit: f32,

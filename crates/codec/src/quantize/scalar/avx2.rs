@@ -1,5 +1,5 @@
-//! AVX2: eight vertices at a time, three components of 16-bit words woven into xyzxyz…; everything else by
-//! the reference's own loops, compiled for wider registers. Twice as fast as the reference.
+//! AVX2: eight vertices at a time, three components of 16-bit words interleaved into xyzxyz…; everything else
+//! by the reference's own loops, compiled for wider registers. Twice as fast as the reference.
 
 #![allow(unsafe_code)]
 
@@ -36,7 +36,7 @@ pub(super) fn blend<W: Code>(avx2: Avx2, axes: &[Axis], from: &[W], to: &[W], t:
     }
 }
 
-/// Codes of one frame, or of two and the way `t` between them, to xyz of each vertex.
+/// Converts the codes of one frame, or interpolates those of two with weight `t`, to xyz of each vertex.
 fn three(_: Avx2, axes: [Axis; 3], frames: &[&[u16]], t: Option<f32>, out: &mut [f32]) {
     // SAFETY: the argument proves that the machine has AVX2.
     unsafe {

@@ -2,26 +2,26 @@
 
 use crate::quantize::code::Code;
 
-/// Most codes of an axis. Every level is exact in f32. Part of the format.
+/// The largest number of codes of an axis. Every code is exact in f32. Part of the format.
 pub const MAX_CODES: u32 = 1 << 24;
 
 /// One axis of a lattice.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Axis {
-    /// Value of level 0.
+    /// The value of code 0.
     pub min: f32,
-    /// Distance of two codes; 0 where the axis has one level.
+    /// The distance of two adjacent codes; 0 if the axis has one code.
     pub step: f32,
-    /// Number of codes, at least 1, at most 2^24.
+    /// The number of codes, at least 1, at most 2^24.
     pub codes: u32,
 }
 
 impl Axis {
-    /// Axis over `low..=high` with codes at most `step` apart. None where more than 2^24 codes would be
-    /// needed, or where a bound or the step is not a number.
+    /// Returns an axis over `low..=high` with codes at most `step` apart. `None` if more than 2^24 codes
+    /// would be needed, or if a bound or the step is not a number.
     ///
-    /// Axes made with the same `step` have the same distance of codes, so that a ball in space is one in the
-    /// lattice.
+    /// Axes made with the same `step` have the same distance of codes, so that a sphere in space is one in
+    /// the lattice.
     pub fn new(low: f32, high: f32, step: f64) -> Option<Axis> {
         if !(low.is_finite() && high.is_finite() && low <= high) {
             return None;
@@ -44,9 +44,9 @@ impl Axis {
         axis.value(axis.codes - 1).is_finite().then_some(axis)
     }
 
-    /// Axis whose values are all exact: the step is the largest power of two that is at most `step`, and
-    /// every value a multiple of it. The ends are rounded, so that up to half a step of the range lies
-    /// outside. None where f32 cannot hold that, or where more than 2^24 codes would be needed.
+    /// Returns an axis whose values are all exact: the step is the largest power of two that is at most
+    /// `step`, and every value a multiple of it. The ends are rounded, so that up to half a step of the range
+    /// lies outside. `None` if f32 cannot represent that, or if more than 2^24 codes would be needed.
     pub fn exact(low: f32, high: f32, step: f64) -> Option<Axis> {
         if !(low.is_finite() && high.is_finite() && low < high) {
             return Axis::new(low, high, step);
@@ -63,14 +63,14 @@ impl Axis {
         held.then(|| Axis { min: (first * step) as f32, step: step as f32, codes: (last - first) as u32 + 1 })
     }
 
-    /// Nearest level, measured on what [`Axis::value`] gives; values outside are clamped, NaN gives 0.
+    /// Returns the nearest code, by the result of [`Axis::value`]; values outside are clamped, NaN gives 0.
     #[cfg(feature = "encode")]
     pub fn code(&self, value: f32) -> u32 {
         self.locate(f64::from(value)).0
     }
 
-    /// Nearest level, and how far `value` lies above it, in steps (−0.5 … 0.5 inside the range). Ties go to
-    /// the lower level. A value that is not finite is at level 0, offset 0.
+    /// Returns the nearest code, and the distance of `value` above it, in steps (−0.5 … 0.5 inside the
+    /// range). Ties go to the lower code. A value that is not finite gives code 0, offset 0.
     #[cfg(feature = "encode")]
     pub fn locate(&self, value: f64) -> (u32, f32) {
         if self.codes <= 1 || self.step == 0.0 || !value.is_finite() {
@@ -81,7 +81,7 @@ impl Axis {
         let guess = ((value - f64::from(self.min)) / step).clamp(0.0, f64::from(top));
         let mut code = (guess + 0.5) as u32;
         let mut miss = value - f64::from(self.value(code));
-        // The guess is exact but for the f32 rounding of `value`, which can favour a neighbour.
+        // The guess is exact except for the f32 rounding of `value`, which can favour a neighbour.
         if miss > 0.0 && code < top {
             let other = value - f64::from(self.value(code + 1));
             if other.abs() < miss.abs() {
@@ -96,13 +96,13 @@ impl Axis {
         (code, (miss / step) as f32)
     }
 
-    /// `min + level as f32 * step`: a multiplication and an addition in f32, never fused: frozen.
+    /// Returns `min + code as f32 * step`: a multiplication and an addition in f32, never fused: frozen.
     #[inline(always)]
     pub fn value(&self, code: u32) -> f32 {
         self.min + code as f32 * self.step
     }
 
-    /// Most that [`Axis::value`] can differ from `min + level·step` without rounding.
+    /// Returns the largest difference of [`Axis::value`] to `min + code·step` without rounding.
     pub fn rounding(&self) -> f64 {
         if self.step == 0.0 {
             return 0.0;
@@ -116,8 +116,8 @@ impl Axis {
         (reach + largest) * f64::from(f32::EPSILON) * 0.5 + f64::from(f32::MIN_POSITIVE)
     }
 
-    /// True for what [`Axis::exact`] makes: a power of two as step, all values multiples of it that f32
-    /// holds.
+    /// Returns `true` for an axis as [`Axis::exact`] makes it: a power of two as step, all values multiples
+    /// of it that f32 can represent.
     fn is_exact(&self) -> bool {
         let (min, step) = (f64::from(self.min), f64::from(self.step));
         let multiple = min / step;
@@ -128,7 +128,7 @@ impl Axis {
             && (multiple + f64::from(self.codes - 1)).abs() <= f64::from(MAX_CODES)
     }
 
-    /// Bits of the largest level.
+    /// Returns the number of bits of the largest code.
     pub fn bits(&self) -> u32 {
         u32::BITS - self.codes.saturating_sub(1).leading_zeros()
     }
@@ -147,7 +147,7 @@ pub(super) fn blend_scalar<W: Code>(axes: &[Axis], from: &[W], to: &[W], t: f32,
     });
 }
 
-/// `out[v·n + k] = value(axes[k], k·count + v)`.
+/// Sets `out[v·n + k] = value(axes[k], k·count + v)`.
 #[inline(always)]
 pub(super) fn each(axes: &[Axis], out: &mut [f32], value: impl Fn(&Axis, usize) -> f32) {
     let count = out.len() / axes.len().max(1);

@@ -1,8 +1,8 @@
-//! Uniform lattice per axis: `value = min + level·step`, rounded to nearest.
+//! Uniform lattice per axis: `value = min + code·step`, rounded to nearest.
 //!
 //! Error: at most half a step per axis plus the f32 rounding of the value itself; a lattice of `n` axes with
-//! step `s` is at most `s·√n / 2` away from every point. Rounding and range are per mesh, nothing is clamped
-//! at 16 bits.
+//! step `s` is at most `s·√n / 2` away from every point. Step and range are per mesh; nothing is clamped at
+//! 16 bits.
 //!
 //! An axis in a file:
 //!
@@ -12,7 +12,7 @@
 //! | 4 | 4 | `step` | f32, distance of what two neighbours stand for, 0 where there is one quantized value |
 //! | 8 | 4 | `levels` | u32, how many quantized values there are: 1 … 2^24 |
 //!
-//! The value is one f32 multiplication and one f32 addition, each rounded (never fused), of the level
+//! The value is one f32 multiplication and one f32 addition, each rounded (never fused), of the code
 //! converted to f32; this is frozen, so that every decoder gives the same bits.
 
 use crate::quantize::code::Code;
@@ -25,9 +25,9 @@ pub use axis::{Axis, MAX_CODES};
 mod avx2;
 mod axis;
 
-/// Component-major codes to interleaved floats: `out[v·n + k] = axes[k].value(codes[k·count + v])`.
+/// Converts component-major codes to interleaved floats: `out[v·n + k] = axes[k].value(codes[k·count + v])`.
 ///
-/// Panics if the lengths of `codes` and `out` differ or are no multiple of the number of axes.
+/// Panics if the lengths of `codes` and `out` differ or are not a multiple of the number of axes.
 pub fn dequantize<W: Code>(axes: &[Axis], codes: &[W], out: &mut [f32]) {
     dequantize_on(Isa::get(), axes, codes, out);
 }
@@ -41,10 +41,10 @@ fn dequantize_on<W: Code>(isa: Isa, axes: &[Axis], codes: &[W], out: &mut [f32])
     }
 }
 
-/// Two frames' codes to interleaved floats between them: `a + (b − a)·t` of their values a and b, every
-/// operation rounded to f32. `t` is 0 at `from` and 1 at `to`.
+/// Interpolates between the codes of two frames to interleaved floats: `a + (b − a)·t` of their values a and
+/// b, every operation rounded to f32. `t` is 0 at `from` and 1 at `to`.
 ///
-/// Panics if the lengths of the codes and `out` differ or are no multiple of the number of axes.
+/// Panics if the lengths of the codes and `out` differ or are not a multiple of the number of axes.
 pub fn blend<W: Code>(axes: &[Axis], from: &[W], to: &[W], t: f32, out: &mut [f32]) {
     blend_on(Isa::get(), axes, from, to, t, out);
 }

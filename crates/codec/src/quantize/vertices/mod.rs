@@ -1,5 +1,5 @@
-//! A function of the codes that each vertex has, in one frame or in several, over all vertices: compiled for
-//! the instruction set that is there.
+//! Applies a function to the codes of each vertex, in one frame or in several: compiled for the available
+//! instruction set.
 
 use crate::quantize::code::Code;
 use crate::simd::isa::Isa;
@@ -9,7 +9,7 @@ use reference::each_scalar;
 mod avx2;
 mod reference;
 
-/// `convert` on the `N` codes that each vertex has in each of the frames; those of a frame are
+/// Applies `convert` to the `N` codes of each vertex in each of the frames; the codes of a frame are
 /// component-major, 8- or 16-bit words.
 ///
 /// Panics unless there are `N` codes of each frame per `M` floats.

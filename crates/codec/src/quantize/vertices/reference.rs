@@ -10,7 +10,7 @@ pub(super) fn each_scalar<W: Code, F, const K: usize, const N: usize, const M: u
 ) where
     F: Fn([[u16; N]; K]) -> [f32; M] + Copy,
 {
-    // A few at a time, plane by plane into the reach of one loop: that is what compilers vectorise.
+    // A block at a time, with its planes in local arrays: a form that compilers vectorise.
     const BLOCK: usize = 64;
     let count = out.len();
     for (block, out) in out.chunks_mut(BLOCK).enumerate() {
@@ -20,8 +20,8 @@ pub(super) fn each_scalar<W: Code, F, const K: usize, const N: usize, const M: u
             for (k, plane) in planes.iter_mut().enumerate() {
                 let codes = &codes[k * count + first..][..out.len()];
                 for (to, code) in plane.iter_mut().zip(codes) {
-                    // The description allows at most 16 bits here, but the words of a damaged frame can hold
-                    // anything.
+                    // The description allows at most 16 bits here, but the words of a damaged frame can have
+                    // any value.
                     *to = code.to_u32() as u16;
                 }
             }

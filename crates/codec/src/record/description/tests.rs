@@ -1,4 +1,4 @@
-//! Descriptions come back, and no bytes break the reader.
+//! Tests of descriptions: round trips, and no bytes make the reader panic.
 
 use crate::Corrupt;
 use crate::bytes::put_varint;

@@ -7,7 +7,7 @@ use crate::simd::isa::Avx2;
 use std::arch::x86_64::*;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
-/// Runs a kernel; the only place where [`Pair`] comes into being.
+/// Runs a kernel; the only place that instantiates [`Pair`].
 pub(super) fn run<T: Task>(_: Avx2, task: T) -> T::Out {
     #[target_feature(enable = "avx2")]
     fn inside<T: Task>(task: T) -> T::Out {
@@ -18,7 +18,8 @@ pub(super) fn run<T: Task>(_: Avx2, task: T) -> T::Out {
 }
 
 // SAFETY of all intrinsics below: `Pair` is private to this file, and named by `run` only, which has the
-// proof that the machine has AVX2. Loads and stores go through references to all that they touch.
+// proof that the machine has AVX2. Loads and stores go through references that cover all the memory they
+// access.
 
 #[derive(Clone, Copy)]
 struct Pair(__m256d, __m256d);
@@ -54,7 +55,7 @@ impl Neg for Pair {
     }
 }
 
-/// Both halves as f32.
+/// Converts both halves to f32.
 #[inline(always)]
 fn floats(x: Pair) -> __m256 {
     // SAFETY: see above.
@@ -219,7 +220,7 @@ impl Eight for Pair {
             for out in &mut out {
                 let fields = _mm256_shuffle_ps::<0x88>(_mm256_castsi256_ps(low), _mm256_castsi256_ps(high));
                 let fields = _mm256_permute4x64_epi64::<0xD8>(_mm256_castps_si256(fields));
-                // Shifting by 32 leaves nothing.
+                // Shifting by 32 gives 0.
                 let fields = _mm256_srav_epi32(_mm256_sllv_epi32(fields, above), above);
                 *out = Pair(
                     _mm256_cvtepi32_pd(_mm256_castsi256_si128(fields)),
@@ -233,7 +234,7 @@ impl Eight for Pair {
     }
 }
 
-/// Eight numbers of 32 bits as ones of 64.
+/// Widens eight numbers of 32 bits to 64.
 #[inline(always)]
 fn wide(x: __m256i) -> [__m256i; 2] {
     // SAFETY: see above.
@@ -245,11 +246,11 @@ fn wide(x: __m256i) -> [__m256i; 2] {
     }
 }
 
-/// The 64 bits of each lane that begin with the byte in which its bit `first` is.
+/// Returns, for each lane, the 64 bits that begin with the byte that contains its bit `first`.
 #[inline(always)]
 pub(super) fn words(window: &[u8; WINDOW], first: __m256i) -> [__m256i; 2] {
     let mut at = [0u32; LANES];
-    // SAFETY: see above; places are below 256, and the window has eight bytes more.
+    // SAFETY: see above; offsets are below 256, and the window has eight bytes more.
     unsafe {
         let bytes = _mm256_and_si256(_mm256_srli_epi32::<3>(first), _mm256_set1_epi32(255));
         _mm256_storeu_si256(at.as_mut_ptr().cast(), bytes);
@@ -261,7 +262,7 @@ pub(super) fn words(window: &[u8; WINDOW], first: __m256i) -> [__m256i; 2] {
     }
 }
 
-/// Bytes of a table by eight numbers of four bits.
+/// Looks up bytes of a table by eight numbers of four bits.
 #[inline(always)]
 pub(super) fn look_up(nibbles: u32, table: &[u8; 16]) -> __m256i {
     // SAFETY: see above.
@@ -275,14 +276,14 @@ pub(super) fn look_up(nibbles: u32, table: &[u8; 16]) -> __m256i {
     }
 }
 
-/// For each lane the sum of all before it; and of all.
+/// Returns, for each lane, the sum of all lanes before it; and the sum of all lanes.
 #[inline(always)]
 pub(super) fn sums_before(a: __m256i) -> (__m256i, u32) {
     // SAFETY: see above.
     unsafe {
         let sums = _mm256_add_epi32(a, _mm256_slli_si256::<4>(a));
         let sums = _mm256_add_epi32(sums, _mm256_slli_si256::<8>(sums));
-        // The sum of the lower four to all of the upper four.
+        // Adds the sum of the lower four to all of the upper four.
         let low = _mm256_shuffle_epi32::<0xFF>(sums);
         let low = _mm256_permute2x128_si256::<0x08>(low, low);
         let sums = _mm256_add_epi32(sums, low);

@@ -8,7 +8,7 @@ use crate::simd::isa::Avx512;
 use std::arch::x86_64::*;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
-/// Runs a kernel; the only place where [`Row`] comes into being.
+/// Runs a kernel; the only place that instantiates [`Row`].
 pub(super) fn run<T: Task>(_: Avx512, task: T) -> T::Out {
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi1,bmi2,popcnt")]
     fn inside<T: Task>(task: T) -> T::Out {
@@ -19,7 +19,7 @@ pub(super) fn run<T: Task>(_: Avx512, task: T) -> T::Out {
 }
 
 // SAFETY of all intrinsics below: `Row` is private to this file, and named by `run` only, which has the proof
-// that the machine has AVX-512. Loads and stores go through references to all that they touch.
+// that the machine has AVX-512. Loads and stores go through references that cover all the memory they access.
 
 #[derive(Clone, Copy)]
 struct Row(__m512d);
@@ -189,7 +189,7 @@ impl Eight for Row {
             let step = _mm512_cvtepu32_epi64(widths);
             let above = _mm512_sub_epi64(_mm512_set1_epi64(64), step);
             for out in &mut out {
-                // Shifting by 64 leaves nothing.
+                // Shifting by 64 gives 0.
                 let fields = _mm512_srav_epi64(_mm512_sllv_epi64(words, above), above);
                 *out = Row(_mm512_cvtepi64_pd(fields));
                 words = _mm512_srlv_epi64(words, step);

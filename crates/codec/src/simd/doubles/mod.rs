@@ -1,9 +1,10 @@
-//! Eight f64 side by side, as [`crate::simd::lanes`] has f32: for what is exact in whole numbers of up to 53
-//! bits, and for formulas that need more than f32. Same bits everywhere.
+//! Eight f64 side by side, like the f32 of [`crate::simd::lanes`]: for exact integers of up to 53 bits, and
+//! for formulas that need more precision than f32. The same bits on every machine.
 //!
-//! A kernel is a [`Task`]: generic over [`Eight`], inlined as a whole into a function of the instruction set
-//! that [`run`] picks. Formulas that are needed for one number too are generic over [`Real`], which f64 is.
-//! Only operations that IEEE 754 defines to the bit are here, and nothing is contracted.
+//! A kernel is a [`Task`]: generic over [`Eight`], and inlined as a whole into a function of the instruction
+//! set that [`run`] chooses. Formulas that are also needed for single numbers are generic over [`Real`],
+//! which f64 implements. Only operations that IEEE 754 defines to the bit are provided, and nothing is
+//! contracted.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -104,7 +105,7 @@ mod tests {
             #[inline(always)]
             fn run<E: Eight>(self) -> [i32; LANES] {
                 let mut soup = [0; WINDOW];
-                // 3 bits each, of each lane 2, then 1, −1, 3, −4, 0, 2, −2, 1, then −1.
+                // 3 bits each: for each lane 2, then 1, −1, 3, −4, 0, 2, −2, 1, then −1.
                 let all = [1u128, 7, 3, 4, 0, 2, 6, 1];
                 let of_lane = |v: u128| 2 | v << 3 | 7 << 6;
                 let bits = all.iter().enumerate().fold(0u128, |bits, (l, v)| bits | of_lane(*v) << (9 * l));

@@ -1,4 +1,4 @@
-//! Registers of 128 bits: eight f64 are four of them. Bit fields are fetched one by one, as the reference does.
+//! Registers of 128 bits: four of them hold eight f64. Bit fields are read one by one, as in the reference.
 
 use super::portable::Portable;
 use super::traits::{Eight, LANES, Real, Task, WINDOW};
@@ -20,7 +20,7 @@ pub(super) fn run<T: Task>(narrow: Narrow, task: T) -> T::Out {
     quads::run(narrow, Wrapped(task))
 }
 
-/// Eight numbers.
+/// Eight numbers, two per register.
 #[derive(Clone, Copy)]
 struct Pairs<P>([P; 4]);
 

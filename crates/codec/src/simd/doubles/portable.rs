@@ -1,9 +1,9 @@
-//! Eight numbers as an array: the reference, and what machines without AVX2 run.
+//! Eight numbers as an array: the reference, and the implementation for machines without vector kernels.
 
 use super::traits::{Eight, LANES, Real, WINDOW};
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
-/// The reference.
+/// The reference implementation.
 #[derive(Clone, Copy)]
 pub(super) struct Portable([f64; LANES]);
 

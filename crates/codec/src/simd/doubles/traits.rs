@@ -1,40 +1,40 @@
-//! What kernels of eight f64 are written in.
+//! The operations from which kernels of eight f64 are built.
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
-/// Numbers that are computed side by side.
+/// The number of values that are computed side by side.
 pub(crate) const LANES: usize = 8;
 
-/// Bytes in which bit fields are looked for: each begins in the first 256.
+/// The number of bytes from which bit fields are read: each field begins in the first 256.
 pub(crate) const WINDOW: usize = 264;
-/// Widest field: three of them, and seven bits before, fit 64.
+/// The widest bit field: three of them, and seven bits before, fit 64.
 pub(crate) const WIDEST: usize = 19;
 
 /// One number or eight: formulas are written once for both.
 pub(crate) trait Real:
     Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self> + Neg<Output = Self>
 {
-    /// Which of them.
+    /// The result of a comparison, for each number.
     type Mask: Copy;
 
     fn splat(x: f64) -> Self;
     fn sqrt(self) -> Self;
-    /// The next whole number below.
+    /// Rounds down to an integer.
     fn floor(self) -> Self;
-    /// The nearest whole number, the even one of two.
+    /// Rounds to the nearest integer, ties to even.
     fn round(self) -> Self;
-    /// The nearest f32.
+    /// Rounds to the nearest f32.
     fn narrow(self) -> Self;
-    /// `self` where it is the smaller, `other` where not.
+    /// Returns `self` if it is smaller, else `other`.
     fn min(self, other: Self) -> Self;
-    /// `self` where it is the larger, `other` where not.
+    /// Returns `self` if it is larger, else `other`.
     fn max(self, other: Self) -> Self;
     fn less(self, other: Self) -> Self::Mask;
     fn equal(self, other: Self) -> Self::Mask;
     fn both(a: Self::Mask, b: Self::Mask) -> Self::Mask;
     fn all(mask: Self::Mask) -> bool;
     fn any(mask: Self::Mask) -> bool;
-    /// `yes` where the mask says so.
+    /// Returns `yes` where the mask is set, else `no`.
     fn select(mask: Self::Mask, yes: Self, no: Self) -> Self;
 }
 
@@ -95,29 +95,29 @@ impl Real for f64 {
     }
 }
 
-/// Eight numbers, and how they are fetched and put back.
+/// Eight numbers, with their loads and stores.
 pub(crate) trait Eight: Real {
-    /// Eight whole numbers of 32 bits.
+    /// Eight integers of 32 bits.
     type Whole: Copy;
 
     fn load(from: &[f64; LANES]) -> Self;
     fn store(self, to: &mut [f64; LANES]);
     fn load_i32(from: &[i32; LANES]) -> Self;
-    /// Whole numbers within 32 bits.
+    /// Stores integers within 32 bits.
     fn store_i32(self, to: &mut [i32; LANES]);
-    /// The nearest f32, one vector of four per lane.
+    /// Rounds to f32 and transposes: one vector of four per lane.
     fn quaternions(v: [Self; 4]) -> [[f32; 4]; LANES];
-    /// The bytes of `table` at eight numbers of four bits, the lowest first.
+    /// Returns the bytes of `table` at eight numbers of four bits, the lowest first.
     fn look_up(nibbles: u32, table: &[u8; 16]) -> Self::Whole;
     fn plus(a: Self::Whole, b: Self::Whole) -> Self::Whole;
-    /// For each lane the sum of all before it; and of all.
+    /// Returns, for each lane, the sum of all lanes before it; and the sum of all lanes.
     fn sums_before(a: Self::Whole) -> (Self::Whole, u32);
-    /// Three bit fields in two's complement, one behind the other, for each lane, at most [`WIDEST`] bits
-    /// each; the first of a lane begins at its bit `first` of the window. 0 where the width is 0.
+    /// Reads three adjacent bit fields in two's complement for each lane, at most [`WIDEST`] bits each; the
+    /// first of a lane begins at its bit `first` of the window. A field of width 0 is 0.
     fn fields(window: &[u8; WINDOW], first: Self::Whole, widths: Self::Whole) -> [Self; 3];
 }
 
-/// A kernel and its arguments. `run` is to be `#[inline(always)]`, as is all that it calls.
+/// A kernel and its arguments. `run` must be `#[inline(always)]`, like everything that it calls.
 pub(crate) trait Task {
     type Out;
     fn run<E: Eight>(self) -> Self::Out;

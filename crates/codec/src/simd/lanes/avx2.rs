@@ -1,4 +1,4 @@
-//! AVX2: one register of eight; vectors are turned over between memory and registers in 4 × 4 blocks.
+//! AVX2: one register of eight; vectors are transposed between memory and registers in 4 × 4 blocks.
 
 #![allow(unsafe_code)]
 
@@ -8,7 +8,7 @@ use crate::simd::isa::Avx2;
 use std::arch::x86_64::*;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
-/// Runs a kernel; with [`run_blocks`] the only place where [`Eight`] comes into being.
+/// Runs a kernel; [`Eight`] is instantiated only here and in [`run_blocks`].
 pub(super) fn run<T: Task>(_: Avx2, task: T) {
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
     fn inside<T: Task>(task: T) {
@@ -18,7 +18,7 @@ pub(super) fn run<T: Task>(_: Avx2, task: T) {
     unsafe { inside(task) }
 }
 
-/// The same of a kernel over blocks.
+/// Runs a kernel over blocks.
 pub(super) fn run_blocks<T: BlockTask>(_: Avx2, task: T) {
     #[target_feature(enable = "avx2")]
     fn inside<T: BlockTask>(task: T) {
@@ -28,7 +28,7 @@ pub(super) fn run_blocks<T: BlockTask>(_: Avx2, task: T) {
     unsafe { inside(task) }
 }
 
-/// Asks for a line of 64 bytes after the other.
+/// Prefetches line by line, 64 bytes each.
 #[inline(always)]
 pub(super) fn fetch(_: Avx2, bytes: &[u8]) {
     let mut at = 0;
@@ -39,8 +39,9 @@ pub(super) fn fetch(_: Avx2, bytes: &[u8]) {
     }
 }
 
-// SAFETY of all intrinsics below: `Eight` is private to this file, and named by `run` and `run_blocks` only, which have the
-// proof that the machine has AVX2. Loads and stores go through references to all that they touch.
+// SAFETY of all intrinsics below: `Eight` is private to this file, and named by `run` and `run_blocks` only,
+// which have the proof that the machine has AVX2. Loads and stores go through references that cover all the
+// memory they access.
 
 #[derive(Clone, Copy)]
 struct Eight(__m256);
@@ -73,7 +74,7 @@ impl Neg for Eight {
     }
 }
 
-/// A point as four numbers of 32 bits.
+/// Loads a point as four numbers of 32 bits.
 #[inline(always)]
 fn point<P: Place>(points: &[P], at: u32) -> __m128 {
     // SAFETY: see above.
@@ -91,7 +92,7 @@ fn vector(v: &[f32; 4]) -> __m128 {
     unsafe { _mm_loadu_ps(v.as_ptr()) }
 }
 
-/// The first three components of eight vectors.
+/// Transposes the first three components of eight vectors.
 #[inline(always)]
 fn turn_over(v: [__m128; LANES]) -> [__m256; 3] {
     // SAFETY: see above.
@@ -110,12 +111,13 @@ fn turn_over(v: [__m128; LANES]) -> [__m256; 3] {
     }
 }
 
-/// Bits of the nearest whole numbers, at most as large as 32 bits allow; 0 for what is no number.
+/// Returns the bits of the nearest integers, saturated to 32 bits; 0 for NaN.
 #[inline(always)]
 fn whole(x: Eight) -> Eight {
     // SAFETY: see above.
     unsafe {
-        // What is too large becomes the least number: all its bits change where it was positive.
+        // The conversion turns values that are too large into i32::MIN; flipping all bits gives i32::MAX for
+        // positive ones.
         let whole = _mm256_cvtps_epi32(x.0);
         let limit = _mm256_set1_ps(2_147_483_648.0);
         let above = _mm256_castps_si256(_mm256_cmp_ps::<_CMP_GE_OQ>(x.0, limit));
@@ -125,7 +127,7 @@ fn whole(x: Eight) -> Eight {
     }
 }
 
-/// Vectors 0 | 4, 1 | 5, 2 | 6, 3 | 7 with a zero behind each.
+/// Transposes to the vectors 0 | 4, 1 | 5, 2 | 6, 3 | 7, each followed by a zero.
 #[inline(always)]
 fn turn_back(v: [Eight; 3]) -> [__m256; 4] {
     // SAFETY: see above.
@@ -290,7 +292,7 @@ impl Lanes for Eight {
         // SAFETY: see above.
         unsafe {
             let [x, y, z] = [whole(v[0]), whole(v[1]), whole(v[2])].map(|w| _mm256_castps_si256(w.0));
-            // x and y, then z and nothing, in 32 bits each.
+            // x and y, then z and zero, in 32 bits each.
             let xy = _mm256_blend_epi16::<0xAA>(x, _mm256_slli_epi32::<16>(y));
             let zero = _mm256_blend_epi16::<0xAA>(z, _mm256_setzero_si256());
             let pairs = [_mm256_unpacklo_epi32(xy, zero), _mm256_unpackhi_epi32(xy, zero)];
@@ -382,9 +384,9 @@ impl Lanes for Eight {
         let mut four = [0u32; 4];
         four[..ROWS].copy_from_slice(&codes);
         let mut out = [[Eight::splat(0.0); 2]; ROWS];
-        // SAFETY: see above; fields are fetched where `room` says that all are there.
+        // SAFETY: see above; fields are read only if `room` confirms that all exist.
         unsafe {
-            // A byte per field, eight per row: widths, and their sums within the row.
+            // One byte per field, eight per row: widths, and their sums within the row.
             let codes = _mm_loadu_si128(four.as_ptr().cast());
             let nibble = _mm_set1_epi8(15);
             let low = _mm_and_si128(codes, nibble);
@@ -414,12 +416,13 @@ impl Lanes for Eight {
                     0 => (own, before),
                     _ => (_mm_unpackhi_epi64(own, own), _mm_unpackhi_epi64(before, before)),
                 };
-                // Known to be below 32, which spares asking.
+                // Known to be below 32, which saves a check.
                 let own = _mm256_and_si256(_mm256_cvtepu8_epi32(own), _mm256_set1_epi32(31));
                 let range = _mm256_sllv_epi32(_mm256_set1_epi32(1), own);
                 let mask = _mm256_sub_epi32(range, _mm256_set1_epi32(1));
                 let half = _mm256_srli_epi32::<1>(range);
-                // Four fields take at most 100 bits: they are fetched at once. Both samples' lie alike.
+                // Four fields take at most 100 bits, so they are loaded at once. Both samples have the same
+                // layout.
                 let four = (ends[row] >> 24) as usize & 0xFF;
                 let (a, b) = (first, first + four);
                 let moves = _mm256_set_m128i(
@@ -446,7 +449,7 @@ impl Lanes for Eight {
     }
 }
 
-/// Sums up to each byte within each half.
+/// Returns the sums up to each byte within each half.
 #[inline(always)]
 fn sums(bytes: __m128i) -> __m128i {
     // SAFETY: see above.
@@ -457,7 +460,7 @@ fn sums(bytes: __m128i) -> __m128i {
     }
 }
 
-/// Shuffles the lowest byte of each number to all of its four.
+/// Returns the shuffle of the lowest byte of each number to all its four bytes.
 #[inline(always)]
 fn each_byte() -> __m256i {
     // SAFETY: see above.

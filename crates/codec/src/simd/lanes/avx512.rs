@@ -8,7 +8,7 @@ use crate::simd::isa::Avx512;
 use std::arch::x86_64::*;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
-/// Runs a kernel; the only place where [`Sixteen`] comes into being.
+/// Runs a kernel; the only place that instantiates [`Sixteen`].
 pub(super) fn run<T: BlockTask>(_: Avx512, task: T) {
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2")]
     fn inside<T: BlockTask>(task: T) {
@@ -19,8 +19,8 @@ pub(super) fn run<T: BlockTask>(_: Avx512, task: T) {
 }
 
 // SAFETY of all intrinsics below: `Sixteen` is private to this file, and named by `run` only, which has the
-// proof that the machine has AVX-512. Loads and stores go through references to all that they touch, or at
-// places that `check` has compared with the length of the list.
+// proof that the machine has AVX-512. Loads and stores go through references that cover all the memory they
+// access, or at indices that `check` has compared with the length of the list.
 
 #[derive(Clone, Copy)]
 struct Sixteen(__m512);
@@ -109,7 +109,7 @@ impl Number for Sixteen {
     }
 }
 
-/// Panics unless a list of so many items has all of these.
+/// Panics unless all of these indices are below `count`.
 #[inline(always)]
 fn check(at: &BlockRow, count: usize) {
     let count = u32::try_from(count).unwrap_or(u32::MAX);
@@ -121,14 +121,15 @@ fn check(at: &BlockRow, count: usize) {
     assert!(there == 0xFFFF, "items of a block beyond the end");
 }
 
-/// One of the numbers, from memory: taken out of the register that [`check`] has loaded it would cost more.
+/// Returns an index, from memory: extracting it from the register into which [`check`] loads it would cost
+/// more.
 #[inline(always)]
 fn number(at: &BlockRow, i: usize) -> usize {
     // SAFETY: a reference to what is read.
     unsafe { (&raw const at[i]).read_volatile() as usize }
 }
 
-/// Four rows of 128 bits to one register.
+/// Combines four rows of 128 bits into one register.
 macro_rules! stack {
     ($row:ident, $i:expr) => {{
         let a = _mm512_castsi128_si512($row!($i));
@@ -138,7 +139,8 @@ macro_rules! stack {
     }};
 }
 
-/// The first three components of sixteen vectors: register k has the vectors k, k + 4, k + 8 and k + 12.
+/// Transposes sixteen vectors to their first three components; the given register k has the vectors k, k + 4,
+/// k + 8 and k + 12.
 #[inline(always)]
 fn turn_over([a, b, c, d]: [__m512i; 4]) -> [__m512i; 3] {
     // SAFETY: see above.
@@ -272,7 +274,7 @@ impl Part for Sixteen {
             let [x, y, z, w] = [v[0].0, v[1].0, v[2].0, v[3].0];
             let (xy, xy2) = (_mm512_unpacklo_ps(x, y), _mm512_unpackhi_ps(x, y));
             let (zw, zw2) = (_mm512_unpacklo_ps(z, w), _mm512_unpackhi_ps(z, w));
-            // Quarter q of these: vectors 4q, 4q + 1, 4q + 2, 4q + 3.
+            // Quarter q of these has the vectors 4q, 4q + 1, 4q + 2, 4q + 3.
             let (a, b) = (_mm512_shuffle_ps::<0x44>(xy, zw), _mm512_shuffle_ps::<0xEE>(xy, zw));
             let (c, d) = (_mm512_shuffle_ps::<0x44>(xy2, zw2), _mm512_shuffle_ps::<0xEE>(xy2, zw2));
             let (ab02, ab13) = (_mm512_shuffle_f32x4::<0x88>(a, b), _mm512_shuffle_f32x4::<0xDD>(a, b));
@@ -290,7 +292,8 @@ impl Part for Sixteen {
         unsafe {
             let [x, y, z] = [v[0].0, v[1].0, v[2].0];
             let to = out.as_mut_ptr().cast::<f32>();
-            // Number i of the output is component i mod 3 of vector i / 3. Of two registers, then of the third.
+            // Number i of the output is component i mod 3 of vector i / 3: first from two registers, then
+            // from the third.
             let xy = _mm512_setr_epi32(0, 16, 0, 1, 17, 0, 2, 18, 0, 3, 19, 0, 4, 20, 0, 5);
             let yz = _mm512_setr_epi32(0, 1, 16, 3, 4, 17, 6, 7, 18, 9, 10, 19, 12, 13, 20, 15);
             let a = _mm512_permutex2var_ps(_mm512_permutex2var_ps(x, xy, y), yz, z);

@@ -1,36 +1,36 @@
-//! Blocks of sixteen items: what kernels over many vertices are written in, where sixteen side by side are
-//! worth it. An instruction set takes a block in parts, of eight or of all.
+//! Blocks of sixteen items, for kernels over many vertices that benefit from sixteen side by side. An
+//! instruction set processes a block in parts, of one, four, eight or all items.
 
 use super::traits::{LANES, Lanes, Number, Place};
 
-/// Items of a block.
+/// The number of items of a block.
 pub(crate) const BLOCK: usize = 16;
 
-/// Numbers of the items of a block.
+/// The indices of the items of a block.
 pub(crate) type BlockRow = [u32; BLOCK];
 
-/// Numbers of a part of a block, and how they are fetched and put back.
+/// The numbers of a part of a block, with their loads and stores.
 pub(crate) trait Part: Number {
-    /// Parts of a block.
+    /// The number of parts of a block.
     const PARTS: usize;
-    /// Whole numbers of 32 bits.
+    /// Integers of 32 bits.
     type Whole: Copy;
 
     fn load(from: &[f32; BLOCK], part: usize) -> Self;
     fn load_i16(from: &[i16; BLOCK], part: usize) -> Self;
     fn points<P: Place>(points: &[P], at: &BlockRow, part: usize) -> [Self::Whole; 3];
-    /// `a − b`, wrapping.
+    /// Returns `a − b`, wrapping.
     fn difference(a: Self::Whole, b: Self::Whole) -> Self;
     fn vectors(list: &[[f32; 4]], at: &BlockRow, part: usize) -> [Self; 3];
-    /// Numbers of each plane, those of the block from a place on. Panics where there are fewer.
+    /// Loads numbers of each plane, for the block that begins at `at`. Panics if the planes are too short.
     fn run(planes: [&[i32]; 3], at: usize, part: usize) -> [Self::Whole; 3];
-    /// Puts numbers of each plane there.
+    /// Stores numbers to each plane.
     fn store_run(v: [Self::Whole; 3], planes: [&mut [i32; BLOCK]; 3], part: usize);
-    /// The fourth component becomes zero.
+    /// Stores vectors; the fourth component becomes zero.
     fn store_vectors(v: [Self; 3], out: &mut [[f32; 4]; BLOCK], part: usize);
-    /// One vector of four each.
+    /// Stores vectors of four.
     fn store_fours(v: [Self; 4], out: &mut [[f32; 4]; BLOCK], part: usize);
-    /// One vector of three each.
+    /// Stores vectors of three.
     #[inline(always)]
     fn store_threes(v: [Self; 3], out: &mut [[f32; 3]; BLOCK], part: usize) {
         let mut rows = [[0.0; 4]; BLOCK];
@@ -42,13 +42,13 @@ pub(crate) trait Part: Number {
     }
 }
 
-/// A kernel and its arguments. `run` is to be `#[inline(always)]`, as is all that it calls; closures in it
-/// would not be compiled for the instruction set.
+/// A kernel and its arguments. `run` must be `#[inline(always)]`, like everything that it calls; closures in
+/// it would not be compiled for the instruction set.
 pub(crate) trait BlockTask {
     fn run<L: Part>(self);
 }
 
-/// Eight at a time take a block in two halves.
+/// Implementations with eight lanes process a block in two halves.
 #[inline(always)]
 fn half<T>(block: &[T; BLOCK], part: usize) -> &[T; LANES] {
     &block.as_chunks().0[part]
@@ -101,7 +101,7 @@ impl<L: Lanes> Part for L {
     }
 }
 
-/// One by one, as what is seldom is computed, and as an encoder looks at single items.
+/// One item at a time, for rare cases, and for encoders that inspect single items.
 impl Part for f32 {
     const PARTS: usize = BLOCK;
     type Whole = i32;

@@ -1,13 +1,12 @@
-//! Eight f32 side by side: what kernels over vertices are written in, once for all instruction sets. Same
-//! bits everywhere.
+//! Eight f32 side by side: the vector type of kernels over vertices, which are written once for all
+//! instruction sets. The same bits on every machine.
 //!
-//! A kernel is a [`Task`]: generic over [`Lanes`], inlined as a whole into a function of the instruction set
-//! that [`run`] picks. Only operations that IEEE 754 defines to the bit are here (+ − × ÷ √, comparing,
-//! rounding to whole numbers), and nothing is contracted, so every implementation gives what [`Portable`],
-//! the reference, gives.
+//! A kernel is a [`Task`]: generic over [`Lanes`], and inlined as a whole into a function of the instruction
+//! set that [`run`] chooses. Only operations that IEEE 754 defines to the bit are provided (+ − × ÷ √,
+//! comparison, rounding to integers), and nothing is contracted, so every implementation gives the result of
+//! the reference, [`Portable`].
 //!
-//! Vectors are kept as `[f32; 4]` in memory, since they are fetched one by one, and as three registers at
-//! work.
+//! Vectors are `[f32; 4]` in memory, because they are loaded one by one, and three registers in kernels.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -43,13 +42,13 @@ pub(crate) fn run_blocks(isa: Isa, task: impl BlockTask) {
             None => avx2::run_blocks(avx2, task),
         },
         Isa::Narrow(narrow) => narrow::run_blocks(narrow, task),
-        // Eight at a time in a machine without registers for them is eight times the code, and slower.
+        // Without vector registers, eight at a time is eight times the code, and slower.
         _ if cfg!(target_arch = "wasm32") => task.run::<f32>(),
         _ => task.run::<Portable>(),
     }
 }
 
-/// Asks for `bytes` to be brought into the caches, where the machine can be asked.
+/// Prefetches `bytes` into the caches, if the machine supports it.
 #[inline(always)]
 #[cfg_attr(not(target_arch = "x86_64"), allow(unused_variables))]
 pub(crate) fn fetch(isa: Isa, bytes: &[u8]) {
@@ -60,10 +59,10 @@ pub(crate) fn fetch(isa: Isa, bytes: &[u8]) {
     }
 }
 
-/// A vector, or one in each lane.
+/// A vector, or one vector per lane.
 pub(crate) type Vector<N> = [N; 3];
 
-/// From points `b` to points `a`, whose differences have this factor.
+/// Returns the vectors from points `b` to points `a`, in units of `unit`.
 #[inline(always)]
 pub(crate) fn difference<L: Part>(a: [L::Whole; 3], b: [L::Whole; 3], unit: f32) -> Vector<L> {
     let unit = L::splat(unit);
@@ -148,7 +147,7 @@ mod tests {
             let widths = Widths::new([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 17, 25]);
             let mut rows = Vec::new();
             for (i, codes) in self.at.iter().zip(self.points.as_flattened().windows(3)) {
-                // Within, and partly beyond the end.
+                // Inside, and partly beyond the end.
                 let (at, first) = ([*i as usize, 5 * *i as usize], 7 * *i as usize);
                 let codes = [codes[0] as u32, codes[1] as u32, codes[2] as u32];
                 let three = L::fields(soup, at, first, codes, &widths);
@@ -205,7 +204,7 @@ mod tests {
                 for (part, v) in parts.iter().enumerate() {
                     L::store_vectors([v[k], v[k + 1], v[k + 2]], &mut vectors, part);
                 }
-                // What a part reads another may have written.
+                // A part may read vectors that another part has written.
                 let turned = std::array::from_fn(|l| l as u32 ^ 3);
                 let again: Vec<_> = (0..L::PARTS).map(|part| L::vectors(&vectors, &turned, part)).collect();
                 for (part, v) in again.into_iter().enumerate() {

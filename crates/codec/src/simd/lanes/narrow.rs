@@ -1,5 +1,5 @@
-//! Registers of 128 bits: eight numbers are two of them; a block is taken in four parts, so that what is at work stays
-//! in registers.
+//! Registers of 128 bits: two of them hold eight numbers; a block is processed in four parts, so that
+//! intermediate values stay in registers.
 
 use super::block::{BLOCK, BlockRow, BlockTask, Part};
 use super::traits::{HALF_EXPONENT, LANES, Lanes, Number, Place, Points, Row, Task, Widths, room};
@@ -21,7 +21,7 @@ pub(super) fn run<T: Task>(narrow: Narrow, task: T) {
     quads::run(narrow, Eight(task));
 }
 
-/// The same of a kernel over blocks.
+/// Runs a kernel over blocks.
 #[inline(always)]
 pub(super) fn run_blocks<T: BlockTask>(narrow: Narrow, task: T) {
     struct Blocks<T>(T);
@@ -39,7 +39,7 @@ pub(super) fn run_blocks<T: BlockTask>(narrow: Narrow, task: T) {
 #[derive(Clone, Copy)]
 struct Four<Q>(Q);
 
-/// Eight.
+/// Eight numbers, in two registers.
 #[derive(Clone, Copy)]
 struct Halves<Q>(Four<Q>, Four<Q>);
 
@@ -169,7 +169,7 @@ impl<Q: Quad> Number for Halves<Q> {
     }
 }
 
-/// Rows of four become columns.
+/// Transposes four rows.
 #[inline(always)]
 fn turned<Q: Quad>([a, b, c, d]: [Q; 4]) -> [Q; 4] {
     let ([ac, ac2], [bd, bd2]) = (Q::zip32(a, c), Q::zip32(b, d));
@@ -177,14 +177,14 @@ fn turned<Q: Quad>([a, b, c, d]: [Q; 4]) -> [Q; 4] {
     [x, y, z, w]
 }
 
-/// The components of four vectors.
+/// Returns the components of four vectors.
 #[inline(always)]
 fn components<Q: Quad>(vectors: [Q; 4]) -> [Q; 3] {
     let [x, y, z, _] = turned(vectors);
     [x, y, z]
 }
 
-/// A quarter of a list of sixteen, or half of one of eight.
+/// Returns a quarter of a list of sixteen, or half of one of eight.
 #[inline(always)]
 fn four<T, const N: usize>(list: &[T; N], part: usize) -> &[T; 4] {
     &list.as_chunks().0[part]
@@ -359,7 +359,7 @@ impl<Q: Quad> Lanes for Halves<Q> {
     #[inline(always)]
     fn pairs(bits: u16) -> Self {
         let bits = Q::splat32(i32::from(bits));
-        // Each pair to the top of its number, and from there to the bottom.
+        // Shifts each pair to the top of its number, and from there to the bottom.
         let low = Q::mul32(bits, Q::load32(&[1 << 30, 1 << 28, 1 << 26, 1 << 24]));
         let high = Q::mul32(bits, Q::load32(&[1 << 22, 1 << 20, 1 << 18, 1 << 16]));
         let number = |x| Four(Q::to_f32(Q::right_zeros(x, 30)));
@@ -374,7 +374,7 @@ impl<Q: Quad> Lanes for Halves<Q> {
         widths: &Widths,
     ) -> [[Self; 2]; ROWS] {
         let mut out = [[Self::splat(0.0); 2]; ROWS];
-        // By row and half: the first bit; and of each field the bits before it there, and all that it can have.
+        // By row and half: the first bit; and for each field the bits before it there, and its mask.
         let mut starts = [[0; 2]; ROWS];
         let mut before = [[[0i32; 4]; 2]; ROWS];
         let mut masks = [[[0i32; 4]; 2]; ROWS];
@@ -400,7 +400,7 @@ impl<Q: Quad> Lanes for Halves<Q> {
                 let half = |h: usize| {
                     let window = &bytes[at[s] + starts[row][h] / 8..][..16];
                     let fields = places[h].fields(window.first_chunk().expect("16 bytes"));
-                    // Less half the range, which for no bits is none.
+                    // Minus half the range, which is 0 for width 0.
                     let half = Q::sub32(masks[h], Q::right_zeros(masks[h], 1));
                     Four(Q::to_f32(Q::sub32(Q::and(fields, masks[h]), half)))
                 };
@@ -411,7 +411,7 @@ impl<Q: Quad> Lanes for Halves<Q> {
     }
 }
 
-/// Where four fields lie in sixteen bytes.
+/// The positions of four fields in sixteen bytes.
 #[derive(Clone, Copy)]
 struct Places<Q> {
     bytes: Q,
@@ -419,18 +419,18 @@ struct Places<Q> {
 }
 
 impl<Q: Quad> Places<Q> {
-    /// From the bits before each.
+    /// Computes the positions from the number of bits before each field.
     #[inline(always)]
     fn new(before: &[i32; 4]) -> Places<Q> {
         let bits = Q::load32(before);
         let byte = Q::mul32(Q::right_zeros(bits, 3), Q::splat32(0x0101_0101));
-        // What begins at bit s of its byte is brought to bit 7 by 2^(7 − s).
+        // A field that begins at bit s of its byte is moved to bit 7 by multiplying with 2^(7 − s).
         let powers = Q::load8(&[128, 64, 32, 16, 8, 4, 2, 1, 0, 0, 0, 0, 0, 0, 0, 0]);
         let factors = Q::look_up(powers, Q::and(bits, Q::splat32(7)));
         Places { bytes: Q::add32(byte, Q::splat32(0x0302_0100)), factors: Q::and(factors, Q::splat32(0xFF)) }
     }
 
-    /// At least 25 bits of each.
+    /// Returns at least 25 bits of each field.
     #[inline(always)]
     fn fields(self, window: &[u8; 16]) -> Q {
         Q::right_zeros(Q::mul32(Q::look_up(Q::load8(window), self.bytes), self.factors), 7)

@@ -1,9 +1,9 @@
-//! Eight numbers as an array: the reference, and what machines without AVX2 run.
+//! Eight numbers as an array: the reference, and the implementation for machines without vector kernels.
 
 use super::traits::{LANES, Lanes, Number, Place, Row, Widths, field, four, room};
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
-/// The reference.
+/// The reference implementation.
 #[derive(Clone, Copy)]
 pub(crate) struct Portable([f32; LANES]);
 
@@ -174,7 +174,7 @@ impl Lanes for Portable {
                 before += width;
             }
         }
-        // As where many are fetched at once.
+        // The same result as in implementations that load many fields at once.
         if !room(bytes, at, before) {
             out = [[Portable([0.0; LANES]); 2]; ROWS];
         }

@@ -1,28 +1,29 @@
-//! What kernels are written in: numbers, eight of them side by side, and points in memory.
+//! The operations from which kernels are built: numbers, eight of them side by side, and points in memory.
 
 pub use crate::width::Points;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
-/// Items that are computed side by side.
+/// The number of items that are computed side by side.
 pub(crate) const LANES: usize = 8;
 
-/// Numbers of eight items.
+/// The indices of eight items.
 pub(crate) type Row = [u32; LANES];
 
-/// A decoded point: whole numbers, in units that are the same for all points of the mesh.
+/// A decoded point: integers, in units that are the same for all points of the mesh.
 pub trait Place: Copy {
-    /// The factor of differences: a power of two, so that squares of areas stay finite.
+    /// The factor of differences: a power of two, chosen so that squares of areas stay finite.
     const UNIT: f32;
-    /// Whether components have 32 bits.
+    /// `true` if components have 32 bits.
     const WIDE: bool;
     /// The origin.
     const ZERO: Self;
-    /// These points by the width of their components.
+    /// Returns these points by the width of their components.
     fn kind(points: &[Self]) -> Points<'_>;
-    /// Its components.
+    /// Returns the components.
     fn wide(self) -> [i32; 4];
 
-    /// The vector from `other` to `self`, at most 2¹⁷ long in each component; what is beyond 32 bits wraps.
+    /// Returns the vector from `other` to `self`, at most 2¹⁷ long in each component; differences beyond 32
+    /// bits wrap.
     #[inline(always)]
     fn minus(self, other: Self) -> [f32; 3] {
         let (a, b) = (self.wide(), other.wide());
@@ -62,26 +63,27 @@ impl Place for [i32; 4] {
 pub(crate) trait Number:
     Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self> + Neg<Output = Self>
 {
-    /// Which of them.
+    /// The result of a comparison, for each number.
     type Mask: Copy;
 
     fn splat(x: f32) -> Self;
     fn sqrt(self) -> Self;
     fn abs(self) -> Self;
-    /// `self` where it is the smaller, `other` where not.
+    /// Returns `self` if it is smaller, else `other`.
     fn min(self, other: Self) -> Self;
-    /// `self` where it is the larger, `other` where not.
+    /// Returns `self` if it is larger, else `other`.
     fn max(self, other: Self) -> Self;
     fn less(self, other: Self) -> Self::Mask;
     fn both(a: Self::Mask, b: Self::Mask) -> Self::Mask;
     fn all(mask: Self::Mask) -> bool;
-    /// `yes` where the mask says so.
+    /// Returns `yes` where the mask is set, else `no`.
     fn select(mask: Self::Mask, yes: Self, no: Self) -> Self;
-    /// What has the bits of [`HALF_EXPONENT`] less half of the number's bits.
+    /// Returns the number whose bits are [`HALF_EXPONENT`] minus half of the bits of `self`.
     fn halve_exponent(self) -> Self;
 }
 
-/// Of which half of a number's bits are subtracted: negates and halves its exponent. Part of the format.
+/// The constant from which half of a number's bits are subtracted, to negate and halve its exponent. Part of
+/// the format.
 pub const HALF_EXPONENT: u32 = 0x5F1F_FFF9;
 
 impl Number for f32 {
@@ -129,43 +131,42 @@ impl Number for f32 {
     }
 }
 
-/// Eight numbers, and how they are fetched and put back.
+/// Eight numbers, with their loads and stores.
 pub(crate) trait Lanes: Number {
-    /// Eight whole numbers of 32 bits.
+    /// Eight integers of 32 bits.
     type Whole: Copy;
 
     fn load(from: &[f32; LANES]) -> Self;
     fn load_i16(from: &[i16; LANES]) -> Self;
     fn points<P: Place>(points: &[P], at: &Row) -> [Self::Whole; 3];
-    /// `a − b`, wrapping.
+    /// Returns `a − b`, wrapping.
     fn difference(a: Self::Whole, b: Self::Whole) -> Self;
     fn vectors(list: &[[f32; 4]], at: &Row) -> [Self; 3];
     fn load_vectors(list: &[[f32; 4]; LANES]) -> [Self; 3];
-    /// The fourth component becomes zero.
+    /// Stores vectors; the fourth component becomes zero.
     fn store_vectors(v: [Self; 3], list: &mut [[f32; 4]; LANES]);
-    /// Rounded to the nearest whole numbers, the even one of two, at most as large as i32 has them; NaN is 0.
-    /// The fourth component is 0.
+    /// Rounds to the nearest integers, ties to even, saturated to i32; NaN gives 0. The fourth component is
+    /// 0.
     fn whole_vectors(v: [Self; 3]) -> [[i32; 4]; LANES];
-    /// Low 16 bits of these.
+    /// Returns the low 16 bits of these.
     fn short_vectors(v: [Self; 3]) -> [[i16; 4]; LANES];
-    /// Eight numbers of each plane from a place on. Panics where there are fewer.
+    /// Loads eight numbers of each plane, from `at` on. Panics if the planes are too short.
     fn run(planes: [&[i32]; 3], at: usize) -> [Self::Whole; 3];
-    /// Puts eight numbers of each plane there.
+    /// Stores eight numbers to each plane.
     fn store_run(v: [Self::Whole; 3], planes: [&mut [i32; LANES]; 3]);
-    /// One vector of four per lane.
+    /// Transposes: one vector of four per lane.
     fn quaternions(v: [Self; 4]) -> [[f32; 4]; LANES];
-    /// Little-endian whole numbers.
+    /// Loads little-endian integers.
     fn le_i16(bytes: &[u8; 2 * LANES]) -> Self;
-    /// Little-endian whole numbers, rounded to f32.
+    /// Loads little-endian integers, rounded to f32.
     fn le_i32(bytes: &[u8; 4 * LANES]) -> Self;
-    /// Little-endian.
+    /// Loads little-endian floats.
     fn le_f32(bytes: &[u8; 4 * LANES]) -> Self;
-    /// Whole numbers of two bits each, the lowest first.
+    /// Returns integers of two bits each, the lowest first.
     fn pairs(bits: u16) -> Self;
-    /// Rows of eight bit fields, all one after the other from bit `first` on, less half their range; once
-    /// behind byte `at[0]` and once behind byte `at[1]` of `bytes`. Each field has the width that `widths`
-    /// gives to its four bits of `codes`; all are zeros where `bytes` ends earlier than sixteen bytes behind
-    /// them.
+    /// Reads rows of eight bit fields, minus half their range, adjacent from bit `first` on; once after byte
+    /// `at[0]` and once after byte `at[1]` of `bytes`. `widths` gives the width of each field by its four
+    /// bits of `codes`; all are zeros if `bytes` ends less than sixteen bytes after the fields.
     fn fields<const ROWS: usize>(
         bytes: &[u8],
         at: [usize; 2],
@@ -175,11 +176,11 @@ pub(crate) trait Lanes: Number {
     ) -> [[Self; 2]; ROWS];
 }
 
-/// Widths of bit fields by code, at most 25; that of code 0 is 0.
+/// The widths of bit fields by code, at most 25; that of code 0 is 0.
 pub(crate) struct Widths(pub(super) [u8; 16]);
 
 impl Widths {
-    /// Panics where one is too wide: for constants.
+    /// Panics if a width is too large; meant for constants.
     pub(crate) const fn new(widths: [u8; 16]) -> Widths {
         let mut i = 0;
         assert!(widths[0] == 0);
@@ -196,12 +197,12 @@ impl Widths {
     }
 }
 
-/// A kernel and its arguments. `run` is to be `#[inline(always)]`, as is all that it calls.
+/// A kernel and its arguments. `run` must be `#[inline(always)]`, like everything that it calls.
 pub(crate) trait Task {
     fn run<L: Lanes>(self);
 }
 
-/// Whether sixteen bytes are behind the fields of both samples, which end at bit `end`.
+/// Returns `true` if sixteen bytes follow the fields of both samples, which end at bit `end`.
 #[inline(always)]
 pub(super) fn room(bytes: &[u8], at: [usize; 2], end: usize) -> bool {
     let latest = if at[0] < at[1] { at[1] } else { at[0] };
@@ -213,8 +214,8 @@ pub(super) fn four(bytes: &[u8], at: usize) -> [u8; 4] {
     [bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]
 }
 
-/// A field of at most 25 bits from bit `first` behind byte `at` on, less half its range; 0 where `bytes` ends
-/// within four bytes of it.
+/// Returns a field of at most 25 bits from bit `first` after byte `at` on, minus half its range; 0 if `bytes`
+/// ends within four bytes of it.
 #[inline(always)]
 pub(crate) fn field(bytes: &[u8], at: usize, first: usize, width: usize) -> f32 {
     let from = bytes.get(at + first / 8..);

@@ -1,8 +1,9 @@
-//! Registers of 128 bits, as ARM, WebAssembly and x86-64 without AVX2 have them: what kernels over whole numbers are
-//! written in for these, once. Same bits everywhere.
+//! 128-bit registers of ARM, WebAssembly and x86-64 without AVX2: integer kernels for these are written once.
+//! The same bits on every machine.
 //!
-//! A kernel is a [`Task`]: generic over [`Quad`] (and [`Pair`], two f64), inlined as a whole into a function of the
-//! instruction set. Wider registers have kernels of their own, which gather and permute as these cannot.
+//! A kernel is a [`Task`]: generic over [`Quad`] (and [`Pair`], two f64), and inlined as a whole into a
+//! function of the instruction set. Wider registers have kernels of their own, with gathers and permutations
+//! that these lack.
 
 #[cfg(target_arch = "aarch64")]
 mod neon;
@@ -15,7 +16,7 @@ mod wasm128;
 use crate::simd::isa::Narrow;
 pub(crate) use traits::{Pair, Quad, Task};
 
-/// Runs a kernel with the registers that the machine has.
+/// Runs a kernel with the machine's 128-bit registers.
 #[inline(always)]
 pub(crate) fn run<T: Task>(narrow: Narrow, task: T) -> T::Out {
     #[cfg(target_arch = "aarch64")]

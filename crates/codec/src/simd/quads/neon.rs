@@ -1,4 +1,4 @@
-//! NEON, which every machine of this kind has.
+//! NEON, which every AArch64 machine has.
 
 #![allow(unsafe_code)]
 
@@ -18,12 +18,12 @@ pub(super) struct Neon(int32x4_t);
 #[derive(Clone, Copy)]
 pub(super) struct Double(float64x2_t);
 
-/// The same bits as a register of another kind.
+/// Reinterprets the bits as a register of another type.
 macro_rules! casts {
     ($($name:ident($from:ty) -> $to:ty { $v:ident => $body:expr })*) => {$(
         #[inline(always)]
         fn $name($v: $from) -> $to {
-            // SAFETY: every machine of this kind has NEON.
+            // SAFETY: every AArch64 machine has NEON.
             unsafe { $body }
         }
     )*};
@@ -48,8 +48,8 @@ macro_rules! operations {
     ($(fn $name:ident($($arg:ident: $t:ty),*) $(-> $out:ty)? { $($body:tt)* })*) => {$(
         #[inline(always)]
         fn $name($($arg: $t),*) $(-> $out)? {
-            // SAFETY: every machine of this kind has NEON; loads and stores go through references to all that they
-            // touch.
+            // SAFETY: every AArch64 machine has NEON; loads and stores go through references that cover all
+            // the memory they access.
                 unsafe { $($body)* }
         }
     )*};
@@ -131,7 +131,7 @@ impl Quad for Neon {
             let high = vmlal_high_laneq_s32::<1>(high, b, w);
             let high = vmlal_high_laneq_s32::<2>(high, c, w);
             let high = vmlal_high_laneq_s32::<3>(high, d, w);
-            // Even and odd ones, as the others have them.
+            // Even and odd ones, as in the other implementations.
             [of64(low), of64(high)]
         }
         fn to_f32(a: Self) -> Self { of_f(vcvtq_f32_s32(a.0)) }
@@ -149,19 +149,19 @@ impl Quad for Neon {
 
     #[inline(always)]
     fn rounded<const BITS: i32>(sums: [Self; 2]) -> Self {
-        // SAFETY: every machine of this kind has NEON.
+        // SAFETY: every AArch64 machine has NEON.
         unsafe { of16(vrshrn_high_n_s32::<BITS>(vrshrn_n_s32::<BITS>(sums[0].0), sums[1].0)) }
     }
     #[inline(always)]
     fn rounded64<const BITS: i32>(sums: [Self; 2]) -> Self {
-        // SAFETY: every machine of this kind has NEON.
+        // SAFETY: every AArch64 machine has NEON.
         unsafe { Neon(vrshrn_high_n_s64::<BITS>(vrshrn_n_s64::<BITS>(to64(sums[0])), to64(sums[1]))) }
     }
     #[inline(always)]
     fn scaled64(sums: [Self; 2], rho: Self) -> Self {
-        // SAFETY: every machine of this kind has NEON.
+        // SAFETY: every AArch64 machine has NEON.
         unsafe {
-            // `sum >> 6` has up to 47 bits: its low half and its high half are scaled apart.
+            // `sum >> 6` has up to 47 bits: its low half and its high half are scaled separately.
             let scaled = |sum: int64x2_t, rho: int32x2_t| {
                 let sum = vshrq_n_s64::<6>(sum);
                 let low = vmull_u32(vreinterpret_u32_s32(vmovn_s64(sum)), vreinterpret_u32_s32(rho));

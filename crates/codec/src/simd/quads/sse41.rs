@@ -1,4 +1,4 @@
-//! SSE4.1: what machines without AVX2 run, and where the kernels for registers of 128 bits are tested on x86-64.
+//! SSE4.1: for machines without AVX2, and for tests of the 128-bit kernels on x86-64.
 
 #![allow(unsafe_code)]
 
@@ -6,7 +6,7 @@ use super::traits::{Pair, Quad, Task};
 use crate::simd::isa::Narrow;
 use std::arch::x86_64::*;
 
-/// Runs a kernel: the only place where [`Sse`] and [`Double`] come into being.
+/// Runs a kernel: the only place that instantiates [`Sse`] and [`Double`].
 pub(super) fn run<T: Task>(_: Narrow, task: T) -> T::Out {
     #[target_feature(enable = "sse4.1,ssse3")]
     fn inside<T: Task>(task: T) -> T::Out {
@@ -26,8 +26,8 @@ macro_rules! operations {
     ($(fn $name:ident($($arg:ident: $t:ty),*) $(-> $out:ty)? { $($body:tt)* })*) => {$(
         #[inline(always)]
         fn $name($($arg: $t),*) $(-> $out)? {
-            // SAFETY: the types are named by `run` only, which has the proof that the machine has SSE4.1. Loads and
-            // stores go through references to all that they touch.
+            // SAFETY: the types are named by `run` only, which has the proof that the machine has SSE4.1.
+            // Loads and stores go through references that cover all the memory they access.
             #[allow(unused_unsafe)]
             unsafe { $($body)* }
         }
@@ -39,7 +39,7 @@ macro_rules! f32s {
 }
 
 impl Quad for Sse {
-    /// Two of each in turn.
+    /// Pairs of two weights, repeated.
     type Weights = [__m128i; 2];
 
     operations! {
@@ -130,7 +130,8 @@ impl Quad for Sse {
 
         fn to_f32(a: Self) -> Self { Sse(_mm_castps_si128(_mm_cvtepi32_ps(a.0))) }
         fn to_whole(a: Self) -> Self {
-            // What is too large becomes the least number: all its bits change where it was positive.
+            // The conversion turns values that are too large into i32::MIN; flipping all bits gives i32::MAX
+            // for positive ones.
             let x = _mm_castsi128_ps(a.0);
             let whole = _mm_cvtps_epi32(x);
             let above = _mm_castps_si128(_mm_cmpge_ps(x, _mm_set1_ps(2_147_483_648.0)));
@@ -152,7 +153,7 @@ impl Quad for Sse {
     fn rounded<const BITS: i32>(sums: [Self; 2]) -> Self {
         // SAFETY: as above.
         unsafe {
-            // What is beyond 16 bits goes first: packing would hold it.
+            // Bits beyond 16 are removed first: packing would saturate.
             let half = _mm_set1_epi32(1 << (BITS - 1));
             let left = _mm_cvtsi32_si128(16 - BITS);
             let low = _mm_srai_epi32::<16>(_mm_sll_epi32(_mm_add_epi32(sums[0].0, half), left));
@@ -164,7 +165,7 @@ impl Quad for Sse {
     fn rounded64<const BITS: i32>(sums: [Self; 2]) -> Self {
         // SAFETY: as above.
         unsafe {
-            // Low halves of a shift by at most 32 bits do not depend on the sign.
+            // The low half of a shift by at most 32 bits does not depend on the sign.
             let half = _mm_set1_epi64x(1 << (BITS - 1));
             let even = _mm_srli_epi64::<BITS>(_mm_add_epi64(sums[0].0, half));
             let odd = _mm_srli_epi64::<BITS>(_mm_add_epi64(sums[1].0, half));
@@ -173,13 +174,13 @@ impl Quad for Sse {
     }
 }
 
-/// Low halves of `((sum >> 6)·ρ + 512) >> 10`, by the low halves of `rho`.
+/// Returns the low halves of `((sum >> 6)·ρ + 512) >> 10`, with the low halves of `rho`.
 #[inline(always)]
 unsafe fn scaled(sum: __m128i, rho: __m128i) -> __m128i {
     // SAFETY: as above.
     unsafe {
-        // There is no product of 64 bits, and no such shift with the sign: the bits that it would bring in lie above
-        // all that is kept, since products with ρ go up only.
+        // There is no 64-bit product and no 64-bit arithmetic shift: the bits that would be shifted in lie
+        // above all kept bits, because multiplication by ρ only moves bits up.
         let sum = _mm_srli_epi64::<6>(sum);
         let low = _mm_mul_epu32(sum, rho);
         let high = _mm_mul_epu32(_mm_srli_epi64::<32>(sum), rho);

@@ -1,4 +1,4 @@
-//! WebAssembly's registers of 128 bits. What is compiled for them runs nowhere else.
+//! WebAssembly's 128-bit registers. A program compiled for them does not run without them.
 
 #![allow(unsafe_code)]
 
@@ -22,7 +22,7 @@ macro_rules! operations {
     ($(fn $name:ident($($arg:ident: $t:ty),*) $(-> $out:ty)? { $($body:tt)* })*) => {$(
         #[inline(always)]
         fn $name($($arg: $t),*) $(-> $out)? {
-            // SAFETY: loads and stores go through references to all that they touch.
+            // SAFETY: loads and stores go through references that cover all the memory they access.
             #[allow(unused_unsafe)]
             unsafe { $($body)* }
         }
@@ -30,7 +30,7 @@ macro_rules! operations {
 }
 
 impl Quad for Wasm {
-    /// Two of each in turn.
+    /// Pairs of two weights, repeated.
     type Weights = [v128; 2];
 
     operations! {
@@ -117,7 +117,7 @@ impl Quad for Wasm {
         fn mul_f32(a: Self, b: Self) -> Self { Wasm(f32x4_mul(a.0, b.0)) }
         fn div_f32(a: Self, b: Self) -> Self { Wasm(f32x4_div(a.0, b.0)) }
         fn sqrt_f32(a: Self) -> Self { Wasm(f32x4_sqrt(a.0)) }
-        // The machine's takes the second where it is the smaller, or larger, and else the first.
+        // The instructions return the second operand if it is smaller, or larger, and else the first.
         fn min_f32(a: Self, b: Self) -> Self { Wasm(f32x4_pmin(b.0, a.0)) }
         fn max_f32(a: Self, b: Self) -> Self { Wasm(f32x4_pmax(b.0, a.0)) }
         fn less_f32(a: Self, b: Self) -> Self { Wasm(f32x4_lt(a.0, b.0)) }
@@ -126,7 +126,7 @@ impl Quad for Wasm {
 
     #[inline(always)]
     fn rounded<const BITS: i32>(sums: [Self; 2]) -> Self {
-        // What is beyond 16 bits goes first: narrowing would hold it.
+        // Bits beyond 16 are removed first: narrowing would saturate.
         let half = i32x4_splat(1 << (BITS - 1));
         let low = i32x4_shr(i32x4_shl(i32x4_add(sums[0].0, half), 16 - BITS as u32), 16);
         let high = i32x4_shr(i32x4_shl(i32x4_add(sums[1].0, half), 16 - BITS as u32), 16);

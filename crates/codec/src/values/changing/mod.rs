@@ -1,5 +1,5 @@
-//! Frames of a mesh whose faces change: what a unit holds of them. Lossless, but that the encoder chooses
-//! positions inside the error ball.
+//! Frames of a mesh whose faces change: the contents of an access unit. Lossless, except that the encoder
+//! chooses positions within the error bound.
 //!
 //! ```text
 //! unit      varint size of the first string, the first string (entropy/range.rs), and to the end the second one (entropy/symbols.rs)
@@ -10,9 +10,10 @@
 //! number    ⌊log₂(n + 1)⌋ as so many ones and a zero [place], at most 31; its lower bits, plain
 //! ```
 //!
-//! *Points* are vertices of one position: a seam cannot open. They are what triangles are coded of
-//! ([`connectivity`]) and what has positions ([`values`]); everything else is of vertices. With as many
-//! points as vertices both are the same. Else follow, corner by corner in the order of coding:
+//! *Points* are the vertices of one position: a seam cannot open. Triangles are coded by their points
+//! ([`connectivity`]), and positions are values of points ([`values`]); everything else belongs to vertices.
+//! If there are as many points as vertices, both are the same. Otherwise the vertices follow, corner by
+//! corner in coding order:
 //!
 //! ```text
 //! first corner of a point    a new vertex
@@ -21,12 +22,12 @@
 //! vertices without triangles a point of their own? else the number of the point, plain
 //! ```
 //!
-//! Frames of one *run* have the same triangles, in the same order: what frames of the run that one may refer
-//! to have decoded to predicts its values. Which run, says the frame that brings triangles; the others have
-//! it from the frame that they are taken from.
+//! Frames of one *run* have the same triangles, in the same order: the values of a frame are predicted from
+//! the decoded frames of its run that it may refer to. A frame that brings triangles states its run; the
+//! others have the run of the frame from which they take their triangles.
 //!
-//! Normals are predicted by the decoded positions: the sum over the triangles of a vertex of (b − a) × (c −
-//! a), in levels, as f32, by [`octahedral::encode`].
+//! Normals are predicted from the decoded positions: the sum over the triangles of a vertex of (b − a) × (c −
+//! a), in fixed-point positions, as f32, by [`octahedral::encode`].
 
 pub mod values;
 
@@ -51,7 +52,7 @@ const MOST_GRAIN: u32 = 255;
 const MOST_WEIGHT: i32 = 1 << 16;
 const NONE: u32 = u32::MAX;
 
-/// A whole number, by its length.
+/// A whole number, coded by its number of bits.
 #[derive(Clone, Debug, Default)]
 pub(in crate::values) struct Number([Chance; 32]);
 
@@ -72,7 +73,7 @@ impl Number {
     }
 }
 
-/// The statistics that were learnt in a unit.
+/// The adaptive statistics of an access unit.
 #[derive(Clone, Debug, Default)]
 struct Contexts {
     connectivity: connectivity::Contexts,
@@ -86,35 +87,35 @@ struct Contexts {
     loose: Chance,
 }
 
-/// The kind of a frame, and how many of each it has.
+/// The head of a frame: its kind, and the numbers of its vertices, points and triangles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Head {
-    /// 0 hidden, 1 triangles of its own, 2 + i those of reference i.
+    /// 0 hidden, 1 triangles of its own, 2 + i the triangles of reference i.
     pub kind: u32,
-    /// Of the source's mesh, 0 where it is hidden.
+    /// The number of points of the source's mesh, 0 if the frame is hidden.
     pub source_points: u32,
-    /// Which run this is. This and the rest is 0 unless the kind is 1.
+    /// The number of the run. This and the following fields are 0 unless the kind is 1.
     pub run: u32,
-    /// How many there are.
+    /// The number of vertices.
     pub vertices: u32,
-    /// Number of points, at most that of vertices.
+    /// The number of points, at most that of vertices.
     pub points: u32,
-    /// How many there are.
+    /// The number of triangles.
     pub triangles: u32,
 }
 
-/// Buffers of a decoder. Their memory stays; within [`Work::reserve`] nothing is allocated.
+/// Buffers of a decoder. They are reused; within [`Work::reserve`] nothing is allocated.
 #[derive(Clone, Debug, Default)]
 pub struct Work {
     connectivity: connectivity::Work,
     values: values::Work,
-    /// Of vertices, and of points where these are others.
+    /// The neighbours of vertices, and those of points if these differ.
     neighbours: [Neighbours; 2],
-    /// Where the points have their first vertex; while connectivity is read, their last one.
+    /// The first vertex of each point; while connectivity is read, the last one.
     vertex: Vec<u32>,
-    /// The vertex of the same point before each vertex.
+    /// For each vertex, the previous vertex of the same point.
     sibling: Vec<u32>,
-    /// Indices of points.
+    /// The triangles as indices of points.
     corners: Vec<u32>,
     normals: Vec<[i64; 3]>,
     geometry: Vec<[i32; 2]>,
@@ -122,7 +123,7 @@ pub struct Work {
 }
 
 impl Work {
-    /// Makes room for so many vertices and indices.
+    /// Allocates memory for this many vertices and indices.
     pub fn reserve(&mut self, vertices: usize, indices: usize) {
         let (had, want) = (self.room, (vertices, indices));
         if want.0 <= had.0 && want.1 <= had.1 {
@@ -144,11 +145,11 @@ impl Work {
         (self.geometry).reserve(vertices.saturating_sub(self.geometry.len()));
     }
 
-    /// Bytes of the room for so many vertices and indices.
+    /// Returns the bytes of memory for this many vertices and indices.
     pub fn bytes(vertices: u64, indices: u64) -> u64 {
-        // By vertex: count, at, above, large, twice first, vertex, sibling, normals, geometry.
+        // Per vertex: count, at, above, large, twice first, vertex, sibling, normals, geometry.
         let by_vertex: u64 = 1 + 4 + 16 + 1 + 2 * 4 + 4 + 4 + 24 + 8;
-        // By index: corners, next, before, queue, edge, a third of a material, twice three of neighbours,
+        // Per index: corners, next, before, queue, edge, a third of a material, twice three of neighbours,
         // corners.
         let by_index: u64 = 4 * 4 + 1 + 2 + 2 * 12 + 4;
         let vertices = vertices.saturating_mul(by_vertex);
@@ -156,7 +157,7 @@ impl Work {
     }
 
     /// Prepares the neighbours of vertices and points for the triangles `indices`; `point` of each vertex is
-    /// empty where that is the same.
+    /// empty if points and vertices are the same.
     fn prepare(&mut self, indices: &[u32], vertices: usize, points: usize, point: &[u32]) {
         let [of_vertices, of_points] = &mut self.neighbours;
         of_vertices.fill(indices, vertices);
@@ -176,29 +177,29 @@ impl Work {
     }
 }
 
-/// Where the triangles of a frame go.
+/// The buffers for the triangles of a frame.
 pub struct Triangles<'a> {
-    /// First index and number of indices of each material.
+    /// The first index and the number of indices of each material.
     pub ranges: &'a mut [[u32; 2]],
-    /// Three vertices per triangle, materials one after the other.
+    /// Three vertices per triangle, ordered by material.
     pub indices: &'a mut [u32],
-    /// Point of each vertex; empty where there are as many of both.
+    /// The point of each vertex; empty if there are as many points as vertices.
     pub point: &'a mut [u32],
 }
 
-/// An encoder's triangles.
+/// The triangles of a frame to encode.
 pub struct Topology<'a> {
     given: connectivity::Given<'a>,
     vertices: &'a [[u32; 3]],
     point: &'a [u32],
     number: Vec<u32>,
-    /// Old vertex of each new one.
+    /// The old number of each vertex, in the new order.
     pub order: Vec<u32>,
 }
 
 impl<'a> Topology<'a> {
-    /// `vertices` of each triangle, `points` likewise, `point` of each vertex; `material` of each triangle,
-    /// empty if there is one.
+    /// Takes the `vertices` and the `points` of each triangle, the `point` of each vertex, and the `material`
+    /// of each triangle, empty if there is only one.
     #[cfg(feature = "encode")]
     pub fn new(
         vertices: &'a [[u32; 3]],
@@ -216,22 +217,22 @@ impl<'a> Topology<'a> {
         }
     }
 
-    /// Old vertex at a corner in the order of coding.
+    /// Returns the old number of the vertex at a corner in coding order.
     fn corner(&self, c: usize) -> u32 {
         let (t, turn) = self.given.order[c / 3];
-        // A triangle behind a gate begins with the half-edge that it is found by.
+        // The triangle behind a gate begins with the half-edge by which it is found.
         self.vertices[t as usize][(c % 3 + turn as usize) % 3]
     }
 }
 
-/// The numbers of vertices and points that triangles have.
+/// The numbers of vertices and points that triangles use.
 #[derive(Clone, Copy)]
 struct Found {
     vertices: u32,
     points: u32,
 }
 
-/// The parts that both directions share.
+/// The coder of both directions, encoding and decoding.
 struct Coder<B> {
     bits: B,
     contexts: Contexts,
@@ -255,7 +256,7 @@ impl<B: Bits<Context = Chance>> Coder<B> {
         out
     }
 
-    /// The triangles of a frame that brings its own, and what lies around its vertices.
+    /// Codes the triangles of a frame of kind 1, and prepares the neighbours of its vertices.
     fn triangles(
         &mut self,
         head: Head,
@@ -280,7 +281,7 @@ impl<B: Bits<Context = Chance>> Coder<B> {
         } else if let Some(given) = given {
             given.order.clone_from(&given.given.points);
         }
-        // Materials one after the other.
+        // Orders the triangles by material.
         let (corners, materials) = (&work.connectivity.corners, &work.connectivity.materials);
         out.ranges.fill([0, 0]);
         for &m in materials {
@@ -303,7 +304,7 @@ impl<B: Bits<Context = Chance>> Coder<B> {
         Ok(())
     }
 
-    /// Makes corners of points those of vertices.
+    /// Replaces points by vertices in the corners, and codes vertices without triangles.
     fn vertices(
         &mut self,
         head: Head,
@@ -315,7 +316,7 @@ impl<B: Bits<Context = Chance>> Coder<B> {
         self.loose(head, found, point, given)
     }
 
-    /// The vertices of triangles, corner by corner.
+    /// Codes the vertices of triangles, corner by corner.
     fn corners(
         &mut self,
         head: Head,
@@ -357,7 +358,7 @@ impl<B: Bits<Context = Chance>> Coder<B> {
                 }
                 v
             } else if other {
-                // Those used last come first.
+                // Recently used vertices come first.
                 let (mut at, mut from) = (sibling[last as usize], last);
                 let mut left = WALKED;
                 while left > 0 && at != NONE && !bits.bit(&mut contexts.this, number == Some(at)) {
@@ -385,7 +386,7 @@ impl<B: Bits<Context = Chance>> Coder<B> {
         Ok(Found { vertices: known, points: used })
     }
 
-    /// The points of vertices without triangles; `found` are those that triangles have.
+    /// Codes the points of vertices without triangles; `found` has the numbers of those used by triangles.
     fn loose(
         &mut self,
         head: Head,
@@ -432,31 +433,31 @@ impl<B: Bits<Context = Chance>> Coder<B> {
         weights.grain = grain.min(MOST_GRAIN) as i32 + 1;
         for (i, weight) in weights.list(frames).enumerate() {
             let number = &mut contexts.weights[usize::from(i < frames)];
-            // No sum of what they weigh leaves 64 bits, whatever a file says.
+            // Limited, so that no weighted sum overflows 64 bits, whatever a file contains.
             *weight = number.signed(bits, *weight).clamp(-MOST_WEIGHT, MOST_WEIGHT);
         }
         weights
     }
 }
 
-/// Bits of numbers up to `most`.
+/// Returns the number of bits of numbers up to `most`.
 fn width(most: u32) -> u32 {
     32 - most.leading_zeros()
 }
 
-/// The prediction that suits a stream.
+/// The kind of prediction for a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Points, and predicts normals.
+    /// Values of points; the decoded positions predict the normals.
     Positions,
-    /// Vertices, predicted by the geometry: [`Work::shade`] has been called.
+    /// Values of vertices, predicted from the geometry: [`Work::shade`] must have been called.
     Normals,
-    /// Vertices.
+    /// Values of vertices, predicted from other vertices and frames.
     Others,
 }
 
 impl Kind {
-    /// Of what a stream means.
+    /// Returns the kind of prediction for a stream with this meaning.
     pub fn of(semantic: Semantic) -> Kind {
         match semantic {
             Semantic::Position => Kind::Positions,
@@ -467,13 +468,13 @@ impl Kind {
 }
 
 impl Work {
-    /// Before the values of a frame that has the triangles of another one, as [`Reader::triangles`] leaves
-    /// off.
+    /// Prepares the values of a frame that has the triangles of another one, as [`Reader::triangles`] does
+    /// for a frame with its own.
     pub fn same(&mut self, triangles: &Triangles<'_>, vertices: usize, points: usize) {
         self.prepare(triangles.indices, vertices, points, triangles.point);
     }
 
-    /// Predicts normals of `bits` bits from the decoded positions, component-major. Indices are below the
+    /// Predicts normals of `bits` bits from the decoded positions, component-major. Indices must be below the
     /// number of vertices.
     pub fn shade<W: Code>(&mut self, indices: &[u32], positions: &[W], bits: u32) {
         let count = positions.len() / 3;
@@ -499,7 +500,7 @@ impl Work {
         self.geometry.extend(self.normals.iter().map(code));
     }
 
-    /// The values that a stream is predicted from, and whether it is one of points.
+    /// Returns the values that a stream is predicted from, and whether the stream has values of points.
     fn basis<'a, W>(&'a self, kind: Kind, frames: &'a [&'a [W]]) -> (Basis<'a, W>, bool) {
         let points = kind == Kind::Positions && !self.vertex.is_empty();
         let basis = Basis {
@@ -520,7 +521,7 @@ impl Work {
 }
 
 /// Gives every vertex the values of its point, in place: `out` begins with those of the points,
-/// component-major. No vertex has a point of a higher number.
+/// component-major. No vertex has a point of a higher number than its own.
 fn expand<W: Copy>(out: &mut [W], components: usize, points: usize, point: &[u32]) {
     let vertices = point.len();
     for k in (0..components).rev() {
@@ -530,14 +531,14 @@ fn expand<W: Copy>(out: &mut [W], components: usize, points: usize, point: &[u32
     }
 }
 
-/// Reads a unit, front to back: for each frame its head, its triangles, its streams.
+/// Decodes an access unit from front to back: for each frame its head, its triangles, its streams.
 pub struct Reader<'a> {
     coder: Coder<range::Decoder<'a>>,
     symbols: symbols::Decoder<'a>,
 }
 
 impl<'a> Reader<'a> {
-    /// Of the bytes that [`encode`] wrote.
+    /// Starts reading the bytes that [`encode`] wrote.
     pub fn new(bytes: &'a [u8]) -> Result<Reader<'a>, Corrupt> {
         let mut cursor = Cursor::new(bytes);
         let size = cursor.varint()?;
@@ -549,12 +550,12 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// The head of the next frame. The caller holds it against what it has room for.
+    /// Decodes the head of the next frame. The caller must check it against the size of its buffers.
     pub fn head(&mut self) -> Head {
         self.coder.head(Head::default())
     }
 
-    /// The triangles of a frame of kind 1; `out` has exactly the room for them.
+    /// Decodes the triangles of a frame of kind 1; the buffers in `out` must have exactly their size.
     pub fn triangles(&mut self, head: Head, work: &mut Work, out: &mut Triangles<'_>) -> Result<(), Corrupt> {
         let fits = out.indices.len() as u64 == 3 * u64::from(head.triangles)
             && match out.point.len() {
@@ -567,8 +568,8 @@ impl<'a> Reader<'a> {
         self.coder.triangles(head, work, out, None)
     }
 
-    /// A stream: of `out`, component-major, all vertices. `frames`: the same stream of the frames of its run,
-    /// at most [`REFERENCES`]. `point` as of the triangles.
+    /// Decodes a stream into `out`: all vertices, component-major. `frames` has the same stream in the frames
+    /// of its run, at most [`REFERENCES`]; `point` is that of the triangles.
     pub fn stream<W: Code>(
         &mut self,
         kind: Kind,
@@ -597,21 +598,21 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Refuses bytes that were not needed.
+    /// Refuses bytes that were not used.
     pub fn finish(self) -> Result<(), Corrupt> {
         self.coder.bits.finish()?;
         self.symbols.finish()
     }
 }
 
-/// Writes a unit, as [`Reader`] reads it.
+/// Encodes an access unit that [`Reader`] decodes.
 #[cfg(feature = "encode")]
 pub struct Writer<'a> {
     coder: Coder<range::Encoder<'a>>,
     symbols: symbols::Encoder,
 }
 
-/// Appends a unit that `write` fills.
+/// Appends an access unit whose contents `write` produces.
 #[cfg(feature = "encode")]
 pub fn encode<R, E>(out: &mut Vec<u8>, write: impl FnOnce(&mut Writer<'_>) -> Result<R, E>) -> Result<R, E> {
     let mut first = Vec::new();
@@ -628,7 +629,7 @@ pub fn encode<R, E>(out: &mut Vec<u8>, write: impl FnOnce(&mut Writer<'_>) -> Re
     Ok(result)
 }
 
-/// Of the bytes of a unit those of the second string.
+/// Returns the number of bytes of the second string of an access unit.
 #[cfg(feature = "encode")]
 pub fn value_bytes(unit: &[u8]) -> usize {
     let mut cursor = Cursor::new(unit);
@@ -638,12 +639,13 @@ pub fn value_bytes(unit: &[u8]) -> usize {
 
 #[cfg(feature = "encode")]
 impl Writer<'_> {
-    /// What a frame has.
+    /// Encodes the head of a frame.
     pub fn head(&mut self, head: Head) {
         self.coder.head(head);
     }
 
-    /// Its triangles; `out` is what a decoder gets of them, and `given.order` the order of vertices.
+    /// Encodes the triangles of a frame. `out` receives the triangles as decoded, and `given.order` the order
+    /// of vertices.
     pub fn triangles(
         &mut self,
         head: Head,
@@ -654,8 +656,8 @@ impl Writer<'_> {
         self.coder.triangles(head, work, out, Some(given))
     }
 
-    /// A stream. `wanted` has codes of all vertices; those of one point are alike. Chosen codes replace
-    /// them. Returns what it is expected to take, in 2⁻⁸ bits.
+    /// Encodes a stream. `wanted` has codes of all vertices, equal for vertices of one point; the chosen
+    /// codes replace them. Returns the expected cost in 2⁻⁸ bits.
     #[cfg(feature = "encode")]
     pub fn stream<W: Code>(
         &mut self,

@@ -1,5 +1,5 @@
-//! Any triangles come back, damage is refused or harmless, and what it takes on surfaces of balls that merge
-//! and part.
+//! Tests of changing meshes: any triangles are reproduced, damage is refused or harmless, and the size of
+//! surfaces of balls that merge and separate.
 
 use crate::quantize::scalar::Axis;
 use crate::values::changing::*;
@@ -7,10 +7,11 @@ use crate::values::error_bound;
 use proptest::prelude::*;
 use std::collections::HashMap;
 
-/// A frame, its streams, and what they took.
+/// A frame, its streams, and their costs.
 type Made = (Frame, Vec<Vec<u16>>, [u64; 3]);
 
-/// Balls that move through each other, cut by marching tetrahedra: triangles of points, and the points.
+/// Balls that move through each other, cut by marching tetrahedra: the points of each triangle, and the
+/// positions of points.
 pub(super) fn balls(side: usize, time: f32) -> (Vec<[u32; 3]>, Vec<[f32; 3]>) {
     let at = |i: usize| {
         let a = time * (0.6 + 0.2 * i as f32) + 1.3 * i as f32;
@@ -54,7 +55,7 @@ pub(super) fn balls(side: usize, time: f32) -> (Vec<[u32; 3]>, Vec<[f32; 3]>) {
                 (&[a, b, c], &[d]) => vec![cut(a, d), cut(b, d), cut(c, d)],
                 _ => continue,
             };
-            // Outwards: away from what is inside.
+            // Oriented outwards: away from the inside.
             let p = |i: usize| points[polygon[i] as usize];
             let (u, w) = ([0, 1, 2].map(|k| p(1)[k] - p(0)[k]), [0, 1, 2].map(|k| p(2)[k] - p(0)[k]));
             let normal = [u[1] * w[2] - u[2] * w[1], u[2] * w[0] - u[0] * w[2], u[0] * w[1] - u[1] * w[0]];
@@ -71,7 +72,8 @@ pub(super) fn balls(side: usize, time: f32) -> (Vec<[u32; 3]>, Vec<[f32; 3]>) {
     (triangles, points)
 }
 
-/// A frame: triangles of vertices, the point of each, a place of each point, a material of each triangle.
+/// A frame: triangles of vertices, the point of each vertex, the position of each point, the material of each
+/// triangle.
 #[derive(Clone, Debug, Default)]
 struct Shape {
     triangles: Vec<[u32; 3]>,
@@ -126,7 +128,7 @@ impl Frame {
     }
 }
 
-/// Triangles each from their least corner on, in order.
+/// Returns the triangles, each starting at its smallest corner, in sorted order.
 fn sorted(list: Vec<[u32; 3]>) -> Vec<[u32; 3]> {
     let turned = list.into_iter().map(|t| {
         let least = (0..3).min_by_key(|&k| (t[k], t[(k + 1) % 3])).unwrap();
@@ -137,7 +139,7 @@ fn sorted(list: Vec<[u32; 3]>) -> Vec<[u32; 3]> {
     all
 }
 
-/// A decoder's triangles are those of the shape in another order, and so are the points of vertices.
+/// Asserts that a decoder has the triangles of the shape in another order, and the same points of vertices.
 fn assert_same_triangles(shape: &Shape, frame: &Frame, order: &[u32]) {
     for (m, range) in frame.ranges.iter().enumerate() {
         let part = &frame.indices[range[0] as usize..][..range[1] as usize];
@@ -154,7 +156,7 @@ fn assert_same_triangles(shape: &Shape, frame: &Frame, order: &[u32]) {
     }
 }
 
-/// Writes the positions of a shape; those that are chosen lie within the radius.
+/// Encodes the positions of a shape; the chosen ones are within the radius.
 fn write_positions(
     writer: &mut Writer<'_>,
     shape: &Shape,
@@ -189,7 +191,7 @@ fn write_positions(
     }
 }
 
-/// Writes a shape as the next frame of a unit; what a decoder will get of it.
+/// Encodes a shape as the next frame of an access unit; returns the frame as it must be decoded.
 fn write_frame(
     writer: &mut Writer<'_>,
     shape: &Shape,
@@ -223,8 +225,8 @@ fn write_frame(
     Ok(frame)
 }
 
-/// Encodes frames that each bring their triangles. Returns bytes, what must be decoded, and bytes of the
-/// first string.
+/// Encodes frames that each bring their triangles. Returns the bytes, the frames as they must be decoded, and
+/// the size of the first string.
 fn encode_all(shapes: &[Shape], normals: bool) -> (Vec<u8>, Vec<Frame>, usize) {
     let mut out = Vec::new();
     let mut work = Work::default();
@@ -236,7 +238,7 @@ fn encode_all(shapes: &[Shape], normals: bool) -> (Vec<u8>, Vec<Frame>, usize) {
     (out, frames.unwrap(), first)
 }
 
-/// Decodes at most as many frames of at most such sizes.
+/// Decodes as many frames as there are `materials`, of at most the sizes `most`.
 fn decode_all(bytes: &[u8], materials: &[usize], most: Head, normals: bool) -> Result<Vec<Frame>, Corrupt> {
     let mut work = Work::default();
     work.reserve(most.vertices as usize, 3 * most.triangles as usize);
@@ -299,7 +301,8 @@ fn balls_take_little() {
     }
 }
 
-/// Each corner a vertex of its own, so that points are shared and vertices are not; two materials.
+/// A shape in which each corner has its own vertex, so that points are shared and vertices are not; two
+/// materials.
 fn apart(side: usize) -> Shape {
     let (points, places) = balls(side, 0.4);
     let triangles = (0..points.len() as u32).map(|t| [3 * t, 3 * t + 1, 3 * t + 2]);
@@ -315,7 +318,7 @@ fn apart(side: usize) -> Shape {
 #[test]
 fn corners_can_part() {
     let mut some = apart(10);
-    // Vertices of whole points, of three points, and of none.
+    // Vertices that are shared by a whole point, by three points, and by none.
     let join = |v: u32| v % 5 > 1;
     let mut first: HashMap<u32, u32> = HashMap::new();
     for t in &mut some.triangles {
@@ -370,7 +373,7 @@ fn damage_is_refused_or_harmless() {
     let most = Head { vertices: 4000, triangles: 2000, ..Head::default() };
     let materials = [1, 3];
     assert!(decode_all(&bytes, &materials, most, true).is_ok());
-    // What follows a cut may be zeros, so not every one is seen.
+    // The bytes after a cut may have been zeros, so not every cut is detected.
     let mut seen = 0;
     for cut in 0..bytes.len() {
         seen += usize::from(decode_all(&bytes[..cut], &materials, most, true).is_err());
@@ -462,7 +465,7 @@ proptest! {
         materials in 1usize..4,
     ) {
         let triangles: Vec<[u32; 3]> = corners.as_chunks().0.to_vec();
-        // Some points have two vertices: odd vertices are those of the even ones before.
+        // Some points have two vertices: an odd vertex may share the point of the even one before.
         let mut point = Vec::new();
         let mut points = 0;
         for (v, &apart) in apart.iter().enumerate() {

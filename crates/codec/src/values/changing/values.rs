@@ -1,6 +1,6 @@
-//! Values of a frame's vertices in the order of its triangles: predicted from those before, from other frames
-//! of the same triangles, or from the geometry; what is left by how large it was around. Lossless; the
-//! encoder chooses inside the error ball.
+//! Values of a frame's vertices in the order of its triangles: predicted from the vertices before, from other
+//! frames of the same triangles, or from the geometry. Residuals are coded by the size of those around.
+//! Lossless; the encoder chooses values within the error bound.
 //!
 //! ```text
 //! T        what other frames say: Σ wᵣ · valueᵣ, rounded, w in 2⁻⁸; 0 without frames
@@ -16,9 +16,9 @@
 //! how large Σ|residual| / Σ mean, in 2⁻⁵, at most 7.97
 //! ```
 //!
-//! A stream's head: the grain less 1, a number; for each frame that it may refer to w, then edge and apex for
-//! one triangle and for several, then whole: each zigzag, by the numbers of the range coder, and cut at ±2¹⁶.
-//! Everything wraps at 32 bits; a value is what is left in its word.
+//! The head of a stream: the grain minus 1, a number; for each frame that it may refer to w, then edge and
+//! apex for one triangle and for several, then whole: each zigzag, as a number of the range coder, and
+//! clamped to ±2¹⁶. Everything wraps at 32 bits; a value is truncated to its word.
 //!
 //! Credit: Costa Touma and Craig Gotsman, *Triangle Mesh Compression*, 1998 (parallelograms); Daniel
 //! Cohen-Or, Rami Cohen and Revital Irony, *Multi-way geometry encoding*, 2002 (the mean of several).
@@ -30,9 +30,10 @@ use crate::entropy::symbols::{Bucket, Decoder};
 use crate::quantize::code::Code;
 use crate::topology::neighbours::{Around, Neighbours, SOURCES};
 
-/// Frames that one may refer to.
+/// The largest number of frames that a frame may refer to.
 pub const REFERENCES: usize = 4;
-/// 1 of the weights of vertices, of frames, and of how large residuals were.
+/// The number that stands for 1: in weights of vertices, in weights of frames, and in relative sizes of
+/// residuals.
 pub(in crate::values) const UNIT: i32 = 64;
 pub(in crate::values) const WHOLE: i32 = 256;
 pub(in crate::values) const LARGE: u32 = 32;
@@ -40,22 +41,22 @@ pub(in crate::values) const LARGE: u32 = 32;
 /// The weights by which a stream of a frame is predicted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Weights {
-    /// Of other frames.
+    /// The weights of other frames.
     pub frames: [i32; REFERENCES],
-    /// Edge and apex, of one triangle and of several.
+    /// The weights of edge and apex, with one triangle and with several.
     pub triangles: [[i32; 2]; 2],
-    /// Of neighbours.
+    /// The weight of neighbours.
     pub whole: i32,
-    /// Residuals are multiples of this, at least 1: how much coarser than its lattice a frame is.
+    /// Residuals are multiples of this, at least 1: the factor by which a frame is coarser than its lattice.
     pub grain: i32,
 }
 
 impl Weights {
-    /// Parallelograms, and nothing of other frames.
+    /// Prediction by parallelograms, without other frames.
     pub const ALONE: Weights =
         Weights { frames: [0; REFERENCES], triangles: [[UNIT, -UNIT], [UNIT, -UNIT]], whole: UNIT, grain: 1 };
 
-    /// All but the grain, those of `frames` frames first.
+    /// Returns all weights except the grain, those of `frames` frames first.
     pub fn list(&mut self, frames: usize) -> impl Iterator<Item = &mut i32> {
         let triangles = self.triangles.iter_mut().flatten();
         let own = triangles.chain(std::iter::once(&mut self.whole));
@@ -63,17 +64,17 @@ impl Weights {
     }
 }
 
-/// Buffers. Their memory stays.
+/// Buffers, which are reused.
 #[derive(Clone, Debug, Default)]
 pub struct Work {
-    /// Values less what other frames say, vertex by vertex.
+    /// Values minus their prediction from other frames, vertex by vertex.
     above: Vec<[i32; 4]>,
-    /// The sizes of each vertex' residuals.
+    /// The relative size of each vertex's residuals.
     large: Vec<u8>,
 }
 
 impl Work {
-    /// Makes room.
+    /// Allocates memory for this many vertices.
     pub fn reserve(&mut self, vertices: usize) {
         (self.above).reserve(vertices.saturating_sub(self.above.len()));
         (self.large).reserve(vertices.saturating_sub(self.large.len()));
@@ -83,21 +84,21 @@ impl Work {
 /// The values that a stream is predicted from, with their weights.
 #[derive(Clone, Copy)]
 pub struct Basis<'a, W> {
-    /// Of this frame's triangles.
+    /// The neighbours in this frame's triangles.
     pub neighbours: &'a Neighbours,
-    /// Other frames, component-major, as many vertices each.
+    /// The values in other frames, component-major, with equally many vertices each.
     pub frames: &'a [&'a [W]],
-    /// Which vertex of those each one here is; empty if they are the same.
+    /// The number in those frames of each vertex here; empty if they are the same.
     pub vertex: &'a [u32],
-    /// Normals that follow from the geometry; empty where they predict nothing.
+    /// Normals predicted from the geometry; empty if there is no such prediction.
     pub geometry: &'a [[i32; 2]],
-    /// Of all of them.
+    /// The weights of all of these.
     pub weights: Weights,
 }
 
-/// One direction: residuals are read, or chosen and written.
+/// One direction: residuals are decoded, or chosen and encoded.
 pub(in crate::values) trait Side {
-    /// The residuals of vertex `v`; tables by [`Scale::bucket`].
+    /// Returns the residuals of vertex `v`, with the tables of [`Scale::bucket`].
     fn value<const N: usize>(&mut self, v: usize, expected: &Expected<N>, scale: &Scale<N>) -> [i32; N];
 }
 
@@ -116,22 +117,22 @@ impl<const N: usize> Expected<N> {
     }
 }
 
-/// The sizes that residuals are expected to have.
+/// The expected sizes of residuals.
 pub(in crate::values) struct Scale<const N: usize> {
     mean: [u32; N],
     pub near: u32,
 }
 
 impl<const N: usize> Scale<N> {
-    /// Where nothing has been learnt.
+    /// The state before the first residual.
     pub const START: Scale<N> = Scale::from_mean(16 << 8);
 
-    /// Where residuals are expected to be so large, in 2⁻⁸.
+    /// Starts with an expected size of `mean`, in 2⁻⁸.
     pub const fn from_mean(mean: u32) -> Scale<N> {
         Scale { mean: [mean; N], near: LARGE }
     }
 
-    /// For component `k`, after residuals whose sizes add up to `sum`.
+    /// Returns the table for component `k`, after residuals whose sizes add up to `sum`.
     #[inline]
     fn bucket(&self, k: usize, sum: u32) -> Bucket {
         let own = match k {
@@ -154,19 +155,19 @@ impl<const N: usize> Scale<N> {
     }
 }
 
-/// |r| as far as it counts.
+/// Returns |r|, limited to 2²⁰.
 #[inline]
 pub(in crate::values) fn size(r: i32) -> u32 {
     r.unsigned_abs().min(1 << 20)
 }
 
-/// sum / mean in 2⁻⁵, at most 255; means in 2⁻⁸.
+/// Returns sum / mean in 2⁻⁵, at most 255; `mean` is in 2⁻⁸.
 #[inline]
 fn ratio(sum: u32, mean: u32) -> u32 {
     ((u64::from(sum) << 13) / u64::from(mean.max(1))).min(255) as u32
 }
 
-/// Goes over all vertices.
+/// Visits all vertices in order.
 fn walk<W: Code, S: Side, const N: usize>(basis: Basis<'_, W>, count: usize, work: &mut Work, side: &mut S) {
     work.above.clear();
     work.above.resize(count, [0; 4]);
@@ -190,7 +191,7 @@ fn walk<W: Code, S: Side, const N: usize>(basis: Basis<'_, W>, count: usize, wor
     }
 }
 
-/// The prediction from other frames, or from the geometry.
+/// Predicts a component from other frames, or from the geometry.
 #[inline]
 fn of_frames<W: Code, const N: usize>(basis: &Basis<'_, W>, k: usize, v: usize) -> i32 {
     if let (Some(says), true) = (basis.geometry.get(v), k < 2) {
@@ -234,7 +235,7 @@ fn predict<const N: usize>(above: &[[i32; 4]], v: usize, around: &Around, weight
     std::array::from_fn(|k| if v > 0 { above[v - 1][k] } else { 0 })
 }
 
-/// The vertices whose residuals say how large one's are.
+/// Returns the mean relative size of the residuals of the vertices around `v`.
 #[inline]
 fn near(large: &[u8], v: usize, around: &Around) -> u32 {
     let at = |n: u32| u32::from(large[n as usize]);
@@ -273,7 +274,7 @@ impl<W: Code> Side for Reader<'_, '_, W> {
     }
 }
 
-/// Reads `components` (1 to 4) of as many vertices as `out` has.
+/// Decodes `components` (1 to 4) of each vertex; `out` has all of them.
 pub fn decode<W: Code>(
     symbols: &mut Decoder<'_>,
     basis: Basis<'_, W>,
@@ -302,18 +303,18 @@ pub fn decode<W: Code>(
     Ok(())
 }
 
-/// Codes to encode, and how far each vertex may be moved.
+/// Codes to encode, and the freedom to move each vertex.
 #[cfg(feature = "encode")]
 pub struct Wanted<'a, W> {
-    /// Nearest codes, component-major. What was chosen, afterwards.
+    /// The nearest codes, component-major. Replaced by the chosen ones.
     pub codes: &'a mut [W],
-    /// The distance from each value's code to the value, in steps; empty where nothing can be chosen.
+    /// The distance from each code to its value, in steps; empty if nothing can be chosen.
     pub offset: &'a [f32],
-    /// Largest distance from a value to what is chosen, in steps.
+    /// The largest distance from a value to its chosen code, in steps.
     pub radius: f32,
-    /// Codes of each component.
+    /// The number of codes of each component.
     pub most: [u32; 4],
-    /// See [`Weights::grain`]; 1 where nothing can be chosen.
+    /// See [`Weights::grain`]; 1 if nothing can be chosen.
     pub grain: u32,
 }
 
@@ -323,13 +324,13 @@ pub(in crate::values) struct Writer<'a, 'b, W> {
     pub wanted: &'a mut Wanted<'b, W>,
     pub count: usize,
     pub grain: i32,
-    /// The bits that symbols are expected to take, in 2⁻⁸.
+    /// The expected bits of the symbols, in 2⁻⁸.
     pub bits: u64,
 }
 
 #[cfg(feature = "encode")]
 impl<W: Code> Writer<'_, '_, W> {
-    /// Bits of a value, in 2⁻⁸.
+    /// Returns the cost of a residual vector, in 2⁻⁸ bits.
     #[cfg(feature = "encode")]
     fn cost<const N: usize>(&self, residual: &[i32; N], scale: &Scale<N>) -> u32 {
         let mut sum = 0;
@@ -341,7 +342,7 @@ impl<W: Code> Writer<'_, '_, W> {
         residual.iter().enumerate().map(cost).sum()
     }
 
-    /// The residuals of the cheapest point in the ball, of those that they can reach.
+    /// Returns the residuals of the cheapest point within the error bound that residuals can reach.
     #[cfg(feature = "encode")]
     fn choose<const N: usize>(&self, v: usize, expected: &Expected<N>, scale: &Scale<N>) -> [i32; N] {
         let grain = f64::from(self.grain);
@@ -356,7 +357,7 @@ impl<W: Code> Writer<'_, '_, W> {
         let inside = |k: usize, residual: i32| {
             (0..self.wanted.most[k] as i32).contains(&expected.code(k, residual, self.grain))
         };
-        // At most the four nearest of each axis; the nearest one always.
+        // At most the four nearest of each axis, always including the nearest.
         let nearest = target.map(|t| t.round() as i32);
         let low: [i32; N] =
             std::array::from_fn(|k| ((target[k] - radius).ceil() as i32).clamp(nearest[k] - 2, nearest[k]));
@@ -410,7 +411,7 @@ impl<W: Code> Side for Writer<'_, '_, W> {
     }
 }
 
-/// Writes `components` of all vertices; what they are expected to take, in 2⁻⁸ bits.
+/// Encodes `components` of all vertices. Returns the expected cost in 2⁻⁸ bits.
 #[cfg(feature = "encode")]
 pub fn encode<W: Code>(
     symbols: &mut Encoder,
@@ -430,7 +431,7 @@ pub fn encode<W: Code>(
     side.bits
 }
 
-/// Weights that leave least of these values, by least squares.
+/// Returns the weights that minimize the residuals of these values, by least squares.
 #[cfg(feature = "encode")]
 pub fn fit<W: Code>(basis: Basis<'_, W>, components: usize, codes: &[W]) -> Weights {
     match components {
@@ -441,12 +442,12 @@ pub fn fit<W: Code>(basis: Basis<'_, W>, components: usize, codes: &[W]) -> Weig
     }
 }
 
-/// Frames first; what they do not say, by vertices after.
+/// Fits the weights of frames first, then those of vertices to the remaining differences.
 #[cfg(feature = "encode")]
 fn fitted<W: Code, const N: usize>(basis: Basis<'_, W>, codes: &[W]) -> Weights {
     let mut weights = Weights { frames: fitted_frames::<W, N>(&basis, codes), ..Weights::ALONE };
     let basis = Basis { weights, ..basis };
-    // Alone, values have no zero of their own.
+    // Without other predictions, values have no zero of their own.
     let alone = basis.frames.is_empty() && basis.geometry.is_empty();
     let sums = surface_sums::<W, N>(&basis, codes, alone);
     for (s, out) in sums.triangles.iter().zip(&mut weights.triangles) {
@@ -465,8 +466,8 @@ fn fitted<W: Code, const N: usize>(basis: Basis<'_, W>, codes: &[W]) -> Weights 
     weights
 }
 
-/// Weights of frames; without frames those of [`Weights::ALONE`]. They add up to about one: differences to
-/// the first frame need no constant.
+/// Fits the weights of frames; without frames returns those of [`Weights::ALONE`]. They add up to about one:
+/// differences to the first frame need no constant.
 #[cfg(feature = "encode")]
 fn fitted_frames<W: Code, const N: usize>(basis: &Basis<'_, W>, codes: &[W]) -> [i32; REFERENCES] {
     let frames = basis.frames;
@@ -507,7 +508,7 @@ fn fitted_frames<W: Code, const N: usize>(basis: &Basis<'_, W>, codes: &[W]) -> 
     out
 }
 
-/// Sums of products over all vertices, of which weights of the surface are solved.
+/// Sums of products over all vertices, from which the weights of the surface are solved.
 #[cfg(feature = "encode")]
 #[derive(Default)]
 struct SurfaceSums {
@@ -517,7 +518,7 @@ struct SurfaceSums {
     whole: [f64; 2],
 }
 
-/// Of what frames leave. `alone`: counted from the first vertex of the edge.
+/// Sums over the differences to the frames. `alone`: relative to the first vertex of the edge.
 #[cfg(feature = "encode")]
 fn surface_sums<W: Code, const N: usize>(basis: &Basis<'_, W>, codes: &[W], alone: bool) -> SurfaceSums {
     let count = codes.len() / N;
@@ -558,8 +559,8 @@ fn surface_sums<W: Code, const N: usize>(basis: &Basis<'_, W>, codes: &[W], alon
     sums
 }
 
-/// Weights of edge and apex that keep what is linear: 2·edge + apex = 1, so that one number is left.
-/// value = m + w·(m − a), m = e/2.
+/// Returns weights of edge and apex that preserve linear functions: 2·edge + apex = 1, which leaves one
+/// unknown. value = m + w·(m − a), m = e/2.
 #[cfg(feature = "encode")]
 fn affine_weights([ee, ea, aa, eo, ao]: [f64; 5]) -> Option<[i32; 2]> {
     let (mm, ma, mo) = (ee / 4.0, ea / 2.0, eo / 2.0);
@@ -568,7 +569,7 @@ fn affine_weights([ee, ea, aa, eo, ao]: [f64; 5]) -> Option<[i32; 2]> {
     (square > 0.0).then_some([(UNIT + w) / 2, -w])
 }
 
-/// Weights of edge and apex, each by itself.
+/// Returns weights of edge and apex, both free.
 #[cfg(feature = "encode")]
 fn free_weights([ee, ea, aa, eo, ao]: [f64; 5]) -> [i32; 2] {
     let det = ee * aa - ea * ea;
@@ -580,7 +581,7 @@ fn free_weights([ee, ea, aa, eo, ao]: [f64; 5]) -> [i32; 2] {
     }
 }
 
-/// Solves rows and columns `from..to` of symmetric equations; what cannot be told is 0.
+/// Solves rows and columns `from..to` of symmetric equations; undetermined unknowns are 0.
 #[cfg(feature = "encode")]
 pub(in crate::values) fn solve(
     normal: &[[f64; REFERENCES + 1]; REFERENCES],

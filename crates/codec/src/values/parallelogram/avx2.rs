@@ -1,10 +1,10 @@
-//! AVX2: all components of a vertex in one register, 16-bit words. Twice to three times as fast as the
+//! AVX2: all components of a vertex in one register, as 16-bit words. Two to three times as fast as the
 //! reference.
 //!
-//! Vertices follow each other too closely for more than one at a time: most are predicted from the one
-//! before. So the planes are woven into vectors of four, in a ring that reaches as far back as a table can,
-//! and there one load brings a neighbour, one store the result. Block by block the ring is filled with
-//! residuals and unwoven again.
+//! Only one vertex can be computed at a time: most are predicted from the one before. So the component planes
+//! are interleaved into vectors of four, in a ring buffer that reaches as far back as a table can; there one
+//! load reads a neighbour and one store writes the result. The ring is filled with residuals and
+//! deinterleaved block by block.
 //!
 //! ```text
 //! weighted   (edge·(B + C) + apex·A + 64) >> 7 = two multiply-and-add of pairs: (B, C)·(edge, edge) + (A, ·)·(apex, ·)
@@ -17,17 +17,17 @@ use super::rule::{LOOK_BACK, NONE, Rule, Spatial, Weights};
 use crate::simd::isa::Avx2;
 use std::arch::x86_64::*;
 
-/// Vertices of the ring: what a table reaches back, and a block.
+/// The number of vertices in the ring: the reach of a table, and a block.
 const RING: usize = 2 * LOOK_BACK as usize;
-/// Vertices that are woven at a time; divides the ring.
+/// The number of vertices that are interleaved at a time; it divides the ring.
 const BLOCK: usize = 512;
 
-/// Words of one vertex.
+/// The words of one vertex.
 type Vector = [u16; 4];
 
-/// `values = residuals + prediction`, component-major, `N` to a vertex, as many as `table` has. Every entry
-/// points to a vertex before its own, at most `LOOK_BACK` back; where one does not, the result is
-/// meaningless.
+/// Computes `values = residuals + prediction`, component-major, `N` components per vertex, for as many
+/// vertices as `table` has. Every entry must point to a vertex before its own, at most `LOOK_BACK` back;
+/// otherwise the result is meaningless.
 pub(super) fn reconstruct<const N: usize>(
     _: Avx2,
     rule: Rule,
@@ -58,7 +58,7 @@ fn planes<const N: usize>(values: &mut [u16], count: usize) -> [&mut [u16]; N] {
     })
 }
 
-/// A rule for four words at once, in the low half of a register. Only called where there is AVX2.
+/// A rule for four words at once, in the low half of a register. Only called if the machine has AVX2.
 trait Combine: Copy {
     /// # Safety
     /// The machine has AVX2.
@@ -84,7 +84,7 @@ impl<const SIGNED: bool> Combine for Average<SIGNED> {
     unsafe fn combine(self, _: __m128i, b: __m128i, c: __m128i) -> __m128i {
         // SAFETY: the caller's.
         unsafe {
-            // What both have, and half of what one has.
+            // The common bits, plus half of the differing ones.
             let one = _mm_xor_si128(b, c);
             let half = if SIGNED { _mm_srai_epi16::<1>(one) } else { _mm_srli_epi16::<1>(one) };
             _mm_add_epi16(_mm_and_si128(b, c), half)
@@ -106,7 +106,7 @@ impl<const SIGNED: bool> Weighted<SIGNED> {
         let moved = if SIGNED { 0 } else { (2 * i32::from(edge) + i32::from(apex)) << 15 };
         Weighted {
             edge: _mm_set1_epi16(edge),
-            // The other of each pair is multiplied by nothing.
+            // The other word of each pair is multiplied by zero.
             apex: _mm_set1_epi32(i32::from(apex) & 0xFFFF),
             add: _mm_set1_epi32(moved + 64),
         }
@@ -125,7 +125,7 @@ impl<const SIGNED: bool> Combine for Weighted<SIGNED> {
             let edge = _mm_madd_epi16(_mm_unpacklo_epi16(signed(b), signed(c)), self.edge);
             let apex = _mm_madd_epi16(_mm_unpacklo_epi16(signed(a), signed(a)), self.apex);
             let sum = _mm_add_epi32(_mm_add_epi32(apex, self.add), edge);
-            // The low half of each.
+            // The low half of each sum.
             let low = _mm_setr_epi8(0, 1, 4, 5, 8, 9, 12, 13, -1, -1, -1, -1, -1, -1, -1, -1);
             _mm_shuffle_epi8(_mm_srai_epi32::<7>(sum), low)
         }
@@ -155,7 +155,7 @@ fn run<R: Combine, const N: usize>(table: &[[u16; 3]], mut planes: [&mut [u16]; 
     }
 }
 
-/// Vectors of the vertices from `first` on; what is beyond `N` is zero.
+/// Interleaves the vertices from `first` on into vectors; components beyond `N` are zero.
 #[target_feature(enable = "avx2")]
 fn weave<const N: usize>(planes: &[&mut [u16]; N], first: usize, out: &mut [Vector]) {
     let planes: [&[u16]; N] = std::array::from_fn(|k| &planes[k][first..first + out.len()]);
@@ -184,7 +184,7 @@ fn weave<const N: usize>(planes: &[&mut [u16]; N], first: usize, out: &mut [Vect
     }
 }
 
-/// The way back.
+/// Deinterleaves vectors into the planes, from vertex `first` on.
 #[target_feature(enable = "avx2")]
 fn unweave<const N: usize>(vectors: &[Vector], first: usize, planes: &mut [&mut [u16]; N]) {
     let whole = vectors.len() / 8 * 8;

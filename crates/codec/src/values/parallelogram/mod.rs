@@ -1,8 +1,8 @@
 //! Parallelogram and averaging prediction inside one frame. Lossless. Used for index frames and for
 //! everything that is stored once.
 //!
-//! A vertex is predicted from the triangle (A, B, C) on the other side of the edge (B, C), all three decoded
-//! before it:
+//! A vertex is predicted from the triangle (A, B, C) on the other side of the edge (B, C), whose vertices are
+//! all decoded before it:
 //!
 //! ```text
 //! parallelogram   P = C + B − A                       modulo the word
@@ -11,13 +11,13 @@
 //! no triangle     A, B and C are the vertex before; vertex 0: P = 0
 //! ```
 //!
-//! The first two are the usual ones of a stream; a frame may bring weights of its own, which then take their
-//! place.
+//! The first two rules are the usual ones of a stream; a frame may have weights of its own, which then
+//! replace them.
 //!
-//! Which triangle is the encoder's choice, made over several frames and kept in a table. The table is not
-//! stored as distances but as a number in the list of choices that both sides draw up from the connectivity
-//! alone ([`Choices`]): mostly the same small numbers, which block compression shrinks to little more than a
-//! bit.
+//! The encoder chooses the triangle of each vertex over several frames, and stores the choices in a table.
+//! The table does not hold distances, but positions in the list of choices that both sides derive from the
+//! connectivity alone ([`Choices`]): mostly the same small numbers, which block compression shrinks to little
+//! more than a bit.
 //!
 //! | offset | size | name | meaning |
 //! |---|---|---|---|
@@ -34,8 +34,8 @@
 //! ```
 //!
 //! Credit: Costa Touma and Craig Gotsman, "Triangle Mesh Compression", 1998; the table is CryEngine's (Axel
-//! Gneiting, 2014). Departures: chosen over several frames instead of the first; any neighbour serves where
-//! no triangle does.
+//! Gneiting, 2014). Differences: triangles are chosen over several frames instead of the first; without a
+//! triangle any neighbour can be the prediction.
 
 use crate::Corrupt;
 use crate::quantize::code::Code;
@@ -52,8 +52,8 @@ pub use table::{Choices, Deriver, Table, decode_table, derive_table};
 #[cfg(feature = "encode")]
 pub use table::{build_table, encode_table};
 
-/// `out = values − prediction`, both component-major. `signed`: the values are differences. An empty table
-/// predicts every vertex from the one before. Panics if lengths disagree or the table points outside.
+/// Computes `out = values − prediction`, both component-major. `signed`: the values are differences. An empty
+/// table predicts every vertex from the one before. Panics if lengths disagree or the table points outside.
 #[cfg(feature = "encode")]
 pub fn residual<W: Code>(
     values: &[W],
@@ -77,8 +77,8 @@ pub fn residual<W: Code>(
     });
 }
 
-/// `values = residuals + prediction`, in place, vertex after vertex; 1 to 4 components. Fails if the table
-/// points outside.
+/// Computes `values = residuals + prediction`, in place, vertex after vertex; 1 to 4 components. Fails if the
+/// table points outside.
 pub fn reconstruct<W: Code>(
     components: usize,
     rule: impl Into<Rule>,
@@ -139,7 +139,7 @@ fn reconstruct_on<W: Code>(
     })
 }
 
-/// All components of a vertex together: each waits for its own last result only.
+/// Reconstructs all components of a vertex together, so that each waits only for its own previous result.
 fn reconstruct_planes<W: Code, R: Combine, const N: usize>(
     rule: R,
     signed: bool,
@@ -168,7 +168,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Two triangles per cell of a grid, row by row.
+    /// Returns two triangles per cell of a grid, row by row.
     fn grid(w: u32, h: u32) -> Vec<u32> {
         let cell = |i: u32| {
             let v = i / (w - 1) * w + i % (w - 1);
@@ -258,7 +258,7 @@ mod tests {
         assert_eq!(table[299], [297, 299, 298]);
     }
 
-    /// More vertices than a ring has, and entries of every distance.
+    /// More vertices than the ring holds, and entries of every distance.
     #[test]
     fn far_back() {
         let n = 20_000usize;

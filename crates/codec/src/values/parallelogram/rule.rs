@@ -1,10 +1,10 @@
-//! How a vertex is predicted from the three of its triangle.
+//! The rules that predict a vertex from the three vertices of a triangle.
 
 use crate::quantize::code::Code;
 
-/// Largest distance back. Part of the format.
+/// The largest distance back to a vertex of the triangle. Part of the format.
 pub const LOOK_BACK: u32 = 4096;
-/// No triangle: the previous vertex predicts. Part of the format.
+/// Marks a vertex without a triangle: it is predicted from the previous vertex. Part of the format.
 pub const NONE: u16 = 0xFFFF;
 
 /// The spatial prediction of a stream.
@@ -16,9 +16,9 @@ pub enum Spatial {
     Average,
 }
 
-/// Weights of the three vertices, in 128ths: `P = (edge·(B + C) + apex·A + 64) >> 7`, as two's complement
-/// where differences are coded. 128 and −128 is the parallelogram, 64 and 0 the average; what is noisy wants
-/// to be averaged.
+/// The weights of the three vertices, in 128ths: `P = (edge·(B + C) + apex·A + 64) >> 7`, as two's complement
+/// if differences are coded. 128 and −128 give the parallelogram, 64 and 0 the average; noisy values are
+/// better averaged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub struct Weights {
@@ -27,16 +27,16 @@ pub struct Weights {
 }
 
 impl Weights {
-    /// Nothing is predicted.
+    /// A prediction of zero.
     pub const ZERO: Weights = Weights { edge: 0, apex: 0 };
 }
 
-/// The prediction that is made of the neighbours A, B and C.
+/// The prediction from the neighbours A, B and C.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rule {
-    /// As the kind of stream has it.
+    /// The usual prediction for the kind of stream.
     Usual(Spatial),
-    /// As the frame says.
+    /// The prediction with the frame's own weights.
     Weighted(Weights),
 }
 
@@ -78,7 +78,7 @@ impl Combine for Weights {
     }
 }
 
-/// Runs `$body` with `$with` being the code of a rule.
+/// Runs `$body` with `$with` bound to the implementation of a rule.
 macro_rules! with_rule {
     ($rule:expr, $with:ident => $body:expr) => {
         match $rule {
@@ -98,8 +98,8 @@ macro_rules! with_rule {
 }
 pub(crate) use with_rule;
 
-/// Prediction of `plane[v]` from what lies before it; None if the entry points outside. Where there is no
-/// triangle the vertex before predicts: under weights as one that is A, B and C.
+/// Predicts `plane[v]` from earlier vertices; `None` if the entry points outside. Without a triangle the
+/// previous vertex is the prediction, and with weights it stands for A, B and C.
 #[inline(always)]
 pub(crate) fn predict<W: Code, R: Combine>(
     plane: &[W],

@@ -1,25 +1,25 @@
-//! The triangle that each vertex is predicted from: choosing it, and keeping the choice.
+//! The triangle that each vertex is predicted from: chosen, encoded and decoded.
 
 use super::rule::{LOOK_BACK, NONE, Parallelogram, predict};
 use crate::Corrupt;
 use crate::quantize::code::Code;
 
-/// Per vertex the distances back to A, B, C of the triangle it is predicted from; 0xFFFF in the first =
-/// previous vertex.
+/// For each vertex the distances back to A, B, C of the triangle that predicts it; 0xFFFF in the first means
+/// the previous vertex.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Table {
     pub(super) entries: Vec<[u16; 3]>,
-    /// Whether an entry points outside, or farther back than it may.
+    /// `true` if an entry points outside, or farther back than allowed.
     pub(super) wild: bool,
 }
 
 impl Table {
-    /// Without entries: every vertex is predicted from the one before.
+    /// Returns a table without entries: every vertex is predicted from the one before.
     pub fn new() -> Table {
         Table::default()
     }
 
-    /// Without entries, and room for so many.
+    /// Returns a table without entries, with memory for this many vertices.
     pub fn with_capacity(vertices: usize) -> Table {
         Table { entries: Vec::with_capacity(vertices), wild: false }
     }
@@ -52,24 +52,24 @@ impl FromIterator<[u16; 3]> for Table {
     }
 }
 
-/// Most choices of a vertex, most triangles that are taken on one edge, and most corners that are searched
-/// for them (which bounds the work on hostile connectivity). Part of the format.
+/// Upper limits: the choices of a vertex, the triangles that count on one edge, and the corners that are
+/// searched for them (which bounds the work for malicious connectivity). Part of the format.
 pub(super) const MAX_CHOICES: usize = 32;
 
 pub(super) const MAX_FAN: usize = 4;
 
 pub(super) const MAX_LOOKED_AT: usize = 64;
 
-/// Corners by vertex, in index order.
+/// The corners of each vertex, in index order.
 #[derive(Debug, Default)]
 pub(super) struct Corners {
-    /// First corner of each vertex in `corners`, and the end.
+    /// The first corner of each vertex in `corners`, and the end.
     pub(super) first: Vec<u32>,
     pub(super) corners: Vec<u32>,
 }
 
 impl Corners {
-    /// Triangles with indices that are out of range are left out.
+    /// Collects the corners, without triangles whose indices are out of range.
     fn fill(&mut self, indices: &[u32], vertices: usize) {
         let triangles = indices.len() / 3;
         let corner = |at: usize| (indices[at] as usize) < vertices;
@@ -100,8 +100,8 @@ impl Corners {
         &self.corners[self.first[v] as usize..self.first[v + 1] as usize]
     }
 
-    /// Calls `add` with the choices of vertex `v` in their order, without the vertex before, some more than
-    /// once, until it says false.
+    /// Calls `add` with the choices of vertex `v` in order, except the previous vertex, possibly with
+    /// repetitions, until it returns `false`.
     fn choices(&self, indices: &[u32], v: usize, add: &mut dyn FnMut([u16; 3]) -> bool) {
         let back =
             |u: u32| (v as u32).checked_sub(u).filter(|d| (1..=LOOK_BACK).contains(d)).map(|d| d as u16);
@@ -114,7 +114,8 @@ impl Corners {
             let (Some(db), Some(dc)) = (back(b), back(c)) else {
                 continue;
             };
-            // The triangles on the edge (b, c) are among the corners of either end: of the one with fewer.
+            // The triangles on the edge (b, c) are among the corners of either end: takes the end with fewer
+            // corners.
             let fan = |u: u32| self.of(u as usize);
             let (around, other) = if fan(c).len() < fan(b).len() { (fan(c), b) } else { (fan(b), c) };
             let across = around.iter().take(MAX_LOOKED_AT).filter_map(|at| {
@@ -139,16 +140,16 @@ impl Corners {
     }
 }
 
-/// The triangles that may predict each vertex, from connectivity alone.
+/// The triangles that may predict each vertex, derived from connectivity alone.
 pub struct Choices {
-    /// First choice of each vertex in `list`, and the end.
+    /// The first choice of each vertex in `list`, and the end.
     pub(super) first: Vec<u32>,
     pub(super) list: Vec<[u16; 3]>,
 }
 
 impl Choices {
-    /// Draws up the lists. Allocates in proportion to vertices and indices; indices that are out of range are
-    /// left out.
+    /// Derives the lists. Allocates in proportion to vertices and indices; triangles with indices out of
+    /// range are left out.
     pub fn new(indices: &[u32], vertices: usize) -> Choices {
         let mut corners = Corners::default();
         corners.fill(indices, vertices);
@@ -169,7 +170,7 @@ impl Choices {
         choices
     }
 
-    /// Choices of vertex `v`, never empty.
+    /// Returns the choices of vertex `v`, never empty.
     fn of(&self, v: usize) -> &[[u16; 3]] {
         &self.list[self.first[v] as usize..self.first[v + 1] as usize]
     }
@@ -179,7 +180,7 @@ impl Choices {
 /// (component-major, `components` × vertices each).
 ///
 /// The first frame counts as coded by itself, every other one as coded by itself or by its difference to the
-/// first, whichever suits it. Without frames every vertex takes its first choice.
+/// first, whichever is cheaper. Without frames every vertex takes its first choice.
 #[cfg(feature = "encode")]
 pub fn build_table<W: Code>(indices: &[u32], vertices: usize, components: usize, frames: &[&[W]]) -> Table {
     let choices = Choices::new(indices, vertices);
@@ -201,7 +202,7 @@ pub fn build_table<W: Code>(indices: &[u32], vertices: usize, components: usize,
     })
 }
 
-/// L1 residual of one vertex.
+/// Returns the L1 residual of one vertex.
 #[cfg(feature = "encode")]
 pub(super) fn miss<W: Code>(
     signal: &[W],
@@ -219,7 +220,7 @@ pub(super) fn miss<W: Code>(
     (0..components).map(of).sum()
 }
 
-/// The choice of least cost for every vertex; the first of several.
+/// Returns the table of the cheapest choice of every vertex, the first of equals.
 #[cfg(feature = "encode")]
 pub(super) fn choices_table(choices: &Choices, cost: impl Fn(usize, [u16; 3]) -> u64) -> Table {
     let best = |v: usize| {
@@ -232,21 +233,22 @@ pub(super) fn choices_table(choices: &Choices, cost: impl Fn(usize, [u16; 3]) ->
     (0..choices.first.len() - 1).map(best).collect()
 }
 
-/// The table that takes the first choice everywhere: from connectivity only, nothing is stored.
+/// Returns the table of first choices, which follows from connectivity alone and takes no bytes.
 pub fn derive_table(indices: &[u32], vertices: usize) -> Table {
     let mut table = Table::with_capacity(vertices);
     Deriver::default().derive(indices, vertices, &mut table);
     table
 }
 
-/// Derives tables; keeps its memory between calls.
+/// Derives tables; reuses its memory between calls.
 #[derive(Debug, Default)]
 pub struct Deriver {
     pub(super) corners: Corners,
 }
 
 impl Deriver {
-    /// With memory for so many vertices and indices: up to these, [`Deriver::derive`] allocates nothing.
+    /// Allocates memory for this many vertices and indices: up to these, [`Deriver::derive`] allocates
+    /// nothing.
     pub fn with_capacity(vertices: usize, indices: usize) -> Deriver {
         Deriver {
             corners: Corners {
@@ -256,7 +258,7 @@ impl Deriver {
         }
     }
 
-    /// As [`derive_table`]; `table` is replaced, its memory reused.
+    /// Does the same as [`derive_table`]; `table` is replaced, its memory reused.
     pub fn derive(&mut self, indices: &[u32], vertices: usize, table: &mut Table) {
         self.corners.fill(indices, vertices);
         table.clear();
@@ -271,8 +273,8 @@ impl Deriver {
     }
 }
 
-/// Appends the table of a mesh to `out`. Panics if an entry is not among the choices that `indices` give, as
-/// those of [`build_table`] are.
+/// Appends the table of a mesh to `out`. Panics if an entry is not among the choices that follow from
+/// `indices`, as those of [`build_table`] are.
 #[cfg(feature = "encode")]
 pub fn encode_table(table: &Table, indices: &[u32], out: &mut Vec<u8>) {
     let choices = Choices::new(indices, table.len());
@@ -288,8 +290,9 @@ pub fn encode_table(table: &Table, indices: &[u32], out: &mut Vec<u8>) {
     }
 }
 
-/// Reads the table of a mesh from the start of `bytes`; returns it and the bytes used. Read once at open;
-/// allocates in proportion to `vertices` and `indices`, which the caller has already.
+/// Decodes the table of a mesh from the start of `bytes`; returns it and the number of bytes used. Called
+/// once when a file is opened; allocates in proportion to `vertices` and `indices`, which the caller already
+/// holds.
 pub fn decode_table(bytes: &[u8], indices: &[u32], vertices: usize) -> Result<(Table, usize), Corrupt> {
     let (&kind, rest) = bytes.split_first().ok_or(crate::bytes::SHORT)?;
     match kind {

@@ -1,5 +1,6 @@
-//! Frames of points without faces, which can be born and die: particles, and the points of curves. What a
-//! unit holds of them. Lossless, but that the encoder chooses positions inside the error ball.
+//! Frames of points without faces, which can appear and disappear: particles, and the points of curves.
+//! Describes the contents of an access unit. Lossless, except that the encoder chooses positions within the
+//! error bound.
 //!
 //! ```text
 //! unit      varint size of the first string, the first string (entropy/range.rs), and to the end the second one (entropy/symbols.rs)
@@ -11,10 +12,10 @@
 //! no ids    run; number of points, or curves: how many, and of each: as many points as the one before?, else how many
 //! ```
 //!
-//! A point is the same in two frames where it has the same id, or the same number in frames of one run: a
-//! frame that brings points says which run they are, those of kind 2 + i have it from there. What the same
-//! point was in frames referred to predicts its values, what is left is coded as that of changing meshes:
-//! see [`values`].
+//! A point is the same in two frames if it has the same id, or the same number in frames of one run: a frame
+//! with its own points states its run, those of kind 2 + i take it from the frame that they refer to. The
+//! values of a point are predicted from those of the same point in the frames referred to; residuals are
+//! coded like those of changing meshes: see [`values`].
 
 pub mod chain;
 pub mod values;
@@ -32,12 +33,12 @@ use crate::values::changing::values::REFERENCES;
 use crate::values::changing::values::Wanted;
 use values::{Basis, MASKS, Masks, NONE, Weights};
 
-/// The statistics that were learnt in a unit.
+/// The adaptive statistics of an access unit.
 #[derive(Clone, Debug, Default)]
 struct Contexts {
     kind: Number,
     run: Number,
-    /// Points, or curves.
+    /// The number of points, or of curves.
     count: Number,
     same_length: Chance,
     length: Number,
@@ -53,7 +54,7 @@ struct Contexts {
     bias: Number,
 }
 
-/// A number of 64 bits, by its length.
+/// A number of 64 bits, coded by its number of bits.
 #[derive(Clone, Debug)]
 struct Distance([Chance; 64]);
 
@@ -78,75 +79,75 @@ impl Distance {
     }
 }
 
-/// What a set of points is, in all its frames.
+/// The kind of a set of points, the same in all its frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Shape {
-    /// Points are known by ids.
+    /// `true` if points have ids.
     pub ids: bool,
-    /// They are the points of curves. Curves have no ids.
+    /// `true` if they are the points of curves. Curves have no ids.
     pub curves: bool,
 }
 
-/// The points of a frame: of a frame that others refer to, and where those of a frame go.
+/// The points of a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Points<'a> {
-    /// How many there are.
+    /// The number of points.
     pub count: usize,
-    /// One more than their run; 0 where they have ids, and where there is nothing to refer to.
+    /// The number of their run plus 1; 0 if they have ids, or if there is nothing to refer to.
     pub run: u32,
-    /// Id of each, ascending; empty where they have none.
+    /// The id of each point, ascending; empty if points have no ids.
     pub ids: &'a [u64],
-    /// Points of each curve; empty where they are not of curves.
+    /// The number of points of each curve; empty if the points are not of curves.
     pub curves: &'a [u32],
 }
 
-/// Room for the points of a frame: as many as any has.
+/// Buffers for the points of a frame, large enough for any frame.
 pub struct Room<'a> {
-    /// Ids, none where points have none; else room for the most points.
+    /// Room for ids: the maximum number of points, or empty if points have no ids.
     pub ids: &'a mut [u64],
-    /// Points of curves; room for the most curves.
+    /// Room for the number of points of each curve: the maximum number of curves.
     pub curves: &'a mut [u32],
-    /// The most points.
+    /// The maximum number of points.
     pub count: usize,
 }
 
-/// How many points and curves a frame of kind 1 has got, and one more than its run.
+/// The numbers of points and curves of a decoded frame of kind 1, and its run plus 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Found {
-    /// Points.
+    /// The number of points.
     pub count: usize,
-    /// Curves.
+    /// The number of curves.
     pub curves: usize,
-    /// One more than the run, 0 with ids.
+    /// The run plus 1, 0 with ids.
     pub run: u32,
 }
 
-/// Buffers of a decoder. Their memory stays; within [`Work::reserve`] nothing is allocated.
+/// Buffers of a decoder. They are reused; within [`Work::reserve`] nothing is allocated.
 #[derive(Clone, Debug, Default)]
 pub struct Work {
     values: values::Work,
-    /// By point its number in each frame referred to, or [`NONE`].
+    /// For each point, its number in each frame referred to, or [`NONE`].
     at: Vec<[u32; REFERENCES]>,
-    /// A curve begins here.
+    /// For each point, `true` if a curve begins here.
     starts: Vec<bool>,
-    /// Which frames have points here: what weights are there for.
+    /// The sets of frames that have points of this frame; each has its own weights.
     masks: Masks,
 }
 
 impl Work {
-    /// Makes room for so many points.
+    /// Allocates memory for this many points.
     pub fn reserve(&mut self, points: usize) {
         self.at.reserve(points.saturating_sub(self.at.len()));
         self.starts.reserve(points.saturating_sub(self.starts.len()));
         self.values.reserve(points);
     }
 
-    /// Bytes of the room for so many points.
+    /// Returns the bytes of memory for this many points.
     pub fn bytes(points: u64) -> u64 {
         points.saturating_mul(4 * REFERENCES as u64 + 1 + values::Work::BYTES)
     }
 
-    /// Finds the points of a frame in the frames that it refers to, at most [`REFERENCES`]. To be called
+    /// Finds the points of a frame in the frames that it refers to, at most [`REFERENCES`]. Must be called
     /// before its streams.
     pub fn find(&mut self, own: &Points<'_>, frames: &[Points<'_>]) {
         self.at.clear();
@@ -181,7 +182,7 @@ impl Work {
     }
 }
 
-/// All ids that frames have, ascending, and which frames have each.
+/// The union of the ids of all frames, ascending, with the frames that have each.
 struct Union<'a> {
     lists: [&'a [u64]; REFERENCES],
 }
@@ -214,14 +215,14 @@ impl Iterator for Union<'_> {
 
 const MANY: Corrupt = Corrupt("particles: more than the description says");
 
-/// The parts that both directions share.
+/// The coder of both directions, encoding and decoding.
 struct Coder<B> {
     bits: B,
     contexts: Contexts,
 }
 
 impl<B: Bits<Context = Chance>> Coder<B> {
-    /// Points of a frame of kind 1; `given` are an encoder's.
+    /// Codes the points of a frame of kind 1; `given` are those of an encoder.
     fn points(
         &mut self,
         shape: Shape,
@@ -256,7 +257,7 @@ impl<B: Bits<Context = Chance>> Coder<B> {
         Ok(Found { count: sum as usize, curves: count, run })
     }
 
-    /// Ids of a frame, of which there are so many.
+    /// Codes the ids of a frame; returns their number.
     fn ids(&mut self, frames: &[Points<'_>], given: &[u64], room: &mut Room<'_>) -> Result<usize, Corrupt> {
         let (bits, contexts) = (&mut self.bits, &mut self.contexts);
         let (mut count, mut lives, mut last, mut asked) = (0, false, None, 0);
@@ -279,7 +280,7 @@ impl<B: Bits<Context = Chance>> Coder<B> {
         if born > room.ids.len() - alive {
             return Err(MANY);
         }
-        // An encoder's, in order: those that are not among the living.
+        // In an encoder, the new ids in order: those that are not among the surviving ones.
         let (living, new) = room.ids.split_at_mut(alive);
         let (mut at, mut before) = (0, 0);
         let mut fresh = given.iter().copied().filter(|id| {
@@ -298,7 +299,7 @@ impl<B: Bits<Context = Chance>> Coder<B> {
             }
             let distance = contexts.distance.code(bits, wanted.wrapping_sub(next));
             let id = next.checked_add(distance).ok_or(MANY)?;
-            // The last of all has none behind it.
+            // No id can follow the largest one.
             if i > 0 && id <= before {
                 return Err(Corrupt("particles: ids that do not rise"));
             }
@@ -316,8 +317,8 @@ impl<B: Bits<Context = Chance>> Coder<B> {
         Ok(count)
     }
 
-    /// Weights of a stream: the grain, how large residuals begin, how far curves go on, and what frames say
-    /// where it is not the usual.
+    /// Codes the weights of a stream: the grain, the initial sizes of residuals, the weights along curves,
+    /// and the weights of frames where they are not the usual ones.
     fn weights(&mut self, components: usize, masks: &Masks, mut weights: Weights) -> Weights {
         let (bits, contexts) = (&mut self.bits, &mut self.contexts);
         weights.grain =
@@ -354,14 +355,14 @@ impl<B: Bits<Context = Chance>> Coder<B> {
     }
 }
 
-/// Reads a unit, front to back: for each frame its kind, its points, its streams.
+/// Decodes an access unit from front to back: for each frame its kind, its points, its streams.
 pub struct Reader<'a> {
     coder: Coder<range::Decoder<'a>>,
     symbols: symbols::Decoder<'a>,
 }
 
 impl<'a> Reader<'a> {
-    /// Of the bytes that [`encode`] wrote.
+    /// Starts reading the bytes that [`encode`] wrote.
     pub fn new(bytes: &'a [u8]) -> Result<Reader<'a>, Corrupt> {
         let mut cursor = Cursor::new(bytes);
         let size = cursor.varint()?;
@@ -373,12 +374,12 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// The kind of the next frame: 0 hidden, 1 points of its own, 2 + i those of the i-th frame.
+    /// Decodes the kind of the next frame: 0 hidden, 1 points of its own, 2 + i those of the i-th frame.
     pub fn kind(&mut self) -> u32 {
         self.coder.contexts.kind.code(&mut self.coder.bits, 0)
     }
 
-    /// The points of a frame of kind 1, which refers to `frames`, at most [`REFERENCES`].
+    /// Decodes the points of a frame of kind 1, which refers to `frames`, at most [`REFERENCES`].
     pub fn points(
         &mut self,
         shape: Shape,
@@ -388,9 +389,9 @@ impl<'a> Reader<'a> {
         self.coder.points(shape, frames, Points::default(), &mut room)
     }
 
-    /// A stream: of `out`, component-major, all points. `frames`: the same stream of the frames that were
-    /// handed to [`Work::find`], each of its own points, and `moments`, how many frames they are after this
-    /// one.
+    /// Decodes a stream into `out`: all points, component-major. `frames` has the same stream of the frames
+    /// that were given to [`Work::find`], each with its own points, and `moments` the number of frames by
+    /// which each is after this one.
     pub fn stream<W: Code>(
         &mut self,
         components: usize,
@@ -405,21 +406,21 @@ impl<'a> Reader<'a> {
         values::decode(&mut self.symbols, basis, components, &mut work.values, out)
     }
 
-    /// Refuses bytes that were not needed.
+    /// Refuses bytes that were not used.
     pub fn finish(self) -> Result<(), Corrupt> {
         self.coder.bits.finish()?;
         self.symbols.finish()
     }
 }
 
-/// Writes a unit, as [`Reader`] reads it.
+/// Encodes an access unit that [`Reader`] decodes.
 #[cfg(feature = "encode")]
 pub struct Writer<'a> {
     coder: Coder<range::Encoder<'a>>,
     symbols: symbols::Encoder,
 }
 
-/// Appends a unit that `write` fills.
+/// Appends an access unit whose contents `write` produces.
 #[cfg(feature = "encode")]
 pub fn encode<R, E>(out: &mut Vec<u8>, write: impl FnOnce(&mut Writer<'_>) -> Result<R, E>) -> Result<R, E> {
     let mut first = Vec::new();
@@ -438,12 +439,13 @@ pub fn encode<R, E>(out: &mut Vec<u8>, write: impl FnOnce(&mut Writer<'_>) -> Re
 
 #[cfg(feature = "encode")]
 impl Writer<'_> {
-    /// The kind of a frame, see [`Reader::kind`].
+    /// Encodes the kind of a frame, see [`Reader::kind`].
     pub fn kind(&mut self, kind: u32) {
         self.coder.contexts.kind.code(&mut self.coder.bits, kind);
     }
 
-    /// The points of a frame of kind 1. Ids are sorted, each once; curves have as many points as there are.
+    /// Encodes the points of a frame of kind 1. Ids are sorted and distinct; the points of all curves add up
+    /// to their number.
     pub fn points(&mut self, shape: Shape, frames: &[Points<'_>], own: Points<'_>) -> Result<(), Corrupt> {
         let mut ids = vec![0; own.ids.len()];
         let mut curves = vec![0; own.curves.len()];
@@ -452,8 +454,8 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// A stream, see [`Reader::stream`]. Chosen codes replace those of `wanted`. Returns what it is expected
-    /// to take, in 2⁻⁸ bits.
+    /// Encodes a stream, see [`Reader::stream`]. The chosen codes replace those of `wanted`. Returns the
+    /// expected cost in 2⁻⁸ bits.
     pub fn stream<W: Code>(
         &mut self,
         components: usize,

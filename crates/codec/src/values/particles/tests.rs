@@ -1,4 +1,4 @@
-//! Any points come back, damage is refused or harmless, and what a fountain takes.
+//! Tests of particles: any points are reproduced, damage is refused or harmless, and the size of a fountain.
 
 use crate::schedule::Schedule;
 use crate::values::particles::*;
@@ -20,7 +20,7 @@ impl Frame {
     }
 }
 
-/// The kind of a frame beside those that it refers to.
+/// Returns the kind of a frame, given the frames that it refers to.
 fn kind(shape: Shape, own: &Frame, frames: &[&Frame]) -> u32 {
     let same = |other: &&Frame| match shape.ids {
         true => other.ids == own.ids,
@@ -86,7 +86,7 @@ fn decode_frame(
     Ok(own)
 }
 
-/// Frames in units of their schedule, and what comes back.
+/// Encodes frames in the access units of their schedule, and checks the decoded frames.
 fn units(frames: &[Frame], shape: Shape) -> Vec<Vec<u8>> {
     let schedule = Schedule::new(frames.len() as u32, 8);
     let mut out = Vec::new();
@@ -157,7 +157,7 @@ fn a_fountain_comes_back_and_takes_a_part_of_its_bytes() {
     let bytes: usize = units(&frames, Shape { ids: true, curves: false }).iter().map(Vec::len).sum();
     let points: usize = frames.iter().map(|f| f.ids.len()).sum();
     let bits = 8.0 * bytes as f64 / points as f64;
-    // 48 of positions and 64 of ids before.
+    // Before compression: 48 of positions and 64 of ids.
     assert!(bits < 15.0, "{bits} bits a point");
 }
 
@@ -174,7 +174,7 @@ fn curves_sway_and_points_without_ids_are_told_by_their_number() {
             }
         }
         let plane = |k: usize| places.iter().map(move |p| p[k]).collect::<Vec<_>>();
-        // Hair is cut in the middle of it.
+        // In the middle of the animation the hair is cut.
         let run = 1 + u32::from(f >= 20);
         Frame { run, ids: Vec::new(), curves: lengths, codes: [plane(0), plane(1), plane(2)].concat() }
     };

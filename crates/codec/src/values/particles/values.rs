@@ -1,6 +1,6 @@
-//! Values of points without faces, in their order: predicted from what the same points have in other frames,
-//! or, where no frame has them, from the points before; what is left by how large it was. Lossless; the
-//! encoder chooses inside the error ball.
+//! Values of points without faces, in their order: predicted from the values of the same points in other
+//! frames or, if no frame has them, from the points before. Residuals are coded by the size of earlier ones.
+//! Lossless; the encoder chooses values within the error bound.
 //!
 //! ```text
 //! mask     which frames referred to have the point: a bit for each
@@ -31,38 +31,39 @@ use crate::values::changing::values::{Wanted, Writer};
 
 /// The number of a point that a frame does not have.
 pub(super) const NONE: u32 = u32::MAX;
-/// What frames referred to can have a point: a bit for each.
+/// The number of sets of frames that can have a point: a bit for each frame.
 pub(super) const MASKS: usize = 1 << REFERENCES;
 pub(super) const MOST_GRAIN: u32 = 255;
 pub(super) const MOST_ALONG: i32 = 256;
 pub(super) const MOST_WEIGHT: i32 = 1 << 16;
-/// Most that frames may miss by, in quarters.
+/// The largest bias of a prediction from frames, in quarters.
 pub(super) const MOST_BIAS: i32 = 1 << 24;
-/// Points by what frames say of them: nothing; one frame; that they rest; and how they move.
+/// The number of classes of points, by their prediction from frames: none; one frame; at rest; and several
+/// classes of moving points.
 pub(super) const CLASSES: usize = 7;
 const RESTS: usize = 2;
-/// Where the unrest of moving points reaches the next class.
+/// The limits of unrest between the classes of moving points.
 const UNREST: [u32; CLASSES - RESTS - 2] = [2, 8, 32];
 pub(super) const MOST_START: u32 = 55;
 
-/// The frames that points of a frame are in.
+/// The sets of frames that the points of a frame are in.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Masks {
     there: [bool; MASKS],
     moments: [i32; REFERENCES],
-    /// Weights of the polynomial through the frames of a mask, as far as they are needed.
+    /// The weights of the polynomial through the frames of a mask, as far as they are needed.
     usual: [[i32; REFERENCES]; MASKS],
 }
 
 impl Masks {
-    /// Of the numbers of points in other frames.
+    /// Collects the masks of points, given by their numbers in other frames.
     pub fn of(at: &[[u32; REFERENCES]]) -> Masks {
         let mut out = Masks::default();
         at.iter().for_each(|at| out.there[mask(at)] = true);
         out
     }
 
-    /// How many frames after this one those referred to are.
+    /// Sets the number of frames by which each frame referred to is after this one.
     pub fn set(&mut self, moments: &[i32]) {
         self.moments = [0; REFERENCES];
         self.moments.iter_mut().zip(moments).for_each(|(out, moment)| *out = *moment);
@@ -72,7 +73,7 @@ impl Masks {
         }
     }
 
-    /// Whether points can be of a class.
+    /// Returns `true` if points can be of a class.
     pub fn has_class(&self, class: usize) -> bool {
         let least = class.min(RESTS) as u32;
         (0..MASKS).any(|mask| {
@@ -81,13 +82,13 @@ impl Masks {
         })
     }
 
-    /// Masks that some point has, but for that of no frame.
+    /// Returns the masks that some point has, except the empty one.
     pub fn there(&self) -> impl Iterator<Item = usize> + use<> {
         let there = self.there;
         (1..MASKS).filter(move |&mask| there[mask])
     }
 
-    /// Weights of the polynomial through the frames of a mask that some point has.
+    /// Returns the weights of the polynomial through the frames of a mask that some point has.
     pub fn usual(&self, mask: usize) -> [i32; REFERENCES] {
         self.usual[mask]
     }
@@ -122,20 +123,20 @@ impl Masks {
         out
     }
 
-    /// Of all masks.
+    /// Returns the weights of all masks.
     #[cfg(feature = "encode")]
     pub fn all_usual(&self) -> [[i32; REFERENCES]; MASKS] {
         self.usual
     }
 }
 
-/// The first two frames of a mask.
+/// Returns the first two frames of a mask.
 fn first_two(mask: usize) -> usize {
     let rest = mask & mask.wrapping_sub(1);
     mask & !(rest & rest.wrapping_sub(1))
 }
 
-/// Which frames have a point.
+/// Returns the mask of the frames that have a point.
 fn mask(at: &[u32; REFERENCES]) -> usize {
     at.iter().enumerate().fold(0, |mask, (r, at)| mask | usize::from(*at != NONE) << r)
 }
@@ -143,23 +144,23 @@ fn mask(at: &[u32; REFERENCES]) -> usize {
 /// The weights by which a stream of a frame is predicted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Weights {
-    /// Of other frames, by mask.
+    /// The weights of other frames, by mask.
     pub frames: [[i32; REFERENCES]; MASKS],
-    /// What these miss by, in quarters, by mask and component.
+    /// The bias of that prediction, in quarters, by mask and component.
     pub bias: [[i32; 4]; MASKS],
-    /// Of the point before, with frames and without.
+    /// The weights of the point before, with frames and without.
     pub along: [i32; 2],
     /// Residuals are multiples of this, at least 1.
     pub grain: i32,
-    /// How large residuals are at first, by class.
+    /// The initial sizes of residuals, by class.
     pub starts: [u32; CLASSES],
 }
 
-/// Where means begin that nothing is known of.
+/// The initial mean if nothing is known.
 const START: u32 = 24;
 
 impl Weights {
-    /// Nothing of other frames.
+    /// Prediction without other frames.
     pub const ALONE: Weights = Weights {
         frames: [[0; REFERENCES]; MASKS],
         bias: [[0; 4]; MASKS],
@@ -169,18 +170,18 @@ impl Weights {
     };
 }
 
-/// Buffers. Their memory stays.
+/// Buffers, which are reused.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Work {
-    /// Values, and values less what other frames say, point by point.
+    /// For each point, its values, and its values minus their prediction from other frames.
     done: Vec<[[i32; 4]; 2]>,
 }
 
 impl Work {
-    /// Bytes for a point.
+    /// Bytes per point.
     pub const BYTES: u64 = 32;
 
-    /// Makes room.
+    /// Allocates memory for this many points.
     pub fn reserve(&mut self, points: usize) {
         self.done.reserve(points.saturating_sub(self.done.len()));
     }
@@ -189,25 +190,25 @@ impl Work {
 /// The values that a stream is predicted from, with their weights.
 #[derive(Clone, Copy)]
 pub(super) struct Basis<'a, W> {
-    /// Other frames, component-major, as many points as they have.
+    /// The values in other frames, component-major, each with its own number of points.
     pub frames: &'a [&'a [W]],
-    /// By point its number in these.
+    /// For each point, its number in these frames.
     pub at: &'a [[u32; REFERENCES]],
-    /// By point whether a curve begins here; of points without curves nowhere.
+    /// For each point, `true` if a curve begins here; always `false` without curves.
     pub starts: &'a [bool],
     pub masks: &'a Masks,
     pub weights: &'a Weights,
 }
 
-/// What other frames say of a point.
+/// The prediction of a point from other frames.
 struct Said<const N: usize> {
-    /// T.
+    /// The predicted value T.
     frames: [i32; N],
     class: usize,
 }
 
 impl<W: Code> Basis<'_, W> {
-    /// What other frames say of a point.
+    /// Predicts a point from other frames.
     #[inline]
     fn say<const N: usize>(&self, v: usize) -> Said<N> {
         let mask = mask(&self.at[v]);
@@ -223,14 +224,14 @@ impl<W: Code> Basis<'_, W> {
         Said { frames: said, class }
     }
 
-    /// The values of a point in a frame.
+    /// Returns the values of a point in a frame.
     #[inline]
     fn value<const N: usize>(&self, v: usize, r: usize) -> [u32; N] {
         let (frame, at) = (self.frames[r], self.at[v][r] as usize);
         std::array::from_fn(|k| frame[k * (frame.len() / N) + at].to_u32())
     }
 
-    /// The values of a point that all frames have, where they are the same.
+    /// Returns the values of a point if they are the same in all frames that have it.
     #[inline]
     fn resting<const N: usize>(&self, v: usize) -> Option<[i32; N]> {
         let mut all =
@@ -239,7 +240,8 @@ impl<W: Code> Basis<'_, W> {
         all.all(|other| other == first).then(|| first.map(|v| v as i32))
     }
 
-    /// The class of a point that moves: by how much more frames say than two.
+    /// Returns the class of a moving point, by the difference between the predictions from all frames and
+    /// from two.
     #[inline]
     fn moving<const N: usize>(&self, v: usize, mask: usize) -> usize {
         let two = first_two(mask);
@@ -259,7 +261,7 @@ impl<W: Code> Basis<'_, W> {
         RESTS + 1 + UNREST.iter().filter(|&&least| unrest >= u64::from(least) * grain).count()
     }
 
-    /// What weights make of other frames.
+    /// Returns the weighted sum of the values in other frames.
     #[inline]
     fn of_frames<const N: usize>(&self, v: usize, weights: &[i32; REFERENCES], bias: &[i32; 4]) -> [i32; N] {
         let mut sums: [i64; N] = std::array::from_fn(|k| i64::from(WHOLE / 2) + (i64::from(bias[k]) << 6));
@@ -280,15 +282,15 @@ impl<W: Code> Basis<'_, W> {
     }
 }
 
-/// The points before one that say something of it.
+/// The earlier points from which a point without frames is predicted.
 #[derive(Default)]
 struct Before {
-    /// Where the curve before begins, or the last point without frames.
+    /// The first point of the curve before, or the last point without frames.
     alone: Option<usize>,
 }
 
 impl Before {
-    /// P, and afterwards what is remembered of the point.
+    /// Returns P, and updates the state for the next point.
     fn predict<const N: usize, W: Code>(
         &mut self,
         basis: &Basis<'_, W>,
@@ -323,10 +325,10 @@ impl Before {
     }
 }
 
-/// How many residuals there are of a class, and the sum of their sizes.
+/// For each class, the number of residuals and the sum of their sizes.
 type Sizes = [[u64; 2]; CLASSES];
 
-/// Goes over all points.
+/// Visits all points in order.
 fn walk<W: Code, S: Side, const N: usize>(basis: Basis<'_, W>, work: &mut Work, side: &mut S) -> Sizes {
     let mut sizes = Sizes::default();
     let done = &mut work.done;
@@ -353,7 +355,7 @@ fn walk<W: Code, S: Side, const N: usize>(basis: Basis<'_, W>, work: &mut Work, 
     sizes
 }
 
-/// Refuses frames that have not the points that they are said to have.
+/// Checks that the frames have all the points that `at` refers to.
 fn check<W: Code>(basis: &Basis<'_, W>, components: usize, out: usize) -> Result<(), Corrupt> {
     let points = basis.at.len();
     let fits = basis.starts.len() == points && out == components * points;
@@ -366,7 +368,7 @@ fn check<W: Code>(basis: &Basis<'_, W>, components: usize, out: usize) -> Result
     }
 }
 
-/// Reads `components` (1 to 4) of as many points as `out` has.
+/// Decodes `components` (1 to 4) of each point; `out` has all of them.
 pub(super) fn decode<W: Code>(
     symbols: &mut Decoder<'_>,
     basis: Basis<'_, W>,
@@ -387,7 +389,7 @@ pub(super) fn decode<W: Code>(
     Ok(())
 }
 
-/// Where means begin so that they need not be learnt first: as residuals are that these weights leave.
+/// Returns initial means that match the residuals under these weights, so that they need not be learnt.
 #[cfg(feature = "encode")]
 pub(super) fn starts<W: Code>(
     basis: Basis<'_, W>,
@@ -408,7 +410,7 @@ pub(super) fn starts<W: Code>(
     })
 }
 
-/// Writes `components` of all points; what they are expected to take, in 2⁻⁸ bits.
+/// Encodes `components` of all points. Returns the expected cost in 2⁻⁸ bits.
 #[cfg(feature = "encode")]
 pub(super) fn encode<W: Code>(
     symbols: &mut Encoder,
@@ -439,7 +441,7 @@ fn written<W: Code>(
     (side.bits, sizes)
 }
 
-/// Weights that leave least of these values.
+/// Returns the weights that minimize the residuals of these values.
 #[cfg(feature = "encode")]
 pub(super) fn fit<W: Code>(basis: Basis<'_, W>, components: usize, masks: &Masks, codes: &[W]) -> Weights {
     match components {
@@ -450,11 +452,11 @@ pub(super) fn fit<W: Code>(basis: Basis<'_, W>, components: usize, masks: &Masks
     }
 }
 
-/// Fewer points than this keep the usual weights.
+/// A mask with fewer points than this keeps the usual weights.
 #[cfg(feature = "encode")]
 const FEW: usize = 16;
 
-/// Bits that a weight of one's own costs.
+/// The bits that an explicit weight costs.
 #[cfg(feature = "encode")]
 const WEIGHT_BITS: f64 = 12.0;
 
@@ -489,8 +491,8 @@ fn fitted<W: Code, const N: usize>(basis: Basis<'_, W>, masks: &Masks, codes: &[
     weights
 }
 
-/// Weights of the frames of a mask, which add up to 1, and what they miss by: such that the sum of distances is
-/// small, by least squares that count points less the farther they were off.
+/// Fits weights of the frames of a mask, which add up to 1, and their bias, such that the sum of distances is
+/// small: by iteratively reweighted least squares, in which points with a larger error count less.
 #[cfg(feature = "encode")]
 fn least_distances<W: Code, const N: usize>(
     basis: &Basis<'_, W>,
@@ -499,7 +501,7 @@ fn least_distances<W: Code, const N: usize>(
     code: &impl Fn(usize, usize) -> i32,
 ) -> ([i32; REFERENCES], [i32; 4]) {
     const ROUNDS: usize = 4;
-    /// Columns: differences of frames, a miss by component, what is wanted.
+    /// Columns: differences of frames, a bias per component, the wanted result.
     const WIDE: usize = REFERENCES + 4;
     let inside: Vec<usize> = (0..REFERENCES).filter(|r| mask_of >> r & 1 == 1).collect();
     let terms = inside.len() - 1;
@@ -545,7 +547,7 @@ fn least_distances<W: Code, const N: usize>(
         rest -= weights[r];
     }
     weights[inside[0]] = rest;
-    // As the weights were rounded.
+    // For the rounded weights.
     let mut bias = [0; 4];
     for (k, bias) in bias.iter_mut().take(N).enumerate() {
         let most = f64::from(MOST_BIAS);
@@ -554,7 +556,8 @@ fn least_distances<W: Code, const N: usize>(
     (weights, bias)
 }
 
-/// The first `size` unknowns of equations whose last column is the right side; what they leave open is 0.
+/// Solves for the first `size` unknowns of equations whose last column is the right side; undetermined
+/// unknowns are 0.
 #[cfg(feature = "encode")]
 pub(super) fn eliminated<const W: usize, const C: usize>(mut rows: [[f64; C]; W], size: usize) -> [f64; W] {
     for i in 0..size {
@@ -574,7 +577,7 @@ pub(super) fn eliminated<const W: usize, const C: usize>(mut rows: [[f64; C]; W]
     })
 }
 
-/// Weights of the point before, by least squares.
+/// Fits the weights of the point before, by least squares.
 #[cfg(feature = "encode")]
 fn along<W: Code, const N: usize>(basis: &Basis<'_, W>, code: &impl Fn(usize, usize) -> i32) -> [i32; 2] {
     let count = basis.at.len();

@@ -1,14 +1,14 @@
-//! Residual vectors as tokens of a byte: the alphabets; and words from their byte planes.
+//! The alphabets of byte tokens for residual vectors; and the conversion of byte planes to words.
 
 use crate::quantize::code::Code;
 
-/// Largest |residual| of a token, by the number of components.
+/// The largest |residual| of a token, by the number of components.
 pub(crate) const RADIUS: [i32; 5] = [0, 62, 5, 2, 1];
 
-/// Run codes below this number stand for one more vector each, those above for 64 more.
+/// Run codes below this number count one vector more each, those above 64 more each.
 pub(super) const SHORT_RUNS: usize = 64;
 
-/// Vectors that run code `k` stands for.
+/// Returns the number of vectors that run code `k` stands for.
 pub(super) const fn run_length(k: usize) -> usize {
     if k < SHORT_RUNS { k + 2 } else { 64 * (k - 63) + 2 }
 }
@@ -30,11 +30,11 @@ pub(crate) struct Alphabet {
     pub(super) radius: i32,
     #[cfg(feature = "encode")]
     pub(super) side: i32,
-    /// Number of tokens, which is also the escape.
+    /// The number of tokens, which is also the escape code.
     pub(crate) escape: u8,
-    /// Token of each vector, by n = d₀ + side·(d₁ + …).
+    /// The token of each vector n = d₀ + side·(d₁ + …).
     pub(crate) token: [u8; 125],
-    /// Residuals of each byte, one array per component; zero for what is no token.
+    /// The residuals of each byte, one array per component; zero for a byte that is not a token.
     pub(super) residual: [[i8; 256]; 4],
 }
 
@@ -59,7 +59,7 @@ pub(super) const fn alphabet(components: usize) -> Alphabet {
         token: [0; 125],
         residual: [[0; 256]; 4],
     };
-    // Sorted by (square, n): the rank of each is the number of smaller ones.
+    // Sorted by (square, n): the rank of each vector is the number of smaller ones.
     let mut n = 0;
     while n < count {
         let mut rank = 0;
@@ -83,7 +83,7 @@ pub(super) const fn alphabet(components: usize) -> Alphabet {
     a
 }
 
-/// Sum of the squared residuals of vector `n`.
+/// Returns the sum of the squared residuals of vector `n`.
 pub(super) const fn square(n: usize, components: usize) -> i32 {
     let (radius, side) = (RADIUS[components], 2 * RADIUS[components] + 1);
     let (mut rest, mut sum, mut k) = (n as i32, 0, 0);
@@ -96,7 +96,7 @@ pub(super) const fn square(n: usize, components: usize) -> i32 {
     sum
 }
 
-/// Residuals from their byte planes, lowest first; those that are missing are empty, and above the others.
+/// Joins residuals from their byte planes, lowest first; missing planes are empty and come last.
 #[inline(always)]
 pub(super) fn join<W: Code>(planes: [&[u8]; 4], out: &mut [W]) {
     let word = |bytes: [u8; 4]| W::wrap32(u32::from_le_bytes(bytes)).unzigzag();

@@ -1,8 +1,8 @@
-//! AVX2: byte planes to words by the reference's own loops, compiled for wider registers (2.5 times as fast),
-//! and 32 tokens at a time through table look-ups inside registers (10 times).
+//! AVX2: joins byte planes by the reference's own loops, compiled for wider registers (2.5 times as fast),
+//! and decodes 32 tokens at a time through table look-ups inside registers (10 times).
 //!
-//! A token has 7 bits, and `shuffle` looks up 4: each table of 128 is eight of 16, of which the one that the
-//! upper bits name gives the residual and the others zero.
+//! A token has 7 bits, and `shuffle` looks up 4: each table of 128 entries is split into eight of 16. The one
+//! that the upper bits select gives the residual, the others give zero.
 
 #![allow(unsafe_code)]
 
@@ -11,9 +11,9 @@ use crate::quantize::code::Code;
 use crate::simd::isa::Avx2;
 use std::arch::x86_64::*;
 
-/// Tokens at a time.
+/// The number of tokens decoded at a time.
 const LANES: usize = 32;
-/// Tables of 16.
+/// The number of tables of 16 entries.
 const PARTS: usize = 8;
 
 /// See [`super::alphabet::join`].
@@ -26,9 +26,9 @@ pub(super) fn join<W: Code>(_: Avx2, planes: [&[u8]; 4], out: &mut [W]) {
     unsafe { wide(planes, out) }
 }
 
-/// Writes the vectors of `tokens`, which begin at `start`, to the planes of `count` words in `out`, escaped
-/// ones as zeros; only whole blocks of 32. Returns how many that were, and the largest token: if it is none,
-/// the vectors are meaningless.
+/// Decodes `tokens`, the first of which is vector `start`, into the planes of `count` words in `out`; escaped
+/// vectors become zeros. Only whole blocks of 32 are decoded. Returns their number of vectors and the largest
+/// token; if that is not a valid token, the vectors are meaningless.
 pub(super) fn tokens(
     _: Avx2,
     alphabet: &Alphabet,
@@ -71,7 +71,7 @@ fn look_up<const N: usize>(alphabet: &Alphabet, tokens: &[[u8; LANES]], mut plan
         largest = _mm256_max_epu8(largest, tokens);
         let mut residuals = [_mm256_setzero_si256(); N];
         for part in 0..PARTS {
-            // 0x70 to 0x7F where this table is meant, else the top bit is set, which gives zero.
+            // 0x70 to 0x7F if this table is selected, else the top bit is set, which gives zero.
             let inside = _mm256_sub_epi8(tokens, _mm256_set1_epi8(16 * part as i8));
             let index = _mm256_adds_epu8(inside, _mm256_set1_epi8(0x70));
             for (residual, tables) in residuals.iter_mut().zip(&tables) {

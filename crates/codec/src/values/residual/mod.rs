@@ -1,5 +1,5 @@
-//! Residuals to bytes: zigzag, byte planes, joint tokens. Lossless. What comes out is meant for a block
-//! compressor that sees bytes (deflate, LZ4, zstd): the layout decides the size.
+//! Residuals to bytes: zigzag, byte planes, joint tokens. Lossless. The result is meant for a block
+//! compressor that works on bytes (deflate, LZ4, zstd), so the layout decides the size.
 //!
 //! | offset | size | name | meaning |
 //! |---|---|---|---|
@@ -40,8 +40,8 @@
 //! | … | codes | `codes` | tokens, E, or E + 1 + k: L(k) zero vectors, where L(k) = k + 2 for k < 64, else 64·(k − 63) + 2 |
 //! | … | escapes | per component and byte | as above |
 //!
-//! The encoder takes the layout whose bytes have the least order-0 entropy; runs only where size comes before
-//! the speed of decoding, as they are unfolded one by one.
+//! The encoder takes the layout whose bytes have the least order-0 entropy. It uses runs only if size matters
+//! more than decoding speed, because they are expanded one by one.
 
 use crate::Corrupt;
 use crate::bytes::{Cursor, put_varint};
@@ -61,11 +61,11 @@ const PLANES: u8 = 1;
 const TOKENS: u8 = 2;
 const RUNS: u8 = 3;
 
-/// Vectors that a code stands for, by the number of components.
+/// The number of vectors that a code stands for, by the number of components.
 static LENGTHS: [[u16; 256]; 5] = [lengths(0), lengths(1), lengths(2), lengths(3), lengths(4)];
 
 /// Appends `residuals` (component-major) to `out`; returns the bytes that block compression is expected to
-/// need. Panics if they are no whole vectors.
+/// need. Panics if they are not whole vectors.
 #[cfg(feature = "encode")]
 pub fn encode<W: Code>(residuals: &[W], components: usize, runs: bool, out: &mut Vec<u8>) -> f64 {
     let count = residuals.len() / components.max(1);
@@ -77,7 +77,7 @@ pub fn encode<W: Code>(residuals: &[W], components: usize, runs: bool, out: &mut
     let planes = plane_cost(residuals, count);
     if let Some(alphabet) = ALPHABETS.get(components) {
         let (tokens, escaped) = tokenize(residuals, count, alphabet);
-        // Hopeless where most vectors are escaped.
+        // Tokens are useless if most vectors are escaped.
         if escaped.len() / components < count / 2 {
             let far = if escaped.is_empty() { 0.0 } else { plane_cost(&escaped, escaped.len() / components) };
             let codes = run_codes(&tokens, alphabet.escape);
@@ -98,7 +98,7 @@ pub fn encode<W: Code>(residuals: &[W], components: usize, runs: bool, out: &mut
     planes
 }
 
-/// Token of every vector, and the vectors that are escaped, component-major.
+/// Returns the token of every vector, and the escaped vectors, component-major.
 #[cfg(feature = "encode")]
 pub(crate) fn tokenize<W: Code>(residuals: &[W], count: usize, alphabet: &Alphabet) -> (Vec<u8>, Vec<W>) {
     let (radius, side) = (alphabet.radius, alphabet.side);
@@ -106,7 +106,7 @@ pub(crate) fn tokenize<W: Code>(residuals: &[W], count: usize, alphabet: &Alphab
     let mut inside = vec![true; count];
     for plane in residuals.rchunks_exact(count) {
         for ((n, ok), r) in numbers.iter_mut().zip(&mut inside).zip(plane) {
-            // As unsigned numbers what is below −radius is large, too.
+            // As unsigned numbers, those below −radius are large as well.
             let d = r.signed().wrapping_add(radius) as u32;
             *ok &= d < side as u32;
             *n = n.wrapping_mul(side as u8).wrapping_add(d as u8);
@@ -121,7 +121,7 @@ pub(crate) fn tokenize<W: Code>(residuals: &[W], count: usize, alphabet: &Alphab
     (tokens, residuals.chunks_exact(count).flat_map(far).collect())
 }
 
-/// Tokens with every run of two or more zeros replaced.
+/// Replaces every run of two or more zero tokens.
 #[cfg(feature = "encode")]
 fn run_codes(tokens: &[u8], escape: u8) -> Vec<u8> {
     let first = usize::from(escape) + 1;
@@ -160,7 +160,7 @@ fn put_tokens<W: Code>(layout: u8, codes: &[u8], escaped: &[W], components: usiz
     put_planes(escaped, escapes, &widths, out);
 }
 
-/// Appends and returns the bytes that the values of each component need.
+/// Appends and returns the number of bytes that the values of each component need.
 #[cfg(feature = "encode")]
 fn put_widths<W: Code>(residuals: &[W], components: usize, count: usize, out: &mut Vec<u8>) -> Vec<u8> {
     let width = |k: usize| {
@@ -182,7 +182,7 @@ fn put_planes<W: Code>(residuals: &[W], count: usize, widths: &[u8], out: &mut V
     }
 }
 
-/// Bytes that an ideal order-0 coder needs for each plane by itself.
+/// Returns the bytes that an ideal order-0 coder needs for each plane by itself.
 #[cfg(feature = "encode")]
 pub(crate) fn plane_cost<W: Code>(residuals: &[W], count: usize) -> f64 {
     let mut cost = 0.0;
@@ -208,12 +208,12 @@ pub(crate) fn entropy(bytes: &[u8]) -> f64 {
     histogram_cost(&histogram)
 }
 
-/// Bits that the most frequent symbol costs at least: prefix codes cannot go below one, matches can, at a
+/// The least cost of the most frequent symbol in bits: prefix codes cannot go below one, matches can, at a
 /// price.
 #[cfg(feature = "encode")]
 const FLOOR: f64 = 0.75;
 
-/// Bytes for the symbols of a histogram, and about half a byte for the code of each.
+/// Returns the bytes for the symbols of a histogram, and about half a byte for the code of each.
 #[cfg(feature = "encode")]
 fn histogram_cost(histogram: &[u32; 256]) -> f64 {
     let sum = f64::from(histogram.iter().sum::<u32>());
@@ -224,7 +224,7 @@ fn histogram_cost(histogram: &[u32; 256]) -> f64 {
     used.map(bits).sum::<f64>() / 8.0
 }
 
-/// Decodes `out.len() / components` vectors from the start of `bytes`; returns the bytes used.
+/// Decodes `out.len() / components` vectors from the start of `bytes`; returns the number of bytes used.
 pub fn decode<W: Code>(bytes: &[u8], components: usize, out: &mut [W]) -> Result<usize, Corrupt> {
     decode_on(Isa::get(), bytes, components, out)
 }
@@ -263,7 +263,8 @@ fn decode_on<W: Code>(isa: Isa, bytes: &[u8], components: usize, out: &mut [W]) 
     Ok(c.used())
 }
 
-/// Bytes that [`decode`] uses for `count` vectors of words of so many bytes, without decoding them.
+/// Returns the number of bytes that [`decode`] uses for `count` vectors of `word`-byte words, without
+/// decoding them.
 pub fn skip(bytes: &[u8], components: usize, count: usize, word: usize) -> Result<usize, Corrupt> {
     let mut c = Cursor::new(bytes);
     let layout = c.u8()?;
@@ -291,7 +292,7 @@ pub fn skip(bytes: &[u8], components: usize, count: usize, word: usize) -> Resul
 const UNKNOWN: Corrupt = Corrupt("residuals: unknown layout");
 const DISAGREE: Corrupt = Corrupt("residuals: tokens and escapes disagree");
 
-/// The width of each component, none more than a word.
+/// Reads the width of each component, none more than a word.
 fn widths<'a>(c: &mut Cursor<'a>, components: usize, word: usize) -> Result<&'a [u8], Corrupt> {
     let widths = c.take(components)?;
     if widths.iter().any(|&w| usize::from(w) > word) {
@@ -308,7 +309,7 @@ fn decode_planes<W: Code>(
     out: &mut [W],
 ) -> Result<(), Corrupt> {
     let widths = widths(c, components, W::BYTES)?;
-    // All lowest bytes come first, so that the planes of one component lie apart.
+    // The lowest bytes of all components come first, so the planes of one component are not adjacent.
     let all = c.take(count * widths.iter().map(|&w| usize::from(w)).sum::<usize>())?;
     let before = |byte: usize, k: usize| {
         let lower: usize = widths.iter().map(|&w| usize::from(w).min(byte)).sum();
@@ -331,7 +332,7 @@ fn decode_planes<W: Code>(
 /// The planes of the escaped vectors.
 struct Escaped<'a> {
     count: usize,
-    /// By component and byte; empty where a component is not that wide.
+    /// By component and byte; empty if a component is not that wide.
     planes: [[&'a [u8]; 4]; 4],
 }
 
@@ -347,30 +348,29 @@ impl<'a> Escaped<'a> {
     }
 }
 
-/// Vectors in the making.
+/// The vectors that are being decoded.
 struct Vectors<'a, W> {
     isa: Isa,
     alphabet: &'static Alphabet,
     far: Escaped<'a>,
     count: usize,
-    /// Escaped ones so far.
+    /// The number of escaped vectors so far.
     escapes: usize,
     out: &'a mut [W],
 }
 
-/// Vectors that are made at a time.
+/// The number of vectors decoded at a time.
 const BLOCK: usize = 4096;
 
 impl<W: Code> Vectors<'_, W> {
-    /// Runs become tokens, block by block.
+    /// Expands runs into tokens, block by block.
     fn runs(&mut self, codes: &[u8]) -> Result<(), Corrupt> {
         let mut tokens = [0u8; BLOCK];
         let lengths = &LENGTHS[self.components()];
         let mut codes = codes.iter();
         let (mut start, mut at) = (0, 0);
         loop {
-            // Every code takes the same steps: a token is a run of one, and the first of many zeros is one of
-            // them.
+            // Every code takes the same steps: a token is a run of one, and a run writes only its first zero.
             while at < BLOCK {
                 let Some(&code) = codes.next() else {
                     break;
@@ -401,7 +401,7 @@ impl<W: Code> Vectors<'_, W> {
         self.out.len() / self.count.max(1)
     }
 
-    /// At most [`BLOCK`] vectors from `start` on.
+    /// Decodes at most [`BLOCK`] vectors from `start` on.
     fn block(&mut self, start: usize, tokens: &[u8]) -> Result<(), Corrupt> {
         let (done, mut largest) = match self.isa {
             #[cfg(target_arch = "x86_64")]
@@ -428,13 +428,13 @@ impl<W: Code> Vectors<'_, W> {
         Ok(())
     }
 
-    /// Puts in the escaped vectors of a block, which are the next ones.
+    /// Inserts the escaped vectors of a block, which are the next ones.
     fn escaped(&mut self, start: usize, tokens: &[u8]) -> Result<(), Corrupt> {
         let mut places = [0u16; BLOCK];
         let mut found = 0;
         let (eights, rest) = tokens.as_chunks::<8>();
         let mut look = |at: usize, eight: [u8; 8]| {
-            // The top bit of every byte that is the escape, and of no other: all are below 128.
+            // Sets the top bit of every byte that equals the escape, and of no other: all are below 128.
             let other = u64::from_le_bytes(eight.map(|t| t ^ self.alphabet.escape));
             let mut same = !(other + 0x7F7F_7F7F_7F7F_7F7F) & 0x8080_8080_8080_8080;
             while same != 0 {
@@ -506,7 +506,7 @@ mod tests {
         bytes
     }
 
-    /// Every truncation is refused; no change of a byte panics.
+    /// Checks that every truncation is refused, and that no changed byte causes a panic.
     fn damage<W: Code>(residuals: &[W], components: usize) {
         let bytes = round_trip(residuals, components);
         let mut out = vec![W::default(); residuals.len()];
@@ -536,7 +536,7 @@ mod tests {
         (0..n).map(|_| if next() % sparse == 0 { (next() % limit) as u16 } else { 0 }.unzigzag()).collect()
     }
 
-    /// Small vectors of which half are zero.
+    /// Returns small vectors, half of which are zero.
     fn still(count: usize) -> Vec<u16> {
         let mut r = noise(3 * count, 5, 4, 1);
         let chance = noise(count, 8, 4, 1);
@@ -564,7 +564,7 @@ mod tests {
         assert_eq!(round_trip(&noise(3000, 5, 60_000, 1), 3)[0], PLANES);
         assert_eq!(round_trip(&noise(3000, 5, 3, 40), 3)[0], RUNS);
         assert_eq!(round_trip(&still(1000), 3)[0], TOKENS);
-        // A few large ones among many small.
+        // A few large vectors among many small ones.
         let mut r = still(1000);
         (r[5], r[1500], r[2999]) = (0x8000, 400, 0xF000);
         assert_eq!(round_trip(&r, 3)[..5], [TOKENS, 2, 2, 2, 3]);

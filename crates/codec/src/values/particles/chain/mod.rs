@@ -1,6 +1,6 @@
-//! Chains: points that are coded frame after frame, each from where the same point was going. What happens
-//! to a point is paid for once, not again at each key. Lossless, but that the encoder chooses positions
-//! inside the error ball.
+//! Chains: points coded frame after frame, each predicted by its own motion. An event in the life of a point
+//! is coded once, not again at each key frame. Lossless, except that the encoder chooses positions within the
+//! error bound.
 //!
 //! ```text
 //! chain     varint size of the first string, the first string (entropy/range.rs), and to the end the second one (entropy/symbols.rs)
@@ -13,8 +13,8 @@
 //! born      less the one that was born before it; of curves the point before, or the start of the curve before
 //! ```
 //!
-//! A decoder keeps points from frame to frame. What it has of the last one can be taken up elsewhere, so a
-//! chain can be read from any frame of which that is kept.
+//! A decoder keeps the points from frame to frame. The state of the last frame can be saved, so that decoding
+//! resumes after any frame whose state was saved.
 
 mod motion;
 #[cfg(feature = "encode")]
@@ -31,18 +31,18 @@ use motion::{LONGEST, Law, MOST_LAW, Motion, Next, Statistics, check_components,
 #[cfg(feature = "encode")]
 pub use write::{Given, Values, encode};
 
-/// What is kept of the last frame of a chain, so that others can go on from there: 32-bit words by point, for so
-/// many components. Values are not among them.
+/// The number of 32-bit words per point in the saved state of a frame, from which decoding can resume, for
+/// this many components. The values themselves are not among them.
 pub const fn state_words(components: usize) -> usize {
     stride(components) - components
 }
 
-/// A stream: components (1 to 4), and bytes of a value.
+/// A stream: its number of components, and the bytes of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stream {
-    /// 1 to 4.
+    /// The number of components, 1 to 4.
     pub components: usize,
-    /// 1, 2 or 4.
+    /// The bytes of a value: 1, 2 or 4.
     pub word: usize,
 }
 
@@ -56,20 +56,20 @@ impl Stream {
     }
 }
 
-/// What points are, and how many there can be.
+/// The kind of points, and their maximum numbers.
 #[derive(Clone, Copy, Debug)]
 pub struct Layout<'a> {
-    /// Ids, curves.
+    /// The kind of points: with ids, or of curves.
     pub shape: Shape,
-    /// Most points of a frame.
+    /// The largest number of points of a frame.
     pub points: usize,
-    /// Most curves of a frame.
+    /// The largest number of curves of a frame.
     pub curves: usize,
-    /// Streams.
+    /// The streams.
     pub streams: &'a [Stream],
 }
 
-/// The points of a frame, and how they move: of each stream [`stride`] numbers a point.
+/// The points of a frame, and their motion: [`stride`] numbers per point in each stream.
 #[derive(Clone, Debug, Default)]
 struct Frame {
     count: usize,
@@ -93,22 +93,22 @@ impl Frame {
     }
 }
 
-/// The last frame of a chain. Its memory stays; within [`Chain::reserve`] nothing is allocated.
+/// The last frame of a chain. Buffers are reused; within [`Chain::reserve`] nothing is allocated.
 #[derive(Clone, Debug, Default)]
 pub struct Chain {
     now: Frame,
     before: Frame,
-    /// By point its number in the frame before, or [`NONE`].
+    /// For each point, its number in the frame before, or [`NONE`].
     at: Vec<u32>,
-    /// A curve begins here.
+    /// For each point, `true` if a curve begins here.
     starts: Vec<bool>,
-    /// Of the streams of the unit that is being coded.
+    /// The motion parameters of the streams in the current access unit.
     laws: Vec<Law>,
     statistics: Vec<Statistics>,
 }
 
 impl Chain {
-    /// Makes room.
+    /// Allocates memory for frames of this layout.
     pub fn reserve(&mut self, layout: Layout<'_>) {
         fn room<T>(list: &mut Vec<T>, count: usize) {
             list.reserve(count.saturating_sub(list.len()));
@@ -129,7 +129,7 @@ impl Chain {
         room(&mut self.statistics, layout.streams.len());
     }
 
-    /// Bytes of the room for so many points and curves.
+    /// Returns the bytes of memory for this many points and curves.
     pub fn bytes(points: u64, curves: u64, components: impl Iterator<Item = usize>) -> u64 {
         let (mut words, mut learnt) = (0, 0);
         for n in components {
@@ -145,7 +145,7 @@ impl Chain {
         self.now.clear(streams);
     }
 
-    /// Goes on from a frame of these points; what is kept of its streams comes with [`Chain::take_up`].
+    /// Resumes from a frame of these points; [`Chain::take_up`] then restores its streams.
     pub fn start(&mut self, points: Points<'_>, streams: usize) {
         self.now.clear(streams);
         (self.now.count, self.now.run) = (points.count, points.run);
@@ -153,7 +153,7 @@ impl Chain {
         self.now.curves.extend_from_slice(points.curves);
     }
 
-    /// A stream of the frame that it goes on from: values, component-major, and what [`Chain::keep`] gave.
+    /// Restores a stream of that frame: its values, component-major, and its state from [`Chain::keep`].
     pub fn take_up<W: Code>(
         &mut self,
         stream: usize,
@@ -177,7 +177,7 @@ impl Chain {
         Ok(())
     }
 
-    /// What others need to go on from this frame: [`state_words`] for each point.
+    /// Saves the state from which decoding can resume after this frame: [`state_words`] for each point.
     pub fn keep(&self, stream: usize, components: usize, out: &mut [u32]) {
         let points = self.now.streams[stream].chunks_exact(stride(components));
         for (out, point) in out.chunks_exact_mut(state_words(components)).zip(points) {
@@ -185,12 +185,12 @@ impl Chain {
         }
     }
 
-    /// The points of the last frame.
+    /// Returns the points of the last frame.
     pub fn points(&self) -> Points<'_> {
         self.now.points()
     }
 
-    /// Values of the last frame, component-major.
+    /// Writes the values of the last frame, component-major.
     pub fn values<W: Code>(&self, stream: usize, components: usize, out: &mut [W]) {
         let count = self.now.count;
         let points = self.now.streams[stream].chunks_exact(stride(components));
@@ -231,7 +231,7 @@ impl Chain {
     }
 }
 
-/// What becomes of a point: it is where it is expected, or not; then it stops, or has a residual.
+/// The outcome for a point: it is where expected, or elsewhere; then it stops, or has a residual.
 #[derive(Clone, Copy, Debug)]
 struct Fate<const N: usize> {
     is_elsewhere: bool,
@@ -243,9 +243,9 @@ impl<const N: usize> Fate<N> {
     const EXPECTED: Fate<N> = Fate { is_elsewhere: false, stops: false, residual: [0; N] };
 }
 
-/// Who decides what becomes of points: an encoder; a decoder is told.
+/// Decides the outcome for each point. In a decoder the decision is read from the file.
 trait Choice {
-    /// Of point `v`, which is expected at `expected`, or stays at `last`.
+    /// Returns the outcome for point `v`, which is expected at `expected`, or stays at `last`.
     fn fate<const N: usize>(
         &mut self,
         v: usize,
@@ -269,9 +269,9 @@ impl Choice for Told {
     }
 }
 
-/// The bits of residuals below their highest, and their signs: of even chance.
+/// The bits of residuals below their highest bit, and their signs: of even probability.
 trait Plain {
-    /// Codes so many bits, which a decoder ignores.
+    /// Codes this many bits; a decoder ignores `value`.
     fn code(&mut self, bits: u32, value: u32) -> u32;
 }
 
@@ -282,7 +282,7 @@ impl Plain for symbols::Decoder<'_> {
     }
 }
 
-/// Below its highest bit, and the sign as the lowest, of a residual of so many bits.
+/// Returns the bits below the highest bit of a residual of `length` bits, with the sign as the lowest bit.
 fn unsigned(length: u32, residual: i32) -> u32 {
     let low = residual.unsigned_abs() & ((1 << (length - 1)) - 1);
     low << 1 | u32::from(residual < 0)
@@ -294,13 +294,13 @@ fn signed(length: u32, plain: u32) -> i32 {
     if plain & 1 == 1 { -size } else { size }
 }
 
-/// The parts that both directions share.
+/// The coder of both directions, encoding and decoding.
 struct Both<B, S> {
     coder: Coder<B>,
     plain: S,
 }
 
-/// The numbers of laws.
+/// Contexts for the motion parameters.
 #[derive(Default)]
 struct LawContexts {
     grain: Number,
@@ -348,7 +348,8 @@ impl<B: Bits<Context = Chance>, S: Plain> Both<B, S> {
         Ok(())
     }
 
-    /// The points of the next frame; `given` are an encoder's. Whether it is shown.
+    /// Codes the points of the next frame; `given` are those of an encoder. Returns `true` if the frame is
+    /// shown.
     fn points(
         &mut self,
         layout: Layout<'_>,
@@ -451,7 +452,7 @@ impl<B: Bits<Context = Chance>, S: Plain> Both<B, S> {
         })
     }
 
-    /// A point that the frame before does not have.
+    /// Codes a point that the frame before does not have.
     fn born<C: Choice, const N: usize>(
         &mut self,
         learnt: &mut Learnt<'_>,
@@ -465,7 +466,7 @@ impl<B: Bits<Context = Chance>, S: Plain> Both<B, S> {
         Motion::born(learnt.code(&like, &residual))
     }
 
-    /// A point that the frame before has. `near`: how it was with the one before it.
+    /// Codes a point that the frame before has. `near`: the outcome for the point before it.
     #[inline]
     fn point<C: Choice, const N: usize>(
         &mut self,
@@ -495,7 +496,7 @@ impl<B: Bits<Context = Chance>, S: Plain> Both<B, S> {
     }
 }
 
-/// A stream in a unit.
+/// A stream in an access unit.
 struct Learnt<'a> {
     stream: Stream,
     law: Law,
@@ -509,13 +510,13 @@ impl Learnt<'_> {
     }
 }
 
-/// Reads the bytes that [`encode`] wrote, frame after frame.
+/// Decodes the bytes that [`encode`] wrote, frame after frame.
 pub struct Reader<'a> {
     both: Both<range::Decoder<'a>, symbols::Decoder<'a>>,
 }
 
 impl<'a> Reader<'a> {
-    /// Of all bytes of a unit, which is read with this chain.
+    /// Starts with all bytes of an access unit, which is decoded into this chain.
     pub fn new(bytes: &'a [u8], streams: &[Stream], chain: &mut Chain) -> Result<Reader<'a>, Corrupt> {
         let mut cursor = Cursor::new(bytes);
         let size = cursor.varint()?;
@@ -526,7 +527,7 @@ impl<'a> Reader<'a> {
         Ok(Reader { both })
     }
 
-    /// The next frame, from the one that `chain` has. Whether it is shown.
+    /// Decodes the next frame, which follows the one in `chain`. Returns `true` if it is shown.
     pub fn frame(&mut self, layout: Layout<'_>, chain: &mut Chain) -> Result<bool, Corrupt> {
         if !self.both.points(layout, chain, 0, Points::default())? {
             return Ok(false);
@@ -540,7 +541,7 @@ impl<'a> Reader<'a> {
         Ok(true)
     }
 
-    /// Refuses bytes that were not needed.
+    /// Refuses bytes that were not used.
     pub fn finish(self) -> Result<(), Corrupt> {
         self.both.coder.bits.finish()?;
         self.both.plain.finish()

@@ -1,5 +1,5 @@
-//! How the points of a chain move from frame to frame: what is expected of a point, and what is remembered of
-//! it. Integers alone; 256 stand for one step of the lattice.
+//! The motion of the points of a chain from frame to frame: the expected position of a point, and its
+//! remembered state. Integers only; 256 stands for one step of the lattice.
 
 use crate::Corrupt;
 use crate::entropy::range::{Bits, Chance};
@@ -7,25 +7,25 @@ use crate::entropy::range::{Bits, Chance};
 /// One step of the lattice.
 pub(super) const STEP: i64 = 256;
 const MOST: i64 = 1 << 30;
-/// Most of the numbers that say how points move.
+/// The largest absolute value of a motion parameter.
 pub(super) const MOST_LAW: i32 = 1 << 30;
-/// Corrections from which on a point is taken to move otherwise than before.
+/// A larger correction than this means that the motion of a point has changed.
 const BREAK: u32 = 8;
-/// Longest memory of a motion, in frames.
+/// The longest memory of a motion, in frames.
 pub(super) const LONGEST: u32 = 16;
 
-/// How a stream moves.
+/// The motion parameters of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Law {
     /// Residuals are multiples of this, at least 1.
     pub grain: i32,
-    /// How many frames a motion is a mean of, from 3 to [`LONGEST`].
+    /// The number of frames that a motion is averaged over, from 3 to [`LONGEST`].
     pub memory: u32,
-    /// By component what is added to a velocity v from frame to frame: a constant, a part of it in 2⁻¹⁶, and of
-    /// v·|v| in 2⁻³² for a step.
+    /// For each component, the change of a velocity v from frame to frame: a constant, a multiple of v in
+    /// 2⁻¹⁶, and a multiple of v·|v| in 2⁻³² per step.
     pub pull: [[i32; 3]; 4],
-    /// By component what a velocity becomes where a motion breaks: parts, in 2⁻⁸, of the one before and of the
-    /// last distance.
+    /// For each component, the velocity after a break: multiples, in 2⁻⁸, of the velocity before and of the
+    /// last displacement.
     pub broken: [[i32; 2]; 4],
 }
 
@@ -35,14 +35,14 @@ impl Default for Law {
     }
 }
 
-/// How far a point goes on as it went.
+/// The history of a point's motion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Age {
-    /// Frames that its motion is known of, at least 1.
+    /// The number of frames that its motion is known for, at least 1.
     pub frames: u32,
-    /// How large the last corrections were, 0 to 3.
+    /// The size class of the last corrections, 0 to 3.
     pub size: u32,
-    /// For how long it has rested; 0 where it moves.
+    /// The number of frames for which it has rested; 0 if it moves.
     pub rest: u32,
 }
 
@@ -59,7 +59,7 @@ impl Age {
     }
 }
 
-/// A point: its value, how far it is really from that, its velocity.
+/// A point: its code, the offset of its estimated position from it, its velocity.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Motion<const N: usize> {
     pub code: [i32; N],
@@ -68,7 +68,7 @@ pub(super) struct Motion<const N: usize> {
     pub age: Age,
 }
 
-/// Numbers of a point of so many components.
+/// Returns the number of words per point with this many components.
 pub(super) const fn stride(components: usize) -> usize {
     3 * components + 1
 }
@@ -89,17 +89,17 @@ impl<const N: usize> Motion<N> {
         Motion { code, off: [0; N], velocity: [0; N], age: Age::BORN }
     }
 
-    /// Where it really is.
+    /// Returns its estimated position.
     fn at(&self, k: usize) -> i64 {
         i64::from(self.code[k] as u32) * STEP + i64::from(self.off[k])
     }
 
-    /// Whether it goes on, and so may stop.
+    /// Returns `true` if it moves, and so may stop.
     pub fn moves(&self) -> bool {
         self.age.rest == 0 && self.age.frames > 1
     }
 
-    /// Where it is expected next, and with what velocity.
+    /// Returns its expected position and velocity in the next frame.
     #[inline]
     pub fn next(&self, law: &Law) -> Next<N> {
         let mut velocity = [0; N];
@@ -121,7 +121,7 @@ impl<const N: usize> Motion<N> {
         Next { at, velocity }
     }
 
-    /// The context of whether it is where it is expected.
+    /// Returns the context for whether it is where expected.
     pub fn context(&self, near: usize) -> usize {
         let age = self.age;
         let known = match age.rest {
@@ -131,14 +131,14 @@ impl<const N: usize> Motion<N> {
         3 * known as usize + near
     }
 
-    /// The context of whether it stops.
+    /// Returns the context for whether it stops.
     pub fn stop_context(&self, grain: i32) -> usize {
         let fastest = self.velocity.iter().map(|v| v.unsigned_abs()).max().unwrap_or(0);
         let speed = (fastest / (64 * grain.unsigned_abs().max(1)) + 1).ilog2().min(11);
         (3 * speed + (self.age.frames.min(4) - 2).min(2)) as usize
     }
 
-    /// The class of its residuals.
+    /// Returns the class of its residuals.
     pub fn class(&self) -> usize {
         match (self.age.rest, self.age.frames) {
             (0, 1) => 1,
@@ -147,12 +147,12 @@ impl<const N: usize> Motion<N> {
         }
     }
 
-    /// It stays where it was.
+    /// Returns the motion of the point if it stays where it was.
     pub fn stopped(&self) -> Motion<N> {
         Motion { code: self.code, off: [0; N], velocity: [0; N], age: Age { frames: 1, size: 0, rest: 1 } }
     }
 
-    /// It is at `code`, which is `residual` grains from what was expected.
+    /// Returns the motion of the point if it is at `code`, which is `residual` grains from the expected code.
     #[inline]
     pub fn moved(&self, law: &Law, next: &Next<N>, code: [i32; N], residual: &[i32; N]) -> Motion<N> {
         let largest = residual.iter().map(|r| r.unsigned_abs()).max().unwrap_or(0);
@@ -197,7 +197,7 @@ impl<const N: usize> Motion<N> {
     }
 }
 
-/// What is expected of a point.
+/// The expected position and velocity of a point.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Next<const N: usize> {
     pub at: [i64; N],
@@ -205,14 +205,14 @@ pub(super) struct Next<const N: usize> {
 }
 
 impl<const N: usize> Next<N> {
-    /// The nearest value.
+    /// Returns the nearest code.
     pub fn code(&self) -> [i32; N] {
         self.at.map(|at| ((at + STEP / 2) >> 8) as i32)
     }
 }
 
-/// By how many frames are known, how much of a miss counts: for the place, for the velocity; in 2⁻⁸. Those of the
-/// line through them that misses least: 2(2n − 1)/n(n + 1), 6/n(n + 1).
+/// The correction per unit of residual, by the number of known frames: for the position, for the velocity; in
+/// 2⁻⁸. They are those of least-squares linear regression: 2(2n − 1)/n(n + 1), 6/n(n + 1).
 static GAINS: [[i64; 2]; LONGEST as usize + 1] = {
     let mut out = [[256, 256]; LONGEST as usize + 1];
     let mut n = 2;
@@ -224,15 +224,16 @@ static GAINS: [[i64; 2]; LONGEST as usize + 1] = {
     out
 };
 
-/// Classes of residuals: born, the second value of a point, that of one at rest, and by age and last correction.
+/// The number of classes of residuals: a new point, the second value of a point, a point at rest, and moving
+/// points by age and last correction.
 pub(super) const CLASSES: usize = 3 + 5 * 4;
 
-/// How large residuals of a class are in a component.
+/// The statistics of the sizes of residuals of a class in a component.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sizes {
-    /// Whether there is any, by how long the longest of the components before is.
+    /// The chance of a nonzero residual, by the length of the longest component before.
     some: [Chance; 4],
-    /// Whether it is longer than so many bits.
+    /// The chance that a residual has more bits than the index says.
     longer: [Chance; LENGTHS],
 }
 
@@ -240,7 +241,8 @@ pub(super) struct Sizes {
 const LENGTHS: usize = 29;
 
 impl Sizes {
-    /// Codes how long a number is, 0 to [`LENGTHS`] + 1 bits. `before`: the longest of the components before.
+    /// Codes the length of a number, 0 to [`LENGTHS`] + 1 bits. `before` is the greatest length among the
+    /// components before.
     #[inline]
     pub fn code<B: Bits<Context = Chance>>(&mut self, bits: &mut B, before: u32, length: u32) -> u32 {
         if !bits.bit(&mut self.some[before.min(3) as usize], length > 0) {
@@ -253,7 +255,7 @@ impl Sizes {
         own
     }
 
-    /// Bits that a number of this length takes.
+    /// Returns the bits that a number of this length takes.
     #[cfg(feature = "encode")]
     pub fn cost(&self, before: u32, length: u32) -> f64 {
         let some = self.some[before.min(3) as usize].cost(length > 0);
@@ -262,7 +264,7 @@ impl Sizes {
     }
 }
 
-/// Bits of a residual but for its sign.
+/// Returns the number of bits of a residual without its sign.
 pub(super) fn length(residual: i32) -> u32 {
     (32 - residual.unsigned_abs().leading_zeros()).min(LENGTHS as u32 + 1)
 }
@@ -286,7 +288,7 @@ impl Default for Statistics {
     }
 }
 
-/// Refuses streams of other components than 1 to 4.
+/// Refuses a number of components outside 1 to 4.
 pub(super) fn check_components(components: usize) -> Result<(), Corrupt> {
     match components {
         1..=4 => Ok(()),

@@ -1,4 +1,4 @@
-//! What a chain gives back, wherever it is taken up, and what becomes of damage.
+//! Tests of chains: round trips, resumption after any frame, and damage.
 
 use super::*;
 use proptest::prelude::*;
@@ -59,7 +59,7 @@ fn decoded(bytes: &[u8], count: usize, shape: Shape, chain: &mut Chain) -> Resul
     Ok(out)
 }
 
-/// Drops that fly on parabolas, hit the ground, lie still and are gone.
+/// Drops that fly on parabolas, hit the ground, rest and disappear.
 fn drops(frames: usize) -> Vec<Plain> {
     let mut out = Vec::new();
     for frame in 0..frames as i64 {
@@ -117,7 +117,7 @@ fn a_chain_goes_on_from_what_is_kept_of_a_frame() {
     let (second, rest) = coded(&frames[14..], IDS, &mut entry, 4.0);
     let mut chain = Chain::default();
     assert_eq!(decoded(&first, 14, IDS, &mut chain).unwrap(), chosen);
-    // As it is when a frame was shown in between: values and words.
+    // As when another frame was decoded in between: from values and saved words.
     let last = Plain::of(&chain);
     let mut words = vec![0; state_words(3) * last.ids.len()];
     chain.keep(0, 3, &mut words);
@@ -128,7 +128,7 @@ fn a_chain_goes_on_from_what_is_kept_of_a_frame() {
     again.take_up(0, 3, &values, &words).unwrap();
     assert_eq!(decoded(&second, 16, IDS, &mut again).unwrap(), rest);
     assert!(again.take_up(0, 3, &values, &words).is_err(), "of other points");
-    // And frames of which only the first are wanted.
+    // Decoding only the first frames works, too.
     let mut early = Chain::default();
     let mut reader = Reader::new(&first, &STREAMS, &mut early).unwrap();
     for frame in &chosen[..5] {

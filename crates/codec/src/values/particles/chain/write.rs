@@ -1,4 +1,4 @@
-//! Writes a chain: finds how its streams move, and decides what becomes of each point.
+//! Encodes a chain: fits the motion of its streams, and decides the outcome for each point.
 
 use super::motion::{LONGEST, Law, MOST_LAW, Sizes, length, stride};
 use super::{Both, Chain, Choice, Fate, Layout, Plain};
@@ -13,32 +13,32 @@ use std::collections::HashMap;
 /// A stream of a frame, component-major.
 #[derive(Clone, Debug, Default)]
 pub struct Values {
-    /// Nearest codes. What was chosen, afterwards.
+    /// The nearest codes. Replaced by the chosen ones.
     pub codes: Vec<u32>,
-    /// The distance from each value's code to the value, in steps; empty where nothing can be chosen.
+    /// The distance from each code to its value, in steps; empty if nothing can be chosen.
     pub offset: Vec<f32>,
-    /// Largest distance from a value to what is chosen, in steps.
+    /// The largest distance from a value to its chosen code, in steps.
     pub radius: f32,
-    /// Codes of each component.
+    /// The number of codes of each component.
     pub most: [u32; 4],
-    /// Residuals are multiples of this; 1 where nothing can be chosen. The same in all frames.
+    /// Residuals are multiples of this; 1 if nothing can be chosen. The same in all frames.
     pub grain: u32,
 }
 
-/// A frame to encode; without streams where it is hidden.
+/// A frame to encode; without streams if it is hidden.
 #[derive(Clone, Debug, Default)]
 pub struct Given<'a> {
-    /// Its points.
+    /// The points of the frame.
     pub points: Points<'a>,
-    /// Their streams.
+    /// The streams of the points.
     pub streams: Vec<Values>,
 }
 
-/// Memories of motion that are tried.
+/// The memories of motion that are tried.
 const MEMORIES: [u32; 3] = [4, 3, 8];
 
-/// Appends a chain of frames that goes on from the one that `chain` has, and leaves it at the last of them.
-/// Returns what positions, the first stream, and all streams are expected to take, in 2⁻⁸ bits.
+/// Appends a chain of frames that follows the frame in `chain`, and leaves `chain` at the last of them.
+/// Returns the expected cost of the first stream, the positions, and of all streams, in 2⁻⁸ bits.
 pub fn encode(
     out: &mut Vec<u8>,
     layout: Layout<'_>,
@@ -123,16 +123,17 @@ fn write(
     Ok(taken)
 }
 
-/// Chooses the cheapest point in the ball.
+/// Chooses the cheapest point within the error bound.
 struct Chooser<'a> {
     values: &'a Values,
     count: usize,
     grain: i32,
-    /// What was chosen is expected to take, in 2⁻⁸ bits.
+    /// The expected cost of the choices, in 2⁻⁸ bits.
     bits: u64,
 }
 
-/// What a point takes that is where it is expected, or where another symbol says: about, in 2⁻⁸ bits.
+/// About the cost of a point that is where expected, or whose outcome is coded by another symbol, in 2⁻⁸
+/// bits.
 const FLAG: u64 = 64;
 
 impl Choice for Chooser<'_> {
@@ -167,7 +168,7 @@ impl Choice for Chooser<'_> {
         }
         let grain = self.grain;
         let nearest: [i32; N] = std::array::from_fn(|k| {
-            // What is expected can be below all codes.
+            // The expected code can be below all codes.
             let off = target[k] - f64::from(expected[k]);
             (off / f64::from(grain)).round() as i32
         });
@@ -212,18 +213,18 @@ impl Plain for symbols::Encoder {
     }
 }
 
-/// Values of a point in frames that follow each other, the last first.
+/// The values of a point in consecutive frames, the last first.
 type Past = [[f64; 4]; 4];
 
-/// Rows of equations: what is known, and what that should give.
+/// Rows of equations: the known terms, and the result.
 type Rows = Vec<([f64; 3], f64)>;
 
-/// Most rows that are looked at.
+/// The largest number of rows that are used.
 const ROWS: usize = 4000;
-/// Fewest rows.
+/// The smallest number of rows.
 const FEW: usize = 24;
 
-/// How a stream moves in these frames.
+/// Fits the motion parameters of a stream to these frames.
 fn fit(s: usize, components: usize, grain: i32, frames: &[Given<'_>]) -> Law {
     let mut law = Law::default();
     let tracks = tracks(s, components, frames);
@@ -265,7 +266,7 @@ fn fit(s: usize, components: usize, grain: i32, frames: &[Given<'_>]) -> Law {
     law
 }
 
-/// By frame and point, where it was in frames before, and how many of them it was in.
+/// Returns for each frame and point its positions in the frames before, and the number of these frames.
 fn tracks(s: usize, components: usize, frames: &[Given<'_>]) -> Vec<(Past, usize)> {
     let mut out = Vec::new();
     let mut before: HashMap<u64, (Past, usize)> = HashMap::new();
@@ -310,11 +311,11 @@ fn whole(value: f64, most: i32) -> i32 {
     if value.is_finite() { value.round().clamp(-most, most) as i32 } else { 0 }
 }
 
-/// The first `terms` numbers such that the sum of distances is small, by least squares that count rows less the
-/// farther they were off.
+/// Solves for the first `terms` numbers such that the sum of distances is small, by iteratively reweighted
+/// least squares: rows with a larger error count less.
 fn least(rows: &Rows, terms: usize, near: f64) -> [f64; 3] {
     const ROUNDS: usize = 8;
-    // Columns of like size, so that none is taken for nothing.
+    // Columns of similar size, so that none is neglected.
     let scales: [f64; 3] = std::array::from_fn(|i| {
         let most = rows.iter().fold(0.0, |m: f64, (row, _)| m.max(row[i].abs()));
         if most > 0.0 { most } else { 1.0 }
