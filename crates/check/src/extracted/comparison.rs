@@ -31,6 +31,8 @@ pub(super) struct Comparison<'a> {
     pub times: Vec<Option<f64>>,
     /// By mesh of the `.reel` the triangles of the level of detail; none: all of the frame's.
     pub ranks: Vec<Option<Vec<u32>>>,
+    /// By mesh of the `.reel` whether its normals are others in the extracted file ([`sides::Holds`]).
+    pub other_normals: Vec<bool>,
     /// By mesh of the extracted file whether its points are only as near as the tolerance.
     pub loose: Vec<[bool; 2]>,
     /// Meshes of the `.reel` that have a rig.

@@ -11,6 +11,8 @@ pub(super) struct Faces {
     /// Which way round corners go in the world: 1 counter-clockwise, −1 clockwise, 0 where a transform leaves no volume.
     pub turn: Vec<i8>,
     pub owner: Vec<u32>,
+    /// `true` for faces that may be hidden.
+    pub may_be_hidden: Vec<bool>,
 }
 
 impl Faces {
@@ -23,6 +25,12 @@ impl Faces {
         self.first.push(self.corners.len() as u32);
         self.turn.push(turn);
         self.owner.push(owner as u32);
+        self.may_be_hidden.push(false);
+    }
+
+    /// Says that the face that was added last may be hidden.
+    pub fn set_last_hidden(&mut self) {
+        self.may_be_hidden.last_mut().into_iter().for_each(|hidden| *hidden = true);
     }
 
     pub fn len(&self) -> usize {

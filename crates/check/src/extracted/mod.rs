@@ -36,6 +36,10 @@ pub fn compare(
 ) -> Result<ExtractedReport, Error> {
     let placed = scene.expand()?;
     let mut failures = Failures::default();
+    let other_normals = match scene.format {
+        "openvat" => (0..reel.description().meshes.len()).map(|mesh| reel.made_normals(mesh)).collect(),
+        _ => Ok(Vec::new()),
+    };
     let comparison = Comparison {
         scene,
         reel,
@@ -44,6 +48,7 @@ pub fn compare(
         factor: factor(reel, scene.unit),
         times: times::times(scene, reel, &mut failures)?,
         ranks: sides::ranks(reel, expected.level)?,
+        other_normals: other_normals.map_err(error)?,
         loose: sides::loose(scene),
         rigged: reel.rigs().map_err(error)?.iter().map(|rig| rig.mesh()).collect(),
         rig_only: Options::from_text(&reel.description().options).is_ok_and(|o| o.rig == RigChoice::Only),

@@ -76,6 +76,18 @@ pub(super) struct Seen {
     pub edge: f64,
 }
 
+/// What a kind of file holds of a decoded frame.
+#[derive(Clone, Copy)]
+pub(super) struct Holds<'a> {
+    /// Points that are of no face: only archives.
+    pub particles: bool,
+    /// Meshes that a transform flattens to a point: .obj files have them as points in one place.
+    pub flattened: bool,
+    /// By mesh of the `.reel` whether its normals are others there: textures have smooth ones where the source
+    /// has none. Empty if no normals are.
+    pub other_normals: &'a [bool],
+}
+
 /// Points in the world that something is made of.
 #[derive(Default)]
 pub(super) struct Side {
@@ -122,14 +134,12 @@ pub(super) fn float_limit(reel: &Reel, decoder: &FrameDecoder, node: usize, size
 }
 
 impl Side {
-    /// All that is shown of a decoded frame.
-    /// `particles`: with points that are of no face, which an archive alone has; `nothing`: with meshes that a
-    /// transform leaves nothing of, which .obj files have as points in one place.
+    /// Returns all that is shown of a decoded frame, as far as a kind of file holds it.
     pub fn of_reel(
         reel: &Reel,
         decoder: &FrameDecoder,
         levels: &[Option<Vec<u32>>],
-        (particles, nothing): (bool, bool),
+        holds: Holds<'_>,
     ) -> Result<Side, Error> {
         let nodes = &reel.description().nodes;
         let count = nodes.len();
@@ -146,10 +156,13 @@ impl Side {
             view.positions_into(&mut positions).map_err(error)?;
             let world = double::affine(&decoder.world(n));
             let particle = view.record().particles.is_some();
-            if is_nothing(&world) && !nothing || particle && !particles {
+            if is_nothing(&world) && !holds.flattened || particle && !holds.particles {
                 continue;
             }
-            let (values, changing) = of_view(&view, &world)?;
+            let (mut values, changing) = of_view(&view, &world)?;
+            if holds.other_normals.get(mesh) == Some(&true) {
+                values.retain(|(kind, _)| *kind != Kind::Normal);
+            }
             side.changing[n] = changing;
             let mut used = vec![view.record().particles.is_some(); view.vertex_count()];
             let triangles = levels[mesh].as_deref().unwrap_or(view.indices());
@@ -262,6 +275,8 @@ pub(super) struct Extracted<'a> {
     placed: &'a [Placed],
     /// By mesh whether points are only as near as the tolerance where those of the `.reel` move, and everywhere.
     loose: &'a [[bool; 2]],
+    /// The largest size of a face that may be hidden: textures have vertices of hidden meshes in one point.
+    hidden_size: Option<f64>,
     /// By placed object whether its mesh has values of an earlier time: a glTF has those of its first frame.
     earlier: Vec<bool>,
     /// By placed object what float32 loses where a glTF has points as differences from its first frame.
@@ -278,12 +293,14 @@ impl<'a> Extracted<'a> {
         world: &World<'_>,
         loose: &'a [[bool; 2]],
         (time, factor): (f64, f64),
+        hidden_size: Option<f64>,
     ) -> Result<Extracted<'a>, Error> {
         let mut out = Extracted {
             side: Side::default(),
             scene,
             placed,
             loose,
+            hidden_size,
             earlier: vec![false; placed.len()],
             base: vec![0.0; placed.len()],
             corners: Vec::new(),
@@ -326,7 +343,7 @@ impl<'a> Extracted<'a> {
             if own.len() < 3 {
                 continue;
             }
-            let of_area = has_area(own) && !is_nothing;
+            let of_area = has_area(own) && !is_nothing && !self.may_be_hidden(&points, own, world);
             for (corner, point) in corners.zip(own) {
                 let used = usize::try_from(*point).ok().and_then(|p| in_area.get_mut(p));
                 used.into_iter().for_each(|used| *used |= of_area);
@@ -352,6 +369,8 @@ impl<'a> Extracted<'a> {
             self.first.push(self.corners.len());
         }
         let turn = match mesh.winding {
+            // Textures do not turn faces of what a transform mirrors in later frames.
+            _ if self.hidden_size.is_some() && self.earlier[owner] => 0,
             Winding::CounterClockwise => turn_of(world),
             Winding::Clockwise => -turn_of(world),
         };
@@ -366,9 +385,26 @@ impl<'a> Extracted<'a> {
                 own.iter().map(|&i| usize::try_from(i).ok().and_then(|i| place.get(i).copied())).collect();
             if let Some(corners) = corners {
                 self.side.faces.add(owner, turn, corners);
+                if self.may_be_hidden(&points, own, world) {
+                    self.side.faces.set_last_hidden();
+                }
             }
         }
         Ok(())
+    }
+
+    /// `true` if a face is so small that its mesh may be hidden.
+    fn may_be_hidden(&self, points: &[[f32; 3]], face: &[i32], world: &DMat4) -> bool {
+        let Some(size) = self.hidden_size else { return false };
+        let place = |i: &i32| {
+            let point = usize::try_from(*i).ok().and_then(|i| points.get(i));
+            point.map(|point| world.transform_point3(double::vector(*point)))
+        };
+        let first = face.first().and_then(place);
+        first.is_some_and(|first| {
+            let size = size + 8.0 * ulp(first.abs().max_element());
+            face.iter().all(|i| place(i).is_none_or(|point| point.distance(first) <= size))
+        })
     }
 
     /// Values of the corners at a point.

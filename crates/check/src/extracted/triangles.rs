@@ -109,6 +109,7 @@ impl<'a> Triangles<'a> {
         for face in 0..faces.len() {
             let corners = faces.corners(face);
             enclosed += corners.len() - 2;
+            whole &= !faces.may_be_hidden[face];
             marks.only(&[]);
             let mut vertices = corners.iter().map(|&p| self.back.get(p));
             if vertices.any(|own| own.iter().any(|&v| marks.has(v)) || own.iter().any(|&v| !marks.add(v))) {
@@ -127,7 +128,7 @@ impl<'a> Triangles<'a> {
                         from.into_iter().any(|k| turn >= 0 && leads(k, 1) || turn <= 0 && leads(k, 2))
                     })
                 };
-                if !self.back.get(p).iter().any(is_edge) {
+                if !self.back.get(p).iter().any(is_edge) && !faces.may_be_hidden[face] {
                     let what = format!("an edge of face {face} is none of a decoded triangle");
                     return Some(Difference::Extracted(faces.owner[face] as usize, what));
                 }
