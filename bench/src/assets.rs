@@ -1,5 +1,5 @@
-//! `assets`: whole assets, with all channels that they have: how small they are in both layered presets, and
-//! how fast one core turns the bytes of a file into what a shader reads.
+//! `assets`: whole assets with all their channels: their size in the presets small and fast, and the speed at
+//! which one core turns the bytes of a file into shader inputs.
 
 use crate::machine;
 use anyhow::Context;
@@ -18,24 +18,24 @@ pub struct Arguments {
     /// Any inputs that compile; .obj with a .pc2 of the same name beside them, .reel as they are.
     #[arg(required = true)]
     files: Vec<PathBuf>,
-    /// Presets of inputs that are compiled; fast and small without it.
+    /// Presets for inputs that are compiled; if not given, fast and small.
     #[arg(long, value_delimiter = ',')]
     preset: Vec<String>,
-    /// Threads that compile; 0 = all.
+    /// Threads of the compiler; 0 = all.
     #[arg(long, default_value_t = 0)]
     jobs: usize,
     /// Passes over a file; the fastest counts.
     #[arg(long, default_value_t = 10)]
     repeat: usize,
-    /// Adds the figures to bench/record/MACHINE/DATE.csv.
+    /// Append the results to bench/record/MACHINE/DATE.csv.
     #[arg(long)]
     record: bool,
-    /// One JSON object instead of a table.
+    /// Print one JSON object instead of a table.
     #[arg(long)]
     json: bool,
 }
 
-/// One line of the table. A vertex is one of the output, after splits, in one frame.
+/// One line of the table. Vertices are those of the output, after splits, in one frame.
 #[derive(Serialize)]
 struct Row {
     name: String,
@@ -43,10 +43,10 @@ struct Row {
     bytes: u64,
     vertices: u64,
     frames: usize,
-    /// Of raw positions, 12 bytes for each source point, per second.
+    /// Speed in MB of raw positions, 12 bytes per source point, per second.
     mb_per_s: f64,
-    /// Nanoseconds a vertex: units decoded and positions, normals and tangents written as f32; units alone;
-    /// positions alone; all of the same written half-way between two frames.
+    /// Nanoseconds per vertex: decoding units and writing positions, normals and tangents as f32; then units
+    /// alone, positions alone, and everything written half-way between two frames.
     shown: f64,
     decoded: f64,
     positions: f64,
@@ -58,7 +58,7 @@ const PRESETS: [Preset; 2] = [Preset::Fast, Preset::Small];
 const HEADER: &str =
     "bench,name,preset,bytes,vertices,frames,mb_per_s,shown_ns,decoded_ns,positions_ns,between_ns";
 
-/// Always true where everything compiled and decoded: speed has no right and wrong.
+/// Returns `true` if everything compiled and decoded: there is no limit for speed.
 pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     let folder = tempfile::tempdir()?;
     let mut rows = Vec::new();
@@ -124,7 +124,7 @@ fn make(input: &Path, target: &Path, preset: Preset, jobs: usize) -> anyhow::Res
     Ok(())
 }
 
-/// What a shader reads, as floats.
+/// The shader inputs, as floats.
 #[derive(Default)]
 struct Buffers {
     positions: Vec<f32>,
@@ -205,7 +205,7 @@ fn pass(
     Ok(())
 }
 
-/// Seconds to write all meshes half-way between each two frames that follow each other, decoded before.
+/// Returns the seconds to write all meshes half-way between consecutive frames, which are decoded before.
 fn halves(reel: &Reel, out: &mut Buffers) -> Result<f64, meshreel::Error> {
     let (mut first, mut second) = (FrameDecoder::new(reel)?, FrameDecoder::new(reel)?);
     let mut seconds = 0.0;

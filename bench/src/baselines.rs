@@ -1,4 +1,4 @@
-//! The table of `definitions/baselines.toml`.
+//! The tables of published figures: `definitions/baselines.toml` and `definitions/clip_baselines.csv`.
 
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -6,16 +6,15 @@ use std::collections::BTreeMap;
 /// The whole table.
 #[derive(Debug, Deserialize)]
 pub struct Baselines {
-    /// Name of the row that each block format is compared with.
+    /// The baseline of each block format, by name.
     pub rows: BTreeMap<String, String>,
     /// The sequences.
     pub sequence: Vec<Sequence>,
-    /// All others that were measured.
+    /// All other systems that were measured.
     pub peer: Vec<Peer>,
 }
 
-/// Another way of coding: bits per vertex and frame by sequence, and speeds in MB/s of raw positions where
-/// they are known.
+/// Another system: bits per vertex and frame by sequence, and speeds in MB/s of raw positions, where known.
 #[derive(Debug, Deserialize)]
 pub struct Peer {
     pub name: String,
@@ -33,29 +32,29 @@ pub struct Peer {
 #[derive(Debug, Deserialize)]
 pub struct Sequence {
     pub name: String,
-    /// Name of the files, where it is another.
+    /// Name of the files, if it differs.
     file: Option<String>,
     pub frames: usize,
     pub vertices: usize,
     deflate: BTreeMap<String, f64>,
     zstd: BTreeMap<String, f64>,
-    /// The smallest of all other systems measured.
+    /// The smallest result of all other systems.
     peer: BTreeMap<String, f64>,
 }
 
 impl Baselines {
-    /// The table, which is part of the program.
+    /// Reads the table, which is compiled into the program.
     pub fn read() -> anyhow::Result<Baselines> {
         Ok(toml::from_str(include_str!("../definitions/baselines.toml"))?)
     }
 }
 
 impl Sequence {
-    /// Name of its files, without ending.
+    /// Returns the name of its files, without extension.
     pub fn file(&self) -> &str {
         self.file.as_deref().unwrap_or(&self.name)
     }
-    /// The published figure to be beaten.
+    /// Returns the published figure to be beaten.
     pub fn baseline(&self, block: &str, tolerance: &str) -> Option<f64> {
         let row = match block {
             "deflate" => &self.deflate,
@@ -66,20 +65,20 @@ impl Sequence {
     }
 }
 
-/// What another system reaches on the clips.
+/// The result of another system on the clips.
 #[derive(Debug)]
 pub struct ClipBaseline {
     pub system: String,
     pub setting: String,
-    /// Centimetres that it was asked for.
+    /// Requested error in centimetres.
     pub asked: f64,
-    /// To 40 bytes per joint and sample.
+    /// Compression ratio, to 40 bytes per joint and sample.
     pub ratio: f64,
     /// Largest error in centimetres.
     pub worst: f64,
 }
 
-/// The table of `definitions/clip_baselines.csv`.
+/// Reads the table of `definitions/clip_baselines.csv`.
 pub fn clip_baselines() -> anyhow::Result<Vec<ClipBaseline>> {
     let lines = include_str!("../definitions/clip_baselines.csv").lines();
     (lines.filter(|line| !line.starts_with('#')))

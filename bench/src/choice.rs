@@ -1,4 +1,4 @@
-//! `choice`: what choosing the method by itself costs beside the best method that could have been asked for.
+//! `choice`: the cost of the automatic choice of method, compared with the best method that can be requested.
 
 use crate::clips;
 use crate::compare::with_part_of_whole;
@@ -16,21 +16,21 @@ pub struct Arguments {
     /// Inputs with meshes, or folders of them; NAME.obj is moved by NAME.pc2 beside it.
     #[arg(required = true)]
     inputs: Vec<PathBuf>,
-    /// Tolerances as parts of the diagonal of each mesh's bounds over the whole animation.
+    /// Tolerances as fractions of the diagonal of each mesh's bounds over the whole animation.
     #[arg(long, value_delimiter = ',', default_value = "1e-3,1e-4")]
     tolerance: Vec<f64>,
-    /// How much work is spent on size, 1 to 9.
+    /// Effort spent on size, 1 to 9.
     #[arg(long, default_value_t = 5)]
     effort: u32,
-    /// How much larger than the best method asked for may a file be, in percent.
+    /// Allowed excess of a file over the best method, in percent.
     #[arg(long, default_value_t = 3.0)]
     limit: f64,
-    /// Files whose meshes take fewer bytes are left out.
+    /// Leave out files whose meshes take fewer bytes.
     #[arg(long, default_value_t = 4096)]
     least: u64,
 }
 
-/// False where a choice is worse than it may be.
+/// Returns `false` if a choice exceeds the limit.
 pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     println!(
         "{:<32} {:>7} {:>10} {:>10} {:>10} {:>10} {:>9} {:>9} {:>8}",
@@ -63,7 +63,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
 fn compared(scene: &Scene, name: &str, tolerance: f64, arguments: &Arguments) -> anyhow::Result<bool> {
     let folder = tempfile::tempdir()?;
     let size = |method| size(scene, folder.path(), method, tolerance, arguments.effort);
-    // What cannot be asked for is no choice: faces that change, or nothing that moves as one.
+    // Leaves out methods that cannot be requested: faces change, or nothing moves rigidly.
     let asked = [MethodChoice::Soft, MethodChoice::Rigid, MethodChoice::Skinned];
     let asked = asked.map(|method| size(method).ok());
     let Some(best) = asked.iter().flatten().copied().min() else {
@@ -87,7 +87,7 @@ fn compared(scene: &Scene, name: &str, tolerance: f64, arguments: &Arguments) ->
     Ok(good)
 }
 
-/// Bytes of all meshes but their source maps: tables and names are the same.
+/// Returns the size of all meshes in bytes, without source maps: tables and names are the same.
 fn size(
     scene: &Scene,
     folder: &Path,

@@ -1,5 +1,5 @@
-//! Sizes of clips against errors, in both codecs, beside what other systems reach on the same clips; measured
-//! into a table, and drawn from it.
+//! Sizes of clips against errors, in both codecs, with the results of other systems on the same clips;
+//! measured into a table, and drawn from it.
 
 use crate::baselines::{ClipBaseline, clip_baselines};
 use crate::clips::files;
@@ -12,7 +12,8 @@ use meshreel_scene::read::{self, ReadOptions};
 use std::fmt::Write;
 use std::path::PathBuf;
 
-/// What was measured: codec, tolerance, raw bytes, bytes, largest error, clips that hold, clips.
+/// The table of results: codec, tolerance, raw bytes, bytes, largest error, number of clips that hold, number
+/// of clips.
 pub const TABLE: &str = "clip-size-error.csv";
 const HEAD: &str = "codec,tolerance_cm,raw_bytes,bytes,max_error_cm,held,clips";
 /// Tolerances in centimetres.
@@ -56,7 +57,7 @@ pub fn measure(inputs: &[PathBuf], effort: u32) -> anyhow::Result<String> {
     Ok(out)
 }
 
-/// Ratio by largest error, both logarithmic.
+/// Draws the ratio against the largest error, both logarithmic.
 pub fn picture(table: &str) -> anyhow::Result<String> {
     let (left, top, width, height) = (62.0, 28.0, 560.0, 330.0);
     let mut p = Picture::new(left + width + 28.0, top + height + 92.0);
@@ -83,7 +84,7 @@ pub fn picture(table: &str) -> anyhow::Result<String> {
             let [name, _, raw, bytes, error, held, all] = cells[..] else {
                 bail!("a line of {TABLE}: {line}");
             };
-            // Only where every clip holds: the sums are of the same clips then.
+            // Only if every clip holds, so that all sums are of the same clips.
             if name == codec && held == all {
                 let [raw, bytes, error] = [raw, bytes, error].map(str::parse::<f64>);
                 points.push(at(error?, raw? / bytes?));

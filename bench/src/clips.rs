@@ -1,9 +1,9 @@
-//! `clips`: bytes, error and speed of skeletal clips, one row each, beside those of the Animation Compression
+//! `clips`: bytes, error and speed of skeletal clips, one row each, compared with the Animation Compression
 //! Library on the same clips.
 //!
-//! Every clip is compiled to a file, opened by the runtime and checked against its source, read again. Times
-//! are of one thread, in its own processor time where the system tells it, so that a busy machine does not
-//! spoil them.
+//! Every clip is compiled to a file, opened by the runtime and verified against its source, read again. Times
+//! are those of one thread, in its own processor time if the system provides it, so that a busy machine does
+//! not distort them.
 
 use crate::baselines::clip_baselines;
 use crate::machine;
@@ -21,10 +21,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Bytes of each clip as ACL compresses it.
+/// Size of each clip as compressed by ACL, in bytes.
 const ACL: &str = include_str!("../definitions/acl_clips.csv");
-/// ACL's nanoseconds for a pose in the caches, a pose that is not, and one joint: medians over the 40 clips
-/// on another, faster machine.
+/// ACL's nanoseconds for a pose in the caches, a pose not in the caches, and one joint: medians over the 40
+/// clips on another, faster machine.
 const ACL_NANOSECONDS: [f64; 3] = [301.0, 1242.0, 23.0];
 
 #[derive(clap::Args)]
@@ -35,16 +35,16 @@ pub struct Arguments {
     /// Promised error in centimetres.
     #[arg(long, default_value_t = 0.01)]
     tolerance: f64,
-    /// How much work is spent on size, 1 to 9.
+    /// Effort spent on size, 1 to 9.
     #[arg(long, default_value_t = 9)]
     effort: u32,
-    /// Only every so many files.
+    /// Only every N-th file.
     #[arg(long, default_value_t = 1)]
     every: usize,
-    /// One JSON object instead of text.
+    /// Print one JSON object instead of text.
     #[arg(long)]
     json: bool,
-    /// Adds the figures to bench/record/MACHINE/DATE.csv.
+    /// Append the results to bench/record/MACHINE/DATE.csv.
     #[arg(long)]
     record: bool,
 }
@@ -61,20 +61,20 @@ struct Row {
     max_error: f64,
     mid_error: f64,
     ambiguous: usize,
-    /// Seconds.
+    /// Time of compression in seconds.
     compress: f64,
-    /// Nanoseconds per pose, forward at 60 Hz through the stored form.
+    /// Nanoseconds per pose, playing forward at 60 Hz from the streamed form.
     play: f64,
-    /// Bytes of the resident form.
+    /// Size of the random-access form in bytes.
     resident: u64,
     resident_error: f64,
-    /// Nanoseconds per pose of the resident form at random times, all of it in the caches.
+    /// Nanoseconds per pose of the random-access form at random times, all of it in the caches.
     pose: f64,
     /// Nanoseconds per pose with nothing of it in the caches, and of copying as many bytes as the pose has.
     cold: [f64; 2],
-    /// Nanoseconds per joint of the resident form at random times, all of it in the caches.
+    /// Nanoseconds per joint of the random-access form at random times, all of it in the caches.
     joint: f64,
-    /// Bytes that a second layer costs, and that it may: two bits per sub-track, and 64 bytes.
+    /// Cost of a second layer in bytes, and its limit: two bits per sub-track, and 64 bytes.
     second_layer: [f64; 2],
     ok: bool,
     acl: Option<u64>,
@@ -111,7 +111,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     Ok(rows.iter().all(|r| r.ok))
 }
 
-/// Bytes of each clip as ACL compresses it, by the name of its file.
+/// Returns the size of each clip as compressed by ACL, by file name.
 fn acl_bytes() -> HashMap<&'static str, u64> {
     ACL.lines()
         .filter(|line| !line.starts_with('#'))
@@ -122,7 +122,7 @@ fn acl_bytes() -> HashMap<&'static str, u64> {
         .collect()
 }
 
-/// The figures of all clips together, by name.
+/// Returns the figures of all clips together, by name.
 fn figures(rows: &[Row]) -> [(&'static str, f64); 25] {
     let (raw, bytes) = (sum(rows, |r| r.raw), sum(rows, |r| r.bytes));
     let with_acl: Vec<&Row> = rows.iter().filter(|r| r.acl.is_some()).collect();
@@ -197,7 +197,7 @@ fn print_rows(rows: &[Row]) {
     }
 }
 
-/// The published figures of other systems, beside the ones of these rows.
+/// Prints the published figures of other systems, next to those of these rows.
 fn print_baselines(rows: &[Row], arguments: &Arguments) -> anyhow::Result<()> {
     println!("\nother systems on the 40 clips of the corpus, beside {} of ours:", rows.len());
     println!("{:20} {:36} {:>8} {:>9} {:>9}", "", "", "asked cm", "ratio", "worst cm");
@@ -224,7 +224,7 @@ fn sum(rows: &[Row], f: impl Fn(&Row) -> u64) -> u64 {
 }
 
 impl Row {
-    /// Bytes as a part of ACL's; 0 where ACL has none.
+    /// Returns the size as a fraction of ACL's; 0 if ACL has none.
     fn of_acl(&self) -> f64 {
         self.acl.map_or(0.0, |acl| self.bytes as f64 / acl as f64)
     }
@@ -240,12 +240,12 @@ impl Row {
     }
 }
 
-/// All BVH files, by name.
+/// Returns all BVH files, by name.
 pub fn files(inputs: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
     files_of(inputs, &["bvh"])
 }
 
-/// All files, and those in folders with one of some endings, by name.
+/// Returns all files, including those in folders that have one of some extensions, by name.
 pub fn files_of(inputs: &[PathBuf], endings: &[&str]) -> anyhow::Result<Vec<PathBuf>> {
     let mut out = Vec::new();
     for input in inputs {
@@ -278,7 +278,7 @@ fn measure(file: &Path, arguments: &Arguments) -> anyhow::Result<Row> {
         jobs: 1,
         ..Options::default()
     };
-    // On one thread of its own, so that its time is all of it.
+    // On a thread of its own, so that the thread's time is exactly that of the compression.
     let pool = meshreel_compile::clip::one_thread()?;
     let mut compress = f64::MAX;
     for _ in 0..2 {
@@ -327,8 +327,8 @@ fn measure(file: &Path, arguments: &Arguments) -> anyhow::Result<Row> {
     })
 }
 
-/// Bytes that a second layer costs, with the less important half of the joints, on top of those of the clip
-/// in one; and how many may be.
+/// Returns the bytes that a second layer with the less important half of the joints costs, compared with a
+/// clip without layers; and the limit for that.
 fn second_layer(scene: &Scene, options: &Options, one: u64) -> anyhow::Result<[f64; 2]> {
     let mut options = options.clone();
     let layer = |name: &str, share| LayerChoice { name: name.into(), share, ..LayerChoice::default() };
@@ -340,8 +340,8 @@ fn second_layer(scene: &Scene, options: &Options, one: u64) -> anyhow::Result<[f
     Ok([two.bytes as f64 - one as f64, 64.0 + sub_tracks as f64 / 4.0])
 }
 
-/// Nanoseconds per pose, forward at 60 Hz, whole clip, best of several: a pass is too short for the system's
-/// count of processor time.
+/// Returns the nanoseconds per pose, playing forward at 60 Hz; the best of several rounds of whole clips,
+/// since one pass is too short for the resolution of the system's processor time.
 fn play(reel: &Reel) -> anyhow::Result<f64> {
     let clip = &reel.clips()?[0];
     let mut cursor = ClipCursor::new(clip);
@@ -359,7 +359,7 @@ fn play(reel: &Reel) -> anyhow::Result<f64> {
     Ok(best * 1e9 / ticks as f64)
 }
 
-/// Times that look random but are the same every time, in seconds.
+/// Returns pseudo-random times in seconds, the same in every run.
 fn times(clip: &RandomAccessClip) -> impl Iterator<Item = f64> {
     let duration = clip.duration();
     (0..4000u64).map(move |i| {
@@ -368,7 +368,7 @@ fn times(clip: &RandomAccessClip) -> impl Iterator<Item = f64> {
     })
 }
 
-/// Nanoseconds per pose of the resident form, best of several passes.
+/// Returns the nanoseconds per pose of the random-access form, the best of several passes.
 fn sample(clip: &RandomAccessClip) -> anyhow::Result<f64> {
     let mut pose = vec![Transform::IDENTITY; clip.joints()];
     let mut best = f64::MAX;
@@ -382,10 +382,10 @@ fn sample(clip: &RandomAccessClip) -> anyhow::Result<f64> {
     Ok(best * 1e9 / 1000.0)
 }
 
-/// Nanoseconds per pose of the resident form where nothing of the clip is in the caches, as ACL's own
-/// benchmark measures it: with as many copies of the clip as make two poses of each fill 33 MiB, at least
-/// 4000, each in pages of its own, one pose of each copy in turn. And nanoseconds per pose copied out of as
-/// many places. Medians of several passes.
+/// Returns the nanoseconds per pose of the random-access form with nothing of the clip in the caches,
+/// measured as in ACL's own benchmark: with enough copies of the clip for two poses of each to fill 33 MiB,
+/// at least 4000, each in its own pages, one pose of each copy in turn. And the nanoseconds per pose to copy
+/// from as many places. Medians of several passes.
 fn sample_cold(skeleton: &Arc<SkeletonRecord>, bytes: &[u8]) -> anyhow::Result<[f64; 2]> {
     const CACHE: usize = 33 << 20;
     const PAGES: usize = 4000;
@@ -416,7 +416,8 @@ fn sample_cold(skeleton: &Arc<SkeletonRecord>, bytes: &[u8]) -> anyhow::Result<[
     }))
 }
 
-/// All instruction sets give the same bits at every sample and between, for poses and for single joints.
+/// Checks that all instruction sets give the same bits at every sample and between, for poses and single
+/// joints.
 fn same_everywhere(
     skeleton: &meshreel_scene::Skeleton,
     clip: &meshreel_compile::clip::CompressedClip,
@@ -439,7 +440,7 @@ fn same_everywhere(
     Ok(())
 }
 
-/// Nanoseconds per single joint of the random-access form, best of several passes.
+/// Returns the nanoseconds per single joint of the random-access form, the best of several passes.
 fn sample_joint(clip: &RandomAccessClip) -> anyhow::Result<f64> {
     let mut best = f64::MAX;
     let mut sum = 0.0;
@@ -455,7 +456,7 @@ fn sample_joint(clip: &RandomAccessClip) -> anyhow::Result<f64> {
     Ok(best * 1e9 / times(clip).count() as f64)
 }
 
-/// Processor time of this thread. Linux tells; elsewhere `None`.
+/// Returns the processor time of this thread; `None` on systems other than Linux.
 fn cpu_seconds() -> Option<f64> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     let nanoseconds: f64 = text.split_whitespace().next()?.parse().ok()?;

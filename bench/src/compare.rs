@@ -1,5 +1,6 @@
-//! Decodes a file and compares its points with those of the source, so that no figure is of a broken file.
-//! Meshes are compared in their own space, frame by frame: enough for inputs whose transforms stand still.
+//! Decodes a file and compares its points with those of the source, so that no figure is that of a broken
+//! file. Meshes are compared in their own space, frame by frame: enough for inputs whose transforms are
+//! constant.
 
 use anyhow::{Context, bail};
 use meshreel::{Limits, Reel};
@@ -8,7 +9,7 @@ use meshreel_options::{MeshOverride, Options, Tolerance};
 use meshreel_scene::{Mesh, Scene, sample};
 use std::path::Path;
 
-/// What a comparison found.
+/// The result of a comparison.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Errors {
     /// Largest distance of a decoded point from its source.
@@ -17,7 +18,7 @@ pub struct Errors {
     pub diagonal: f64,
 }
 
-/// Compares the one mesh of `source` with the one in `file`.
+/// Compares the single mesh of `source` with the one in `file`.
 pub fn compare(source: &Scene, file: &Path) -> anyhow::Result<Errors> {
     let reel = Reel::open(file, &Limits::default())?;
     let decoded = to_scene(&reel)?;
@@ -36,7 +37,7 @@ pub fn compare(source: &Scene, file: &Path) -> anyhow::Result<Errors> {
         }
         for (want, have) in want.iter().zip(&have) {
             let square: f64 = (0..3).map(|k| (f64::from(want[k]) - f64::from(have[k])).powi(2)).sum();
-            // Not a number is not small, and stays.
+            // A NaN counts as an error, and stays.
             if square.is_nan() || square.sqrt() > errors.max {
                 errors.max = square.sqrt();
             }
@@ -50,12 +51,12 @@ pub fn compare(source: &Scene, file: &Path) -> anyhow::Result<Errors> {
     (reel.frame_count() > 0).then_some(errors).context("the file has no frames")
 }
 
-/// The options with a tolerance that is `part` of the diagonal of each mesh's bounds over the whole
-/// animation. That is the rule of published tables; a percentage is of the bounds of single frames.
+/// Returns the options with a tolerance that is the fraction `part` of the diagonal of each mesh's bounds
+/// over the whole animation, as in published tables; a percentage would refer to the bounds of single frames.
 pub fn with_part_of_whole(options: Options, scene: &Scene, part: f64) -> anyhow::Result<Options> {
     let mut out = Options { tolerance: Tolerance::Relative(part), ..options };
     for mesh in &scene.meshes {
-        // Without a size it is lossless either way.
+        // A mesh without size is lossless in any case.
         let absolute = Some(part * whole_diagonal(mesh)?).filter(|t| *t > 0.0).map(Tolerance::Absolute);
         match (absolute, scene.meshes.len()) {
             (Some(absolute), 1) => out.tolerance = absolute,

@@ -1,4 +1,4 @@
-//! `compiles`: what one compiler, or several in turn, take for a list of inputs: seconds of a core and bytes.
+//! `compiles`: processor time and output size of one compiler, or of several in turn, for a list of inputs.
 
 use crate::clips;
 use anyhow::{Context, bail};
@@ -10,11 +10,11 @@ pub struct Arguments {
     /// Inputs with meshes, or folders of them; NAME.obj is moved by NAME.pc2 beside it.
     #[arg(required = true)]
     inputs: Vec<PathBuf>,
-    /// The compiler; the one beside this program, if none is named. Of several the others are compared with
-    /// the first, run in turn.
+    /// The compiler; by default the one beside this program. If several are given they run in turn, and the
+    /// others are compared with the first.
     #[arg(long)]
     meshreel: Vec<PathBuf>,
-    /// Compiles so many times with each; the least counts.
+    /// Number of compiles with each; the fastest counts.
     #[arg(long, default_value_t = 3)]
     repeat: usize,
     /// Arguments of `meshreel compile`, as one text.
@@ -22,16 +22,16 @@ pub struct Arguments {
     options: String,
 }
 
-/// What a compile took.
+/// The cost of a compile.
 #[derive(Clone, Copy)]
 struct Taken {
     seconds: f64,
     bytes: u64,
-    /// Of raw positions of the source.
+    /// Size of the raw positions of the source.
     raw: f64,
 }
 
-/// Always true where all compiled: speed has no right and wrong.
+/// Returns `true` if all compiled: there is no limit for speed.
 pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     let beside = std::env::current_exe()?.with_file_name("meshreel");
     let programs = match &arguments.meshreel[..] {
@@ -82,7 +82,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     Ok(true)
 }
 
-/// How much faster and larger than the first.
+/// Returns how much faster and larger than the first one.
 fn compared(first: Option<(f64, u64)>, (seconds, bytes): (f64, u64)) -> String {
     let (before, size) = first.unwrap_or((seconds, bytes));
     format!("{:>7.2} × {:>+7.2} %", before / seconds, 100.0 * (bytes as f64 / size as f64 - 1.0))
@@ -116,7 +116,7 @@ fn compile(program: &Path, input: &Path, options: &str) -> anyhow::Result<Taken>
     })
 }
 
-/// Seconds of a core that programs took that this one has run: what /proc says in hundredths.
+/// Returns the processor time in seconds of all child processes so far; /proc has it in hundredths.
 fn seconds_of_children() -> anyhow::Result<f64> {
     let line = std::fs::read_to_string("/proc/self/stat").context("this system does not tell")?;
     let fields = line.rsplit(')').next().unwrap_or_default();

@@ -1,6 +1,6 @@
 //! `curves`: keys, memory and error of skeletal clips in codec `curve`, one row each, under the local rule
 //! (after Riot) and under the guarantee. Memory is compared with 16 bytes per rotation and 12 per vector, of
-//! the animated sub-tracks alone.
+//! the animated sub-tracks only.
 
 use crate::clips::files;
 use anyhow::Context;
@@ -17,7 +17,7 @@ pub struct Arguments {
     /// Tolerance in centimetres.
     #[arg(long, default_value_t = 0.1)]
     tolerance: f64,
-    /// What it means: every sub-track on its own, or every point of the metric.
+    /// Meaning of the tolerance: every sub-track by itself, or every point of the metric.
     #[arg(long, value_enum, default_value_t = Meaning::Local)]
     rule: Meaning,
     /// Under the local rule the tolerance shrinks up the hierarchy: 1, 1/2, 1/3.
@@ -26,16 +26,16 @@ pub struct Arguments {
     /// Spacing of knots.
     #[arg(long, value_enum, default_value_t = Spacing::Centripetal)]
     knots: Spacing,
-    /// Rotations of 32 bits.
+    /// Store rotations in 32 bits.
     #[arg(long)]
     short: bool,
-    /// Keys are only inserted, never moved or left out.
+    /// Only insert keys, never move or leave out any.
     #[arg(long)]
     plain: bool,
-    /// Only every so many files.
+    /// Only every N-th file.
     #[arg(long, default_value_t = 1)]
     every: usize,
-    /// One JSON object instead of text.
+    /// Print one JSON object instead of text.
     #[arg(long)]
     json: bool,
 }

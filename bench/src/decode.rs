@@ -1,6 +1,6 @@
-//! `decode`: megabytes of raw positions per second that one core decodes, from compressed bytes in memory to
-//! quantized levels; what each stage takes of it; and what the machine and plain block decompression do
-//! beside it.
+//! `decode`: speed of one core, in MB of raw positions per second, from compressed bytes in memory to
+//! quantized values; the share of each stage; and, for comparison, memory copies and plain block
+//! decompression.
 
 use crate::stages::{Row, measure};
 use crate::{compare, machine};
@@ -17,29 +17,29 @@ pub struct Arguments {
     /// Files: .reel as they are; .obj, with a .pc2 of the same name beside them, are compiled first.
     #[arg(required = true)]
     files: Vec<PathBuf>,
-    /// Block compressions that an .obj is compiled with.
+    /// Block compressions for an .obj.
     #[arg(long, value_delimiter = ',', default_values_t = [Block::Store, Block::Lz4hc, Block::Zstd])]
     block: Vec<Block>,
     /// Promised error as a fraction of the diagonal of the whole sequence, for an .obj.
     #[arg(long, default_value_t = 1e-4)]
     tolerance: f64,
-    /// How much work is spent on size, 1 to 9, for an .obj.
+    /// Effort spent on size, 1 to 9, for an .obj.
     #[arg(long, default_value_t = Options::default().effort)]
     effort: u32,
-    /// Decodes so many times; the fastest counts.
+    /// Number of decodes; the fastest counts.
     #[arg(long, default_value_t = 40)]
     repeat: usize,
-    /// One JSON object instead of a table.
+    /// Print one JSON object instead of a table.
     #[arg(long)]
     json: bool,
-    /// Adds the figures to bench/record/MACHINE/DATE.csv.
+    /// Append the results to bench/record/MACHINE/DATE.csv.
     #[arg(long)]
     record: bool,
 }
 
 const HEADER: &str = "bench,name,block,bits,decode_mb_per_s,block_stage,residual_stage,spatial_stage,motion_stage,plain,of_plain,dequantize,memcpy";
 
-/// Always true where everything decoded to what the player gives: speed has no right and wrong.
+/// Returns `true` if everything decoded as the player does: there is no limit for speed.
 pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     let folder = tempfile::tempdir()?;
     let mut rows = Vec::new();

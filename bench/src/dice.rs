@@ -1,18 +1,18 @@
-//! Chance that is the same on every machine.
+//! Pseudo-random numbers that are the same on every machine.
 
 use glam::DVec3;
 
-/// Numbers that look random: SplitMix64 (G. Steele and others, *Fast splittable pseudorandom number
-/// generators*, 2014).
+/// A generator of pseudo-random numbers: SplitMix64 (G. Steele and others, *Fast splittable pseudorandom
+/// number generators*, 2014).
 pub struct Dice(u64);
 
 impl Dice {
-    /// Another number gives other rolls.
+    /// Creates a generator; other seeds give other numbers.
     pub fn new(seed: u64) -> Dice {
         Dice(seed)
     }
 
-    /// From 0 to 1.
+    /// Returns a number from 0 to 1.
     pub fn roll(&mut self) -> f64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
@@ -21,7 +21,7 @@ impl Dice {
         ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// Within a cube around the origin.
+    /// Returns a vector within a cube around the origin.
     pub fn vector(&mut self) -> DVec3 {
         DVec3::from_array([0; 3].map(|_| 2.0 * self.roll() - 1.0))
     }

@@ -1,9 +1,9 @@
-//! `digests`: what the product writes and shows, as numbers that a change of nothing but the code's shape
-//! must leave as they are.
+//! `digests`: checksums of the product's output, which must not change when only the code's structure does.
 //!
-//! A list has one case per line: checksum of the `.reel`, checksum of all that it decodes to, and the
-//! arguments of `meshreel compile`. Inputs are relative to `testdata/inputs`; those that begin with `corpus/`
-//! to the folder given with `--corpus`, those that begin with `options/` to the folder of the list.
+//! A list has one case per line: checksum of the `.reel`, checksum of everything it decodes to, and the
+//! arguments of `meshreel compile`. Inputs are relative to `testdata/inputs`; those that begin with
+//! `corpus/`, to the folder given with `--corpus`; those that begin with `options/`, to the folder of the
+//! list.
 
 use anyhow::{Context, bail};
 use meshreel::clip::{ClipCursor, PoseSource, Query};
@@ -19,30 +19,30 @@ pub struct Arguments {
     /// The list.
     #[arg(default_value = concat!(env!("CARGO_MANIFEST_DIR"), "/digests/list.txt"))]
     list: PathBuf,
-    /// The compiler; the one beside this program, if none is named.
+    /// The compiler; by default the one beside this program.
     #[arg(long)]
     meshreel: Option<PathBuf>,
-    /// Where inputs of other people lie; without it their cases are left out.
+    /// Folder of third-party inputs; without it their cases are left out.
     #[arg(long)]
     corpus: Option<PathBuf>,
-    /// Only cases that contain this.
+    /// Only cases whose line contains this text.
     #[arg(long)]
     only: Option<String>,
-    /// Cases at a time.
+    /// Number of cases run in parallel.
     #[arg(long, default_value_t = 2)]
     jobs: usize,
-    /// Writes the list anew instead of comparing with it.
+    /// Write the list anew instead of comparing with it.
     #[arg(long)]
     write: bool,
 }
 
 struct Case {
-    /// Checksums, as the list has them.
+    /// Checksums in the list.
     known: String,
     arguments: String,
 }
 
-/// False where a case differs.
+/// Returns `false` if a case differs.
 pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     let text = std::fs::read_to_string(&arguments.list)
         .with_context(|| format!("reading {}", arguments.list.display()))?;
@@ -125,7 +125,7 @@ fn of_case(program: &Path, line: &str, arguments: &Arguments) -> anyhow::Result<
     Ok(format!("{:016x} {:016x}", checksum(&bytes), shown(&reel)?))
 }
 
-/// A checksum that goes on.
+/// A running checksum.
 #[derive(Default)]
 struct Sum {
     bytes: Vec<u8>,
@@ -161,8 +161,8 @@ impl Sum {
     }
 }
 
-/// Everything that a file decodes to: frames, what is between them, levels of detail, attributes, rigs and
-/// clips.
+/// Returns the checksum of everything that a file decodes to: frames, times between them, LOD levels,
+/// attributes, rigs and clips.
 fn shown(path: &Path) -> anyhow::Result<u64> {
     let reel = Reel::open(path, &Limits::default())?;
     let mut sum = Sum::default();

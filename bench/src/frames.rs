@@ -1,6 +1,6 @@
-//! `frames`: gigabytes per second at which one core turns a file as it lies on the disk into positions,
-//! whatever the methods of its meshes: frame after frame through the player's decoder, and what writing the
-//! positions takes of it. Of moving nodes, nanoseconds that decoding takes per transform.
+//! `frames`: speed of one core, in GB/s, from a file on disk to positions, whatever the methods of its
+//! meshes: frame after frame through the player's decoder, with the share of writing positions. For moving
+//! nodes, nanoseconds of decoding per transform.
 
 use crate::machine;
 use anyhow::Context;
@@ -16,10 +16,10 @@ pub struct Arguments {
     /// .reel files.
     #[arg(required = true)]
     files: Vec<PathBuf>,
-    /// Goes through each file so many times; the fastest counts, of each frame.
+    /// Passes over each file; for each frame, the fastest counts.
     #[arg(long, default_value_t = 20)]
     repeat: usize,
-    /// One JSON object instead of a table.
+    /// Print one JSON object instead of a table.
     #[arg(long)]
     json: bool,
 }
@@ -32,17 +32,17 @@ struct Row {
     megabytes: f64,
     /// From the file to decoded frames.
     decode: f64,
-    /// From there to f32 positions of every vertex.
+    /// From decoded frames to f32 positions of every vertex.
     write: f64,
-    /// One after the other.
+    /// Both, one after the other.
     both: f64,
     /// A copy of as many bytes.
     memcpy: f64,
-    /// Nanoseconds of decoding per moving node and frame, where there are any: of all that a frame has.
+    /// Nanoseconds of decoding per moving node and frame, if there are any; the whole frame counts.
     transform: Option<f64>,
 }
 
-/// Always true where everything decodes: speed has no right and wrong.
+/// Returns `true` if everything decodes: there is no limit for speed.
 pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     let rows = (arguments.files.iter())
         .map(|file| {
@@ -83,7 +83,7 @@ fn measure(path: &Path, repeat: usize) -> anyhow::Result<Row> {
     let mut out = vec![0f32; 3 * count.unwrap_or(0)];
     let mut from = out.clone();
     let frames = reel.frame_count();
-    // A frame is decoded with others of its unit: the fastest of each time counts.
+    // The fastest time of each frame counts, since a frame is decoded together with others of its unit.
     let mut fastest = vec![[f64::INFINITY; 3]; frames];
     let mut vertices = 0;
     for _ in 0..repeat {

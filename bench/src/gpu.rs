@@ -1,5 +1,5 @@
-//! `gpu`: what files cost on a graphics card: bytes that go up for a frame beside the raw ones, dispatches,
-//! and the time of the passes beside a copy of as many bytes on the same card.
+//! `gpu`: cost of files on a graphics card: bytes uploaded for a frame compared with the raw ones,
+//! dispatches, and the time of the passes compared with a copy of as many bytes on the same card.
 
 use anyhow::{Context, anyhow};
 use meshreel::{Command, FrameDecoder, FrameView, Limits, Options, Pace, Player, Reel};
@@ -13,46 +13,46 @@ pub struct Arguments {
     /// .reel files.
     #[arg(required = true)]
     files: Vec<PathBuf>,
-    /// Pictures of each file.
+    /// Number of pictures of each file.
     #[arg(long, default_value_t = 60)]
     pictures: usize,
-    /// One JSON object instead of text.
+    /// Print one JSON object instead of text.
     #[arg(long)]
     json: bool,
 }
 
-/// What a file costs. Times are medians, in microseconds.
+/// The cost of a file. Times are medians, in microseconds.
 #[derive(serde::Serialize)]
 struct Cost {
     file: String,
     methods: Vec<String>,
     vertices: usize,
-    /// f32 positions of a frame, and what went up for it.
+    /// Size of a frame's f32 positions, and of its upload.
     raw_bytes: u64,
     slot_bytes: u64,
     fixed_bytes: u64,
     vertex_bytes: u64,
     dispatches: u32,
-    /// Of `update` of a picture whose frames are there, and of one that brings a new frame.
+    /// Time of `update` for a picture whose frames are loaded, and for one that brings a new frame.
     update: f64,
     update_new: f64,
-    /// All of the CPU's time for a frame that is played, reading and checking included: where the CPU decodes
-    /// points, and where the card does (of meshes of the preset fast; what goes up then).
+    /// CPU time of a frame that is played, including reading and checking: with points decoded by the CPU,
+    /// and by the card (meshes of the preset fast; then the bytes uploaded).
     played: f64,
     played_units: f64,
     unit_bytes: u64,
-    /// Of the passes of a picture.
+    /// Time of the passes of a picture.
     passes: f64,
-    /// Of a copy of the bytes that the passes must read and write.
+    /// Time of a copy of the bytes that the passes must read and write.
     copy: f64,
 }
 
-/// A device that tells time, if it can.
+/// A device, with timestamps if it supports them.
 struct Card {
     device: wgpu::Device,
     queue: wgpu::Queue,
     name: String,
-    /// Nanoseconds of a tick of its clock.
+    /// Nanoseconds per tick of its clock.
     tick: Option<f32>,
 }
 
@@ -71,7 +71,7 @@ impl Card {
         let limits = adapter.limits();
         let wanted = wgpu::DeviceDescriptor {
             required_features: if has_clock { clock } else { wgpu::Features::empty() },
-            // A bench takes what the card has: large scenes need larger bindings than WebGPU's default.
+            // Requests the card's own limits: large scenes need larger bindings than WebGPU's default.
             required_limits: wgpu::Limits {
                 max_buffer_size: limits.max_buffer_size,
                 max_storage_buffer_binding_size: limits.max_storage_buffer_binding_size,
@@ -84,7 +84,7 @@ impl Card {
         Ok(Card { device, queue, name: adapter.get_info().name, tick })
     }
 
-    /// Microseconds of what is recorded: by the card's clock or, without one, until it is done.
+    /// Returns the microseconds of the recorded work: by the card's clock or, without one, until it is done.
     fn time<T>(&self, record: impl FnOnce(&mut wgpu::CommandEncoder) -> T) -> anyhow::Result<(f64, T)> {
         let mut encoder = self.device.create_command_encoder(&Default::default());
         let Some(tick) = self.tick else {
@@ -127,7 +127,7 @@ impl Card {
         Ok((to.saturating_sub(from) as f64 * f64::from(tick) * 1e-3, out))
     }
 
-    /// Bytes that a copy reads and writes in a microsecond.
+    /// Returns the number of bytes that a copy reads and writes in a microsecond.
     fn copy_speed(&self) -> anyhow::Result<f64> {
         let size = 64 << 20;
         let buffer = || {
@@ -152,7 +152,7 @@ fn median(all: &mut [f64]) -> f64 {
     all.get(all.len() / 2).copied().unwrap_or(0.0)
 }
 
-/// Always true: there is nothing to be held.
+/// Returns `true`: there is no limit.
 pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     let card = Card::new()?;
     let speed = card.copy_speed()?;
@@ -209,8 +209,9 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     Ok(true)
 }
 
-/// Microseconds of the CPU that a frame takes which a player streams, decodes or only checks, and sends up;
-/// and bytes that go up for it. The first time that all frames are played, after the file was opened.
+/// Returns the CPU time in microseconds of a frame that a player streams, decodes or only checks, and
+/// uploads; and the bytes uploaded for it. Measured when all frames are played for the first time after the
+/// file was opened.
 fn played(
     card: &Card,
     shaders: &mut Shaders,
@@ -267,7 +268,7 @@ fn cost(
     file: &std::path::Path,
     pictures: usize,
 ) -> anyhow::Result<Cost> {
-    // Points that bones move are put in place by the card.
+    // The card applies the bones to points.
     let reel = Reel::open(file, &Limits { poses: false, ..Limits::default() })?;
     let frames = reel.frame_count();
     anyhow::ensure!(frames > 0 && !reel.description().meshes.is_empty(), "no meshes");
@@ -292,7 +293,7 @@ fn cost(
     let mut output: Output = gpu.output(&card.device, shaders);
     let (mut updates, mut new, mut passes, mut dispatches) = (Vec::new(), Vec::new(), Vec::new(), 0);
     for picture in 0..pictures {
-        // Two pictures a frame: one brings it, one blends.
+        // Two pictures per frame: one loads it, one blends.
         show(&mut first, &mut second, (picture / 2) % frames)?;
         let blend = if picture % 2 == 0 { 0.25 } else { 0.75 };
         let shown = shown(&first, &second, blend)?;
@@ -303,7 +304,7 @@ fn cost(
         })?;
         let done = done?;
         dispatches = dispatches.max(done.dispatches);
-        // The first pictures make things.
+        // The first pictures create resources.
         if picture > 3 {
             if done.frames > 0 { &mut new } else { &mut updates }.push(cpu);
             passes.push(time);

@@ -1,4 +1,4 @@
-//! The machine that figures are of, its memory use, and the record of runs.
+//! The machine on which figures are measured, its memory use, and the record of runs.
 
 use anyhow::Context;
 use std::io::Write;
@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Bytes of memory that belong to no file, now. Linux tells; elsewhere `None`.
+/// Returns the current anonymous memory in bytes; `None` on systems other than Linux.
 pub fn anonymous_now() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|l| l.strip_prefix("RssAnon:"))?;
@@ -17,7 +17,7 @@ pub fn anonymous_now() -> Option<u64> {
     Some(kilobytes * 1024)
 }
 
-/// Samples the anonymous memory every few milliseconds until it is asked for the peak.
+/// Samples the anonymous memory every few milliseconds until the peak is requested.
 pub struct PeakMemory {
     stop: Arc<AtomicBool>,
     peak: Arc<AtomicU64>,
@@ -39,7 +39,7 @@ impl PeakMemory {
         PeakMemory { stop, peak, thread: Some(thread) }
     }
 
-    /// Most bytes that were seen; `None` where the system does not tell.
+    /// Returns the peak in bytes; `None` if the system does not provide it.
     pub fn finish(mut self) -> Option<u64> {
         self.stop.store(true, Relaxed);
         if let Some(thread) = self.thread.take() {
@@ -51,7 +51,7 @@ impl PeakMemory {
     }
 }
 
-/// Processor and number of cores, as a folder's name.
+/// Returns processor and number of cores, as a folder's name.
 pub fn name() -> String {
     let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = info
@@ -64,14 +64,14 @@ pub fn name() -> String {
     parts.join("-")
 }
 
-/// Today in UTC, `2026-08-21`.
+/// Returns today's date in UTC, as `2026-08-21`.
 pub fn today() -> String {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     let days = since.map_or(0, |d| d.as_secs() / 86_400);
     date(days)
 }
 
-/// The date so many days after 1970-01-01.
+/// Returns the date `days` days after 1970-01-01.
 fn date(days: u64) -> String {
     let leap = |y: u64| y.is_multiple_of(4) && (!y.is_multiple_of(100) || y.is_multiple_of(400));
     let (mut year, mut left) = (1970, days);
@@ -96,7 +96,7 @@ fn date(days: u64) -> String {
     format!("{year:04}-{month:02}-{:02}", left + 1)
 }
 
-/// Appends lines to `bench/record/MACHINE/DATE.csv`, below a header where that changes.
+/// Appends lines to `bench/record/MACHINE/DATE.csv`, below a header if that has changed.
 pub fn record(header: &str, lines: &[String]) -> anyhow::Result<PathBuf> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("record").join(name());
     std::fs::create_dir_all(&folder).with_context(|| format!("making {}", folder.display()))?;

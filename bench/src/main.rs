@@ -1,5 +1,5 @@
-//! Reproduces the project's published figures: sizes of known sequences beside what others reach, and the
-//! speed and memory of a compile. Every figure is of a file that was decoded again and compared with its
+//! Reproduces the project's published figures: sizes of known sequences compared with other systems, and the
+//! speed and memory of a compile. Every figure is that of a file that was decoded again and compared with its
 //! source.
 
 mod assets;
@@ -45,47 +45,48 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Whole assets with all channels: sizes of both layered presets, and what one core decodes.
+    /// Whole assets with all channels: sizes in the presets small and fast, and the decoding speed of one
+    /// core.
     Assets(assets::Arguments),
-    /// Bits per vertex and frame of the six sequences, beside the baselines.
+    /// Bits per vertex and frame of the six sequences, compared with the baselines.
     Sequences(sequences::Arguments),
     /// Size, speed and error of the soft codec alone.
     Soft(soft::Arguments),
-    /// Bytes, error and speed of skeletal clips, beside ACL's.
+    /// Bytes, error and speed of skeletal clips, compared with ACL.
     Clips(clips::Arguments),
     /// Keys and memory of skeletal clips in codec curve.
     Curves(curves::Arguments),
-    /// Makes the default sets of tables of the soft codec.
+    /// Make the default sets of tables of the soft codec.
     Tables(tables::Arguments),
-    /// What predictors that the soft codec does not have would save.
+    /// Estimated savings of predictors that the soft codec does not have.
     Predictors(predictors::Arguments),
-    /// What choosing the method by itself costs beside the best one.
+    /// Cost of the automatic choice of method, compared with the best method.
     Choice(choice::Arguments),
-    /// Writes moving meshes that no corpus has, to compare methods on.
+    /// Write moving meshes that no corpus has, to compare methods on.
     Scenes(scenes::Arguments),
-    /// Compiles and verifies scenes by chance, and reduces those that break their promise.
+    /// Compile and verify random scenes, and reduce those that break their promise.
     Random(random::Arguments),
-    /// Sizes of particles beside zstd's of quantized differences.
+    /// Sizes of particles, compared with zstd on quantized differences.
     Particles(particles::Arguments),
-    /// Draws the pictures of docs/METHODS.md.
+    /// Draw the pictures of docs/METHODS.md.
     Pictures(pictures::Arguments),
     /// Speed of decoding, by stage.
     Decode(decode::Arguments),
     /// Speed of decoding files of any method, frame by frame.
     Frames(frames::Arguments),
-    /// What files cost on a graphics card.
+    /// Cost of files on a graphics card.
     #[cfg(feature = "gpu")]
     Gpu(gpu::Arguments),
-    /// How the time of each verb grows when one count of an input doubles.
+    /// Growth of each verb's time when one count of an input doubles.
     Slopes(slopes::Arguments),
-    /// What a small mesh costs: bytes, memory and time.
+    /// Cost of a small mesh: bytes, memory and time.
     Small(small::Arguments),
-    /// Checksums of what is compiled with every method, preset and option, and of what it decodes to, beside
-    /// those of a list.
+    /// Checksums of files compiled with every method, preset and option, and of what they decode to, compared
+    /// with those of a list.
     Digests(digests::Arguments),
-    /// Seconds of a core and bytes of many compiles, by one compiler or by several in turn.
+    /// Processor time and output size of many compiles, by one compiler or by several in turn.
     Compiles(compiles::Arguments),
-    /// How far the time left that a compile shows is from what it then takes.
+    /// Accuracy of the remaining time that a compile displays.
     TimeLeft(time_left::Arguments),
     /// Speed and peak memory of a compile.
     CompileSpeed(speed::Arguments),

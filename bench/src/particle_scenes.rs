@@ -1,5 +1,5 @@
-//! Particles that no corpus has, made by simulating them: a fountain, snow, debris. Points with ids,
-//! velocities and widths.
+//! Particles that no corpus has, made by simulation: a fountain, snow, debris. Points with ids, velocities
+//! and widths.
 
 use crate::dice::Dice;
 use glam::DVec3;
@@ -29,16 +29,16 @@ impl Frame {
 const FRAMES: usize = 120;
 /// Frames per second.
 const RATE: f64 = 24.0;
-/// Metres per second and second.
+/// Metres per second squared.
 const GRAVITY: f64 = 9.81;
 
-/// Simulations by name.
+/// Returns the simulations by name.
 pub fn simulations(dice: &mut Dice) -> Vec<(&'static str, Scene)> {
     let all = [("fountain", fountain(dice)), ("snow", snow(dice)), ("debris", debris(dice))];
     all.map(|(name, frames)| (name, scene(name, &frames))).into()
 }
 
-/// Writes them as Alembic.
+/// Writes the simulations as Alembic.
 pub fn write(folder: &Path, dice: &mut Dice) -> anyhow::Result<()> {
     for (name, scene) in simulations(dice) {
         write::alembic::write(&folder.join(name).with_extension("abc"), &scene, &mut |_, _| {})?;
@@ -76,7 +76,7 @@ fn scene(name: &str, frames: &[Frame]) -> Scene {
     Scene { nodes: vec![node], meshes: vec![mesh], unit: Some(Unit::Metre), ..Scene::default() }
 }
 
-/// Drops that rise from a nozzle, fall against the air's drag, splash once from the ground and are gone.
+/// Drops that rise from a nozzle, fall against air drag, splash once on the ground and disappear.
 fn fountain(dice: &mut Dice) -> Vec<Frame> {
     const BORN: usize = 60;
     const STEPS: usize = 4;
@@ -121,11 +121,11 @@ fn fountain(dice: &mut Dice) -> Vec<Frame> {
         drops.iter().for_each(|d| out.add(d.id, d.at, d.velocity, d.width));
         frames.push(out);
     }
-    // It runs already.
+    // The fountain is already running in the first frame.
     frames.split_off(48)
 }
 
-/// Flakes that sink and sway in gusts; those that reach the ground come again above, as others.
+/// Flakes that sink and sway in gusts; those that reach the ground reappear above with another id.
 fn snow(dice: &mut Dice) -> Vec<Frame> {
     const FLAKES: usize = 4000;
     let gusts: Vec<(DVec3, DVec3, f64, f64)> = (0..6)
@@ -157,7 +157,7 @@ fn snow(dice: &mut Dice) -> Vec<Frame> {
             }
             out.add(*id, *at, velocity, 0.01 + 0.02 * *width);
         }
-        // As files have them.
+        // In the order of ids, as in files.
         let mut order: Vec<usize> = (0..out.ids.len()).collect();
         order.sort_by_key(|&i| out.ids[i]);
         let sorted = order.iter().fold(Frame::default(), |mut sorted, &i| {
@@ -172,7 +172,7 @@ fn snow(dice: &mut Dice) -> Vec<Frame> {
     frames
 }
 
-/// Rubble that waits, is thrown, bounces off the ground and comes to rest.
+/// Rubble that rests, is thrown, bounces off the ground and comes to rest.
 fn debris(dice: &mut Dice) -> Vec<Frame> {
     const PIECES: usize = 3000;
     const STEPS: usize = 4;

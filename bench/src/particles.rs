@@ -1,5 +1,5 @@
-//! `particles`: simulations with ids (a fountain, snow, debris), and those of files, beside what zstd at its
-//! level 19 makes of quantized differences: positions of the same error and ids, nothing else.
+//! `particles`: simulations with ids (a fountain, snow, debris), and those of files, compared with zstd at
+//! level 19 on quantized differences: positions with the same error, and ids, nothing else.
 
 use crate::dice::Dice;
 use crate::{compare, machine, particle_scenes};
@@ -17,12 +17,12 @@ use std::path::PathBuf;
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Files with particles, to which the simulations are added.
+    /// Files with particles, in addition to the simulations.
     files: Vec<PathBuf>,
-    /// Tolerances as parts of the diagonal of the whole simulation.
+    /// Tolerances as fractions of the diagonal of the whole simulation.
     #[arg(long, value_delimiter = ',', default_value = "1e-3,1e-4")]
     tolerance: Vec<f64>,
-    /// One JSON object instead of a table.
+    /// Print one JSON object instead of a table.
     #[arg(long)]
     json: bool,
 }
@@ -33,20 +33,20 @@ struct Row {
     preset: &'static str,
     tolerance: f64,
     frames: usize,
-    /// Particles of all frames.
+    /// Number of particles in all frames together.
     points: usize,
-    /// Bits of a particle in a frame: ours, the whole file, and zstd's.
+    /// Bits per particle and frame: of the file, and of zstd.
     bits: f64,
     zstd_bits: f64,
-    /// Ours over zstd's.
+    /// Size of the file divided by zstd's.
     ratio: f64,
     ok: bool,
 }
 
-/// Most that ours may take of zstd's bytes.
+/// The largest size allowed, as a fraction of zstd's.
 const ALLOWED: f64 = 0.5;
 
-/// False where a simulation takes more than half of what zstd makes of it, or is not as promised.
+/// Returns `false` if a simulation takes more than half of zstd's bytes, or breaks its promise.
 pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     let mut rows = Vec::new();
     let simulations = particle_scenes::simulations(&mut Dice::new(1));
@@ -107,7 +107,7 @@ fn measure(name: &str, scene: &Scene, tolerance: f64, preset: Preset, counts: bo
         points += plain.add(mesh, allowed, &reel)?;
     }
     let bits = |bytes: f64| 8.0 * bytes / points.max(1) as f64;
-    // Of files with other things in them what particles take.
+    // For files with other content, only what particles take.
     let ours = match scene.meshes.iter().all(|mesh| mesh.particles.is_some()) {
         true => report.file_bytes as f64,
         false => {
@@ -130,19 +130,19 @@ fn measure(name: &str, scene: &Scene, tolerance: f64, preset: Preset, counts: bo
     })
 }
 
-/// What is left of positions that are quantized and then subtracted from those before.
+/// Differences between quantized positions of consecutive frames.
 #[derive(Default)]
 struct Plain {
     /// Differences as they are.
     whole: Vec<u8>,
-    /// The same, byte by byte of all of a frame.
+    /// The same, in byte planes for each frame.
     planes: Vec<u8>,
 }
 
 impl Plain {
-    /// Adds all frames; how many particles they have.
+    /// Adds all frames; returns the number of particles in them.
     fn add(&mut self, mesh: &Mesh, tolerance: f64, reel: &Reel) -> anyhow::Result<usize> {
-        // A cube of this edge has its corners as far from its middle as points may be off.
+        // The half diagonal of a cube of this edge is the allowed error.
         let step = 2.0 * tolerance / 3f64.sqrt();
         let mut before: BTreeMap<u64, [i64; 3]> = BTreeMap::new();
         let (mut points, mut ids, mut sum) = (Vec::new(), Vec::new(), 0);
@@ -160,7 +160,7 @@ impl Plain {
             sum += now.len();
             let mut words: Vec<i32> = Vec::new();
             let mut last_id = 0u64;
-            // Who is there: differences of ids, where they are not those of the frame before.
+            // Differences of ids, if they are not those of the previous frame.
             if !now.keys().eq(before.keys()) {
                 for &id in now.keys() {
                     words.push((id - last_id) as i32);

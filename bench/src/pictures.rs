@@ -1,5 +1,5 @@
-//! `pictures`: draws the pictures of docs/METHODS.md as SVG. Sizes against errors are measured where
-//! sequences are given, and kept in a table from which they are drawn again.
+//! `pictures`: draws the pictures of docs/METHODS.md as SVG. If sequences are given, sizes against errors are
+//! measured and kept in a table, from which they are drawn again.
 
 use crate::baselines::Baselines;
 use crate::svg::{BLUE, GREEN, INK, ORANGE, PALE, Picture};
@@ -13,27 +13,27 @@ use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Folder that gets the pictures.
+    /// Output folder of the pictures.
     #[arg(short, long, default_value = "docs/images")]
     output: PathBuf,
-    /// A folder with the sequences (NAME.obj and NAME.pc2): measures sizes anew.
+    /// A folder with the sequences (NAME.obj and NAME.pc2): measure sizes anew.
     #[arg(long)]
     sequences: Option<PathBuf>,
-    /// Measures only these, and keeps the others as they are.
+    /// Measure only these, and keep the others as they are.
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
-    /// BVH files, or folders of them: measures sizes of clips anew.
+    /// BVH files, or folders of them: measure sizes of clips anew.
     #[arg(long)]
     clips: Vec<PathBuf>,
-    /// How much work is spent on the size of clips, 1 to 9.
+    /// Effort spent on the size of clips, 1 to 9.
     #[arg(long, default_value_t = 9)]
     effort: u32,
-    /// Tolerances, as parts of the diagonal.
+    /// Tolerances, as fractions of the diagonal.
     #[arg(long, value_delimiter = ',', default_values = ["1e-2", "3e-3", "1e-3", "3e-4", "1e-4", "3e-5", "1e-5"])]
     tolerance: Vec<String>,
 }
 
-/// Sizes that were measured: sequence, preset, tolerance, bits per vertex and frame.
+/// The table of measured sizes: sequence, preset, tolerance, bits per vertex and frame.
 const TABLE: &str = "size-error.csv";
 const HEAD: &str = "sequence,preset,tolerance,bits_per_vertex_frame";
 
@@ -93,11 +93,11 @@ fn measure(folder: &Path, arguments: &Arguments, table: &Path) -> anyhow::Result
     Ok(std::fs::write(table, out)?)
 }
 
-/// One group: frames by depth, and what three of them refer to.
+/// Draws one group: frames by depth, and the references of three of them.
 fn schedule() -> String {
     let mut p = Picture::new(860.0, 320.0);
     let schedule = Schedule::new(49, 4);
-    // The group's frames side by side, the keys beyond at the edges.
+    // The group's frames side by side, the keys of its neighbours at the edges.
     let at = |frame: u32| match frame {
         0 => [90.0, 45.0],
         48 => [835.0, 45.0],
@@ -131,8 +131,8 @@ fn schedule() -> String {
     p.finish()
 }
 
-/// A grid of points, each as large as its level is coarse, and the rings of two: levels as of any mesh, or
-/// those that grids have.
+/// Draws a grid of points, larger for coarser hierarchy levels, and the rings of two of them, with the
+/// hierarchy for any mesh or that for grids.
 fn levels(of_grids: bool) -> String {
     const SIDE: u32 = 17;
     let shape = Shape { width: SIDE, height: SIDE, closed: false, reversed: false };
@@ -155,7 +155,7 @@ fn levels(of_grids: bool) -> String {
         }
     }
     let count = h.levels();
-    // The middle one of a coarse and of the finest level.
+    // The middle point of a coarse and of the finest level.
     for (level, colour) in [(count - 1, ORANGE), (count - 4, BLUE)] {
         let range = h.level(level);
         let nearest = |new: &usize| {
@@ -186,7 +186,7 @@ fn levels(of_grids: bool) -> String {
     p.finish()
 }
 
-/// A plane of the residual lattice, and the ball in which zero will do.
+/// Draws a plane of the residual lattice, and the ball in which the residual may be zero.
 fn ball() -> String {
     let mut p = Picture::new(640.0, 330.0);
     let (centre, step) = ([200.0, 165.0], 42.0);
@@ -223,7 +223,7 @@ fn ball() -> String {
     p.finish()
 }
 
-/// How a unit of eight frames is decoded: a vertex at all times is a cache line.
+/// Draws how a unit of eight frames is decoded: all times of a vertex are in one cache line.
 fn block() -> String {
     let mut p = Picture::new(800.0, 250.0);
     let cell = 26.0;
@@ -257,7 +257,7 @@ fn block() -> String {
     p.finish()
 }
 
-/// Curves of size against error, by sequence, and the best of the others at two points.
+/// Draws curves of size against error, by sequence, and the best other system at two points.
 fn size_error(table: &str) -> anyhow::Result<String> {
     let mut rows = Vec::new();
     for line in table.lines().skip(1) {

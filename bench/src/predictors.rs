@@ -1,7 +1,7 @@
-//! `predictors`: what predictors that the soft codec does not have would save. A model of the codec in f32,
-//! closed loop: order of levels, spatial weights, schedule and references are the codec's own, weights are
-//! fitted the same way, residuals are cubic with a ball of zeros, and bits are those of adaptive arithmetic
-//! coding. Only differences between the rows mean anything.
+//! `predictors`: estimated savings of predictors that the soft codec does not have. A closed-loop model of
+//! the codec in f32: hierarchy order, spatial weights, schedule and references are the codec's own, weights
+//! are fitted the same way, residuals are cubic with a ball of zeros, and bits are those of adaptive
+//! arithmetic coding. Only differences between the rows are meaningful.
 
 use crate::soft::{Sequence, find};
 use anyhow::Context;
@@ -20,37 +20,39 @@ pub struct Arguments {
     /// Only these sequences.
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
-    /// Tolerances, as parts of the diagonal of the whole sequence's box.
+    /// Tolerances, as fractions of the diagonal of the whole sequence's box.
     #[arg(long, value_delimiter = ',', default_values_t = [1e-3, 1e-4])]
     tolerance: Vec<f64>,
-    /// Of what bones leave that are found in the motion, not of the motion.
+    /// Predict the motion minus that of bones found in it.
     #[arg(long)]
     bones: bool,
-    /// Only these predictors, by what their columns are called, beside none.
+    /// Only these predictors, by column name, besides the codec alone.
     #[arg(long, value_delimiter = ',')]
     with: Vec<String>,
 }
 
-/// What is added to the codec's predictors.
+/// An addition to the codec's predictors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Extra {
     Nothing,
-    /// Keys: the detail of a vertex turns with its ring since the last key, in parts chosen by level.
+    /// Keys: the detail of a vertex turns with its ring since the last key, by a fraction chosen for each
+    /// level.
     Turn,
-    /// Keys: one more reference, the earlier key that says most.
+    /// Keys: one more reference, the earlier key that helps most.
     Cycle,
-    /// All frames: one more reference, the frame one period earlier; the period that says most.
+    /// All frames: one more reference, the frame one period earlier; the period that helps most.
     Period,
-    /// Frames between keys: all keys of the file so far and the next two, a basis that costs nothing.
+    /// Frames between keys: all keys of the file so far and the next two, as a basis that costs nothing.
     Basis,
-    /// All frames: one more reference, that of up to so many keys, coded first and kept decoded, which says
-    /// most.
+    /// All frames: one more reference, the best of up to this many keys, which are coded first and kept
+    /// decoded.
     Library(usize),
-    /// The same in the place of the third or fourth reference where there are four: the decoder's work stays.
+    /// The same in place of the third or fourth reference, if there are four, so that the decoder's work
+    /// stays the same.
     Instead(usize),
-    /// All frames: one more reference, that of the first so many frames, kept decoded, which says most.
+    /// All frames: one more reference, the best of this many frames at the start, which are kept decoded.
     Beginning(u32),
-    /// No frames around at all: everything is a combination of this many frames spread over the file.
+    /// No neighbouring frames: each frame is a combination of this many frames spread over the file.
     Rank(usize),
 }
 
@@ -68,7 +70,7 @@ const EXTRAS: [Extra; 11] = [
     Extra::Rank(24),
 ];
 
-/// Always true: there is nothing to be held.
+/// Returns `true`: there is no limit.
 pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     print!("{:<16} {:>6}", "bits a vertex", "eps");
     let asked = |e: &Extra| arguments.with.is_empty() || arguments.with.contains(&format!("{e:?}"));
@@ -109,14 +111,14 @@ type Frame = Vec<[f32; 3]>;
 struct Model {
     hierarchy: Hierarchy,
     weights: weights::Weights,
-    /// In units of the radius, in the hierarchy's order.
+    /// Positions in units of the radius, in the hierarchy's order.
     source: Vec<Frame>,
     schedule: Schedule,
-    /// Vertices that weights are fitted by.
+    /// Vertices by which weights are fitted.
     sample: Vec<usize>,
 }
 
-/// Half a step of the residuals: the farthest point of a cube is as far as the ball reaches.
+/// Half a quantization step of the residuals: the farthest point of a cube is on the ball.
 const HALF: f32 = 0.577;
 const RING: std::ops::Range<usize> = 0..4;
 
@@ -143,7 +145,7 @@ impl Model {
         }
     }
 
-    /// What bones that are found in the motion leave of it: none where none would be.
+    /// Subtracts the motion of bones found in it; `None` if no bones would be used.
     fn less_bones(mut self, sequence: &Sequence, tolerance: f64) -> Option<Model> {
         let radius = sequence.extent(tolerance).radius;
         let frames = (0..sequence.frames).flat_map(|f| sequence.frame(f).to_vec());
@@ -161,11 +163,11 @@ impl Model {
         Some(self)
     }
 
-    /// Bits per vertex and frame of keys, and of all but frame 0.
+    /// Returns the bits per vertex and frame of keys, and of all frames except frame 0.
     fn bits(&self, extra: Extra) -> [f64; 2] {
         let s = &self.schedule;
         let mut done: Vec<Frame> = vec![Vec::new(); self.source.len()];
-        // Frame 0 is the same for all.
+        // Frame 0 is the same for all predictors.
         let round = |x: f32| (x / (2.0 * HALF)).round() * 2.0 * HALF;
         done[0] = self.source[0].iter().map(|p| p.map(round)).collect();
         let mut frames: Vec<u32> = (0..s.keys()).map(|k| s.key_frame(k)).collect();
@@ -222,7 +224,7 @@ impl Model {
             let turned = extra == Extra::Turn && key;
             let before = turned.then(|| &done[s.references(f)[0] as usize]);
             let (spent, frame) = coder.frame(self, f, prediction, before);
-            // Weights take a byte each.
+            // Each weight takes a byte.
             let spent = spent + 8.0 * used as f64;
             bits[1] += spent;
             if key {
@@ -233,7 +235,7 @@ impl Model {
         bits.map(|b| b / (self.source.len() * self.hierarchy.order.len()) as f64)
     }
 
-    /// Frames spread evenly, in an order in which each lies far from those before.
+    /// Returns evenly spread frames, in an order in which each is far from those before.
     fn spread(&self, count: usize) -> Vec<u32> {
         let frames = self.source.len();
         let mut all: Vec<u32> = (0..count).map(|n| (n * (frames - 1) / (count - 1)) as u32).collect();
@@ -247,8 +249,8 @@ impl Model {
         out
     }
 
-    /// Up to so many keys that save most where others are predicted from one of them, too, less what it takes
-    /// to code them before their neighbours; and frame 0, which the codec keeps already.
+    /// Returns up to `most` keys that save most if others are predicted from one of them, too, minus the cost
+    /// of coding them before their neighbours; and frame 0, which the codec keeps anyway.
     fn library(&self, most: usize) -> Vec<u32> {
         let s = &self.schedule;
         let keys: Vec<u32> = (1..s.keys()).map(|k| s.key_frame(k)).collect();
@@ -277,14 +279,14 @@ impl Model {
             for (now, then) in least.iter_mut().zip(&by_candidate[best + 1]) {
                 *now = now.min(*then);
             }
-            // It is coded by now.
+            // It has been coded by now.
             least[best] = 0.0;
             out.push(keys[best]);
         }
         out
     }
 
-    /// The one of `more` with which the fit leaves least.
+    /// Returns the one of `more` with which the fit leaves the least error.
     fn most_like(&self, f: u32, references: &[u32], more: &[u32], done: &[Frame]) -> Option<u32> {
         let mut best = (self.left(f, references, done), None);
         for &other in more {
@@ -299,7 +301,8 @@ impl Model {
         best.1
     }
 
-    /// These references, or with one of `more` for the last or the one before where that leaves less.
+    /// Returns these references, or with one of `more` in place of the third or a later one if that leaves
+    /// less error.
     fn one_instead(&self, f: u32, references: &[u32], more: &[u32], done: &[Frame]) -> Vec<u32> {
         let others = more.iter().filter(|o| !references.contains(o));
         let with = |&other: &u32| {
@@ -318,7 +321,7 @@ impl Model {
         self.fit(f, references, done, 1).1
     }
 
-    /// A vertex less the weighted mean of its ring.
+    /// Returns a vertex minus the weighted mean of its ring.
     fn detail(&self, frame: &Frame, v: usize) -> [f32; 3] {
         let mut out = frame[v];
         for n in RING {
@@ -329,7 +332,8 @@ impl Model {
         out
     }
 
-    /// Weights of references that sum to 1 and leave little detail, and about the bits that are left.
+    /// Returns weights of references that sum to 1 and leave little detail, and approximately the bits that
+    /// remain.
     fn fit(&self, f: u32, references: &[u32], done: &[Frame], rounds: u32) -> (Vec<f64>, f64) {
         let free = references.len() - 1;
         let mut w = vec![0.0; references.len()];
@@ -374,7 +378,7 @@ impl Model {
             w[1..].copy_from_slice(&solved);
             w[0] = 1.0 - solved.iter().sum::<f64>();
         }
-        // What [`meshreel_codec`] takes for the bits of an error.
+        // The same estimate of an error's bits as [`meshreel_codec`].
         let bits = |row: &Vec<[f32; 3]>| {
             let x = square(row, &w);
             (1.0 + 8.0 * x * x.min(1.0).powi(5)).log2()
@@ -384,7 +388,7 @@ impl Model {
         (w, left * scale + 8.0 * free as f64)
     }
 
-    /// Prediction in time, of linear and fitted weights the better; and how many weights it takes.
+    /// Returns the better of the linear and the fitted prediction in time, and its number of weights.
     fn fitted(&self, f: u32, references: &[u32], done: &[Frame]) -> (usize, Frame) {
         let (mut w, left) = self.fit(f, references, done, 4);
         let (alone, of_first) = self.fit(f, &references[..1], done, 1);
@@ -420,7 +424,7 @@ fn solve(mut m: Vec<Vec<f64>>) -> Vec<f64> {
     x
 }
 
-/// Adaptive counts: of symbols by context.
+/// Adaptive counts of symbols by context.
 #[derive(Default)]
 struct Coder {
     zero: Vec<[f64; 2]>,
@@ -437,8 +441,8 @@ impl Coder {
         bits
     }
 
-    /// Codes a frame from its prediction in time; bits, and what is decoded. `before`: the details of this
-    /// frame may turn.
+    /// Codes a frame from its prediction in time; returns the bits and the decoded frame. `before`: the frame
+    /// from which the details of this frame may turn.
     fn frame(&mut self, model: &Model, f: u32, prediction: Frame, before: Option<&Frame>) -> (f64, Frame) {
         let contexts = 5 * NEAR;
         self.zero.resize(contexts, [0.5; 2]);
@@ -450,7 +454,7 @@ impl Coder {
         let mut bits = 0.0;
         for level in 0..model.hierarchy.levels() {
             let range = model.hierarchy.level(level);
-            // Parts of the innovation and of the turn, by the bits that they leave; as coded: 3 bits.
+            // Fractions of the innovation and of the turn with the fewest bits; they take 3 bits.
             let mut best = (f64::MAX, 0.0, 0.0);
             let turns: &[f32] = if before.is_some() { &[0.0, 0.5, 1.0] } else { &[0.0] };
             for turn in turns {
@@ -486,7 +490,7 @@ impl Coder {
                 if q != [0; 3] {
                     for a in q {
                         let size = a.unsigned_abs() as usize;
-                        // From 12 on classes that double.
+                        // From 12 on, the class sizes double.
                         let extra = (size / 12).checked_ilog2().unwrap_or(0);
                         let class = if size < 12 { size } else { 12 + extra.min(5) as usize };
                         bits += Self::symbol(&mut self.axis[context], class);
@@ -502,7 +506,7 @@ impl Coder {
 }
 
 impl Model {
-    /// Prediction of a vertex: in time, what time missed around it, and the turn of its ring.
+    /// Returns the prediction of a vertex: in time, by the innovation around it, and by the turn of its ring.
     fn spatial(
         &self,
         time: &Frame,
@@ -526,8 +530,8 @@ impl Model {
         p
     }
 
-    /// A vector as the ring of a vertex has turned between two frames: Kabsch by a few rounds of Newton's
-    /// iteration towards the polar factor.
+    /// Turns a vector as the ring of a vertex has turned between two frames: Kabsch by a few rounds of
+    /// Newton's iteration towards the polar factor.
     fn turned(&self, from: &Frame, to: &Frame, v: usize, d: [f32; 3]) -> [f32; 3] {
         let near = self.weights.neighbours[v].map(|n| n as usize);
         let used = RING.filter(|&n| self.weights.weights[v][n] != 0).count();
@@ -544,7 +548,7 @@ impl Model {
                 }
             }
         }
-        // The rotation as a quaternion: the largest eigenvector of Horn's matrix, by powers.
+        // The rotation as a quaternion: the dominant eigenvector of Horn's matrix, by power iteration.
         let [[xx, xy, xz], [yx, yy, yz], [zx, zy, zz]] = m;
         let horn = [
             [xx + yy + zz, zy - yz, xz - zx, yx - xy],

@@ -1,4 +1,4 @@
-//! `random`: compiles and verifies scenes by chance, and reduces those whose promise breaks. The generator is
+//! `random`: compiles and verifies random scenes, and reduces those whose promise breaks. The generator is
 //! that of the fuzz target `promise` and of the tests of the command line.
 
 #[path = "../../fuzz/src/lively.rs"]
@@ -29,24 +29,24 @@ use trial::{Outcome, contents, made, outcome};
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// How many scenes.
+    /// Number of scenes.
     #[arg(long, default_value_t = 20_000)]
     scenes: u64,
-    /// Another number gives other scenes.
+    /// Seed; another number gives other scenes.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// The number of the first scene: of one that broke, with --scenes 1.
+    /// Number of the first scene: to repeat one that broke, with --scenes 1.
     #[arg(long, default_value_t = 0)]
     first: u64,
-    /// So many of those that break are reduced.
+    /// Number of broken scenes that are reduced.
     #[arg(long, default_value_t = 3)]
     reduce: usize,
-    /// Where these go as .usda: their samples, without what is between them.
+    /// Folder for these, as .usda: their samples, without the motion between them.
     #[arg(long, default_value = ".")]
     folder: PathBuf,
 }
 
-/// What came of all scenes.
+/// The outcomes of all scenes.
 #[derive(Default)]
 struct Tally {
     holds: u64,
@@ -54,7 +54,7 @@ struct Tally {
     broken: Vec<(u64, String)>,
 }
 
-/// True where every scene that was compiled holds.
+/// Returns `true` if every scene that was compiled holds.
 pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     let started = Instant::now();
     let (first, end) = (arguments.first, arguments.first + arguments.scenes);
@@ -123,7 +123,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     Ok(tally.broken.is_empty())
 }
 
-/// The scene without all that it breaks without, and the options that it needs for that.
+/// Returns the smallest scene and options found that still break the promise.
 fn reduced(mut scene: Scene, mut options: Options) -> (Scene, Options) {
     let breaks = |scene: &Scene, options: &Options| matches!(outcome(scene, options), Outcome::Broken(_));
     loop {
@@ -152,7 +152,7 @@ fn reduced(mut scene: Scene, mut options: Options) -> (Scene, Options) {
     }
 }
 
-/// Ways to make a scene smaller.
+/// A way to make a scene smaller.
 type Smaller = Box<dyn Fn(&Scene) -> Scene>;
 
 fn smaller(scene: &Scene) -> Vec<Smaller> {
@@ -197,7 +197,7 @@ fn smaller(scene: &Scene) -> Vec<Smaller> {
     out
 }
 
-/// The first half of the samples.
+/// Returns the first half of the samples.
 fn halved(channel: &Channel<[f32; 3]>) -> Channel<[f32; 3]> {
     let read = |i: usize| {
         let mut values = Vec::new();
@@ -207,7 +207,7 @@ fn halved(channel: &Channel<[f32; 3]>) -> Channel<[f32; 3]> {
     Channel::in_memory((**channel.sampling()).clone(), (0..half).map(read).collect())
 }
 
-/// Takes a node away that is nobody's parent and that no other stands for.
+/// Removes a node that has no children or instances.
 fn without_node(scene: &mut Scene, at: usize) {
     let needed = |n: &meshreel_scene::Node| n.parent == Some(at) || n.instance_of == Some(at);
     if at >= scene.nodes.len() || scene.nodes.iter().any(needed) {

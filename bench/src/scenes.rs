@@ -1,6 +1,6 @@
-//! `scenes`: writes moving meshes that no corpus has, made from a number: a fracture whose pieces touch, one
-//! whose pieces share vertices, an explosion, a creature, a liquid, particles. They are what the methods are
-//! compared on besides files of content tools.
+//! `scenes`: writes moving meshes that no corpus has, generated from a seed: a fracture whose pieces touch,
+//! one whose pieces share vertices, an explosion, a creature, a liquid, particles. Methods are compared on
+//! them besides files from content tools.
 
 use crate::dice::Dice;
 use crate::particle_scenes;
@@ -12,20 +12,20 @@ use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Where NAME.obj and NAME.pc2 go; frames of the liquid in a folder of their own.
+    /// Output folder for NAME.obj and NAME.pc2; frames of the liquid go to a folder of their own.
     folder: PathBuf,
-    /// Another number gives other scenes.
+    /// Seed; another number gives other scenes.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Only this: so many tetrahedra that fly apart, parts for a graphics card.
+    /// Only this: COUNT tetrahedra that fly apart, as parts for a graphics card.
     #[arg(long, value_name = "COUNT")]
     tetrahedra: Option<usize>,
-    /// Only this: a grid of about so many points in waves.
+    /// Only this: a grid of about POINTS points in waves.
     #[arg(long, value_name = "POINTS", conflicts_with = "tetrahedra")]
     grid: Option<usize>,
 }
 
-/// A mesh of quads, and what moves it.
+/// A mesh of quads.
 #[derive(Default)]
 struct Mesh {
     points: Vec<DVec3>,
@@ -59,7 +59,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     Ok(true)
 }
 
-/// A cloth of two metres in waves of several lengths that run across it, 24 frames.
+/// A cloth two metres wide with waves of several lengths, 24 frames.
 fn grid(dice: &mut Dice, points: usize) -> (Mesh, Vec<Vec<DVec3>>) {
     let side = (points as f64).sqrt().round().max(2.0) as usize;
     let place = |i: usize| DVec3::new((i % side) as f64, 0.0, (i / side) as f64) * (2.0 / (side - 1) as f64);
@@ -150,16 +150,16 @@ fn tetrahedra(dice: &mut Dice, count: usize) -> (Mesh, Vec<Vec<DVec3>>) {
     (mesh, frames)
 }
 
-/// A wall of blocks with crooked sides that fit each other, all of which fall: some at once, some after a
-/// while, some never. Where vertices are `shared`, each follows one of the blocks that meet there, and faces
-/// between blocks are stretched.
+/// A wall of blocks with crooked sides that fit each other: some fall at once, some after a while, some
+/// never. If vertices are `shared`, each follows one of the blocks that meet there, and faces between blocks
+/// are stretched.
 fn fracture(dice: &mut Dice, shared: bool) -> (Mesh, Vec<Vec<DVec3>>) {
     const BLOCKS: [usize; 3] = [14, 9, 2];
     // Corners along a block's edge.
     const SIDE: usize = 4;
     const FRAMES: usize = 90;
     let steps = SIDE - 1;
-    // Crooked, but the same for all blocks that meet.
+    // Crooked, but the same for all adjacent blocks.
     let mut crooked: BTreeMap<[usize; 3], DVec3> = BTreeMap::new();
     let mut mesh = Mesh::default();
     let mut owner = Vec::new();
@@ -171,7 +171,7 @@ fn fracture(dice: &mut Dice, shared: bool) -> (Mesh, Vec<Vec<DVec3>>) {
         if !shared {
             known.clear();
         }
-        // Squares on the surface of the block: axis, side, and where on it.
+        // Squares on the surface of the block: axis, side, and position.
         for (axis, side, a, b) in (0..3).flat_map(|axis| {
             (0..2).flat_map(move |s| (0..steps).flat_map(move |a| (0..steps).map(move |b| (axis, s, a, b))))
         }) {
@@ -224,22 +224,23 @@ fn fracture(dice: &mut Dice, shared: bool) -> (Mesh, Vec<Vec<DVec3>>) {
 struct Flight {
     middle: DVec3,
     begins: usize,
-    /// Per frame.
+    /// Movement per frame.
     speed: DVec3,
     /// Radians per frame about each axis.
     spin: DVec3,
-    /// Per frame and frame, downwards.
+    /// Downward acceleration per frame squared.
     gravity: f64,
-    /// Frames until nothing is left of it.
+    /// Number of frames until it has shrunk to nothing.
     lasts: f64,
 }
 
 impl Flight {
-    /// Where it is; `floor` is where its middle comes to rest, sliding on for a while.
+    /// Returns the transform in a frame; `floor` is the height at which its middle comes to rest, sliding on
+    /// for a while.
     fn at(&self, frame: usize, floor: Option<f64>) -> DAffine3 {
         let gravity = self.gravity;
         let t = frame.saturating_sub(self.begins) as f64;
-        // When it lands: y + v·t − g·t²/2 is the floor.
+        // The landing time: y + v·t − g·t²/2 is the floor.
         let lands = floor.map_or(f64::INFINITY, |floor| {
             let (v, high) = (self.speed.y, (self.middle.y - floor).max(0.0));
             (v + (v * v + 2.0 * gravity * high).sqrt()) / gravity
@@ -258,7 +259,7 @@ impl Flight {
     }
 }
 
-/// Points of each frame; `owner` says which piece each belongs to.
+/// Returns the points of each frame; `owner` has the piece of each point.
 fn flown(
     mesh: &Mesh,
     owner: &[usize],
@@ -274,7 +275,7 @@ fn flown(
     (0..frames).map(of_frame).collect()
 }
 
-/// A ball whose shell bursts into patches that spin, shrink and are gone.
+/// A ball whose shell bursts into patches that spin, shrink and disappear.
 fn explosion(dice: &mut Dice) -> (Mesh, Vec<Vec<DVec3>>) {
     const SIDE: usize = 48;
     const FRAMES: usize = 72;
@@ -290,7 +291,7 @@ fn explosion(dice: &mut Dice) -> (Mesh, Vec<Vec<DVec3>>) {
     for (axis, side, a, b) in (0..3).flat_map(|axis| {
         (0..2).flat_map(move |s| (0..SIDE).flat_map(move |a| (0..SIDE).map(move |b| (axis, s, a, b))))
     }) {
-        // A square of a cube, blown up to a ball.
+        // A square of a cube, projected to a ball.
         let at = |da: usize, db: usize| {
             let mut p = [0i64; 3];
             p[axis] = if side == 0 { -1 } else { 1 } * SIDE as i64;
@@ -328,7 +329,7 @@ fn explosion(dice: &mut Dice) -> (Mesh, Vec<Vec<DVec3>>) {
     (mesh, frames)
 }
 
-/// A body with arms of joints that wave, breathing as no bone does.
+/// A body with jointed arms that wave, and a breathing motion that no bone has.
 fn creature(dice: &mut Dice) -> (Mesh, Vec<Vec<DVec3>>) {
     const ARMS: usize = 7;
     const JOINTS: usize = 5;
@@ -336,7 +337,7 @@ fn creature(dice: &mut Dice) -> (Mesh, Vec<Vec<DVec3>>) {
     const RINGS: usize = 90;
     const AROUND: usize = 28;
     let mut mesh = Mesh::default();
-    // Of each vertex its arm, and how far along it is, in joints.
+    // Arm of each vertex, and its position along that, in joints.
     let mut along = Vec::new();
     let reach = 3.0;
     for arm in 0..ARMS {
@@ -388,7 +389,7 @@ fn creature(dice: &mut Dice) -> (Mesh, Vec<Vec<DVec3>>) {
                 })
                 .collect();
             let moved = mesh.points.iter().zip(&along).map(|(p, &(arm, at))| {
-                // Over half a joint on either side of each pivot the weight goes from one bone to the next.
+                // Within half a joint of each pivot the weight passes from one bone to the next.
                 let joint = (at + 0.5).floor();
                 let part = (at + 0.5 - joint).clamp(0.0, 1.0);
                 let smooth = part * part * (3.0 - 2.0 * part);
@@ -406,14 +407,13 @@ fn creature(dice: &mut Dice) -> (Mesh, Vec<Vec<DVec3>>) {
     (mesh, frames)
 }
 
-/// Drops that move through each other: a surface of another topology in each frame, by marching tetrahedra
-/// (A. Doi and A. Koide, *An efficient method of triangulating equi-valued surfaces by using tetrahedral
-/// cells*, 1991).
+/// Drops that move through each other: a surface of changing topology, by marching tetrahedra (A. Doi and A.
+/// Koide, *An efficient method of triangulating equi-valued surfaces by using tetrahedral cells*, 1991).
 fn liquid(folder: &Path, dice: &mut Dice) -> anyhow::Result<()> {
     const SIDE: usize = 40;
     const FRAMES: usize = 36;
     const DROPS: usize = 9;
-    // Of a cube, along its diagonal.
+    // The tetrahedra of a cube, around its diagonal.
     const TETRAHEDRA: [[usize; 4]; 6] =
         [[0, 1, 3, 7], [0, 3, 2, 7], [0, 2, 6, 7], [0, 6, 4, 7], [0, 4, 5, 7], [0, 5, 1, 7]];
     std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
@@ -454,7 +454,7 @@ fn liquid(folder: &Path, dice: &mut Dice) -> anyhow::Result<()> {
                     (&[a, b], &[c, d]) => vec![cut(a, c), cut(a, d), cut(b, d), cut(b, c)],
                     _ => continue,
                 };
-                // Outwards: away from what is inside.
+                // Faces outwards, away from the inner corner.
                 let p = |k: usize| mesh.points[loops[k]];
                 let side = DMat3::from_cols(p(1) - p(0), p(2) - p(0), place(corner(inside[0])) - p(0));
                 let mut face = loops.clone();

@@ -1,4 +1,4 @@
-//! `sequences`: our bits per vertex and frame beside the table's.
+//! `sequences`: bits per vertex and frame, compared with the table of published results.
 
 use crate::baselines::{Baselines, Sequence};
 use crate::{compare, machine};
@@ -20,22 +20,22 @@ pub struct Arguments {
     /// Only these sequences.
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
-    /// Presets: classic (with deflate and zstd), small, fast; all without it.
+    /// Presets: classic (with deflate and zstd), small, fast; if not given, all.
     #[arg(long, value_delimiter = ',')]
     preset: Vec<String>,
-    /// Tolerances as parts of the diagonal of the whole sequence.
+    /// Tolerances as fractions of the diagonal of the whole sequence.
     #[arg(long, value_delimiter = ',', default_value = "1e-3,1e-4")]
     tolerance: Vec<String>,
     /// Method of all meshes.
     #[arg(long, default_value_t = MethodChoice::Soft)]
     method: MethodChoice,
-    /// How much work is spent on size, 1 to 9.
+    /// Effort spent on size, 1 to 9.
     #[arg(long, default_value_t = 9)]
     effort: u32,
-    /// One JSON object instead of a table.
+    /// Print one JSON object instead of a table.
     #[arg(long)]
     json: bool,
-    /// Adds the figures to bench/record/MACHINE/DATE.csv.
+    /// Append the results to bench/record/MACHINE/DATE.csv.
     #[arg(long)]
     record: bool,
 }
@@ -48,14 +48,15 @@ struct Row {
     block: &'static str,
     /// Bits per vertex and frame that positions need.
     bpvf: f64,
-    /// Bits of the whole file but its source map: connectivity, names and tables counted.
+    /// Bits per vertex and frame of the whole file without its source map: with connectivity, names and
+    /// tables.
     file_bpvf: f64,
-    /// Bits per vertex of an index frame, and of one between.
+    /// Bits per vertex of an index frame, and of a B-frame.
     index_bits: f64,
     between_bits: f64,
     baseline_name: String,
     baseline: f64,
-    /// Largest error over the diagonal.
+    /// Largest error divided by the diagonal.
     max_error: f64,
     megabytes_per_second: f64,
     ok: bool,
@@ -71,7 +72,7 @@ const KINDS: [(&str, Preset, Block); 4] = [
     ("fast", Preset::Fast, Block::Zstd),
 ];
 
-/// False where a size or an error is not what it should be, or nothing was found.
+/// Returns `false` if a size or an error exceeds its limit, or no sequence was found.
 pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     let table = Baselines::read()?;
     let mut rows = Vec::new();
@@ -104,7 +105,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
                 let mut row = measure(sequence, path, value, options)
                     .with_context(|| format!("{} at {tolerance} with {block}", sequence.name))?;
                 let baseline = sequence.baseline(block, tolerance);
-                // At other tolerances there is nothing to compare with.
+                // At other tolerances there is no baseline.
                 row.baseline = baseline.unwrap_or(f64::INFINITY);
                 row.baseline_name = table.rows.get(block).cloned().unwrap_or_default();
                 row.ok = row.bpvf < row.baseline && row.max_error <= value;
@@ -197,7 +198,8 @@ fn measure(sequence: &Sequence, obj: PathBuf, tolerance: f64, options: Options) 
     })
 }
 
-/// All others, and ours below: bits per vertex and frame at 1e-3 / 1e-4 by sequence, and MB/s at 1e-4.
+/// Prints all other systems, and this one below: bits per vertex and frame at 1e-3 / 1e-4 by sequence, and
+/// MB/s at 1e-4.
 fn print_peers(table: &Baselines, rows: &[Row]) {
     let cell = |coarse: Option<f64>, fine: Option<f64>| {
         let number = |n: Option<f64>| n.map_or("–".to_string(), |n| format!("{n:.3}"));

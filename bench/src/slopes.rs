@@ -1,6 +1,6 @@
-//! `slopes`: how the time of each verb grows when one count of an input doubles: frames, samples, nodes,
-//! meshes, instances, joints and others. A slope is the binary logarithm of the ratio of two times; 1 is
-//! linear, 2 takes the square.
+//! `slopes`: growth of each verb's time when one count of an input doubles: frames, samples, nodes, meshes,
+//! instances, joints and others. A slope is the binary logarithm of the ratio of two times: 1 is linear, 2
+//! quadratic.
 
 use anyhow::{Context, bail};
 use std::fmt::Write as _;
@@ -13,10 +13,10 @@ pub struct Arguments {
     /// Only inputs whose name contains this.
     #[arg(long)]
     only: Option<String>,
-    /// The program; the one beside this one, if none is named.
+    /// The program; by default the one beside this one.
     #[arg(long)]
     meshreel: Option<PathBuf>,
-    /// Doubles a count until a verb takes this many seconds, or the count reaches its end.
+    /// Double a count until a verb takes this many seconds, or the count reaches its end.
     #[arg(long, default_value_t = 1.0)]
     seconds: f64,
     /// A slope above this fails.
@@ -161,7 +161,7 @@ const fn bvh(name: &'static str, first: usize, last: usize, write: fn(usize) -> 
     Series { name, extension: "bvh", first, last, options: &[], write }
 }
 
-/// Whether no slope is above the allowed one.
+/// Returns `true` if no slope is above the allowed one.
 pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     let beside = std::env::current_exe()?.with_file_name("meshreel");
     let program = arguments.meshreel.clone().unwrap_or(beside);
@@ -183,7 +183,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
             if let (Some(before), true) = (before, ends) {
                 let mut line = format!("{:<28}{count:>8}", series.name);
                 for (before, now) in before.iter().zip(now) {
-                    // Below this the clock of processes says more about itself than about the program.
+                    // Shorter times are dominated by process start and the resolution of the clock.
                     let slope = (*before >= 0.05).then(|| (now / before).log2());
                     all_hold &= slope.is_none_or(|slope| slope <= arguments.allowed);
                     let slope = slope.map_or("-".into(), |slope| format!("{slope:.2}"));
@@ -199,7 +199,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     Ok(all_hold)
 }
 
-/// Seconds of a core of compile, verify, info and extract.
+/// Returns the processor time in seconds of compile, verify, info and extract.
 fn times(program: &Path, folder: &Path, series: &Series, count: usize) -> anyhow::Result<[f64; 4]> {
     let input = folder.join("in").with_extension(series.extension);
     let [reel, back] = ["in.reel", "back.glb"].map(|name| folder.join(name));
@@ -221,8 +221,8 @@ fn times(program: &Path, folder: &Path, series: &Series, count: usize) -> anyhow
     ])
 }
 
-/// Runs a command and returns the seconds of a core that it took; where the system does not say, those of a
-/// clock.
+/// Runs a command and returns its processor time in seconds, or its wall time if the system does not provide
+/// that.
 fn seconds(command: &mut Command) -> anyhow::Result<f64> {
     let (start, before) = (Instant::now(), children_seconds());
     let output = command.stdout(Stdio::null()).stderr(Stdio::piped()).output()?;
@@ -235,8 +235,7 @@ fn seconds(command: &mut Command) -> anyhow::Result<f64> {
     })
 }
 
-/// Processor time of all processes that this one started and that ended. Linux counts it in hundredths of a
-/// second.
+/// Returns the processor time of all child processes that have ended, in seconds. Linux counts hundredths.
 fn children_seconds() -> Option<f64> {
     let text = std::fs::read_to_string("/proc/self/stat").ok()?;
     // The name before the last parenthesis may contain anything; field 3 follows it.
@@ -253,12 +252,12 @@ fn many(n: usize, item: impl Fn(usize) -> String) -> String {
     (0..n).map(item).collect()
 }
 
-/// A layer with a root that holds `content`.
+/// Returns a layer with a root that contains `content`.
 fn scene(content: &str) -> String {
     format!("{HEADER}def Xform \"Root\" {{ {content} }}\n").replace("</I/", "</Root/I/")
 }
 
-/// An attribute with `n` samples, one per frame.
+/// Returns an attribute with `n` samples, one per frame.
 fn samples(name: &str, n: usize, value: impl Fn(usize) -> String) -> String {
     let all = list(n, |i| format!("{i}: {}", value(i)));
     format!("{name}.timeSamples = {{ {all} }}\n")
@@ -288,7 +287,7 @@ fn ordered(name: &str, operation: &str, attribute: &str, content: &str) -> Strin
     )
 }
 
-/// A clip in BVH: a root with `joints` joints below it that turn.
+/// Returns a clip in BVH: a root with `joints` joints below it that turn.
 fn skeleton(joints: usize, samples: usize) -> String {
     let channels = "CHANNELS 3 Zrotation Xrotation Yrotation";
     let mut text = format!("HIERARCHY\nROOT root\n{{\nOFFSET 0 0 0\n{channels}\n");
@@ -311,7 +310,7 @@ fn skeleton(joints: usize, samples: usize) -> String {
 /// Times of two keys, and two translations.
 const KEYS: [f32; 8] = [0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 2.0, 3.0];
 
-/// A skeleton of two joints with `n` animations.
+/// Returns a skeleton of two joints with `n` animations.
 fn clips(n: usize) -> String {
     let one = |i| {
         format!(

@@ -1,6 +1,5 @@
-//! `small`: what a small mesh costs in a scene of very many of them: bytes in the file, bytes of memory while
-//! it is open, and nanoseconds per frame; and the memory that compiling and extracting take. Triangles that
-//! bend, each a mesh of its own.
+//! `small`: the cost of a small mesh in a scene of very many: bytes in the file, memory while it is open, and
+//! nanoseconds per frame; and the memory for compiling and extracting. The meshes are triangles that bend.
 
 use crate::machine::{self, PeakMemory};
 use anyhow::Context;
@@ -15,22 +14,22 @@ use std::time::Instant;
 
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// Meshes.
+    /// Number of meshes.
     #[arg(long, default_value_t = 1000)]
     count: usize,
-    /// Frames.
+    /// Number of frames.
     #[arg(long, default_value_t = 48)]
     frames: usize,
-    /// Triangles of each mesh.
+    /// Number of triangles of each mesh.
     #[arg(long, default_value_t = 1)]
     triangles: usize,
-    /// Bytes that compiling may take, in MB.
+    /// Allowed memory of the compiler, in MB.
     #[arg(long, default_value_t = 2048)]
     memory: u64,
-    /// Leaves small.abc and small.reel in this folder; small.reel is read where it is there already.
+    /// Keep small.abc and small.reel in this folder; an existing small.reel is read.
     #[arg(long)]
     folder: Option<PathBuf>,
-    /// One JSON object instead of a table.
+    /// Print one JSON object instead of a table.
     #[arg(long)]
     json: bool,
 }
@@ -42,21 +41,22 @@ struct Row {
     triangles: usize,
     /// Bytes of the file per mesh.
     file_bytes: f64,
-    /// As [`Reel::memory`] says, per mesh.
+    /// Size by [`Reel::memory`] in bytes, per mesh.
     memory_bytes: f64,
-    /// Anonymous memory with the file open and all frames decoded once, more than before, per mesh.
+    /// Increase of the anonymous memory when the file is open and all frames were decoded once, in bytes per
+    /// mesh.
     resident_bytes: Option<f64>,
-    /// Per mesh and frame.
+    /// Nanoseconds of decoding per mesh and frame.
     decode_ns: f64,
     write_ns: f64,
-    /// Most anonymous memory, megabytes; nothing where it was there already.
+    /// Peak of the anonymous memory in MB; `None` if the file already existed.
     compile_mb: Option<f64>,
     compile_seconds: Option<f64>,
     extract_mb: Option<f64>,
     extract_seconds: f64,
 }
 
-/// Always true where everything decodes.
+/// Returns `true` if everything decodes.
 pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     let row = measure(arguments)?;
     if arguments.json {

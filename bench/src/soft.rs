@@ -20,29 +20,29 @@ pub struct Arguments {
     /// Only these sequences.
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
-    /// Tolerances, as parts of the diagonal of the whole sequence's box.
+    /// Tolerances, as fractions of the diagonal of the whole sequence's box.
     #[arg(long, value_delimiter = ',', default_values_t = [1e-3, 1e-4])]
     tolerance: Vec<f64>,
-    /// How much work is spent on size, 1 to 9.
+    /// Effort spent on size, 1 to 9.
     #[arg(long, value_delimiter = ',', default_values_t = [9])]
     effort: Vec<u32>,
-    /// Keys from restart to restart.
+    /// Number of keys from restart to restart.
     #[arg(long, default_value_t = 4)]
     restart: u32,
     /// Pack residuals instead of coding their entropy.
     #[arg(long)]
     packed: bool,
-    /// Times that each unit is decoded; the shortest counts.
+    /// Decodes of each unit; the fastest counts.
     #[arg(long, default_value_t = 5)]
     repeat: u32,
-    /// Only so many frames from the first one on.
+    /// Only this many frames, from the first on.
     #[arg(long)]
     frames: Option<u32>,
-    /// Keep tables in the file, never name a default set.
+    /// Store tables in the file, never refer to a default set.
     #[arg(long)]
     own_tables: bool,
-    /// Lattice and steps instead of the encoder's choice: centred or cubic, then how many times finer keys
-    /// and the deepest frames and frame 0 are, then what errors are worth in bits, and the fit:
+    /// Lattice and steps in place of the encoder's choice: centred or cubic, then how many times finer keys,
+    /// the deepest frames and frame 0 are, then the worth of errors in bits, and the fit:
     /// `cubic,1.6,1,1.2,4,0`.
     #[arg(long)]
     choice: Option<String>,
@@ -66,7 +66,7 @@ impl Source for Sequence {
     }
 }
 
-/// False where an error is too large.
+/// Returns `false` if an error is too large.
 pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     let choice = arguments.choice.as_deref().map(parse_choice).transpose()?;
     println!(
@@ -133,7 +133,7 @@ fn parse_choice(text: &str) -> anyhow::Result<Choice> {
     })
 }
 
-/// The sequences in folders and of single paths, without ending.
+/// Returns the paths of the sequences in folders and of single ones, without extension.
 pub fn find(paths: &[PathBuf], only: &[String]) -> anyhow::Result<Vec<PathBuf>> {
     let mut out = Vec::new();
     for path in paths {
@@ -159,13 +159,13 @@ pub fn find(paths: &[PathBuf], only: &[String]) -> anyhow::Result<Vec<PathBuf>> 
 }
 
 impl Sequence {
-    /// Positions in a frame.
+    /// Returns the positions in a frame.
     pub fn frame(&self, frame: u32) -> &[[f32; 3]] {
         let start = frame as usize * self.points;
         &self.positions[start..start + self.points]
     }
 
-    /// Some of its frames.
+    /// Returns a range of its frames.
     pub fn part(&self, first: u32, frames: u32) -> Sequence {
         let first = first.min(self.frames);
         let frames = frames.min(self.frames - first);
@@ -208,7 +208,7 @@ impl Sequence {
         Ok(Sequence { name: name.unwrap_or_default(), points, frames, triangles, positions })
     }
 
-    /// Its box, and a tolerance as a part of the box's diagonal.
+    /// Returns its box, with a tolerance that is a fraction of the box's diagonal.
     pub fn extent(&self, tolerance: f64) -> Extent {
         let (mut low, mut high) = ([f32::MAX; 3], [f32::MIN; 3]);
         for p in &self.positions {
@@ -266,8 +266,8 @@ fn describe<W: Width>(encoder: &Encoder<W>) -> String {
     )
 }
 
-/// Seconds that this thread was running, so that others on the machine do not count; where the system does
-/// not tell, the seconds since the first call.
+/// Returns the processor time of this thread in seconds, which excludes other programs; if the system does
+/// not provide it, the seconds since the first call.
 fn busy() -> f64 {
     static FIRST: OnceLock<Instant> = OnceLock::new();
     let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
@@ -275,7 +275,7 @@ fn busy() -> f64 {
     nanoseconds.map_or_else(|| FIRST.get_or_init(Instant::now).elapsed().as_secs_f64(), |n| n * 1e-9)
 }
 
-/// Seconds of the shortest of some runs.
+/// Returns the shortest time of several runs, in seconds.
 fn best(repeat: u32, mut run: impl FnMut() -> Result<(), Corrupt>) -> Result<f64, Corrupt> {
     let mut shortest = f64::MAX;
     for _ in 0..repeat.max(1) {
@@ -335,7 +335,7 @@ fn measure<W: Width>(s: &Sequence, tolerance: f64, options: Options, repeat: u32
     Ok(ok)
 }
 
-/// Seconds that all units of a sequence took, the best of several runs of each.
+/// Decoding times of all units of a sequence in seconds, the best of several runs of each.
 #[derive(Default)]
 struct DecodeSeconds {
     /// Decoding without vector instructions.
@@ -346,7 +346,7 @@ struct DecodeSeconds {
     copy: f64,
 }
 
-/// The fixed-point positions of each frame, in the order of the hierarchy.
+/// Decodes the fixed-point positions of each frame, in the order of the hierarchy.
 fn decode<W: Width>(
     s: &Sequence,
     coded: &Coded,
@@ -387,7 +387,7 @@ fn decode<W: Width>(
     Ok((frames, seconds))
 }
 
-/// The largest distance between source and decoded points, in the source's unit.
+/// Returns the largest distance between source and decoded points, in the source's unit.
 fn largest_error<W: Width>(s: &Sequence, fixed: &Static, frames: &[Vec<Vector<W>>]) -> f64 {
     let mut worst = 0.0f64;
     for (f, frame) in frames.iter().enumerate() {
@@ -402,7 +402,7 @@ fn largest_error<W: Width>(s: &Sequence, fixed: &Static, frames: &[Vec<Vector<W>
     worst.sqrt()
 }
 
-/// Bits per vertex and frame of a sequence, given as a path without ending.
+/// Returns the bits per vertex and frame of a sequence, given as a path without extension.
 pub fn bits(path: &Path, tolerance: f64, packed: bool) -> anyhow::Result<f64> {
     let sequence = Sequence::read(&path.with_extension("obj"))?;
     let extent = sequence.extent(tolerance);

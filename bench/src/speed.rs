@@ -1,4 +1,4 @@
-//! `compile-speed`: megabytes of raw positions per second, and the most memory at any time.
+//! `compile-speed`: speed in MB of raw positions per second, and peak memory.
 
 use crate::machine::{self, PeakMemory};
 use anyhow::bail;
@@ -17,7 +17,7 @@ pub struct Arguments {
     /// Point cache (PC2 or MDD) of an OBJ input.
     #[arg(long)]
     points: Option<PathBuf>,
-    /// What is compiled: positions, or everything there is.
+    /// Channels to compile: positions, or everything.
     #[arg(long, value_enum, default_value_t = VertexChannel::Positions)]
     channels: VertexChannel,
     /// Block compression.
@@ -29,22 +29,22 @@ pub struct Arguments {
     /// Promised error as a fraction of each mesh's size in any one frame.
     #[arg(long, default_value_t = 1e-4)]
     tolerance: f64,
-    /// How much work is spent on size, 1 to 9.
+    /// Effort spent on size, 1 to 9.
     #[arg(long, default_value_t = 5)]
     effort: u32,
-    /// Working memory aimed at, in megabytes.
+    /// Target for working memory, in MB.
     #[arg(long, default_value_t = 256)]
     memory: u64,
     /// Threads; 0 = all.
     #[arg(long, default_value_t = 0)]
     jobs: usize,
-    /// Compiles so many times; the fastest counts.
+    /// Number of compiles; the fastest counts.
     #[arg(long, default_value_t = 3)]
     repeat: usize,
-    /// One JSON object instead of text.
+    /// Print one JSON object instead of text.
     #[arg(long)]
     json: bool,
-    /// Adds the figures to bench/record/MACHINE/DATE.csv.
+    /// Append the results to bench/record/MACHINE/DATE.csv.
     #[arg(long)]
     record: bool,
 }
@@ -58,7 +58,7 @@ enum VertexChannel {
 const HEADER: &str =
     "bench,input,channels,block,effort,memory_mb,jobs,raw_mb,file_mb,seconds,mb_per_s,peak_anon_mb";
 
-/// Always true where the compile worked: speed has no right and wrong.
+/// Returns `true` if the compile worked: there is no limit for speed.
 pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     let all = arguments.channels == VertexChannel::All;
     let options = Options {
@@ -78,7 +78,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     let mut last = None;
     let memory = PeakMemory::start();
     for _ in 0..arguments.repeat.max(1) {
-        // Opening belongs to it: that is what a user waits for.
+        // Opening counts, since a user waits for that, too.
         let start = Instant::now();
         let (scene, remarks) = read::open(&arguments.input, &read_options)?;
         let report = compile(&scene, remarks, &target, &options, &meshreel_check::reopen, &Silent)?;

@@ -1,4 +1,4 @@
-//! Decodes the one animated stream of a file from memory, whole and stage by stage, against the clock.
+//! Times the decoding of the one animated stream of a file from memory, as a whole and stage by stage.
 
 use anyhow::bail;
 use meshreel::record::{Coding, MeshRecord, NodeRecord, StreamRecord, Visibility};
@@ -23,9 +23,9 @@ pub struct Row {
     pub block: String,
     /// Bits per vertex and frame of all frame blocks.
     pub bits: f64,
-    /// From compressed bytes to levels.
+    /// From compressed bytes to quantized values.
     pub decode: f64,
-    /// Each stage by itself: decompression, residuals, prediction inside the frame, prediction from other
+    /// Each stage by itself: decompression, residuals, prediction within the frame, prediction from other
     /// frames.
     pub block_stage: f64,
     pub residual_stage: f64,
@@ -33,20 +33,19 @@ pub struct Row {
     pub motion_stage: f64,
     /// Plain decompression of the same blocks, followed by the motion kernel alone.
     pub plain: f64,
-    /// Group by group, its frames once forwards and then from the last to the first, by way of the player's
-    /// decoder.
+    /// Each group's frames once forwards and then backwards, through the player's decoder.
     pub of_plain: f64,
-    /// Levels to f32, by themselves.
+    /// Quantized values to f32, by itself.
     pub dequantize: f64,
     /// A copy of as many bytes as the positions have.
     pub memcpy: f64,
-    /// Share of frames with spatial prediction, and with each residual layout.
+    /// Fraction of frames with spatial prediction, and number of frames with each residual layout.
     pub spatial_share: f64,
     pub layouts: [usize; 4],
 }
 
-/// Times every stage; each frame's fastest of `repeat` runs counts, so that what else the machine does is
-/// left out.
+/// Times every stage; for each frame the fastest of `repeat` runs counts, which excludes other load on the
+/// machine.
 pub fn measure(path: &Path, repeat: usize) -> anyhow::Result<Row> {
     let reel = Reel::open(path, &Limits::default())?;
     let [mesh] = &reel.description().meshes[..] else {
@@ -73,7 +72,7 @@ struct Bench<'a, W> {
     vertices: usize,
     table: Table,
     base: Vec<W>,
-    /// In decode order.
+    /// Steps in decode order.
     steps: Vec<Step>,
     /// Compressed and raw content of each step's frame.
     blocks: Vec<Vec<u8>>,
@@ -89,7 +88,7 @@ struct Step {
     from: Option<[Option<usize>; 4]>,
 }
 
-/// What stands at the front of a stream.
+/// The parameters at the start of a stream's frame.
 struct Parts {
     source: u8,
     blend: Blend,
@@ -98,7 +97,7 @@ struct Parts {
     layout: u8,
 }
 
-/// Buffers for two index frames and three between them, as the player has.
+/// Buffers for two index frames and three B-frames between them, as in the player.
 const BUFFERS: usize = 5;
 
 impl<'a, W: Code> Bench<'a, W> {
@@ -203,7 +202,7 @@ impl<'a, W: Code> Bench<'a, W> {
         })
     }
 
-    /// Decodes everything once, and compares with what the player gives.
+    /// Decodes everything once, and compares with the player's output.
     fn check(&self) -> anyhow::Result<()> {
         let mut player = FrameDecoder::new(self.reel)?;
         let mut frames = vec![vec![W::default(); 3 * self.vertices]; BUFFERS];
@@ -248,7 +247,7 @@ impl<'a, W: Code> Bench<'a, W> {
         frames[step.out] = out;
     }
 
-    /// The kernel of prediction from other frames alone.
+    /// Runs only the kernel of prediction from other frames.
     fn predict(&self, step: &Step, parts: &Parts, frames: &mut [Vec<W>]) {
         let mut out = std::mem::take(&mut frames[step.out]);
         match (step.from, parts.source) {
@@ -274,7 +273,7 @@ impl<'a, W: Code> Bench<'a, W> {
 }
 
 impl Parts {
-    /// As `docs/FORMAT/mesh.md` has it. The file was decoded before, so it is whole.
+    /// Reads the layout of `docs/FORMAT/mesh.md`. The file was decoded before, so it is valid.
     fn read(raw: &[u8]) -> Parts {
         let predictor = raw[0];
         let source = predictor & 3;
@@ -299,7 +298,7 @@ fn unpack(block: &[u8]) -> anyhow::Result<Vec<u8>> {
     Ok(content)
 }
 
-/// All frames, group by group: the index frame at the end, then those between.
+/// Returns all frames, group by group: the index frame at the end, then those between.
 fn steps(reel: &Reel) -> Vec<Step> {
     let index: Vec<usize> =
         (0..reel.frame_count()).filter(|&f| reel.frame_kind(f) == FrameKind::Index).collect();

@@ -1,4 +1,4 @@
-//! Pictures as SVG, line by line.
+//! Pictures as SVG, element by element.
 
 pub const INK: &str = "#222";
 
@@ -10,7 +10,7 @@ pub const ORANGE: &str = "#d9731a";
 
 pub const GREEN: &str = "#3a8f4d";
 
-/// An SVG picture that grows.
+/// An SVG picture under construction.
 pub struct Picture {
     text: String,
     size: [f64; 2],

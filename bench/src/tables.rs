@@ -1,6 +1,6 @@
 //! `tables`: makes the default sets of tables from short pieces of sequences, by Lloyd's algorithm: each
-//! piece belongs to the set that takes fewest bits for its tokens, each set is made of its pieces' tokens. A
-//! piece weighs the same whatever its size.
+//! piece belongs to the set with the fewest bits for its tokens, and each set is made from its pieces'
+//! tokens. All pieces have the same weight, whatever their size.
 
 use crate::soft::{Sequence, find};
 use anyhow::{Context, bail};
@@ -21,19 +21,19 @@ pub struct Arguments {
     /// Only these sequences.
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
-    /// Instead of the sets: by sequence what they save its pieces, and what sets save that were made of the
-    /// others.
+    /// Instead of making the sets: print, for each sequence, the savings of these sets, and of sets made
+    /// without it.
     #[arg(long)]
     held_out: bool,
-    /// Writes the sets where the codec and the document have them, in a checkout of which this is the root.
+    /// Write the sets into the codec and the document of a checkout with this root.
     #[arg(long)]
     write: Option<PathBuf>,
 }
 
-/// Tolerances as parts of the diagonal, and lengths in frames, of the pieces.
+/// Tolerances as fractions of the diagonal, and lengths in frames, of the pieces.
 const TOLERANCES: [f64; 5] = [1e-2, 2e-3, 5e-4, 1e-4, 1e-5];
 const LENGTHS: [u32; 2] = [9, 24];
-/// Bits that each piece counts as.
+/// Bits that each piece is scaled to.
 const WEIGHT: f64 = 2e5;
 const ROUNDS: usize = 6;
 
@@ -43,15 +43,15 @@ struct Piece {
     frames: u32,
     name: String,
     counts: Counts,
-    /// With tables of its own, which no file keeps.
+    /// Bits of its tokens with tables of its own, which no file keeps.
     bits: f64,
     /// Bits of its own tables in the static part.
     table_bits: f64,
-    /// Share of points that need nothing.
+    /// Fraction of points without residual.
     zeros: f64,
 }
 
-/// Prints, piece by piece, what its own tables and its set take.
+/// Prints, for each piece, the size with its own tables and with its set.
 pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     let mut pieces = Vec::new();
     for path in find(&arguments.paths, &arguments.only)? {
@@ -100,8 +100,8 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     Ok(true)
 }
 
-/// By sequence and length the mean part of tokens and tables that a default set saves, as the encoder
-/// chooses.
+/// Prints, by sequence and length, the mean fraction of tokens and tables that a default set saves, with the
+/// encoder's choice of set.
 fn held_out(pieces: &[Piece]) -> anyhow::Result<()> {
     let saved = |piece: &Piece, sets: &[Tables]| {
         let own = piece.bits + piece.table_bits;
@@ -160,7 +160,7 @@ fn piece(part: &Sequence, hierarchy: &Hierarchy, extent: Extent) -> anyhow::Resu
     })
 }
 
-/// The sets, and by piece the number of its one.
+/// Returns the sets, and the number of the set of each piece.
 fn cluster(pieces: &mut [Piece]) -> anyhow::Result<(Vec<Tables>, Vec<usize>)> {
     let sets = usize::from(SETS);
     if pieces.len() < sets {

@@ -1,4 +1,4 @@
-//! `time-left`: how far the time left that a compile shows is from what it then takes.
+//! `time-left`: accuracy of the remaining time that a compile displays.
 
 use crate::clips;
 use meshreel_compile::{Phase, Progress, TimeLeft, compile};
@@ -14,29 +14,29 @@ pub struct Arguments {
     /// Inputs with meshes, or folders of them; NAME.obj is moved by NAME.pc2 beside it.
     #[arg(required = true)]
     inputs: Vec<PathBuf>,
-    /// How much work is spent on size, 1 to 9.
+    /// Effort spent on size, 1 to 9.
     #[arg(long, default_value_t = 5)]
     effort: u32,
-    /// What files are for, which says how they are compiled.
+    /// Preset of the compiler.
     #[arg(long, default_value = "small")]
     preset: Preset,
     /// Threads; 0 = all.
     #[arg(long, default_value_t = 1)]
     jobs: usize,
-    /// Also prints what was shown at 40 moments.
+    /// Also print the displayed times at 40 moments.
     #[arg(long)]
     curve: bool,
 }
 
-/// The part of a compile that is looked at: before it nothing is known, after it nothing is left.
+/// The part of a compile that is evaluated: before it nothing is known, after it nothing is left.
 const LOOKED_AT: std::ops::Range<f64> = 0.1..0.9;
-/// What is shown counts as right within this part of what is left.
+/// A displayed time counts as right within this fraction of the actual one.
 const NEAR: f64 = 0.3;
-/// Compiles that are shorter have no bar that anybody reads.
+/// Shorter compiles, in seconds, have no bar that anybody reads.
 const LONG: f64 = 20.0;
 const EVERY: Duration = Duration::from_millis(50);
 
-/// What the bar is told.
+/// The state of the progress bar.
 struct Bar(Mutex<(Option<Phase>, TimeLeft)>);
 
 impl Bar {
@@ -56,14 +56,14 @@ impl Progress for Bar {
     }
 }
 
-/// What was shown at a time, in seconds.
+/// The displayed time at a moment, in seconds.
 struct Shown {
     at: f64,
     phase: Option<Phase>,
     left: Option<f64>,
 }
 
-/// Always true where all compiled: what is shown is a guess.
+/// Returns `true` if all compiled: the displayed time is only an estimate.
 pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     println!(
         "time left, between {:.0} % and {:.0} % of a compile: part of it within {:.0} %, and shown ÷ left",
@@ -107,7 +107,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     Ok(true)
 }
 
-/// The seconds of a compile, and what was shown meanwhile.
+/// Returns the seconds of a compile, and the times displayed meanwhile.
 fn watched(path: &Path, arguments: &Arguments) -> anyhow::Result<(f64, Vec<Shown>)> {
     let cache = path.with_extension("pc2");
     let moved = path.extension().is_some_and(|e| e == "obj") && cache.exists();

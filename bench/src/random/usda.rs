@@ -1,9 +1,10 @@
-//! A scene as USD text, sample by sample.
+//! Writes a scene as USD text, sample by sample.
 
 use meshreel_scene::{Channel, Error, LocalTransform, Mesh, Node, NodeKind, Scene};
 use std::fmt::Write;
 
-/// The text of a scene. A time code is a second. A node that stands for another is there without it.
+/// Returns the text of a scene. A time code is a second. Instances are written without their prototype's
+/// content.
 pub fn text(scene: &Scene) -> Result<String, Error> {
     let mut out =
         String::from("#usda 1.0\n( metersPerUnit = 1\n upAxis = \"Y\"\n timeCodesPerSecond = 1 )\n");
@@ -84,7 +85,7 @@ fn shape(mesh: &Mesh, out: &mut String) -> Result<(), Error> {
     Ok(())
 }
 
-/// A property and its samples.
+/// Writes a property with its samples.
 fn values<T: Clone + Send + Sync + 'static>(
     name: &str,
     channel: &Channel<T>,

@@ -1,6 +1,5 @@
-//! What the file says was asked of its compiler, as a checker looks at it: by the paths of objects and joints.
-//! The options that the file holds are all that a checker takes from the file about what it should be;
-//! everything else comes from the source.
+//! The options with which a file was compiled, by the paths of objects and joints. They are all that a
+//! checker takes from the file about what it should contain; everything else comes from the source.
 
 use globset::{Glob, GlobMatcher};
 use meshreel_options::{LayerChoice, Options, RigChoice};
@@ -17,26 +16,26 @@ pub(crate) struct Asked {
     pub normal_tolerance: f64,
     /// Allowed distance between uvs, in texture widths.
     pub uv_tolerance: f64,
-    /// Allowed error of scalar tracks; a relative one is a part of the range of each component.
+    /// Allowed error of scalar tracks; a relative one is a fraction of each component's range.
     pub scalar_tolerance: Tolerance,
     /// Bits per colour component.
     pub colour_bits: u32,
     /// Edges that are folded by more than this many degrees are creases, where normals are computed.
     pub smooth_angle: Option<f64>,
     pub frames: FrameOptions,
-    /// What the source hides is shown.
+    /// Objects hidden in the source are shown.
     pub show_hidden: bool,
     pub clips_only: bool,
-    /// How many LOD levels there are beside the mesh itself.
+    /// The number of LOD levels beside the mesh itself.
     pub lod: usize,
-    /// Triangles may be left out where nobody can see them.
+    /// Triangles may be left out while nobody can see them.
     pub cull_hidden: bool,
     /// Animated vertex attributes may be in chunks of their own.
     pub attributes_apart: bool,
-    /// What is asked of rigs of meshes.
+    /// The option for rigs of meshes.
     pub rig: Rigs,
-    /// Allowed distance of players from the source between two frames, in tolerances, where the source says
-    /// what is there. If it is given, the file may have frames between the source's samples.
+    /// Allowed distance of players from the source between two frames, in tolerances, as far as the source
+    /// defines the motion there. If it is given, the file may have frames between the source's samples.
     pub between: Option<f64>,
     include: Vec<GlobMatcher>,
     exclude: Vec<GlobMatcher>,
@@ -48,7 +47,7 @@ pub(crate) struct Asked {
     pub clips: Clips,
 }
 
-/// What is asked of rigs.
+/// The option for rigs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Rigs {
     /// No mesh has a rig.
@@ -70,18 +69,18 @@ impl From<RigChoice> for Rigs {
     }
 }
 
-/// What was asked of clips.
+/// Options of clips.
 #[derive(Debug, Default)]
 pub(crate) struct Clips {
     /// Shell distance of joints that have none of their own, in the file's length unit.
     pub shell: Option<f64>,
-    /// The rule of sub-tracks, where each is held to a tolerance by itself: the tolerances of rotations,
-    /// translations and scales, and whether they shrink towards the root.
+    /// The local rule, under which each sub-track is held to a tolerance by itself: the tolerances of
+    /// rotations, translations and scales, and whether they shrink towards the root.
     pub local: Option<([Option<f64>; 3], bool)>,
     tolerances: Vec<(GlobMatcher, f64)>,
     shells: Vec<(GlobMatcher, f64)>,
     pinned: Vec<GlobMatcher>,
-    /// Clip layers, the base first. Without any a clip has no layers, unless the source names some.
+    /// Clip layers, the base first. If empty, a clip has no layers, unless the source names some.
     pub layers: Vec<AskedLayer>,
     joint_layers: Vec<(GlobMatcher, String)>,
     /// Factors on the importance of joints.
@@ -89,22 +88,22 @@ pub(crate) struct Clips {
     stepped: bool,
 }
 
-/// A layer that was asked for.
+/// A requested clip layer.
 #[derive(Debug, Default)]
 pub(crate) struct AskedLayer {
     pub name: String,
-    /// Samples per second, where they are fewer than the clip's.
+    /// Samples per second, if fewer than the clip's.
     pub rate: Option<f64>,
     pub strip: Stripping,
     pub tiers: usize,
-    /// Which joints go into this layer because of their importance: those of less than this part of the
-    /// largest importance, and this part of all joints, the least important ones.
+    /// The limits for joints that are put into this layer by importance: those below this fraction of the
+    /// largest importance, and this fraction of all joints, the least important ones.
     automatic: [Option<f64>; 2],
     joints: Vec<GlobMatcher>,
 }
 
 impl Clips {
-    /// What the options say of clips.
+    /// Takes the options of clips.
     fn new(options: &Options) -> Result<Clips, String> {
         let mut clips = Clips {
             shell: options.shell,
@@ -113,7 +112,7 @@ impl Clips {
             ..Clips::default()
         };
         for over in &options.clips.joints {
-            // Whichever joints these are.
+            // The option does not depend on which joints these are.
             if over.stepped {
                 clips.stepped = true;
                 continue;
@@ -133,7 +132,7 @@ impl Clips {
         self.layers.get(l)
     }
 
-    /// Whether clips of this skeleton are in layers.
+    /// `true` if clips of this skeleton are in layers.
     pub fn divides(&self, skeleton: &Skeleton) -> bool {
         let plain = |l: &AskedLayer| l.rate.is_none() && l.strip == Stripping::None && l.tiers == 1;
         match &self.layers[..] {
@@ -143,8 +142,9 @@ impl Clips {
         }
     }
 
-    /// The highest layer that each joint may be in, by number; in a lower one it comes back better. `shells`:
-    /// the shell distance of each joint. `names`: the names of the layers, the base first.
+    /// Returns, for each joint, the number of the highest layer that it may be in; in a lower one it is
+    /// decoded more exactly. `shells`: the shell distance of each joint. `names`: the names of the layers,
+    /// the base first.
     pub fn highest_layers(&self, skeleton: &Skeleton, shells: &[f64], names: &[&str]) -> Vec<usize> {
         let number = |name: &str| names.iter().position(|own| *own == name);
         let paths: Vec<String> = (0..skeleton.joints.len()).map(|j| skeleton.path(j)).collect();
@@ -165,22 +165,22 @@ impl Clips {
         joints().zip(&matters).map(|(j, m)| layer(j, m)).collect()
     }
 
-    /// The tolerance of a joint, if it has one of its own. `path`: names from the root.
+    /// Returns the tolerance of a joint, if it has one of its own. `path`: the names from the root.
     pub fn tolerance(&self, name: &str, path: &str) -> Option<f64> {
         last(&self.tolerances, name, path)
     }
 
-    /// The shell distance of a joint, if it was given one.
+    /// Returns the shell distance of a joint, if it has one of its own.
     pub fn shell(&self, name: &str, path: &str) -> Option<f64> {
         last(&self.shells, name, path)
     }
 
-    /// The factor on a joint's importance, if it was given one.
+    /// Returns the factor on a joint's importance, if it has one.
     pub fn bias(&self, name: &str, path: &str) -> Option<f64> {
         last(&self.biases, name, path)
     }
 
-    /// Whether a joint was to stay in its place.
+    /// `true` if a joint must stay in its place.
     pub fn pinned(&self, name: &str, path: &str) -> bool {
         let hit = |glob: &GlobMatcher| glob.is_match(name) || glob.is_match(path);
         self.pinned.iter().any(hit)
@@ -199,7 +199,7 @@ impl AskedLayer {
         })
     }
 
-    /// The largest importance with which a joint may be in this layer because of its importance; −1: no joint
+    /// Returns the largest importance that a joint may have to be put into this layer for it; −1 if no joint
     /// may.
     fn least(&self, matters: &[f64]) -> f64 {
         let [below, share] = self.automatic;
@@ -212,19 +212,19 @@ impl AskedLayer {
             count => sorted[count - 1],
         };
         let limit = below.map_or(-1.0, |part| part * most).max(shared);
-        // The compiler adds up in f32, in another order: what is nearly equal is equal.
+        // The compiler adds up in f32 and in another order, so nearly equal counts as equal.
         if limit < 0.0 { limit } else { limit * (1.0 + 1e-6) }
     }
 }
 
-/// The importance of each joint: the lengths of the ways, along the bones of the rest pose, to the origins of
-/// all joints that it moves and to the three points where their error is measured, added up and multiplied by
-/// its bias; at least that of its children. `shells`: the shell distance of each joint.
+/// Returns the importance of each joint: the sum of the lengths of the paths, along the bones of the rest
+/// pose, to the origins of all joints that it moves and to the three points where their error is measured,
+/// times its bias; at least that of its children. `shells`: the shell distance of each joint.
 fn importance(skeleton: &Skeleton, shells: &[f64], biases: &[f64]) -> Vec<f64> {
     let n = skeleton.joints.len();
     let mut out = vec![0.0; n];
     for k in 0..n {
-        // All that move k, from itself up.
+        // All joints that move k, from itself upwards.
         let (mut way, mut at) = (0.0, Some(k));
         while let Some(j) = at {
             out[j] += 4.0 * way + 3.0 * shells[k];
@@ -243,15 +243,15 @@ fn importance(skeleton: &Skeleton, shells: &[f64], biases: &[f64]) -> Vec<f64> {
     out
 }
 
-/// The value of the last glob that matches.
+/// Returns the value of the last glob that matches.
 fn last(sections: &[(GlobMatcher, f64)], name: &str, path: &str) -> Option<f64> {
     let mut later = sections.iter().rev();
     later.find(|(glob, _)| glob.is_match(name) || glob.is_match(path)).map(|(_, value)| *value)
 }
 
 impl Asked {
-    /// Reads the text; the error says which line makes no sense. Keys that do not concern content are passed
-    /// over.
+    /// Parses the options of a file; the error says which line is invalid. Keys that do not concern content
+    /// are ignored.
     pub fn parse(text: &str) -> Result<Asked, String> {
         let options = Options::from_text(text).map_err(|error| error.to_string())?;
         let (mut meshes, mut remeshes) = (Vec::new(), Vec::new());
@@ -289,20 +289,21 @@ impl Asked {
         })
     }
 
-    /// Whether the object at `path` is compiled. A pattern that names a group means everything below it.
+    /// `true` if the object at `path` is compiled. A pattern that matches a group also matches everything
+    /// below it.
     pub fn selects(&self, path: &str) -> bool {
         let hit =
             |patterns: &[GlobMatcher]| ancestors(path).any(|p| patterns.iter().any(|glob| glob.is_match(p)));
         (self.include.is_empty() || hit(&self.include)) && !hit(&self.exclude)
     }
 
-    /// Whether the object at `path` may get other faces.
+    /// `true` if the object at `path` may get other faces.
     pub fn remeshes(&self, path: &str) -> bool {
         let own = self.remeshes.iter().rev().find(|(glob, _)| glob.is_match(path));
         own.map_or(self.remesh, |(_, remesh)| *remesh)
     }
 
-    /// Frames of a loop of `frames` that may be blended: as many as were asked for, or an eighth.
+    /// Returns how many of the `frames` of a loop may be blended: the given number, or an eighth.
     pub fn blended(&self, frames: usize) -> usize {
         match (self.cycle, self.remesh_blend) {
             (false, _) => 0,
@@ -311,7 +312,7 @@ impl Asked {
         }
     }
 
-    /// The tolerance for the object at `path`.
+    /// Returns the tolerance for the object at `path`.
     pub fn tolerance(&self, path: &str) -> Tolerance {
         self.meshes
             .iter()
@@ -321,7 +322,7 @@ impl Asked {
     }
 }
 
-/// A path and all paths above it: `/a/b/c`, `/a/b`, `/a`.
+/// Returns a path and all paths above it: `/a/b/c`, `/a/b`, `/a`.
 fn ancestors(path: &str) -> impl Iterator<Item = &str> {
     std::iter::successors(Some(path), |p| p.rfind('/').filter(|&slash| slash > 0).map(|slash| &p[..slash]))
 }
@@ -393,7 +394,7 @@ mod tests {
             ],
         };
         let matters = importance(&skeleton, &[3.0; 5], &[1.0; 5]);
-        // The tips: three points at 3. c: itself, and two tips 10 away, four times each.
+        // The tips: three points at distance 3. c: itself, and two tips 10 away, with four points each.
         assert_eq!(matters[2..], [9.0 * 3.0 + 80.0, 9.0, 9.0]);
         let highest = |more: &str| {
             let text = format!("tolerance = 0.1\nlayer = - - 1 base\nlayer = - - 1 c\n{more}");

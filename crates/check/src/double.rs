@@ -1,15 +1,15 @@
-//! Values of the runtime, which are f32, as the f64 types that sources and comparisons use.
+//! Converts values of the runtime, which are f32, to the f64 types of sources and comparisons.
 
 use glam::{DAffine3, DMat4, DQuat, DVec3};
 use meshreel::{BoneMatrix, Reel, Transform};
 use meshreel_scene::{Qvv, Unit};
 
-/// A point or direction.
+/// Converts a point or direction.
 pub(crate) fn vector(v: [f32; 3]) -> DVec3 {
     DVec3::from_array(v.map(f64::from))
 }
 
-/// A transform, its rotation made of length 1 again; no rotation where that has no length.
+/// Converts a transform and normalizes its rotation; the identity if the rotation has no length.
 pub fn qvv(t: &Transform) -> Qvv {
     let rotation = DQuat::from_array(t.rotation.map(f64::from));
     let is_none = !(rotation.length_squared() > 0.0 && rotation.is_finite());
@@ -20,18 +20,18 @@ pub fn qvv(t: &Transform) -> Qvv {
     }
 }
 
-/// A matrix of the scene from one of the runtime, which has rows.
+/// Converts a matrix of the runtime, given by rows, to one of the scene.
 pub(crate) fn matrix(rows: &BoneMatrix) -> DMat4 {
     affine(&rows.map(|row| row.map(f64::from)))
 }
 
-/// A matrix of the scene from the three rows of an affine one.
+/// Converts the three rows of an affine matrix to one of the scene.
 pub(crate) fn affine(rows: &[[f64; 4]; 3]) -> DMat4 {
     let [x, y, z] = *rows;
     DMat4::from_cols_array_2d(&[x, y, z, [0.0, 0.0, 0.0, 1.0]]).transpose()
 }
 
-/// The length unit of a file, if it says one.
+/// Returns the length unit of a file, if it has one.
 pub fn unit(reel: &Reel) -> Option<Unit> {
     match reel.description().unit {
         1 => Some(Unit::Metre),
@@ -42,8 +42,8 @@ pub fn unit(reel: &Reel) -> Option<Unit> {
     }
 }
 
-/// The matrix of one joint in object space: its chain multiplied up. A root is its own parent, or stands before it.
-/// Panics where there is no such joint.
+/// Returns the matrix of one joint in object space: the product of its chain. A root is its own parent, or
+/// its parent index is not below its own. Panics if there is no such joint.
 pub fn joint_matrix(parents: &[u32], joint: usize, local: impl Fn(usize) -> Qvv) -> DAffine3 {
     let mut matrix = local(joint).matrix();
     let mut at = joint;
@@ -54,7 +54,8 @@ pub fn joint_matrix(parents: &[u32], joint: usize, local: impl Fn(usize) -> Qvv)
     matrix
 }
 
-/// Matrices of all joints in object space from their local transforms. Parents stand before children.
+/// Returns the matrices of all joints in object space, from their local transforms. Parents come before
+/// children.
 pub(crate) fn object_space(
     parents: impl Iterator<Item = Option<usize>>,
     local: impl Iterator<Item = Qvv>,

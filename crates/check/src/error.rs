@@ -1,8 +1,8 @@
-//! The runtime's errors as those of scenes.
+//! Conversion of the runtime's errors to those of scenes.
 
 use meshreel_scene::Error;
 
-/// The runtime's error as the scene's: the same five classes.
+/// Converts an error of the runtime to one of the scene; both have the same five classes.
 pub(crate) fn error(error: meshreel::Error) -> Error {
     use meshreel::Error as R;
     match error {

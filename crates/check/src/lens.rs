@@ -1,8 +1,8 @@
-//! Lenses of a file as those of a source.
+//! Converts lenses of a file to those of a scene.
 
 use meshreel_scene::Lens;
 
-/// The same numbers, in f64.
+/// Converts the values to f64.
 pub(crate) fn of_file(lens: &meshreel::Lens) -> Lens {
     let pair = |[a, b]: [f32; 2]| [f64::from(a), f64::from(b)];
     Lens {

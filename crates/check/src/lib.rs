@@ -1,4 +1,4 @@
-//! Proves a file against its source, and turns it back into a scene.
+//! Verifies a file against its source, and converts it back to a scene.
 
 mod asked;
 mod double;

@@ -1,27 +1,28 @@
-//! Opens a file as any player would and decodes all that is in it: what a compiler does with a finished file
-//! before it gets its name.
+//! Opens a file as a player would and decodes everything in it. A compiler does this with a finished file
+//! before that gets its name.
 
 use meshreel::clip::{Clip, ClipCursor, PoseSource};
 use meshreel::{Error, FrameDecoder, Limits, Reel, Transform};
 use rayon::prelude::*;
 use std::path::Path;
 
-/// Fewest frames of one decoder: to begin in the middle of a file costs a few.
+/// The fewest frames for one decoder: starting in the middle of a file costs a few frames.
 const FRAMES_AT_LEAST: usize = 64;
 
-/// Bytes that decoders side by side take at most, unless one alone takes more.
+/// The largest memory of parallel decoders in bytes, unless a single one takes more.
 const MEMORY: u64 = 256 << 20;
 
-/// Why a finished file is refused: the [`Error`] that a player would have, or that nobody wants to know any more.
+/// The reason for which a finished file is refused: the [`Error`] that a player would have, or a
+/// cancellation.
 pub type Refusal = Box<dyn std::error::Error + Send + Sync>;
 
 /// Opens the file at `path` with the runtime's default limits and decodes every frame, clip, source map, LOD,
-/// attribute and rig. An error is the [`Error`] that a player would have.
+/// part attribute and rig. Fails with the [`Error`] that a player would have.
 pub fn reopen(path: &Path) -> Result<(), Refusal> {
     reopen_while(path, &|| true)
 }
 
-/// [`reopen`], which ends with another error as soon as it is not `wanted` any more; before each frame it asks.
+/// As [`reopen`], but asks `wanted` before each frame and ends with another error once it returns `false`.
 pub fn reopen_while(path: &Path, wanted: &(dyn Fn() -> bool + Sync)) -> Result<(), Refusal> {
     let go_on = || if wanted() { Ok(()) } else { Err(Refusal::from("cancelled")) };
     let reel = Reel::open(path, &Limits::default())?;
@@ -41,8 +42,9 @@ pub fn reopen_while(path: &Path, wanted: &(dyn Fn() -> bool + Sync)) -> Result<(
     })
 }
 
-/// Decodes all that frames and samples of clips do not need to be shown, and which a verification may pass over: the
-/// source maps, LOD levels, attributes and rigs of all meshes. Ends with an error as soon as it is not `wanted`.
+/// Decodes everything that is not needed to show frames and samples of clips, and that a verification may
+/// skip: source maps, LOD levels, attributes and rigs of all meshes. Ends with an error once `wanted` returns
+/// `false`.
 pub fn decode_static(reel: &Reel, wanted: &(dyn Fn() -> bool + Sync)) -> Result<(), Refusal> {
     for mesh in 0..reel.description().meshes.len() {
         match wanted() {

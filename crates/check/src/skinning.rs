@@ -1,9 +1,9 @@
-//! What skins and rigs do to points, for comparing (`verify`) and for writing (`extract`).
+//! Skinning of points by skins and rigs, for comparing (`verify`) and for writing (`extract`).
 
 use meshreel::clip::{SkeletonRecord, object_space};
 use meshreel::{BoneMatrix, BonesView, MeshRig, PartAttribute, Transform};
 
-/// The matrices of a rig's joints, from bind pose to object space, in a pose of its skeleton.
+/// Returns the matrices of a rig's joints, from bind pose to object space, in a pose of its skeleton.
 pub(crate) fn rig_matrices(rig: &MeshRig, skeleton: &SkeletonRecord, pose: &[Transform]) -> Vec<BoneMatrix> {
     let mut object = vec![BoneMatrix::default(); pose.len()];
     object_space(&skeleton.parents, pose, &mut object);
@@ -12,18 +12,20 @@ pub(crate) fn rig_matrices(rig: &MeshRig, skeleton: &SkeletonRecord, pose: &[Tra
     matrices
 }
 
-/// Joints and weights of points in the form of [`Skin`]: as many for each point as the one with the most has.
+/// Joints and weights of points in the form of [`Skin`]: the same number for each point, that of the point
+/// with most.
 pub(crate) struct Influences {
-    /// Influences of each point, at least one.
+    /// Number of influences of each point, at least one.
     pub count: usize,
-    /// `count` per point: number of the joint.
+    /// Joint numbers, `count` per point.
     pub joint: Vec<u16>,
-    /// `count` per point.
+    /// Weights, `count` per point.
     pub weight: Vec<f32>,
 }
 
 impl Influences {
-    /// Collects the joints and weights that `of` gives for each of the `vertices`; none without vertices.
+    /// Collects the joints and weights that `of` returns for each of the `vertices`; `None` if there are no
+    /// vertices.
     pub fn new<I>(vertices: &[usize], of: impl Fn(usize) -> I) -> Option<Influences>
     where
         I: Iterator<Item = (usize, f32)>,
@@ -41,8 +43,8 @@ impl Influences {
     }
 }
 
-/// The group of a part attribute that a vertex belongs to: that of its part, or its own. None where the
-/// attribute has one value for the whole mesh, or nothing says which part the vertex belongs to.
+/// Returns the group of a part attribute that a vertex belongs to: that of its part, or its own. `None` if
+/// the attribute has one value for the whole mesh, or the vertex belongs to no known part.
 pub(crate) fn vertex_group(
     attribute: &PartAttribute,
     bones: Option<&BonesView<'_>>,

@@ -1,10 +1,10 @@
-//! What meshes take of a file beside its frames.
+//! Sizes of meshes in a file, except for frames.
 
 use meshreel::Reel;
 use meshreel::record::Location;
 
-/// By mesh its share of the compressed bytes of what no frame changes: triangles, static values, end states. Source
-/// maps, which players do not read, and levels of detail are not among them.
+/// Returns, for each mesh, its share of the compressed bytes of data that no frame changes: triangles, static
+/// values, end states. Source maps, which players do not read, and LOD levels are not included.
 pub fn static_bytes(reel: &Reel) -> Vec<f64> {
     let chunks = reel.chunks();
     let part = |location: &Location| match chunks.get(location.chunk as usize) {

@@ -1,4 +1,4 @@
-//! Inputs into one file, which is verified before it gets its name.
+//! Compiles inputs into one file, which is verified before it gets its name.
 
 pub use crate::inspection::{Inputs, Verified};
 
@@ -10,20 +10,20 @@ use meshreel_options::Options;
 use meshreel_scene::{Remark, Scene};
 use std::path::{Path, PathBuf};
 
-/// A file that was compiled.
+/// The result of a compile.
 pub struct Compiled {
     /// The report of the compiler.
     pub report: Report,
-    /// The verification; none with `--no-verify` and on a dry run.
+    /// The verification; `None` with `--no-verify` and on a dry run.
     pub verified: Option<Verified>,
 }
 
-/// The advice that goes with a promise that a second compile could not keep.
+/// The advice for a promise that a second compile could not keep either.
 const REPORT: &str = "this is a defect of meshreel, please report it with the input; --no-verify writes the file as it is, --tolerance and --between change what is promised";
 
-/// Compiles the scene that `inputs` were opened as, with the remarks of their reader, into `target`. The last thing is
-/// to open `inputs` again and to verify the finished file with them. Promises that it breaks are aimed at more closely
-/// in a second compile; where that does not help either it is an error, and the target stays as it is.
+/// Compiles `opened`, the scene and remarks that were read from `inputs`, into `target`. The finished file is
+/// then verified against `inputs`, which are opened again. If it breaks a promise, a second compile uses
+/// tighter error bounds where it did; if that breaks one too, it is an error, and the target stays as it was.
 pub fn compile(
     opened: (Scene, Vec<Remark>),
     inputs: Inputs<'_>,
@@ -47,7 +47,7 @@ pub fn compile(
     }
 }
 
-/// Compiles everything but the name. The scene is gone then, so that it takes no memory beside the one that the file
+/// Compiles all but the final name. Drops the scene, so that it takes no memory beside the one that the file
 /// is verified with.
 fn finish(
     (scene, remarks): (Scene, Vec<Remark>),
@@ -59,7 +59,7 @@ fn finish(
         .map_err(|error| Failure::from(error).after(remarks))
 }
 
-/// Verifies a finished file and gives it its name; the report of the verification where it is refused.
+/// Verifies a finished file and gives it its name; returns the report of the verification if it is refused.
 fn publish(
     finished: Finished,
     inputs: Inputs<'_>,
@@ -76,7 +76,7 @@ fn publish(
     }
 }
 
-/// The objects and streams that a report says are off.
+/// Returns the objects and streams that broke a promise in a report.
 fn tighter(report: &meshreel_check::Report, options: &Options) -> Tighter {
     let meshes = report.meshes.iter().filter(|mesh| !mesh.ok).map(|mesh| &mesh.path);
     let locators = report.locators.iter().filter(|locator| !locator.ok).map(|locator| &locator.path);
@@ -90,7 +90,7 @@ fn tighter(report: &meshreel_check::Report, options: &Options) -> Tighter {
     }
 }
 
-/// Refuses to write over an input, or under the name of one.
+/// Refuses a target that is an input or has the extension of one.
 pub fn check_target(target: &Path, inputs: &[PathBuf]) -> Result<(), Failure> {
     let extension = target.extension().and_then(|e| e.to_str()).unwrap_or_default();
     if inputs::EXTENSIONS.contains(&extension.to_ascii_lowercase().as_str()) {

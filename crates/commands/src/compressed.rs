@@ -1,5 +1,5 @@
-//! What a compressed glTF may lose: how far positions of each mesh may be off in its own space, so that they keep the
-//! file's tolerance in the world.
+//! Error bounds for a compressed glTF: the tolerance of positions of each mesh in its own space, chosen so
+//! that they keep the file's tolerance in the world.
 
 use crate::failure::Failure;
 use crate::reels;
@@ -11,29 +11,29 @@ use meshreel_scene::{MeshId, Scene};
 use serde::Serialize;
 use std::collections::HashMap;
 
-/// What compression has lost.
+/// The loss through compression.
 #[derive(Debug, Clone, Serialize)]
 pub struct Compressed {
     /// The glTF extension.
     pub extension: &'static str,
-    /// The largest distance of a position from where it was decoded, in the file's unit, in the world.
+    /// The largest distance of a compressed position from the decoded one, in the file's unit, in the world.
     pub error: f64,
-    /// The mesh that this is of.
+    /// Path of the mesh with that error.
     pub error_mesh: String,
-    /// The same as a share of what it may be.
+    /// The largest error as a fraction of its mesh's tolerance.
     pub share: f64,
 }
 
-/// What is asked of each mesh.
+/// The error bounds of all meshes.
 pub(crate) struct Bounds {
-    /// For the writer.
+    /// Extension and tolerances, for the writer.
     pub compression: Compression,
-    /// By mesh: the largest scale from its own space to the world.
+    /// For each mesh, the largest scale from its own space to the world.
     scales: Vec<f64>,
 }
 
 impl Bounds {
-    /// For the meshes of a decoded scene. `asked` takes the place of the file's own tolerances.
+    /// Computes them for the meshes of a decoded scene. `asked` replaces the file's own tolerances.
     pub fn new(
         reel: &Reel,
         scene: &Scene,
@@ -59,7 +59,7 @@ impl Bounds {
         for object in &placed {
             let Some(mesh) = scene.nodes[object.node].mesh else { continue };
             let mut above = std::iter::successors(Some(object), |o| o.parent.map(|p| &placed[p]));
-            // Parts that came apart hang below the mesh that they are of.
+            // Parts written as nodes of their own hang below their mesh.
             let own = above.find_map(|object| by_path.get(&object.path[..]));
             let tolerance = asked.unwrap_or(own.copied().unwrap_or(least));
             world_tolerances[mesh] = world_tolerances[mesh].min(tolerance);
@@ -85,14 +85,14 @@ impl Bounds {
         let own = world_tolerances.iter().zip(&scales);
         let positions = own.map(|(tolerance, scale)| match tolerance.is_finite() && *scale > 0.0 {
             true => tolerance / scale,
-            // Of what is nowhere, or in one point.
+            // A mesh that is placed nowhere, or scaled to a point.
             false => least.min(1.0),
         });
         let normals = reels::options(reel)?.normal_tolerance;
         Ok(Bounds { compression: Compression { extension, positions: positions.collect(), normals }, scales })
     }
 
-    /// The largest error of all, by what the writer says of each mesh.
+    /// Returns the largest error of all, from the errors that the writer reports for each mesh.
     pub fn report(&self, scene: &Scene, errors: &[(MeshId, f64)]) -> Compressed {
         let mut out = Compressed {
             extension: self.compression.extension.name(),

@@ -1,4 +1,4 @@
-//! A `.reel` back as Alembic, glTF, BVH, an OBJ file or a sequence of them, or textures of vertices.
+//! Extracts a `.reel` as Alembic, glTF, BVH, an OBJ file or a sequence of them, or vertex animation textures.
 
 use crate::compressed::{Bounds, Compressed};
 use crate::failure::{Class, Failure};
@@ -17,16 +17,16 @@ use std::path::Path;
 use std::str::FromStr;
 use std::time::Instant;
 
-/// How bones come back.
+/// The form in which meshes moved by bones are extracted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bones {
-    /// As skins where they keep the promise and the format has them, else as points.
+    /// Skins if they keep the promise and the format has them, else points.
     Auto,
-    /// Frame by frame, as decoded.
+    /// Decoded points, frame by frame.
     Points,
-    /// A skin whose joints move.
+    /// A skin with animated joints.
     Skins,
-    /// Each rigid part below a node that moves.
+    /// One animated node for each rigid part.
     Parts,
 }
 
@@ -45,12 +45,12 @@ impl FromStr for Bones {
     }
 }
 
-/// What a directory gets.
+/// The kind of output for a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// A sequence of OBJ files.
     Obj,
-    /// Textures of vertices, with the mesh that they move.
+    /// Vertex animation textures, with the mesh that they move.
     OpenVat,
 }
 
@@ -65,28 +65,28 @@ impl FromStr for Format {
     }
 }
 
-/// What is asked for beside the files.
+/// The options of an extraction.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Options {
-    /// How bones come back; none is as `Auto`, without remarks on skins.
+    /// The form of meshes moved by bones; `None` is `Auto` without remarks on skins.
     pub bones: Option<Bones>,
     /// LOD level.
     pub level: usize,
-    /// What a directory gets; none is a sequence of OBJ files.
+    /// The kind of output for a directory; `None` is a sequence of OBJ files.
     pub format: Option<Format>,
-    /// Where normals go in textures.
+    /// The place of normals in textures.
     pub normals: Option<Normals>,
-    /// The kind of textures.
+    /// The image format of textures.
     pub image: Option<Image>,
-    /// An error where textures are further off than that; how far positions of a compressed glTF may be off, in place of
-    /// the file's own tolerance.
+    /// For textures, the largest error; a larger one fails. For a compressed glTF, the tolerance of
+    /// positions, in place of the file's own.
     pub tolerance: Option<Distance>,
-    /// How a glTF is compressed.
+    /// The compression of a glTF.
     pub compress: Option<Extension>,
 }
 
 impl Options {
-    /// Takes one of them as text, by the name that it has on the command line.
+    /// Sets an option from text, by its name on the command line.
     pub fn say(&mut self, key: &str, text: &str) -> Result<(), Failure> {
         fn value<T: FromStr<Err = String>>(key: &str, text: &str) -> Result<Option<T>, Failure> {
             text.parse().map(Some).map_err(|what| Failure::usage(format!("{key}: {what}")))
@@ -104,39 +104,40 @@ impl Options {
     }
 }
 
-/// What was written.
+/// The result of an extraction.
 #[derive(Serialize)]
 pub struct Extracted {
     /// The file, or the directory.
     pub output: String,
-    /// Which kind of file it is.
+    /// The kind of file.
     pub kind: &'static str,
-    /// Frames.
+    /// Number of frames.
     pub frames: usize,
-    /// Meshes.
+    /// Number of meshes.
     pub meshes: usize,
     /// LOD level.
     pub level: usize,
-    /// Clips.
+    /// Number of clips.
     pub clips: usize,
-    /// How far skins are from what was decoded.
+    /// Distances of skins from the decoded points.
     pub skins: Vec<SkinError>,
-    /// Sizes and errors of textures of vertices.
+    /// Sizes and errors of vertex animation textures.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub openvat: Option<Written>,
-    /// What compression has lost.
+    /// The loss through compression.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compressed: Option<Compressed>,
-    /// Bytes of the files that were written.
+    /// Total size of the files written, in bytes.
     pub bytes: u64,
-    /// Wall time.
+    /// Wall time, in seconds.
     pub seconds: f64,
-    /// What such a file cannot say.
+    /// Remarks on what the output format cannot hold.
     pub remarks: Vec<Remark>,
 }
 
-/// Writes what is in the file at `path` to `output`, whose name says as which kind; it appears or is replaced only
-/// when it is complete. Once it is cancelled it ends with the next frame that it would decode, and nothing is left.
+/// Writes the contents of the file at `path` to `output`, in the format of its name; it appears or is
+/// replaced only when it is complete. After a cancellation it stops before the next frame is decoded, and
+/// nothing is left.
 pub fn extract(
     path: &Path,
     output: &Path,
@@ -203,7 +204,7 @@ pub fn extract(
     })
 }
 
-/// Refuses a level of detail that no mesh has.
+/// Refuses a LOD level that no mesh has.
 fn check_level(reel: &Reel, level: usize) -> Result<(), Failure> {
     let most = coarsest_level(reel)?;
     if level <= most {
@@ -217,7 +218,7 @@ fn check_level(reel: &Reel, level: usize) -> Result<(), Failure> {
     }))
 }
 
-/// The coarsest level of detail of any mesh.
+/// Returns the coarsest LOD level of any mesh.
 pub fn coarsest_level(reel: &Reel) -> Result<usize, meshreel::Error> {
     let mut most = 0;
     for mesh in 0..reel.description().meshes.len() {
@@ -226,7 +227,7 @@ pub fn coarsest_level(reel: &Reel) -> Result<usize, meshreel::Error> {
     Ok(most)
 }
 
-/// How meshes that bones move are written, if that kind of file can hold it.
+/// Returns the form for meshes moved by bones; an error if that kind of file cannot hold it.
 fn bones_for(asked: Bones, kind: Kind, output: &Path) -> Result<As, Failure> {
     if asked == Bones::Skins && kind != Kind::Glb {
         return Err(Failure::usage(format!(
@@ -248,7 +249,7 @@ fn bones_for(asked: Bones, kind: Kind, output: &Path) -> Result<As, Failure> {
     })
 }
 
-/// Remarks on what a file of this kind cannot say.
+/// Returns remarks on what a file of this kind cannot hold.
 fn left_out(
     reel: &Reel,
     scene: &Scene,
@@ -272,7 +273,7 @@ fn left_out(
     Ok(remarks)
 }
 
-/// How far a skin is from what was decoded.
+/// Returns a remark on the distance of a skin from the decoded points.
 fn skin_remark(skin: &SkinError) -> Remark {
     let most = short(skin.most);
     Remark::new(&skin.path, format!("as a skin it is up to {most} away from its decoded points"))
@@ -296,7 +297,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Told by the output's name, and for a directory by `format`.
+    /// Determines the kind by the output's name and, for a directory, by `format`.
     pub fn of(path: &Path, format: Option<Format>) -> Result<Kind, Failure> {
         let text = path.as_os_str().to_string_lossy();
         if text.ends_with('/') || text.ends_with(std::path::MAIN_SEPARATOR) || path.is_dir() {
@@ -326,7 +327,7 @@ impl Kind {
         }
     }
 
-    /// What such files have as faces.
+    /// The form of faces in such files.
     fn faces(self) -> FaceForm {
         match self {
             Kind::Glb | Kind::OpenVat => FaceForm::Triangles,
@@ -334,7 +335,7 @@ impl Kind {
         }
     }
 
-    /// As a report says it.
+    /// Its name in reports.
     fn name(self) -> &'static str {
         match self {
             Kind::Alembic => "alembic",
@@ -346,7 +347,7 @@ impl Kind {
         }
     }
 
-    /// Refuses what has no meaning for this kind of file.
+    /// Refuses options that have no meaning for this kind of file.
     fn check(self, options: &Options, output: &Path) -> Result<(), Failure> {
         let given = [("--normals", options.normals.is_some()), ("--image", options.image.is_some())];
         if let Some((name, _)) = given.iter().find(|(_, given)| *given && self != Kind::OpenVat) {
@@ -388,7 +389,7 @@ impl Kind {
     }
 }
 
-/// Meshes as textures of vertices.
+/// Writes meshes as vertex animation textures.
 fn textures(
     path: &Path,
     scene: &Scene,
@@ -415,7 +416,7 @@ fn textures(
     Ok((remarks, written))
 }
 
-/// The failure of what holds meshes and nothing else, for a file without one.
+/// Returns the failure for a format that holds meshes only, when the file has none.
 fn no_mesh(holder: &str, scene: &Scene, path: &Path) -> Failure {
     let what = match scene.clips.len() {
         0 => format!("there is no mesh in the file, and {holder} nothing else; give .abc or .glb"),
@@ -427,7 +428,7 @@ fn no_mesh(holder: &str, scene: &Scene, path: &Path) -> Failure {
     Failure::new(Class::Unsupported, what, Some(path.display().to_string()))
 }
 
-/// Remarks on nodes without meshes and clips, for what holds neither.
+/// Returns remarks on nodes without meshes and on clips, for a format that holds neither.
 fn without_nodes(holder: &str, scene: &Scene) -> Result<Vec<Remark>, Failure> {
     let mut remarks = Vec::new();
     let placed = scene.expand()?;
@@ -453,7 +454,7 @@ fn without_nodes(holder: &str, scene: &Scene) -> Result<Vec<Remark>, Failure> {
     Ok(remarks)
 }
 
-/// Meshes, frame by frame; or the only frame.
+/// Writes meshes as OBJ: one file for each frame, or the only frame.
 fn obj(
     kind: Kind,
     path: &Path,
@@ -479,7 +480,7 @@ fn obj(
     Ok(remarks)
 }
 
-/// The first clip; a BVH holds one.
+/// Writes the first clip; a BVH holds only one.
 fn bvh(path: &Path, scene: &Scene) -> Result<Vec<Remark>, Failure> {
     let Some(clip) = scene.clips.first() else {
         return Err(Failure::new(
@@ -488,7 +489,7 @@ fn bvh(path: &Path, scene: &Scene) -> Result<Vec<Remark>, Failure> {
             Some(path.display().to_string()),
         ));
     };
-    // What reads BVH takes it as centimetres.
+    // Programs that read BVH take its lengths as centimetres.
     let centimetres = match scene.unit {
         Some(Unit::Metre) => 100.0,
         Some(Unit::Millimetre) => 0.1,
@@ -521,7 +522,7 @@ fn bvh(path: &Path, scene: &Scene) -> Result<Vec<Remark>, Failure> {
     Ok(remarks)
 }
 
-/// Bytes of a file, or of the files of a directory.
+/// Returns the size of a file, or the total of the files in a directory, in bytes.
 fn written_bytes(path: &Path) -> u64 {
     let size = |path: &Path| meshreel_files::length(path).unwrap_or_default();
     match std::fs::read_dir(path) {

@@ -1,19 +1,20 @@
-//! What went wrong, in one line and with its class: the errors of all libraries as the doors tell them.
+//! Failures in one line, with a class: the errors of all libraries as the command line and Python report
+//! them.
 
 use crate::text::short_line;
 use serde::Serialize;
 use std::path::Path;
 
-/// Why something was not done.
+/// The reason for which a command failed.
 #[derive(Debug, Clone)]
 pub struct Failure {
-    /// Which class, as the libraries have them.
+    /// The class of the error.
     pub class: Class,
-    /// One line: what is wrong and what to do.
+    /// The problem and its remedy, in one line.
     pub what: String,
-    /// The file, or the node in it, where that is known.
+    /// The file, or the node in it, if known.
     pub at: Option<String>,
-    /// Remarks, where they are the reason.
+    /// The remarks that are the reason, if they are.
     pub remarks: Vec<meshreel_scene::Remark>,
 }
 
@@ -31,22 +32,22 @@ pub enum Class {
     Strict,
     /// A check did not hold.
     Check,
-    /// Whoever asked for it does not want it any more.
+    /// The work was cancelled by its caller.
     Cancelled,
     /// A defect of this program.
     Defect,
 }
 
 impl Failure {
-    /// A failure at a file or node.
+    /// Creates a failure at a file or node.
     pub fn new(class: Class, what: impl Into<String>, at: Option<String>) -> Failure {
         Failure { class, what: what.into(), at, remarks: Vec::new() }
     }
-    /// Wrong usage.
+    /// Creates a failure for wrong usage.
     pub fn usage(what: impl Into<String>) -> Failure {
         Failure::new(Class::Usage, what, None)
     }
-    /// An I/O error at `path`.
+    /// Creates a failure for an I/O error at `path`.
     pub fn io(path: &Path, error: &std::io::Error) -> Failure {
         use std::io::ErrorKind;
         let advice = match error.kind() {
@@ -58,7 +59,7 @@ impl Failure {
         let what = format!("{error}{advice}");
         Failure::new(Class::Io, what, Some(path.display().to_string()))
     }
-    /// The same failure, at `path` unless it already says where.
+    /// Sets the place to `path` unless it is known.
     pub fn or_at(mut self, path: &Path) -> Failure {
         let path = path.display().to_string();
         if self.at.is_none() && !self.what.contains(&path) {
@@ -66,21 +67,21 @@ impl Failure {
         }
         self
     }
-    /// The same failure, with what the reader of the input remarked where nothing was found in it: that may be why.
+    /// Adds the remarks of the input's reader if nothing was found in it: they may give the reason.
     pub fn after(mut self, remarks: Vec<meshreel_scene::Remark>) -> Failure {
         if self.class == Class::Unsupported && self.remarks.is_empty() {
             self.remarks = remarks;
         }
         self
     }
-    /// One line for people.
+    /// Returns the failure as one line for people.
     pub fn line(&self) -> String {
         match &self.at {
             Some(at) => format!("{}: {}", short_line(at), short_line(&self.what)),
             None => short_line(&self.what),
         }
     }
-    /// The value under the key `error`.
+    /// Returns the value of the JSON key `error`.
     pub fn json(&self) -> FailureJson {
         FailureJson {
             class: self.class,
@@ -89,7 +90,7 @@ impl Failure {
             remarks: remarks_json(&self.remarks),
         }
     }
-    /// 2 for wrong usage, 1 for everything else.
+    /// Returns the exit code: 2 for wrong usage, 1 for everything else.
     pub fn exit_code(&self) -> u8 {
         match self.class {
             Class::Usage => 2,
@@ -179,7 +180,7 @@ impl From<meshreel_compile::Error> for Failure {
             Error::Strict { remarks } => Failure { remarks, ..Failure::new(Class::Strict, line, None) },
             Error::Promise { .. } => Failure::new(Class::Defect, line, None),
             Error::Refused { source, target } => match source.downcast::<meshreel::Error>() {
-                // Larger than what players take, or the disk.
+                // The file exceeds the limits of players, or writing it failed.
                 Ok(error) if matches!(*error, meshreel::Error::Limit { .. } | meshreel::Error::Io { .. }) => {
                     Failure { at: Some(target.display().to_string()), ..Failure::from(*error) }
                 }
@@ -210,7 +211,7 @@ pub struct RemarkJson {
     what: String,
 }
 
-/// Remarks as JSON.
+/// Converts remarks to JSON.
 pub fn remarks_json(remarks: &[meshreel_scene::Remark]) -> Vec<RemarkJson> {
     let one =
         |remark: &meshreel_scene::Remark| RemarkJson { node: remark.node.clone(), what: remark.what.clone() };

@@ -1,5 +1,5 @@
-//! What files hold, in a few bytes: whether they are still what they were. The time of a change is no part of
-//! that: it moves where a file is copied, and stands still where a clock does.
+//! Fingerprints of files, which tell whether they have changed. The time of the last change is not part of
+//! one: it changes when a file is copied, and does not change if a clock stands still.
 
 use crate::failure::Failure;
 use serde::{Deserialize, Serialize};
@@ -7,23 +7,23 @@ use std::io::Read;
 use std::path::Path;
 use xxhash_rust::xxh3::Xxh3;
 
-/// Bytes that are read at once.
+/// Size of a read, in bytes.
 const BLOCK: usize = 1 << 17;
 
-/// Name and content of a file. Equal where both are; the folder does not matter.
+/// Name and content of a file. Two are equal if both are; the folder does not matter.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fingerprint {
     /// The name of the file, without folders.
     pub name: String,
-    /// Its size.
+    /// Size in bytes.
     pub bytes: u64,
     /// XXH3 of its content, 128 bits as 32 hexadecimal digits.
     pub hash: String,
 }
 
 impl Fingerprint {
-    /// Reads all of a file.
+    /// Computes the fingerprint of a file, reading all of it.
     pub fn of_file(path: &Path) -> Result<Fingerprint, Failure> {
         let failed = |error: std::io::Error| Failure::io(path, &error);
         let mut file = meshreel_files::open(path).map_err(failed)?;
@@ -42,7 +42,7 @@ impl Fingerprint {
         }
     }
 
-    /// All files that `scene` is read from, in the order in which its reader names them.
+    /// Computes those of all files that `scene` is read from, in the order of its reader.
     pub fn of_scene(scene: &meshreel_scene::Scene) -> Result<Vec<Fingerprint>, Failure> {
         scene.files.iter().map(|path| Fingerprint::of_file(path)).collect()
     }

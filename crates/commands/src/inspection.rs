@@ -1,4 +1,5 @@
-//! A finished file before it gets its name: opened, decoded, and verified against its source, which is read again.
+//! Inspection of a finished file before it gets its name: it is opened, decoded, and verified against its
+//! source, which is read again.
 
 use crate::failure::{Class, Failure};
 use crate::verify::compare;
@@ -12,12 +13,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-/// Inputs, and how they are opened.
+/// Input files, and the options for opening them.
 #[derive(Clone, Copy)]
 pub struct Inputs<'a> {
-    /// Their paths.
+    /// Paths of the files.
     pub paths: &'a [PathBuf],
-    /// How they are opened.
+    /// Options for opening them.
     pub options: &'a InputOptions,
 }
 
@@ -26,21 +27,22 @@ pub struct Inputs<'a> {
 pub struct Verified {
     /// Every promise holds.
     pub ok: bool,
-    /// No frame shows a mesh, so that none was compared.
+    /// No frame shows a mesh, so none was compared.
     pub nothing_visible: bool,
-    /// Wall time.
+    /// Wall time, in seconds.
     pub seconds: f64,
-    /// The promises that the first file broke, where it was compiled a second time and keeps them now.
+    /// The promises that the first compile broke and the second keeps; empty if there was only one.
     pub cured: Vec<Broken>,
     /// The largest error of a position, in tolerances.
     pub worst: f64,
-    /// The largest distance of players from the source between frames, in tolerances; none where nothing bends.
+    /// The largest distance of players from the source between frames, in tolerances; `None` if nothing
+    /// bends.
     pub between_worst: Option<f64>,
-    /// The largest angle between normals, degrees.
+    /// The largest angle between normals, in degrees.
     pub normal_max_deg: Option<f64>,
     /// The largest distance of texture coordinates.
     pub uv_max_error: Option<f64>,
-    /// The largest difference of a component of a colour.
+    /// The largest difference of a colour component.
     pub colour_max_error: Option<f64>,
 }
 
@@ -69,23 +71,23 @@ impl Verified {
     }
 }
 
-/// Looks at a finished file. Without inputs it is opened and decoded only.
+/// Inspects a finished file. Without inputs it is only opened and decoded.
 pub(crate) struct Inspection<'a> {
     inputs: Option<Inputs<'a>>,
     progress: &'a dyn Progress,
     found: Mutex<Option<Found>>,
 }
 
-/// The report of a verification and its wall time, or why there is none.
+/// The report of a verification and its wall time in seconds, or the reason for which there is none.
 type Found = Result<(Report, f64), Failure>;
 
-/// An outcome of an inspection that was called.
+/// The outcome of an inspection.
 pub(crate) enum Outcome {
-    /// It was only opened and decoded, or refused before it was compared.
+    /// The file was only opened and decoded, or it was refused before it was compared.
     NotVerified,
     /// Every promise holds.
     Kept(Verified),
-    /// Some promise does not hold: the file did not get its name.
+    /// Some promise does not hold, and the file did not get its name.
     Broken(Report),
 }
 
@@ -94,7 +96,8 @@ impl<'a> Inspection<'a> {
         Inspection { inputs, progress, found: Mutex::default() }
     }
 
-    /// An error where the file is refused: that of the runtime, or one whose reason [`Inspection::outcome`] has.
+    /// Inspects the file; an error if it is refused: the runtime's, or one whose reason
+    /// [`Inspection::outcome`] returns.
     pub fn look(&self, path: &Path) -> Result<(), Refusal> {
         let cancellation = self.progress.cancellation();
         let wanted = || !cancellation.is_cancelled();
@@ -116,7 +119,7 @@ impl<'a> Inspection<'a> {
         if ok { Ok(()) } else { Err("it is not what its source is".into()) }
     }
 
-    /// The outcome of the last look.
+    /// Returns the outcome of the last [`Inspection::look`].
     pub fn outcome(self) -> Result<Outcome, Failure> {
         match self.found.into_inner().unwrap_or_else(PoisonError::into_inner) {
             None => Ok(Outcome::NotVerified),
@@ -131,7 +134,8 @@ impl<'a> Inspection<'a> {
     }
 }
 
-/// The failure of a file that breaks its promise: the first breach, and how many there are. `advice`: what to do.
+/// Returns the failure for a file that breaks its promise: the first breach, the number of others, and
+/// `advice`.
 pub(crate) fn broken(report: &Report, target: &Path, advice: &str) -> Failure {
     let more = report.failures.len().saturating_sub(1) as u64 + report.more_failures;
     let first = match report.failures.first() {

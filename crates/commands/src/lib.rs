@@ -1,6 +1,6 @@
-//! What the doors of meshreel have in common, the command line and Python: what is between arguments and what is
-//! printed or returned. Errors of all libraries as one, inputs into a file that is verified, a file against its source,
-//! a file back into others.
+//! The commands that the command line and Python share: everything between parsing arguments and printing or
+//! returning results. Unites the errors of all libraries, compiles inputs into a verified file, verifies a
+//! file against its source, and extracts a file to other formats.
 
 pub mod compile;
 mod compressed;
@@ -18,5 +18,5 @@ pub mod text;
 pub mod verify;
 pub mod watched;
 
-/// Receives the name of a phase, and how much of how much of it is done; of how much is 0 where that is not known.
+/// Receives the name of a phase, the amount done, and the total (0 if unknown).
 pub type Progress<'a> = &'a (dyn Fn(&str, u64, u64) + Sync);

@@ -1,4 +1,5 @@
-//! What a `.reel` was made of, in a small file beside it: whether making it again would change anything.
+//! Provenance of a `.reel`, in a small file beside it, which tells whether compiling again would change
+//! anything.
 
 use crate::failure::Failure;
 use crate::fingerprint::Fingerprint;
@@ -7,33 +8,34 @@ use serde::{Deserialize, Serialize};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
-/// Largest file that is taken for one of these.
+/// The largest size in bytes at which a file is read as provenance.
 const LARGEST: u64 = 64 << 20;
 
-/// What a `.reel` was made of: by which version, with which options, of which files, and what it was itself.
-/// Nothing but contents decides: no times, no folders.
+/// The provenance of a `.reel`: program version, options, source files, and the fingerprint of the `.reel`
+/// itself. Only contents are compared: no times, no folders.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Provenance {
-    /// Version of this program, and of the format that it writes.
+    /// Version of the program, and of the format that it writes.
     meshreel: String,
-    /// Everything that was asked of the compiler.
+    /// All options of the compiler.
     options: String,
-    /// What readers were told.
+    /// The options of the readers.
     reading: String,
-    /// Whether the file was verified before it got its name.
+    /// The file was verified before it got its name.
     verified: bool,
-    /// All files that were read.
+    /// Fingerprints of all files that were read.
     sources: Vec<Fingerprint>,
-    /// The `.reel`; none before it is there.
+    /// Fingerprint of the `.reel`; `None` before it exists.
     reel: Option<Fingerprint>,
 }
 
 impl Provenance {
-    /// Of a file that is about to be made. `sources` are hashed before anything that counts is read of them: what
-    /// changes meanwhile is then made again the next time. `reading`: what readers are told besides.
+    /// Creates the provenance of a file about to be compiled. `sources` are hashed before the sources are
+    /// read, so that a change in the meantime leads to another compile the next time. `reading`: the further
+    /// options of the readers.
     pub fn new(options: &Options, reading: String, sources: Vec<Fingerprint>) -> Provenance {
-        // How a run goes and what it prints changes no byte; `strict` stays, since it may refuse.
+        // These options do not change the file's bytes; `strict` stays, since it may refuse the input.
         let options = Options { jobs: 0, explain: false, dry_run: false, ..options.clone() };
         Provenance {
             meshreel: format!("{}, format {}", env!("CARGO_PKG_VERSION"), meshreel::format::VERSION),
@@ -45,8 +47,8 @@ impl Provenance {
         }
     }
 
-    /// Whether `target` was made of just this, and is as it was then. A file beside it that cannot be read, or
-    /// is something else, means no.
+    /// `true` if `target` has this provenance and is unchanged since. `false` if the provenance file cannot
+    /// be read or is something else.
     pub fn holds(&self, target: &Path) -> bool {
         let Some(written) = read(&beside(target)) else {
             return false;
@@ -58,7 +60,7 @@ impl Provenance {
         written == expected
     }
 
-    /// Writes it beside `target`, which is there by now.
+    /// Writes the provenance beside `target`, which must exist by now.
     pub fn write(self, target: &Path) -> Result<(), Failure> {
         let path = beside(target);
         let failed = |error: std::io::Error| Failure::io(&path, &error);
@@ -71,7 +73,7 @@ impl Provenance {
     }
 }
 
-/// The file beside `target` that says what it was made of: `flag.reel` → `flag.reel.made-of.json`.
+/// Returns the path of the provenance file of `target`: `flag.reel` → `flag.reel.made-of.json`.
 pub fn beside(target: &Path) -> PathBuf {
     let mut name = target.file_name().unwrap_or_default().to_os_string();
     name.push(".made-of.json");
@@ -104,7 +106,7 @@ mod tests {
         assert!(!new(&options).holds(&target));
         new(&options).write(&target).unwrap();
         assert!(new(&options).holds(&target));
-        // How it runs does not count, what it makes does.
+        // Options that do not change the file are ignored, others count.
         assert!(new(&Options { jobs: 3, explain: true, ..options.clone() }).holds(&target));
         assert!(!new(&Options { effort: 6, ..options.clone() }).holds(&target));
         let unverified = new(&Options { no_verify: true, ..options.clone() });
@@ -114,7 +116,7 @@ mod tests {
         assert!(!new(&options).holds(&target));
         std::fs::write(&source, "1").unwrap();
         assert!(new(&options).holds(&target));
-        // A target that something else wrote is not what was made.
+        // A target written by something else does not match.
         std::fs::write(&target, "else").unwrap();
         assert!(!new(&options).holds(&target));
         std::fs::write(&target, "reel").unwrap();

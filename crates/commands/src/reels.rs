@@ -1,4 +1,4 @@
-//! Our own files, told from others.
+//! Recognizes `.reel` files.
 
 use crate::failure::{Class, Failure};
 use meshreel::Reel;
@@ -6,7 +6,7 @@ use meshreel_files::{FileSource, ReadAt};
 use meshreel_options::Options;
 use std::path::Path;
 
-/// Whether `path` is one of our own files, by its first bytes (or by its name where it cannot be read).
+/// `true` if `path` is a `.reel`, by its first bytes, or by its name if it cannot be read.
 pub fn is_reel(path: &Path) -> bool {
     let magic = meshreel::format::MAGIC;
     let mut first = [0u8; 8];
@@ -17,7 +17,7 @@ pub fn is_reel(path: &Path) -> bool {
     }
 }
 
-/// Refuses what is not one of our own files, before it is opened as one.
+/// Refuses a file that is not a `.reel`, before it is opened as one.
 pub fn expect_reel(path: &Path) -> Result<(), Failure> {
     match meshreel_files::exists(path) {
         true if is_reel(path) => Ok(()),
@@ -30,7 +30,7 @@ pub fn expect_reel(path: &Path) -> Result<(), Failure> {
     }
 }
 
-/// What the user said when the file was compiled.
+/// Returns the options with which a file was compiled.
 pub fn options(reel: &Reel) -> Result<Options, Failure> {
     Options::from_text(&reel.description().options).map_err(|error| {
         Failure::new(Class::Malformed, error.to_string(), Some(reel.path().display().to_string()))

@@ -1,12 +1,12 @@
-//! A share of work that several machines do: the K-th of N.
+//! Shares of work that is split among several machines.
 
 use std::fmt::{Display, Formatter};
 use std::str::FromStr;
 
-/// The most shares that there can be.
+/// The largest number of shares.
 pub const MOST_SHARDS: u32 = 65536;
 
-/// The K-th of N shares, written `K/N`, K counted from 1.
+/// The K-th of N shares, written `K/N`, with K counted from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {
     number: u32,
@@ -14,24 +14,24 @@ pub struct Shard {
 }
 
 impl Shard {
-    /// Shard `number`, from 1, of `count`; none where there is no such share.
+    /// Creates share `number`, from 1, of `count`; `None` if there is no such share.
     pub fn new(number: u32, count: u32) -> Option<Shard> {
         let exists = (1..=count).contains(&number) && count <= MOST_SHARDS;
         exists.then_some(Shard { number, count })
     }
 
-    /// Which it is, from 1.
+    /// Returns the number of the share, from 1.
     pub fn number(self) -> u32 {
         self.number
     }
 
-    /// How many there are.
+    /// Returns the number of shares.
     pub fn count(self) -> u32 {
         self.count
     }
 
-    /// Whether the thing of this place, from 0, is in the share: they are dealt like cards, so that shares of
-    /// things that are sorted by name, and often by size, take about as long.
+    /// `true` if the share contains item `place`, counted from 0. Items are dealt in turn, so that shares of
+    /// items that are sorted by name, and often thereby by size, take about the same time.
     pub fn has(self, place: usize) -> bool {
         place as u64 % u64::from(self.count) == u64::from(self.number - 1)
     }

@@ -1,12 +1,12 @@
-//! Reading that stops: once work is cancelled, reading a sample of the scene that it works on is an error. So whatever
-//! goes from frame to frame ends with the next one, wherever it is.
+//! Scenes whose reading can be cancelled: after that, reading a sample is an error. Any loop over frames
+//! therefore ends with its next one, wherever it is.
 
 use crate::failure::{Class, Failure};
 use meshreel_compile::Cancellation;
 use meshreel_scene::{Channel, Error, Identity, Scene, Source};
 use std::sync::Arc;
 
-/// A channel, until the work is cancelled.
+/// A channel whose reads fail once the work is cancelled.
 struct Stopping<T> {
     channel: Channel<T>,
     cancellation: Cancellation,
@@ -14,7 +14,7 @@ struct Stopping<T> {
 
 impl<T> Stopping<T> {
     fn check(&self) -> Result<(), Error> {
-        // Nobody hears what it says: see `outcome`.
+        // The message is never shown: see `outcome`.
         self.cancellation.check().map_err(|cancelled| Error::Misuse { what: cancelled.to_string() })
     }
 }
@@ -48,7 +48,7 @@ fn stop<T: Clone + Send + Sync + 'static>(channel: &mut Channel<T>, cancellation
     *channel = Channel::new(sampling, Arc::new(source));
 }
 
-/// The scene with what is read in every frame stopping: points, corners, transforms.
+/// Makes the channels of a scene that are read in every frame cancellable: positions, faces, transforms.
 pub fn stopping(mut scene: Scene, cancellation: &Cancellation) -> Scene {
     for mesh in &mut scene.meshes {
         stop(&mut mesh.positions, cancellation);
@@ -61,7 +61,7 @@ pub fn stopping(mut scene: Scene, cancellation: &Cancellation) -> Scene {
     scene
 }
 
-/// What work has come to: cancelled, whatever else it says, if it was.
+/// Returns the outcome of work: that it was cancelled, if it was, whatever `result` is.
 pub fn outcome<T>(result: Result<T, impl Into<Failure>>, cancellation: &Cancellation) -> Result<T, Failure> {
     match cancellation.check() {
         Ok(()) => result.map_err(Into::into),

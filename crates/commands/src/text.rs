@@ -1,17 +1,18 @@
-//! Text for terminals. Names in files, and of files, can hold anything, and a terminal does what it is told:
-//! nothing of a name may move its cursor, change its colours or turn text round.
+//! Text for terminals. File names, and names within files, can contain anything, and a terminal obeys control
+//! characters: no name may move its cursor, change its colours or reverse its text.
 
 use std::path::Path;
 
-/// Whether a terminal acts on a character instead of showing it: control characters, line and paragraph
-/// separators, and what changes the direction of text.
+/// `true` if a terminal acts on the character instead of showing it: control characters, line and paragraph
+/// separators, and characters that change the direction of text.
 fn acts(c: char) -> bool {
     let turns =
         matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     c.is_control() || turns || matches!(c, '\u{2028}' | '\u{2029}')
 }
 
-/// `text` in one line: line breaks become blanks, what a terminal acts on is escaped.
+/// Returns `text` in one line: line breaks become blanks, and characters on which a terminal acts are
+/// escaped.
 pub fn one_line(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.trim_end().chars() {
@@ -24,10 +25,10 @@ pub fn one_line(text: &str) -> String {
     out
 }
 
-/// Upper limit for the characters of a text that says what is wrong: names in files can be of any length.
+/// The largest number of characters of an error message: names in files can be of any length.
 const LONGEST_TEXT: usize = 400;
 
-/// The same as [`one_line`], without the middle where it is too long to be read: the end says what to do.
+/// Returns [`one_line`] of a text; if it is too long, its middle is left out: the end contains the remedy.
 pub fn short_line(text: &str) -> String {
     let line = one_line(text);
     let count = line.chars().count();
@@ -40,12 +41,12 @@ pub fn short_line(text: &str) -> String {
     format!("{start}...{end}")
 }
 
-/// A path in one line.
+/// Returns a path in one line.
 pub fn shown(path: &Path) -> String {
     one_line(&path.to_string_lossy())
 }
 
-/// Text of several lines: what a terminal acts on is escaped, line breaks excepted.
+/// Escapes the characters on which a terminal acts, except line breaks.
 pub fn lines(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -57,7 +58,8 @@ pub fn lines(text: &str) -> String {
     out
 }
 
-/// JSON in one line, with the same meaning: its strings alone can hold what a terminal acts on.
+/// Returns JSON in one line, with the same meaning: only its strings can contain characters on which a
+/// terminal acts.
 pub fn json(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

@@ -1,4 +1,4 @@
-//! A `.reel` against its source, read again.
+//! Verifies a `.reel` against its source, which is read again.
 
 use crate::failure::Failure;
 use crate::stopping::{outcome, stopping};
@@ -13,9 +13,9 @@ use meshreel_scene::read::openvat::{self, VertexTextures};
 use meshreel_scene::{Remark, Unit};
 use std::path::{Path, PathBuf};
 
-/// Compares what `extract` wrote with what `reel` decodes to. `inputs`: the file, or the folder of a sequence or of
-/// vertex animation textures, whose points may be off by as much as their bits round.
-/// `tolerance` takes the place of what such a file holds; `level`: the level of detail that was extracted.
+/// Compares the output of `extract` with the decoded `reel`. `inputs`: the output file, or the folder of a
+/// sequence or of vertex animation textures, whose points may be off by the rounding of their bits.
+/// `tolerance` replaces the precision of such a file; `level`: the LOD level that was extracted.
 pub fn extracted(
     inputs: &[PathBuf],
     reel: &Path,
@@ -30,7 +30,7 @@ pub fn extracted(
         ));
     };
     progress("open", 0, 0);
-    // Named ranges are animations, one after the other.
+    // Named ranges were extracted as animations, one after the other.
     let all = (!reel.ranges().is_empty()).then(|| "all".to_owned());
     let options = InputOptions { animation: all, ..InputOptions::default() };
     let unit = meshreel_check::unit(&reel);
@@ -61,7 +61,7 @@ pub fn extracted(
     Ok((report, remarks))
 }
 
-/// Of a folder the sequence of .obj files in it.
+/// Returns the sequence of .obj files in a folder; any other path as it is.
 fn sequence(input: &Path) -> Result<PathBuf, Failure> {
     if !input.is_dir() {
         return Ok(input.to_path_buf());
@@ -93,8 +93,8 @@ fn opened(reel: &Path) -> Result<Reel, Failure> {
     Ok(Reel::open(reel, &Limits::default())?)
 }
 
-/// Reads the source again, decodes `reel`, and measures: whether all that was promised holds says the report. Once it is
-/// cancelled it ends with the next frame that it would read.
+/// Reads the source again, decodes `reel` and measures the errors; the report says whether all promises hold.
+/// After a cancellation it stops before the next frame is read.
 pub fn verify(
     inputs: &[PathBuf],
     reel: &Path,
@@ -108,7 +108,7 @@ pub fn verify(
     compare(inputs, &opened(reel)?, options, progress, cancellation)
 }
 
-/// The same of a file that is open.
+/// Verifies an open file, as [`verify`] does.
 pub(crate) fn compare(
     inputs: &[PathBuf],
     reel: &Reel,
@@ -116,7 +116,7 @@ pub(crate) fn compare(
     progress: Progress<'_>,
     cancellation: &Cancellation,
 ) -> Result<(Report, Vec<Remark>), Failure> {
-    // What the user said when compiling is in the file.
+    // The file contains the options with which it was compiled.
     let options = options.clone().as_compiled(&reels::options(reel)?);
     progress("open", 0, 0);
     let (scene, remarks) = inputs::open(inputs, &options)?;

@@ -1,11 +1,11 @@
-//! Inputs that change while they are read. What then goes wrong says little of why: that is said instead.
+//! Inputs that change while they are read: the failure that follows is replaced by one that names this cause.
 
 use crate::failure::{Class, Failure};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// Does work that reads `inputs`. If it fails and one of them is no longer what it was at the beginning, the failure
-/// says so.
+/// Runs `work`, which reads `inputs`. If it fails and one of them has changed since the beginning, the
+/// failure says so.
 pub fn watched<T>(inputs: &[PathBuf], work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
     let before: Vec<_> = inputs.iter().map(|path| stamp(path)).collect();
     work().map_err(|failure| {
@@ -21,7 +21,7 @@ pub fn watched<T>(inputs: &[PathBuf], work: impl FnOnce() -> Result<T, Failure>)
     })
 }
 
-/// Length and time of the last change; none of what is no file of the system.
+/// Returns the length and modification time of a file; `None` if it is not an ordinary file on disk.
 fn stamp(path: &Path) -> Option<(u64, SystemTime)> {
     let found = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?;
     Some((found.len(), found.modified().ok()?))

@@ -1,15 +1,16 @@
-//! Files of the system: only ordinary ones are read, and what is written has its name when it is complete.
+//! File access: reads ordinary files only, and gives a written file its name only once it is complete.
 //!
-//! Opening a named pipe waits until somebody writes to it, and reading a device may never end; [`open`]
-//! refuses both at once. A [`Temporary`] is a file beside its target that takes the target's name at the end,
-//! so that whoever looks finds the old file or the whole new one. It goes away when it is dropped, when the
-//! process is told to stop ([`remove_unfinished`]), and, where the process could do nothing any more, with
-//! the next one for the same target.
+//! Opening a named pipe blocks until somebody writes to it, and reading a device may never end; [`open`]
+//! refuses both at once. A [`Temporary`] is a file beside its target that is renamed to the target at the
+//! end, so that a reader finds either the old file or the whole new one. It is removed when it is dropped,
+//! when the process is told to stop ([`remove_unfinished`]), or, if the process was killed, when the next one
+//! for the same target is made.
 //!
-//! What a file names is opened by a [`Folder`] alone, which keeps to the folder of that file.
+//! Files that are named within a file are opened through a [`Folder`] only, which stays in the folder of that
+//! file.
 //!
-//! Names such as `s3://bucket/name` are files of a [`store`], where a program has connected one: they are read and
-//! written like others.
+//! Names such as `s3://bucket/name` are files of a [`store`], if the program has connected one: they are read
+//! and written like others.
 
 mod named;
 mod ordinary;

@@ -1,42 +1,42 @@
-//! Files that a file names: all in the folder of that file, or in folders there. A file says what is read
-//! with it, and whoever wrote it shall not choose among all files of this machine. Links are followed: the
-//! owner of the folder made them.
+//! Files named within another file: they must lie in the folder of that file or below it, so that the author
+//! of a file cannot choose among all files of this machine. Links are followed: the owner of the folder made
+//! them.
 
 use crate::{FileSource, ordinary};
 use std::io::{Error, ErrorKind, Result};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The folder of a file that names others. Nothing outside of it is opened.
+/// The folder of a file that names other files. Nothing outside of it is opened.
 #[derive(Clone, Debug)]
 pub struct Folder(Arc<Path>);
 
 impl Folder {
-    /// The folder that `file` is in.
+    /// Returns the folder that contains `file`.
     pub fn of(file: &Path) -> Folder {
         Folder(file.parent().unwrap_or(Path::new("")).into())
     }
 
-    /// The path of a file there; why it is not one of those that are opened.
+    /// Returns the path of a file in this folder, or the reason for which the name is refused.
     pub fn path(&self, name: &str) -> std::result::Result<PathBuf, &'static str> {
         inside("", name).map(|name| self.0.join(name))
     }
 
-    /// Whether a file there can be opened.
+    /// `true` if a file of this name can be opened in this folder.
     pub fn exists(&self, name: &str) -> bool {
         self.path(name).is_ok_and(|path| ordinary::exists(&path))
     }
 
-    /// Opens a file there.
+    /// Opens a file in this folder.
     pub fn open(&self, name: &str) -> Result<FileSource> {
         let path = self.path(name).map_err(|what| Error::new(ErrorKind::InvalidInput, what))?;
         FileSource::open(&path)
     }
 }
 
-/// The name of a file from the folder of a [`Folder`], with `/` between its parts and without `.` and `..`,
-/// or why there is no such file: `said` by a file in the folder `base` there. Separators of all systems are
-/// separators on each, so that a file means the same everywhere.
+/// Resolves the name `said`, written in a file of the subfolder `base`, to a name relative to the [`Folder`],
+/// with `/` as the separator and without `.` and `..`. Fails with the reason if the name leads out or is
+/// none. The separators of all systems count on each, so that a file means the same everywhere.
 pub fn inside(base: &str, said: &str) -> std::result::Result<String, &'static str> {
     const LEADS_OUT: &str = "lies outside of the folder of the file that was opened; put it there";
     const NO_NAME: &str = "is no name of a file";
@@ -44,7 +44,7 @@ pub fn inside(base: &str, said: &str) -> std::result::Result<String, &'static st
     let scheme = said.split_once(':').map_or("", |(scheme, _)| scheme);
     let is_scheme = scheme.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.'));
     if said.starts_with('/') || is_scheme && scheme.len() == 1 {
-        // A letter alone is a drive.
+        // A single letter before the colon is a drive.
         return Err(LEADS_OUT);
     }
     if is_scheme && !scheme.is_empty() {
@@ -55,9 +55,9 @@ pub fn inside(base: &str, said: &str) -> std::result::Result<String, &'static st
         match part {
             "" | "." => {}
             ".." => parts.pop().map(drop).ok_or(LEADS_OUT)?,
-            // Some systems leave out dots and blanks at the end of a name, and take `.. ` for `..`.
+            // Some systems drop trailing dots and blanks from a name, and take `.. ` for `..`.
             _ if part.trim_end_matches(['.', ' ']).is_empty() || part.contains('\0') => return Err(NO_NAME),
-            // There it is a stream within a file.
+            // On Windows a colon names a stream within a file.
             _ if cfg!(windows) && part.contains(':') => return Err(NO_NAME),
             _ => parts.push(part),
         }

@@ -5,20 +5,20 @@ use std::fs::{File, FileType};
 use std::io::{Error, ErrorKind, Result};
 use std::path::Path;
 
-/// Opens a file for reading. What is no ordinary file is refused before it is opened: a folder, a named pipe,
-/// a socket, a device. One of a store is fetched; the copy goes away when it is closed.
+/// Opens a file for reading. Anything but an ordinary file (a folder, a named pipe, a socket, a device) is
+/// refused before it is opened. A file of a store is fetched; its local copy is deleted when it is closed.
 pub fn open(path: &Path) -> Result<File> {
     if let Some(url) = store::url(path) {
         return store::fetch(url);
     }
     check(std::fs::metadata(path)?.file_type())?;
     let file = File::open(path)?;
-    // Whatever has taken its place meanwhile.
+    // Another file may have taken its place meanwhile.
     check(file.metadata()?.file_type())?;
     Ok(file)
 }
 
-/// Bytes of an ordinary file; of what is none, an error.
+/// Returns the length of an ordinary file in bytes; an error for anything else.
 pub fn length(path: &Path) -> Result<u64> {
     if let Some(url) = store::url(path) {
         return Ok(store::open(url)?.len());
@@ -28,7 +28,7 @@ pub fn length(path: &Path) -> Result<u64> {
     Ok(found.len())
 }
 
-/// Whether there is something of that name; of a store, whether it can be opened.
+/// `true` if something of that name exists; in a store, if it can be opened.
 pub fn exists(path: &Path) -> bool {
     match store::url(path) {
         Some(url) => store::open(url).is_ok(),
@@ -36,7 +36,7 @@ pub fn exists(path: &Path) -> bool {
     }
 }
 
-/// The names in a folder, in no order.
+/// Returns the names in a folder, in no particular order.
 pub fn names(folder: &Path) -> Result<Vec<std::ffi::OsString>> {
     match store::url(folder) {
         Some(url) => Ok(store::names(url)?.into_iter().map(Into::into).collect()),
@@ -44,7 +44,7 @@ pub fn names(folder: &Path) -> Result<Vec<std::ffi::OsString>> {
     }
 }
 
-/// Makes a folder, and those around it, where they are not there. Stores have none.
+/// Creates a folder and its parents if they do not exist. Stores have no folders: nothing is done.
 pub fn create_folder(path: &Path) -> Result<()> {
     match store::url(path) {
         Some(_) => Ok(()),
@@ -52,8 +52,8 @@ pub fn create_folder(path: &Path) -> Result<()> {
     }
 }
 
-/// An error where `path` is a symbolic link. What is written into a folder under names that nobody gave stays
-/// in that folder: a link in it would lead elsewhere.
+/// Fails if `path` is a symbolic link. Files written into a folder under names that the user did not choose
+/// must stay in that folder; a link in it would lead elsewhere.
 pub fn refuse_link(path: &Path) -> Result<()> {
     match std::fs::symlink_metadata(path) {
         Ok(found) if found.is_symlink() => Err(Error::new(
@@ -64,7 +64,7 @@ pub fn refuse_link(path: &Path) -> Result<()> {
     }
 }
 
-/// An error that names what `kind` is, unless that is an ordinary file.
+/// Fails, naming the kind of file, unless `kind` is an ordinary file.
 pub(crate) fn check(kind: FileType) -> Result<()> {
     if kind.is_file() {
         return Ok(());

@@ -1,15 +1,15 @@
-//! Where the bytes of a file come from: positioned reads, so that any number of threads can read at once.
+//! The source of a file's bytes: positioned reads, so that any number of threads can read at once.
 
 use std::io;
 use std::sync::Arc;
 
-/// A file, a memory map, a slice: something of known length that can be read at any place from any thread.
+/// A source of bytes of known length (a file, a memory map, a slice) that any thread can read at any offset.
 pub trait ReadAt: Send + Sync {
-    /// Length in bytes; constant while it is open.
+    /// The length in bytes; constant while the source is open.
     fn len(&self) -> u64;
     /// Fills `out` with the bytes from `offset` on, or fails.
     fn read_at(&self, offset: u64, out: &mut [u8]) -> io::Result<()>;
-    /// No bytes at all.
+    /// `true` if the source has no bytes.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }

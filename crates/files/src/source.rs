@@ -1,4 +1,4 @@
-//! Files read at positions, wherever they lie.
+//! Files that are read at offsets, on disk or in a store.
 
 use crate::read_at::ReadAt;
 use crate::{ordinary, store};
@@ -7,10 +7,10 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-/// A file, on disk or in a store ([`crate::store`]). Its length is taken once, when it is opened.
+/// A file, on disk or in a store ([`crate::store`]). Its length is determined once, when it is opened.
 pub struct FileSource(Place);
 
-/// A file that ends before what was its end.
+/// The error for a file that has become shorter since it was opened.
 const SHORTER: &str = "it has changed while it was read: it is shorter than it was";
 
 enum Place {
@@ -22,7 +22,7 @@ enum Place {
 }
 
 impl FileSource {
-    /// Opens `path` for reading. What is no ordinary file is an error.
+    /// Opens `path` for reading. Fails for anything but an ordinary file.
     pub fn open(path: &Path) -> io::Result<FileSource> {
         if let Some(url) = store::url(path) {
             return Ok(FileSource(Place::Store(store::open(url)?)));

@@ -1,5 +1,5 @@
-//! Files that do not lie on this machine. A program that can reach a store connects it once; from then on
-//! this crate takes names such as `s3://bucket/name` for its files. Nothing here knows how it is reached.
+//! Files that are not on this machine. A program that can reach a store connects it once; from then on this
+//! crate accepts names such as `s3://bucket/name`. The transport is unknown to this crate.
 
 use crate::read_at::ReadAt;
 use std::fs::File;
@@ -7,30 +7,29 @@ use std::io::{Error, ErrorKind, Result};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-/// What names of stores begin with: Amazon S3 and what speaks like it, Google Cloud Storage, Azure Blob
-/// Storage.
+/// URL schemes of stores: Amazon S3 and compatible stores, Google Cloud Storage, Azure Blob Storage.
 pub const SCHEMES: [&str; 3] = ["s3://", "gs://", "az://"];
 
-/// A way to stores. Its errors name no credentials.
+/// Access to stores. Its errors contain no credentials.
 pub trait Store: Send + Sync {
-    /// A file, of which parts are read as they are asked for; not found where there is none.
+    /// Opens a file whose parts are read on demand; `NotFound` if there is none.
     fn open(&self, url: &str) -> Result<Arc<dyn ReadAt>>;
-    /// A copy of a whole file, at its start, which goes away when it is closed.
+    /// Fetches a whole file into a local copy, positioned at its start, which is deleted when it is closed.
     fn fetch(&self, url: &str) -> Result<File>;
-    /// Puts a file there, in place of the one of that name: whole or not at all.
+    /// Uploads a file and replaces the one of that name: whole or not at all.
     fn put(&self, file: &Path, url: &str) -> Result<()>;
-    /// Names of the files of a folder, without those of folders within it.
+    /// Returns the names of the files directly in a folder, without those of its subfolders.
     fn names(&self, url: &str) -> Result<Vec<String>>;
 }
 
 static CONNECTED: OnceLock<Box<dyn Store>> = OnceLock::new();
 
-/// Connects stores for as long as the process lives; false where that has been done.
+/// Connects stores for the lifetime of the process; `false` if stores are already connected.
 pub fn connect(store: impl Store + 'static) -> bool {
     CONNECTED.set(Box::new(store)).is_ok()
 }
 
-/// The name of a file of a store; none of a path on disk.
+/// Returns the name of a file of a store; `None` for a path on disk.
 pub fn url(path: &Path) -> Option<&str> {
     let text = path.to_str()?;
     SCHEMES.iter().any(|scheme| text.starts_with(scheme)).then_some(text)
@@ -44,7 +43,7 @@ fn connected() -> Result<&'static dyn Store> {
     CONNECTED.get().map(|store| &**store).ok_or_else(none)
 }
 
-/// Whether there is a way to stores, before much is done for one.
+/// Fails if no store is connected; called before much work is done for one.
 pub(crate) fn check() -> Result<()> {
     connected().map(|_| ())
 }

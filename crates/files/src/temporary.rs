@@ -1,4 +1,4 @@
-//! Files that take their name when they are complete.
+//! Files that get their final name when they are complete.
 
 use crate::{ordinary, store};
 use std::fs::{self, File, Metadata, TryLockError};
@@ -8,22 +8,22 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Bytes of the target's name that stand in the temporary one: cut, so that it fits where the target's own
-/// name just fits.
+/// The number of bytes of the target's name that the temporary name contains; it is cut, so that it fits even
+/// if the target's own name just fits.
 const NAME: usize = 120;
-/// How long what was seen in a folder is taken for true: sequences are thousands of files in one.
+/// The time for which a folder listing is reused: a sequence writes thousands of files into one folder.
 const SEEN: Duration = Duration::from_secs(2);
 
-/// What is unfinished in this process.
+/// Paths of the unfinished files of this process.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
-/// Names in the folder that was looked into last that may be temporary files, and when.
+/// Names that may be temporary files in the last folder listed, and the time of the listing.
 static LEFTOVERS: Mutex<Option<Leftovers>> = Mutex::new(None);
 
-/// A new file beside its target, named `.<target>.<process>-<number>.tmp`. Dropped, it is removed, and the
-/// target stays as it was.
+/// A new file beside its target, named `.<target>.<process>-<number>.tmp`. If it is dropped it is removed,
+/// and the target stays as it was.
 ///
-/// As long as it exists its process holds a lock on it. Whoever makes another for the same target removes
-/// those on which nobody does, whose process was killed.
+/// Its process holds a lock on it as long as it exists. Making another one for the same target removes those
+/// that are not locked, whose process was killed.
 #[derive(Debug)]
 pub struct Temporary {
     file: File,
@@ -32,17 +32,18 @@ pub struct Temporary {
     published: bool,
 }
 
-/// How a file got its name.
+/// The result of publishing a file.
 #[derive(Debug)]
 pub struct Published {
-    /// Why the name may be lost with the power all the same: the folder could not be synced. The file is
-    /// complete, and in its place.
+    /// The reason for which the new name may be lost in a power failure: the folder could not be synced. The
+    /// file itself is complete and in its place.
     pub unsynced: Option<Error>,
 }
 
 impl Temporary {
-    /// A new file for `target`. A link stays a link: the file that it names will be replaced. What is there
-    /// and is no ordinary file is refused. For a file of a store it lies in the system's temporary folder.
+    /// Creates a new file for `target`. If that is a link, it stays one, and the file it points to is
+    /// replaced. An existing target that is not an ordinary file is refused. For a file of a store, the
+    /// temporary file is in the system's temporary folder.
     pub fn create(target: &Path) -> Result<Temporary> {
         if let Some(url) = store::url(target) {
             store::check()?;
@@ -65,7 +66,7 @@ impl Temporary {
         Temporary::within(folder_of(&target), &name, target.clone())
     }
 
-    /// A new file in a folder.
+    /// Creates a new file in a folder.
     fn within(folder: &Path, name: &str, target: PathBuf) -> Result<Temporary> {
         if name.is_empty() {
             return Err(Error::new(ErrorKind::InvalidInput, "it names no file"));
@@ -85,26 +86,26 @@ impl Temporary {
         }
     }
 
-    /// To write to it, and to read again what was written.
+    /// Returns the file, for writing and for reading what was written.
     pub fn file(&self) -> &File {
         &self.file
     }
 
-    /// Where it lies until it is published.
+    /// Returns the path of the file until it is published.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The file that it will be.
+    /// Returns the path that the file will have.
     pub fn target(&self) -> &Path {
         &self.target
     }
 
-    /// Syncs it, gives it the permissions of the file that it replaces, and puts it in its place, or into its
-    /// store.
+    /// Syncs the file, gives it the permissions of the file that it replaces, and moves it to its target or
+    /// uploads it.
     pub fn publish(mut self) -> Result<Published> {
         if let Some(url) = store::url(&self.target) {
-            // What is left on disk goes away with `self`.
+            // The file on disk is removed when `self` is dropped.
             store::put(&self.path, url)?;
             return Ok(Published { unsynced: None });
         }
@@ -127,14 +128,15 @@ impl Drop for Temporary {
     fn drop(&mut self) {
         if !self.published {
             let mut unfinished = unfinished();
-            // Nothing better can be done about a file that cannot be removed; it is never opened anyway.
+            // If it cannot be removed, nothing better can be done; it is never opened anyway.
             let _ = fs::remove_file(&self.path);
             unfinished.retain(|path| *path != self.path);
         }
     }
 }
 
-/// Removes what is unfinished, for a process that ends now: from here on it makes and publishes no more.
+/// Removes the unfinished files of a process that is about to end: after this it creates and publishes no
+/// more.
 pub fn remove_unfinished() {
     let unfinished = unfinished();
     for path in &*unfinished {
@@ -154,8 +156,8 @@ fn folder_of(path: &Path) -> &Path {
     }
 }
 
-/// Makes a rename last. Only Unix can sync a folder, and some network file systems cannot, where the file is
-/// complete all the same.
+/// Syncs a folder, so that a rename in it is durable. Only Unix can do so, and some network file systems
+/// cannot; the file is complete all the same.
 fn sync(folder: &Path) -> Result<()> {
     if cfg!(not(unix)) {
         return Ok(());
@@ -167,14 +169,14 @@ fn sync(folder: &Path) -> Result<()> {
     }
 }
 
-/// A new file, locked. None where the name is taken, or somebody took the file for a leftover before it was
-/// locked.
+/// Creates a new file and locks it. `None` if the name is taken, or if another process took the file for a
+/// leftover before it was locked.
 fn create_locked(path: &Path) -> Result<Option<File>> {
     let mut unfinished = unfinished();
     let mut options = File::options();
     let file = match options.read(true).write(true).create_new(true).open(path) {
         Ok(file) => file,
-        // Left by a process that had the same number: not ours to open.
+        // Left by a process that had the same number; it is not opened.
         Err(error) if error.kind() == ErrorKind::AlreadyExists => return Ok(None),
         Err(error) => return Err(error),
     };
@@ -188,13 +190,13 @@ fn create_locked(path: &Path) -> Result<Option<File>> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Lock {
     Ours,
-    /// By another process, or by another file of this one.
+    /// Locked by another process, or through another handle of this one.
     Held,
     /// The file system has no locks.
     Unknown,
 }
 
-/// Takes the lock of a file, for as long as the file is open. Only where a lock keeps nobody from reading.
+/// Locks a file for as long as it is open. Done on Unix only, where a lock does not prevent reading.
 fn lock(file: &File) -> Lock {
     if cfg!(not(unix)) {
         return Lock::Unknown;
@@ -206,7 +208,7 @@ fn lock(file: &File) -> Lock {
     }
 }
 
-/// Whether `path` still names this very file.
+/// `true` if `path` still names this very file.
 fn is_at(file: &File, path: &Path) -> bool {
     let same = |a: Metadata, b: Metadata| {
         #[cfg(unix)]
@@ -226,14 +228,14 @@ fn is_at(file: &File, path: &Path) -> bool {
     }
 }
 
-/// A look into a folder.
+/// A listing of a folder.
 struct Leftovers {
     folder: PathBuf,
     at: Instant,
     names: Vec<String>,
 }
 
-/// Removes temporary files for a target called `name` whose process is gone.
+/// Removes temporary files for a target called `name` whose process has ended.
 fn remove_leftovers(folder: &Path, name: &str) {
     let mut seen = LEFTOVERS.lock().unwrap_or_else(PoisonError::into_inner);
     let known = (seen.as_ref()).is_some_and(|s| s.folder == folder && s.at.elapsed() < SEEN);
@@ -270,7 +272,7 @@ fn remove_leftover(path: &Path) {
     }
 }
 
-/// The target that stands in the name of a temporary file.
+/// Returns the target's name that is part of the name of a temporary file.
 fn target_of(name: &str) -> Option<&str> {
     let (target, numbers) = name.strip_prefix('.')?.strip_suffix(".tmp")?.rsplit_once('.')?;
     let (process, number) = numbers.split_once('-')?;
@@ -344,7 +346,7 @@ mod tests {
         }
     }
 
-    /// A file that nobody holds was left by a process that is gone, whatever number stands in its name.
+    /// An unlocked file was left by a process that has ended, whatever process number is in its name.
     #[test]
     #[cfg(unix)]
     fn what_the_dead_left_goes_and_what_others_write_stays() {

@@ -2,38 +2,38 @@
 
 use std::path::{Path, PathBuf};
 
-/// Why inputs are not taken.
+/// The reason for which inputs are refused.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// A file cannot be read.
     #[error("{}: {source}", path.display())]
     Io {
-        /// Which.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
     /// A kind of file that this version does not read.
     #[error("{}: {what}", path.display())]
     Unsupported {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What to give instead.
+        /// The kinds to give instead.
         what: String,
     },
     /// The caller asks for something that makes no sense.
     #[error("{what}")]
     Misuse {
-        /// What to do instead.
+        /// The correct use.
         what: String,
     },
-    /// A file that cannot be read as what its name says, or files that do not go together.
+    /// A file whose content does not match its extension, or files that cannot be combined.
     #[error("{source}")]
     Scene {
-        /// Which, where it is one.
+        /// Path of the file, if the error concerns a single one.
         path: Option<PathBuf>,
-        /// Why.
+        /// The cause.
         source: meshreel_scene::Error,
     },
 }

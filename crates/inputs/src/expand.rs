@@ -1,4 +1,4 @@
-//! Quoted globs.
+//! Expansion of quoted globs.
 
 use crate::Error;
 use meshreel_files::store;
@@ -6,8 +6,8 @@ use meshreel_scene::read::sequence;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// The inputs that `given` names, where quoted globs, and those of shells that expand none, stand for all
-/// files that match, by name. Sequences stay as they are.
+/// Expands globs in `given` (quoted ones, and those of shells that expand none) to all files that match,
+/// sorted by name. Patterns of sequences stay as they are.
 pub fn expand(given: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
     let mut out = Vec::with_capacity(given.len());
     for path in given {
@@ -34,7 +34,7 @@ fn name_of(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// The files of a store whose names match, in the folder of `path`.
+/// Returns the files of a store in the folder of `path` whose names match.
 fn in_folder(path: &Path, pattern: &glob::Pattern) -> Result<Vec<PathBuf>, Error> {
     let folder = path.parent().unwrap_or(path);
     let names = meshreel_files::names(folder).map_err(|e| Error::io(folder, e))?;

@@ -1,15 +1,16 @@
-//! Kinds of inputs by the extensions of their names.
+//! Kinds of inputs by file extension.
 
 use std::path::Path;
 
-/// Extensions of inputs; nothing that is compiled is written under such a name.
+/// Extensions of inputs; no output is written under a name with one of them.
 pub const EXTENSIONS: [&str; 13] =
     ["abc", "usd", "usda", "usdc", "usdz", "fbx", "obj", "ply", "pc2", "mdd", "glb", "gltf", "bvh"];
 
 /// Extensions of point caches.
 const POINT_CACHES: [&str; 2] = ["pc2", "mdd"];
 
-/// Whether a path names positions of a mesh over time, which go with that mesh.
+/// `true` if a path names a point cache: positions of a mesh over time, which are read together with that
+/// mesh.
 pub fn is_point_cache(path: &Path) -> bool {
     has_extension(path, &POINT_CACHES)
 }

@@ -1,13 +1,13 @@
-//! What to type where a folder was named: its inputs, by what is in it.
+//! Suggestions for a folder given as an input: patterns for the inputs in it.
 
 use crate::extensions::{EXTENSIONS, has_extension, is_point_cache};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Most patterns that are offered.
+/// The largest number of patterns suggested.
 const OFFERED: usize = 3;
 
-/// Why a folder is no input, and what to name in its place.
+/// Returns the reason for which a folder is no input, and what to name in its place.
 pub(crate) fn instead(folder: &Path) -> String {
     let patterns = patterns(folder);
     match &patterns[..] {
@@ -23,10 +23,10 @@ pub(crate) fn instead(folder: &Path) -> String {
     }
 }
 
-/// Patterns of the inputs in a folder, those of most files first: of numbered files their sequence, of others
-/// all with the same extension.
+/// Returns patterns for the inputs in a folder, those with most files first: one for each numbered sequence,
+/// and one for all other files of the same extension.
 fn patterns(folder: &Path) -> Vec<String> {
-    // By what stands before a number, and the extension: how many digits each number has.
+    // Number of digits of each file, by the text before the number and the extension.
     let mut sequences: BTreeMap<(String, String), Vec<usize>> = BTreeMap::new();
     let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
     for name in meshreel_files::names(folder).unwrap_or_default() {
@@ -60,8 +60,8 @@ fn patterns(folder: &Path) -> Vec<String> {
     all.into_iter().map(|(_, pattern)| pattern).collect()
 }
 
-/// What stands before the number at the end of a name, and how many digits that has. A '-' belongs to it where
-/// it separates nothing.
+/// Splits the number off the end of a name: returns the text before it and its number of digits. A '-'
+/// belongs to the number unless it separates it from a word.
 fn split_number(stem: &str) -> Option<(&str, usize)> {
     let before = stem.trim_end_matches(|c: char| c.is_ascii_digit());
     let digits = stem.len() - before.len();

@@ -1,6 +1,6 @@
-//! What a person names becomes a scene and options: files, quoted globs and sequences, point caches beside
-//! their meshes, several inputs as one, options files. Nothing here prints, and nothing knows what a scene is
-//! compiled into.
+//! Opens the inputs that a user names as a scene and options: files, quoted globs and sequences, point caches
+//! beside their meshes, several inputs merged into one, options files. This crate prints nothing and does not
+//! depend on what a scene is compiled into.
 
 mod error;
 mod expand;

@@ -1,4 +1,4 @@
-//! Opening inputs: which files are what, several merged into one scene.
+//! Opening inputs: recognizes their kinds and merges several into one scene.
 
 use crate::extensions::{has_extension, is_point_cache};
 use crate::{Error, folder};
@@ -9,21 +9,21 @@ use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// How inputs are opened.
+/// Options for opening inputs.
 #[derive(Clone, Default)]
 pub struct InputOptions {
-    /// Positions of an OBJ over time.
+    /// Point cache with the positions of an OBJ over time.
     pub points: Option<PathBuf>,
-    /// Rate of inputs that carry none.
+    /// Frame rate of inputs that carry none.
     pub source_fps: Option<Rate>,
-    /// The animation that moves the meshes.
+    /// Name or number of the animation that moves the meshes.
     pub animation: Option<String>,
-    /// When numbered sequences begin that are merged.
+    /// Start of each numbered sequence that is merged.
     pub merge_at: MergeAt,
 }
 
 impl InputOptions {
-    /// What a user says.
+    /// Takes the options for inputs from those that the user gave.
     pub fn new(points: Option<PathBuf>, said: &PartialOptions) -> InputOptions {
         InputOptions {
             points,
@@ -33,7 +33,7 @@ impl InputOptions {
         }
     }
 
-    /// The same inputs as a file was compiled from; of rates, one that is given here comes first.
+    /// Sets the options with which a file was compiled; a rate that is given here takes precedence.
     pub fn as_compiled(self, stored: &Options) -> InputOptions {
         InputOptions {
             points: self.points,
@@ -44,7 +44,7 @@ impl InputOptions {
     }
 }
 
-/// Opens all `paths` and merges them by node path. `-` is not a file.
+/// Opens all `paths` and merges them by node path. `-` (standard input) is not supported.
 pub fn open(paths: &[PathBuf], options: &InputOptions) -> Result<(Scene, Vec<Remark>), Error> {
     let mut read_options = ReadOptions::default();
     read_options.points.clone_from(&options.points);
@@ -74,7 +74,7 @@ pub fn open(paths: &[PathBuf], options: &InputOptions) -> Result<(Scene, Vec<Rem
     Ok((scene, remarks))
 }
 
-/// A point cache among the inputs is the same as `--points`.
+/// Treats a point cache among the inputs like `--points`.
 fn take_points<'a>(paths: &'a [PathBuf], options: &mut ReadOptions) -> Result<Vec<&'a PathBuf>, Error> {
     let (caches, others): (Vec<_>, Vec<_>) = paths.iter().partition(|path| is_point_cache(path));
     if let Some(cache) = caches.first() {
@@ -90,7 +90,8 @@ fn take_points<'a>(paths: &'a [PathBuf], options: &mut ReadOptions) -> Result<Ve
     Ok(others)
 }
 
-/// Readers tell kinds by name; a file that is not there shall not be called one of the wrong kind.
+/// Refuses missing files. Readers recognize kinds by name and would report a missing file as one of the wrong
+/// kind.
 fn refuse_missing(path: &Path) -> Result<(), Error> {
     match meshreel_files::length(path) {
         Err(error) if error.kind() == ErrorKind::IsADirectory => {
@@ -103,7 +104,7 @@ fn refuse_missing(path: &Path) -> Result<(), Error> {
     }
 }
 
-/// The numbers of all sequences among the inputs, where there are several: they are frames of one clock.
+/// Returns the frame numbers of all sequences, if there are several: they are frames of one clock.
 fn shot_numbers(paths: &[&PathBuf], remarks: &mut Vec<Remark>) -> Result<Vec<i64>, Error> {
     let sequences: Vec<&PathBuf> = paths.iter().copied().filter(|path| read::is_sequence(path)).collect();
     if sequences.len() < 2 {
@@ -129,7 +130,7 @@ fn shot_numbers(paths: &[&PathBuf], remarks: &mut Vec<Remark>) -> Result<Vec<i64
     Ok(all.into_iter().collect())
 }
 
-/// Bytes of all files that a scene is read from.
+/// Returns the total size, in bytes, of the files that a scene is read from.
 pub fn source_bytes(scene: &Scene) -> u64 {
     let files: BTreeSet<&PathBuf> = scene.files.iter().collect();
     files.into_iter().filter_map(|path| meshreel_files::length(path).ok()).sum()

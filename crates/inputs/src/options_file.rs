@@ -1,19 +1,19 @@
-//! Reads options files.
+//! Reading of options files.
 
 use crate::Error;
 use meshreel_options::OptionSet;
 use std::path::Path;
 
-/// Largest options file that is read.
+/// The largest options file that is read, in bytes.
 const MAX_BYTES: u64 = 16 << 20;
 
-/// What an options file says.
+/// Reads and parses an options file.
 pub fn read_options(path: &Path) -> Result<OptionSet, Error> {
     let text = read_options_text(path)?;
     OptionSet::parse(&text).map_err(|what| Error::misuse(format!("{}: {what}", path.display())))
 }
 
-/// The text of an options file, which may say anything.
+/// Reads the text of an options file without parsing it.
 pub fn read_options_text(path: &Path) -> Result<String, Error> {
     let file = meshreel_files::open(path).map_err(|e| Error::io(path, e))?;
     let size = file.metadata().map_err(|e| Error::io(path, e))?.len();

@@ -1,5 +1,4 @@
-//! What is asked of the object at a path: the general options, or those of the last section whose glob
-//! matches.
+//! Options of the object at a path: the general ones, or those of the last section whose glob matches.
 
 use crate::Error;
 use crate::choices::{MethodChoice, PartsChoice};
@@ -12,34 +11,34 @@ use globset::GlobMatcher;
 /// Options by path.
 pub struct ByPath<'a> {
     options: &'a Options,
-    /// Which paths the sections in `options.meshes` are for.
+    /// The globs of the sections in `options.meshes`, in their order.
     globs: Vec<GlobMatcher>,
 }
 
 impl<'a> ByPath<'a> {
-    /// Reads the globs of sections.
+    /// Compiles the globs of the sections.
     pub fn new(options: &'a Options) -> Result<ByPath<'a>, Error> {
         let glob = |over: &MeshOverride| glob("the glob of a mesh section", &over.glob);
         Ok(ByPath { options, globs: options.meshes.iter().map(glob).collect::<Result<_, Error>>()? })
     }
 
-    /// Method asked for.
+    /// Returns the requested method.
     pub fn method(&self, path: &str) -> MethodChoice {
         self.sections(path).filter_map(|o| o.method).last().unwrap_or(self.options.method)
     }
 
-    /// What tells parts.
+    /// Returns the way to find parts.
     pub fn parts<'b>(&'b self, path: &'b str) -> &'b PartsChoice {
         let over = self.sections(path).filter_map(|o| o.parts.as_ref());
         over.last().unwrap_or(&self.options.parts)
     }
 
-    /// The promise.
+    /// Returns the tolerance.
     pub fn tolerance(&self, path: &str) -> Tolerance {
         self.sections(path).filter_map(|o| o.tolerance).last().unwrap_or(self.options.tolerance)
     }
 
-    /// Whether faces that change are replaced by fixed ones.
+    /// `true` if changing faces are replaced by fixed ones.
     pub fn remesh(&self, path: &str) -> bool {
         self.sections(path).filter_map(|o| o.remesh).last().unwrap_or(self.options.remesh)
     }

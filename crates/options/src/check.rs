@@ -1,4 +1,4 @@
-//! Options that make no sense, or not together, are refused before anything is read.
+//! Checks of options: nonsensical values and combinations are refused before anything is read.
 
 use crate::Error;
 use crate::choices::{
@@ -8,7 +8,7 @@ use crate::sections::{ClipChoice, JointOverride, LayerChoice, Strip};
 use crate::table::{Options, bounds};
 use crate::units::Tolerance;
 
-/// Refuses a number that is not within the bounds of its key; `least`: where it may be less.
+/// Refuses a number outside the bounds of its key; `least` replaces the lower bound if given.
 fn within(key: &str, number: usize, least: Option<i64>) -> Result<(), Error> {
     let (low, high) = bounds(key).unwrap_or((0, i64::MAX));
     let low = least.unwrap_or(low);
@@ -19,7 +19,7 @@ fn within(key: &str, number: usize, least: Option<i64>) -> Result<(), Error> {
 }
 
 impl Options {
-    /// Refuses what makes no sense.
+    /// Refuses nonsensical values and combinations.
     pub fn check(&self) -> Result<(), Error> {
         let positive = |what: &str, v: f64| match v.is_finite() && v > 0.0 {
             true => Ok(()),
@@ -61,7 +61,7 @@ impl Options {
                 self.index_every()
             )));
         }
-        // None is what is usual, and nothing that can be said.
+        // 0 (no LOD) is the default, although it cannot be given.
         within("lod", self.lod as usize, Some(0))?;
         self.check_meshes_only()?;
         within("effort", self.effort as usize, None)?;
@@ -84,7 +84,7 @@ impl Options {
         }
     }
 
-    /// Parts, bones and how their transforms are kept.
+    /// Checks parts, bones and the form of their transforms.
     fn check_parts(&self) -> Result<(), Error> {
         let methods = self.meshes.iter().filter_map(|over| over.method);
         let bones = |m: MethodChoice| matches!(m, MethodChoice::Rigid | MethodChoice::Skinned);
@@ -123,7 +123,7 @@ impl Options {
         Ok(())
     }
 
-    /// Globs are stored one per line.
+    /// Checks globs: they are stored one per line.
     fn check_globs(&self) -> Result<(), Error> {
         let joints = self.clips.joints.iter().map(|over| &over.glob);
         let sections = self.meshes.iter().map(|over| &over.glob).chain(joints);
@@ -135,7 +135,7 @@ impl Options {
         Ok(())
     }
 
-    /// What only meshes have, and some presets.
+    /// Checks options that only meshes have, and only with some presets.
     fn check_meshes_only(&self) -> Result<(), Error> {
         if self.cull_hidden && self.clips_only {
             return Err(Error::misuse(

@@ -1,4 +1,4 @@
-//! Values that are one of several: words, and what goes with some of them.
+//! Options that are one of several words, some of them with a value.
 
 use crate::units::deserialize_from_text;
 use meshreel_scene::Unit;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer};
 use std::fmt;
 use std::str::FromStr;
 
-/// A closed list of words: its type, what an error calls one of them, and each with its meaning.
+/// Defines an enum from a closed list of words: its type, its name in errors, and each word with its meaning.
 macro_rules! words {
     (
         $(#[$doc:meta])* $name:ident, $noun:literal:
@@ -18,7 +18,7 @@ macro_rules! words {
         pub enum $name { $($(#[$about])* $variant),+ }
 
         impl $name {
-            /// As on the command line.
+            /// Returns the word, as on the command line.
             pub fn name(self) -> &'static str {
                 match self { $($name::$variant => $word),+ }
             }
@@ -46,9 +46,9 @@ macro_rules! words {
 }
 
 words!(
-    /// Method asked for.
+    /// The requested method.
     MethodChoice, "method":
-    /// The one that takes fewest bytes.
+    /// The method that takes the fewest bytes.
     #[default]
     Auto = "auto",
     /// Nothing moves.
@@ -63,28 +63,28 @@ words!(
     Fluid = "fluid",
 );
 words!(
-    /// How transforms of rigid parts are kept.
+    /// The form of the transforms of rigid parts.
     TransformForm, "form of transforms":
     /// As a clip: the fewest bytes.
     #[default]
     Clip = "clip",
-    /// 12 bytes each, as a graphics card may read them; what they leave is residual.
+    /// 12 bytes each, as a graphics card may read them; their errors are corrected by residuals.
     Packed = "packed",
 );
 words!(
-    /// What becomes of the rig of a mesh that the source skins.
+    /// The treatment of the rig of a mesh that the source skins.
     RigChoice, "way to treat rigs":
-    /// The mesh is kept as what frames show; bones may be made of the rig, but they are the mesh's own.
+    /// The mesh is stored as the frames show it; bones may be derived from the rig, but belong to the mesh.
     #[default]
     Bake = "bake",
-    /// As [`RigChoice::Bake`], and beside it bind pose, weights and joints, so that clips and poses of a game
-    /// can move the mesh.
+    /// As [`RigChoice::Bake`], and in addition bind pose, weights and joints, so that clips and poses of a
+    /// game can move the mesh.
     Keep = "keep",
-    /// These alone: in frames the mesh stands as it does at first.
+    /// The rig alone: in frames the mesh stands as it does in the first.
     Only = "only",
 );
 words!(
-    /// When numbered sequences begin that are merged.
+    /// The start of numbered sequences that are merged.
     MergeAt, "way to merge sequences":
     /// Each at the number of its first file: their numbers are frames of one clock.
     #[default]
@@ -102,11 +102,11 @@ words!(
     Sampled = "sampled",
     /// Keys and splines.
     Curve = "curve",
-    /// Uniform samples, each by itself: for poses at any time, out of memory.
+    /// Uniform samples, each decodable by itself: for poses at any time, from memory.
     RandomAccess = "random-access",
 );
 words!(
-    /// How moving points are kept.
+    /// The choice of codecs for moving points.
     Preset, "preset":
     /// Fewest bytes.
     #[default]
@@ -121,9 +121,9 @@ words!(
     Block, "block compression":
     /// None.
     Store = "store",
-    /// Deflate, at the effort that is asked for.
+    /// Deflate, at the requested effort.
     Deflate = "deflate",
-    /// LZ4, packed by its slower and better compressor.
+    /// LZ4, compressed by its slower and stronger encoder.
     Lz4hc = "lz4hc",
     /// Zstandard.
     #[default]
@@ -132,27 +132,27 @@ words!(
 words!(
     /// Spacing of a curve's knots.
     Spacing, "spacing of knots":
-    /// All alike, whatever the times.
+    /// Equal, whatever the times.
     Uniform = "uniform",
-    /// As far as the times.
+    /// Proportional to the time between keys.
     Chordal = "chordal",
-    /// The square root of that: between the two, no cusps.
+    /// Proportional to the square root of that: between the two others, without cusps.
     #[default]
     Centripetal = "centripetal",
 );
 words!(
-    /// How a curve's keys are found.
+    /// The way in which a curve's keys are found.
     Keys, "way to find keys":
-    /// Moved off the samples and left out where that takes fewer.
+    /// Keys are moved off the samples, and left out where that needs fewer.
     #[default]
     Fitted = "fitted",
-    /// Only inserted.
+    /// Keys are only inserted.
     Inserted = "inserted",
 );
 words!(
-    /// What a curve's tolerance means.
+    /// The meaning of a curve's tolerance.
     Rule, "rule of curves":
-    /// Every point of every joint is within it.
+    /// Every point of every joint is within the tolerance.
     #[default]
     Guaranteed = "guaranteed",
     /// Each sub-track by itself is.
@@ -183,19 +183,19 @@ impl From<UnitName> for Unit {
     }
 }
 
-/// What says which points of a mesh move as one part. A hint in any case: what does not move as it says is
-/// looked at again.
+/// The source of the parts of a mesh that move as one. Always a hint: points that do not move with their part
+/// are analysed again.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum PartsChoice {
-    /// Whole numbers on faces or points that agree with the motion, or else named sets of faces that do; then
-    /// as [`PartsChoice::Analyse`].
+    /// Whole numbers on faces or points that agree with the motion, else named sets of faces that do, else as
+    /// [`PartsChoice::Analyse`].
     #[default]
     Auto,
-    /// The whole numbers of this name.
+    /// The whole-number attribute of this name.
     Attribute(String),
-    /// Connected pieces, and nothing else.
+    /// Connected pieces only.
     Connected,
-    /// Connected pieces where they move as one, then motion alone.
+    /// Connected pieces if they move as one, then motion alone.
     Analyse,
 }
 
@@ -223,23 +223,24 @@ impl fmt::Display for PartsChoice {
     }
 }
 
-/// Whether frames are added where the source, between its samples, is too far from what players show.
+/// The condition under which frames are added where players, between samples, would be too far from the
+/// source.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum BetweenChoice {
-    /// Where it is more than four tolerances, but no more than make three times the source's frames.
+    /// Added above four tolerances, but at most three times the source's frames in all.
     #[default]
     Auto,
-    /// Where it is more than so many, at least [`BetweenChoice::LEAST`].
+    /// Added above this number of tolerances, at least [`BetweenChoice::LEAST`].
     Within(f64),
-    /// None.
+    /// No frames are added.
     Off,
 }
 
 impl BetweenChoice {
-    /// One tolerance is what decoding takes.
+    /// The smallest multiple: decoding itself takes one tolerance.
     pub const LEAST: f64 = 1.5;
 
-    /// Tolerances.
+    /// Returns the multiple of the tolerance.
     pub fn multiple(self) -> Option<f64> {
         match self {
             BetweenChoice::Auto => Some(4.0),
@@ -276,11 +277,11 @@ impl fmt::Display for BetweenChoice {
     }
 }
 
-/// The vertex channels to keep, by their names with commas between.
+/// The vertex channels to keep, by comma-separated names.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ChannelList(pub Channels);
 
-/// Positions alone.
+/// Positions only.
 const NO_CHANNELS: Channels = Channels { normals: false, uvs: false, colours: false, attributes: false };
 
 impl FromStr for ChannelList {

@@ -1,25 +1,25 @@
 //! The error of this crate.
 
-/// Why options are not taken.
+/// The reason for which options are refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The caller asks for something that makes no sense.
     #[error("{what}")]
     Misuse {
-        /// What to do instead.
+        /// The correct use.
         what: String,
     },
-    /// The options that a file holds cannot be read.
+    /// The options stored in a file cannot be read.
     #[error("{what}")]
     Malformed {
-        /// What is wrong.
+        /// The problem.
         what: String,
     },
 }
 
 impl Error {
-    /// A wrong use.
+    /// Creates the error for wrong use.
     pub fn misuse(what: impl Into<String>) -> Error {
         Error::Misuse { what: what.into() }
     }

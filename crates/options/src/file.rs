@@ -53,23 +53,23 @@ use meshreel_scene::Unit;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-/// What a user asks for: of everything, and of some meshes, joints, layers and curves.
+/// The options that a user gives: general ones, and those of some meshes, joints, layers and curves.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OptionSet {
-    /// Of everything: the keys of the table.
+    /// The general options: the keys of the table.
     pub general: PartialOptions,
-    /// The sections, in order; for a mesh that several match, the last that gives a value wins.
+    /// The mesh sections, in order; if several match a mesh, the last that gives a value wins.
     pub meshes: Vec<MeshSection>,
-    /// The same of joints.
+    /// The joint sections, likewise.
     pub joints: Vec<JointOverride>,
-    /// How curves are made.
+    /// The section for curves.
     pub curve: CurveSection,
-    /// Layers of clips, the base first.
+    /// Clip layers, the base first.
     pub layers: Vec<LayerSection>,
 }
 
 impl OptionSet {
-    /// Reads the text of an options file. The error is one line and names the line of the file.
+    /// Parses the text of an options file. The error is one line and names the line of the file.
     pub fn parse(text: &str) -> Result<OptionSet, String> {
         let line_of = |error: &toml::de::Error| match error.span() {
             Some(span) => {
@@ -99,7 +99,7 @@ impl OptionSet {
         Ok(OptionSet { general, meshes, joints, curve, layers })
     }
 
-    /// What the compiler takes, of files of a length unit.
+    /// Returns the compiler's options for files of a length unit.
     pub fn resolve(&self, unit: Option<Unit>) -> Result<Options, Error> {
         let general = &self.general;
         let mut options = Options::default();
@@ -127,7 +127,7 @@ impl OptionSet {
                     let tolerance = Some(length);
                     options.clips.joints.push(JointOverride { glob, tolerance, ..JointOverride::default() });
                 }
-                // Refused when it was read.
+                // Already refused by the parser.
                 Tolerance::Relative(_) => {}
             }
         }
@@ -141,7 +141,7 @@ impl OptionSet {
     }
 }
 
-/// Takes the sections of a name out of a table, and refuses globs that are none.
+/// Takes the sections of a name out of a table; refuses invalid globs.
 fn sections<T: DeserializeOwned>(
     table: &mut toml::Table,
     name: &str,

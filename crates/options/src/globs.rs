@@ -3,7 +3,7 @@
 use crate::Error;
 use globset::{Glob, GlobMatcher, GlobSet, GlobSetBuilder};
 
-/// A set of globs; `flag` is what an error names.
+/// Compiles a set of globs; `flag` is the name for errors.
 pub fn globs(flag: &str, list: &[String]) -> Result<GlobSet, Error> {
     let mut builder = GlobSetBuilder::new();
     for text in list {
@@ -12,7 +12,7 @@ pub fn globs(flag: &str, list: &[String]) -> Result<GlobSet, Error> {
     builder.build().map_err(|e| Error::misuse(format!("{flag}: {e}")))
 }
 
-/// One glob.
+/// Compiles one glob; `flag` is the name for errors.
 pub fn glob(flag: &str, text: &str) -> Result<GlobMatcher, Error> {
     match Glob::new(text) {
         Ok(glob) => Ok(glob.compile_matcher()),
@@ -20,7 +20,8 @@ pub fn glob(flag: &str, text: &str) -> Result<GlobMatcher, Error> {
     }
 }
 
-/// Whether a set has the object at `path`. A glob that names a group means everything below it.
+/// `true` if the set matches the object at `path`. A glob that matches a group also matches everything below
+/// it.
 pub fn hit(set: &GlobSet, path: &str) -> bool {
     let mut end = path.len();
     loop {

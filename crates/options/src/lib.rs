@@ -1,9 +1,9 @@
-//! What may be asked of the compiler: every option once, in [`table`]. Nothing here knows a command line, a
-//! codec or a file; all of them get what they need of an option from its row.
+//! The options of the compiler, each defined once, in [`table`]. This crate knows no command line, codec or
+//! file; those get everything about an option from its row.
 //!
-//! What a user says is an [`OptionSet`]: text of an options file, and values of single keys
-//! ([`PartialOptions::say`]) over it. [`OptionSet::resolve`] makes [`Options`] of it for inputs of one length
-//! unit, which [`Options::check`] looks through, a compiler takes, and a file stores as text
+//! The options that a user gives are an [`OptionSet`]: the text of an options file, overridden by values of
+//! single keys ([`PartialOptions::say`]). [`OptionSet::resolve`] turns it into [`Options`] for inputs of one
+//! length unit. [`Options::check`] checks these, the compiler takes them, and a file stores them as text
 //! ([`Options::to_text`], [`Options::from_text`]).
 
 mod units;

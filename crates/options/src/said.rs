@@ -1,5 +1,5 @@
-//! How options are said: by text, in an options file, twice; and what becomes of what was said. The rows of
-//! the table differ in these types only.
+//! Option values as the user gives them (as text, in an options file, repeatedly) and their conversion into
+//! those of the compiler. The rows of the table differ only in these types.
 
 use crate::Error;
 use crate::choices::{
@@ -12,10 +12,10 @@ use meshreel_scene::sample::{Channels, Range};
 use serde::{Deserialize, Deserializer, de};
 use std::ops::{Deref, DerefMut};
 
-/// What a key takes.
+/// The number of values that a key takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Takes {
-    /// Nothing: it stands there, or not.
+    /// None: the key is a flag.
     Nothing,
     /// One value.
     One,
@@ -23,16 +23,16 @@ pub enum Takes {
     Many,
 }
 
-/// The least and the most that a number may be.
+/// The smallest and largest allowed values of a number.
 pub type Bounds = Option<(i64, i64)>;
 
-/// What was said of an option, and perhaps nothing: [`Option`], a list, or a flag.
+/// An option as given by the user, or not given: an [`Option`], a list, or a flag.
 pub trait Said: Default {
-    /// What the key takes.
+    /// The number of values that the key takes.
     const TAKES: Takes;
-    /// Takes a value as it is written on the command line. A flag takes `true` and `false`.
+    /// Parses and sets a value as on the command line. A flag takes `true` and `false`.
     fn say(&mut self, text: &str, bounds: Bounds) -> Result<(), String>;
-    /// This, and what `lower` says where this says nothing.
+    /// Returns this value, or `lower` if this one was not given.
     fn over(self, lower: Self) -> Self;
 }
 
@@ -47,7 +47,7 @@ impl<T: Value> Said for Option<T> {
     }
 }
 
-/// A list replaces the one below.
+/// A list replaces the lower one.
 impl<T: Value> Said for Vec<T> {
     const TAKES: Takes = Takes::Many;
     fn say(&mut self, text: &str, bounds: Bounds) -> Result<(), String> {
@@ -70,8 +70,8 @@ impl Said for bool {
     }
 }
 
-/// A list that goes on where the one below ends, so that its last values win. An options file may have a
-/// single value in place of a list.
+/// A list that is appended to the lower one, so that its last values win. An options file may give a single
+/// value in place of a list.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Each<T>(pub Vec<T>);
 
@@ -116,9 +116,9 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Each<T> {
     }
 }
 
-/// One value.
+/// A single value.
 pub trait Value: Sized {
-    /// Reads it as it is written on the command line. Errors say what is accepted.
+    /// Parses a value as on the command line. Errors say what is accepted.
     fn from_text(text: &str, bounds: Bounds) -> Result<Self, String>;
 }
 
@@ -173,10 +173,9 @@ values!(
     UnitName,
 );
 
-/// Puts what was said of an option where the compiler finds it, in the length unit of a file; where nothing
-/// was said, what is there stays.
+/// Sets the compiler's option from the given one, in the length unit of a file; if none was given, it stays.
 pub trait Put<K> {
-    /// Does that.
+    /// Sets `kept`.
     fn put(&self, kept: &mut K, unit: Option<Unit>) -> Result<(), Error>;
 }
 
@@ -203,7 +202,7 @@ impl Put<Vec<String>> for Vec<String> {
     }
 }
 
-/// The general one; what globs say, goes to sections.
+/// Sets the general tolerance; tolerances with globs go to sections.
 impl Put<Tolerance> for Each<ToleranceFor> {
     fn put(&self, kept: &mut Tolerance, unit: Option<Unit>) -> Result<(), Error> {
         let general = self.iter().filter(|wanted| wanted.glob.is_none());
@@ -214,9 +213,9 @@ impl Put<Tolerance> for Each<ToleranceFor> {
     }
 }
 
-/// A value that users write as a value that the compiler takes.
+/// Conversion of a user's value into the compiler's.
 pub trait Becomes<K> {
-    /// That value, in the length unit of a file.
+    /// Returns the value, in the length unit of a file.
     fn becomes(self, unit: Option<Unit>) -> Result<K, Error>;
 }
 

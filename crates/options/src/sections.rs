@@ -1,6 +1,6 @@
-//! Sections of an options file: what is asked of some meshes, some joints, layers and curves. Each has two
-//! forms: as users write it, with lengths in units of their own, and as the compiler takes it, in the unit of
-//! the file. Where no length needs a unit, one form is both.
+//! Sections of an options file: options of some meshes, some joints, layers and curves. Each has two forms:
+//! the user's, with lengths in any unit, and the compiler's, with lengths in the unit of the file. If no
+//! length needs a unit, one form serves as both.
 
 use crate::Error;
 use crate::choices::{Keys, MethodChoice, PartsChoice, Rule, Spacing};
@@ -13,34 +13,34 @@ use serde::{Deserialize, Deserializer};
 pub struct MeshOverride {
     /// Glob over node paths.
     pub glob: String,
-    /// Tolerance instead of the general one.
+    /// Tolerance, replacing the general one.
     pub tolerance: Option<Tolerance>,
-    /// Method instead of the general one.
+    /// Method, replacing the general one.
     pub method: Option<MethodChoice>,
-    /// What tells parts, instead of the general choice.
+    /// Way to find parts, replacing the general one.
     pub parts: Option<PartsChoice>,
-    /// Whether faces that change are replaced by fixed ones, instead of the general choice.
+    /// Whether changing faces are replaced by fixed ones, in place of the general choice.
     pub remesh: Option<bool>,
 }
 
-/// `[[mesh]]`: a [`MeshOverride`] as it is written.
+/// `[[mesh]]`: a [`MeshOverride`] as the user writes it.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct MeshSection {
-    /// Which meshes, by node path.
+    /// Glob over node paths.
     pub glob: String,
-    /// Their tolerance.
+    /// Tolerance of these meshes.
     pub tolerance: Option<Distance>,
-    /// Their method.
+    /// Method of these meshes.
     pub method: Option<MethodChoice>,
-    /// What tells their parts.
+    /// Way to find their parts.
     pub parts: Option<PartsChoice>,
-    /// Whether faces that change are replaced by fixed ones.
+    /// Whether changing faces are replaced by fixed ones.
     pub remesh: Option<bool>,
 }
 
 impl MeshSection {
-    /// In the length unit of a file.
+    /// Returns the section in the length unit of a file.
     pub fn in_unit(&self, unit: Option<Unit>) -> Result<MeshOverride, Error> {
         Ok(MeshOverride {
             glob: self.glob.clone(),
@@ -52,14 +52,14 @@ impl MeshSection {
     }
 }
 
-/// What sections say of clips.
+/// Options of clips, from the sections.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClipChoice {
     /// Overrides of single joints; later ones win.
     pub joints: Vec<JointOverride>,
-    /// How curves are made.
+    /// Options of curves.
     pub curve: CurveChoice,
-    /// Layers, the base first; none: clips are in one piece, unless their source names layers.
+    /// Clip layers, the base first; if empty, clips are not layered unless their source names layers.
     pub layers: Vec<LayerChoice>,
 }
 
@@ -69,45 +69,45 @@ pub struct ClipChoice {
 pub struct JointOverride {
     /// Glob over names of joints, and over paths such as `hips/knee`.
     pub glob: String,
-    /// Tolerance instead of the general one, in the file's unit.
+    /// Tolerance in the file's unit, replacing the general one.
     #[serde(default, deserialize_with = "length")]
     pub tolerance: Option<f64>,
-    /// Shell distance instead of the general one.
+    /// Shell distance in the file's unit, replacing the general one.
     #[serde(default, deserialize_with = "length")]
     pub shell: Option<f64>,
-    /// Local rule: recomputed against the decoded joints above it, so that it stays in place.
+    /// Local rule: the joint is recomputed against its decoded parents, so that it stays in place.
     #[serde(default)]
     pub pinned: bool,
-    /// Name of the layer that it is in.
+    /// Name of the joint's layer.
     pub layer: Option<String>,
-    /// Automatic layers: how much more it matters than its geometry says.
+    /// Automatic layers: factor on the joint's importance.
     pub bias: Option<f64>,
-    /// It is never interpolated: between two samples it has the value of the first.
+    /// The joint is never interpolated: between two samples it has the value of the first.
     #[serde(default)]
     pub stepped: bool,
 }
 
-/// Reads a length that may be given.
+/// Reads an optional length.
 fn length<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
     Ok(Option::<Length>::deserialize(deserializer)?.map(|length| length.0))
 }
 
-/// A layer of clips: which joints are in it, and how it is kept.
+/// A clip layer: its joints, and how they are stored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LayerChoice {
     /// Name.
     pub name: String,
     /// Globs over names and paths of joints.
     pub joints: Vec<String>,
-    /// Automatic: joints whose importance is below this part of the largest, 0 … 1.
+    /// Automatic: joints whose importance is below this fraction (0..=1) of the largest.
     pub below: Option<f64>,
-    /// Automatic: so many of all joints, 0 … 1, the least important ones.
+    /// Automatic: this fraction (0..=1) of all joints, the least important ones.
     pub share: Option<f64>,
-    /// Samples per second, where that is less than the clip's.
+    /// Samples per second, if less than the clip's.
     pub rate: Option<f64>,
-    /// Samples that keep no residuals.
+    /// The samples stored without residuals.
     pub strip: Strip,
-    /// Number of tiers, 1 … 8. More than one: all but the base's first can be streamed.
+    /// Number of tiers, 1..=8. If more than one, all but the base's first can be streamed.
     pub tiers: u8,
 }
 
@@ -125,7 +125,7 @@ impl Default for LayerChoice {
     }
 }
 
-/// Which samples are stripped.
+/// The choice of samples that are stripped (stored without residuals).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Strip {
     /// None.
@@ -133,11 +133,11 @@ pub enum Strip {
     None,
     /// Samples whose prediction is no farther from the source than this length.
     Error(f64),
-    /// This part of all samples, 0 … 1: those whose prediction from their true neighbours is nearest.
+    /// This fraction (0..=1) of all samples: those whose prediction from their exact neighbours is closest.
     Share(f64),
 }
 
-/// `[[layer]]`: a [`LayerChoice`] as it is written.
+/// `[[layer]]`: a [`LayerChoice`] as the user writes it.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct LayerSection {
@@ -146,20 +146,20 @@ pub struct LayerSection {
     /// Globs over names and paths of joints.
     #[serde(default)]
     pub joints: Vec<String>,
-    /// Automatic: less important than this part of the most important.
+    /// Automatic: joints whose importance is below this fraction of the largest.
     pub below: Option<f64>,
-    /// Automatic: so many of all joints.
+    /// Automatic: this fraction of all joints.
     pub share: Option<f64>,
     /// Samples per second.
     pub rate: Option<f64>,
-    /// A length, or a percentage of the samples.
+    /// Samples to strip: a length, or a percentage of the samples.
     pub strip: Option<Distance>,
     /// Number of tiers.
     pub tiers: Option<u8>,
 }
 
 impl LayerSection {
-    /// In the length unit of a file.
+    /// Returns the section in the length unit of a file.
     pub fn in_unit(&self, unit: Option<Unit>) -> Result<LayerChoice, Error> {
         Ok(LayerChoice {
             name: self.name.clone(),
@@ -177,46 +177,46 @@ impl LayerSection {
     }
 }
 
-/// How curves are made.
+/// Options of curves.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CurveChoice {
     /// Spacing of knots.
     pub knots: Spacing,
-    /// Rotations of 32 bits instead of 48.
+    /// Rotations take 32 bits instead of 48.
     pub short: bool,
-    /// Keys are only inserted, not moved off the samples and left out.
+    /// Keys are only inserted, neither moved off the samples nor left out.
     pub plain: bool,
-    /// Each sub-track by itself instead of the guarantee in object space.
+    /// The tolerance applies to each sub-track by itself instead of to points in object space.
     pub local: Option<LocalRule>,
 }
 
 /// The local rule: each sub-track by itself.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LocalRule {
-    /// Tolerances of rotations (as far as they move the end of the bone), translations and scales (times the
-    /// bone); None: the general one.
+    /// Tolerances of rotations (by the movement of the bone's end), translations and scales (times the bone's
+    /// length); `None`: the general one.
     pub tolerances: [Option<f64>; 3],
-    /// They shrink up the hierarchy: 1, ½, ⅓ ….
+    /// Tolerances shrink up the hierarchy: 1, ½, ⅓ ….
     pub adaptive: bool,
 }
 
-/// `[curve]`: a [`CurveChoice`] as it is written.
+/// `[curve]`: a [`CurveChoice`] as the user writes it.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct CurveSection {
     /// Spacing of knots.
     pub knots: Option<Spacing>,
-    /// 48 or 32.
+    /// Bits of a rotation: 48 or 32.
     pub rotation_bits: Option<u32>,
-    /// How keys are found.
+    /// The way in which keys are found.
     pub keys: Option<Keys>,
-    /// What the tolerance means.
+    /// The meaning of the tolerance.
     pub rule: Option<Rule>,
-    /// Of the local rule; without one it is `tolerance`.
+    /// Tolerance of rotations under the local rule; `tolerance` if not given.
     pub rotation_tolerance: Option<Length>,
-    /// The same.
+    /// Tolerance of translations, likewise.
     pub translation_tolerance: Option<Length>,
-    /// The same.
+    /// Tolerance of scales, likewise.
     pub scale_tolerance: Option<Length>,
     /// Tolerances shrink up the hierarchy.
     pub adaptive: Option<bool>,
@@ -227,7 +227,7 @@ impl CurveSection {
         [self.rotation_tolerance, self.translation_tolerance, self.scale_tolerance]
     }
 
-    /// Refuses what makes no sense.
+    /// Refuses nonsensical values and combinations.
     pub fn check(&self) -> Result<(), String> {
         if !matches!(self.rotation_bits, None | Some(32 | 48)) {
             return Err("[curve]: rotation-bits is 48 or 32".into());

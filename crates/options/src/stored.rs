@@ -1,9 +1,9 @@
-//! How values are written into a file's options, and read from there. Part of the format: what is written
-//! changes bytes of files, what is read is hostile.
+//! The forms in which option values are stored in a file. Part of the format: the written text changes the
+//! bytes of files, and the text that is read is untrusted.
 //!
-//! The reader of a file checks by these what the compiler promised. So a value that a promise depends on must
-//! make sense. What only says how the bytes came about, such as the method or the effort ([`Perhaps`]), is
-//! passed over where it is not understood: the compiler may have been a later one.
+//! The reader of a file checks with these options what the compiler promised, so a value on which a promise
+//! depends must be valid. A value that only tells how the bytes were made, such as the method or the effort
+//! ([`Perhaps`]), is ignored if it is not understood: a later version of the compiler may have written it.
 
 use crate::choices::{BetweenChoice, Block, ChannelList};
 use crate::said::Bounds;
@@ -13,15 +13,15 @@ use std::fmt::Display;
 use std::marker::PhantomData;
 use std::str::FromStr;
 
-/// A form in which values are stored. f64 prints shortest and reads back exactly.
+/// A form in which values are stored. An f64 is printed in its shortest form and reads back exactly.
 pub trait Form<K> {
-    /// The values of the lines that say this.
+    /// Returns the values of the lines that store `kept`, one per line.
     fn write(kept: &K) -> Vec<String>;
-    /// Takes the value of one line; `None` where it makes no sense.
+    /// Takes the value of one line; `None` if it is invalid.
     fn read(kept: &mut K, text: &str, bounds: Bounds) -> Option<()>;
 }
 
-/// What is there, if anything is.
+/// A value that may be absent: an `Option`, or a plain value.
 trait Maybe: Sized {
     type Inner;
     fn inner(&self) -> Option<&Self::Inner>;
@@ -83,7 +83,7 @@ impl<K: Maybe<Inner: Display + FromStr>> Form<K> for Number {
     }
 }
 
-/// A whole number within its bounds.
+/// An integer within its bounds.
 pub struct Within;
 
 impl Form<u32> for Within {
@@ -97,7 +97,7 @@ impl Form<u32> for Within {
     }
 }
 
-/// A tolerance; a relative one as a part of each mesh's diagonal.
+/// A tolerance; a relative one is a fraction of each mesh's diagonal.
 pub struct OfDiagonal;
 
 impl Form<Tolerance> for OfDiagonal {
@@ -110,7 +110,7 @@ impl Form<Tolerance> for OfDiagonal {
     }
 }
 
-/// A tolerance; a relative one as a part of each component's range.
+/// A tolerance; a relative one is a fraction of each component's range.
 pub struct OfRange;
 
 impl Form<Tolerance> for OfRange {
@@ -149,7 +149,7 @@ impl<K: Display + FromStr> Form<K> for Word {
     }
 }
 
-/// Another form, but what is usual is never said.
+/// Another form whose default value is never stored, and refused when read.
 pub struct Unusual<F>(PhantomData<F>);
 
 impl<K: Default + PartialEq, F: Form<K>> Form<K> for Unusual<F> {
@@ -162,7 +162,7 @@ impl<K: Default + PartialEq, F: Form<K>> Form<K> for Unusual<F> {
     }
 }
 
-/// Another form, and what is not understood is passed over.
+/// Another form whose unknown values are ignored.
 pub struct Perhaps<F>(PhantomData<F>);
 
 impl<K, F: Form<K>> Form<K> for Perhaps<F> {
@@ -188,7 +188,7 @@ impl Form<Option<String>> for Text {
     }
 }
 
-/// Globs, one in a line.
+/// Globs, one per line.
 pub struct Globs;
 
 impl Form<Vec<String>> for Globs {
@@ -201,7 +201,7 @@ impl Form<Vec<String>> for Globs {
     }
 }
 
-/// Names of channels with commas between; names of later ones are passed over.
+/// Names of channels, separated by commas; unknown names, of later versions, are ignored.
 pub struct Names;
 
 impl Form<Channels> for Names {
@@ -220,7 +220,7 @@ impl Form<Channels> for Names {
     }
 }
 
-/// Frames or seconds, the first and the last.
+/// The first and last frame, or first and last second, of a range.
 pub struct RangeText;
 
 impl Form<Option<Range>> for RangeText {
@@ -237,7 +237,7 @@ impl Form<Option<Range>> for RangeText {
     }
 }
 
-/// How many tolerances players may be off between frames.
+/// The allowed distance of players from the source between frames, as a multiple of the tolerance.
 pub struct Multiple;
 
 impl Form<BetweenChoice> for Multiple {
@@ -250,7 +250,7 @@ impl Form<BetweenChoice> for Multiple {
     }
 }
 
-/// Block compression; of LZ4 the format, whatever compressor made it.
+/// Block compression; for LZ4 only the format, whatever compressor was used.
 pub struct BlockFormat;
 
 impl Form<Block> for BlockFormat {
@@ -263,7 +263,7 @@ impl Form<Block> for BlockFormat {
     }
 }
 
-/// Writes a tolerance; `part`: what stands behind a relative one.
+/// Writes a tolerance; `part` is the suffix of a relative one.
 pub fn tolerance(tolerance: Tolerance, part: &str) -> String {
     match tolerance {
         Tolerance::Absolute(length) => format!("{length}"),
@@ -271,7 +271,7 @@ pub fn tolerance(tolerance: Tolerance, part: &str) -> String {
     }
 }
 
-/// Reads what [`tolerance`] writes.
+/// Reads a tolerance written by [`tolerance`].
 pub fn read_tolerance(text: &str, part: &str) -> Option<Tolerance> {
     match text.strip_suffix(part) {
         Some(relative) => positive(relative).map(Tolerance::Relative),
@@ -284,7 +284,7 @@ pub fn positive(text: &str) -> Option<f64> {
     text.parse().ok().filter(|v: &f64| v.is_finite() && *v > 0.0)
 }
 
-/// A glob, if it is one.
+/// Reads a glob; `None` if it is invalid.
 pub fn glob(text: &str) -> Option<String> {
     globset::Glob::new(text).is_ok().then(|| text.into())
 }

@@ -1,10 +1,10 @@
-//! The table of options: every one once. From its rows come
+//! The table of options: each is defined once. Its rows generate
 //!
-//! * [`PartialOptions`]: what users say, each perhaps not. Read from a command line or an options file, laid
-//!   over others, and put into
-//! * [`Options`]: what the compiler takes, with what is usual;
+//! * [`PartialOptions`]: the options as users give them, each of them optional; read from a command line or
+//!   an options file, laid over others, and put into
+//! * [`Options`]: the options for the compiler, with defaults;
 //! * the lines in which a file stores these, written and read;
-//! * [`TABLE`]: keys and help, of which a command line makes its arguments.
+//! * [`TABLE`]: keys and help, from which a command line makes its arguments.
 //!
 //! A row:
 //!
@@ -14,12 +14,13 @@
 //!     => what the compiler takes = its default, stored PLACE WHEN as FORM;
 //! ```
 //!
-//! * `in`: least and most of a number; `without`: keys that must not stand beside it on the command line;
-//!   `hidden`: not shown in help.
-//! * `stored`: its line in the options that a file holds. PLACE is the line's place among the others and, since
-//!   it decides the bytes of files, frozen. WHEN: `always`, `changed` (where it is not the default), `classic`
-//!   (with that preset) or `never` (somebody else writes it; it is read). FORM is a type of [`crate::stored`].
-//!   An option that is not stored changes how a run goes, not what a player sees, or follows from the source.
+//! * `in`: smallest and largest value of a number; `without`: keys that must not be given on the same command
+//!   line; `hidden`: not shown in help.
+//! * `stored`: its line in the options that a file stores. PLACE is the line's place among the others and,
+//!   since it decides the bytes of files, frozen. WHEN: `always`, `changed` (if it is not the default),
+//!   `classic` (with that preset) or `never` (written elsewhere, but read). FORM is a type of
+//!   [`crate::stored`]. An option that is not stored changes how a run goes, not what a player shows, or
+//!   follows from the source.
 
 use crate::Error;
 use crate::choices::{
@@ -37,46 +38,46 @@ use meshreel_scene::Unit;
 use meshreel_scene::sample::{Channels, Range};
 use serde::Deserialize;
 
-/// What there is to know of an option without knowing its type.
+/// The description of an option, without its type.
 pub struct Description {
-    /// As on the command line, without the dashes, and in an options file.
+    /// Name on the command line, without the dashes, and in an options file.
     pub key: &'static str,
-    /// What stands for its value in help.
+    /// Placeholder of the value in help.
     pub value: Option<&'static str>,
-    /// What it takes.
+    /// The number of values that it takes.
     pub takes: Takes,
-    /// Under which it stands in help.
+    /// Heading of its group in help.
     pub heading: &'static str,
-    /// Lines of the help text, which is one sentence or several.
+    /// Lines of the help text, which is one or more sentences.
     help: &'static [&'static str],
-    /// It is not shown in help.
+    /// The option is not shown in help.
     pub hidden: bool,
-    /// Keys that must not stand beside it on one command line.
+    /// Keys that must not be given on the same command line.
     pub without: &'static [&'static str],
-    /// The least and the most that a number may be.
+    /// The smallest and largest allowed values of a number.
     pub bounds: Bounds,
     check: fn(&str) -> Result<(), String>,
 }
 
 impl Description {
-    /// Help in one line.
+    /// Returns the help text in one line.
     pub fn help(&self) -> String {
         let lines: Vec<&str> = self.help.iter().map(|line| line.trim()).collect();
         lines.join(" ")
     }
 
-    /// Whether this is a value that the option takes; the error says what is.
+    /// Checks a value for the option; the error says what is accepted.
     pub fn check(&self, text: &str) -> Result<(), String> {
         (self.check)(text)
     }
 }
 
-/// The least and the most that the number of a key may be.
+/// Returns the smallest and largest allowed values of the number of a key.
 pub fn bounds(key: &str) -> Bounds {
     TABLE.iter().find(|option| option.key == key).and_then(|option| option.bounds)
 }
 
-/// What stands in a row, if it does.
+/// Returns an optional element of a row.
 const fn only<T: Copy>(what: &[T]) -> Option<T> {
     match what {
         [one] => Some(*one),
@@ -84,7 +85,7 @@ const fn only<T: Copy>(what: &[T]) -> Option<T> {
     }
 }
 
-/// Refuses a number beyond its bounds.
+/// Refuses a number outside its bounds.
 fn within(key: &str, value: Option<i64>, least: i64, most: i64) -> Result<(), String> {
     match value {
         Some(value) if !(least..=most).contains(&value) => {
@@ -94,7 +95,7 @@ fn within(key: &str, value: Option<i64>, least: i64, most: i64) -> Result<(), St
     }
 }
 
-/// Writes lines of stored options: the place of each among the others, its key and its value.
+/// Receives the lines of stored options: the place of each among the others, its key and its value.
 pub(crate) type Line<'a> = &'a mut dyn FnMut(u32, &str, String);
 
 /// Whether an option is stored.
@@ -120,7 +121,7 @@ macro_rules! options {
             $(without $($other:literal)+)? $(, $hidden:ident)?
             => $kept:ty = $default:expr $(, stored $place:literal $when:ident as $form:ty)?;
     )+ })+) => {
-        /// Every option, in the order of help.
+        /// All options, in the order of help.
         pub static TABLE: &[Description] = &[$($(Description {
             key: $key,
             value: only(&[$($value)?]),
@@ -133,7 +134,7 @@ macro_rules! options {
             check: |text| <$said>::default().say(text, only(&[$(($least, $most))?])),
         },)+)+];
 
-        /// What users may say, on the command line or in an options file; each perhaps not.
+        /// Options as a user gives them, on the command line or in an options file; each is optional.
         #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
         #[serde(deny_unknown_fields, default)]
         pub struct PartialOptions {
@@ -141,7 +142,7 @@ macro_rules! options {
         }
 
         impl PartialOptions {
-            /// Takes the value of a key as it is written on the command line; of a key without one, `true`.
+            /// Parses and sets the value of a key as on the command line; for a key without a value, `true`.
             pub fn say(&mut self, key: &str, text: &str) -> Result<(), String> {
                 match key {
                     $($($key => self.$field.say(text, bounds(key)),)+)+
@@ -149,34 +150,35 @@ macro_rules! options {
                 }
             }
 
-            /// What all of these say, and `lower` where they say nothing.
+            /// Returns these options, and those of `lower` that are not given here.
             pub fn over(self, mut lower: PartialOptions) -> PartialOptions {
-                // One is there to take the other back.
+                // A full source map, given here, revokes a short one below.
                 lower.short_source_map &= !self.full_source_map;
                 PartialOptions { $($($field: self.$field.over(lower.$field),)+)+ }
             }
 
-            /// Refuses numbers beyond their bounds, which files may have.
+            /// Refuses numbers outside their bounds, which an options file may contain.
             pub(crate) fn check_bounds(&self) -> Result<(), String> {
                 $($($(within($key, self.$field.map(i64::from), $least, $most)?;)?)+)+
                 Ok(())
             }
 
-            /// Puts all that was said into `options`, in the length unit of a file.
+            /// Sets in `options` all that was given, in the length unit of a file.
             pub(crate) fn put(&self, options: &mut Options, unit: Option<Unit>) -> Result<(), Error> {
                 $($(self.$field.put(&mut options.$field, unit)?;)+)+
                 Ok(())
             }
         }
 
-        /// Options of a compile. `Default` is what the command line does without flags. Angles are in degrees,
-        /// lengths in the unit of the input, memory in bytes, parts of a whole 0 to 1; no threads are all.
+        /// Options of a compile. `Default` is what the command line does without flags. Angles are in
+        /// degrees, lengths in the unit of the input, memory in bytes, fractions 0 to 1; 0 threads means all
+        /// cores.
         #[derive(Clone, Debug, PartialEq)]
         pub struct Options {
             $($($(#[doc = $help])+ pub $field: $kept,)+)+
-            /// What is asked of some meshes only; later ones win.
+            /// Options of some meshes only; later ones win.
             pub meshes: Vec<MeshOverride>,
-            /// What is asked of some joints only, of layers and of curves.
+            /// Options of some joints only, of clip layers and of curves.
             pub clips: ClipChoice,
         }
 
@@ -191,7 +193,7 @@ macro_rules! options {
         }
 
         impl Options {
-            /// The lines of the table's options.
+            /// Writes the lines of the table's options.
             pub(crate) fn write_lines(&self, line: Line<'_>) {
                 let usual = Options::default();
                 $($($(if is_stored!($when $field self usual) {
@@ -201,8 +203,8 @@ macro_rules! options {
                 })?)+)+
             }
 
-            /// Takes a line, if it is one of the table's; else gives nothing. `Some(None)`: its value makes no
-            /// sense.
+            /// Takes a line if its key is one of the table's; `None` otherwise. `Some(None)`: its value is
+            /// invalid.
             pub(crate) fn read_line(&mut self, key: &str, text: &str) -> Option<Option<()>> {
                 match key {
                     $($($($key => {
@@ -217,14 +219,14 @@ macro_rules! options {
 
 options! {
     "The promise" {
-        /// Largest distance, in world space, between source and decoded positions: a percentage of each mesh's
-        /// size (the diagonal of its largest box in any one frame in which it is visible: how far it travels does
-        /// not count), a length in the file's unit or one with its own (0.5mm, 1cm) [default: 0.01%]. Of clips: of
-        /// points at the shell distance of any joint, a length [default: 0.01 cm]. Repeatable with a glob, for
-        /// some joints ('*Hand*=0.05') or meshes ('/hero/**=0.1%')
+        /// Largest distance, in world space, between source and decoded positions: a percentage of each
+        /// mesh's size (the diagonal of its largest box in any one frame in which it is visible: how far it
+        /// travels does not count), a length in the file's unit or one with its own (0.5mm, 1cm) [default:
+        /// 0.01%]. Of clips: of points at the shell distance of any joint, a length [default: 0.01 cm].
+        /// Repeatable with a glob, for some joints ('*Hand*=0.05') or meshes ('/hero/**=0.1%')
         tolerance: Each<ToleranceFor> = "tolerance" "[GLOB=]T"
             => Tolerance = Tolerance::Relative(1e-4), stored 1 always as OfDiagonal;
-        /// Clips: how far from each joint its error is measured, in the file's unit [default: 3 cm]
+        /// Clips: distance from each joint at which its error is measured, in the file's unit [default: 3 cm]
         shell: Option<Length> = "shell" "LENGTH"
             => Option<f64> = None, stored 30 changed as Positive;
         /// Largest angle between source and decoded normals [default: 1deg]
@@ -237,9 +239,9 @@ options! {
         /// [default: 0.01%]
         scalar_tolerance: Option<Distance> = "scalar-tolerance" "T"
             => Tolerance = Tolerance::Relative(1e-4), stored 4 changed as OfRange;
-        /// Leave out the last thing that compile does: it reads the source again, decodes the finished file and
-        /// compares them as 'verify' does, and a file that breaks its promise is refused. The file says that this
-        /// was left out
+        /// Skip the last step of compile: it reads the source again, decodes the finished file and compares
+        /// them as 'verify' does, and refuses a file that breaks its promise. The file records that this was
+        /// skipped
         no_verify: bool = "no-verify"
             => bool = false, stored 35 never as Flag;
         /// Bits per colour component, 1 to 16 [default: 8]
@@ -247,8 +249,8 @@ options! {
             => u32 = 8, stored 5 always as Within;
     }
     "Content" {
-        /// What to keep: all, or a list of positions, normals, uvs, colours, attributes [default: all]; tangents
-        /// come with normals and uvs, attributes are other numbers that are equal all over a part
+        /// What to keep: all, or a list of positions, normals, uvs, colours, attributes [default: all];
+        /// tangents come with normals and uvs, attributes are other numbers that are equal all over a part
         channels: Option<ChannelList> = "channels" "LIST"
             => Channels = Channels::default(), stored 6 always as Names;
         /// Only nodes whose path matches (repeatable; * within a name, ** across names)
@@ -257,12 +259,12 @@ options! {
         /// Without nodes whose path matches (repeatable)
         exclude: Vec<String> = "exclude" "GLOB"
             => Vec<String> = Vec::new(), stored 26 changed as Globs;
-        /// Compile what the source hides as if it were shown: what is hidden in every frame is in a file, but nobody
-        /// ever sees it
+        /// Compile what the source hides as if it were shown: otherwise what is hidden in every frame is in
+        /// the file, but is never seen
         show_hidden: bool = "show-hidden"
             => bool = false, stored 36 changed as Flag;
-        /// With --merge, when numbered sequences begin: each at the number of its first file, all counted from
-        /// the lowest of them (frame), and hidden before and after its own files; or all at once (zero)
+        /// With --merge, the start of numbered sequences: each at the number of its first file, counted from
+        /// the lowest of them all (frame), and hidden before and after its own files; or all at once (zero)
         /// [default: frame]
         merge_at: Option<MergeAt> = "merge-at" "frame|zero"
             => MergeAt = MergeAt::Frame, stored 37 changed as Word;
@@ -272,23 +274,25 @@ options! {
         /// Resample to this many frames per second [default: the source's own sample times]
         fps: Option<Rate> = "fps" "F"
             => Option<f64> = None, stored 16 changed as Positive;
-        /// Add frames where the source, between its samples, is farther than K tolerances from what players show
-        /// there: they put points on lines, joints of a glTF file carry them on curves. Or off: frames as the
-        /// source has them, and nothing is promised of the time between. With --fps none are added [default:
-        /// auto, which is 4, but more where that would make more than three times as many frames]
+        /// Add frames where the source, between its samples, is farther than K tolerances from what players
+        /// show there: they move points along lines, joints of a glTF file carry them on curves. Or off:
+        /// frames as the source has them, and nothing is promised of the time between. With --fps none are
+        /// added [default: auto, which is 4, but more where that would make more than three times as many
+        /// frames]
         between: Option<BetweenChoice> = "between" "K|auto|off"
             => BetweenChoice = BetweenChoice::Auto, stored 34 never as Multiple;
         /// Frames per second of inputs that carry no rate [default: 30]
         source_fps: Option<Rate> = "source-fps" "F"
             => Option<f64> = None, stored 18 changed as Perhaps<Number>;
-        /// Which animation of a glTF or FBX file moves its meshes, or all: one after the other on one timeline, as
-        /// named ranges. Those of skeletons are all kept as clips in any case [default: the first that moves something]
+        /// The animation of a glTF or FBX file that moves its meshes, or all: one after the other on one
+        /// timeline, as named ranges. Those of skeletons are all kept as clips in any case [default: the
+        /// first that moves something]
         animation: Option<String> = "animation" "NAME|N|all"
             => Option<String> = None, stored 19 changed as Text;
-        /// Rigs of skinned meshes: bake (a mesh is what frames show), keep (beside that its bind pose, weights
-        /// and joints, so that any clip of its skeleton, or a blend of clips, can move it, and extract gives it
-        /// back as one character) or only (these without frames: far smaller, but the mesh stands still unless
-        /// somebody moves it by a clip) [default: bake]
+        /// Rigs of skinned meshes: bake (a mesh is what frames show), keep (beside that its bind pose,
+        /// weights and joints, so that any clip of its skeleton, or a blend of clips, can move it, and
+        /// extract gives it back as one character) or only (these without frames: far smaller, but the mesh
+        /// stands still unless somebody moves it by a clip) [default: bake]
         rig: Option<RigChoice> = "rig" "RIG"
             => RigChoice = RigChoice::Bake, stored 20 changed as Unusual<Word>;
         /// Length unit of inputs that carry none: m, cm, mm or in
@@ -300,27 +304,28 @@ options! {
         /// The animation is a closed cycle, also where the last frame differs from the first
         cycle: bool = "cycle"
             => bool = false, stored 13 changed as Flag;
-        /// Meshes whose faces change get fixed ones as far as the tolerance allows, and are then as cheap as soft
-        /// ones. Promised is the distance of vertices from the other surface, both ways; texture coordinates and
-        /// colours are left out
+        /// Meshes whose faces change get fixed ones as far as the tolerance allows, and are then as cheap as
+        /// soft ones. The promise is then the distance of vertices from the other surface, both ways; texture
+        /// coordinates and colours are left out
         remesh: bool = "remesh"
             => bool = false, stored 14 changed as Flag;
-        /// With --remesh and --cycle: so many frames at the end are blended into the start [default: an eighth of
-        /// them]
+        /// With --remesh and --cycle: the number of frames at the end that are blended into the start
+        /// [default: an eighth of all]
         remesh_blend: Option<u32> = "remesh-blend" "FRAMES"
             => Option<usize> = None, stored 15 changed as Number;
-        /// Levels of detail of each mesh beside the mesh itself, 1 to 7: each has about half the triangles of the
-        /// one before, between the same vertices, and says how far it is from the mesh in any frame [default:
-        /// none]
+        /// Levels of detail of each mesh beside the mesh itself, 1 to 7: each has about half the triangles of
+        /// the one before, between the same vertices, and says how far it is from the mesh in any frame
+        /// [default: none]
         lod: Option<u8> = "lod" "N" in 1..=7
             => u32 = 0, stored 21 changed as Number;
-        /// Leave out, while they cannot be seen, triangles between pieces that stand together before they break
-        /// apart, and on the side that they lie on in the end. In flight everything is drawn
+        /// Leave out triangles while they cannot be seen: those between pieces that stand together before
+        /// they break apart, and those on the side that pieces lie on in the end. In flight everything is
+        /// drawn
         cull_hidden: bool = "cull-hidden"
             => bool = false, stored 22 changed as Flag;
-        /// Keep animated normals, tangents, uvs and colours of meshes of fixed topology in pieces of their own: a
-        /// player that leaves them out neither reads nor decodes them (play --no-attributes); otherwise nothing
-        /// changes but a little size
+        /// Store animated normals, tangents, uvs and colours of meshes of fixed topology apart from
+        /// positions: a player that leaves them out neither reads nor decodes them (play --no-attributes);
+        /// otherwise only the size changes a little
         attributes_apart: bool = "attributes-apart"
             => bool = false, stored 23 changed as Flag;
         /// Without meshes: the clips of the input or, where it has none, its moving transforms as one clip
@@ -338,20 +343,20 @@ options! {
             => bool = false;
     }
     "Compression" {
-        /// How meshes are kept: auto, static, rigid, skinned, soft or fluid [default: auto]
+        /// Method of meshes: auto, static, rigid, skinned, soft or fluid [default: auto]
         method: Option<MethodChoice> = "method" "METHOD"
             => MethodChoice = MethodChoice::Auto, stored 7 always as Perhaps<Word>;
         /// Transforms of rigid parts: clip (fewest bytes) or packed (12 bytes each, as a graphics card reads
         /// them) [default: clip]
         transforms: Option<TransformForm> = "transforms" "FORM"
             => TransformForm = TransformForm::Clip, stored 8 changed as Perhaps<Word>;
-        /// What tells the parts of a mesh that move as one: attribute:NAME (whole numbers on faces or points),
-        /// connected (pieces, nothing else), analyse (pieces and motion alone) or auto (any whole numbers or sets
-        /// of faces that agree with the motion, then as analyse). All are hints: what does not move as they say
-        /// is looked at again [default: auto]
+        /// How to find the parts of a mesh that move as one: attribute:NAME (whole numbers on faces or
+        /// points), connected (pieces, nothing else), analyse (pieces and motion alone) or auto (any whole
+        /// numbers or sets of faces that agree with the motion, then as analyse). All are hints: points that
+        /// do not move with their part are analysed again [default: auto]
         parts: Option<PartsChoice> = "parts" "PARTS"
             => PartsChoice = PartsChoice::Auto;
-        /// How clips are kept: sampled (uniform samples), curve (keys and splines), auto (the smaller of the two)
+        /// Form of clips: sampled (uniform samples), curve (keys and splines), auto (the smaller of the two)
         /// or random-access (samples by themselves: larger, for poses at any time without decoding) [default:
         /// auto]
         codec: Option<CodecChoice> = "codec" "CODEC"
@@ -364,12 +369,12 @@ options! {
         block: Option<Block> = "block" "BLOCK"
             => Block = Block::Zstd, stored 10 classic as Perhaps<BlockFormat>;
         /// Index frames at most this many frames apart, 1 to 64: closer seeks faster, wider is smaller. With
-        /// --preset small a multiple of 16; clips restart at the power of two below [default: 16 for classic, 64
-        /// else, 128 for clips]
+        /// --preset small a multiple of 16; clips restart at the power of two below [default: 16 for classic,
+        /// 64 else, 128 for clips]
         index_every: Option<u32> = "index-every" "N" in 1..=64
             => Option<usize> = None, stored 11 always as Perhaps<Number>;
-        /// How much work to put into size, 1 to 9. With --preset classic and deflate or zstd, 7 and more also
-        /// trade speed of decoding for it: frames take about twice as long [default: 5]
+        /// Effort spent on size, 1 to 9. With --preset classic and deflate or zstd, 7 and more also trade
+        /// speed of decoding for it: frames take about twice as long [default: 5]
         effort: Option<u8> = "effort" "N" in 1..=9
             => u32 = 5, stored 27 always as Perhaps<Number>;
     }

@@ -1,5 +1,5 @@
-//! Options as they are stored in a file: everything that changes content, one `key = value` per line. What a
-//! checker reads of a file about what it should be, stands here; everything else comes from the source.
+//! Options as stored in a file: everything that changes content, one `key = value` per line. A checker reads
+//! from a file only these options; everything else about what the file should contain comes from the source.
 
 use crate::Error;
 use crate::choices::{BetweenChoice, Spacing};
@@ -14,9 +14,9 @@ const LAYERS: u32 = 32;
 const CURVE: u32 = 33;
 
 impl Options {
-    /// Everything that changes content, one `key = value` per line, keys as on the command line. Stored in
-    /// the file, so that a checker needs nothing else, but what holds between frames, which follows from the
-    /// source, too, and is written by who knows it.
+    /// Returns everything that changes content, one `key = value` per line, with the keys of the command
+    /// line. A checker needs nothing else, except the promise between frames: it also depends on the source,
+    /// and is written separately ([`stored_text`](Options::stored_text)).
     pub fn to_text(&self) -> String {
         let said = Options { index_every: Some(self.index_every()), ..self.clone() };
         let mut lines: Vec<(u32, String)> = Vec::new();
@@ -31,9 +31,9 @@ impl Options {
         lines.into_iter().map(|(_, text)| text).collect()
     }
 
-    /// The text that a file stores: [`to_text`](Options::to_text), the multiple of the tolerance that holds between
-    /// frames, and whether verification was left out. These two come last, since files without them have the same
-    /// bytes as before.
+    /// Returns the text that a file stores: [`to_text`](Options::to_text), the multiple of the tolerance that
+    /// holds between frames, and whether verification was left out. These two come last, so that files
+    /// without them have the same bytes as before.
     pub fn stored_text(&self, between: Option<f64>) -> String {
         let mut text = self.to_text();
         if let Some(multiple) = between {
@@ -45,11 +45,11 @@ impl Options {
         text
     }
 
-    /// Reads what [`to_text`](Options::to_text) writes: what is stored, and the usual where nothing is said.
-    /// Any text may be given; the error says which line makes no sense. Keys that are not stored are passed
-    /// over.
+    /// Reads the output of [`to_text`](Options::to_text); options that it does not contain have their
+    /// defaults. Accepts any text; the error says which line is invalid. Keys that are not stored are
+    /// ignored.
     pub fn from_text(text: &str) -> Result<Options, Error> {
-        // A file that does not speak of the time between frames promises nothing there.
+        // A file that does not mention the time between frames promises nothing there.
         let mut options = Options { between: BetweenChoice::Off, ..Options::default() };
         let mut has_tolerance = false;
         for line in text.lines() {
@@ -69,7 +69,7 @@ impl Options {
         Ok(options)
     }
 
-    /// Takes a line of a section; `None` where its value makes no sense.
+    /// Takes a line of a section; `None` if its value is invalid.
     fn read_section(&mut self, key: &str, value: &str) -> Option<()> {
         let of = |glob| MeshOverride { glob, ..MeshOverride::default() };
         match key {
@@ -78,7 +78,7 @@ impl Options {
                 let tolerance = Some(read_tolerance(value, "*diagonal")?);
                 self.meshes.push(MeshOverride { tolerance, ..of(glob(pattern)?) });
             }
-            // It says how, not what: one of a later version is passed over.
+            // It does not affect the promise, so one of a later version is ignored.
             "mesh-method" => {
                 if let Some((value, pattern)) = value.split_once(' ')
                     && let Ok(method) = value.parse()
@@ -174,7 +174,7 @@ impl ClipChoice {
         }
     }
 
-    /// Takes a line of clips; `None` where its value makes no sense.
+    /// Takes a line of clip options; `None` if its value is invalid.
     fn read(&mut self, key: &str, value: &str) -> Option<()> {
         let of = |glob| JointOverride { glob, ..JointOverride::default() };
         match key {
@@ -190,7 +190,7 @@ impl ClipChoice {
             }
             "joint-pinned" => self.joints.push(JointOverride { pinned: true, ..of(glob(value)?) }),
             "layer" => self.layers.push(read_layer(value)?),
-            // Numbers and the layer's name.
+            // Numbers, and the layer's name.
             "layer-auto" => {
                 let (value, name) = value.rsplit_once(' ')?;
                 let (below, share) = value.split_once(' ')?;
@@ -212,7 +212,7 @@ impl ClipChoice {
                 self.joints.push(JointOverride { bias, ..of(glob(pattern)?) });
             }
             "joint-stepped" => self.joints.push(JointOverride { stepped: true, ..of(value.into()) }),
-            // These say how, not what: what is not known is passed over.
+            // These do not affect the promise, so unknown values are ignored.
             "curve-knots" => self.curve.knots = value.parse().unwrap_or_default(),
             "curve-rotation-bits" => self.curve.short = value == "32",
             "curve-keys" => self.curve.plain = value == "inserted",
@@ -231,7 +231,7 @@ fn or_none(number: Option<f64>) -> String {
     number.map_or("-".into(), |number| number.to_string())
 }
 
-/// Reads what [`or_none`] writes by `read`.
+/// Reads an optional number written by [`or_none`]; `read` parses it if present.
 fn perhaps(text: &str, read: impl Fn(&str) -> Option<f64>) -> Option<Option<f64>> {
     if text == "-" { Some(None) } else { read(text).map(Some) }
 }
@@ -240,7 +240,8 @@ fn not_negative(text: &str) -> Option<f64> {
     text.parse().ok().filter(|v: &f64| *v >= 0.0 && v.is_finite())
 }
 
-/// A part of all joints, or of the largest importance; more than all of it is all of it.
+/// Reads an optional fraction of all joints or of the largest importance. It may exceed 1, which means all of
+/// it.
 fn read_part(text: &str) -> Option<Option<f64>> {
     perhaps(text, |text| text.parse().ok().filter(|v: &f64| *v >= 0.0))
 }
@@ -261,7 +262,8 @@ fn read_layer(text: &str) -> Option<LayerChoice> {
     words.next().is_none().then_some(LayerChoice { name, rate, strip, tiers, ..LayerChoice::default() })
 }
 
-/// Reads the local rule: tolerances of rotations, translations and scales, and how they go up the hierarchy.
+/// Reads the local rule: tolerances of rotations, translations and scales, and whether they shrink up the
+/// hierarchy.
 fn read_local(text: &str) -> Option<LocalRule> {
     let mut words = text.split(' ');
     let mut tolerances = [None; 3];
@@ -315,7 +317,7 @@ mod tests {
         ] {
             assert!(lines.contains(&line), "{line} in {text}");
         }
-        // What a run uses but the content does not depend on stays out.
+        // Options that do not change the content are not stored.
         for key in ["jobs", "memory", "strict", "strip", "source-map"] {
             assert!(!text.contains(key), "{key}");
         }
@@ -402,7 +404,7 @@ mod tests {
             let refused = line(text).is_err();
             assert_eq!(refused, !text.is_empty(), "{text}");
         }
-        // What says how, not what, may be of a later version; what is not stored says nothing.
+        // Options without effect on the promise may be of a later version; keys not stored are ignored.
         for text in [
             "method = later",
             "preset = later",

@@ -10,7 +10,7 @@ use serde::de::{self, Deserialize, Deserializer, Visitor};
 use std::fmt;
 use std::str::FromStr;
 
-/// A promised distance.
+/// A promised distance (tolerance).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Tolerance {
     /// In the file's length unit.
@@ -31,12 +31,12 @@ pub enum Distance {
     Percent(f64),
 }
 
-/// A tolerance, of all or of what a glob matches: `0.01`, `*Hand*=0.05`.
+/// A tolerance for everything, or for the objects that a glob matches: `0.01`, `*Hand*=0.05`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToleranceFor {
-    /// Paths of nodes where it begins with a slash, else joints; `None`: everything.
+    /// A glob over node paths if it begins with a slash, else over joints; `None`: everything.
     pub glob: Option<String>,
-    /// What is promised.
+    /// The tolerance.
     pub tolerance: Distance,
 }
 
@@ -77,11 +77,11 @@ impl FromStr for Distance {
             Some(number) => (number, true),
             None => (trimmed, false),
         };
-        // The longer names first: a millimetre ends in a metre.
+        // The longer names first: "mm" also ends in "m".
         let metres = [("mm", 1e-3), ("cm", 1e-2), ("in", 0.0254), ("m", 1.0)];
         let metres = metres.iter().find_map(|(name, length)| Some((number.strip_suffix(name)?, length)));
         let (number, metres) = match metres {
-            // As in "min": a word is no length.
+            // A word that ends in a unit, such as "min", is no length.
             Some((number, length)) if !percent => (number, Some(length)),
             _ => (number, None),
         };
@@ -103,7 +103,7 @@ impl FromStr for Distance {
 }
 
 impl Distance {
-    /// What this is in the length unit of a file.
+    /// Returns the tolerance in the length unit of a file.
     pub fn in_unit(self, unit: Option<Unit>) -> Result<Tolerance, Error> {
         Ok(match (self, unit) {
             (Distance::Absolute(length), _) => Tolerance::Absolute(length),
@@ -233,7 +233,7 @@ impl FromStr for Size {
 }
 
 impl Size {
-    /// A size, or 0 for nothing at all.
+    /// Reads a size; here `0` is allowed, too.
     pub fn or_none(text: &str) -> Result<Size, String> {
         match text.trim() {
             "0" => Ok(Size(0)),
@@ -319,7 +319,7 @@ impl fmt::Display for Span {
     }
 }
 
-/// Reads a value of an options file: a string, or a number that is then read like the same text.
+/// Reads a value of an options file: a string, or a number that is read like its text.
 pub fn from_text<'de, D: Deserializer<'de>, T: FromStr<Err = String>>(
     deserializer: D,
 ) -> Result<T, D::Error> {

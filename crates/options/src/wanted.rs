@@ -1,4 +1,4 @@
-//! What follows from options.
+//! Values derived from options.
 
 use crate::choices::Preset;
 use crate::table::Options;
@@ -6,23 +6,23 @@ use meshreel_scene::Remark;
 use meshreel_scene::sample::FrameOptions;
 
 impl Options {
-    /// Frames from one index frame or restart key to the next.
+    /// Returns the distance in frames from one index frame or restart key to the next.
     pub fn index_every(&self) -> usize {
         let usual = if self.preset == Preset::Classic { 16 } else { 64 };
         self.index_every.unwrap_or(usual)
     }
 
-    /// Keys of a layered file from one restart to the next.
+    /// Returns the number of key frames, in a file in temporal layers, from one restart to the next.
     pub fn restart(&self) -> u32 {
         (self.index_every() / 16).max(1) as u32
     }
 
-    /// What decides the frame times.
+    /// Returns the options that decide the frame times.
     pub fn frame_options(&self) -> FrameOptions {
         FrameOptions { channels: self.channels, fps: self.fps, range: self.range }
     }
 
-    /// What does nothing where there are clips and no mesh.
+    /// Returns remarks on options without effect, for a scene with clips and no mesh.
     pub fn for_nothing(&self) -> impl Iterator<Item = Remark> {
         let flags = [
             (self.lod > 0, "--lod"),

@@ -10,22 +10,22 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Bytes of a block. Readers ask for small things that lie near each other, and a request takes tens of
+/// Bytes of a block. Readers ask for small things close to each other, and a request takes tens of
 /// milliseconds.
 const BLOCK: u64 = 1 << 20;
-/// Blocks that are kept: those that were read last.
+/// The number of blocks kept in memory: those read last.
 const KEPT: usize = 64;
-/// Most bytes of a request.
+/// The largest request in bytes.
 pub const PIECE: u64 = 8 << 20;
-/// How often an answer that breaks off is asked for.
+/// The number of attempts for a request whose answer breaks off.
 const TIMES: u32 = 3;
 
-/// A file of a store. What was read last is kept.
+/// A file of a store, with a cache of the blocks read last.
 pub struct Bytes {
     bucket: Bucket,
     key: Key,
     length: u64,
-    /// Of which content it is: another one is not read in its place.
+    /// The ETag of the content when it was opened, so that a replaced file is not read in its place.
     tag: Option<String>,
     blocks: Mutex<VecDeque<(u64, Arc<[u8]>)>>,
 }
@@ -36,7 +36,7 @@ impl Bytes {
         Ok(Bytes { bucket, key, length: found.size, tag: found.e_tag, blocks: Mutex::default() })
     }
 
-    /// Asks for a range.
+    /// Requests a range of bytes.
     fn get(&self, range: Range<u64>) -> Result<Vec<u8>> {
         let mut time = 1;
         loop {
@@ -77,7 +77,7 @@ impl Bytes {
         }
     }
 
-    /// Copies what of a range lies in a block.
+    /// Copies the overlap of a block with the range that starts at `offset` into `out`.
     fn copy(&self, block: u64, bytes: &[u8], offset: u64, out: &mut [u8]) {
         let start = block * BLOCK;
         let (from, to) = (offset.max(start), (offset + out.len() as u64).min(start + bytes.len() as u64));
@@ -86,7 +86,7 @@ impl Bytes {
     }
 }
 
-/// Whether another try would end the same.
+/// `true` if another attempt would fail in the same way.
 fn is_final(error: &object_store::Error) -> bool {
     use object_store::Error as E;
     matches!(
@@ -110,7 +110,7 @@ impl ReadAt for Bytes {
         let end = offset.checked_add(out.len() as u64).filter(|end| *end <= self.length);
         let end = end.ok_or(Error::from(ErrorKind::UnexpectedEof))?;
         if out.len() as u64 > PIECE / 2 {
-            // More than is worth keeping.
+            // Too large to be worth caching.
             for (piece, start) in out.chunks_mut(PIECE as usize).zip((offset..).step_by(PIECE as usize)) {
                 piece.copy_from_slice(&self.get(start..start + piece.len() as u64)?);
             }

@@ -1,9 +1,8 @@
 //! Object stores: `s3://bucket/name`, `gs://bucket/name` and `az://container/name` as names of files.
 //!
-//! Credentials and endpoints come from the environment alone (`AWS_…`, `GOOGLE_…`, `AZURE_…`, as their own
-//! tools read them). Files are read in ranges as they are asked for, and put there whole or not at all. What
-//! fails for a moment is tried again a bounded number of times; then it is an error that names no
-//! credentials.
+//! Credentials and endpoints come from the environment only (`AWS_…`, `GOOGLE_…`, `AZURE_…`, as read by the
+//! stores' own tools). Files are read in ranges on demand, and uploaded whole or not at all. Requests that
+//! fail temporarily are repeated a bounded number of times; the final error contains no credentials.
 
 mod bucket;
 mod bytes;
@@ -28,16 +27,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::runtime::Runtime;
 
-/// How often a request is tried again, and for how long at most.
+/// The number of retries of a request, and the longest time for all of them.
 const RETRIES: usize = 5;
 const RETRIED: Duration = Duration::from_secs(60);
-/// How long one request may take.
+/// The timeout of one request.
 const REQUEST: Duration = Duration::from_secs(60);
-/// Parts of an upload that are on their way at once, and the most that a store takes.
+/// The number of parts of an upload in flight at once, and the largest number of parts of one upload.
 const PARTS: usize = 4;
 const MOST_PARTS: u64 = 9000;
 
-/// Makes stores reachable for the whole process. Nothing is asked of them before a name of one is used.
+/// Connects the stores for the whole process. No request is made before one of their names is used.
 pub fn connect() -> Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     connect_store(Stores { runtime: Arc::new(runtime), buckets: Mutex::default() });
@@ -46,12 +45,12 @@ pub fn connect() -> Result<()> {
 
 struct Stores {
     runtime: Arc<Runtime>,
-    /// By scheme and name.
+    /// Buckets by scheme and name.
     buckets: Mutex<HashMap<String, Bucket>>,
 }
 
 impl Stores {
-    /// The bucket and the name within it.
+    /// Returns the bucket of a URL and the key within it.
     fn place(&self, url: &str) -> Result<(Bucket, Key)> {
         let wrong = |what: &str| Error::new(ErrorKind::InvalidInput, what.to_string());
         let start = url.find("://").map_or(0, |at| at + 3);
@@ -59,7 +58,7 @@ impl Stores {
         if bucket.is_empty() {
             return Err(wrong("it names no bucket, as in s3://bucket/name"));
         }
-        // Windows joins names its own way.
+        // On Windows, joined paths contain `\`.
         let key = key.replace('\\', "/");
         let key = Key::parse(key.trim_end_matches('/')).map_err(|e| wrong(&e.to_string()))?;
         let whole = &url[..start + bucket.len()];
@@ -84,7 +83,7 @@ fn build(bucket: &str) -> object_store::Result<Arc<dyn ObjectStore>> {
         max_retries: RETRIES,
         retry_timeout: RETRIED,
     };
-    // Stores of one's own are often reached without encryption: the environment says so.
+    // Self-hosted stores are often reached without encryption; the environment says so.
     let allowed = |name: &str| std::env::var(name).is_ok_and(|value| value.eq_ignore_ascii_case("true"));
     let client = |http: &str| ClientOptions::new().with_timeout(REQUEST).with_allow_http(allowed(http));
     Ok(match bucket.split("://").next() {
@@ -147,7 +146,7 @@ impl Store for Stores {
     }
 }
 
-/// Nobody sees any of it before all parts are there.
+/// Uploads a file in parts. None of it is visible before all parts have arrived.
 async fn put_in_parts(store: &dyn ObjectStore, key: &Key, file: &mut File, length: u64) -> Result<()> {
     let part = PIECE.max(length.div_ceil(MOST_PARTS));
     let upload = store.put_multipart(key).await.map_err(|error| said(&error))?;
@@ -164,7 +163,7 @@ async fn put_in_parts(store: &dyn ObjectStore, key: &Key, file: &mut File, lengt
         match read.and_then(|read| room_for_more.map(|()| read)) {
             Ok(read) => upload.write(&room[..read]),
             Err(error) => {
-                // The first error is what is told.
+                // The first error is the one returned.
                 let _ = upload.abort().await;
                 return Err(error);
             }

@@ -1,12 +1,12 @@
-//! Errors of stores as people may read them: without addresses that are signed, and without credentials.
+//! Errors of stores in a form that can be shown: without signed addresses and without credentials.
 
 use object_store::Error as StoreError;
 use std::io::{Error, ErrorKind};
 
-/// What variables of the environment end in whose values are secrets, or near to it.
+/// Suffixes of the names of environment variables whose values are secret, or nearly so.
 const SECRET: [&str; 7] = ["KEY", "KEY_ID", "TOKEN", "SECRET", "SAS", "PASSWORD", "CREDENTIALS"];
 
-/// The error of a file.
+/// Converts an error of a store into an I/O error that can be shown.
 pub fn said(error: &StoreError) -> Error {
     let (kind, what) = match error {
         StoreError::NotFound { .. } => (ErrorKind::NotFound, "there is no such object".to_string()),
@@ -22,7 +22,7 @@ pub fn said(error: &StoreError) -> Error {
     Error::new(kind, what)
 }
 
-/// An error and its reasons in one line; reasons that are in it already are left out.
+/// An error and its sources in one line; sources that are already part of the text are left out.
 fn chain(error: &dyn std::error::Error) -> String {
     let mut out = error.to_string();
     let mut source = error.source();
@@ -36,7 +36,7 @@ fn chain(error: &dyn std::error::Error) -> String {
     out
 }
 
-/// Leaves out what follows `?` in addresses, and values of variables that are secret.
+/// Removes queries (the part after `?`) from addresses, and values of secret environment variables.
 fn clean(text: &str) -> String {
     let is_secret = |name: &str| {
         ["AWS_", "GOOGLE_", "AZURE_"].iter().any(|start| name.starts_with(start))

@@ -1,8 +1,8 @@
-//! A skeleton in motion, as text.
+//! A skeleton in motion, as the text of a BVH file.
 
 use std::fmt::Write;
 
-/// Three joints and an end site that swing; `shift` moves the last joint of sample 7 by so many degrees.
+/// Three joints and an end site that swing; `shift` turns the last joint of sample 7 by that many degrees.
 pub fn bvh(samples: usize, shift: f64) -> String {
     let mut text = String::from(
         "HIERARCHY\nROOT hips\n{\nOFFSET 0 90 0\nCHANNELS 6 Xposition Yposition Zposition Zrotation Yrotation Xrotation

@@ -1,4 +1,4 @@
-//! From a scene to a file, and back.
+//! Compiles scenes and opens the files.
 
 use meshreel::{Limits, Reel};
 use meshreel_check::verify;
@@ -7,7 +7,7 @@ use meshreel_options::Options;
 use meshreel_scene::Scene;
 use std::sync::Arc;
 
-/// The file that a scene is compiled to, and the report.
+/// Compiles a scene; returns the file and the report.
 pub fn compiled(scene: &Scene, options: &Options) -> (Vec<u8>, Report) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.reel");
@@ -15,12 +15,12 @@ pub fn compiled(scene: &Scene, options: &Options) -> (Vec<u8>, Report) {
     (std::fs::read(&path).unwrap(), report)
 }
 
-/// A file in memory, opened.
+/// Opens a file in memory.
 pub fn opened(bytes: Vec<u8>) -> Reel {
     Reel::from_source(Arc::new(bytes), &Limits::default()).unwrap()
 }
 
-/// A scene compiled, opened, and held against its source: every promise holds.
+/// Compiles a scene, opens the file and verifies it against the scene: every promise must hold.
 pub fn verified(scene: &Scene, options: &Options) -> (Reel, Report) {
     let (bytes, report) = compiled(scene, options);
     let reel = opened(bytes);

@@ -1,5 +1,5 @@
-//! What tests of several crates share: scenes, files and the way from one to the other. Whatever fails here
-//! fails the test that asked for it.
+//! Helpers that tests of several crates share: scenes, files, and compiling one into the other. A failure in
+//! here fails the test that called it.
 
 mod bvh;
 mod compiled;

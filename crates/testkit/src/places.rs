@@ -1,17 +1,17 @@
-//! Where files are that tests read, and what is not here.
+//! Paths of the files that tests read, and a record of what was skipped.
 
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A small real file that comes with the repository.
+/// Returns the path of a small real file that comes with the repository.
 pub fn bundled(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/inputs").join(name)
 }
 
-/// The corpus of real files, where there is one: `MESHREEL_CORPUS`, else beside the repository. A test that
-/// finds none is counted as skipped.
+/// Returns the folder of the corpus of real files, if there is one: `MESHREEL_CORPUS`, else beside the
+/// repository. A test that finds none is counted as skipped.
 pub fn corpus() -> Option<PathBuf> {
     let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
     let place = std::env::var_os("MESHREEL_CORPUS").map_or_else(beside, PathBuf::from);
@@ -22,12 +22,12 @@ pub fn corpus() -> Option<PathBuf> {
     found.then_some(place)
 }
 
-/// Whether all of the corpus is gone through (`./test.sh --all`), or only a sample.
+/// `true` if the whole corpus is tested (`./test.sh --all`), `false` if only a sample.
 pub fn is_thorough() -> bool {
     std::env::var_os("MESHREEL_ALL").is_some()
 }
 
-/// The corpus for tests that take minutes: only where all of it is gone through.
+/// Returns the corpus for tests that take minutes, if the whole corpus is tested.
 pub fn corpus_if_thorough() -> Option<PathBuf> {
     if !is_thorough() {
         skipped("takes long: ./test.sh --all");
@@ -36,7 +36,8 @@ pub fn corpus_if_thorough() -> Option<PathBuf> {
     corpus()
 }
 
-/// Says, and counts in the file that `MESHREEL_SKIPPED` names, that a test did not look at something.
+/// Reports that a test skipped something: prints it, and appends it to the file that `MESHREEL_SKIPPED`
+/// names.
 pub fn skipped(why: &str) {
     let thread = std::thread::current();
     let name = thread.name().unwrap_or("a test");
@@ -48,7 +49,7 @@ pub fn skipped(why: &str) {
     }
 }
 
-/// A Python 3, where there is one.
+/// Returns the command of a Python 3, if there is one.
 pub fn python() -> Option<&'static str> {
     let runs = |python: &&str| {
         let version = Command::new(python).arg("--version").output();

@@ -1,4 +1,4 @@
-//! Cameras, each below the node that it stands at.
+//! Cameras, each below its node.
 
 use super::objects::Object;
 use super::shared::Shared;
@@ -8,11 +8,11 @@ use meshreel::{Camera, FramePair};
 use meshreel_scene::{Error, Identity, Lens, Node, NodeKind, Source};
 use std::collections::{HashMap, HashSet};
 
-/// Puts the cameras of the file below the nodes of their places.
+/// Puts the cameras of the file below the objects of their nodes.
 pub(super) fn add(shared: &Shared, objects: &[Object], nodes: &mut Vec<Node>) -> Result<(), Error> {
     let reel = shared.frames.reel();
     let places = objects.iter().enumerate().filter_map(|(own, object)| Some((object.locator?, own)));
-    // Of several objects at one node the first has the camera.
+    // If several objects are of one node, the first gets the camera.
     let own: HashMap<_, usize> = places.rev().collect();
     let mut taken: HashSet<(usize, String)> =
         nodes.iter().filter_map(|node| Some((node.parent?, node.name.clone()))).collect();
@@ -33,7 +33,7 @@ pub(super) fn add(shared: &Shared, objects: &[Object], nodes: &mut Vec<Node>) ->
             ..Node::new(path, NodeKind::Camera)
         });
     }
-    // By node its new number: each camera stands right behind the node that it is below.
+    // New index of each node: a camera comes directly after the node that it is below.
     let mut number = Vec::with_capacity(nodes.len());
     let mut next = 0;
     for cameras in &below {

@@ -1,4 +1,4 @@
-//! Clips of a file as those of a scene, for writing them back.
+//! Clips of a file as clips of a scene, for writing them.
 
 use crate::asked::Asked;
 use crate::double;
@@ -7,11 +7,11 @@ use meshreel::clip::{ClipCursor, PoseSource, SkeletonRecord};
 use meshreel::{Reel, Transform};
 use meshreel_scene::{Clip, Joint, Marker, Qvv, ScalarTrack, Skeleton, SubTrack, Track};
 
-/// All skeletons and clips, decoded. Joints are in the layers that the first clip of their skeleton in layers
-/// has, the base's in none, and have the biases that were asked for when the file was made.
+/// Decodes all skeletons and clips. Joints are in the clip layers of the first layered clip of their skeleton
+/// (those of the base in none), and have the biases with which the file was compiled.
 pub fn clips(reel: &Reel) -> Result<(Vec<Skeleton>, Vec<Clip>), meshreel::Error> {
     let clips = reel.clips()?;
-    // Options that cannot be understood say nothing of biases; `verify` complains of them.
+    // Biases are ignored if the options cannot be read; `verify` reports that.
     let asked = Asked::parse(&reel.description().options).ok();
     let mut skeletons: Vec<Skeleton> = reel.skeletons()?.iter().map(|s| skeleton(s)).collect();
     for (i, skeleton) in skeletons.iter_mut().enumerate() {
@@ -82,7 +82,7 @@ fn skeleton(record: &SkeletonRecord) -> Skeleton {
     Skeleton { name: record.name.clone(), joints: joints.collect() }
 }
 
-/// The axes that a record's number stands for.
+/// Returns the axes for a record's rotation order.
 fn rotation_order(number: u8) -> Option<[u8; 3]> {
     Some(match number {
         1 => [0, 1, 2],
@@ -106,8 +106,8 @@ fn track(values: &[Qvv]) -> Track {
     }
 }
 
-/// The track, stepped where the source's values stay until the next sample. `held`: sorted numbers of stepped
-/// sub-tracks, three per joint.
+/// Marks the sub-tracks of a track as stepped where the source's values stay until the next sample. `held`:
+/// sorted numbers of stepped sub-tracks, three per joint.
 fn hold(track: Track, held: &[u32], joint: u32) -> Track {
     let is = |part: u32| held.binary_search(&(3 * joint + part)).is_ok();
     Track {

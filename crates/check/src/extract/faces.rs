@@ -1,17 +1,17 @@
-//! Faces of the source out of triangles: what the triangles of one face enclose is that face.
+//! Rebuilds the source's faces from triangles: a face is what its triangles enclose.
 
 use meshreel::SourceMap;
 use meshreel::record::MeshRecord;
 use meshreel::source_faces::{FaceOf, source_faces};
 
-/// What faces come back as, where the file has the map of its source's.
+/// The form of extracted faces, for a file that has the source map of its meshes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FaceForm {
-    /// As those of the source.
+    /// The source's faces.
     #[default]
     Source,
-    /// As the file's own triangles, for formats that have no other faces: polygons that are cut again may be cut
-    /// otherwise, which is another surface where they are not flat.
+    /// The file's own triangles, for formats without other faces: polygons may be triangulated again in
+    /// another way, which is another surface if they are not flat.
     Triangles,
 }
 
@@ -26,7 +26,7 @@ pub(super) struct Faces {
     pub materials: Vec<Option<u32>>,
 }
 
-/// The triangles as they are. `ranges` = first index and number of indices of each material.
+/// Returns the triangles as faces. `ranges`: first index and number of indices of each material.
 pub(super) fn triangles(indices: &[u32], ranges: &[(u32, u32)]) -> Faces {
     let count = indices.len() / 3;
     Faces {
@@ -36,7 +36,7 @@ pub(super) fn triangles(indices: &[u32], ranges: &[(u32, u32)]) -> Faces {
     }
 }
 
-/// The faces of the source, in its order and from its first corners on.
+/// Returns the source's faces, in its order, each starting at its first corner.
 pub(super) fn rebuild(indices: &[u32], ranges: &[(u32, u32)], map: &SourceMap) -> Faces {
     let materials = triangle_materials(indices.len() / 3, ranges);
     let faces = source_faces(indices, map);
@@ -51,7 +51,7 @@ pub(super) fn rebuild(indices: &[u32], ranges: &[(u32, u32)], map: &SourceMap) -
     }
 }
 
-/// Per point one of its vertices; 0 for a point that has none.
+/// Returns one vertex of each point; 0 for a point that has none.
 pub(super) fn point_vertices(record: &MeshRecord, map: &SourceMap) -> Vec<u32> {
     let mut vertices = vec![0; record.source_points as usize];
     for (vertex, &point) in map.vertex_point.iter().enumerate().rev() {

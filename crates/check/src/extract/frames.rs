@@ -1,6 +1,6 @@
-//! Decoded frames, on demand, for all channels of one scene together. A small animation is kept whole once it
-//! has been decoded, so that a writer may go mesh by mesh; of a large one there is a decoder, which is quick
-//! going forward.
+//! Decoded frames, on demand, for all channels of one scene together. A small animation is cached completely
+//! once it has been decoded, so that a writer may go mesh by mesh; for a large one there is only a decoder,
+//! which is fast when going forward.
 
 use super::faces::{self, FaceForm, Faces};
 use crate::error::error;
@@ -9,10 +9,10 @@ use meshreel::{BoneMatrix, BonesView, FrameDecoder, MeshView, Reel, SourceMap, T
 use meshreel_scene::Error;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// Limit of the bytes of decoded floats and indices that are cached.
+/// The largest number of bytes of decoded floats and indices that are cached.
 const KEPT: u64 = 256 << 20;
 
-/// The vertex stream that a channel is made of.
+/// The vertex stream of a channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Values {
     Positions,
@@ -21,7 +21,7 @@ pub(super) enum Values {
     Colours(u8),
     Velocities,
     Widths,
-    /// Numbers attached to particles, of a stream of the record.
+    /// Numbers attached to particles, from a stream of the record.
     Custom {
         stream: usize,
         components: usize,
@@ -40,8 +40,8 @@ impl Values {
         }
     }
 
-    /// Stream numbers of a record with the values that they hold, positions first; a QTangent stream holds
-    /// normals.
+    /// Returns the stream numbers of a record with the values that they contain, positions first; a QTangent
+    /// stream contains normals.
     pub fn of(record: &meshreel::record::MeshRecord) -> Vec<(usize, Values)> {
         let streams = record.streams.iter().enumerate();
         streams
@@ -76,10 +76,10 @@ impl Values {
     }
 }
 
-/// The shape of a fluid mesh in a frame: the source's where the file has its map, else triangles.
+/// The faces of a fluid mesh in a frame: the source's if the file has its source map, else triangles.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Shape {
-    /// Faces; their corners are vertices.
+    /// Faces, whose corners are vertices.
     pub faces: Faces,
     /// Point of each corner.
     pub points: Vec<i32>,
@@ -95,16 +95,16 @@ pub(super) struct Frames {
     tracks: OnceLock<Tracks>,
 }
 
-/// Maps of fluid meshes back to the source, by mesh.
+/// Source maps of fluid meshes, by mesh.
 type Maps = Vec<Option<SourceMap>>;
 
 struct State {
     maps: Arc<Maps>,
     faces: FaceForm,
     decoder: FrameDecoder,
-    /// Frame and mesh of the last shape that was made of a large animation.
+    /// Frame, mesh and shape last made for a large animation.
     last: Option<(usize, usize, Arc<Shape>)>,
-    /// Per frame what has been decoded of it; empty where the animation is too large.
+    /// Decoded data of each frame; empty if the animation is too large.
     kept: Vec<Option<Arc<Frame>>>,
 }
 
@@ -120,12 +120,12 @@ struct FrameMesh {
     points: Arc<Points>,
 }
 
-/// Which points particles are in a frame.
+/// Ids of particles, or point counts of curves, in a frame.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Points {
-    /// Empty where they have none.
+    /// Ids; empty if the particles have none.
     pub ids: Vec<u64>,
-    /// Points of each curve; empty where they are none.
+    /// Number of points of each curve; empty if there are no curves.
     pub curves: Vec<u32>,
 }
 
@@ -135,11 +135,11 @@ impl Points {
     }
 }
 
-/// Transforms and visibility of all frames: little, and read node by node.
+/// Transforms and visibility of all frames: little data, read node by node.
 pub(super) struct Tracks {
-    /// Per node, for moving ones: a transform per frame.
+    /// For each moving node, a transform per frame.
     pub transforms: Vec<Vec<Transform>>,
-    /// Per node, for those that come and go: shown or not, per frame.
+    /// For each node that is shown only at times, its visibility per frame.
     pub visible: Vec<Vec<bool>>,
 }
 
@@ -167,7 +167,7 @@ impl Frames {
         &self.reel
     }
 
-    /// Values of a mesh, by vertex. A file without frames shows its static data.
+    /// Reads the values of a mesh, by vertex. A file without frames yields its static data.
     pub fn values(&self, frame: usize, mesh: usize, values: Values, out: &mut Vec<f32>) -> Result<(), Error> {
         let record = &self.reel.description().meshes[mesh];
         if record.method == Method::Static || self.reel.frame_count() == 0 {
@@ -183,7 +183,7 @@ impl Frames {
                         out.extend_from_slice(held);
                         Ok(())
                     }
-                    // Streams that never change are not kept per frame.
+                    // Streams that never change are not cached per frame.
                     None => values.read(state.decoder.mesh(mesh), out).map_err(error),
                 }
             }
@@ -191,7 +191,7 @@ impl Frames {
         }
     }
 
-    /// Matrices of the bones of a mesh, none where it has none.
+    /// Returns the matrices of the bones of a mesh; empty if it has none.
     pub fn bones(&self, frame: usize, mesh: usize) -> Result<Vec<BoneMatrix>, Error> {
         let mut state = self.lock();
         if self.reel.frame_count() > 0 {
@@ -201,26 +201,27 @@ impl Frames {
         Ok(bones.map_or(Vec::new(), |bones| bones.matrices()))
     }
 
-    /// Calls `take` with the bones of a mesh: what is the same in all frames. None where it has no bones.
+    /// Calls `take` with the bones of a mesh, as far as they are the same in all frames. `None` if it has no
+    /// bones.
     pub fn rig<T>(&self, mesh: usize, take: impl FnOnce(BonesView<'_>) -> T) -> Option<T> {
         let state = self.lock();
         state.decoder.mesh(mesh).bones().map(take)
     }
 
-    /// Whether the file has maps of the frames of a fluid mesh.
+    /// `true` if the file has source maps for the frames of a fluid mesh.
     pub fn has_runs(&self, mesh: usize) -> bool {
         let map = self.maps[mesh].as_ref();
         map.is_some_and(|map| !map.runs.is_empty())
     }
 
-    /// Whether corners of one point of a fluid mesh can differ.
+    /// `true` if corners of one point of a fluid mesh can differ.
     pub fn splits(&self, mesh: usize) -> bool {
         let apart = |run: &SourceMap| run.vertex_point.len() > run.points as usize;
         let runs = self.maps[mesh].as_ref().map_or(&[][..], |map| &map.runs);
         self.reel.description().meshes[mesh].points > 0 || runs.iter().any(apart)
     }
 
-    /// Faces and points of a fluid mesh.
+    /// Returns the faces and points of a fluid mesh.
     pub fn shape(&self, frame: usize, mesh: usize) -> Result<Arc<Shape>, Error> {
         if self.reel.frame_count() == 0 {
             return Ok(Arc::default());
@@ -241,7 +242,7 @@ impl Frames {
         })
     }
 
-    /// Which points particles are in a frame.
+    /// Returns the ids of particles, or the point counts of curves, in a frame.
     pub fn points(&self, frame: usize, mesh: usize) -> Result<Arc<Points>, Error> {
         if self.reel.frame_count() == 0 {
             return Ok(Arc::default());
@@ -253,7 +254,7 @@ impl Frames {
         })
     }
 
-    /// Transforms and visibility, decoded in one go at the first call.
+    /// Returns transforms and visibility, which are decoded in one go at the first call.
     pub fn tracks(&self) -> Result<&Tracks, Error> {
         if let Some(tracks) = self.tracks.get() {
             return Ok(tracks);
@@ -263,7 +264,7 @@ impl Frames {
             Tracks { transforms: vec![Vec::new(); nodes.len()], visible: vec![Vec::new(); nodes.len()] };
         let mut state = self.lock();
         for frame in 0..self.reel.frame_count() {
-            // Fills what is kept, too.
+            // This fills the cache, too.
             state.frame(frame)?;
             state.decoder.decode(frame).map_err(error)?;
             for (i, node) in nodes.iter().enumerate() {
@@ -285,7 +286,7 @@ impl Frames {
 }
 
 impl State {
-    /// A frame of the cache; for large animations `None`, and the decoder shows the frame.
+    /// Returns a frame of the cache; `None` for a large animation, when the decoder is at the frame.
     fn frame(&mut self, frame: usize) -> Result<Option<Arc<Frame>>, Error> {
         if let Some(Some(kept)) = self.kept.get(frame) {
             return Ok(Some(kept.clone()));
@@ -348,14 +349,14 @@ fn shape_of(mesh: MeshView<'_>, map: Option<&SourceMap>, form: FaceForm) -> Shap
     Shape { points: faces.vertices.iter().map(|&v| point(v) as i32).collect(), faces, order }
 }
 
-/// Floats and indices of all frames (of fluid meshes at most that).
+/// Returns the size of the floats and indices of all frames in bytes (for fluid meshes, an upper limit).
 fn bytes_of(reel: &Reel) -> u64 {
     let frames = reel.frame_count() as u64;
     let of_mesh = |mesh: &meshreel::record::MeshRecord| {
         let fluid = mesh.method == Method::Fluid;
         let changing = mesh.streams.iter().filter(|s| mesh.method.changes() || s.animated);
         let floats: u64 = changing.map(|s| s.semantic.components() as u64).sum();
-        // Corners twice, and of points and faces one number each.
+        // Corners are stored twice, points and faces once each.
         let (indices, points) = (u64::from(mesh.indices), u64::from(mesh.source_points));
         let shape = if fluid { 3 * indices + points } else { 0 };
         let curves = mesh.particles.and_then(|p| p.curves).map_or(0, |curves| u64::from(curves.most));

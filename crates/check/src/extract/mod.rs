@@ -1,9 +1,8 @@
-//! A decoded file as a [`Scene`](meshreel_scene::Scene): what `extract` writes and what can be compared with
-//! the source.
+//! A decoded file as a [`Scene`](meshreel_scene::Scene), which `extract` writes and which can be compared
+//! with the source.
 //!
-//! Meshes come back in the source's points and polygons where the file has its source map, else in vertices
-//! and triangles. Fluid meshes are vertices and triangles, frame by frame. Values are decoded when they are
-//! read.
+//! Meshes have the source's points and polygons if the file has its source map, else vertices and triangles.
+//! Fluid meshes are vertices and triangles, frame by frame. Values are decoded when they are read.
 
 mod cameras;
 mod clip;

@@ -1,11 +1,11 @@
-//! The object tree of the source, as far as flattening left it. A file keeps for each node the path of one
-//! source object and a transform that may be the product of several; objects between that are gone come back
-//! as groups.
+//! Rebuilds the source's object tree, as far as flattening left it. A file stores for each node the path of
+//! one source object and a transform that may be the product of several; objects in between that are gone
+//! come back as groups.
 //!
-//! A mesh never has a transform itself: that is on the group above it, as in the source, where nothing else
-//! hangs there, else on one put between. A node that the tree would carry along with something that it does
-//! not belong to (baked meshes, objects that ignore their parents) moves to a tree of its own whose top is
-//! named `…_world`.
+//! A mesh never has a transform itself: its transform is on the group above it, as in the source, if nothing
+//! else hangs there, else on a group put in between. A node that the tree would move along with something
+//! that it does not belong to (baked meshes, objects that ignore their parents) moves to a separate tree,
+//! whose top is named `…_world`.
 
 use meshreel::Transform;
 use meshreel::record::NodeRecord;
@@ -16,13 +16,13 @@ use std::collections::HashMap;
 pub(super) struct Object {
     pub name: String,
     pub path: String,
-    /// Index of the parent, which is before this one.
+    /// Index of the parent, which comes before this object.
     pub parent: Option<usize>,
-    /// The record whose transform it has.
+    /// The record whose transform the object has.
     pub transform: Option<Carried>,
-    /// The record whose mesh it shows.
+    /// The record whose mesh the object shows.
     pub mesh: Option<usize>,
-    /// The record of the locator that it is.
+    /// The record of the locator, if the object is one.
     pub locator: Option<usize>,
 }
 
@@ -40,7 +40,7 @@ pub(super) fn rebuild(nodes: &[NodeRecord]) -> Vec<Object> {
     let paths: Vec<String> = (nodes.iter().enumerate()).map(|(i, node)| clean(&node.path, i)).collect();
     let mut tree = Tree::default();
     let leaders = claim(nodes, &paths, &mut tree);
-    // Everything at its own place first; what that moves wrongly afterwards, when all transforms are known.
+    // Everything starts at its own place; objects that this moves wrongly are found below.
     let mut places = Vec::new();
     for (i, node) in nodes.iter().enumerate() {
         places.push(match node.mesh {
@@ -64,7 +64,7 @@ pub(super) fn rebuild(nodes: &[NodeRecord]) -> Vec<Object> {
             continue;
         }
         if locator {
-            // What hangs below it in the source moves with it no more, and is found to be wrong in its turn.
+            // Objects below it in the source no longer move with it, and are found to be wrong in turn.
             let old = &mut tree.objects[places[i]];
             old.locator = None;
             old.transform = old.transform.filter(|t| *t != Carried::Local(i));
@@ -82,12 +82,12 @@ pub(super) fn rebuild(nodes: &[NodeRecord]) -> Vec<Object> {
     tree.finish()
 }
 
-/// Whether the transform of a record is the identity in all frames.
+/// `true` if the transform of a record is the identity in all frames.
 fn is_identity(node: &NodeRecord) -> bool {
     !node.animated && node.rest == Transform::IDENTITY
 }
 
-/// Whether the transforms of a node and of all its parents are the identity in all frames.
+/// `true` if the transforms of a node and of all its parents are the identity in all frames.
 fn is_identity_in_world(nodes: &[NodeRecord], mut i: usize) -> bool {
     loop {
         if !is_identity(&nodes[i]) {
@@ -100,7 +100,7 @@ fn is_identity_in_world(nodes: &[NodeRecord], mut i: usize) -> bool {
     }
 }
 
-/// The absolute form of a path, without empty names.
+/// Returns the absolute form of a path, without empty names.
 fn clean(path: &str, number: usize) -> String {
     let names: Vec<&str> = path.split('/').filter(|name| !name.is_empty()).collect();
     match names.is_empty() {
@@ -109,7 +109,7 @@ fn clean(path: &str, number: usize) -> String {
     }
 }
 
-/// The path of the parent; empty for the root.
+/// Returns the path of the parent; empty for the root.
 fn above(path: &str) -> &str {
     path.rfind('/').map_or("", |at| &path[..at])
 }
@@ -118,14 +118,14 @@ fn leaf(path: &str) -> &str {
     path.rfind('/').map_or(path, |at| &path[at + 1..])
 }
 
-/// The paths of all parents, the nearest first.
+/// Returns the paths of all parents, the nearest first.
 fn all_above(path: &str) -> impl Iterator<Item = &str> {
     std::iter::successors(Some(above(path)), |p| Some(above(p))).take_while(|p| !p.is_empty())
 }
 
-/// Transforms on groups: nodes without mesh have their own; those of meshes go on the group above where
-/// everything below it moves with it. Returns for each record the one that carries its transform (itself
-/// mostly; meshes that share a group's transform have one for all).
+/// Puts transforms on groups: nodes without mesh have their own; the transform of a mesh goes to the group
+/// above it if everything below that group moves with it. Returns, for each record, the one that carries its
+/// transform (usually itself; meshes that share a group's transform have one for all).
 fn claim(nodes: &[NodeRecord], paths: &[String], tree: &mut Tree) -> Vec<usize> {
     let mut leaders: Vec<usize> = (0..nodes.len()).collect();
     let mut below: HashMap<&str, usize> = HashMap::new();
@@ -134,7 +134,7 @@ fn claim(nodes: &[NodeRecord], paths: &[String], tree: &mut Tree) -> Vec<usize> 
             *below.entry(above).or_default() += 1;
         }
     }
-    // Records in the subtree of each, itself included. Parents stand before children.
+    // Number of records in each subtree, including its root. Parents come before children.
     let mut subtree = vec![1usize; nodes.len()];
     for (i, node) in nodes.iter().enumerate().rev() {
         if let Some(parent) = node.parent {
@@ -147,7 +147,7 @@ fn claim(nodes: &[NodeRecord], paths: &[String], tree: &mut Tree) -> Vec<usize> 
             tree.objects[at].transform.get_or_insert(Carried::Local(i));
         }
     }
-    // Meshes with equal still transforms below one group.
+    // Meshes below one group with equal constant transforms.
     type Key<'a> = (&'a str, Option<u32>, [u32; 10], Option<usize>);
     let mut together: HashMap<Key<'_>, Vec<usize>> = HashMap::new();
     let mut order = Vec::new();
@@ -179,32 +179,32 @@ fn claim(nodes: &[NodeRecord], paths: &[String], tree: &mut Tree) -> Vec<usize> 
     leaders
 }
 
-/// Whether a mesh's transform is on no group yet.
+/// `true` if a mesh's transform is not on any group yet.
 fn needs_own(node: &NodeRecord, leader: usize, path: &str, tree: &Tree) -> bool {
     let group = tree.by_path.get(above(path));
     let carried = group.and_then(|&at| tree.objects[at].transform);
     !is_identity(node) && carried != Some(Carried::Local(leader))
 }
 
-/// Records that move a record, the nearest first, as leaders.
+/// Returns the transforms that move a record, the nearest first, as leaders.
 fn moved_by_record(nodes: &[NodeRecord], leaders: &[usize], i: usize) -> Vec<Carried> {
     let parents = std::iter::successors(Some(i), |&i| nodes[i].parent.map(|p| p as usize));
     parents.filter(|&i| !is_identity(&nodes[i])).map(|i| Carried::Local(leaders[i])).collect()
 }
 
-/// The tree while it grows.
+/// The tree while it is built.
 #[derive(Default)]
 struct Tree {
     objects: Vec<Object>,
     by_path: HashMap<String, usize>,
-    /// The number behind a path that is tried next, where the path is taken.
+    /// For each taken path, the number that is tried next as its suffix.
     numbers: HashMap<String, usize>,
-    /// Top names of the trees beside the world's, by the name in the source.
+    /// Top names of the separate trees, by the name in the source.
     worlds: HashMap<String, String>,
 }
 
 impl Tree {
-    /// The object at `path`, made where there is none, with the groups above it.
+    /// Returns the object at `path`; creates it, and the groups above it, if there is none.
     fn ensure(&mut self, path: &str) -> usize {
         if let Some(&at) = self.by_path.get(path) {
             return at;
@@ -234,12 +234,12 @@ impl Tree {
         self.objects.len() - 1
     }
 
-    /// A free path: `path`, or with a number behind it where that is taken.
+    /// Returns a free path: `path`, or with a number as a suffix if that is taken.
     fn free(&mut self, path: String) -> String {
         if !self.by_path.contains_key(&path) {
             return path;
         }
-        // Where very many have one path, each would look at all before it.
+        // Remembering the number avoids quadratic work if very many objects have one path.
         let n = self.numbers.entry(path.clone()).or_insert(2usize);
         loop {
             let numbered = format!("{path}{n}");
@@ -250,7 +250,7 @@ impl Tree {
         }
     }
 
-    /// Puts a record's mesh at `path`, below a transform of its own where `carried` says so.
+    /// Puts a record's mesh at `path`, below a transform of its own if `carried` says so.
     fn place_mesh(&mut self, path: &str, carried: Option<Carried>, record: usize) -> usize {
         let free =
             |at: usize, tree: &Tree| tree.objects[at].mesh.is_none() && tree.objects[at].transform.is_none();
@@ -270,7 +270,7 @@ impl Tree {
         at
     }
 
-    /// Puts a locator at `path`, or with a number behind where that is taken.
+    /// Puts a locator at `path`, with a number as a suffix if that is taken.
     fn place_locator(&mut self, path: &str, carried: Option<Carried>, record: usize) {
         let free = self.free(path.to_owned());
         let at = self.ensure(&free);
@@ -278,7 +278,7 @@ impl Tree {
         self.objects[at].locator = Some(record);
     }
 
-    /// Takes a mesh away again, with the transform that was made for it alone.
+    /// Removes a mesh, together with the transform that was made for it alone.
     fn remove_mesh(&mut self, at: usize) {
         let Some(record) = self.objects[at].mesh.take() else {
             return;
@@ -292,19 +292,19 @@ impl Tree {
         }
     }
 
-    /// Whether an object has children other than `child`.
+    /// `true` if an object has children other than `child`.
     fn has_others(&self, parent: usize, child: usize) -> bool {
         (self.objects.iter().enumerate()).any(|(i, o)| o.parent == Some(parent) && i != child)
     }
 
-    /// Transforms that move an object, the nearest first.
+    /// Returns the transforms that move an object, the nearest first.
     fn moved_by(&self, at: usize) -> Vec<Carried> {
         std::iter::successors(Some(at), |&at| self.objects[at].parent)
             .filter_map(|at| self.objects[at].transform)
             .collect()
     }
 
-    /// The path in the tree beside, for something that does not move with what is above it.
+    /// Returns a path in the separate tree, for something that does not move with the objects above it.
     fn world_path(&mut self, path: &str) -> String {
         let rest = path.strip_prefix('/').unwrap_or(path);
         let (top, rest) = match rest.split_once('/') {
@@ -320,7 +320,7 @@ impl Tree {
             Some(rest) => format!("{world}/{rest}"),
             None => world.clone(),
         };
-        // There too something above may have a transform by now.
+        // By now an object above it may have a transform there, too.
         let moved = all_above(&found).any(|above| {
             let object = self.by_path.get(above).map(|&at| &self.objects[at]);
             object.is_some_and(|object| object.transform.is_some())
@@ -331,15 +331,15 @@ impl Tree {
         }
     }
 
-    /// Depth first, siblings in the order of the records, without groups that have nothing below them any
-    /// more.
+    /// Returns the objects depth first, siblings in the order of the records, without groups that have become
+    /// empty.
     fn finish(self) -> Vec<Object> {
         let count = self.objects.len();
-        // The first record in each subtree; none: nothing is there.
+        // The first record in each subtree; `usize::MAX` if it is empty.
         let mut first = vec![usize::MAX; count];
         let mut children = vec![Vec::new(); count];
         let mut roots = Vec::new();
-        // Parents stand before children here too.
+        // Here, too, parents come before children.
         for (i, object) in self.objects.iter().enumerate().rev() {
             let carried = object.transform.map(|c| match c {
                 Carried::Local(record) | Carried::World(record) => record,
@@ -358,7 +358,7 @@ impl Tree {
                 None => roots.push(i),
             }
         }
-        // The last one is taken first.
+        // A stack: the last one is taken first.
         let sort = |list: &mut Vec<usize>| list.sort_by_key(|&i| std::cmp::Reverse((first[i], i)));
         children.iter_mut().for_each(sort);
         sort(&mut roots);
@@ -487,7 +487,7 @@ mod tests {
         }
     }
 
-    /// There is no clock here: with work that grows with the square this would not end.
+    /// If the work grew with the square of the number of objects, this test would not end.
     #[test]
     fn very_many_of_one_path_get_names_of_their_own() {
         let nodes: Vec<NodeRecord> =

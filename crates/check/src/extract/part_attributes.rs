@@ -1,4 +1,4 @@
-//! Attributes of parts as attributes of points, so that files of other kinds can have them.
+//! Part attributes as attributes of points, for output formats that have only these.
 
 use super::shared::Shared;
 use crate::error::error;
@@ -6,7 +6,7 @@ use crate::skinning::vertex_group;
 use meshreel::{FramePair, PartAttribute};
 use meshreel_scene::{Attribute, CustomAttribute, Error, Identity, Mesh, Scope, Source};
 
-/// Gives meshes the part attributes of the nodes that show them; none where these differ.
+/// Gives meshes the part attributes of their nodes; none if the nodes of a mesh differ.
 pub(super) fn fill(shared: &Shared, meshes: &mut [Mesh]) -> Result<(), Error> {
     let reel = shared.frames.reel();
     let nodes = &reel.description().nodes;
@@ -30,8 +30,8 @@ pub(super) fn fill(shared: &Shared, meshes: &mut [Mesh]) -> Result<(), Error> {
     Ok(())
 }
 
-/// A part attribute of a mesh as an attribute of the scene: of points, or of the whole mesh. `order`: the
-/// vertex of each point. None where parts have no values, or none that the scene can have.
+/// Converts a part attribute of a mesh to an attribute of the scene: of points, or of the whole mesh.
+/// `order`: the vertex of each point. `None` if parts have no values, or none that the scene can have.
 fn part_attribute(
     shared: &Shared,
     mesh: usize,
@@ -48,7 +48,7 @@ fn part_attribute(
         _ => None,
     };
     let (scope, groups) = match of_vertex {
-        // Of what changes its faces only numbers of the whole are kept.
+        // For a mesh whose faces change, only attributes of the whole mesh are kept.
         Some(_) if record.method.changes() => return None,
         Some(of_vertex) => {
             let of = |&v: &u32| of_vertex.get(v as usize).copied();
@@ -75,7 +75,7 @@ fn part_attribute(
     })
 }
 
-/// The values of each point: those of its group.
+/// The values of each point, which are those of its group.
 struct Looked {
     attribute: PartAttribute,
     groups: Vec<u32>,

@@ -1,4 +1,4 @@
-//! A mesh of rigid parts taken apart: each part becomes a constant mesh below a node that moves it.
+//! Takes a mesh of rigid parts apart: each part becomes a constant mesh below a node that moves it.
 
 use super::shared::Shared;
 use crate::double;
@@ -11,15 +11,15 @@ use meshreel_scene::{
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Limit of part matrices that are made, of all parts and frames together.
+/// The largest number of part matrices, for all parts and frames together.
 const MOST_MATRICES: usize = 1 << 22;
 
-/// The number of points and faces that are in no part: points with a residual or several bones, and faces
+/// Stands for points and faces that are in no part: points with a residual or several bones, and faces
 /// between parts.
 const LEFT: u32 = u32::MAX;
 
-/// Takes apart all meshes of `scene` that are nothing but rigid parts and points; others are remarked upon
-/// and stay.
+/// Takes apart all meshes of `scene` that consist of rigid parts and single points; others stay, with a
+/// remark.
 pub(super) fn take_apart(
     shared: &Shared,
     scene: &mut Scene,
@@ -50,7 +50,7 @@ pub(super) fn take_apart(
             nodes.push(node);
             continue;
         };
-        // The node becomes a group of all that it was.
+        // The node becomes a group of the pieces.
         node.kind = NodeKind::Xform;
         node.mesh = None;
         let (group, path) = (nodes.len(), node.path.clone());
@@ -108,19 +108,19 @@ fn leaf(parent: usize, path: String, mesh: usize, samples: usize) -> Node {
     }
 }
 
-/// A mesh in parts.
+/// A mesh taken apart.
 struct Apart {
     parts: Vec<(u32, Mesh)>,
     left: Option<Mesh>,
-    /// By frame and part, from rest to object space.
+    /// By frame and part, the matrix from rest to object space.
     matrices: Arc<Vec<Vec<BoneMatrix>>>,
 }
 
-/// Attributes of one kind: name, and a value for each corner.
+/// Attributes of one kind: names, and the values of all corners.
 type Values<const N: usize> = Vec<(String, Vec<[f32; N]>)>;
 
 impl Apart {
-    /// `None` for a mesh that has no bones, and what is wrong with one that cannot be taken apart.
+    /// Returns `None` for a mesh without bones, and an error text for one that cannot be taken apart.
     fn new(
         shared: &Shared,
         number: usize,
@@ -165,8 +165,8 @@ impl Apart {
     }
 }
 
-/// Part and rest position of each point of a mesh; points that have a residual or several bones belong to
-/// [`LEFT`]. `None` for a mesh that has no bones.
+/// Returns part and rest position of each point; points with a residual or several bones belong to [`LEFT`].
+/// `None` for a mesh without bones.
 fn rest_points(
     shared: &Shared,
     number: usize,
@@ -194,13 +194,13 @@ fn rest_points(
     })
 }
 
-/// The part of a point and its position at rest, in the part's space.
+/// The part of a point, and its position at rest in the part's space.
 type RestPoint = (u32, [f32; 3]);
 
-/// A face: its number, its first corner and the one after its last.
+/// A face: its number, its first corner, and the end of its corners.
 type FaceCorners = (usize, usize, usize);
 
-/// The faces of each part; those between parts belong to [`LEFT`].
+/// Returns the faces of each part; faces between parts belong to [`LEFT`].
 fn faces_by_part(counts: &[i32], corners: &[i32], rest: &[RestPoint]) -> BTreeMap<u32, Vec<FaceCorners>> {
     let mut faces: BTreeMap<u32, Vec<FaceCorners>> = BTreeMap::new();
     let mut first = 0;
@@ -215,15 +215,15 @@ fn faces_by_part(counts: &[i32], corners: &[i32], rest: &[RestPoint]) -> BTreeMa
     faces
 }
 
-/// The mesh of all points that are in no part, which move one by one. It has no normals: those at hand are of
-/// frame 0, and no bone says how they turn.
+/// Returns the mesh of all points that are in no part, which move one by one. It has no normals: those
+/// available are of frame 0, and no bone turns them.
 fn left_over(mesh: &Mesh, some: Mesh, chosen: Vec<u32>) -> Mesh {
     let source = Chosen { all: mesh.positions.clone(), chosen };
     let times = mesh.positions.sampling().clone();
     Mesh { positions: Channel::new(times, Arc::new(source)), topology: mesh.topology, normals: None, ..some }
 }
 
-/// Values of an attribute in its first sample, of all corners.
+/// Returns the values of an attribute in its first sample, for all corners.
 fn all<const N: usize>(
     attribute: &Attribute<[f32; N]>,
     corners: &[i32],
@@ -239,7 +239,7 @@ fn all<const N: usize>(
     Ok((attribute.name.clone(), indices.iter().map(of).collect()))
 }
 
-/// Set of each face, by number.
+/// Returns the set of each face that is in one.
 fn sets(mesh: &Mesh) -> Result<BTreeMap<i32, usize>, Error> {
     let mut out = BTreeMap::new();
     let mut list = Vec::new();
@@ -252,7 +252,7 @@ fn sets(mesh: &Mesh) -> Result<BTreeMap<i32, usize>, Error> {
     Ok(out)
 }
 
-/// The first sample of a mesh, its attributes spread over all corners.
+/// The first sample of a mesh, its attributes spread to all corners.
 struct Whole<'a> {
     mesh: &'a Mesh,
     corners: &'a [i32],
@@ -274,7 +274,8 @@ impl<'a> Whole<'a> {
         })
     }
 
-    /// A mesh of some of the faces, positions still missing, and the numbers of its points in the whole mesh.
+    /// Returns a mesh of some of the faces, without positions, and the numbers of its points in the whole
+    /// mesh.
     fn some(&self, faces: &[FaceCorners]) -> (Mesh, Vec<u32>) {
         let mut number = BTreeMap::new();
         let mut chosen = Vec::new();
@@ -334,7 +335,7 @@ impl Source<DMat4> for Part {
     }
     fn identity(&self, i: usize) -> Identity {
         let first = |i: usize| self.matrices[i].get(self.part);
-        // The first of those that are the same in a row.
+        // The first of a run of equal samples.
         (0..=i).rev().find(|&k| k == 0 || first(k - 1) != first(i)).unwrap_or(i) as Identity
     }
     fn read(&self, i: usize, out: &mut Vec<DMat4>) -> Result<(), Error> {

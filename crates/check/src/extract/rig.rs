@@ -1,4 +1,4 @@
-//! Rigs of a decoded file as skins on its skeletons.
+//! Converts rigs of a decoded file to skins on its skeletons.
 
 use super::shared::{As, Rigged, Shared};
 use crate::double;
@@ -11,7 +11,7 @@ use meshreel_options::{Options, RigChoice};
 use meshreel_scene::{Channel, Error, Skin};
 use std::sync::Arc;
 
-/// All rigs of a file.
+/// Returns all rigs of a file.
 pub(super) fn all(reel: &Reel, bones: As) -> Result<Vec<Rigged>, Error> {
     let rigs = reel.rigs().map_err(error)?;
     if rigs.is_empty() {
@@ -45,9 +45,9 @@ pub(super) fn all(reel: &Reel, bones: As) -> Result<Vec<Rigged>, Error> {
     Ok(out)
 }
 
-/// Whether a rig with its clip is in every frame where the file's frames have its mesh: both within the mesh's
-/// tolerance of the source. Frames of a file whose rigs are all that moves its meshes say nothing, and neither do those
-/// of several ranges one after the other.
+/// `true` if the clip of a rig moves the mesh as the file's frames do: both are within the mesh's tolerance
+/// of the source. Also `true` if frames cannot tell: if only rigs move the file's meshes, or if it has
+/// several ranges.
 fn shows_frames(reel: &Reel, rig: &MeshRig, skeleton: &SkeletonRecord, clip: &Clip) -> Result<bool, Error> {
     let description = reel.description();
     let record = &description.meshes[rig.mesh()];
@@ -90,7 +90,7 @@ fn shows_frames(reel: &Reel, rig: &MeshRig, skeleton: &SkeletonRecord, clip: &Cl
     Ok(true)
 }
 
-/// The transform at a part of the way from one key to the next, as a glTF goes it.
+/// Interpolates between two keys as glTF does; `part` is 0 at `a` and 1 at `b`.
 fn between(a: &Transform, b: &Transform, part: f64) -> Transform {
     let [from, to] = [a, b].map(double::qvv);
     Transform {
@@ -100,7 +100,8 @@ fn between(a: &Transform, b: &Transform, part: f64) -> Transform {
     }
 }
 
-/// The skin of a mesh that has a rig, unless frames are asked for. `points`: vertex of each point.
+/// Returns the skin of a mesh that has a rig, unless frames are asked for. `points`: the vertex of each
+/// point.
 pub(super) fn skin(shared: &Shared, mesh: usize, points: &[usize]) -> Option<Arc<Skin>> {
     let rigged = shared.rigs.iter().find(|own| own.rig.mesh() == mesh);
     let rigged = rigged.filter(|own| own.shows_frames && matches!(shared.bones, As::Auto | As::Skins))?;

@@ -17,25 +17,25 @@ use meshreel_scene::{
 };
 use std::sync::Arc;
 
-/// The scene that a file decodes to, in points. Reads the static data and the source maps; frames when they
-/// are asked for.
+/// Converts a file to a scene, with meshes as points. Reads static data and source maps at once, and frames
+/// on demand.
 pub fn to_scene(reel: &Reel) -> Result<Scene, Error> {
     Ok(to_scene_as(reel, As::Points)?.0)
 }
 
-/// The decoded content as a scene, meshes that bones move as `bones` says, with remarks on those that cannot
-/// be so. Skins have joints of their own.
+/// Converts a file to a scene. Meshes moved by bones have the form `bones`; those that cannot have it get a
+/// remark. Skins have joints of their own.
 pub fn to_scene_as(reel: &Reel, bones: As) -> Result<(Scene, Vec<Remark>), Error> {
     to_scene_at(reel, bones, 0)
 }
 
-/// The decoded content at LOD level `lod` (0: the meshes themselves): its triangles, and of the vertices
-/// those that they need. A mesh that has not so many levels is there at its last.
+/// Converts a file to a scene at LOD level `lod` (0: the meshes themselves): the level's triangles, and the
+/// vertices that they use. A mesh with fewer levels has its last.
 pub fn to_scene_at(reel: &Reel, bones: As, lod: usize) -> Result<(Scene, Vec<Remark>), Error> {
     to_scene_with(reel, bones, lod, FaceForm::Source)
 }
 
-/// As [`to_scene_at`], with faces in this form.
+/// As [`to_scene_at`], with faces in the form `faces`.
 pub fn to_scene_with(
     reel: &Reel,
     bones: As,
@@ -110,7 +110,7 @@ pub fn to_scene_with(
     Ok((scene, remarks))
 }
 
-/// Times of the frames: uniform where they are.
+/// Returns the times of the frames, as a uniform sampling if they are.
 fn sampling(reel: &Reel) -> TimeSampling {
     let times: Vec<f64> = reel.frames().iter().map(|frame| frame.time).collect();
     let fps = reel.description().fps;
@@ -122,7 +122,7 @@ fn sampling(reel: &Reel) -> TimeSampling {
         1 => 1.0,
         n => (end - start) / (n - 1) as f64,
     };
-    // Well below what counts as one time, so that nothing that is compared later falls beside a frame.
+    // Well below the limit at which times count as equal, so that no time compared later misses its frame.
     let near = |(i, time): (usize, &f64)| (start + i as f64 * step - time).abs() < 0.01 * SAME_TIME;
     if times.iter().enumerate().all(near) {
         TimeSampling::Uniform { start, step }
@@ -141,7 +141,7 @@ impl Shared {
         Channel::new(sampling.clone(), Arc::new(source))
     }
 
-    /// Samples of something that changes: one per frame, and one even where there is no frame.
+    /// Returns the number of samples: one per frame if something changes, but one even if there is no frame.
     pub fn samples(&self, changes: bool) -> usize {
         if changes { self.frames.reel().frame_count().max(1) } else { 1 }
     }
@@ -155,7 +155,7 @@ impl Shared {
             samples = source.len;
             Transform { local: self.channel(source.len > 1, source), inherits: None }
         });
-        // A mesh that comes and goes would hide what hangs below it, so that says for itself.
+        // A hidden mesh would hide the objects below it, so those get a visibility of their own.
         let may_be_hidden = |mesh: usize| records[mesh].visibility != Visibility::Always;
         let above = std::iter::successors(object.parent, |&p| objects[p].parent);
         let below_hidden = above.filter_map(|p| objects[p].mesh).any(may_be_hidden);
@@ -187,7 +187,7 @@ impl Shared {
         }
     }
 
-    /// What a node is that shows such a mesh.
+    /// Returns the kind of a node that shows such a mesh.
     fn kind(&self, mesh: Option<u32>) -> NodeKind {
         let records = &self.frames.reel().description().meshes;
         match mesh.map(|mesh| records[mesh as usize].particles) {
@@ -207,7 +207,7 @@ impl Shared {
         }
     }
 
-    /// Points without faces: particles, or those of curves.
+    /// Converts points without faces: particles, or the points of curves.
     fn particles(&self, mesh: usize) -> Mesh {
         let record = &self.frames.reel().description().meshes[mesh];
         let own = record.particles.unwrap_or_default();
@@ -255,7 +255,7 @@ impl Shared {
         }
     }
 
-    /// Triangles of a mesh at an LOD level that is not the mesh itself.
+    /// Returns the triangles of a mesh at an LOD level; `None` at level 0.
     fn lod_triangles(&self, mesh: usize) -> Result<Option<LodTriangles>, Error> {
         let reel = self.frames.reel();
         let last = reel.lods(mesh).map_err(error)? - 1;
@@ -265,8 +265,8 @@ impl Shared {
         }
     }
 
-    /// Vertex of each point of a mesh with fixed topology, where the file has its source map or it comes at a
-    /// level of detail.
+    /// Returns the vertex of each point of a mesh of fixed topology, if the file has its source map or an LOD
+    /// level is extracted.
     pub fn order(&self, mesh: usize) -> Result<Option<Arc<Vec<u32>>>, Error> {
         let reel = self.frames.reel();
         let record = &reel.description().meshes[mesh];
@@ -302,7 +302,7 @@ impl Shared {
             Some(map) if self.faces == FaceForm::Source => faces::rebuild(&indices, &ranges, map),
             _ => faces::triangles(&indices, &ranges),
         };
-        // Vertex of each point, and point of each vertex: the identity (nothing) without a map.
+        // Vertex of each point, and point of each vertex; without a map the identity, and `order` is `None`.
         let order = self.order(mesh)?;
         let point = |vertex: u32| match (&level, &order, &map) {
             (Some(_), Some(used), _) => used.partition_point(|&v| v < vertex) as u32,
@@ -318,8 +318,7 @@ impl Shared {
         let attributes = Attributes {
             shared: self,
             mesh,
-            // Values stay in vertex order where corners of one point differ, and the corners say which they
-            // have.
+            // If corners of one point differ, values stay in vertex order, and the corners index them.
             order: if split { None } else { order.clone() },
             corners: corner_vertices,
         };
@@ -383,12 +382,12 @@ impl Shared {
     }
 }
 
-/// Whether anything of a mesh changes.
+/// `true` if anything of a mesh changes over time.
 fn is_animated(record: &MeshRecord) -> bool {
     record.method.changes() || record.streams.iter().any(|s| s.animated)
 }
 
-/// The materials that have a name, as sets of faces.
+/// Returns the named materials as sets of faces.
 fn face_sets(record: &MeshRecord, all: &Faces) -> Vec<FaceSet> {
     let mut faces = vec![Vec::new(); record.materials.len()];
     for (face, material) in all.materials.iter().enumerate() {
@@ -402,13 +401,13 @@ fn face_sets(record: &MeshRecord, all: &Faces) -> Vec<FaceSet> {
         .collect()
 }
 
-/// Makes the attributes of one mesh.
+/// Builds the attributes of one mesh.
 struct Attributes<'a> {
     shared: &'a Shared,
     mesh: usize,
-    /// Vertex of each point, for attributes by point.
+    /// Vertex of each point, for point attributes.
     order: Option<Arc<Vec<u32>>>,
-    /// Vertex of each corner, for attributes by corner.
+    /// Vertex of each corner, for corner attributes.
     corners: Option<Channel<u32>>,
 }
 
@@ -453,7 +452,7 @@ impl Attributes<'_> {
             .collect()
     }
 
-    /// The source's normals; none where it had none, and the file's were computed.
+    /// Returns the source's normals; `None` if it had none, and the file's were computed.
     fn normals(&self) -> Result<Option<Attribute<[f32; 3]>>, Error> {
         let made = self.shared.frames.reel().made_normals(self.mesh);
         if made.map_err(error)? {
@@ -465,7 +464,7 @@ impl Attributes<'_> {
     fn uvs(&self) -> Vec<Attribute<[f32; 2]>> {
         self.all(|v| matches!(v, Values::Uvs(_)))
     }
-    /// Velocities by point, which a mesh whose faces change keeps as values of vertices.
+    /// Returns velocities by point, which a mesh whose faces change stores as values of vertices.
     fn velocities(&self) -> Option<Channel<[f32; 3]>> {
         let record = &self.shared.frames.reel().description().meshes[self.mesh];
         let stored = record.streams.iter().any(|s| s.semantic == Semantic::Velocity);
@@ -511,7 +510,7 @@ impl<const N: usize> Source<[f32; N]> for VertexValues {
         };
         match order {
             None => out.extend_from_slice(values),
-            // A mesh without vertices can have points that no face uses and no vertex stands for.
+            // Such a point belongs to no face, so no vertex stands for it.
             Some(order) => {
                 out.extend((order.iter()).map(|&v| values.get(v as usize).copied().unwrap_or([0.0; N])))
             }
@@ -520,7 +519,7 @@ impl<const N: usize> Source<[f32; N]> for VertexValues {
     }
 }
 
-/// Ids of particles, and points of curves.
+/// Ids of particles, or point counts of curves.
 struct ParticlePoints {
     frames: Arc<Frames>,
     mesh: usize,
@@ -553,7 +552,7 @@ impl Source<i32> for ParticlePoints {
     }
 }
 
-/// The same values with zeros behind.
+/// Pads values with zeros to four components.
 fn widened<const N: usize>(channel: Channel<[f32; N]>) -> Channel<[f32; 4]> {
     struct Widened<const N: usize>(Channel<[f32; N]>);
     impl<const N: usize> Source<[f32; 4]> for Widened<N> {
@@ -574,7 +573,7 @@ fn widened<const N: usize>(channel: Channel<[f32; N]>) -> Channel<[f32; 4]> {
     Channel::new(channel.sampling().clone(), Arc::new(Widened(channel)))
 }
 
-/// Which of the two index lists of a fluid mesh a channel reads.
+/// The index list of a fluid mesh that a channel reads.
 #[derive(Clone, Copy)]
 enum Part {
     Counts,
@@ -633,7 +632,7 @@ impl Source<u32> for CornerVertices {
     }
 }
 
-/// Whether a node is shown.
+/// The visibility of a node in each frame.
 struct Shown {
     frames: Arc<Frames>,
     record: usize,
@@ -644,7 +643,7 @@ impl Source<i8> for Shown {
         self.frames.reel().frame_count().max(1)
     }
     fn identity(&self, i: usize) -> Identity {
-        // Held values repeat; but to know them, the frames have to be decoded.
+        // Values repeat while they are held, but comparing them would mean decoding the frames.
         i as Identity
     }
     fn read(&self, i: usize, out: &mut Vec<i8>) -> Result<(), Error> {
@@ -656,7 +655,7 @@ impl Source<i8> for Shown {
     }
 }
 
-/// Transforms of a node.
+/// The transforms of a node in each frame.
 struct NodeTransforms {
     frames: Arc<Frames>,
     /// Records whose transforms are multiplied, from the top down.

@@ -1,4 +1,4 @@
-//! Decoder, times and choices that all channels of a decoded scene share.
+//! Decoder, times and options that all channels of a decoded scene share.
 
 use super::faces::FaceForm;
 use super::frames::Frames;
@@ -7,22 +7,23 @@ use meshreel::MeshRig;
 use meshreel_scene::TimeSampling;
 use std::sync::Arc;
 
-/// How meshes that bones move come back.
+/// The form of meshes that bones move.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum As {
-    /// As the decoded points, frame by frame.
+    /// Decoded points, frame by frame.
     Points,
-    /// On their skeleton where the file has their rig, whose clip shows what its frames show, so that its clips
-    /// move them; with their bones as a skin where these alone keep the promise; else as points.
+    /// A skin on the skeleton, which the skeleton's clips move, if the file has the mesh's rig and its clip
+    /// shows the same as the frames; else a skin of the mesh's own bones if that alone keeps the promise;
+    /// else points.
     #[default]
     Auto,
-    /// With their bones as a skin, whatever that leaves out.
+    /// A skin of the mesh's bones, whatever that leaves out.
     Skins,
-    /// Rigid parts as constant meshes below nodes that move; what is of no part as points.
+    /// Rigid parts as constant meshes below moving nodes; points in no part as points.
     Parts,
 }
 
-/// Decoder, times and choices that all channels of a scene share.
+/// Decoder, times and options that all channels of a scene share.
 pub(super) struct Shared {
     pub bones: As,
     pub faces: FaceForm,
@@ -37,10 +38,10 @@ pub(super) struct Shared {
     pub constant: Arc<TimeSampling>,
 }
 
-/// A rig, and the matrices from its bind pose to the first frame, where that is known.
+/// A rig, and the matrices from its bind pose to the first frame, if known.
 pub(super) struct Rigged {
     pub rig: MeshRig,
-    /// Its clip shows what the file's frames show.
+    /// The rig's clip shows the same as the file's frames.
     pub shows_frames: bool,
     pub first: Option<Vec<DMat4>>,
 }

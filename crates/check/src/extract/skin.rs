@@ -1,4 +1,4 @@
-//! Bones of a decoded mesh as a skin.
+//! Converts the bones of a decoded mesh to a skin.
 
 use super::frames::Frames;
 use super::shared::{As, Shared};
@@ -9,10 +9,10 @@ use meshreel_scene::{Error, Identity, Scene, Skin, Source, sample};
 use serde::Serialize;
 use std::sync::Arc;
 
-/// Matrices of all frames together, at most: what writers hold.
+/// The largest number of matrices of all frames together, since writers keep them in memory.
 const MOST_MATRICES: usize = 1 << 23;
 
-/// The skin of a mesh, if it is to have one. `order`: vertex of each point.
+/// Returns the skin of a mesh, if it gets one. `order`: the vertex of each point.
 pub(super) fn skin(shared: &Shared, mesh: usize, order: Option<&[u32]>) -> Option<Arc<Skin>> {
     let record = &shared.frames.reel().description().meshes[mesh];
     let samples = shared.samples(record.streams.first().is_some_and(|s| s.animated));
@@ -50,7 +50,7 @@ pub(super) fn skin(shared: &Shared, mesh: usize, order: Option<&[u32]>) -> Optio
     })?
 }
 
-/// Matrices of the bones of a mesh.
+/// The bone matrices of a mesh in each frame.
 struct Pose {
     frames: Arc<Frames>,
     mesh: usize,
@@ -71,20 +71,20 @@ impl Source<DMat4> for Pose {
     }
 }
 
-/// The distance of a mesh that comes back with a skin from its decoded points.
+/// The distance of an extracted skin from the decoded points of its mesh.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SkinError {
     /// Path of the mesh.
     pub path: String,
-    /// Its joints.
+    /// Number of its joints.
     pub joints: usize,
     /// The largest distance in any frame, in the mesh's space.
     #[serde(rename = "max_distance")]
     pub most: f64,
 }
 
-/// Measures all skins of a decoded scene against its points; those on skeletons are moved by clips, not by
-/// frames, and `verify` has compared them.
+/// Measures all skins of a decoded scene against its points. Skins on skeletons are left out: clips move
+/// them, not frames, and `verify` has compared them.
 pub fn skin_errors(scene: &Scene) -> Result<Vec<SkinError>, Error> {
     let mut out = Vec::new();
     for mesh in &scene.meshes {

@@ -1,4 +1,5 @@
-//! Clips of an extracted file against those of the `.reel`: where the joints are, and the axes at them.
+//! Compares clips of an extracted file with those of the `.reel`: positions of joints and of points on their
+//! axes.
 
 use crate::double;
 use crate::error::error;
@@ -11,30 +12,32 @@ use meshreel_scene::sample::World;
 use meshreel_scene::{Error, Placed, SAME_TIME, Scene, Skeleton};
 use serde::Serialize;
 
-/// A clip that was compared.
+/// The comparison of a clip.
 #[derive(Debug, Clone, Serialize)]
 pub struct ExtractedClip {
-    /// Its name in the `.reel`.
+    /// Name of the clip in the `.reel`.
     pub name: String,
-    /// The largest distance of a joint, or of a point at its shell distance on one of its axes.
+    /// The largest distance of a joint, or of a point on one of its axes at its shell distance.
     pub max_error: f64,
-    /// The largest share of what it may be.
+    /// The largest distance as a fraction of its limit.
     pub share: f64,
 }
 
-/// Angles in a BVH have six decimals: half a unit of the last, in radians, about each of three axes.
+/// Error of an angle in a BVH, which has six decimals: half a unit of the last, in radians, about each of
+/// three axes.
 const BVH_ANGLE: f64 = 3.0 * 0.5e-6 * std::f64::consts::PI / 180.0;
-/// Lengths in a BVH have six decimals: half a unit of the last along each axis, in centimetres.
+/// Error of a length in a BVH, which has six decimals: half a unit of the last along each axis, in
+/// centimetres.
 const BVH_LENGTH: f64 = 1e-6;
 
-/// The extracted file, and the factor from its unit to the `.reel`'s.
+/// The extracted file, and the factor from its unit to that of the `.reel`.
 pub(super) struct There<'a> {
     pub scene: &'a Scene,
     pub placed: &'a [Placed],
     pub factor: f64,
 }
 
-/// Compares clips by their order.
+/// Compares clips in their order.
 pub(super) fn compare(
     there: &There<'_>,
     reel: &Reel,
@@ -44,7 +47,7 @@ pub(super) fn compare(
     if there.scene.format.starts_with("alembic") {
         return in_nodes(there, reel, &clips, failures);
     }
-    // A BVH has one, and what is left holds none.
+    // A BVH holds one clip, and formats other than these two none.
     let wanted = match there.scene.format {
         "gltf" => clips.len(),
         "bvh" => clips.len().min(1),
@@ -95,8 +98,9 @@ pub(super) fn compare(
     Ok(out)
 }
 
-/// An archive has joints as nodes: those of each clip below a node of its own, which are the last at the top, or at the
-/// top themselves where one clip is all there is. Names may be others; the tree and its order are the same.
+/// Compares clips in an archive, where joints are nodes: each clip's below a node of its own at the end of
+/// the top level, or directly at the top level if there is only one clip. Names may differ; the tree and its
+/// order must not.
 fn in_nodes(
     there: &There<'_>,
     reel: &Reel,
@@ -138,10 +142,10 @@ fn in_nodes(
     Ok(out)
 }
 
-/// The node of each joint, of a tree that is the same. None where it is another.
+/// Returns the node of each joint if the trees are equal, else `None`.
 fn nodes_of(parents: &[u32], top: &[usize], children: &[Vec<usize>]) -> Option<Vec<usize>> {
     let mut out: Vec<usize> = Vec::with_capacity(parents.len());
-    // How many children of each joint have been met, and of the top.
+    // Number of children visited so far, for each joint and for the top.
     let (mut met, mut of_top) = (vec![0; parents.len()], 0);
     for (joint, &parent) in parents.iter().enumerate() {
         let parent = Some(parent as usize).filter(|parent| *parent < joint);
@@ -156,8 +160,8 @@ fn nodes_of(parents: &[u32], top: &[usize], children: &[Vec<usize>]) -> Option<V
     (all && top.len() == of_top).then_some(out)
 }
 
-/// By sample the one that is nearest in the extracted clip, and whether that is at its time. Key times of a glTF say no
-/// rate: readers take one, on which few keys that are far apart need not lie.
+/// Returns, for each sample, the nearest one of the extracted clip, and whether that is at the same time. Key
+/// times of a glTF define no rate: readers assume one, and a few keys that are far apart need not be on it.
 fn samples_there(clip: &Clip, there: &meshreel_scene::Clip) -> Vec<(usize, bool)> {
     let one = |sample: usize| {
         let at = sample as f64 / clip.fps() * there.fps;
@@ -171,8 +175,8 @@ fn samples_there(clip: &Clip, there: &meshreel_scene::Clip) -> Vec<(usize, bool)
     }
 }
 
-/// Compares all samples of a clip. `there`: matrices of its joints in the extracted file, in object space, at a sample;
-/// false where that has no such sample.
+/// Compares all samples of a clip. `there` writes the matrices of the extracted file's joints, in object
+/// space, at a sample, or returns `false` if it has no such sample.
 fn poses(
     clip: &Clip,
     mut there: impl FnMut(usize, &mut Vec<DAffine3>) -> Result<bool, Error>,
@@ -216,8 +220,8 @@ fn poses(
     Ok(found)
 }
 
-/// The joint of `skeleton` for each of the file's joints: by the names from the root, or by number where names were
-/// changed. None where there are not as many.
+/// Returns the joint of `skeleton` for each of the file's joints: by the names from the root, or by number if
+/// names were changed. `None` if the numbers of joints differ.
 fn matching(names: &[String], parents: &[u32], skeleton: &Skeleton) -> Option<Vec<usize>> {
     if names.len() != skeleton.joints.len() {
         return None;
@@ -235,7 +239,7 @@ fn matching(names: &[String], parents: &[u32], skeleton: &Skeleton) -> Option<Ve
     Some(by_name.filter(|_| distinct).unwrap_or_else(|| (0..names.len()).collect()))
 }
 
-/// Joints from the root to this one.
+/// Returns the number of joints from the root to this one.
 fn depth(parents: &[u32], joint: usize) -> f64 {
     let up = |&j: &usize| Some(parents[j] as usize).filter(|p| *p < j);
     std::iter::successors(Some(joint), up).count() as f64

@@ -1,4 +1,5 @@
-//! An extracted file and the `.reel` that it is of: what is the same in all frames, locators and lenses.
+//! The comparison of an extracted file with its `.reel`: data that is the same in all frames, locators and
+//! lenses.
 
 use super::report::{Expected, Found};
 use super::sides;
@@ -10,56 +11,58 @@ use meshreel::{FrameDecoder, FramePair, Reel};
 use meshreel_scene::sample::{World, lens_at};
 use meshreel_scene::{Error, Placed, Scene};
 
-/// Whether such a file holds nodes without meshes.
+/// `true` if the format of an extracted file holds nodes without meshes.
 pub(super) fn holds_nodes(scene: &Scene) -> bool {
     scene.format.starts_with("alembic") || scene.format == "gltf"
 }
 
-/// Whether it is .obj files, which have no fourth component of a colour.
+/// `true` if the scene was read from .obj files, which have no fourth component of a colour.
 pub(super) fn is_obj(scene: &Scene) -> bool {
     scene.format.starts_with("obj")
 }
 
-/// Both sides, and what is the same in all frames.
+/// Both sides, and data that is the same in all frames.
 pub(super) struct Comparison<'a> {
     pub scene: &'a Scene,
     pub reel: &'a Reel,
     pub placed: &'a [Placed],
     pub expected: &'a Expected,
     pub factor: f64,
-    /// By frame its time in the extracted file.
+    /// For each frame, its time in the extracted file.
     pub times: Vec<Option<f64>>,
-    /// By mesh of the `.reel` the triangles of the level of detail; none: all of the frame's.
+    /// For each mesh of the `.reel`, the triangles of the LOD level; `None`: all of the frame's.
     pub ranks: Vec<Option<Vec<u32>>>,
-    /// By mesh of the `.reel` whether its normals are others in the extracted file ([`sides::Holds`]).
+    /// For each mesh of the `.reel`, whether its normals are others in the extracted file ([`sides::Holds`]).
     pub other_normals: Vec<bool>,
-    /// By mesh of the extracted file whether its points are only as near as the tolerance.
+    /// For each mesh of the extracted file, whether its points are only within the tolerance: where those of
+    /// the `.reel` move, and everywhere.
     pub loose: Vec<[bool; 2]>,
     /// Meshes of the `.reel` that have a rig.
     pub rigged: Vec<usize>,
-    /// These are moved by clips alone, whatever frames show.
+    /// Rigged meshes are moved by clips only, whatever the frames show.
     pub rig_only: bool,
 }
 
 impl Comparison<'_> {
-    /// Whether a node of the `.reel` shows a mesh that has a rig.
+    /// `true` if a node of the `.reel` shows a mesh that has a rig.
     pub fn has_rig(&self, node: usize) -> bool {
         let mesh = self.reel.description().nodes[node].mesh;
         mesh.is_some_and(|mesh| self.rigged.contains(&(mesh as usize)))
     }
 
-    /// Whether frames say nothing of a node of the `.reel`.
+    /// `true` if a node of the `.reel` is moved by clips only, so that frames do not show it.
     pub fn is_moved_by_clips(&self, node: usize) -> bool {
         self.rig_only && self.has_rig(node)
     }
 
-    /// Whether frames say nothing of a placed object of the extracted file.
+    /// `true` if a placed object of the extracted file is moved by joints only, so that frames do not show
+    /// it.
     pub fn is_on_joints_alone(&self, placed: usize) -> bool {
         let mesh = self.scene.nodes[self.placed[placed].node].mesh;
         self.rig_only && mesh.is_some_and(|mesh| self.scene.meshes[mesh].skin.is_some())
     }
 
-    /// Compares where locators are: by their name, and where that was changed, with whatever fits.
+    /// Compares locators, by name or, if that was changed, with any that fits.
     pub fn locators(&self, frame: usize, decoder: &FrameDecoder, world: &World<'_>, found: &mut Found) {
         // A glTF of nodes alone is read as a skeleton, whose clips are compared.
         if self.placed.is_empty() && !self.scene.skeletons.is_empty() {
@@ -98,7 +101,7 @@ impl Comparison<'_> {
         found.report.locators = count;
     }
 
-    /// Compares lenses of cameras; how many. A glTF has those of the first frame.
+    /// Compares the lenses of cameras; returns their number. A glTF has those of the first frame.
     pub fn cameras(&self, failures: &mut Failures) -> Result<usize, Error> {
         let mut count = 0;
         if self.scene.format == "gltf" {

@@ -1,14 +1,15 @@
-//! Faces of either side at one time: their corners are points of the side.
+//! Faces of either side at one time; their corners are points of that side.
 
 use glam::{DMat3, DMat4};
 
-/// Faces of one side: corners are points of the side, face by face.
+/// Faces of one side: corners are points of that side, face by face.
 #[derive(Default)]
 pub(super) struct Faces {
     corners: Vec<u32>,
-    /// The first corner of each, and the end of the last.
+    /// First corner of each face, and the end of the last.
     first: Vec<u32>,
-    /// Which way round corners go in the world: 1 counter-clockwise, −1 clockwise, 0 where a transform leaves no volume.
+    /// Orientation of corners in the world: 1 counter-clockwise, −1 clockwise, 0 if a transform leaves no
+    /// volume.
     pub turn: Vec<i8>,
     pub owner: Vec<u32>,
     /// `true` for faces that may be hidden.
@@ -41,7 +42,7 @@ impl Faces {
         &self.corners[self.first[face] as usize..self.first[face + 1] as usize]
     }
 
-    /// By point the faces that have it as a corner.
+    /// Returns, for each point, the faces that have it as a corner.
     pub fn of_points(&self, points: usize) -> Lists {
         let faces =
             (0..self.len()).flat_map(|face| self.corners(face).iter().map(move |&p| (p, face as u32)));
@@ -49,9 +50,9 @@ impl Faces {
     }
 }
 
-/// Which way round a transform leaves what goes counter-clockwise.
+/// Returns the orientation, under a transform, of a face that is counter-clockwise in its own space.
 pub(super) fn turn_of(world: &DMat4) -> i8 {
-    /// A volume of so little of what the lengths of the axes make is that of rounding.
+    /// A determinant below this fraction of the product of the axes' lengths is rounding.
     const FLAT: f64 = 1e-6;
     let m = DMat3::from_mat4(*world);
     let [x, y, z] = [m.x_axis, m.y_axis, m.z_axis].map(|axis| axis.try_normalize().unwrap_or_default());
@@ -62,14 +63,14 @@ pub(super) fn turn_of(world: &DMat4) -> i8 {
     }
 }
 
-/// Lists of numbers, one by one.
+/// Lists of numbers, stored in one array.
 pub(super) struct Lists {
     first: Vec<u32>,
     all: Vec<u32>,
 }
 
 impl Lists {
-    /// So many lists of pairs of a list and a number in it.
+    /// Creates `count` lists from pairs of a list and a number in it.
     pub fn new(count: usize, pairs: impl Iterator<Item = (u32, u32)> + Clone) -> Lists {
         let mut first = vec![0u32; count + 1];
         pairs.clone().for_each(|(list, _)| first[list as usize + 1] += 1);

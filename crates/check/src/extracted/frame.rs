@@ -1,4 +1,4 @@
-//! One frame: its vertices, points and triangles against those of the extracted file.
+//! Compares one frame: its vertices, points and triangles with those of the extracted file.
 
 use super::comparison::{Comparison, is_obj};
 use super::report::Found;
@@ -12,13 +12,14 @@ use meshreel::record::StreamRecord;
 use meshreel_scene::Error;
 use meshreel_scene::sample::World;
 
-/// Coincident points that are looked at for the values of one vertex.
+/// The largest number of coincident points examined for the values of one vertex.
 const COINCIDENT: usize = 4096;
 
-/// Rounding turns normals by at most so many degrees where a transform is as large in all directions.
+/// The largest angle, in degrees, by which rounding turns normals if a transform scales all directions
+/// equally.
 const EVEN: f64 = 1e-4;
 
-/// Compares one frame, both ways. `time`: in the extracted file.
+/// Compares one frame, both ways. `time`: its time in the extracted file.
 pub(super) fn compare(
     comparison: &Comparison<'_>,
     (number, time): (usize, f64),
@@ -56,19 +57,19 @@ struct Frame<'a> {
     there: KdTree,
 }
 
-/// What hangs on a vertex, how far it is off, and how far it may be.
+/// The kind of an attribute value, its difference and the limit for that.
 type Difference = (Kind, f64, f64);
 
-/// What hangs on a vertex against a corner.
+/// Differences between the attribute values of a vertex and those of a corner.
 struct Differences {
-    /// The largest share of what is allowed.
+    /// The largest difference as a fraction of its limit.
     share: f64,
     differences: Vec<Difference>,
 }
 
 impl Frame<'_> {
-    /// Looks for a point where each vertex is, and at what hangs on both. Gives all points that a vertex may be, if not too
-    /// many lie in one place.
+    /// Looks for a point at each vertex, and compares the attribute values of both. Returns all points that a
+    /// vertex may stand for, unless too many coincide.
     fn vertices(&self, found: &mut Found) -> Option<Vec<(u32, u32)>> {
         let (decoded, number) = (&self.decoded, self.number);
         let nodes = &self.comparison.reel.description().nodes;
@@ -104,7 +105,7 @@ impl Frame<'_> {
         all_near.then_some(near_points)
     }
 
-    /// Looks for a vertex where each point is.
+    /// Looks for a vertex at each point.
     fn points(&self, found: &mut Found) {
         let (decoded, side) = (&self.decoded, &self.extracted.side);
         let compared = |seen: &Seen| seen.in_area && !self.comparison.is_on_joints_alone(seen.owner);
@@ -124,7 +125,7 @@ impl Frame<'_> {
         }
     }
 
-    /// Compares triangles with faces, where points are where they should be.
+    /// Compares triangles with faces, if all points were found.
     fn triangles(&self, near: &[(u32, u32)], found: &mut Found) {
         let Comparison { rig_only, ref rigged, .. } = *self.comparison;
         if !found.failures.list.is_empty() || rig_only && !rigged.is_empty() {
@@ -144,7 +145,8 @@ impl Frame<'_> {
         found.failures.add(path, Some(self.number), || what);
     }
 
-    /// How far a point may be off that belongs to a node, if it is such a one of the extracted file.
+    /// Returns the allowed distance of a decoded point of a node from the extracted point `seen`, if there is
+    /// one.
     fn limit(&self, owner: usize, seen: Option<&Seen>) -> f64 {
         let description = self.comparison.reel.description();
         let node = &description.nodes[owner];
@@ -164,11 +166,11 @@ impl Frame<'_> {
         }
     }
 
-    /// Compares what hangs on a vertex with what hangs on the corners that lie where it does, at most `limit` away.
+    /// Compares the values of a vertex with those of the corners at its place, at most `limit` away.
     fn values(&self, v: usize, near: &[(u32, u32)], limit: f64, found: &mut Found) {
         let Some(mut best) = self.best_values(v, near) else { return };
         if best.share > 1.0 {
-            // Vertices of one corner of the source, whose values the file rounds each for itself, are one corner again.
+            // Vertices of one source corner, rounded separately in the file, are extracted as one corner.
             self.here.within(self.decoded.points[v], limit, COINCIDENT, |other| {
                 let own = Some(other as usize).filter(|other| self.is_twin(v, *other));
                 let own = own.and_then(|other| self.best_values(other, near));
@@ -190,7 +192,7 @@ impl Frame<'_> {
         }
     }
 
-    /// What hangs on a vertex against what hangs on the corners that lie where it does: those that fit best.
+    /// Returns the differences between a vertex's values and those of the best-fitting corner at its place.
     fn best_values(&self, v: usize, near: &[(u32, u32)]) -> Option<Differences> {
         let (decoded, extracted) = (&self.decoded, &self.extracted);
         let own = &decoded.values[v];
@@ -200,7 +202,7 @@ impl Frame<'_> {
             let seen = &extracted.side.seen[i as usize];
             for corner in extracted.corners(i as usize) {
                 let loose = extracted.is_loose(seen.owner, true);
-                // Where points may be off, faces may turn.
+                // If points may be off, faces may turn.
                 let tolerance = self.comparison.reel.description().nodes[owner].tolerance;
                 let turned = if loose { (2.0 * tolerance / edge).min(std::f64::consts::PI) } else { 0.0 };
                 let turn = decoded.turns[owner] + turned.to_degrees();
@@ -220,7 +222,7 @@ impl Frame<'_> {
         best
     }
 
-    /// Whether the values of two vertices of one mesh may be those of one corner of the source: each within the
+    /// `true` if the values of two vertices of one mesh may be those of one source corner: each within the
     /// tolerances of the file.
     fn is_twin(&self, v: usize, other: usize) -> bool {
         let (decoded, description) = (&self.decoded, self.comparison.reel.description());
@@ -236,21 +238,21 @@ impl Frame<'_> {
             && decoded.seen[other].owner == owner
             && a.len() == b.len()
             && a.iter().zip(b).all(|((kind, a), (_, b))| {
-                // Transforms that are not even turn some normals farther apart.
+                // Transforms of uneven scale turn some normals farther apart.
                 let even = decoded.turns[owner] <= EVEN;
                 kind.distance(a, b) <= 2.0 * tolerance(*kind) || *kind == Kind::Normal && !even
             })
     }
 
-    /// By what hangs on both how far it is off, and may be. `loose`: of a file that was quantized or is a skin. `turn`: by
-    /// how much normals may be off because of their transform.
+    /// Returns difference and limit of each attribute value. `loose`: the extracted file was quantized or is
+    /// a skin. `turn`: the angle by which normals may be off because of their transform.
     fn differences(&self, own: &Values, there: &Values, (loose, turn): (bool, f64)) -> Vec<Difference> {
         let mut out = Vec::new();
         for (kind, a) in own {
             let Some((_, b)) = there.iter().find(|(other, _)| other == kind) else { continue };
             let clamped;
             let a = match kind {
-                // Colours of a glTF go from 0 to 1.
+                // Colours of a glTF are limited to 0..=1.
                 Kind::Colour(_) if is_gltf(self.comparison.scene) => {
                     clamped = a.iter().map(|v| v.clamp(0.0, 1.0)).collect();
                     &clamped
@@ -262,7 +264,7 @@ impl Frame<'_> {
                 Kind::Colour(_) if is_obj(self.comparison.scene) => kind.distance(&a[..3], b),
                 _ => kind.distance(a, b),
             };
-            // Octets, and 12 bits of a texture's width, are the least that compressed files keep.
+            // The least that compressed files keep: 8-bit octahedral normals, 12 bits of a texture's width.
             let limit = match kind {
                 Kind::Normal if loose => 2.0 + turn,
                 Kind::Normal => 0.05 + turn,

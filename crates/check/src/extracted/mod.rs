@@ -1,7 +1,7 @@
-//! What was extracted against what the file decodes to: every frame by the runtime's own decoder, in the world,
-//! every vertex against the nearest point that is there and every point against the nearest vertex, with what
-//! hangs on them. It shares no code with `extract`, and takes names, orders and trees as each kind of file has
-//! them: only what is seen counts.
+//! Compares an extracted file with the decoded `.reel`: every frame, decoded by the runtime, in the world;
+//! every vertex with the nearest extracted point and every point with the nearest vertex, together with their
+//! attribute values. Shares no code with `extract`, and accepts names, orders and trees as each format has
+//! them: only visible results count.
 
 mod clips;
 mod comparison;
@@ -25,9 +25,9 @@ use rayon::prelude::*;
 use report::Found;
 pub use report::{Expected, ExtractedReport};
 
-/// Compares `scene`, which was read from an extracted file, with what `reel` decodes to. An `Err` says that
-/// something could not be read; whatever differs is in the report. `progress` is told how many frames of how
-/// many are done.
+/// Compares `scene`, which was read from an extracted file, with the decoded `reel`. An `Err` means that
+/// something could not be read; differences are in the report. `progress` receives the number of frames done
+/// and in all.
 pub fn compare(
     scene: &Scene,
     reel: &Reel,
@@ -75,7 +75,7 @@ pub fn compare(
         }
         Ok(found)
     });
-    // In the order of frames, whatever threads do.
+    // In the order of frames, so that the result does not depend on threads.
     for found in found.collect::<Vec<Result<Found, Error>>>() {
         all.append(found?);
     }
@@ -91,7 +91,7 @@ pub fn compare(
     Ok(ExtractedReport { failures: failures.list, more_failures: failures.more, ..report })
 }
 
-/// From the extracted file's unit to the `.reel`'s; 1 where one of them says none.
+/// Returns the factor from the extracted file's unit to that of the `.reel`; 1 if one of them has none.
 fn factor(reel: &Reel, there: Option<Unit>) -> f64 {
     double::unit(reel).zip(there).map_or(1.0, |(own, there)| there.metres() / own.metres())
 }

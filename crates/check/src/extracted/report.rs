@@ -1,4 +1,4 @@
-//! What is asked of an extracted file, and what was found.
+//! Expectations of an extracted file, and the report of a comparison.
 
 use super::clips::ExtractedClip;
 use super::sides::Kind;
@@ -6,61 +6,61 @@ use crate::verify::Failure;
 use crate::verify::report::{Failures, beyond};
 use serde::Serialize;
 
-/// What is asked of an extracted file beside its kind.
+/// Expectations of an extracted file, besides its format.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Expected {
-    /// How far a point may be off, in the `.reel`'s unit. None: what float32 holds; of skins, of parts that
-    /// nodes move and of quantized files the mesh's own tolerance; twice that of rigs, which are as far from
-    /// the source as the frames on the other side may be.
+    /// Allowed distance of a point, in the `.reel`'s unit. `None`: the precision of f32; for skins, for parts
+    /// moved by nodes and for quantized files, the mesh's own tolerance; for rigs twice that, since they are
+    /// as far from the source as the frames on the other side may be.
     pub tolerance: Option<f64>,
-    /// The level of detail that was extracted.
+    /// The LOD level that was extracted.
     pub level: usize,
 }
 
-/// Outcome of [`compare`](super::compare).
+/// The outcome of [`compare`](super::compare).
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct ExtractedReport {
     /// Nothing failed.
     pub ok: bool,
-    /// Frames of the `.reel`.
+    /// Number of frames of the `.reel`.
     pub frames: usize,
-    /// Vertices that were compared, in all frames together.
+    /// Number of vertices compared, in all frames together.
     pub vertices: u64,
-    /// Triangles that were compared, in all frames together.
+    /// Number of triangles compared, in all frames together.
     pub faces: u64,
     /// The largest distance, in the `.reel`'s unit.
     pub max_error: f64,
-    /// The largest share of what it may be.
+    /// The largest distance as a fraction of its limit.
     pub share: f64,
-    /// The node with that share.
+    /// The node with that distance.
     pub worst: String,
-    /// Its frame.
+    /// The frame with that distance.
     pub worst_frame: usize,
     /// The largest angle between normals, in degrees.
     pub normal_max_deg: Option<f64>,
-    /// The largest differences of other values.
+    /// The largest difference of uvs.
     pub uv_max_error: Option<f64>,
-    /// As above.
+    /// The largest difference of colour components.
     pub colour_max_error: Option<f64>,
-    /// As above, units per second.
+    /// The largest difference of velocities, in units per second.
     pub velocity_max_error: Option<f64>,
-    /// As above.
+    /// The largest difference of widths.
     pub width_max_error: Option<f64>,
-    /// Locators that were compared, and the largest distance of a corner of their cubes.
+    /// The number of locators compared.
     pub locators: usize,
-    /// As above.
+    /// The largest distance of a corner of the locators' cubes.
     pub locator_max_error: f64,
-    /// Lenses that were compared.
+    /// The number of lenses compared.
     pub cameras: usize,
-    /// Clips that were compared, and how far their joints are off.
+    /// The clips that were compared, with the errors of their joints.
     pub clips: Vec<ExtractedClip>,
     /// The first failures, by frame.
     pub failures: Vec<Failure>,
-    /// Failures that are not in the list.
+    /// The number of failures that are not in the list.
     pub more_failures: u64,
 }
 
-/// What was found in some frames.
+/// Findings in some of the frames.
 #[derive(Default)]
 pub(super) struct Found {
     pub report: ExtractedReport,
@@ -92,7 +92,7 @@ impl Found {
         self.failures.append(other.failures);
     }
 
-    /// Notes a distance; whether it is allowed.
+    /// Records a distance; returns whether it is allowed.
     pub fn distance(&mut self, distance: f64, limit: f64, node: &str, frame: usize) -> bool {
         let share = if limit > 0.0 { distance / limit } else { distance };
         self.report.max_error = self.report.max_error.max(distance);
@@ -102,7 +102,7 @@ impl Found {
         !beyond(share, 1.0)
     }
 
-    /// Notes how far a value is off.
+    /// Records the difference of a value.
     pub fn value(&mut self, kind: Kind, off: f64) {
         let slot = match kind {
             Kind::Normal => &mut self.report.normal_max_deg,

@@ -1,4 +1,4 @@
-//! What is seen in one frame: of the `.reel` by its decoder, of the extracted file by its reader.
+//! The visible content of one frame: of the `.reel` by its decoder, of the extracted file by its reader.
 
 use super::faces::{Faces, turn_of};
 use crate::double;
@@ -16,11 +16,11 @@ pub(super) fn is_gltf(scene: &Scene) -> bool {
     matches!(scene.format, "gltf" | "openvat")
 }
 
-/// What hangs on a vertex or a corner.
+/// The kind of an attribute value of a vertex or corner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Normal,
-    /// By its place among those of its kind.
+    /// A set of uvs, by its index among those.
     Uv(usize),
     Colour(usize),
     Velocity,
@@ -38,7 +38,7 @@ impl Kind {
         }
     }
 
-    /// Whether streams of such a meaning hold it.
+    /// `true` if streams of that semantic contain this kind.
     pub fn is_of(self, semantic: Semantic) -> bool {
         match self {
             Kind::Normal => matches!(semantic, Semantic::Normal | Semantic::QTangent),
@@ -49,7 +49,7 @@ impl Kind {
         }
     }
 
-    /// How far two values are from each other: degrees for normals, the largest component for colours.
+    /// Returns the distance of two values: degrees for normals, the largest component for colours.
     pub fn distance(self, a: &[f64], b: &[f64]) -> f64 {
         match self {
             Kind::Normal => {
@@ -62,17 +62,18 @@ impl Kind {
     }
 }
 
-/// Values by kind, in the world where they turn with it.
+/// Attribute values by kind, in world space if transforms change them.
 pub(super) type Values = Vec<(Kind, Vec<f64>)>;
 
-/// Whose point it is, and its number there.
+/// The owner of a point, and the point's number there.
 #[derive(Clone, Copy)]
 pub(super) struct Seen {
     pub owner: usize,
     pub number: u32,
-    /// Not only of faces that go to two places and back, which either side may leave out.
+    /// The point belongs to a face with area; either side may leave out other faces.
     pub in_area: bool,
-    /// Length of the shortest edge of a triangle there; infinite on the extracted side, and of particles.
+    /// Length of the shortest edge of a triangle at the point; infinite on the extracted side, and for
+    /// particles.
     pub edge: f64,
 }
 
@@ -83,28 +84,29 @@ pub(super) struct Holds<'a> {
     pub particles: bool,
     /// Meshes that a transform flattens to a point: .obj files have them as points in one place.
     pub flattened: bool,
-    /// By mesh of the `.reel` whether its normals are others there: textures have smooth ones where the source
-    /// has none. Empty if no normals are.
+    /// By mesh of the `.reel` whether its normals are others there: textures have smooth ones where the
+    /// source has none. Empty if no normals are.
     pub other_normals: &'a [bool],
 }
 
-/// Points in the world that something is made of.
+/// Points in the world, with the faces between them.
 #[derive(Default)]
 pub(super) struct Side {
     pub points: Vec<[f64; 3]>,
     pub seen: Vec<Seen>,
-    /// Of each point what hangs on it; of the extracted file those of corners are apart.
+    /// Attribute values of each point; in the extracted file, values of corners are kept apart.
     pub values: Vec<Values>,
-    /// By owner what float32 holds of its points.
+    /// For each owner, the rounding error of its points in f32.
     pub float: Vec<f64>,
     pub faces: Faces,
-    /// By owner how far its transform turns a normal at most that float32 has rounded, in degrees.
+    /// For each owner, the largest angle, in degrees, by which its transform turns a normal that was rounded
+    /// to f32.
     pub turns: Vec<f64>,
-    /// By owner what of its values changes.
+    /// For each owner, the kinds of its values that change.
     pub changing: Vec<Vec<Kind>>,
 }
 
-/// By mesh its triangles at a level of detail; none for the mesh itself.
+/// Returns the triangles of each mesh at an LOD level; `None` for the mesh itself.
 pub(super) fn ranks(reel: &Reel, level: usize) -> Result<Vec<Option<Vec<u32>>>, Error> {
     let one = |mesh: usize| {
         let last = reel.lods(mesh).map_err(error)? - 1;
@@ -116,8 +118,9 @@ pub(super) fn ranks(reel: &Reel, level: usize) -> Result<Vec<Option<Vec<u32>>>, 
     (0..reel.description().meshes.len()).map(one).collect()
 }
 
-/// What float32 holds of points of a node that are up to `size` from its origin along an axis. Coordinates are rounded,
-/// and so is the transform of each node above: by as much as it moves its points far, which those above scale.
+/// Returns the error that f32 causes in points of a node which are up to `size` from its origin along an
+/// axis. Coordinates are rounded, and so is the transform of each node above: by its distance, which nodes
+/// above that scale.
 pub(super) fn float_limit(reel: &Reel, decoder: &FrameDecoder, node: usize, size: f64) -> f64 {
     let nodes = &reel.description().nodes;
     let world = |n: usize| double::affine(&decoder.world(n));
@@ -129,12 +132,12 @@ pub(super) fn float_limit(reel: &Reel, decoder: &FrameDecoder, node: usize, size
         let above = nodes[n].parent.map_or(1.0, |p| largest_scale(&world(p as usize)));
         limit += 4.0 * ulp(reach) * above;
     }
-    // A format's unit, and coordinates in the world.
+    // Conversion to the format's unit, and rounding of coordinates in the world.
     limit + 4.0 * ulp(reach)
 }
 
 impl Side {
-    /// Returns all that is shown of a decoded frame, as far as a kind of file holds it.
+    /// Reads the visible content of a decoded frame, as far as the kind of file holds it.
     pub fn of_reel(
         reel: &Reel,
         decoder: &FrameDecoder,
@@ -168,7 +171,7 @@ impl Side {
             let triangles = levels[mesh].as_deref().unwrap_or(view.indices());
             triangles.iter().for_each(|&v| used[v as usize] = true);
             let size = positions.iter().fold(0.0f32, |most, v| most.max(v.abs()));
-            // What is thin in one direction and long in another turns normals by as much more.
+            // A transform of uneven scale turns normals by as much more.
             let uneven = largest_scale(&world) * largest_scale(&world.inverse());
             side.turns[n] = (8.0 * ulp(1.0) * uneven).to_degrees();
             side.float[n] = float_limit(reel, decoder, n, f64::from(size));
@@ -199,22 +202,22 @@ impl Side {
     }
 }
 
-/// Whether a face has three different points.
+/// `true` if a face has three different points.
 fn has_area(points: &[i32]) -> bool {
     let Some((first, others)) = points.split_first() else { return false };
     let second = others.iter().find(|point| *point != first);
     second.is_some_and(|second| others.iter().any(|point| point != first && point != second))
 }
 
-/// Whether a transform leaves nothing to be seen: a scale of zero is how a glTF hides a mesh.
+/// `true` if a transform collapses everything: a glTF hides a mesh by a scale of zero.
 fn is_nothing(world: &DMat4) -> bool {
     largest_scale(world) == 0.0
 }
 
-/// Values of one kind, by vertex; none where a transform leaves nothing of it.
+/// Values of one kind, by vertex; `None` where a transform collapses the value.
 type OfKind = (Kind, Vec<Option<Vec<f64>>>);
 
-/// Values of all vertices of a decoded mesh, by kind, and the kinds of those that change.
+/// Returns the values of all vertices of a decoded mesh, by kind, and the kinds that change.
 fn of_view(view: &MeshView<'_>, world: &DMat4) -> Result<(Vec<OfKind>, Vec<Kind>), Error> {
     let n = view.vertex_count();
     let (mut out, mut changing): (Vec<OfKind>, Vec<Kind>) = (Vec::new(), Vec::new());
@@ -258,7 +261,8 @@ fn of_view(view: &MeshView<'_>, world: &DMat4) -> Result<(Vec<OfKind>, Vec<Kind>
     Ok((out, changing))
 }
 
-/// A value as it is in the world. None for a normal that a transform makes flat: nothing says which way it goes.
+/// Transforms a value to the world. `None` for a normal that the transform collapses: its direction is
+/// undefined.
 fn in_world(kind: Kind, value: &[f32], world: &DMat4) -> Option<Vec<f64>> {
     let wide: Vec<f64> = value.iter().map(|v| f64::from(*v)).collect();
     match kind {
@@ -268,20 +272,23 @@ fn in_world(kind: Kind, value: &[f32], world: &DMat4) -> Option<Vec<f64>> {
     }
 }
 
-/// All that is shown of the extracted file at a time.
+/// The visible content of the extracted file at a time.
 pub(super) struct Extracted<'a> {
     pub side: Side,
     scene: &'a Scene,
     placed: &'a [Placed],
-    /// By mesh whether points are only as near as the tolerance where those of the `.reel` move, and everywhere.
+    /// For each mesh, whether points are only within the tolerance where those of the `.reel` move, and
+    /// everywhere.
     loose: &'a [[bool; 2]],
     /// The largest size of a face that may be hidden: textures have vertices of hidden meshes in one point.
     hidden_size: Option<f64>,
-    /// By placed object whether its mesh has values of an earlier time: a glTF has those of its first frame.
+    /// For each placed object, whether its mesh has values of an earlier time: a glTF has those of its first
+    /// frame.
     earlier: Vec<bool>,
-    /// By placed object what float32 loses where a glTF has points as differences from its first frame.
+    /// For each placed object, the f32 error that results from points stored as differences from the first
+    /// frame (glTF).
     base: Vec<f64>,
-    /// Values of corners, and where those of each point begin.
+    /// Values of corners, grouped by point; `first` has the start of each group.
     corners: Vec<Values>,
     first: Vec<usize>,
 }
@@ -407,30 +414,31 @@ impl<'a> Extracted<'a> {
         })
     }
 
-    /// Values of the corners at a point.
+    /// Returns the values of the corners at a point.
     pub fn corners(&self, point: usize) -> &[Values] {
         &self.corners[self.first[point]..self.first[point + 1]]
     }
 
-    /// How far a point of a placed mesh may be off because of the first frame.
+    /// Returns the error of a point of a placed mesh that results from the first frame.
     pub fn base(&self, owner: usize) -> f64 {
         self.base[owner]
     }
 
-    /// Whether such a value of a placed mesh is one of an earlier time, where it changes.
+    /// `true` if such a value of a placed mesh may be of an earlier time, if it changes.
     pub fn is_earlier(&self, owner: usize, kind: Kind) -> bool {
         self.earlier[owner] && matches!(kind, Kind::Uv(_) | Kind::Colour(_))
     }
 
-    /// Whether points of a placed mesh are only as near as the mesh's tolerance. `moves`: whether those of the `.reel` move.
+    /// `true` if points of a placed mesh are only within the mesh's tolerance. `moves`: those of the `.reel`
+    /// move.
     pub fn is_loose(&self, owner: usize, moves: bool) -> bool {
         let mesh = self.scene.nodes[self.placed[owner].node].mesh;
         mesh.is_some_and(|mesh| self.loose[mesh][usize::from(!moves)])
     }
 }
 
-/// By mesh whether points are only as near as the tolerance: where joints or nodes move what the `.reel` has as points
-/// that move, and in quantized files everywhere.
+/// Returns, for each mesh, whether points are only within the tolerance: where joints or nodes move points
+/// that the `.reel` stores as moving points, and everywhere in quantized files.
 pub(super) fn loose(scene: &Scene) -> Vec<[bool; 2]> {
     let quantized =
         scene.metadata.iter().any(|(key, value)| key == "extensions" && value.contains("quantization"));
@@ -441,7 +449,7 @@ pub(super) fn loose(scene: &Scene) -> Vec<[bool; 2]> {
     scene.meshes.iter().map(of_mesh).collect()
 }
 
-/// Everything that hangs on a mesh of the extracted file, at one time.
+/// All attributes of a mesh of the extracted file, at one time.
 struct Attributes {
     /// The mesh is moved by joints.
     on_joints: bool,
@@ -480,7 +488,7 @@ impl Attributes {
         let mut add = |kind: Kind, value: Option<&[f32]>| {
             out.extend(value.and_then(|value| Some((kind, in_world(kind, value, world)?))));
         };
-        // Joints turn normals as they move points, whatever the faces do.
+        // Joints turn normals in their own way, whatever the faces do.
         let normals = self.normals.as_ref().filter(|_| !self.on_joints);
         let normal = normals.and_then(|a| a.at(corner, face, point));
         add(Kind::Normal, normal.as_ref().map(|v| &v[..]));

@@ -1,16 +1,17 @@
-//! Where the frames of a `.reel` are in an extracted file.
+//! Times of a `.reel`'s frames in an extracted file.
 
 use crate::error::error;
 use crate::verify::report::Failures;
 use meshreel::Reel;
 use meshreel_scene::{Channel, Error, SAME_TIME, Scene};
 
-/// The time of each frame in the extracted file; none of one that such a file cannot tell from another.
+/// Returns the time of each frame in the extracted file; `None` for one that the format cannot tell from
+/// another.
 pub(super) fn times(scene: &Scene, reel: &Reel, failures: &mut Failures) -> Result<Vec<Option<f64>>, Error> {
     let own: Vec<f64> = reel.frames().iter().map(|frame| frame.time).collect();
     Ok(match scene.format {
         format if format.starts_with("obj") || format == "openvat" => numbered(scene, own.len(), failures),
-        // Named ranges are animations of their own, which are read one after the other.
+        // Named ranges are separate animations, which are read one after the other.
         "gltf" if reel.ranges().is_empty() => {
             let clips = reel.clips().map_err(error)?;
             let starts = clips.iter().map(|clip| clip.start()).chain(own.first().copied());
@@ -20,7 +21,7 @@ pub(super) fn times(scene: &Scene, reel: &Reel, failures: &mut Failures) -> Resu
     })
 }
 
-/// Of a sequence of files, which have numbers and no times.
+/// Returns the times in a sequence of files, which have numbers but no times.
 fn numbered(scene: &Scene, frames: usize, failures: &mut Failures) -> Vec<Option<f64>> {
     let longest = scene.meshes.iter().max_by_key(|mesh| mesh.positions.len());
     let Some(mesh) = longest else {
@@ -34,7 +35,8 @@ fn numbered(scene: &Scene, frames: usize, failures: &mut Failures) -> Vec<Option
     (0..frames.min(there)).map(|i| Some(mesh.positions.time(i))).collect()
 }
 
-/// Of a glTF, whose keys are float32 and count from `start`. Readers put keys at even times where they nearly are.
+/// Returns the times in a glTF, whose keys are f32 and start at `start`. Readers space keys evenly if they
+/// nearly are.
 fn keyed(scene: &Scene, own: &[f64], start: f64) -> Vec<Option<f64>> {
     let keys: Vec<f64> = own.iter().map(|time| f64::from((time - start) as f32)).collect();
     let mut there: Vec<f64> = Vec::new();
@@ -59,8 +61,8 @@ fn sample_times<T: Clone + Send + Sync + 'static>(channel: &Channel<T>) -> impl 
     (0..channel.len()).map(|i| channel.time(i))
 }
 
-/// `there` of those times of a list that readers do not take for the one before or after, which is farther away than
-/// `slack` then.
+/// Returns the times `there` that readers cannot confuse with the one before or after, because that is more
+/// than `slack` away.
 fn alone(times: &[f64], there: &[f64], slack: impl Fn(f64) -> f64) -> Vec<Option<f64>> {
     let apart = |a: f64, b: f64| b - a > slack(b);
     let is_alone = |i: usize| {
@@ -70,7 +72,7 @@ fn alone(times: &[f64], there: &[f64], slack: impl Fn(f64) -> f64) -> Vec<Option
     there.iter().enumerate().map(|(i, time)| Some(*time).filter(|_| is_alone(i))).collect()
 }
 
-/// Times in float32 that are closer than this are one.
+/// Returns the distance below which f32 times count as equal.
 fn slack(time: f64) -> f64 {
     2.0 * SAME_TIME.max(time.abs() * f64::from(f32::EPSILON))
 }

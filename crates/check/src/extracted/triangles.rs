@@ -1,21 +1,21 @@
-//! Faces of an extracted file against the triangles of the `.reel`, at one time. A face may be a triangle or a polygon,
-//! and its corners may be points that several vertices share or that lie where others do: what counts is where corners
-//! are and which way round they go.
+//! Compares faces of an extracted file with the triangles of the `.reel`, at one time. A face may be a
+//! triangle or a polygon, and its corners may be points that several vertices share or that coincide with
+//! others: only the positions of corners and their orientation count.
 //!
-//! Every decoded triangle must lie in a face that has its corners in their order, and every edge of a face must be one
-//! of a decoded triangle. Both leave out faces that have two corners in one place, of which nothing is seen. Where there
-//! are none, faces must enclose as many triangles as there are.
+//! Every decoded triangle must lie in a face that has its corners in their order, and every edge of a face
+//! must be an edge of a decoded triangle. Faces with two corners in one place are invisible, and both sides
+//! may leave them out. If there are none, faces must contain exactly as many triangles as there are.
 
 use super::faces::Lists;
 use super::sides::Side;
 
-/// What differs: the owner of the `.reel` or of the extracted file, and in words.
+/// The owner, in the `.reel` or in the extracted file, and a description of the difference.
 pub(super) enum Difference {
     Decoded(usize, String),
     Extracted(usize, String),
 }
 
-/// Some of a list's numbers, which are forgotten at once.
+/// A set of list numbers that is cleared in constant time.
 struct Marks {
     of: Vec<u32>,
     now: u32,
@@ -26,7 +26,7 @@ impl Marks {
         Marks { of: vec![0; count], now: 0 }
     }
 
-    /// Has these and no others.
+    /// Replaces the content by these numbers.
     fn only(&mut self, numbers: &[u32]) {
         self.now += 1;
         numbers.iter().for_each(|&number| self.of[number as usize] = self.now);
@@ -36,7 +36,7 @@ impl Marks {
         self.of[number as usize] == self.now
     }
 
-    /// Adds one; false where it was there.
+    /// Adds a number; `false` if it was already there.
     fn add(&mut self, number: u32) -> bool {
         let new = !self.has(number);
         self.of[number as usize] = self.now;
@@ -44,7 +44,7 @@ impl Marks {
     }
 }
 
-/// Compares faces. `near`: by decoded vertex the points of the extracted file that may be it.
+/// Compares faces. `near`: for each decoded vertex, the points of the extracted file that it may stand for.
 pub(super) fn compare(decoded: &Side, extracted: &Side, near: &Lists) -> Option<Difference> {
     let triangles = Triangles::new(decoded, extracted, near);
     let (whole, difference) = triangles.lie_in_faces();
@@ -55,7 +55,7 @@ struct Triangles<'a> {
     decoded: &'a Side,
     extracted: &'a Side,
     near: &'a Lists,
-    /// By point the vertices that it may be.
+    /// For each point, the vertices that may stand for it.
     back: Lists,
 }
 
@@ -67,7 +67,7 @@ impl<'a> Triangles<'a> {
         Triangles { decoded, extracted, near, back }
     }
 
-    /// Whether all of them have corners in three places, and the first that no face has in it.
+    /// Returns whether all triangles have corners in three places, and the first one that lies in no face.
     fn lie_in_faces(&self) -> (bool, Option<Difference>) {
         let (triangles, faces) = (&self.decoded.faces, &self.extracted.faces);
         let of_points = faces.of_points(self.extracted.points.len());
@@ -99,8 +99,8 @@ impl<'a> Triangles<'a> {
         (whole, None)
     }
 
-    /// The first face that has an edge which none of them has. Where they are all `whole`, and faces are, there must be as
-    /// many.
+    /// Returns the first face with an edge that no triangle has. If triangles and faces are all `whole`,
+    /// their numbers must agree, too.
     fn have_edges_of_faces(&self, mut whole: bool) -> Option<Difference> {
         let (triangles, faces) = (&self.decoded.faces, &self.extracted.faces);
         let of_vertices = triangles.of_points(self.decoded.points.len());
@@ -143,7 +143,8 @@ impl<'a> Triangles<'a> {
     }
 }
 
-/// Whether these corners come by three places one after the other, forwards, or backwards with a `turn` below 0.
+/// `true` if these corners visit three places one after the other, forwards, or backwards if `turn` is below
+/// 0.
 fn goes_through(corners: &[u32], turn: i8, places: &[Marks; 3]) -> bool {
     let n = corners.len();
     let goes = |start: usize, backwards: bool| {

@@ -1,4 +1,4 @@
-//! Values of the source's attributes at corners and points.
+//! Samples of the source's attributes at corners and points.
 
 use crate::verify::polygons::NONE;
 use meshreel_scene::sample::{self, Mix, Values};
@@ -20,8 +20,8 @@ where
         Ok(Sampled { scope: attribute.scope, values })
     }
 
-    /// Whether there is a value for each element, or nothing at all that could have one: an attribute for
-    /// which this does not hold is no part of the promise.
+    /// `true` if there is a value for each element, or no element at all. An incomplete attribute is not part
+    /// of the promise.
     pub fn complete(&self, faces: usize, points: usize, corners: usize) -> bool {
         let need = match self.scope {
             Scope::Constant => 1,
@@ -39,8 +39,8 @@ where
         }
     }
 
-    /// The value at a corner of a face at a point; none where a component is not finite, and where there is
-    /// none.
+    /// Returns the value at a corner of a face at a point; `None` if there is none, or a component is not
+    /// finite.
     pub fn at(&self, corner: u32, face: u32, point: u32) -> Option<[f32; N]> {
         let element = match self.scope {
             Scope::Constant => 0,
@@ -59,7 +59,7 @@ where
         value.iter().all(|v| v.is_finite()).then_some(value)
     }
 
-    /// Lowest and highest of each component; zeros where there is none.
+    /// Returns the lowest and highest value of each component; zeros if there are no values.
     pub fn extent(&self) -> ([f32; N], [f32; N]) {
         let (mut low, mut high) = ([f32::INFINITY; N], [f32::NEG_INFINITY; N]);
         for value in &self.values.values {
@@ -79,27 +79,28 @@ where
     }
 }
 
-/// Whether an attribute is the same at all times.
+/// `true` if an attribute is the same at all times.
 pub(crate) fn is_constant<T: Clone + Send + Sync + 'static>(attribute: &Attribute<T>) -> bool {
     attribute.values.is_constant() && attribute.indices.as_ref().is_none_or(|i| i.is_constant())
 }
 
-/// Distance of float32 values around `x`; subnormal ones count as zero.
+/// Returns the distance between neighbouring f32 values around `x`; subnormal ones count as zero.
 pub(crate) fn ulp(x: f64) -> f64 {
     let least = f64::from(f32::MIN_POSITIVE);
     (x.abs().max(least).log2().floor() - 23.0).exp2().max(least)
 }
 
-/// Velocities as an attribute of points.
+/// Returns velocities as an attribute of points.
 pub(crate) fn velocities(mesh: &Mesh) -> Option<Attribute<[f32; 3]>> {
     let values = mesh.velocities.clone().filter(|values| !values.is_empty())?;
     Some(Attribute { name: String::new(), scope: Scope::Vertex, values, indices: None })
 }
 
-/// What velocities and widths between these sides may be off at least: what f32 and 24 bits hold.
+/// Returns the least tolerance for velocities and widths in these ranges: the precision of f32 and of 24
+/// bits.
 pub(crate) fn least(sides: &[(f32, f32)]) -> f64 {
     let largest = sides.iter().fold(0.0, |m: f32, (a, b)| m.max(a.abs()).max(b.abs()));
     let range = sides.iter().map(|(a, b)| f64::from(*b) - f64::from(*a)).fold(0.0, f64::max);
-    // The next power of two above what is asked, at worst.
+    // The file's value may be the next power of two above the exact one.
     2.0 * (4.0 * ulp(f64::from(largest))).max(range * 0.5f64.powi(23))
 }

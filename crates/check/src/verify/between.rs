@@ -1,10 +1,10 @@
-//! Between frames: what a player shows there, and what the source has. Players put points on lines and turn
-//! nodes on chords, by the rules of `meshreel::FrameView`; a source may say that things go other ways. Where
-//! it does, the file may have frames between its samples and promises a multiple of the tolerance; else this
-//! is only shown.
+//! Compares what a player shows between frames with the source. Players move points along lines and turn
+//! nodes along chords, by the rules of `meshreel::FrameView`; a source may define other motion. If it does,
+//! the file may have frames between the source's samples, and promises a multiple of the tolerance; otherwise
+//! the error is only reported.
 //!
-//! Left out are the times between two named ranges, those before a step, meshes whose faces change or that
-//! have no source map, and what is hidden in one of the two frames.
+//! Left out are the times between two named ranges and before a step, meshes whose faces change or that have
+//! no source map, and meshes hidden in one of the two frames.
 
 use crate::asked::{Asked, Rigs};
 use crate::double;
@@ -21,8 +21,8 @@ use meshreel_scene::sample;
 use meshreel_scene::{Error, Mesh};
 use std::collections::HashSet;
 
-/// Parts of the way between two frames that are looked at. On a chord the middle is right, and the places
-/// beside it are not.
+/// Positions between two frames that are compared. A turn on a chord is right in the middle, but not beside
+/// it.
 const PLACES: [f32; 3] = [0.25, 0.5, 0.75];
 
 impl Between {
@@ -76,12 +76,12 @@ impl Between {
         }
     }
 
-    /// Whether a frame must be kept until the next.
+    /// `true` if a frame must be kept until the next.
     pub fn any(&self) -> bool {
         self.units.contains(&true)
     }
 
-    /// Compares what is between two frames.
+    /// Compares players and source between two frames.
     pub fn compare(
         &self,
         plan: &Plan<'_>,
@@ -108,8 +108,8 @@ impl Between {
         Ok(())
     }
 
-    /// Finds the largest distance between players and source at one moment. `worst`: by placement, the
-    /// largest so far.
+    /// Measures the largest distance between players and source at one time. `worst`: the largest so far, by
+    /// placement.
     fn measure(
         &self,
         plan: &Plan<'_>,
@@ -156,7 +156,7 @@ impl Between {
                 let far = |(v, &point): (usize, &u32)| {
                     let point = point as usize;
                     let own = source[point];
-                    // Where a frame has damage there is no right way from it or to it.
+                    // From or to a damaged point of a frame no motion is defined.
                     if !usable(own) || ends.iter().any(|end| end.get(point).is_some_and(|p| !usable(*p))) {
                         return 0.0;
                     }
@@ -179,7 +179,7 @@ impl Between {
         Ok(())
     }
 
-    /// Adds the largest distances to the figures, and a failure where the file promises less.
+    /// Adds the largest distances to the statistics, and a failure for those beyond the file's promise.
     fn judge(&self, plan: &Plan<'_>, frame: usize, worst: &[Option<f64>], found: &mut Found) {
         for (p, worst) in worst.iter().enumerate() {
             let Some(worst) = *worst else { continue };
@@ -199,19 +199,19 @@ impl Between {
     }
 }
 
-/// What players show between two frames.
+/// The state that players show between two frames.
 struct Shown<'a> {
     from: &'a Seen,
     to: &'a Seen,
     /// Position between the frames, 0 to 1.
     place: f32,
-    /// Seconds of the source.
+    /// Time of the source in seconds.
     time: f64,
-    /// By node of the file, object to world as players have them: rows of matrices.
+    /// For each node of the file, object to world as players compute it, by rows.
     world: Vec<[[f64; 4]; 3]>,
 }
 
-/// The source's points: what it says itself, else on the line from one frame to the next.
+/// Returns the source's points: those that it defines itself, else on lines from one frame to the next.
 fn source_points(
     mesh: &Mesh,
     time: f64,
@@ -232,7 +232,7 @@ fn source_points(
 }
 
 impl Seen {
-    /// A decoded frame: visibility and transforms, positions still missing.
+    /// Takes visibility and transforms from a decoded frame; positions are still missing.
     pub fn new(plan: &Plan<'_>, decoder: &FrameDecoder, frame: usize) -> Seen {
         let nodes = plan.reel.description().nodes.len();
         let expected = plan.frames[frame];
@@ -249,7 +249,7 @@ impl Seen {
         }
     }
 
-    /// Keeps what a unit shows, if that is looked at.
+    /// Keeps the positions of a unit, if it is compared between frames.
     pub fn keep(&mut self, plan: &Plan<'_>, unit: usize, positions: Vec<f32>, points: Vec<[f32; 3]>) {
         if plan.between.units[unit] {
             self.positions[unit] = positions;
@@ -258,7 +258,7 @@ impl Seen {
     }
 }
 
-/// Object to world of all nodes between two frames, as players have them.
+/// Returns object to world of all nodes between two frames, as players compute it.
 fn worlds(plan: &Plan<'_>, from: &Seen, to: &Seen, place: f32) -> Vec<[[f64; 4]; 3]> {
     let nodes = &plan.reel.description().nodes;
     let mut out: Vec<DMat4> = Vec::with_capacity(nodes.len());
@@ -271,9 +271,9 @@ fn worlds(plan: &Plan<'_>, from: &Seen, to: &Seen, place: f32) -> Vec<[[f64; 4];
     out.into_iter().map(rows).collect()
 }
 
-/// The transform that players show between two others: translation and scale are mixed linearly, rotations
-/// linearly by the shorter way and normalized; where one of the two is scaled to nothing, the first one
-/// holds.
+/// Returns the transform that players show between two others: translation and scale are interpolated
+/// linearly, rotations linearly by the shorter way and normalized; if one of the two is scaled to nothing,
+/// the first one holds.
 fn blend(from: &Transform, to: &Transform, place: f64) -> DMat4 {
     let rotation = |t: &Transform| match DQuat::from_array(t.rotation.map(f64::from)) {
         q if q.length_squared() > 0.0 && q.is_finite() => q.normalize(),

@@ -1,4 +1,4 @@
-//! Cameras against their source: each number of the lens in each frame.
+//! Compares cameras with their source: each number of the lens in each frame.
 
 use super::plan::Plan;
 use super::report::{CameraReport, Failures, beyond};
@@ -8,14 +8,14 @@ use meshreel::FramePair;
 use meshreel_scene::{Error, Lens, sample};
 use std::collections::{HashMap, HashSet};
 
-/// A part of the largest number: what f32 holds of it, twice.
+/// Allowed error as a fraction of the largest number: twice that of f32.
 const FINEST: f64 = 1.0 / (1u32 << 21) as f64;
 
 /// Compares all cameras of source and file.
 pub(super) fn check(plan: &Plan<'_>, failures: &mut Failures) -> Result<Vec<CameraReport>, Error> {
     let (survey, reel) = (plan.survey, plan.reel);
     let cameras = reel.cameras().map_err(error)?;
-    // Paths of a damaged file may be equal: the first one counts, others are left over.
+    // A damaged file may repeat a path: the first camera counts, others are left over.
     let mut by_path: HashMap<&str, Vec<usize>> = HashMap::new();
     for (i, camera) in cameras.iter().enumerate().rev() {
         by_path.entry(camera.path()).or_default().push(i);
@@ -28,7 +28,7 @@ pub(super) fn check(plan: &Plan<'_>, failures: &mut Failures) -> Result<Vec<Came
         let Some(camera) = survey.scene.nodes[place.node].camera.as_ref().filter(|c| !c.is_empty()) else {
             continue;
         };
-        // Of a lens that can be read nowhere there is nothing to keep.
+        // A lens that can be read at no time is not kept.
         let lenses = sample::lenses_at(camera, &survey.times)?;
         if lenses.is_empty() {
             continue;

@@ -1,4 +1,4 @@
-//! Which vertex channels a mesh of the file must have, and how far each may be off.
+//! The vertex channels that a mesh of the file must have, and their tolerances.
 
 use crate::asked::Asked;
 use crate::verify::attribute::{Sampled, is_constant, least, ulp, velocities};
@@ -8,14 +8,14 @@ use meshreel::record::{MeshRecord, Method, Semantic, StreamRecord};
 use meshreel_scene::sample::{self, Mix};
 use meshreel_scene::{Attribute, Error, Mesh};
 
-/// The vertex channels that are compared beside positions.
+/// The vertex channels that are compared besides positions.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Channels {
-    /// Whether the file has normals, and whether the source does (they are computed otherwise).
+    /// Normals of the file, if it has any, and whether they are the source's or computed.
     pub normals: Option<Normals>,
     pub uvs: Vec<Set>,
     pub colours: Vec<Set>,
-    /// Velocities of a mesh whose faces change: how far they may be off, units per second.
+    /// Tolerance of the velocities of a mesh whose faces change, in units per second.
     pub velocities: Option<f64>,
 }
 
@@ -34,14 +34,14 @@ pub(crate) struct Set {
     pub set: u8,
     /// Allowed distance (uv) or difference per component (colour).
     pub tolerance: f64,
-    /// False: neither side changes, and one look is enough.
+    /// `false` if neither side changes, so that one comparison is enough.
     pub changes: bool,
 }
 
-/// Angles below this many degrees are beyond what normals of 16 bits per component hold.
+/// The precision of normals of 16 bits per component, in degrees.
 const FINEST_NORMAL: f64 = 0.02;
 
-/// The allowed angle between normals, in degrees: the tolerance, and the rounding of f32 vectors.
+/// Returns the allowed angle between normals, in degrees: the tolerance, and the rounding of f32 vectors.
 pub(crate) fn normal_limit(asked: &Asked) -> f64 {
     asked.normal_tolerance.max(FINEST_NORMAL) + 2e-4
 }
@@ -54,12 +54,13 @@ pub(crate) struct Counterparts<'a> {
     pub shown: &'a [f64],
     /// Path of the mesh, for sentences about it.
     pub path: &'a str,
-    /// What transforms do to velocities, where the file has the mesh in world space.
+    /// The effect of transforms on velocities, if the file has the mesh in world space.
     pub pace: Option<Pace>,
 }
 
 impl Counterparts<'_> {
-    /// What velocities between these sides may be off at least, where the file keeps them.
+    /// Returns the least tolerance for velocities in these ranges, in the space in which the file stores
+    /// them.
     pub fn least_of_velocities(&self, sides: &[(f32, f32)]) -> f64 {
         match self.pace {
             Some(pace) => least(&pace.sides(sides)),
@@ -68,7 +69,7 @@ impl Counterparts<'_> {
     }
 }
 
-/// Compares what the source has at the times it is shown with the streams of the record.
+/// Compares the channels of the source, at the times it is shown, with the streams of the record.
 pub(crate) fn find(
     pair: &Counterparts<'_>,
     asked: &Asked,
@@ -109,7 +110,7 @@ pub(crate) fn find(
     if wanted.colours {
         let steps = f64::from((1u32 << asked.colour_bits) - 1);
         let tolerance = |extent: &[(f32, f32)]| {
-            // 0 to 1, or the range of the values where it is larger.
+            // Colours are quantized over 0 to 1, or over the range of the values if that is larger.
             let off = extent.iter().map(|(low, high)| {
                 let (low, high) = (f64::from(low.min(0.0)), f64::from(high.max(1.0)));
                 0.5001 * (high - low) / steps + 3.0 * ulp(high.abs().max(low.abs()))
@@ -135,7 +136,8 @@ pub(crate) fn find(
     Ok(out)
 }
 
-/// Extent of each component over the times an attribute is shown, where it is complete at all of them.
+/// Returns the extent of each component over the times an attribute is shown, if it is complete at all of
+/// them.
 fn look<const N: usize>(
     attribute: &Attribute<[f32; N]>,
     mesh: &Mesh,
@@ -169,8 +171,8 @@ where
     Ok(Some(extent))
 }
 
-/// The uv or colour sets that the file must have. `tolerance`: from the extent of each component to the
-/// allowed difference.
+/// Returns the uv or colour sets that the file must have. `tolerance` computes the allowed difference from
+/// the extent of each component.
 fn sets<const N: usize>(
     attributes: &[Attribute<[f32; N]>],
     semantic: Semantic,
@@ -186,7 +188,7 @@ where
     let mut streams = record.streams.iter().filter(|s| s.semantic == semantic);
     let mut out = Vec::new();
     for (source, attribute) in attributes.iter().enumerate() {
-        // Incomplete ones are left out by the compiler, with a remark.
+        // The compiler leaves out incomplete ones, with a remark.
         let Some(extent) = look(attribute, mesh, shown)? else {
             continue;
         };

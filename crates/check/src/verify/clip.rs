@@ -1,5 +1,6 @@
-//! Clips against their source, in the metric of ACL: object space, three points at the shell distance of
-//! every joint, the largest distance; at every sample, and, for the report, half-way between samples.
+//! Compares clips with their source in the metric of ACL: the largest distance, in object space, of three
+//! points at the shell distance of every joint; at every sample and, for the report, half-way between
+//! samples.
 
 use super::local::Local;
 use super::metric::Metric;
@@ -11,10 +12,10 @@ use meshreel_scene::hierarchy::TRANSFORMS;
 use meshreel_scene::{Joint, Scene, Skeleton, Unit};
 use rayon::prelude::*;
 
-/// Tolerance and shell distance where none was asked for, in metres.
+/// Tolerance and shell distance in metres, if none were given.
 const TOLERANCE: f64 = 0.000_1;
 const SHELL: f64 = 0.03;
-/// Turns between two samples from which on there is no telling what lies between, in radians.
+/// Turns between two samples, in radians, beyond which the motion between them is ambiguous.
 const AMBIGUOUS: f64 = 1.5;
 
 /// Compares all clips of `reel` with those of `scene`, in their order.
@@ -76,12 +77,12 @@ pub(super) fn verify(scene: &Scene, reel: &Reel, asked: &Asked, failures: &mut F
         .collect()
 }
 
-/// The clips of the source that the file has to have, and their numbers there.
+/// Returns the clips of the source that the file must have, and their numbers there.
 pub(super) fn sources<'a>(
     scene: &'a Scene,
     asked: &Asked,
 ) -> impl Iterator<Item = (usize, &'a meshreel_scene::Clip)> {
-    // Of transforms, what was asked for has chosen the joints.
+    // For clips made of transforms, the options have selected the joints.
     scene
         .clips
         .iter()
@@ -89,7 +90,7 @@ pub(super) fn sources<'a>(
         .filter(|(_, clip)| scene.format == TRANSFORMS || asked.selects(&format!("/{}", clip.name)))
 }
 
-/// The options of the file that concern clips.
+/// The file's options for clips.
 struct Wanted<'a> {
     /// Allowed distance, in the file's length unit.
     tolerance: f64,
@@ -98,7 +99,7 @@ struct Wanted<'a> {
     asked: &'a Asked,
 }
 
-/// Compares a clip with its source; gives also what does not hold, in sentences.
+/// Compares a clip with its source; also returns broken promises as sentences.
 fn compare(
     scene: &Scene,
     source: &meshreel_scene::Clip,
@@ -121,7 +122,7 @@ fn compare(
     (report, broken)
 }
 
-/// A clip of the source and one of the file.
+/// A clip of the source and its counterpart in the file.
 struct Comparison<'a> {
     skeleton: &'a Skeleton,
     source: &'a meshreel_scene::Clip,
@@ -146,7 +147,7 @@ impl<'a> Comparison<'a> {
         Comparison { skeleton, source, clip, wanted, paths, tolerances }
     }
 
-    /// Fills the report. An error is a sentence about what made it impossible to go on.
+    /// Fills the report. An error is a sentence about what made further comparison impossible.
     fn compare(&self, report: &mut ClipReport, broken: &mut Vec<String>) -> Result<(), String> {
         self.same_joints_and_times()?;
         report.joint_tolerances = self.tolerances.iter().flatten().count();
@@ -169,7 +170,7 @@ impl<'a> Comparison<'a> {
             }
             self.measure_samples(&mut metric, local.as_mut())?;
         }
-        // What f32 can hold of the largest coordinate is all that can be promised.
+        // No promise can be finer than the precision of f32 at the largest coordinate.
         let least = metric.least();
         let asked = self.wanted.tolerance;
         report.tolerance = asked.max(least);
@@ -186,7 +187,7 @@ impl<'a> Comparison<'a> {
         Ok(())
     }
 
-    /// The file's clip has the joints, samples and times of the source's, and the rule that was asked for.
+    /// Checks that the file's clip has the joints, samples, times and requested rule of the source's.
     fn same_joints_and_times(&self) -> Result<(), String> {
         let Comparison { source, clip, .. } = self;
         let (joints, own) = (&self.skeleton.joints, clip.skeleton());
@@ -212,14 +213,14 @@ impl<'a> Comparison<'a> {
         self.skeleton.joints.iter().zip(&self.paths)
     }
 
-    /// The shell distance of each joint, in the file's length unit.
+    /// Returns the shell distance of each joint, in the file's length unit.
     fn shells(&self) -> Vec<f64> {
         let clips = &self.wanted.asked.clips;
         let shell = |(j, path): (&Joint, &String)| clips.shell(&j.name, path).or(j.shell);
         self.joints().map(|joint| shell(joint).unwrap_or(self.wanted.shell)).collect()
     }
 
-    /// The rule of sub-tracks, if it was asked for.
+    /// Returns the local rule, if it was requested.
     fn local(&self, metric: &Metric) -> Option<Local> {
         let clips = &self.wanted.asked.clips;
         clips.local.map(|(parts, adaptive)| {
@@ -229,7 +230,7 @@ impl<'a> Comparison<'a> {
         })
     }
 
-    /// Measures every sample of a clip without layers; those of layers are measured layer by layer.
+    /// Measures every sample of a clip without layers; layered clips are measured layer by layer.
     fn measure_samples(&self, metric: &mut Metric, mut local: Option<&mut Local>) -> Result<(), String> {
         let mut cursor = ClipCursor::new(self.clip);
         let mut pose = vec![Transform::IDENTITY; self.paths.len()];
@@ -245,8 +246,8 @@ impl<'a> Comparison<'a> {
         Ok(())
     }
 
-    /// Measures half-way between samples, where the turns are so small that there is no doubt about what lies
-    /// between; counts the others.
+    /// Measures half-way between samples where turns are so small that the motion between is unambiguous;
+    /// counts the other pairs.
     fn measure_middles(&self, metric: &mut Metric, report: &mut ClipReport) {
         let Comparison { source, clip, .. } = self;
         let mut cursor = ClipCursor::new(clip);
@@ -280,8 +281,8 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// The errors are within the limits, and the file promises no less than them. `limits`: of each joint.
-    /// `least`: what f32 can hold.
+    /// Checks that the errors are within the limits, and that the file promises no less than them. `limits`:
+    /// for each joint. `least`: the precision of f32.
     fn judge(&self, limits: &[f64], least: f64, report: &mut ClipReport, broken: &mut Vec<String>) {
         report.ok = report.worst <= 1.0 && broken.is_empty();
         let own = self.clip.skeleton().tolerance.iter().copied().chain(std::iter::repeat(0.0));
@@ -329,7 +330,7 @@ fn compare_scalars_and_markers(
                 Tolerance::Absolute(t) => t,
                 Tolerance::Relative(part) => part * (high - low),
             };
-            // What f32 holds.
+            // Not finer than the precision of f32.
             let allowed = asked.max(low.abs().max(high.abs()) / f64::from(1u32 << 22));
             let errors = values().enumerate().map(|(i, v)| (f64::from(own.at(i)[c]) - v).abs());
             // A NaN is an error, too.

@@ -1,4 +1,4 @@
-//! Normals, uvs and colours of a mesh in one frame, whichever way vertices and corners were matched.
+//! Compares normals, uvs and colours of a mesh in one frame, however vertices and corners were matched.
 
 use crate::double;
 use crate::error::error;
@@ -23,13 +23,13 @@ pub(crate) struct Attributes<'b> {
     pub source: &'b Source<'b>,
     pub decoded: &'b Decoded<'b>,
     pub polygons: &'b Polygons,
-    /// Smoothing group per corner, and how many, where normals are computed.
+    /// Smoothing group of each corner, and their number, if normals are computed.
     pub groups: &'b (Vec<u32>, usize),
-    /// Smoothing groups by the first frame of a run, which may say as well what is smooth.
+    /// Smoothing groups by the first frame of a run, which may define creases as well.
     pub lead_groups: Option<&'b (Vec<u32>, usize)>,
 }
 
-/// Goes through pairs of vertex and corner and gives the largest difference and its vertex.
+/// Visits pairs of vertex and corner and returns the largest difference and its vertex.
 pub(crate) type Match<'m> =
     dyn FnMut(Corners, f64, &dyn Fn(u32, u32) -> Option<f64>) -> Option<(f64, u32)> + 'm;
 
@@ -37,41 +37,41 @@ pub(crate) type Match<'m> =
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Corners {
     All,
-    /// One of each smoothing group is enough, since the others have the same value.
+    /// One of each smoothing group, since the others have the same value.
     OnePerGroup,
 }
 
-/// The square of the tangent of half the angle between `a` and the unit vector `b`. It grows with the angle, and is
-/// worked out in a fraction of the time of an arc tangent.
+/// Returns the square of the tangent of half the angle between `a` and the unit vector `b`. It grows with the
+/// angle, and takes a fraction of the time of an arc tangent.
 fn half_tangent_squared(a: DVec3, b: DVec3) -> f64 {
     let length = a.length();
     let along = length + a.dot(b);
     match length == 0.0 {
         true => 0.0,
-        // Opposite, as far as can be told: rounding says more here than the angle.
+        // Opposite, within rounding.
         false if along <= 1e-9 * length => f64::INFINITY,
         false => a.cross(b).length_squared() / along.powi(2),
     }
 }
 
-/// The angle in degrees that [`half_tangent_squared`] gives this for.
+/// Returns the angle, in degrees, for a result of [`half_tangent_squared`].
 fn angle_of(half_tangent_squared: f64) -> f64 {
     2.0 * half_tangent_squared.sqrt().atan().to_degrees()
 }
 
 /// The largest difference of a channel.
 struct Largest<'a> {
-    /// The difference, and its vertex; None where nothing was compared.
+    /// The difference and its vertex; `None` if nothing was compared.
     worst: Option<(f64, u32)>,
     limit: f64,
-    /// Name of the channel, for a sentence.
+    /// Name of the channel, for messages.
     what: &'a str,
-    /// Unit of difference and limit, for a sentence.
+    /// Unit of difference and limit, for messages.
     unit: &'a str,
 }
 
 impl Attributes<'_> {
-    /// Compares all channels that can have changed. `find` goes through the pairs.
+    /// Compares all channels that can have changed. `find` visits the pairs.
     pub fn compare(&self, visible: &[usize], found: &mut Found, find: &mut Match<'_>) -> Result<(), Error> {
         let channels = &self.unit.channels;
         if let Some(normals) = channels.normals
@@ -127,8 +127,8 @@ impl Attributes<'_> {
         Ok(())
     }
 
-    /// Whether a channel is to be compared in this frame: one that never changes is compared once. Without a
-    /// source map nearest points are found anew in each frame, so there nothing is skipped.
+    /// `true` if a channel is compared in this frame: one that never changes is compared once. Without a
+    /// source map, nearest points are searched anew in each frame, so nothing is skipped.
     fn is_due(&self, changes: bool) -> bool {
         changes || self.unit.exact.is_none() || self.unit.shown.first() == Some(&self.frame)
     }
@@ -191,7 +191,7 @@ impl Attributes<'_> {
         if matrix.is_some_and(|m| !m.is_finite()) {
             return Ok(None);
         }
-        // A flat matrix leaves no normal to turn.
+        // A singular matrix collapses the normal.
         let turned = |n: DVec3| match &matrix {
             None => Some(n),
             Some(m) => turn_normal(m, n),
@@ -204,7 +204,7 @@ impl Attributes<'_> {
         let found = match (normals, &self.source.mesh.normals) {
             (Normals::Source, Some(attribute)) => {
                 let right = self.sample(attribute)?;
-                // Corners of a vertex mostly have one normal.
+                // Corners of a vertex usually have one normal.
                 let last = Cell::new((NONE, [0.0; 3], None));
                 find(Corners::All, limit, &|vertex, corner| {
                     let (face, point) = self.place(corner);
@@ -240,14 +240,14 @@ impl Attributes<'_> {
         Ok(found.map(|(measure, vertex)| (angle_of(measure), vertex)))
     }
 
-    /// The face and the point of a corner.
+    /// Returns the face and the point of a corner.
     fn place(&self, corner: u32) -> (u32, u32) {
         let get = |list: &[u32]| list.get(corner as usize).copied().unwrap_or(NONE);
         (get(&self.polygons.face), get(&self.polygons.point))
     }
 
-    /// Adds the largest difference of a channel to the figures of all visible placements, and a failure where
-    /// it is beyond the limit.
+    /// Adds the largest difference of a channel to the statistics of all visible placements, and a failure if
+    /// it exceeds the limit.
     fn note(
         &self,
         visible: &[usize],

@@ -1,5 +1,5 @@
-//! A mesh with a source map: every vertex knows its point, every triangle its face, so everything is compared
-//! one to one.
+//! Compares a mesh with a source map: every vertex knows its point and every triangle its face, so everything
+//! is compared one to one.
 
 use crate::verify::polygons::{NONE, Polygon, Polygons};
 use crate::verify::report::Failures;
@@ -9,27 +9,26 @@ use meshreel::record::MeshRecord;
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 
-/// The correspondence of vertices and source that follows from source map and faces alone, the same in all
+/// The correspondence of vertices and source that follows from source map and faces alone; the same in all
 /// frames.
 pub(crate) struct Exact {
-    /// The source's point of each vertex.
+    /// Point of the source for each vertex.
     pub vertex_point: Vec<u32>,
     pub polygons: Polygons,
-    /// Smoothing group per corner, and how many, where normals are computed.
+    /// Smoothing group of each corner, and their number, if normals are computed.
     pub groups: (Vec<u32>, usize),
     /// Vertices with the corners and faces whose attributes they must have.
     pub pairs: Vec<Pair>,
-    /// The pairs of which each vertex has one for each smoothing group, where normals are computed: corners of one
+    /// A subset of `pairs` for computed normals, one for each vertex and smoothing group: corners of one
     /// group have one normal.
     pub smooth_pairs: Vec<Pair>,
-    /// Vertices of faces that name a point twice, where nothing says which of its corners a vertex stands for:
-    /// one list of possible pairs for each such vertex.
+    /// Possible pairs of each vertex whose face names a point twice, so that it may stand for either corner.
     pub either: Vec<Vec<Pair>>,
     /// Vertices whose position must be bit-equal to an earlier one's.
     pub weld: Vec<(u32, u32)>,
 }
 
-/// A vertex stands for a corner of a face.
+/// A vertex and the corner of a face that it stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Pair {
     pub vertex: u32,
@@ -42,15 +41,15 @@ pub(crate) struct SourceFaces<'a> {
     pub polygons: Polygons,
     /// Corners of all faces, usable or not.
     pub corners: usize,
-    /// Points whose position is bit-equal to an earlier one's in all frames, and that one.
+    /// Points that are bit-equal to an earlier one in all frames, and that one.
     pub weld: &'a [(u32, u32)],
-    /// Triangles must turn the other way: vertices are in mirrored world space.
+    /// Triangles must have the opposite orientation: vertices are in mirrored world space.
     pub flip: bool,
     /// Named sets of faces.
     pub sets: &'a [(String, Vec<i32>)],
 }
 
-/// Checks the map against the source's faces. `indices`: the file's triangles. None where the map is so wrong
+/// Checks the map against the source's faces. `indices`: the file's triangles. `None` if the map is so wrong
 /// that nothing more can be compared.
 pub(crate) fn build(
     map: SourceMap,
@@ -96,11 +95,11 @@ pub(crate) fn build(
     })
 }
 
-/// Groups of one vertex that are looked through for the one of another corner.
+/// The largest number of groups of one vertex that are searched for that of another corner.
 const MOST_GROUPS: usize = 16;
 
 impl Exact {
-    /// Sets the smoothing groups of corners, and how many there are.
+    /// Sets the smoothing group of each corner, and the number of groups.
     pub fn set_groups(&mut self, groups: (Vec<u32>, usize)) {
         self.groups = groups;
         let group = |pair: &Pair| self.groups.0[pair.corner as usize];
@@ -113,9 +112,9 @@ impl Exact {
     }
 }
 
-/// Each face must have its n − 2 triangles, and their edges must add up to the face's own, walked the right
-/// way round. One that repeats an earlier face of its set may have none: then the vertices of that face stand
-/// for its corners too.
+/// Checks that each face has its n − 2 triangles, and that their edges add up to the face's own, in the right
+/// orientation. A face that repeats an earlier one of its set may have none; then the vertices of that one
+/// stand for its corners, too.
 fn faces(
     map: &SourceMap,
     indices: &[u32],
@@ -136,7 +135,7 @@ fn faces(
     let mut repeats = Repeats::new(polygons, sets);
     let mut edges: Vec<(u32, u32, i32)> = Vec::new();
     for (place, face) in polygons.faces.iter().enumerate() {
-        // Triangles of faces that cannot be used, or do not exist.
+        // Skips triangles of faces that are unusable or do not exist.
         while by_face.get(at).is_some_and(|&t| face_of(t) < face.number) {
             at += 1;
         }
@@ -200,13 +199,13 @@ fn faces(
 /// Number of a usable face, and the range of its pairs.
 type Place = (usize, Range<usize>);
 
-/// Faces that are there, for those that repeat them.
+/// The faces that the file contains, to find those that others repeat.
 struct Repeats<'a> {
     polygons: &'a Polygons,
     rings: Rings,
-    /// Name of each face's set, where it is in one, as far as a face repeats another at all.
+    /// Name of the set of each face that is in one, if any face repeats another.
     set: HashMap<u32, &'a str>,
-    /// By ring and set the first face, if it is in the file.
+    /// For each ring and set, the first face, if it is in the file.
     first: HashMap<(u32, &'a str), Option<Place>>,
 }
 
@@ -224,7 +223,7 @@ impl<'a> Repeats<'a> {
         Repeats { polygons, rings, set, first: HashMap::new() }
     }
 
-    /// Ring and set of a face that is not alone on its points.
+    /// Returns ring and set of a face that shares its points with another face.
     fn key(&self, place: usize) -> Option<(u32, &'a str)> {
         let ring = self.rings.of[place];
         let number = self.polygons.faces[place].number;
@@ -232,15 +231,15 @@ impl<'a> Repeats<'a> {
         (ring != NONE).then_some((ring, set))
     }
 
-    /// Notes that a face has its triangles.
+    /// Records that a face has its triangles.
     fn is_there(&mut self, place: usize, pairs: Range<usize>) {
         if let Some(key) = self.key(place) {
             self.first.entry(key).or_insert(Some((place, pairs)));
         }
     }
 
-    /// Pairs for a face without triangles: those of the first face of its set on the same points in the same
-    /// order. False where it is that face itself, or where that one is not there.
+    /// Adds pairs for a face without triangles: those of the first face of its set on the same points in the
+    /// same order. `false` if it is that face itself, or that one has no triangles either.
     fn stand_in(&mut self, place: usize, pairs: &mut Vec<Pair>) -> bool {
         let Some(key) = self.key(place) else {
             return false;
@@ -268,18 +267,18 @@ fn directed(a: u32, b: u32, sign: i32) -> (u32, u32, i32) {
     if a <= b { (a, b, sign) } else { (b, a, -sign) }
 }
 
-/// Corners of one face at one point that are looked at.
+/// The largest number of corners of one face at one point that are tried.
 const MOST_CORNERS: usize = 64;
 
 /// Finds the corner of a face at a point.
 struct CornerOf<'a> {
     polygons: &'a Polygons,
     face: &'a Polygon,
-    /// Corners by their points, for faces that are too large to be looked through, or name a point twice.
+    /// Corners by their points, for faces that are too large to search, or that name a point twice.
     by_point: Option<HashMap<u32, Vec<u32>>>,
 }
 
-/// Corners of a face at a point.
+/// The corners of a face at a point.
 enum Found<'f> {
     None,
     One(u32),
@@ -300,7 +299,7 @@ impl<'a> CornerOf<'a> {
         CornerOf { polygons, face, by_point }
     }
 
-    /// `hint` is the corner that the map names: it decides where a face has a point twice.
+    /// Finds the corner at `point`. `hint`, the corner in the map, decides if the face names the point twice.
     fn find(&self, point: u32, hint: u32) -> Found<'_> {
         let range = self.face.corners();
         if range.contains(&(hint as usize)) && self.polygons.point[hint as usize] == point {
@@ -310,7 +309,7 @@ impl<'a> CornerOf<'a> {
             Some(corners) => match corners.get(&point).map(Vec::as_slice) {
                 None | Some([]) => Found::None,
                 Some(&[corner]) => Found::One(corner),
-                // Of very many any may be right, and nothing is compared.
+                // With this many any may be right, so nothing is compared.
                 Some(several) if several.len() > MOST_CORNERS => Found::Several(&[]),
                 Some(several) => Found::Several(several),
             },
@@ -322,7 +321,7 @@ impl<'a> CornerOf<'a> {
     }
 }
 
-/// Vertices of one point, and of points that are one in all frames.
+/// Returns pairs of vertices of one point, or of points that are bit-equal in all frames.
 fn vertex_weld(vertex_point: &[u32], weld: &[(u32, u32)]) -> Vec<(u32, u32)> {
     let points = vertex_point.iter().max().map_or(0, |&p| p as usize + 1);
     let mut class: Vec<u32> = (0..points as u32).collect();
@@ -341,7 +340,8 @@ fn vertex_weld(vertex_point: &[u32], weld: &[(u32, u32)]) -> Vec<(u32, u32)> {
     out
 }
 
-/// Materials by the source's face sets: the first set that has a face wins; faces in none have no name.
+/// Checks materials against the source's face sets: the first set that contains a face wins; other faces have
+/// no name.
 pub(crate) fn materials(
     record: &MeshRecord,
     triangle_face: &[u32],
@@ -373,7 +373,7 @@ pub(crate) fn materials(
                 example = example.or(Some((material.name.clone(), name.to_owned())));
             }
         }
-        // Sets may share a name; the nameless rest has any id.
+        // Sets may share a name; the unnamed rest may have any id.
         let mut ids = sets
             .iter()
             .enumerate()
@@ -400,7 +400,7 @@ pub(crate) fn materials(
     }
 }
 
-/// The first decimal number in a name.
+/// Returns the first decimal number in a name.
 fn first_number(name: &str) -> Option<u32> {
     let digits = name.split(|c: char| !c.is_ascii_digit()).find(|part| !part.is_empty())?;
     digits.parse().ok()

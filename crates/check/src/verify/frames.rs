@@ -1,4 +1,4 @@
-//! Second pass: every frame decoded and compared.
+//! Second pass: decodes and compares every frame.
 
 use crate::double;
 use crate::error::error;
@@ -23,15 +23,14 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// Frames of one job, at least; more where index frames are further apart.
+/// The smallest number of frames of one job; more if index frames are further apart.
 const RUN: usize = 16;
 
-/// Bytes of decoders that may be at work at once.
+/// The largest memory of decoders that work at the same time, in bytes.
 const DECODERS: u64 = 1 << 30;
 
 impl Plan<'_> {
-    /// Compares all frames. Memory is bounded by the number of jobs at work, not by the length of the
-    /// animation.
+    /// Compares all frames. Memory depends on the number of jobs at work, not on the length of the animation.
     pub fn run(
         &self,
         progress: &(dyn Fn(u64, u64) + Sync),
@@ -45,7 +44,7 @@ impl Plan<'_> {
         let at_once = (DECODERS / self.reel.memory().max(1)).clamp(1, threads) as usize;
         let done = AtomicU64::new(0);
         let total = self.reel.frame_count() as u64;
-        // The last frame of the job before: what is between it and the next is looked at when both are there.
+        // Last frame of the previous job, which is compared with the first of the next once both are known.
         let mut last: Option<Seen> = None;
         let mut moment = Moment::new(self.survey.scene, &self.survey.placed)?;
         progress(0, total);
@@ -73,7 +72,7 @@ impl Plan<'_> {
                     Ok(found)
                 })
                 .collect();
-            // In the order of frames, so that sums and sentences do not depend on threads.
+            // In the order of frames, so that sums and messages do not depend on threads.
             for found in results {
                 let mut found = found?;
                 if let (Some(before), Some(first)) = (last.take(), found.ends[0].take()) {
@@ -90,7 +89,7 @@ impl Plan<'_> {
         Ok((stats, locators, failures))
     }
 
-    /// Runs of frames that begin at index frames.
+    /// Returns runs of frames that begin at index frames.
     fn jobs(&self) -> Vec<Range<usize>> {
         let count = self.reel.frame_count();
         let mut jobs = Vec::new();
@@ -118,7 +117,7 @@ impl<'a> Worker<'a> {
         })
     }
 
-    /// Decodes a frame and compares everything in it, and what is between it and the one before.
+    /// Decodes and compares a frame, and what lies between it and the previous one.
     fn frame(&mut self, frame: usize, found: &mut Found) -> Result<(), Error> {
         self.decoder.decode(frame).map_err(error)?;
         let plan = self.plan;
@@ -151,7 +150,7 @@ impl<'a> Worker<'a> {
                 Some(before) => {
                     plan.between.compare(plan, &mut self.moment, &before, &seen, found)?;
                 }
-                // The frame before is another job's.
+                // The previous frame belongs to another job.
                 None => found.ends[0] = Some(seen.clone()),
             }
             self.seen = Some(seen);
@@ -159,8 +158,8 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    /// Placements of a mesh that are visible in the source and in the file; those that are in one of them only are
-    /// failures. `expected`: the frame of the source.
+    /// Returns the placements of a mesh that are visible in the source and in the file; those visible in only
+    /// one of them are failures. `expected`: the frame of the source.
     fn visible(
         &self,
         unit: &Unit,
@@ -194,8 +193,8 @@ impl<'a> Worker<'a> {
         Ok(visible)
     }
 
-    /// Compares one mesh, at all places where it is visible. Gives the decoded positions and, where they
-    /// move, the source's points.
+    /// Compares one mesh at all places where it is visible. Returns the decoded positions and, if they move,
+    /// the source's points.
     fn unit(
         &self,
         unit: &Unit,
@@ -245,7 +244,8 @@ impl<'a> Worker<'a> {
         Ok((decoded.positions, points))
     }
 
-    /// Transforms of a placement in this frame; None where the source has no finite transform for it.
+    /// Returns the transforms of a placement in this frame; `None` if the source has no finite transform for
+    /// it.
     fn place(&self, placement: usize) -> Option<Place<'_>> {
         let show = self.plan.shows[placement].as_ref()?;
         let source = &self.world.matrix[self.plan.survey.placements[placement].placed];
@@ -253,7 +253,7 @@ impl<'a> Worker<'a> {
         is_finite.then(|| Place { show, source, decoded: self.decoder.world(show.node) })
     }
 
-    /// Compares points without faces and what hangs on them.
+    /// Compares points without faces, and their attributes.
     fn particles(&self, mesh: &MeshFrame<'_>, found: &mut Found) -> Result<(), Error> {
         let &MeshFrame { unit, visible, frame, source, decoded } = mesh;
         let Some(particles) = &unit.particles else {
@@ -299,12 +299,12 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    /// The source's matrix of a placement in a frame of the file, and what it changes by in a second: from the
-    /// frame before that shows it to the one after.
+    /// Returns the source's matrix of a placement in a frame of the file, and its change per second, from the
+    /// visible frame before to the one after.
     pub fn world_change(&self, placement: usize, frame: usize) -> Result<[DMat4; 2], Error> {
         let plan = self.plan;
         let shown = &plan.units[plan.shows[placement].as_ref().map_or(0, |show| show.unit)].shown;
-        // What a frame in which it is hidden would read: the last one that shows it.
+        // A hidden frame reads the last one before it that shows the mesh.
         let read = |frame: usize| shown.iter().rev().find(|f| **f <= frame).copied().unwrap_or(frame);
         let last = plan.reel.frame_count().saturating_sub(1);
         let (before, after) = (read(frame.saturating_sub(1)), read((frame + 1).min(last)));
@@ -324,7 +324,7 @@ impl<'a> Worker<'a> {
         Ok([self.world.matrix[placed], change])
     }
 
-    /// A frame's own map: points and faces as they come back.
+    /// Checks a frame's own source map: the points and faces that `extract` returns.
     fn way_back(&self, mesh: &MeshFrame<'_>, found: &mut Found) -> Result<(), Error> {
         let plan = self.plan;
         let &MeshFrame { unit, frame, source, decoded, .. } = mesh;
@@ -428,8 +428,8 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Compares a re-meshed surface with the source's: each one's vertices and triangles with the nearest place on
-    /// the other.
+    /// Compares a re-meshed surface with the source's: vertices and triangle centres of each with the nearest
+    /// place on the other.
     fn surfaces(&self, mesh: &MeshFrame<'_>, found: &mut Found) -> Result<(), Error> {
         let &MeshFrame { source, decoded, .. } = mesh;
         let mut faces = sample::Faces::default();
@@ -445,7 +445,7 @@ impl<'a> Worker<'a> {
             let (ours, vertices) = surface::of_file(decoded.view.indices(), &got);
             let ways =
                 [("vertex or triangle", vertices, theirs), ("point or triangle of the source", points, ours)];
-            // Points that are not usable have vertices somewhere; what those are near to says nothing.
+            // Vertices of unusable points may be anywhere, so distances from vertices are not compared.
             for (what, places, faces) in ways.into_iter().skip(usize::from(!all_usable)) {
                 let stats = &mut found.stats[p];
                 let mut worst = 0.0;
@@ -468,7 +468,7 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    /// Compares a mesh without a source map, or with faces that change: nearest points, faces, attributes.
+    /// Compares a mesh without a source map, or with changing faces: nearest points, faces, attributes.
     fn nearest(&self, mesh: &MeshFrame<'_>, found: &mut Found) -> Result<(), Error> {
         let &MeshFrame { unit, source, decoded, .. } = mesh;
         let mut faces = sample::Faces::default();
@@ -489,7 +489,7 @@ impl<'a> Worker<'a> {
                 (0..decoded.view.vertex_count()).map(|v| place.decoded(decoded, v).to_array()).collect();
             let pairing = Pairing::new(&right, &got, indices, &polygons, place.show.tolerance);
             let [there, back] = pairing.distances();
-            // Points that are not usable have vertices somewhere; what those are near to says nothing.
+            // Vertices of unusable points may be anywhere, so distances from vertices are not compared.
             let ways = [("vertex", there), ("point", back)];
             for (what, way) in &ways[usize::from(!all_usable)..] {
                 let stats = &mut found.stats[p];
@@ -519,8 +519,8 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    /// Smoothing groups for normals that are computed: by the points of this frame, and by those of the first
-    /// frame of its run if that is another.
+    /// Returns the smoothing groups of computed normals: by the points of this frame, and by those of the
+    /// first frame of its run, if that is another.
     fn smoothing_groups(
         &self,
         mesh: &MeshFrame<'_>,
@@ -544,10 +544,10 @@ impl<'a> Worker<'a> {
     }
 }
 
-/// Smoothing group per corner, and how many there are.
+/// Smoothing group of each corner, and their number.
 type Groups = (Vec<u32>, usize);
 
-/// A mesh of the file and the mesh of the source that it stands for, in one frame.
+/// A mesh of the file and its counterpart in the source, in one frame.
 struct MeshFrame<'b> {
     unit: &'b Unit,
     /// Placements that are visible.
@@ -580,18 +580,18 @@ struct Place<'b> {
 }
 
 impl Place<'_> {
-    /// A point of the source in world space.
+    /// Transforms a point of the source to world space.
     fn source(&self, point: [f32; 3]) -> DVec3 {
         self.source.transform_point3(double::vector(point))
     }
 
-    /// A decoded vertex in world space.
+    /// Transforms a decoded vertex to world space.
     fn decoded(&self, mesh: &Decoded<'_>, vertex: usize) -> DVec3 {
         apply(&self.decoded, mesh.position(vertex))
     }
 }
 
-/// Says what has changed where the source has other points or faces than the file.
+/// Returns a message if the source has other points or faces in this frame than in the map.
 fn changed_topology(mesh: &MeshFrame<'_>, exact: &Exact) -> Result<Option<String>, Error> {
     let &MeshFrame { unit, source, .. } = mesh;
     if source.points.len() != exact.polygons.points {
@@ -612,7 +612,7 @@ fn changed_topology(mesh: &MeshFrame<'_>, exact: &Exact) -> Result<Option<String
     Ok(None)
 }
 
-/// Says where vertices of welded points are not bit-equal.
+/// Returns a message if vertices of welded points are not bit-equal.
 fn cracks(decoded: &Decoded<'_>, exact: &Exact) -> Option<String> {
     let bits = |v: u32| [0, 1, 2].map(|k| decoded.positions[3 * v as usize + k].to_bits());
     let cracks = exact.weld.iter().filter(|(v, earlier)| bits(*v) != bits(*earlier));
@@ -626,7 +626,7 @@ fn cracks(decoded: &Decoded<'_>, exact: &Exact) -> Option<String> {
     })
 }
 
-/// The largest difference of all pairs of vertex and corner, and its vertex.
+/// Returns the largest difference of all pairs of vertex and corner, and its vertex.
 fn largest_of_pairs(
     pairs: &[Pair],
     either: &[Vec<Pair>],
@@ -641,7 +641,7 @@ fn largest_of_pairs(
         }
     }
     for list in either {
-        // Where one has nothing to compare with, it may be the vertex's own.
+        // A corner without a value may be the vertex's own, so then nothing is compared.
         let all = list.iter().map(|pair| difference(pair.vertex, pair.corner));
         let all: Option<Vec<f64>> = all.collect();
         let least = all.and_then(|all| all.into_iter().reduce(f64::min));

@@ -6,10 +6,10 @@ use std::ops::Range;
 /// A k-d tree of points; those that are not finite are left out.
 pub(crate) struct KdTree {
     points: Vec<[f64; 3]>,
-    /// The number that each point of the tree had in the list.
+    /// For each point of the tree, its number in the list.
     ids: Vec<u32>,
     /// Axis that the middle of each inner range splits; [`ONE_PLACE`] for ranges of equal points, which
-    /// nothing splits.
+    /// cannot be split.
     axis: Vec<u8>,
 }
 
@@ -54,7 +54,7 @@ impl KdTree {
         KdTree { points: order.iter().map(|&i| points[i as usize]).collect(), ids: order, axis }
     }
 
-    /// Distance to the nearest point and its number; none in an empty tree and for a point that is not
+    /// Returns the distance to the nearest point and its number; `None` if the tree is empty or `p` is not
     /// finite.
     pub fn nearest(&self, p: [f64; 3]) -> Option<(f64, u32)> {
         let mut best = (f64::INFINITY, u32::MAX);
@@ -73,8 +73,8 @@ impl KdTree {
         (best.1 != u32::MAX).then_some((best.0.sqrt(), best.1))
     }
 
-    /// Shows `visit` the numbers of points within `radius` until it returns true. At most `limit` are shown;
-    /// false then means that nobody knows, which the second result tells.
+    /// Passes `visit` the numbers of points within `radius` until it returns `true`, but at most `limit` of
+    /// them. Returns whether `visit` did, and whether the search ended undecided because of the limit.
     pub fn within(
         &self,
         p: [f64; 3],
@@ -100,9 +100,9 @@ impl KdTree {
         (found, !found && seen >= limit)
     }
 
-    /// Calls `visit` with squared distance and number; it returns the squared distance within which it is
-    /// interested, or none to stop. Depth is bounded by the logarithm of the size. `once`: of many equal
-    /// points one will do.
+    /// Calls `visit` with squared distance and number; it returns the squared distance up to which to search
+    /// on, or `None` to stop. Depth is bounded by the logarithm of the size. `once`: visit only one of many
+    /// equal points.
     fn descend(
         &self,
         p: [f64; 3],
@@ -191,7 +191,7 @@ mod tests {
             false
         });
         assert!(!found && cut && seen == 100);
-        // Looked at one by one, these would take days.
+        // A search without the tree's pruning would take days.
         for i in 0..1_000_000 {
             let [x, y] = [1, 7].map(|k| f64::from(i * k % 1000) / 1000.0);
             assert!(tree.nearest([x, y, 1.0]).unwrap().0 <= 2f64.sqrt());

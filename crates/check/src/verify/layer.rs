@@ -1,5 +1,5 @@
-//! Clips in layers: each layer is promised at the samples that it has; what missing tiers and layers cost is
-//! measured.
+//! Compares layered clips: the promise of each layer holds at the layer's own samples; the error caused by
+//! missing tiers and layers is measured.
 
 use super::metric::Metric;
 use super::report::{ClipReport, LayerReport, TierReport, beyond};
@@ -8,7 +8,7 @@ use meshreel::Transform;
 use meshreel::clip::{Clip, ClipCursor, LayerInfo, PoseSource};
 use meshreel_scene::Skeleton;
 
-/// The source of a layered clip, and what was asked for it.
+/// The source of a layered clip, and the options for it.
 pub(super) struct Source<'a> {
     pub skeleton: &'a Skeleton,
     pub clip: &'a meshreel_scene::Clip,
@@ -18,7 +18,7 @@ pub(super) struct Source<'a> {
     pub tolerances: &'a [Option<f64>],
 }
 
-/// Fills in the errors of a report; gives sentences about what does not hold.
+/// Fills in the errors of a report; returns broken promises as sentences.
 pub(super) fn compare(
     source: &Source<'_>,
     clip: &Clip,
@@ -96,7 +96,7 @@ pub(super) fn compare(
     Ok(broken)
 }
 
-/// The largest error and the root of the mean square error of all joints at all samples.
+/// Returns the largest error and the root mean square error of all joints at all samples.
 fn cost(
     source: &Source<'_>,
     clip: &Clip,
@@ -119,7 +119,7 @@ fn cost(
     Ok((most, (sum / count as f64).sqrt()))
 }
 
-/// Says in sentences where layers, rates, stripping and joints are not those that were asked for.
+/// Returns sentences about layers, rates, stripping and joints that differ from those requested.
 fn as_asked(source: &Source<'_>, shells: &[f64], clip: &Clip, layers: &[LayerInfo]) -> Vec<String> {
     let mut broken = Vec::new();
     let clips = &source.asked.clips;

@@ -1,6 +1,7 @@
-//! The local rule of curves: each sub-track by itself, a turn as far as it moves the end of the bone, a scale
-//! times the bone; half, a third … of it for joints that carry others, where that was asked for. Pinned
-//! joints are compared with their place among the decoded joints above them.
+//! The local rule of curves, for each sub-track by itself: a rotation error is the movement of the bone's
+//! end, a scale error is multiplied by the bone's length. If requested, joints that carry others have a half,
+//! a third … of the tolerance. Pinned joints are compared with their place relative to the decoded joints
+//! above them.
 
 use super::metric::Metric;
 use super::report::beyond;
@@ -14,7 +15,7 @@ pub(super) struct Local {
     limits: Vec<[f64; 3]>,
     bones: Vec<f64>,
     pinned: Vec<bool>,
-    /// Turns of the source and of what is decoded, in object space.
+    /// Rotations of the source and decoded ones, in object space.
     turns: [Vec<DQuat>; 2],
     /// Largest errors of rotations, translations and scales, as lengths.
     pub errors: [f64; 3],
@@ -51,7 +52,7 @@ impl Local {
         }
         let limits = (0..n).map(|j| {
             let up = if adaptive { heights[j] + 1 } else { 1 };
-            // What f32 holds.
+            // Not finer than the precision of f32.
             let least = [bones[j] * 5e-7, far[j] * 2.5e-7, bones[j].max(metric.shells[j]) * 5e-7];
             [0, 1, 2].map(|k| (tolerances[k] / up as f64).max(least[k]))
         });
@@ -66,7 +67,7 @@ impl Local {
         }
     }
 
-    /// Measures one sample, after `metric` has.
+    /// Measures one sample, after `metric` has measured it.
     pub fn measure(&mut self, reference: &[Qvv], pose: &[Transform], metric: &Metric) {
         for (j, (wanted, got)) in reference.iter().zip(pose).enumerate() {
             let got = double::qvv(got);
@@ -101,7 +102,7 @@ impl Local {
         }
     }
 
-    /// A sentence about the worst joint.
+    /// Returns a sentence about the worst joint.
     pub fn what(&self, skeleton: &Skeleton) -> String {
         let name = &skeleton.joints[self.joint].name;
         format!("joint {name}: an error of {} times its tolerance", self.worst)

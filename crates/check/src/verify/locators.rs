@@ -1,6 +1,6 @@
-//! Locators: nodes that show no mesh and are in a file for their own sake. Each is held to the distance that
-//! follows from the meshes near it, on the corners of a cube around its origin, and so on every point of
-//! that, in every frame, whether it is shown or not.
+//! Locators: nodes that show no mesh and are stored by name. The tolerance of each follows from the meshes
+//! near it; it holds for the corners of a cube around its origin, and so for every point of that, in every
+//! frame, even if hidden.
 
 use crate::asked::{Asked, Tolerance};
 use crate::verify::attribute::ulp;
@@ -12,14 +12,14 @@ use meshreel_scene::sample::{World, largest_scale};
 use meshreel_scene::{Error, Scene, hierarchy, locators};
 use std::collections::HashMap;
 
-/// Goes through the source: its meshes and its locators. `there`: times of the file's frames.
+/// Surveys the meshes and locators of the source. `there`: times of the file's frames.
 pub(crate) fn survey<'a>(scene: &'a Scene, asked: &Asked, there: &[f64]) -> Result<Survey<'a>, Error> {
     let MeshSurvey { mut survey, is_locator, sizes } = Survey::of_meshes(scene, asked, there)?;
     survey.locators = find(&survey, &is_locator, &sizes, asked)?;
     Ok(survey)
 }
 
-/// All locators, with the tolerance of each. `sizes`: world diagonals of meshes, by placed object.
+/// Finds all locators with their tolerances. `sizes`: world diagonals of meshes, by placed object.
 fn find(
     survey: &Survey<'_>,
     found: &[bool],
@@ -81,21 +81,21 @@ fn find(
         }
     }
     for (locator, far) in out.iter_mut().zip(far) {
-        // The same hair more as of meshes.
+        // The same margin as for meshes.
         locator.tolerance = locator.tolerance.max(4.0 * ulp(far * (1.0 + 1e-6)));
-        // Of each number of a transform half a unit, and of those of a rotation twice that.
+        // Half a unit of rounding for each number of a transform, and twice that for a rotation.
         locator.least += 4.0 * ulp(far);
     }
     Ok(out)
 }
 
-/// The node of a locator in the file, and how far it may be off, in world units.
+/// The node of a locator in the file, and its allowed distance in world units.
 pub(crate) struct Place {
     pub node: usize,
     pub tolerance: f64,
 }
 
-/// The node of the file for each locator of the source, by path.
+/// Returns the node of the file for each locator of the source, by path.
 pub(crate) fn match_nodes(survey: &Survey<'_>, reel: &Reel, failures: &mut Failures) -> Vec<Option<Place>> {
     let nodes = &reel.description().nodes;
     let mut by_path: HashMap<&str, usize> = HashMap::new();
@@ -111,7 +111,7 @@ pub(crate) fn match_nodes(survey: &Survey<'_>, reel: &Reel, failures: &mut Failu
             return None;
         };
         let stored = nodes[node].tolerance;
-        // What no transform of the file can hold may be promised less.
+        // The promise may be coarser if no transform of the file can be exact enough.
         let allowed = locator.tolerance.max(3.0 * locator.least) * (1.0 + 1e-6);
         if beyond(stored, allowed) {
             failures.add(path, None, || {
@@ -148,8 +148,8 @@ impl Found {
     }
 }
 
-/// Compares all locators in a frame that was decoded. `expected`: the frame of the source, for which `world`
-/// was evaluated.
+/// Compares all locators in a decoded frame. `expected`: the frame of the source, for which `world` was
+/// evaluated.
 pub(crate) fn compare(
     survey: &Survey<'_>,
     places: &[Option<Place>],
@@ -169,7 +169,7 @@ pub(crate) fn compare(
             });
         }
         let matrix = &world.matrix[locator.placed];
-        // Where the source says nothing, nothing is promised.
+        // Without a finite transform in the source there is no promise.
         if !matrix.is_finite() {
             continue;
         }

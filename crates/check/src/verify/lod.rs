@@ -1,5 +1,5 @@
-//! Levels of detail: that they are triangles of their mesh, fewer from level to level, and as near to it as
-//! they say.
+//! Checks LOD levels: their triangles are those of their mesh's vertices, fewer from level to level, and
+//! within the distance from the mesh that the file claims.
 
 use crate::double;
 use crate::error::error;
@@ -10,12 +10,13 @@ use meshreel::record::Method;
 use meshreel::{FrameDecoder, LodTriangles, Reel};
 use meshreel_scene::Error;
 
-/// Frames in which distances are measured, and vertices of a mesh, at most.
+/// The number of frames in which distances are measured, and the largest number of vertices measured per
+/// mesh.
 const FRAMES: usize = 6;
 const VERTICES: usize = 20_000;
 
-/// Checks the LOD levels of all meshes; a report of each level by mesh of the file. `asked`: how many there
-/// may be.
+/// Checks the LOD levels of all meshes; returns a report of each level, by mesh of the file. `asked`: the
+/// allowed number of levels.
 pub(crate) fn check(
     reel: &Reel,
     asked: usize,
@@ -61,7 +62,7 @@ pub(crate) fn check(
             if levels.is_empty() || meshes[m].method == Method::Fluid {
                 continue;
             }
-            // Hidden frames are nobody's.
+            // Hidden frames are not measured.
             let nodes = reel.description().nodes.iter().enumerate();
             let mut shown = nodes.filter(|(_, node)| node.mesh == Some(m as u32));
             if !shown.any(|(n, _)| decoder.visible(n)) {
@@ -75,7 +76,7 @@ pub(crate) fn check(
                 let (most, vertex) = farthest(view.indices(), level, at);
                 let report = &mut out[m][l];
                 report.max_error = report.max_error.max(most);
-                // The distance is worked out in f64 from f32 positions.
+                // The distance is computed in f64 from f32 positions.
                 if most > report.error * (1.0 + 1e-6) {
                     failures.add(&meshes[m].path, Some(frame), || {
                         format!(
@@ -91,8 +92,8 @@ pub(crate) fn check(
     Ok(out)
 }
 
-/// Says what is wrong with the triangles of an LOD level. `before`: the number of indices of the finer level
-/// before it; `vertices`: of the mesh.
+/// Returns what is wrong with the triangles of an LOD level. `before`: the number of indices of the next
+/// finer level; `vertices`: the number of vertices of the mesh.
 fn structure(level: &LodTriangles, before: usize, vertices: u32) -> Option<&'static str> {
     let (triangles, rest) = level.indices.as_chunks::<3>();
     let sums: u64 = level.materials.iter().map(|r| u64::from(r.count)).sum();
@@ -111,7 +112,7 @@ fn structure(level: &LodTriangles, before: usize, vertices: u32) -> Option<&'sta
     (level.becomes.len() != vertices as usize).then_some("not all vertices have become some")
 }
 
-/// The vertex farthest from a level, and how far: 1.01 times the level's error for all that are farther.
+/// Returns the vertex farthest from a level, and its distance, capped at 1.01 times the level's error.
 fn farthest(indices: &[u32], level: &LodTriangles, at: &[[f32; 3]]) -> (f64, u32) {
     let reach = f64::from(level.error) * 1.01;
     let points: Vec<DVec3> = (at.iter()).map(|p| double::vector(*p)).collect();

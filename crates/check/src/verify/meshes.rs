@@ -1,4 +1,4 @@
-//! A mesh in one frame: as the source has it, and as the file has it.
+//! A mesh in one frame, in the source and in the file.
 
 use glam::DVec3;
 use meshreel::MeshView;

@@ -1,5 +1,5 @@
-//! The distance between two poses: the largest of three points at the shell distance of each joint, object
-//! space.
+//! The distance between two poses: the largest distance of three points at the shell distance of each joint,
+//! in object space.
 
 use super::report::beyond;
 use crate::double;
@@ -7,11 +7,11 @@ use glam::{DAffine3, DVec3};
 use meshreel::Transform;
 use meshreel_scene::Qvv;
 
-/// Poses in object space, source and decoded, and the largest error of each joint so far.
+/// Source and decoded pose in object space, and the largest error of each joint so far.
 pub(super) struct Metric {
     pub parents: Vec<Option<usize>>,
     pub shells: Vec<f64>,
-    /// Largest coordinate of any origin of the source.
+    /// Largest coordinate of any joint's origin in the source.
     extent: f64,
     pub reference: Vec<DAffine3>,
     pub decoded: Vec<DAffine3>,
@@ -45,18 +45,18 @@ impl Metric {
         }
     }
 
-    /// The smallest error that f32 can hold at the largest coordinate so far.
+    /// Returns the precision of f32 at the largest coordinate so far.
     pub(super) fn least(&self) -> f64 {
         self.extent * 4.0 / f64::from(1u32 << 24)
     }
 
-    /// The largest error of each joint since the last call.
+    /// Returns the largest error of each joint since the last call.
     pub(super) fn errors(&mut self) -> Vec<f64> {
         let fresh = vec![0.0; self.worst.len()];
         std::mem::replace(&mut self.worst, fresh)
     }
 
-    /// The largest error, and the largest as a part of its joint's limit; both start anew.
+    /// Returns the largest error, and the largest as a fraction of its joint's limit, and resets both.
     pub fn taken(&mut self, limits: &[f64]) -> (f64, f64) {
         let larger = |most: f64, v: f64| if beyond(v, most) { v } else { most };
         let parts = self.worst.iter().zip(limits).map(|(error, limit)| error / limit);

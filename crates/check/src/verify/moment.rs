@@ -1,23 +1,24 @@
-//! Where the source has its objects at a time between two frames, worked out of its channels. The compiler
-//! asks `meshreel_scene::sample`, with which this shares nothing: a mistake there is seen here.
+//! Evaluates the source's transforms at a time between two frames, from its channels. Shares nothing with
+//! `meshreel_scene::sample`, which the compiler uses, so that a mistake there is found here.
 //!
-//! What a channel says of a time itself counts. Else, between two samples: translations and scales straight,
-//! rotations evenly on the shorter way, where the file has these; matrices likewise where both are nothing more
-//! and of one handedness, else element by element.
+//! A value that a channel defines at that time counts. Otherwise, between two samples, translations and
+//! scales are interpolated linearly and rotations at constant speed by the shorter way, if the source has
+//! these; matrices likewise if both are products of these and have the same handedness, else element by
+//! element.
 
 use glam::{DMat3, DMat4, DQuat, DVec3};
 use meshreel_scene::{Channel, Error, LocalTransform, Placed, Qvv, SAME_TIME, Scene, Transform};
 
-/// Largest part of its size that a matrix may be off from translation, rotation and scale.
+/// The largest relative error with which a matrix counts as a product of translation, rotation and scale.
 const PLAIN: f64 = 1e-6;
 
-/// All objects of the source at a time.
+/// The transforms of all objects of the source at a time.
 pub(crate) struct Moment<'a> {
     scene: &'a Scene,
     placed: &'a [Placed],
-    /// By node the local matrix, and whether what is above it counts, where neither changes.
+    /// For each node whose transform is constant, the local matrix and whether it inherits from its parent.
     still: Vec<Option<(DMat4, bool)>>,
-    /// By placed object, object to world.
+    /// For each placed object, object to world.
     pub matrix: Vec<DMat4>,
 }
 
@@ -34,7 +35,7 @@ impl<'a> Moment<'a> {
         Ok(Moment { scene, placed, still, matrix: vec![DMat4::IDENTITY; placed.len()] })
     }
 
-    /// Goes to a time, in seconds.
+    /// Evaluates all objects at a time, in seconds.
     pub fn evaluate(&mut self, time: f64) -> Result<(), Error> {
         for (i, place) in self.placed.iter().enumerate() {
             let (own, inherits) = match (self.still[place.node], &self.scene.nodes[place.node].transform) {
@@ -49,7 +50,7 @@ impl<'a> Moment<'a> {
     }
 }
 
-/// The local matrix at a time, and whether what is above it counts.
+/// Returns the local matrix at a time, and whether it inherits from its parent.
 fn local(transform: &Transform, time: f64) -> Result<(DMat4, bool), Error> {
     let inherits = match transform.inherits.as_ref().filter(|flags| !flags.is_empty()) {
         Some(flags) => value(flags, before(flags, time))?.unwrap_or(true),
@@ -75,7 +76,7 @@ fn local(transform: &Transform, time: f64) -> Result<(DMat4, bool), Error> {
     Ok((mixed(&first, &second, (time - start) / (end - start)), inherits))
 }
 
-/// The last sample that is not behind `time`; the first where all are.
+/// Returns the last sample not after `time`; the first one if all are after it.
 fn before<T: Clone + Send + Sync + 'static>(channel: &Channel<T>, time: f64) -> usize {
     let (mut low, mut high) = (0, channel.len());
     while high - low > 1 {
@@ -112,7 +113,7 @@ fn mixed(a: &LocalTransform, b: &LocalTransform, part: f64) -> DMat4 {
     )
 }
 
-/// Part of the way from one rotation to another, evenly and on the shorter way.
+/// Interpolates two rotations at constant speed by the shorter way; `part` is 0 at `a` and 1 at `b`.
 fn turned(a: DQuat, b: DQuat, part: f64) -> DQuat {
     let near = if a.dot(b) < 0.0 { -b } else { b };
     let half = (a - near).length().atan2((a + near).length());
@@ -124,8 +125,8 @@ fn turned(a: DQuat, b: DQuat, part: f64) -> DQuat {
     (a * from + near * to).normalize()
 }
 
-/// A matrix as translation, rotation and scale, where it is nothing more; one that mirrors has a negative
-/// scale along x.
+/// Decomposes a matrix into translation, rotation and scale; `None` if it is not a product of these. A
+/// mirroring matrix has a negative scale along x.
 fn plain(matrix: &DMat4) -> Option<Qvv> {
     let linear = DMat3::from_mat4(*matrix);
     let mirror = if linear.determinant() < 0.0 { -1.0 } else { 1.0 };

@@ -1,5 +1,6 @@
-//! A mesh without a source map, or with faces that change: vertices are matched with the nearest points, both
-//! ways, frame by frame. Where several points are within the tolerance, any of them will do: ties never fail.
+//! Compares a mesh without a source map, or with changing faces: vertices are matched with the nearest
+//! points, both ways, frame by frame. If several points are within the tolerance, any of them will do: ties
+//! never fail.
 
 use crate::verify::kd_tree::KdTree;
 use crate::verify::polygons::{NONE, Polygons};
@@ -7,15 +8,15 @@ use crate::verify::report::beyond;
 use crate::verify::rings::Rings;
 use std::collections::HashMap;
 
-/// Points that are looked at for one vertex. Where more lie within the tolerance it is not decided what
-/// belongs to what.
+/// The largest number of points tried for one vertex. If more are within the tolerance, the match is
+/// undecided.
 const CANDIDATES: usize = 256;
 
-/// Points that are looked at for each of the three vertices of a triangle.
+/// The largest number of points tried for each of the three vertices of a triangle.
 const FACE_CANDIDATES: usize = 32;
 
-/// Corners of faces that are looked at for one vertex or triangle one by one; beyond that it is not decided,
-/// or what was found is kept.
+/// The largest number of corners tried for one vertex or triangle; beyond that the match is undecided, or the
+/// search result is cached.
 const CORNERS: usize = 4096;
 
 /// The points and corners of the source that a decoded vertex can stand for.
@@ -23,25 +24,25 @@ const CORNERS: usize = 4096;
 struct Near {
     /// The only point that it can stand for, if there is only one.
     point: Option<u32>,
-    /// Face and corner of all possible points, sorted, where several are possible.
+    /// Face and corner of all possible points, sorted, if several are possible.
     corners: Vec<(u32, u32)>,
     points: usize,
-    /// More points or corners than are looked at.
+    /// There are more points or corners than are tried.
     undecided: bool,
 }
 
 /// Face and corner of everything that a vertex can stand for, sorted.
 type Sides<'a> = &'a [(u32, u32)];
 
-/// Source and decoded mesh of one placement in one frame, in world space.
+/// The source and decoded mesh of one placement in one frame, in world space.
 pub(crate) struct Pairing<'a> {
     pub source: &'a [[f64; 3]],
     pub decoded: &'a [[f64; 3]],
     source_tree: KdTree,
     decoded_tree: KdTree,
     polygons: &'a Polygons,
-    /// Decoded vertices that a triangle uses: the others have no corner to agree with. None where points of
-    /// the source are not usable: nobody knows where their vertices are.
+    /// For each decoded vertex, whether a triangle uses it; others have no corner to agree with. `false` for
+    /// all if some points of the source are unusable, since their vertices are unknown.
     used: Vec<bool>,
     /// Corners of each point: `corners[first[p]..first[p + 1]]`.
     first: Vec<u32>,
@@ -49,7 +50,7 @@ pub(crate) struct Pairing<'a> {
     tolerance: f64,
 }
 
-/// Largest of the nearest distances, one way.
+/// Nearest distances in one direction.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Distances {
     pub max: f64,
@@ -57,12 +58,12 @@ pub(crate) struct Distances {
     pub at: u32,
     pub squares: f64,
     pub count: u64,
-    /// Vertices or points with nothing to be compared with.
+    /// The number of vertices or points with nothing to compare to.
     pub alone: u64,
 }
 
 impl<'a> Pairing<'a> {
-    /// Points of the source that are not usable are NaN.
+    /// Prepares a comparison. Unusable points of the source are NaN.
     pub fn new(
         source: &'a [[f64; 3]],
         decoded: &'a [[f64; 3]],
@@ -99,7 +100,8 @@ impl<'a> Pairing<'a> {
         }
     }
 
-    /// From each decoded vertex to the source, and from each point of the source to the decoded mesh.
+    /// Measures from each decoded vertex to the source, and from each point of the source to the decoded
+    /// mesh.
     pub fn distances(&self) -> [Distances; 2] {
         let one_way = |from: &[[f64; 3]], to: &KdTree| {
             let mut out = Distances::default();
@@ -120,9 +122,9 @@ impl<'a> Pairing<'a> {
         [one_way(self.decoded, &self.source_tree), one_way(self.source, &self.decoded_tree)]
     }
 
-    /// For each vertex that has a corner of the source within the tolerance the least
-    /// `difference(vertex, corner)`, or the first that is within `limit`; and for each corner likewise.
-    /// Returns the largest of them, and the vertex.
+    /// Finds, for each vertex with a corner of the source within the tolerance, the least `difference(vertex,
+    /// corner)`, or the first within `limit`, and likewise for each corner. Returns the largest of these, and
+    /// its vertex.
     pub fn attribute(&self, limit: f64, difference: impl Fn(u32, u32) -> Option<f64>) -> Option<(f64, u32)> {
         let mut worst: Option<(f64, u32)> = None;
         let mut note = |best: Option<f64>, undecided: bool, vertex: u32| {
@@ -132,7 +134,7 @@ impl<'a> Pairing<'a> {
                 worst = Some((best, vertex));
             }
         };
-        // Points that are not usable have vertices somewhere, and what those are near to says nothing.
+        // Vertices of unusable points may be anywhere, so they have no corners to compare with.
         let known = self.source.iter().flatten().all(|v| v.is_finite());
         let of_corners = |(v, _): &(usize, _)| known && self.used[*v];
         for (v, p) in self.decoded.iter().enumerate().filter(of_corners) {
@@ -142,7 +144,7 @@ impl<'a> Pairing<'a> {
                 let near = &corners[..corners.len().min(left)];
                 let good = |&c: &u32| better(&mut best, difference(v as u32, c), limit);
                 let found = near.iter().any(good);
-                // One more than there is room for says that something was left out.
+                // The extra one shows that something was left out.
                 left = (left + 1).saturating_sub(corners.len() + 1);
                 found
             });
@@ -163,9 +165,9 @@ impl<'a> Pairing<'a> {
         worst
     }
 
-    /// Compares triangles with faces: each triangle must have its corners in one face of the source, the
-    /// right way round, each face of n corners n − 2 triangles; faces that repeat others may have none. Err
-    /// is a sentence.
+    /// Compares triangles with faces: each triangle must have its corners in one face of the source, in the
+    /// right orientation, and each face of n corners n − 2 triangles; faces that repeat others may have none.
+    /// `Err` is a sentence.
     pub fn faces(&self, indices: &[u32], flip: bool) -> Result<(), String> {
         let expected = self.polygons.triangles();
         let found = indices.len() / 3;
@@ -173,7 +175,7 @@ impl<'a> Pairing<'a> {
         if found > expected || found < expected && found < fewest() {
             return Err(format!("{found} triangles where the faces of the source give {expected}"));
         }
-        // Of all points, one after the other; within one they are sorted already.
+        // Point after point; within one point they are sorted already.
         let face = |&c: &u32| (self.polygons.face[c as usize], c);
         let sides: Vec<(u32, u32)> = self.corners.iter().map(face).collect();
         let mut near: Vec<Option<Near>> = Vec::new();
@@ -181,8 +183,7 @@ impl<'a> Pairing<'a> {
         for &v in indices {
             near[v as usize].get_or_insert_with(|| self.near(v));
         }
-        // Triangles whose corners are certain choose their faces first, and before the others those that have
-        // one choice only.
+        // Triangles with certain corners choose their faces first, and among them those with a single choice.
         let mut order: Vec<u32> = (0..found as u32).collect();
         let corners = |t: u32| {
             let first = 3 * t as usize;
@@ -220,7 +221,7 @@ impl<'a> Pairing<'a> {
         }
     }
 
-    /// Face and corner of everything that a vertex can stand for. `sides`: those of all points.
+    /// Returns face and corner of everything that a vertex can stand for. `sides`: those of all points.
     fn sides_of<'s>(&self, near: &'s Near, sides: Sides<'s>) -> Sides<'s> {
         match near.point {
             Some(p) => &sides[self.first[p as usize] as usize..self.first[p as usize + 1] as usize],
@@ -228,7 +229,7 @@ impl<'a> Pairing<'a> {
         }
     }
 
-    /// Corners that a decoded vertex can stand for.
+    /// Returns the corners that a decoded vertex can stand for.
     fn near(&self, v: u32) -> Near {
         let mut near = Near::default();
         let p = self.decoded[v as usize];
@@ -258,16 +259,16 @@ impl<'a> Pairing<'a> {
     }
 }
 
-/// The room that faces of the source still have for triangles.
+/// The number of triangles that faces of the source still lack.
 struct Rooms {
     /// First corner and number of corners of each face.
     of_face: Vec<(u32, u32)>,
     /// Triangles that each face still lacks.
     room: Vec<u32>,
-    /// Faces of triangles whose vertices all have many, and how many of them are known to be full: there may
-    /// be as many such triangles.
+    /// For triangles whose vertices all have many candidates: their common faces, and how many of these are
+    /// known to be full. Cached, since there may be many such triangles.
     many: HashMap<[u32; 3], (Vec<u32>, usize)>,
-    /// Corners of triangles follow each other as in their face.
+    /// Corners of triangles follow each other in the order of the face.
     ascending: bool,
 }
 
@@ -291,8 +292,8 @@ impl Rooms {
         Rooms { of_face, room, many: HashMap::new(), ascending }
     }
 
-    /// Finds a face for a triangle. `lists`: what its vertices can stand for. `certain`: that is one point
-    /// each.
+    /// Finds a face for a triangle. `lists`: the candidates of its vertices. `certain`: each vertex has one
+    /// point only.
     fn place(
         &mut self,
         vertices: [u32; 3],
@@ -325,17 +326,17 @@ impl Rooms {
                 room[face as usize] -= 1;
                 Placed::Fits
             }
-            // Full, but others may have been in the wrong one of several that were possible.
+            // Full, but earlier triangles may have taken the wrong one of several possible faces.
             None if faces.len() > 1 || !faces.is_empty() && !certain => Placed::Fits,
             None => Placed::Nowhere,
         }
     }
 }
 
-/// Faces that have three corners for a triangle, the right way round. `of_face`: first corner and number of
-/// corners.
+/// Returns the faces with three corners for a triangle, in the right orientation. `of_face`: first corner and
+/// number of corners.
 fn common_faces(lists: [Sides<'_>; 3], ascending: bool, of_face: &[(u32, u32)]) -> Vec<u32> {
-    // From the vertex that has the fewest: another may be that of a whole fan.
+    // Starts at the vertex with the fewest candidates: another may belong to a whole fan.
     let least = (0..3).min_by_key(|&k| lists[k].len()).unwrap_or(0);
     let [a, b, c] = [0, 1, 2].map(|k| lists[(least + k) % 3]);
     let of = |near: Sides<'_>, face: u32| {
@@ -362,8 +363,8 @@ fn common_faces(lists: [Sides<'_>; 3], ascending: bool, of_face: &[(u32, u32)]) 
     faces
 }
 
-/// Keeps the least difference; true where it is good enough. A corner that has nothing to compare with (its
-/// value is not finite) may be the vertex's own, so that nothing is known of the vertex.
+/// Keeps the least difference; `true` if it is within `limit`. A corner whose value is not finite may be the
+/// vertex's own, so then nothing is known of the vertex.
 fn better(best: &mut Option<f64>, difference: Option<f64>, limit: f64) -> bool {
     let Some(d) = difference else {
         *best = None;
@@ -419,12 +420,12 @@ mod tests {
         assert!(pairing.faces(&twice[..12], false).is_ok(), "three triangles of the same face");
         let strange = vertices(&[0, 1, 5, 0, 2, 3, 0, 3, 4, 2, 1, 5]);
         assert!(pairing.faces(&strange, false).unwrap_err().contains("triangle 0"));
-        // With a tolerance that holds everything nothing can be told apart.
+        // With a tolerance larger than the mesh, nothing can be told apart.
         let blurred = Pairing::new(&POINTS, &decoded, &[0, 1, 2, 3, 4, 5], &polygons, 100.0);
         assert_eq!(blurred.faces(&good, false), Ok(()));
     }
 
-    /// To look at all faces of a vertex for each of its triangles would take hours.
+    /// Visiting all faces of a vertex for each of its triangles would take hours.
     #[test]
     fn two_hundred_thousand_triangles_around_a_vertex_and_on_three() {
         let count = 200_000;
@@ -439,7 +440,7 @@ mod tests {
             let pairing = Pairing::new(&points, &points, &indices, &polygons, 1e-3);
             assert_eq!(pairing.faces(&indices, false), Ok(()));
             assert!(pairing.faces(&indices, true).is_err());
-            // Nothing agrees, so that all is looked at.
+            // Nothing agrees, so everything is visited.
             assert!(pairing.attribute(0.1, |_, _| Some(1.0)).is_some());
         }
     }
@@ -456,7 +457,7 @@ mod tests {
         let value = |c: u32| f64::from(c);
         let of = |v: u32| [3.0, 7.0, 0.0, 5.0, 1.0, 4.0][v as usize];
         let (worst, vertex) = pairing.attribute(0.1, |v, c| Some((of(v) - value(c)).abs())).unwrap();
-        // Corner 2 has nothing but the vertex that took the value of corner 5, corner 6 likewise.
+        // Corner 2 has only the vertex that took the value of corner 5; corner 6 likewise.
         assert!(worst == 5.0 && vertex == 4 || worst == 3.0, "{worst} {vertex}");
     }
 }

@@ -1,4 +1,4 @@
-//! Attributes that ride along with parts: those that the source has, and their numbers in every frame.
+//! Compares part attributes: the set of them, and their values in every frame.
 
 use super::report::Failures;
 use crate::asked::Tolerance;
@@ -9,8 +9,8 @@ use meshreel::{FrameDecoder, FramePair, PartAttribute};
 use meshreel_scene::{CustomAttribute, Error, Mesh, Scope, sample};
 use std::collections::HashMap;
 
-/// Checks the attributes of all nodes. Returns by mesh of the file the largest error of any number, where
-/// there are any.
+/// Checks the part attributes of all nodes. Returns, for each mesh of the file, the largest error of any
+/// value, if it has any.
 pub(crate) fn check(plan: &Plan<'_>, failures: &mut Failures) -> Result<Vec<Option<f64>>, Error> {
     let (reel, survey) = (plan.reel, plan.survey);
     let meshes = &reel.description().meshes;
@@ -26,7 +26,7 @@ pub(crate) fn check(plan: &Plan<'_>, failures: &mut Failures) -> Result<Vec<Opti
         }
         return Ok(worst);
     }
-    // What was compared: what shows the same mesh of the source has the same.
+    // Done already: nodes that show the same mesh of the source have the same attributes.
     let mut done = HashMap::new();
     let mut decoder = None;
     for (i, show) in plan.shows.iter().enumerate() {
@@ -75,7 +75,7 @@ pub(crate) fn check(plan: &Plan<'_>, failures: &mut Failures) -> Result<Vec<Opti
     Ok(worst)
 }
 
-/// Points of the source, each with the group that it must have; none without a map to them.
+/// Returns points of the source, each with the group that it must have; `None` without a source map.
 fn groups(
     plan: &Plan<'_>,
     attribute: &PartAttribute,
@@ -108,8 +108,7 @@ fn groups(
     Ok(Some(of_point))
 }
 
-/// Called with a frame and the source's values of all points there; an error is a sentence about what is
-/// wrong.
+/// Called with a frame and the source's values of all points in it; an error is a sentence.
 type Take<'a> = dyn FnMut(usize, &[[f32; 4]]) -> Result<(), String> + 'a;
 
 /// Calls `take` for every frame with the values of the source, by point.
@@ -147,7 +146,7 @@ fn each_frame(
     Ok(Ok(()))
 }
 
-/// Whether f32 can hold all values of the source, and differences of them.
+/// `true` if f32 can represent all values of the source, and their differences.
 fn finite(plan: &Plan<'_>, mesh: &Mesh, wanted: &CustomAttribute) -> Result<bool, Error> {
     let fits = |v: &[f32; 4]| v.iter().all(|v| v.abs() <= f32::MAX / 4.0);
     let found = each_frame(plan, mesh, wanted, &mut |_, now| match now.iter().all(fits) {
@@ -157,7 +156,7 @@ fn finite(plan: &Plan<'_>, mesh: &Mesh, wanted: &CustomAttribute) -> Result<bool
     Ok(found.is_ok())
 }
 
-/// The largest error of any value in any frame, or a sentence about what is wrong.
+/// Returns the largest error of any value in any frame, or a sentence about what is wrong.
 fn compare(
     plan: &Plan<'_>,
     mesh: &Mesh,
@@ -170,7 +169,7 @@ fn compare(
         return Ok(Err("has another number of components than the source's".into()));
     }
     let whole = mesh.integers.iter().any(|a| a.name == *name);
-    // By component the smallest and largest number, and the largest error.
+    // For each component, the smallest and largest value, and the largest error.
     let mut seen = [(f64::INFINITY, f64::NEG_INFINITY, 0.0f64); 4];
     let found = each_frame(plan, mesh, wanted, &mut |frame, now| {
         for &(point, group) in of_point {
@@ -199,7 +198,7 @@ fn compare(
             Tolerance::Absolute(t) => t,
             Tolerance::Relative(part) => part * (high - low),
         };
-        // What f32 holds.
+        // Not finer than the precision of f32.
         let allowed = asked.max(low.abs().max(high.abs()) / f64::from(1u32 << 22));
         if worst > allowed || worst.is_nan() {
             return Ok(Err(format!("an error of {worst:e}, {allowed:e} allowed")));

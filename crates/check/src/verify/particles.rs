@@ -1,5 +1,5 @@
-//! Particles and curves: points without faces, told by ids where the source has them in all frames, else by
-//! their numbers; and what hangs on them.
+//! Compares particles and curves: points without faces, identified by ids if the source has them in all
+//! frames, else by their numbers; and their attributes.
 
 use crate::asked::Asked;
 use crate::error::error;
@@ -14,46 +14,46 @@ use meshreel_scene::sample::{self, Mix};
 use meshreel_scene::{Attribute, CustomAttribute, Error, Mesh, Scope};
 use std::collections::HashMap;
 
-/// The streams that particles of the file must have, beside positions.
+/// The streams that particles of the file must have, besides positions.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Particles {
-    /// Points are told by ids.
+    /// Points are identified by ids.
     ids: bool,
     streams: Vec<Stream>,
 }
 
-/// What a stream is in the source.
+/// The source of a stream.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Of {
     Uv(usize),
     Colour(usize),
     Velocity,
     Width,
-    /// A custom attribute; after the last one the normals.
+    /// A custom attribute, by index; the index after the last one is the normals.
     Attached(usize),
 }
 
 #[derive(Debug, Clone)]
 struct Stream {
     of: Of,
-    /// Its number in the record.
+    /// Number of the stream in the record.
     stream: usize,
-    /// Allowed distance; of colours and attached numbers by component.
+    /// Allowed distance; for colours and attached numbers, by component.
     tolerance: [f64; 4],
 }
 
-/// Numbers that are whole and no larger than this are kept as they are.
+/// Whole numbers up to this are stored exactly.
 const WHOLE: f32 = 8_388_608.0;
-/// Steps of the range of attached numbers.
+/// Number of steps over the range of attached numbers.
 const NUMBERS: f64 = 65_535.0;
 
-/// Lowest and highest of each component over the frames that show it, and whether all are whole.
+/// The lowest and highest value of each component over the visible frames, and whether all are whole.
 struct Extent<const N: usize> {
     sides: [(f32, f32); N],
     whole: [bool; N],
 }
 
-/// Compares what the source has with the record of the file.
+/// Compares the attributes of the source with the record of the file.
 pub(crate) fn find(
     pair: &Counterparts<'_>,
     asked: &Asked,
@@ -129,14 +129,14 @@ pub(crate) fn find(
     Ok(out)
 }
 
-/// Custom attributes, but for those of the whole.
+/// Returns the custom attributes, except those of the whole object.
 fn attached(mesh: &Mesh) -> Vec<CustomAttribute> {
     let mut all = sample::custom_attributes(mesh);
     all.retain(|custom| custom.attribute.scope != Scope::Constant);
     all
 }
 
-/// What attached numbers may be off.
+/// Returns the tolerance of attached numbers.
 fn numbers(extent: &Extent<4>) -> [f64; 4] {
     std::array::from_fn(|k| {
         let (low, high) = extent.sides[k];
@@ -150,7 +150,7 @@ fn numbers(extent: &Extent<4>) -> [f64; 4] {
     })
 }
 
-/// Whether each point has an id at all times that show it.
+/// `true` if each point has an id at all visible times.
 fn has_ids(mesh: &Mesh, shown: &[f64]) -> Result<bool, Error> {
     if mesh.particles.as_ref().is_none_or(|p| p.ids.as_ref().is_none_or(|ids| ids.is_empty())) {
         return Ok(false);
@@ -166,17 +166,17 @@ fn has_ids(mesh: &Mesh, shown: &[f64]) -> Result<bool, Error> {
     Ok(true)
 }
 
-/// Finds streams of the record one after the other.
+/// Finds streams of the record, one after the other.
 struct Finder<'f, 'a> {
     pair: &'f Counterparts<'a>,
-    /// The stream that is looked at next.
+    /// The stream that is tried next.
     next: usize,
     failures: &'f mut Failures,
     out: &'f mut Particles,
 }
 
 impl Finder<'_, '_> {
-    /// The stream of an attribute that is there at all times.
+    /// Finds the stream of an attribute that exists at all times.
     fn find<const N: usize>(
         &mut self,
         attribute: &Attribute<[f32; N]>,
@@ -203,7 +203,7 @@ impl Finder<'_, '_> {
     }
 }
 
-/// Values of an attribute at a time, and whether there is one for each point.
+/// Returns the values of an attribute at a time, and whether there is one for each point.
 fn sampled<const N: usize>(
     attribute: &Attribute<[f32; N]>,
     mesh: &Mesh,
@@ -221,7 +221,7 @@ where
     Ok((values, complete))
 }
 
-/// The extent of an attribute; none where it is not there at all times.
+/// Returns the extent of an attribute; `None` if it does not exist at all times.
 fn extent<const N: usize>(
     attribute: &Attribute<[f32; N]>,
     mesh: &Mesh,
@@ -251,14 +251,14 @@ where
     Ok(Some(out))
 }
 
-/// By vertex the point of the source that it is, and the curve of that.
+/// For each vertex, the point of the source that it stands for, and that point's curve.
 pub(crate) struct Pairs {
     pub point: Vec<u32>,
     curve: Vec<u32>,
 }
 
 impl Particles {
-    /// Finds the points of a frame, or says what is not as in the source.
+    /// Finds the points of a frame, or returns a message about what differs from the source.
     pub fn pairs(&self, source: &Source<'_>, decoded: &Decoded<'_>) -> Result<Result<Pairs, String>, Error> {
         let (mesh, time, points) = (source.mesh, source.time, &source.points);
         let view = &decoded.view;
@@ -267,7 +267,7 @@ impl Particles {
             sample::ids_at(mesh, time, &mut ids)?;
             let mut place: HashMap<u64, u32> = HashMap::new();
             for (v, id) in (0u32..).zip(ids) {
-                // Of two that are equal the first is meant.
+                // Of two equal ids, the first one counts.
                 place.entry(id).or_insert(v);
             }
             place.retain(|_, v| usable(points[*v as usize]));
@@ -304,8 +304,8 @@ impl Particles {
         Ok(Ok(Pairs { point: (0..count).collect(), curve }))
     }
 
-    /// Compares the streams of a frame. `placed`: of points in world space their matrix, and what it changes
-    /// by in a second. Sentences say what is too far off.
+    /// Compares the streams of a frame. `placed`: for points in world space, their matrix and its change per
+    /// second. Returns sentences about errors beyond the tolerance.
     pub fn compare(
         &self,
         (source, decoded): (&Source<'_>, &Decoded<'_>),
@@ -358,12 +358,12 @@ impl Particles {
     }
 }
 
-/// The length of a difference, and what it may be.
+/// Returns the length of a difference, and its limit.
 fn length<const N: usize>(difference: [f64; N], tolerance: &[f64; 4]) -> (f64, f64) {
     (difference.iter().map(|d| d * d).sum::<f64>().sqrt(), tolerance[0])
 }
 
-/// The component that is worst beside what it may be.
+/// Returns the component that exceeds its limit most (or comes nearest to it), and that limit.
 fn each<const N: usize>(difference: [f64; N], tolerance: &[f64; 4]) -> (f64, f64) {
     let over = |k: &usize| difference[*k].abs() - tolerance[*k];
     let worst = (0..N).max_by(|a, b| over(a).total_cmp(&over(b))).unwrap_or(0);
@@ -376,7 +376,7 @@ struct Frame<'f> {
     pairs: &'f Pairs,
 }
 
-/// The largest difference, what is allowed, and the vertex.
+/// The largest difference, its limit, and the vertex.
 type Largest = Option<(f64, f64, usize)>;
 
 impl Frame<'_> {
@@ -395,7 +395,7 @@ impl Frame<'_> {
         Ok(out)
     }
 
-    /// Compares all vertices with what `right` has of point and curve.
+    /// Compares all vertices with the value that `right` returns for point and curve.
     fn worst<const N: usize>(
         &self,
         stream: &Stream,
@@ -457,8 +457,8 @@ impl Frame<'_> {
     }
 }
 
-/// A velocity where the file keeps it: of points in world space with what the matrix changes by in a second.
-/// None where that is not finite.
+/// Returns a velocity in the space in which the file stores it: for points in world space it includes the
+/// change of the matrix per second. `None` if the result is not finite.
 pub(crate) fn moved(velocity: [f32; 3], point: [f32; 3], placed: Option<[DMat4; 2]>) -> Option<[f64; 3]> {
     let [v, p] = [velocity, point].map(|v| DVec3::from_array(v.map(f64::from)));
     let out = match placed {

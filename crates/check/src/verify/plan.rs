@@ -1,4 +1,4 @@
-//! All that is needed to compare a frame, and what is found there.
+//! The data needed to compare a frame, and the findings in it.
 
 use super::channels::Channels;
 use super::exact::Exact;
@@ -13,16 +13,16 @@ use meshreel_scene::sample::World;
 use meshreel_scene::{MeshId, sample};
 use std::collections::HashMap;
 
-/// Source, file and their correspondence: all that is needed to compare a frame.
+/// Source, file and their correspondence: everything needed to compare a frame.
 pub(crate) struct Plan<'a> {
     pub survey: &'a Survey<'a>,
     pub reel: &'a Reel,
     pub asked: &'a Asked,
     /// Frame of the source for each frame of the file.
     pub frames: Vec<Option<usize>>,
-    /// Per placement where it is in the file.
+    /// For each placement, its counterpart in the file.
     pub shows: Vec<Option<Show>>,
-    /// Per locator where it is in the file.
+    /// For each locator, its counterpart in the file.
     pub places: Vec<Option<locators::Place>>,
     pub units: Vec<Unit>,
     pub between: Between,
@@ -33,18 +33,18 @@ pub(crate) struct Show {
     pub node: usize,
     pub record: usize,
     pub baked: bool,
-    /// Allowed distance: what the file promises, or less where that is too much.
+    /// Allowed distance: the file's promise, or less if that is too large.
     pub tolerance: f64,
     /// Index into [`Plan::units`].
     pub unit: usize,
 }
 
-/// A mesh of the file that stands for a mesh of the source.
+/// A mesh of the file and its counterpart in the source.
 pub(crate) struct Unit {
     pub record: usize,
     pub mesh: MeshId,
     pub placements: Vec<usize>,
-    /// Frames of the file in which one of them is visible.
+    /// Frames of the file in which one of its placements is visible.
     pub shown: Vec<usize>,
     /// First frame in which anything shows the mesh of the file.
     pub first: usize,
@@ -52,21 +52,21 @@ pub(crate) struct Unit {
     pub baked: bool,
     /// Vertices are in mirrored world space, so that triangles turn the other way.
     pub flip: bool,
-    /// Whether the mesh was re-meshed, so that distances are those from the other surface.
+    /// The mesh was re-meshed, so distances are measured to the other surface.
     pub surface: bool,
-    /// Whether its source map is wrong; then nothing more is compared.
+    /// The source map is wrong, so nothing more is compared.
     pub hopeless: bool,
     pub channels: Channels,
-    /// Of points without faces what hangs on them.
+    /// The streams of points without faces.
     pub particles: Option<Particles>,
     /// The source's faces at `first`.
     pub faces: sample::Faces,
-    /// Correspondence by the source map; none: vertices are matched with the nearest points.
+    /// The correspondence by the source map; `None`: vertices are matched with the nearest points.
     pub exact: Option<Exact>,
-    /// The source maps of single frames of a mesh whose faces change, for the way back.
+    /// The source maps of single frames of a mesh whose faces change, for extraction.
     pub runs: Option<SourceMap>,
-    /// By frame of the file the time of the first frame of its run, where creases count and there is no map.
-    /// A run is frames one after the other with the same faces and as many points.
+    /// For each frame of the file, the time of the first frame of its run, if creases matter and there is no
+    /// map. A run is consecutive frames with the same faces and number of points.
     pub leads: HashMap<usize, f64>,
 }
 
@@ -74,7 +74,7 @@ pub(crate) struct Found {
     pub stats: Vec<Stats>,
     pub locators: Vec<locators::Found>,
     pub failures: Failures,
-    /// The first frame and the last one of this job, for comparing between them and the frames of other jobs.
+    /// The first and the last frame of this job, for comparing between them and the frames of other jobs.
     pub ends: [Option<Seen>; 2],
 }
 
@@ -97,24 +97,24 @@ pub(crate) fn fail(plan: &Plan<'_>, found: &mut Found, placement: usize, frame: 
 
 /// The placements and pairs of frames that are compared between frames.
 pub(crate) struct Between {
-    /// By placement, where it is looked at: whether the file promises something of it.
+    /// For each placement that is compared: whether the file makes a promise for it.
     pub placements: Vec<Option<bool>>,
-    /// By unit whether one of its placements is looked at.
+    /// For each unit, whether one of its placements is compared.
     pub units: Vec<bool>,
-    /// By frame whether there is anything between it and the one before.
+    /// For each frame, whether anything between it and the previous one is compared.
     pub pairs: Vec<bool>,
 }
 
-/// A frame as it was decoded and as the source has it, remembered until the next one is there.
+/// A frame, decoded and from the source, kept until the next one is known.
 #[derive(Clone)]
 pub(crate) struct Seen {
     pub frame: usize,
-    /// By placement.
+    /// Visibility by placement.
     pub visible: Vec<bool>,
-    /// By node of the file, relative to its parent.
+    /// Transform of each node of the file, relative to its parent.
     pub local: Vec<Transform>,
-    /// By unit the decoded positions; empty where they are not looked at.
+    /// Decoded positions by unit; empty if they are not compared.
     pub positions: Vec<Vec<f32>>,
-    /// By unit the source's points, where they move.
+    /// The source's points by unit, if they move.
     pub points: Vec<Vec<[f32; 3]>>,
 }

@@ -1,6 +1,6 @@
-//! The source's faces as a checker sees them: which can be used, where their corners are, and smooth normals
-//! computed from them. Written from the definitions again, on purpose: the compiler's code must not be its
-//! own judge.
+//! The source's faces for a checker: which of them are usable, where their corners are, and smooth normals
+//! computed from them. Written a second time from the definitions, on purpose: the compiler's code must not
+//! check itself.
 //!
 //! A face is usable with at least three corners that all name points; one that runs past the corner list ends
 //! the list. Smooth normals are angle-weighted (G. Thürmer, C. Wüthrich, 1998) on polygons, with Newell
@@ -39,8 +39,8 @@ pub(crate) struct Polygon {
 /// Stands for no point and no face.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// Weighted unit normals that sum up to no more than this part of the sum of their weights cancel each other:
-/// nothing says which way the surface looks there (PROMISE.md §1).
+/// If weighted unit normals add up to no more than this fraction of the sum of their weights, they cancel
+/// each other: the direction of the surface is undefined there (PROMISE.md §1).
 const CANCELLED: f64 = 1e-6;
 
 impl Polygon {
@@ -80,13 +80,13 @@ impl Polygons {
         out
     }
 
-    /// Triangles that the faces give.
+    /// Returns the number of triangles of the usable faces.
     pub fn triangles(&self) -> usize {
         self.faces.iter().map(|f| f.count as usize - 2).sum()
     }
 
-    /// Unit normal of each group, pointing outside; none where nothing says which (no area, normals that
-    /// cancel each other, or a point that is not usable).
+    /// Returns the unit normal of each group, pointing outside; `None` if it is undefined (no area, normals
+    /// that cancel each other, or an unusable point).
     pub fn normals(&self, positions: &[[f32; 3]], groups: &[u32], count: usize) -> Vec<Option<DVec3>> {
         let mut sums = vec![DVec3::ZERO; count];
         let mut weights = vec![0.0; count];
@@ -121,13 +121,13 @@ impl Polygons {
         sums.into_iter().zip(weights).map(normal).collect()
     }
 
-    /// Twice the area times the normal, following the file's winding.
+    /// Returns the normal times twice the area, following the file's winding.
     pub fn face_normal(&self, positions: &[[f32; 3]], face: &Polygon) -> DVec3 {
         area_normal(self.point[face.corners()].iter().map(|&p| place(positions, p)))
     }
 }
 
-/// Twice the area of a face times its normal, from its points in order.
+/// Returns the normal of a face times twice its area, from its points in order.
 fn area_normal(mut points: impl Iterator<Item = DVec3>) -> DVec3 {
     let (Some(origin), Some(second)) = (points.next(), points.next()) else { return DVec3::ZERO };
     let (mut sum, mut before) = (DVec3::ZERO, second - origin);
@@ -139,24 +139,25 @@ fn area_normal(mut points: impl Iterator<Item = DVec3>) -> DVec3 {
     sum
 }
 
-/// Whether coordinates can be compared: finite, and so small that distances are finite.
+/// `true` if coordinates can be compared: finite, and so small that distances are finite.
 pub(crate) fn usable(p: [f32; 3]) -> bool {
     sample::usable(&p)
 }
 
-/// Corners whose angles are worked out at once, side by side.
+/// Number of corners whose angles are computed at once.
 const BLOCK: usize = 1024;
 
-/// Corners of faces on their way into sums of normals. Angles are most of the work of smooth normals.
+/// Corners of faces whose normals are to be summed. Computing the angles is most of the work of smooth
+/// normals.
 #[derive(Default)]
 struct WeightedCorners {
     /// Unit normal of each face, and the number of its corners.
     faces: Vec<(DVec3, usize)>,
     group: Vec<u32>,
-    /// Square of the sine, and the cosine, both times the lengths of the edges at the corner.
+    /// Square of the sine, and the cosine, both scaled by the lengths of the edges at the corner.
     sine_squared: Vec<f64>,
     cosine: Vec<f64>,
-    /// Corners at which the angle inside the face is more than half a turn.
+    /// Corners whose angle inside the face is more than half a turn.
     turned: Vec<usize>,
 }
 
@@ -167,12 +168,12 @@ impl WeightedCorners {
         let mut before = *last;
         let next = points[1..].iter().chain([first]);
         for (&here, &next) in points.iter().zip(next) {
-            // As differences from the corner: the sign of a zero decides whether a corner without an edge has an angle
-            // of 0 or of half a turn.
+            // Differences from the corner: the sign of a zero decides whether a corner without an edge has an
+            // angle of 0 or of half a turn.
             let (back, after) = (before - here, next - here);
             let cross = after.cross(back);
             let sine_squared = cross.length_squared();
-            // A corner that stands upright on its face is turned neither way.
+            // A corner perpendicular to its face has no orientation.
             let away = -cross.dot(unit);
             let turned = away > 0.0 && away * away > 1e-18 * sine_squared;
             if turned && sine_squared > 1e-18 * back.length_squared() * after.length_squared() {
@@ -186,7 +187,7 @@ impl WeightedCorners {
         self.faces.push((unit, groups.len()));
     }
 
-    /// Adds their unit normals times their angles to the sums of their groups, and forgets them.
+    /// Adds the unit normals, weighted by angle, to the sums of their groups, and clears the list.
     fn weigh(&mut self, sums: &mut [DVec3], weights: &mut [f64]) {
         let angles = &mut self.sine_squared;
         for (sine, &cosine) in angles.iter_mut().zip(&self.cosine) {
@@ -224,14 +225,14 @@ const SERIES: [f64; 13] = {
     series
 };
 
-/// The angle, 0 to π, of a direction that goes `sine` up, which is not negative, and `cosine` along; within 1e-11. It
-/// has no branches, so that compilers work out several at once.
+/// Returns the angle, 0 to π, of the direction (`cosine`, `sine`), with `sine` not negative; within 1e-11. It
+/// has no branches, so that compilers can vectorize it.
 #[inline(always)]
 fn arc(sine: f64, cosine: f64) -> f64 {
     use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI, SQRT_2};
     let along = cosine.abs();
     let (low, high) = if sine <= along { (sine, along) } else { (along, sine) };
-    // tan(π/8): above it the angle from the diagonal is the smaller one.
+    // tan(π/8): above it, the angle from the diagonal is the smaller one.
     let steep = low > (SQRT_2 - 1.0) * high;
     let (up, by) = if steep { (low - high, low + high) } else { (low, high) };
     let tangent = up / if by == 0.0 { 1.0 } else { by };
@@ -296,7 +297,7 @@ mod tests {
 
     #[test]
     fn what_cancels_has_no_normal() {
-        // A folded sheet: points 0 and 1 of the fold lie between faces that look opposite ways.
+        // A folded sheet: points 0 and 1 of the fold are between faces that look in opposite directions.
         let raw = Faces { counts: vec![4; 2], indices: vec![0, 1, 2, 3, 1, 0, 5, 4] };
         let polygons = Polygons::new(&raw, 6, Winding::CounterClockwise);
         let normals = |open: f32| {

@@ -1,25 +1,25 @@
-//! What a check found.
+//! The findings of a verification.
 
 use serde::Serialize;
 use std::fmt;
 
-/// Outcome of [`crate::verify::verify`]. Keys of `verify --json` are the names of these fields.
+/// The outcome of [`crate::verify::verify`]. The keys of `verify --json` are the names of these fields.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Report {
     /// Nothing failed.
     pub ok: bool,
-    /// Frames of the file.
+    /// Number of frames of the file.
     pub frames: usize,
-    /// Allowed distance of players from the source between frames, in tolerances, where the source says what
-    /// is there; none: nothing is promised of that.
+    /// Allowed distance of players from the source between frames, in tolerances, as far as the source
+    /// defines the motion there; `None`: there is no such promise.
     pub between: Option<f64>,
-    /// There are meshes, and no frame shows any of them: nothing was compared.
+    /// There are meshes, but no frame shows any of them: nothing was compared.
     pub nothing_visible: bool,
     /// One entry per placed mesh, in the order of the source's tree.
     pub meshes: Vec<MeshReport>,
-    /// One entry per locator: nodes that show no mesh and are there for their own sake.
+    /// One entry per locator: a node that shows no mesh and is stored by name.
     pub locators: Vec<LocatorReport>,
-    /// One entry per camera of the source that stands at a node of the file.
+    /// One entry per camera of the source whose node is in the file.
     pub cameras: Vec<CameraReport>,
     /// One entry per clip of the source.
     pub clips: Vec<ClipReport>,
@@ -27,14 +27,14 @@ pub struct Report {
     pub rigs: Vec<RigReport>,
     /// The first [`MAX_FAILURES`] failures, by frame.
     pub failures: Vec<Failure>,
-    /// Failures that are not in the list.
+    /// The number of failures that are not in the list.
     pub more_failures: u64,
 }
 
-/// Limit of failures that are listed as sentences; more are only counted.
+/// The largest number of failures that are listed; more are only counted.
 pub const MAX_FAILURES: usize = 200;
 
-/// How vertices found their source.
+/// The way in which vertices were matched with the source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Matched {
@@ -42,7 +42,7 @@ pub enum Matched {
     Map,
     /// By the nearest point.
     Nearest,
-    /// By the nearest place of the other surface: re-meshed.
+    /// By the nearest place of the other surface, for re-meshed meshes.
     Surface,
     /// By the ids of particles.
     Ids,
@@ -51,7 +51,7 @@ pub enum Matched {
 }
 
 impl Matched {
-    /// "map", "nearest", "surface", "ids" or "numbers".
+    /// Returns "map", "nearest", "surface", "ids" or "numbers".
     pub fn name(self) -> &'static str {
         match self {
             Matched::Map => "map",
@@ -68,55 +68,56 @@ impl Matched {
 pub struct MeshReport {
     /// Path of the object that shows it.
     pub path: String,
-    /// Name of the method: static, rigid, skinned, soft, fluid or particles; "missing" where the mesh is not in the
-    /// file.
+    /// Name of the method: static, rigid, skinned, soft, fluid or particles; "missing" if the mesh is not in
+    /// the file.
     pub method: &'static str,
-    /// Vertices; for fluid the most of any frame.
+    /// Number of vertices; for fluid the largest number of any frame.
     pub vertices: usize,
-    /// Frames in which it is visible and was compared.
+    /// Number of frames in which it is visible and was compared.
     pub frames: usize,
-    /// Largest distance allowed, world units.
+    /// Largest distance allowed, in world units.
     pub tolerance: f64,
     /// Largest distance found.
     pub max_error: f64,
-    /// Root of the mean square of all distances.
+    /// Root mean square of all distances.
     pub rms_error: f64,
-    /// Largest distance, at three places between each two frames, of what a player shows and what the source
-    /// has there; none where nothing moves but on lines, or where there is nothing to compare with.
+    /// Largest distance, at three times between each two frames, of players from the source; `None` if
+    /// everything moves along lines, or there is nothing to compare with.
     pub between_error: Option<f64>,
     /// `between_error` in tolerances.
     pub between_worst: Option<f64>,
-    /// Largest angle between normals, degrees; none without normals.
+    /// Largest angle between normals, in degrees; `None` without normals.
     pub normal_max_deg: Option<f64>,
-    /// Largest distance of uvs; none without.
+    /// Largest distance of uvs; `None` without uvs.
     pub uv_max_error: Option<f64>,
-    /// Largest difference of a colour component; none without.
+    /// Largest difference of a colour component; `None` without colours.
     pub colour_max_error: Option<f64>,
-    /// Largest difference of velocities, units per second; none where the file keeps none.
+    /// Largest difference of velocities, in units per second; `None` if the file has none.
     pub velocity_max_error: Option<f64>,
-    /// Largest difference of widths of particles or curves; none without.
+    /// Largest difference of widths of particles or curves; `None` without widths.
     pub width_max_error: Option<f64>,
-    /// Largest error of a value of its part attributes, or of the numbers of particles; none without.
+    /// Largest error of a value of its part attributes, or of the numbers of particles; `None` without these.
     pub attribute_max_error: Option<f64>,
-    /// Its LOD levels beside the mesh itself.
+    /// LOD levels, besides the mesh itself.
     #[serde(rename = "levels")]
     pub lods: Vec<LodReport>,
-    /// How vertices were matched.
+    /// The way in which vertices were matched.
     pub matched: Matched,
-    /// Frames at the end that lead into the start; nothing is promised of them, and they were not compared.
+    /// Number of frames at the end that are blended into the start; they carry no promise and were not
+    /// compared.
     pub blended: usize,
     /// Nothing failed here.
     pub ok: bool,
 }
 
-/// A node without a mesh.
+/// A locator: a node without a mesh.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct LocatorReport {
     /// Path of the object.
     pub path: String,
-    /// Frames in which it was compared.
+    /// Number of frames in which it was compared.
     pub frames: usize,
-    /// Largest distance allowed of any point of its cube, world units.
+    /// Largest distance allowed for any point of its cube, in world units.
     pub tolerance: f64,
     /// Largest distance found.
     pub max_error: f64,
@@ -129,9 +130,9 @@ pub struct LocatorReport {
 pub struct CameraReport {
     /// Path of the object.
     pub path: String,
-    /// Frames in which its lens was compared.
+    /// Number of frames in which its lens was compared.
     pub frames: usize,
-    /// Largest difference of any of its numbers, as a part of the largest that it has.
+    /// Largest difference of any of its numbers, as a fraction of the largest value of that number.
     pub max_error: f64,
     /// Nothing failed here.
     pub ok: bool,
@@ -140,22 +141,22 @@ pub struct CameraReport {
 /// An LOD level of a mesh.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct LodReport {
-    /// Triangles.
+    /// Number of triangles.
     pub triangles: usize,
-    /// The largest distance from the mesh itself that the file says, in object space.
+    /// The largest distance from the mesh itself that the file claims, in object space.
     pub error: f64,
-    /// The largest distance of any vertex that was found in the frames looked at, in object space.
+    /// The largest distance of any vertex in the frames examined, in object space.
     pub max_error: f64,
 }
 
-/// Of what the tolerance of a clip is promised.
+/// The quantity that the tolerance of a clip limits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ClipPromise {
     /// Every point of the metric, in object space.
     #[default]
     Guaranteed,
-    /// Each rotation, translation and scale by itself; nothing is promised of points in object space.
+    /// Each rotation, translation and scale by itself; there is no promise for points in object space.
     Local,
 }
 
@@ -164,34 +165,34 @@ pub enum ClipPromise {
 pub struct ClipReport {
     /// Name.
     pub name: String,
-    /// Joints of its skeleton.
+    /// Number of joints of its skeleton.
     pub joints: usize,
-    /// Samples that were compared.
+    /// Number of samples that were compared.
     pub samples: usize,
     /// Largest distance allowed, in the file's unit.
     pub tolerance: f64,
-    /// Name of the codec that the clip is stored with.
+    /// Name of the codec of the clip.
     pub codec: &'static str,
     /// Largest distance of any of the metric's points at any sample.
     pub max_error: f64,
-    /// The largest error as a part of the tolerance of its joint (local rule: of its sub-track).
+    /// The largest error as a fraction of the tolerance of its joint (local rule: of its sub-track).
     pub worst: f64,
-    /// Joints with a tolerance of their own.
+    /// Number of joints with a tolerance of their own.
     pub joint_tolerances: usize,
-    /// Of which points the tolerance is promised.
+    /// The quantity that the tolerance limits.
     #[serde(rename = "rule")]
     pub promise: ClipPromise,
-    /// With [`ClipPromise::Local`] the largest error of any rotation, translation and scale by itself, as
+    /// With [`ClipPromise::Local`], the largest error of any rotation, translation and scale by itself, as
     /// lengths.
     pub local_errors: Option<[f64; 3]>,
     /// The largest distance half-way between samples.
     pub mid_error: f64,
     /// The largest error half-way between samples, in tolerances of its joint.
     pub mid_worst: f64,
-    /// Its layers, the base first; none where it is in one piece.
+    /// Clip layers, the base first; empty if the clip has none.
     pub layers: Vec<LayerReport>,
-    /// Pairs of samples between which some joint turns so far that its way is anybody's guess: left out of
-    /// `mid_error`.
+    /// Number of pairs of samples between which a joint turns so far that the motion is ambiguous; left out
+    /// of `mid_error`.
     pub ambiguous_pairs: usize,
     /// Largest error of any scalar track at any sample.
     pub scalar_error: f64,
@@ -204,19 +205,19 @@ pub struct ClipReport {
 pub struct RigReport {
     /// Path of the mesh.
     pub path: String,
-    /// Joints of the skin.
+    /// Number of joints of the skin.
     pub joints: usize,
-    /// Clips of the skeleton.
+    /// Number of clips of the skeleton.
     pub clips: usize,
-    /// Samples of these clips; all vertices were compared in all of them.
+    /// Number of samples of these clips; all vertices were compared in all of them.
     pub samples: usize,
     /// Largest distance allowed.
     pub tolerance: f64,
-    /// Largest distance of any vertex from the source's.
+    /// Largest distance of any vertex from its source.
     pub max_error: f64,
-    /// Root of the mean square of all distances.
+    /// Root mean square of all distances.
     pub rms_error: f64,
-    /// The largest distance in poses that were blended of two clips; nothing is promised of it.
+    /// The largest distance in poses blended from two clips, for which there is no promise.
     pub blend_error: f64,
     /// Nothing failed here.
     pub ok: bool,
@@ -227,17 +228,17 @@ pub struct RigReport {
 pub struct LayerReport {
     /// Name.
     pub name: String,
-    /// Joints.
+    /// Number of joints.
     pub joints: usize,
-    /// Samples that it has; those that are not stripped are promised.
+    /// Number of samples of the layer; those that are not stripped are promised.
     pub samples: usize,
-    /// Samples without residuals of their own.
+    /// Number of samples without residuals of their own.
     pub stripped: usize,
     /// Largest error at promised samples.
     pub max_error: f64,
     /// Largest error at stripped samples.
     pub strip_error: f64,
-    /// Largest error at samples of the source that the layer does not have.
+    /// Largest error at samples of the source that the layer leaves out.
     pub between: f64,
     /// The layer's tiers.
     pub tiers: Vec<TierReport>,
@@ -246,23 +247,23 @@ pub struct LayerReport {
 /// A tier of a layer.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct TierReport {
-    /// Bytes of the tier in the file.
+    /// Size of the tier in the file, in bytes.
     pub bytes: usize,
-    /// Largest error of all joints at all samples while this tier, and those after it, are missing; none for
-    /// the tier that is always there.
+    /// Largest error of all joints at all samples if this tier and those after it are missing; `None` for the
+    /// tier that is always present.
     pub max_error_without: Option<f64>,
-    /// Root of the mean square of these errors.
+    /// Root mean square of these errors.
     pub rms_error_without: Option<f64>,
 }
 
 /// A promise that does not hold.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Failure {
-    /// Path of the object; empty where it concerns the file.
+    /// Path of the object; empty if the failure concerns the whole file.
     pub path: String,
-    /// Frame of the file, where it concerns one.
+    /// Frame of the file, if the failure concerns a single one.
     pub frame: Option<usize>,
-    /// A sentence.
+    /// The failure, as a sentence.
     pub what: String,
 }
 
@@ -278,7 +279,7 @@ impl fmt::Display for Failure {
     }
 }
 
-/// The list of failures while it is collected.
+/// The list of failures while they are collected.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Failures {
     pub list: Vec<Failure>,
@@ -306,7 +307,7 @@ impl Failures {
     }
 }
 
-/// Errors of one placed mesh over the frames compared.
+/// Errors of one placed mesh over the compared frames.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Stats {
     pub frames: usize,
@@ -320,7 +321,7 @@ pub(crate) struct Stats {
     pub colour: Option<f64>,
     pub velocity: Option<f64>,
     pub width: Option<f64>,
-    /// Numbers attached to particles.
+    /// Largest error of numbers attached to particles.
     pub attached: Option<f64>,
     pub failed: bool,
 }
@@ -334,7 +335,7 @@ impl Stats {
         }
     }
 
-    /// Counts several distances: the largest, the sum of their squares, and their number.
+    /// Adds several distances: the largest, the sum of their squares, and their number.
     pub fn distances(&mut self, largest: f64, squares: f64, count: u64) {
         self.count += count;
         self.squares += squares;
@@ -362,12 +363,12 @@ impl Stats {
     }
 }
 
-/// Whether a value is above a limit; NaN is beyond every limit.
+/// `true` if a value is above a limit; NaN is beyond every limit.
 pub(crate) fn beyond(value: f64, limit: f64) -> bool {
     value.is_nan() || value > limit
 }
 
-/// The larger of two values, of those that are there; NaN is larger than any number.
+/// Returns the larger of two values, ignoring missing ones; NaN is larger than any number.
 pub(crate) fn larger(a: Option<f64>, b: Option<f64>) -> Option<f64> {
     match (a, b) {
         (Some(a), Some(b)) => Some(if beyond(b, a) { b } else { a }),

@@ -1,6 +1,6 @@
-//! Rigs against their source: each clip of the skeleton is decoded, its pose put through the rig by the
-//! runtime, and every vertex compared with where the source's own animation puts it, at every sample. And,
-//! for the report alone, poses blended of two clips.
+//! Compares rigs with their source: each clip of the skeleton is decoded, the runtime applies its pose to the
+//! rig, and every vertex is compared, at every sample, with the position that the source's own animation
+//! gives it. For the report alone, also poses blended from two clips.
 
 use super::clip::sources;
 use super::report::{Failures, RigReport, beyond};
@@ -64,22 +64,22 @@ pub(super) fn check(
     Ok(out)
 }
 
-/// A rig and the skin of the source that it was made of.
+/// A rig, and the skin of the source that it was made from.
 struct Pair<'a> {
     rig: &'a MeshRig,
     skeleton: &'a SkeletonRecord,
-    /// Clips of the file, and what moves the source's mesh as they do.
+    /// Clips of the file, and the animation of the source that moves its mesh likewise.
     clips: Vec<(&'a Clip, Cow<'a, meshreel_scene::Clip>, &'a Arc<dyn Driven>)>,
     own: &'a Skeleton,
     skin: &'a Skin,
     /// The source's point of each vertex.
     points: Vec<u32>,
-    /// Allowed distance that follows from what was asked for, in the file's length unit.
+    /// Allowed distance by the options, in the file's length unit.
     tolerance: f64,
 }
 
 impl<'a> Pair<'a> {
-    /// The pair, or a sentence about why there is nothing to compare with.
+    /// Returns the pair, or a sentence if there is nothing to compare with.
     fn new(
         plan: &'a Plan<'_>,
         rig: &'a MeshRig,
@@ -126,7 +126,7 @@ impl<'a> Pair<'a> {
         }))
     }
 
-    /// Compares; gives sentences about what does not hold.
+    /// Compares all clips; returns sentences about broken promises.
     fn compare(&self, report: &mut RigReport) -> Result<Option<String>, Error> {
         report.clips = self.clips.len();
         report.tolerance = self.rig.tolerance().min(self.tolerance);
@@ -163,7 +163,7 @@ impl<'a> Pair<'a> {
         Ok(None)
     }
 
-    /// Largest distance of vertices from points, and the sum of squares.
+    /// Returns the largest distance of vertices from points, and the sum of squares.
     fn distances(&self, pose: &[Transform], wanted: &[[f32; 3]]) -> (f64, f64) {
         let matrices = rig_matrices(self.rig, self.skeleton, pose);
         let mut out = vec![[0.0; 3]; self.rig.vertices()];
@@ -182,8 +182,8 @@ impl<'a> Pair<'a> {
         (most, sum)
     }
 
-    /// Largest distance in poses half-way between the middles of each two clips, or between middle and start
-    /// of the only one: the source's poses blended as the runtime blends.
+    /// Returns the largest distance in poses half-way between the middles of each two clips, or between
+    /// middle and start of the only one, with the source's poses blended as the runtime blends.
     fn blended(&self) -> Result<f64, Error> {
         let mut ends = Vec::new();
         for (clip, source, _) in &self.clips {
@@ -210,7 +210,7 @@ impl<'a> Pair<'a> {
         Ok(worst)
     }
 
-    /// The source's points as its skin moves them in a pose.
+    /// Returns the source's points as its skin moves them in a pose.
     fn skinned(&self, pose: &[Qvv]) -> Vec<[f32; 3]> {
         let mut object = Vec::with_capacity(pose.len());
         let parents = self.own.joints.iter().map(|joint| joint.parent);
@@ -224,7 +224,7 @@ impl<'a> Pair<'a> {
     }
 }
 
-/// Half-way, as the runtime blends: straight lines, rotations made of length 1 again, the short way round.
+/// Blends half-way as the runtime does: linearly, rotations by the shorter way and normalized.
 fn between(a: &Qvv, b: &Qvv) -> Qvv {
     let far = if a.rotation.dot(b.rotation) < 0.0 { -b.rotation } else { b.rotation };
     let sum: DQuat = a.rotation + far;
@@ -235,7 +235,7 @@ fn between(a: &Qvv, b: &Qvv) -> Qvv {
     }
 }
 
-/// All poses of a clip.
+/// Returns all poses of a clip.
 fn poses(clip: &Clip) -> Result<Vec<Vec<Transform>>, meshreel::Error> {
     let mut cursor = ClipCursor::new(clip);
     (0..clip.samples())

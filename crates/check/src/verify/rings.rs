@@ -1,26 +1,27 @@
-//! Faces on the same points (PROMISE.md §1, §3): which repeat an earlier one, and which are the two sides of
-//! a sheet. Written from the definitions again, as all of this folder.
+//! Faces on the same points (PROMISE.md §1, §3): those that repeat an earlier one, and the two sides of a
+//! sheet. Written a second time from the definitions, as everything in this folder.
 //!
-//! The *ring* of a face is its points in cyclic order. Faces repeat each other where their rings are equal,
-//! and are opposite where one is the other's read backwards. A face that names a point twice has no ring.
+//! The *ring* of a face is its points in cyclic order. Faces repeat each other if their rings are equal, and
+//! are opposite if one ring is the reverse of the other. A face that names a point twice has no ring.
 
 use crate::verify::polygons::{NONE, Polygon, Polygons};
 use std::collections::HashMap;
 
-/// Rings that more than one face has, or that are there in both directions.
+/// Rings that several faces have, or that exist in both directions.
 #[derive(Debug, Default)]
 pub(crate) struct Rings {
-    /// Per usable face, in order, the number of its ring; [`NONE`] for faces that are alone on their points.
+    /// For each usable face, in order, the number of its ring; [`NONE`] for faces that are alone on their
+    /// points.
     pub of: Vec<u32>,
-    /// Per ring its opposite, or [`NONE`].
+    /// For each ring, its opposite, or [`NONE`].
     pub opposite: Vec<u32>,
-    /// Per ring its usable faces, in order.
+    /// For each ring, its usable faces, in order.
     pub faces: Vec<Vec<u32>>,
 }
 
 impl Rings {
     pub fn new(polygons: &Polygons) -> Rings {
-        // Faces of different points have different keys, nearly always.
+        // Faces on different points nearly always have different keys.
         let key = |face: &Polygon| {
             let points = &polygons.point[face.corners()];
             points.iter().fold(u64::from(face.count), |sum, &p| {
@@ -56,14 +57,15 @@ impl Rings {
         out
     }
 
-    /// Triangles of faces that repeat an earlier one.
+    /// Returns the number of triangles of faces that repeat an earlier one.
     pub fn repeated(&self, polygons: &Polygons) -> usize {
         let triangles = |&face: &u32| polygons.faces[face as usize].count as usize - 2;
         (self.faces.iter()).flat_map(|faces| faces[1..].iter().map(triangles)).sum()
     }
 }
 
-/// Points of a face from the smallest on, and its corner there, counted from its first.
+/// Returns the points of a face, starting at the smallest, and the corner of that point, counted from the
+/// face's first.
 pub(crate) fn ring(polygons: &Polygons, face: &Polygon) -> Option<(Vec<u32>, usize)> {
     let points = &polygons.point[face.corners()];
     let start = (0..points.len()).min_by_key(|&k| points[k])?;
@@ -74,10 +76,10 @@ pub(crate) fn ring(polygons: &Polygons, face: &Polygon) -> Option<(Vec<u32>, usi
     (sorted.len() == ring.len()).then_some((ring, start))
 }
 
-/// Joins corners that share a normal at points on which some face has both its sides: repeats of a face share
-/// all of theirs, and two faces share those at an edge that they walk in opposite directions unless they are
-/// each other's opposite. Elsewhere all corners of a point share one. `join` is called with corners that belong
-/// together. False where no face has both sides.
+/// Joins corners that share a normal at points where some face has both its sides: repeats of a face share
+/// all of theirs, and two faces share those at an edge that they walk in opposite directions, unless they are
+/// each other's opposite. Elsewhere, all corners of a point share one. `join` is called with corners that
+/// belong together. Returns `false`, without joining anything, if no face has both sides.
 pub(crate) fn part_sides(polygons: &Polygons, join: &mut dyn FnMut(u32, u32)) -> bool {
     let rings = Rings::new(polygons);
     if rings.opposite.iter().all(|&other| other == NONE) {
@@ -99,12 +101,12 @@ pub(crate) fn part_sides(polygons: &Polygons, join: &mut dyn FnMut(u32, u32)) ->
     true
 }
 
-/// A face that walks an edge: its ring, by the smaller number of its two sides (or a number of its own beyond
+/// A face that walks an edge: its ring, by the smaller number of its two sides (or a unique number beyond
 /// those of rings), and its corners at both points, that of the lower point first.
 type Walker = (u32, [u32; 2]);
 
 impl Rings {
-    /// By point: whether a face there has both its sides.
+    /// For each point, whether a face at it has both its sides.
     fn points_between_sides(&self, polygons: &Polygons) -> Vec<bool> {
         let two_sided = |ring: u32| ring != NONE && self.opposite[ring as usize] != NONE;
         let mut between = vec![false; polygons.points];
@@ -134,14 +136,14 @@ impl Rings {
         }
     }
 
-    /// By edge at points between two sides (the lower point first) the faces that walk it upwards and those that
-    /// walk it downwards.
+    /// For each edge at points between two sides (lower point first), the faces that walk it upwards and
+    /// those that walk it downwards.
     fn edges(&self, polygons: &Polygons, between: &[bool]) -> HashMap<(u32, u32), [Vec<Walker>; 2]> {
         let mut edges: HashMap<(u32, u32), [Vec<Walker>; 2]> = HashMap::new();
         for (number, face) in polygons.faces.iter().enumerate() {
             let shape = match self.of[number] {
                 NONE => self.faces.len() as u32 + number as u32,
-                // The smaller of the two sides stands for both.
+                // The smaller number of the two sides stands for both.
                 ring => ring.min(self.opposite[ring as usize]),
             };
             for k in 0..face.count {
@@ -176,9 +178,9 @@ fn join_outside(polygons: &Polygons, between: &[bool], join: &mut dyn FnMut(u32,
     }
 }
 
-/// Calls `meet` for pairs of different shapes that walk an edge in opposite directions, so often that all are
-/// joined that belong together: each one meets the first that goes the other way, and the first of another shape
-/// than that.
+/// Calls `meet` for pairs of different shapes that walk an edge in opposite directions, often enough to join
+/// all that belong together: each one meets the first in the other direction, and the first there of another
+/// shape than that.
 fn meet_walkers([up, down]: &[Vec<Walker>; 2], meet: &mut dyn FnMut(&Walker, &Walker)) {
     for (all, others) in [(up, down), (down, up)] {
         let Some(first) = others.first() else { continue };

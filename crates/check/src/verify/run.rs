@@ -17,8 +17,8 @@ use meshreel_scene::sample::{self, World};
 use meshreel_scene::{Error, MeshId, SAME_TIME, Scene, hidden, hierarchy, rig as rigged};
 use std::collections::HashMap;
 
-/// Compares `reel` with `scene`. An `Err` says that something could not be read; whatever does not hold is in
-/// the report. `progress` is told how many frames of how many are done.
+/// Compares `reel` with `scene`. An `Err` means that something could not be read; broken promises are in the
+/// report. `progress` receives the number of frames done and in all.
 pub fn verify(scene: &Scene, reel: &Reel, progress: &(dyn Fn(u64, u64) + Sync)) -> Result<Report, Error> {
     let mut failures = Failures::default();
     let asked = match Asked::parse(&reel.description().options) {
@@ -145,7 +145,7 @@ fn mesh_reports(
         .collect()
 }
 
-/// Seconds from a frame to the next, on the average; a 24th of one where there is one frame.
+/// Returns the average time between frames in seconds; a 24th of a second if there is only one frame.
 fn seconds(reel: &Reel) -> f64 {
     let times = reel.frames();
     let span = times.last().zip(times.first()).map_or(0.0, |(last, first)| last.time - first.time);
@@ -164,7 +164,7 @@ fn method(method: Method) -> &'static str {
     }
 }
 
-/// Frame of the source for each frame of the file.
+/// Returns the frame of the source for each frame of the file.
 fn match_frames(survey: &Survey<'_>, reel: &Reel, failures: &mut Failures) -> Vec<Option<usize>> {
     let mut out = vec![None; reel.frame_count()];
     let mut next = 0;
@@ -189,7 +189,7 @@ fn match_frames(survey: &Survey<'_>, reel: &Reel, failures: &mut Failures) -> Ve
     out
 }
 
-/// The file has the source's named ranges of frames, and no others.
+/// Checks that the file has the source's named ranges of frames, and no others.
 fn match_ranges(survey: &Survey<'_>, reel: &Reel, failures: &mut Failures) {
     let wanted = sample::frame_ranges(&survey.scene.ranges, &survey.times);
     let there = reel.ranges().iter().map(|range| {
@@ -207,7 +207,7 @@ fn match_ranges(survey: &Survey<'_>, reel: &Reel, failures: &mut Failures) {
     }
 }
 
-/// The node of the file for each placement of the source, by path.
+/// Returns the node of the file for each placement of the source, by path.
 fn match_nodes(survey: &Survey<'_>, reel: &Reel, failures: &mut Failures) -> Vec<Option<Show>> {
     let nodes = &reel.description().nodes;
     let mut by_path: HashMap<&str, usize> = HashMap::new();
@@ -250,7 +250,7 @@ fn match_nodes(survey: &Survey<'_>, reel: &Reel, failures: &mut Failures) -> Vec
     shows
 }
 
-/// Inputs of matching meshes of the file with meshes of the source.
+/// Inputs for matching meshes of the file with meshes of the source.
 struct Matching<'a> {
     survey: &'a Survey<'a>,
     reel: &'a Reel,
@@ -260,8 +260,8 @@ struct Matching<'a> {
 }
 
 impl Matching<'_> {
-    /// Pairs of a mesh of the file and a mesh of the source, and everything about them that is the same in
-    /// all frames.
+    /// Returns pairs of a mesh of the file and a mesh of the source, with all data that is the same in all
+    /// frames.
     fn units(&self, shows: &mut [Option<Show>], failures: &mut Failures) -> Result<Vec<Unit>, Error> {
         let mut units = self.pairs(shows);
         let first = self.find_shown(shows, &mut units);
@@ -275,7 +275,7 @@ impl Matching<'_> {
         Ok(units)
     }
 
-    /// Pairs with their placements; each placement gets the number of its pair.
+    /// Returns the pairs with their placements; each placement gets the number of its pair.
     fn pairs(&self, shows: &mut [Option<Show>]) -> Vec<Unit> {
         let mut units: Vec<Unit> = Vec::new();
         let mut number: HashMap<(usize, MeshId), usize> = HashMap::new();
@@ -291,8 +291,8 @@ impl Matching<'_> {
         units
     }
 
-    /// Fills in the frames in which each pair is shown. Gives the first frame in which anything shows a mesh
-    /// of the file, by its record: there the compiler looked at its faces and creases.
+    /// Fills in the frames in which each pair is shown. Returns, for each record, the first frame in which
+    /// anything shows that mesh of the file: the compiler took its faces and creases from there.
     fn find_shown(&self, shows: &[Option<Show>], units: &mut [Unit]) -> HashMap<usize, usize> {
         let mut first: HashMap<usize, usize> = HashMap::new();
         for (i, frame) in self.frames.iter().enumerate() {
@@ -311,7 +311,8 @@ impl Matching<'_> {
         first
     }
 
-    /// Fills in what is the same in all frames of a pair. `first`: the first frame that shows its record.
+    /// Fills in the data of a pair that is the same in all frames. `first`: the first frame that shows its
+    /// record.
     fn look_at(
         &self,
         unit: &mut Unit,
@@ -400,7 +401,7 @@ impl Matching<'_> {
         let mut sets = Vec::new();
         for set in &mesh.face_sets {
             let mut list = Vec::new();
-            // Materials are those of the first frame, whether it shows the mesh or not.
+            // Materials are those of the first frame, even if it does not show the mesh.
             sample::held(&set.faces, mesh, survey.times.first().copied().unwrap_or(time), &mut list)?;
             sets.push((set.name.clone(), list));
         }
@@ -418,7 +419,7 @@ impl Matching<'_> {
         let mut fail = |what: String| failures.add(path, None, || what);
         let source = SourceFaces { polygons, corners, weld, flip: unit.flip, sets: &sets };
         let mut exact = exact::build(map, &indices, source, &mut fail);
-        // Why not has been said; nearest points would only repeat it less clearly.
+        // The reason was reported; matching nearest points would only repeat it less clearly.
         unit.hopeless = exact.is_none();
         if let Some(exact) = &mut exact
             && unit.channels.normals == Some(channels::Normals::Computed)
@@ -429,16 +430,16 @@ impl Matching<'_> {
     }
 }
 
-/// The transforms of the source, evaluated where they are not yet.
+/// The transforms of the source, evaluated at most once for each time.
 struct WorldAt<'a> {
     world: World<'a>,
-    /// Seconds that they are evaluated at.
+    /// The time in seconds at which they are evaluated.
     time: Option<f64>,
 }
 
 impl WorldAt<'_> {
-    /// Whether a placed node mirrors in a frame of the source. A transform that is none keeps the last good
-    /// one, also of frames in which nothing was shown.
+    /// `true` if a placed node mirrors in a frame of the source. An invalid transform keeps the last valid
+    /// one, even from frames in which nothing was shown.
     fn mirrors(&mut self, survey: &Survey<'_>, placed: usize, mut frame: usize) -> Result<bool, Error> {
         loop {
             let time = survey.times[frame];
@@ -455,7 +456,7 @@ impl WorldAt<'_> {
     }
 }
 
-/// Failures of a mesh of the file that has other faces than the source, if it may not have them.
+/// Returns failures of a mesh of the file that has other faces than the source, although it may not.
 fn remeshed<'p>(
     mesh: &meshreel_scene::Mesh,
     shown: &[f64],

@@ -1,14 +1,14 @@
-//! Which corners of a mesh share a normal.
+//! Smoothing groups: the corners of a mesh that share a normal.
 
 use super::polygons::{NONE, Polygons, usable};
 use super::rings;
 use glam::DVec3;
 
 impl Polygons {
-    /// Smoothing group of each corner: its point (of faces whose other side stands on the same points each
-    /// side its own), or with a crease angle (degrees) the corners of a point that are connected over edges
-    /// which are less sharp; [`NONE`] where points that are not usable leave that open. And the number of
-    /// groups.
+    /// Returns the smoothing group of each corner, and the number of groups. A group is a point (at faces
+    /// with an opposite face on the same points, each side of it), or, with a crease angle in degrees, the
+    /// corners of a point that are connected over edges less sharp than that; [`NONE`] where unusable points
+    /// leave it open.
     pub fn groups(&self, positions: &[[f32; 3]], crease: Option<f64>) -> (Vec<u32>, usize) {
         let Some(angle) = crease.filter(|a| *a < 180.0) else {
             let mut group: Vec<u32> = (0..self.point.len() as u32).collect();
@@ -20,7 +20,7 @@ impl Polygons {
         let limit = angle.max(0.0).to_radians().cos().min(1.0 - 1e-12);
         let normals: Vec<Option<DVec3>> =
             self.faces.iter().map(|f| self.face_normal(positions, f).try_normalize()).collect();
-        // Both points, then the corner at which the edge begins, the one at which it ends, and the face.
+        // Both points, the corners at which the edge begins and ends, and the face.
         let mut edges: Vec<(u32, u32, u32, u32, u32)> = Vec::new();
         for (f, face) in self.faces.iter().enumerate() {
             let range = face.corners();
@@ -64,8 +64,8 @@ impl Polygons {
         (numbers, count)
     }
 
-    /// Numbers the sets of a union-find over corners: the number of each corner's set, and how many there
-    /// are.
+    /// Numbers the sets of a union-find over corners; returns the number of each corner's set, and how many
+    /// there are.
     fn numbered(&self, mut group: Vec<u32>) -> (Vec<u32>, usize) {
         let mut count = 0;
         let mut number = vec![NONE; self.point.len()];

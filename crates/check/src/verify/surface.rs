@@ -1,9 +1,9 @@
-//! Re-meshed meshes: what is promised of them is the distance of places from the other surface, both ways.
-//! Places are the vertices, and the middles of triangles, so that nothing bridges a gap.
+//! Distances of re-meshed meshes, whose promise is the distance from the other surface, both ways. It is
+//! measured at the vertices and at the centres of triangles, so that nothing bridges a gap.
 //!
-//! Faces lie in a tree of boxes over the order of their middles on a space-filling curve (G. Morton, 1966):
-//! the nearest one takes a few dozen tests. A triangle is exact. Of a quad either way to cut it counts, of
-//! larger faces their plane, and as far as their corners are off that, is allowed.
+//! Faces are in a tree of boxes over the order of their centres on a space-filling curve (G. Morton, 1966):
+//! finding the nearest takes a few dozen tests. Triangles are exact. A quad counts with either diagonal; a
+//! larger face counts as its plane, and the distance of its corners from that plane is allowed.
 
 use crate::double;
 use crate::verify::polygons::{Polygons, usable};
@@ -18,15 +18,14 @@ pub(crate) struct Faces<'a> {
     points: &'a [DVec3],
     /// Corners of all faces, one after the other.
     corners: Vec<u32>,
-    /// First corner of each face in the order of the curve, and one more.
+    /// First corner of each face in the order of the curve, and the end.
     faces: Vec<[u32; 2]>,
     /// Boxes of a complete binary tree, the root at 1; leaves are the second half.
     boxes: Vec<[DVec3; 2]>,
 }
 
 impl<'a> Faces<'a> {
-    /// Faces given one after the other by how many corners each has. Corners without a finite place must not
-    /// be among them.
+    /// Builds the tree from the number of corners of each face in turn. Corners must have finite positions.
     pub fn new(points: &'a [DVec3], corners: Vec<u32>, counts: impl Iterator<Item = u32>) -> Self {
         let mut faces = Vec::new();
         let mut first = 0;
@@ -58,12 +57,13 @@ impl<'a> Faces<'a> {
         Faces { points, corners, faces, boxes }
     }
 
-    /// Distance of `p` from the nearest face; infinite without faces.
+    /// Returns the distance of `p` from the nearest face; infinite without faces.
     pub fn distance(&self, p: DVec3) -> f64 {
         self.within(p, f64::INFINITY)
     }
 
-    /// Distance from `p` to the nearest triangle, or `best` where that is less; faster with a small `best`.
+    /// Returns the distance from `p` to the nearest face, or `best` if that is less; faster with a small
+    /// `best`.
     pub fn within(&self, p: DVec3, mut best: f64) -> f64 {
         self.descend(1, p, &mut best);
         best
@@ -115,12 +115,12 @@ fn join(a: [DVec3; 2], b: [DVec3; 2]) -> [DVec3; 2] {
     [a[0].min(b[0]), a[1].max(b[1])]
 }
 
-/// Spreads 21 bits: two zeros between each and the next.
+/// Spreads 21 bits, with two zeros between neighbours.
 fn spread(x: u64) -> u64 {
     (0..21).fold(0, |all, bit| all | (x >> bit & 1) << (3 * bit))
 }
 
-/// Distance from a polygon: from its plane where `p` is over its inside, else from its edges.
+/// Returns the distance from a polygon: from its plane if `p` is over its inside, else from its edges.
 fn polygon(p: DVec3, corners: &[DVec3]) -> f64 {
     let n = corners.len();
     let origin = corners[0];
@@ -137,7 +137,7 @@ fn polygon(p: DVec3, corners: &[DVec3]) -> f64 {
     let Some(normal) = normal.try_normalize() else {
         return best;
     };
-    // Seen along the axis that it faces most: how many edges are to one side of `p`.
+    // Seen along the polygon's dominant axis, the number of edges on one side of `p`.
     let size = normal.abs();
     let drop = if size.x >= size.y && size.x >= size.z {
         0
@@ -169,8 +169,8 @@ fn polygon(p: DVec3, corners: &[DVec3]) -> f64 {
     best
 }
 
-/// The faces of the source with all corners at usable points, and the places on them that are compared: those
-/// points, and middles of triangles.
+/// Returns the faces of the source whose corners are all at usable points, and the places on them that are
+/// compared: those points, and the centres of triangles.
 pub(crate) fn of_source<'a>(
     polygons: &Polygons,
     raw: &[[f32; 3]],
@@ -196,8 +196,8 @@ pub(crate) fn of_source<'a>(
     (Faces::new(points, corners, counts.into_iter()), places)
 }
 
-/// Distance of each of `points`, in world space, from the surface of `mesh` at `time` under `matrix`;
-/// infinite where it has no faces.
+/// Returns the distance of each of `points`, in world space, from the surface of `mesh` at `time` under
+/// `matrix`; infinite if it has no faces.
 pub fn distances(mesh: &Mesh, time: f64, matrix: &DMat4, points: &[DVec3]) -> Result<Vec<f64>, Error> {
     let (mut faces, mut raw) = (sample::Faces::default(), Vec::new());
     sample::faces_at(mesh, time, &mut faces)?;
@@ -209,8 +209,8 @@ pub fn distances(mesh: &Mesh, time: f64, matrix: &DMat4, points: &[DVec3]) -> Re
     Ok(points.iter().map(|p| faces.distance(*p)).collect())
 }
 
-/// The triangles of the file, and the places on them that are compared: vertices that they use, and their
-/// middles.
+/// Returns the triangles of the file, and the places on them that are compared: the vertices that they use,
+/// and their centres.
 pub(crate) fn of_file<'a>(indices: &[u32], points: &'a [DVec3]) -> (Faces<'a>, Vec<DVec3>) {
     let mut used = vec![false; points.len()];
     indices.iter().for_each(|&v| used[v as usize] = true);
@@ -256,13 +256,13 @@ mod tests {
         {
             assert!((polygon(p, &triangle) - distance).abs() < 1e-12, "{p}");
         }
-        // An L: what is between its arms is outside.
+        // An L: points between its arms are outside.
         let l = [DVec3::ZERO, x * 3.0, x * 3.0 + y, x + y, x + y * 3.0, y * 3.0];
         assert!((polygon(x * 2.0 + y * 2.0, &l) - 1.0).abs() < 1e-12);
         assert!(polygon(x * 0.5 + y * 2.0, &l).abs() < 1e-12);
-        // Without area: what is left of it.
+        // Without area: the remaining segment.
         assert!((polygon(y, &[DVec3::ZERO, x, x * 0.5]) - 1.0).abs() < 1e-12);
-        // Over a bent quad either diagonal counts.
+        // Over a bent quad, either diagonal counts.
         let points = [DVec3::ZERO, x, x + y + z, y];
         let faces = Faces::new(&points, vec![0, 1, 2, 3], std::iter::once(4));
         let half = (x + y) / 2.0;

@@ -1,5 +1,5 @@
-//! First pass, over the source alone: which meshes are placed where, when they are visible, how large they
-//! are, and hence what tolerance each placement has (PROMISE.md §1), and which points are one in all frames.
+//! First pass, over the source alone: placements of meshes, their visibility and size, hence the tolerance of
+//! each (PROMISE.md §1), and points that are welded in all frames.
 
 use crate::asked::{Asked, Tolerance};
 use crate::verify::attribute::ulp;
@@ -10,16 +10,16 @@ use meshreel_scene::{Error, Mesh, MeshId, Placed, SAME_TIME, Scene, locators as 
 use rayon::prelude::*;
 use std::collections::{HashMap, HashSet};
 
-/// The source as the file must have it: frames, placements, tolerances.
+/// The contents that the file must have, by the source: frames, placements, tolerances.
 pub(crate) struct Survey<'a> {
     pub scene: &'a Scene,
     pub placed: Vec<Placed>,
-    /// Seconds of each frame.
+    /// Time of each frame, in seconds.
     pub times: Vec<f64>,
     pub placements: Vec<Placement>,
-    /// Per source mesh, where it is placed.
+    /// For each mesh of the source, its facts if it is placed.
     pub meshes: Vec<Option<Facts>>,
-    /// Nodes without meshes that have to be in the file.
+    /// Nodes without meshes that must be in the file.
     pub locators: Vec<Locator>,
 }
 
@@ -29,23 +29,23 @@ pub(crate) struct Placement {
     pub placed: usize,
     pub mesh: MeshId,
     pub visible: Bits,
-    /// Largest distance allowed, world units.
+    /// Largest distance allowed, in world units.
     pub tolerance: f64,
-    /// What its transforms do to velocities at most.
+    /// The largest effect of its transforms on velocities.
     pub pace: Pace,
 }
 
-/// What the transforms of a placement do to velocities, over all frames that show it.
+/// The effect of a placement's transforms on velocities, over all frames that show it.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Pace {
     /// The largest scale.
     scale: f64,
-    /// The largest way of a corner of the mesh's box from one frame to the next, per second.
+    /// The largest movement of a corner of the mesh's box from one frame to the next, per second.
     drift: f64,
 }
 
 impl Pace {
-    /// Bounds of velocities in the world, from those in object space.
+    /// Returns bounds of velocities in the world, from those in object space.
     pub fn sides(&self, own: &[(f32, f32)]) -> Vec<(f32, f32)> {
         let largest = own.iter().map(|(low, high)| f64::from(low.abs().max(high.abs())));
         let length = largest.map(|v| v * v).sum::<f64>().sqrt();
@@ -77,27 +77,27 @@ impl Bits {
 pub(crate) struct Facts {
     low: [f32; 3],
     high: [f32; 3],
-    /// The diagonal of its box in each frame, or in all of them.
+    /// The diagonal of its box in each frame; a single one for all if it is constant.
     diagonals: Vec<f64>,
-    /// Points with an earlier one that is bit-equal in every frame, and that one. Empty where the number of
+    /// Points that are bit-equal to an earlier one in every frame, and that one. Empty if the number of
     /// points changes.
     pub weld: Vec<(u32, u32)>,
-    /// The points, where they never change.
+    /// The points, if they never change.
     pub constant: Option<Vec<[f32; 3]>>,
 }
 
 /// A survey that has no locators yet.
 pub(crate) struct MeshSurvey<'a> {
     pub survey: Survey<'a>,
-    /// By placed object.
+    /// For each placed object, whether it is a locator.
     pub is_locator: Vec<bool>,
-    /// By placed object the diagonal of its mesh in the world, where it has one.
+    /// For each placed object, the diagonal of its mesh in the world, if it has one.
     pub sizes: Vec<Option<f64>>,
 }
 
 impl<'a> Survey<'a> {
-    /// Surveys the meshes; [`super::locators::survey`] adds the locators. `there`: times of the file's frames, in
-    /// seconds.
+    /// Surveys the meshes; [`super::locators::survey`] adds the locators. `there`: times of the file's
+    /// frames, in seconds.
     pub fn of_meshes(scene: &'a Scene, asked: &Asked, there: &[f64]) -> Result<MeshSurvey<'a>, Error> {
         let placed = scene.expand()?;
         let selected: Vec<bool> = placed
@@ -138,13 +138,13 @@ impl<'a> Survey<'a> {
         Ok(MeshSurvey { survey, is_locator: found, sizes })
     }
 
-    /// Goes through all frames once for visibility, scales and coordinates. Gives the size of each placed
-    /// mesh in the world, where it has one.
+    /// Visits all frames once for visibility, scales and coordinates. Returns the size of each placed mesh in
+    /// the world, if it has one.
     fn resolve(&mut self, asked: &Asked) -> Result<Vec<Option<f64>>, Error> {
         let mut world = World::new(self.scene, &self.placed)?;
         let mut scale = vec![0.0f64; self.placements.len()];
         let mut reach = vec![0.0f64; self.placements.len()];
-        // Corners in the world at the frame before, and its time.
+        // Corners in the world at the previous frame, and its time.
         let mut last: Vec<Option<([DVec3; 8], f64)>> = vec![None; self.placements.len()];
         let corners: Vec<Option<[DVec3; 8]>> =
             self.meshes.iter().map(|facts| facts.as_ref().map(Facts::corners)).collect();
@@ -186,8 +186,8 @@ impl<'a> Survey<'a> {
                 Tolerance::Absolute(t) => t,
                 Tolerance::Relative(part) => part * diagonal * scale[i],
             };
-            // Float32's own limit. A hair more than the largest coordinate, so that the compiler's rounding
-            // of it on its way through decoded transforms does not fall into the next power of two.
+            // The precision of f32, slightly above the largest coordinate, so that the compiler's rounding of
+            // it, through decoded transforms, does not fall into the next power of two.
             let object = facts.low().abs().max(facts.high().abs()).max_element();
             let largest = reach[i].max(f64::from(object)) * (1.0 + 1e-6);
             placement.tolerance = distance.max(4.0 * ulp(largest));
@@ -195,7 +195,7 @@ impl<'a> Survey<'a> {
         Ok(sizes)
     }
 
-    /// Path of a placement.
+    /// Returns the path of a placement.
     pub fn path(&self, placement: usize) -> &str {
         &self.placed[self.placements[placement].placed].path
     }
@@ -238,7 +238,7 @@ impl Facts {
         Ok(facts)
     }
 
-    /// The largest diagonal of its box in any one of these frames; without any, in any at all.
+    /// Returns the largest diagonal of the box in any one of these frames; if there are none, in any frame.
     fn largest_diagonal(&self, visible: &Bits) -> f64 {
         let shown = |frame: usize| self.constant.is_some() || !visible.any() || visible.get(frame);
         let diagonals = self.diagonals.iter().enumerate().filter(|(frame, _)| shown(*frame));
@@ -259,8 +259,8 @@ impl Facts {
     }
 }
 
-/// The source's frames, and those of the file that lie between two of them: within a range, where there are
-/// any.
+/// Returns the source's frames, and those of the file that lie between two of them, within one range if there
+/// are ranges.
 fn with_between(scene: &Scene, own: Vec<f64>, there: &[f64]) -> Vec<f64> {
     let ranges = sample::frame_ranges(&scene.ranges, &own);
     let starts: HashSet<usize> = ranges.iter().map(|(_, first, _)| *first).collect();
@@ -277,7 +277,7 @@ fn with_between(scene: &Scene, own: Vec<f64>, there: &[f64]) -> Vec<f64> {
     all
 }
 
-/// The bits of a point, −0 as 0; none for one that is not usable.
+/// Returns the bits of a point, −0 as 0; `None` if it is unusable.
 fn bits(p: [f32; 3]) -> Option<[u32; 3]> {
     usable(p).then(|| p.map(|v| (v + 0.0).to_bits()))
 }
@@ -296,7 +296,7 @@ fn first_weld(points: &[[f32; 3]]) -> Vec<(u32, u32)> {
     weld
 }
 
-/// Divides sets of welded points in one more frame: points that are still bit-equal stay together.
+/// Refines sets of welded points by one more frame: points that are still bit-equal stay together.
 fn refine_weld(weld: &mut Vec<(u32, u32)>, points: &[[f32; 3]]) {
     let mut parted: HashMap<(u32, [u32; 3]), u32> = HashMap::new();
     weld.retain_mut(|(point, first)| {
@@ -312,17 +312,17 @@ fn refine_weld(weld: &mut Vec<(u32, u32)>, points: &[[f32; 3]]) {
     });
 }
 
-/// A matrix of 3×4, by rows, times a point.
+/// Multiplies a 3×4 matrix, given by rows, with a point.
 pub(crate) fn apply(m: &[[f64; 4]; 3], p: DVec3) -> DVec3 {
     DVec3::from_array(m.map(|r| r[0] * p.x + r[1] * p.y + r[2] * p.z + r[3]))
 }
 
-/// Part of what a matrix makes of normals at most below which it takes one for flat: what is left is
-/// rounding, magnified.
+/// If a matrix shrinks a normal below this fraction of the largest possible, it counts as flat: the rest is
+/// magnified rounding.
 const FLAT: f64 = 1e-6;
 
-/// Turns normals as a transform does, mirrors included: outside stays outside. None where the matrix is flat
-/// in their direction.
+/// Turns a normal as a transform does, including mirrors: outside stays outside. `None` if the matrix is flat
+/// in its direction.
 pub(crate) fn turn_normal(matrix: &DMat4, n: DVec3) -> Option<DVec3> {
     let m = glam::DMat3::from_mat4(*matrix);
     let cofactor =
@@ -339,11 +339,11 @@ pub(crate) struct Locator {
     /// Index among all placed objects.
     pub placed: usize,
     pub visible: Bits,
-    /// Largest distance that was asked for, world units, and that f32 holds.
+    /// Largest distance that was requested and that f32 can represent, in world units.
     pub tolerance: f64,
     /// Half an edge of its cube, in its own space.
     pub reach: f64,
-    /// The distance that translation, rotation and scale alone, in f32, are off from its transform at most.
+    /// The largest distance between its transform and translation, rotation and scale in f32.
     pub least: f64,
 }
 
@@ -367,7 +367,7 @@ mod tests {
         assert_eq!(turn_normal(&mirror, DVec3::X), Some(DVec3::NEG_X));
         assert_eq!(turn_normal(&mirror, DVec3::Y), Some(DVec3::Y));
         assert_eq!(turn_normal(&DMat4::ZERO, DVec3::Y), None);
-        // Nothing of a flattened thing looks along the plane.
+        // No normal of a flattened object lies in the plane.
         let flat = DMat4::from_scale(DVec3::new(1.0, 1.0, 0.0));
         assert_eq!(turn_normal(&flat, DVec3::new(1.0, 0.0, 1e-9)), None);
         assert_eq!(turn_normal(&flat, DVec3::Z), Some(DVec3::Z));

@@ -1,6 +1,6 @@
-//! The part of a source map that only the way back needs: faces from their first corners on, those that
-//! triangles do not tell, whether there were normals; and of a mesh whose faces
-//! change all of it frame by frame. What is drawn does not depend on it, what `extract` gives does.
+//! Checks the part of a source map that only extraction needs: the first corners of faces, faces without
+//! triangles, and whether there were normals; for a mesh whose faces change, all of it, frame by frame.
+//! Drawing does not depend on it, the output of `extract` does.
 
 use crate::verify::channels::Normals;
 use crate::verify::plan::Unit;
@@ -9,14 +9,14 @@ use meshreel::source_faces::source_faces;
 use meshreel_scene::Winding;
 use meshreel_scene::sample::Faces;
 
-/// Faces of the source that triangles do not tell may be left out (PROMISE.md) where they take more than so
-/// many bytes per vertex and index; and the bytes that each face and corner takes.
+/// Faces of the source without triangles may be left out (PROMISE.md) if they take more than this number of
+/// bytes per vertex and index; then the number of bytes of each face and corner.
 const MOST: usize = 4;
 const OF_FACE: usize = 15;
 const OF_CORNER: usize = 5;
 
-/// Compares faces as `extract` gives them with the source's. `flip`: triangles turn the other way. Says what
-/// is wrong, if anything is.
+/// Compares the faces that `extract` returns with the source's. `flip`: triangles have the opposite
+/// orientation. Returns what is wrong, if anything.
 pub(crate) fn faces(
     map: &SourceMap,
     indices: &[u32],
@@ -26,7 +26,7 @@ pub(crate) fn faces(
 ) -> Option<String> {
     let found = source_faces(indices, map);
     let turned = (winding == Winding::Clockwise) != flip;
-    // Of each entry where its corners begin; they rise with the number of the face.
+    // Start of each entry's corners; entries are sorted by face number.
     let mut at = 0;
     let entries: Vec<(u32, usize, usize)> = (found.faces.iter().zip(&found.counts))
         .map(|(&face, &count)| {
@@ -48,7 +48,7 @@ pub(crate) fn faces(
             own.push(&found.vertices[*begin..*end]);
         }
         let there = |p: &i32| usize::try_from(*p).is_ok_and(|p| p < map.points as usize);
-        // Points that no vertex stands for, and those that do not exist, are gone.
+        // Faces at points that have no vertex, or do not exist, are lost.
         if !points.iter().all(there) {
             continue;
         }
@@ -73,7 +73,8 @@ pub(crate) fn faces(
     })
 }
 
-/// Compares what the map says of the source's normals with the source. Says what is wrong, if anything is.
+/// Compares what the map records about the source's normals with the source. Returns what is wrong, if
+/// anything.
 pub(crate) fn normals(map: &SourceMap, unit: &Unit) -> Option<String> {
     let made = unit.channels.normals == Some(Normals::Computed);
     (map.made_normals != made)
@@ -84,7 +85,7 @@ pub(crate) fn normals(map: &SourceMap, unit: &Unit) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// A pentagon and a triangle on six points, and between them a face of two corners, if it is there.
+    /// A pentagon and a triangle on six points, and optionally a face of two corners between them.
     fn check(starts: &[u32], line: Option<[u32; 2]>, winding: Winding) -> Option<String> {
         let mut map = SourceMap {
             points: 6,
@@ -116,7 +117,7 @@ mod tests {
             let said = check(&starts, line, file);
             assert!(said.is_some_and(|s| s.starts_with("1 faces")));
         }
-        // Turned over nothing fits.
+        // Turned over, nothing fits.
         assert!(check(&[2, 1], Some([0, 5]), Winding::Clockwise).is_some());
     }
 }

@@ -18,20 +18,20 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use xxhash_rust::xxh3::Xxh3;
 
-/// The version that is written, and the only one that is read: plans and parts are for the day, not for the
-/// shelf.
+/// The version that is written, and the only one that is read: plans and parts are temporary files, not
+/// archives.
 const VERSION: u32 = 2;
 const HEAD: u64 = 12;
 const HASH: u64 = 16;
-/// Bytes that are read at once.
+/// Size of a read, in bytes.
 const BLOCK: usize = 1 << 17;
 
-/// What a file is.
+/// The kind of a farm file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// What was decided.
+    /// A plan: the decisions of the compiler.
     Plan,
-    /// A share of the units.
+    /// A part: some of the units.
     Part,
 }
 
@@ -54,7 +54,7 @@ impl Kind {
 /// The hash of a file's content, which is its identity.
 pub type ContentHash = [u8; 16];
 
-/// Writes a file, section by section.
+/// Writes a farm file, section by section.
 pub struct Writer {
     file: BufWriter<File>,
     temporary: meshreel_files::Temporary,
@@ -63,7 +63,7 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Begins a file that will be at `target`.
+    /// Creates a file that will be at `target`.
     pub fn create(target: &Path, kind: Kind) -> Result<Writer, Failure> {
         let made = meshreel_files::Temporary::create(target)
             .and_then(|temporary| Ok((temporary.file().try_clone()?, temporary)));
@@ -88,7 +88,7 @@ impl Writer {
         self.file.write_all(bytes).map_err(|error| Failure::io(self.temporary.target(), &error))
     }
 
-    /// Completes the file and gives it its name. Returns its size, and what it is known by.
+    /// Completes the file and gives it its name. Returns its size and its content hash.
     pub fn publish(mut self) -> Result<(u64, ContentHash), Failure> {
         let hash = self.hash.digest128().to_le_bytes();
         let target = self.temporary.target().to_path_buf();
@@ -102,12 +102,12 @@ impl Writer {
 
 /// An open file whose content has been checked.
 pub struct Reader {
-    /// Sections are read by several threads, one after the other.
+    /// Shared by several threads, which read one after the other.
     file: Mutex<File>,
     path: PathBuf,
-    /// What it is known by.
+    /// The content hash.
     pub hash: ContentHash,
-    /// Its size.
+    /// Size in bytes.
     pub bytes: u64,
     /// Kind, offset and size of each section.
     sections: Vec<(u32, u64, u64)>,
@@ -154,18 +154,18 @@ impl Reader {
         Ok(Reader { file: Mutex::new(file), path: path.to_path_buf(), hash, bytes, sections })
     }
 
-    /// Where it lies.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Numbers of the sections of a kind, in their order.
+    /// Returns the indices of the sections of a kind, in file order.
     pub fn all(&self, kind: u32) -> impl Iterator<Item = usize> + '_ {
         let sections = self.sections.iter().enumerate();
         sections.filter(move |(_, section)| section.0 == kind).map(|(number, _)| number)
     }
 
-    /// The only section of a kind.
+    /// Returns the only section of a kind.
     pub fn only(&self, kind: u32) -> Result<Vec<u8>, Failure> {
         let mut all = self.all(kind);
         match (all.next(), all.next()) {
@@ -174,12 +174,12 @@ impl Reader {
         }
     }
 
-    /// The bytes of a section.
+    /// Returns the bytes of a section.
     pub fn section(&self, number: usize) -> Result<Vec<u8>, Failure> {
         self.start(number, usize::MAX)
     }
 
-    /// The first bytes of a section, at most so many.
+    /// Returns the first bytes of a section, at most `most`.
     pub fn start(&self, number: usize, most: usize) -> Result<Vec<u8>, Failure> {
         let &(_, offset, size) = self.sections.get(number).ok_or_else(|| self.damaged())?;
         let size = size.min(most as u64);
@@ -187,7 +187,7 @@ impl Reader {
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         let mut out = Vec::new();
         let read = file.seek(SeekFrom::Start(offset)).and_then(|_| {
-            // No more than there is, whatever has become of the file.
+            // Reads no more than exists, even if the file has changed since it was checked.
             (&mut *file).take(size as u64).read_to_end(&mut out)
         });
         match read {
@@ -197,7 +197,7 @@ impl Reader {
         }
     }
 
-    /// The failure of a file that is whole, but says what makes no sense.
+    /// Returns the failure for a file whose checksum is right but whose content is invalid.
     pub fn damaged(&self) -> Failure {
         Failure::new(Class::Malformed, DAMAGED, Some(self.path.display().to_string()))
     }
@@ -205,7 +205,7 @@ impl Reader {
 
 const DAMAGED: &str = "damaged, or cut off: make it again";
 
-/// Reads and hashes.
+/// A reader that hashes what it reads.
 struct Hashed<'a> {
     file: BufReader<&'a File>,
     hash: Xxh3,

@@ -1,4 +1,4 @@
-//! Parts into a file.
+//! Joins parts into a file.
 
 use super::container::{Kind, Reader};
 use super::part::Head;
@@ -11,25 +11,25 @@ use meshreel_scene::Remark;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-/// A file that was joined.
+/// The result of joining.
 pub struct Joined {
-    /// Its size.
+    /// Size of the file, in bytes.
     pub bytes: u64,
-    /// Its frames.
+    /// Number of frames.
     pub frames: usize,
-    /// The parts that it was joined from.
+    /// Number of parts it was joined from.
     pub parts: u32,
     /// Remarks for the user.
     pub remarks: Vec<Remark>,
-    /// The verification; none where no source was given.
+    /// The verification; `None` if no source was given.
     pub verified: Option<Verified>,
 }
 
-/// The advice that goes with a promise that does not hold.
+/// The advice for a promise that does not hold.
 const AGAIN: &str = "is the source that of the plan? Then 'meshreel compile' aims at this more closely";
 
-/// Joins all parts of one plan, in whatever order, into `target`, on `jobs` threads (0: all cores). The file is verified
-/// with its source where that is given, before it gets its name.
+/// Joins all parts of one plan, in any order, into `target`, on `jobs` threads (0: all cores). If a source is
+/// given, the file is verified against it before it gets its name.
 pub fn join(
     paths: &[PathBuf],
     target: &Path,
@@ -84,7 +84,8 @@ pub fn join(
     }
 }
 
-/// Parts that have their checksums but make no file were forged, or are no defect of this machine.
+/// Converts an error. Parts with valid checksums that make no valid file were forged: that is no defect of
+/// this machine.
 fn told(error: Error, target: &Path) -> Failure {
     match error {
         Error::Refused { source, .. } => match source.downcast::<meshreel::Error>() {
@@ -103,7 +104,7 @@ fn not_a_file(what: &str, target: &Path) -> Failure {
     Failure::new(Class::Malformed, what, Some(target.display().to_string()))
 }
 
-/// All parts of one plan, each once, in order; anything else is refused by name.
+/// Opens all parts of one plan and sorts them; each must be there. Anything else is refused by name.
 fn in_order(paths: &[PathBuf]) -> Result<Vec<Reader>, Failure> {
     let mut first: Option<(PathBuf, Head)> = None;
     let mut known: Vec<Option<Reader>> = Vec::new();
@@ -131,7 +132,7 @@ fn in_order(paths: &[PathBuf]) -> Result<Vec<Reader>, Failure> {
                 let what = format!("part {number}, as {other} is, but with other content: which is it?");
                 return Err(Failure::new(Class::Malformed, what, at()));
             }
-            // The same once more.
+            // A duplicate of a part.
             Some(_) => {}
             None => *slot = Some(reader),
         }
@@ -154,5 +155,5 @@ fn in_order(paths: &[PathBuf]) -> Result<Vec<Reader>, Failure> {
     }
 }
 
-/// Missing parts that are named one by one.
+/// The largest number of missing parts that are listed.
 const MOST_NAMED: usize = 12;

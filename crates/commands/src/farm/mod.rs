@@ -1,6 +1,6 @@
-//! One cache on many machines: a plan, its parts, and the file that is joined of them. What is in them is
-//! [`meshreel_compile::farm`]'s; here is where they lie, which belong together, and that nothing has changed
-//! meanwhile.
+//! Compiles one input on many machines: a plan, its parts, and the file that is joined from them. Their
+//! contents are defined by [`meshreel_compile::farm`]; this module reads and writes the files, and checks
+//! that they belong together and that nothing has changed in the meantime.
 //!
 //! ```text
 //! X.plan   HEAD what to open and how, and what that holds · DECISIONS · NODE number and bytes, for each unit · ASSEMBLY

@@ -13,7 +13,7 @@ use std::sync::Mutex;
 /// The head of a part.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Head {
-    /// The hash of its plan, as hexadecimal digits.
+    /// The content hash of its plan, as hexadecimal digits.
     pub(super) plan: String,
     pub(super) number: u32,
     pub(super) count: u32,
@@ -25,7 +25,7 @@ impl Head {
         Head { plan, number: share.number(), count: share.count() }
     }
 
-    /// The head of an open part.
+    /// Reads the head of an open part.
     pub(super) fn read(reader: &Reader) -> Result<Head, Failure> {
         let head: Head = serde_json::from_slice(&reader.only(HEAD)?).map_err(|_| reader.damaged())?;
         match Shard::new(head.number, head.count) {
@@ -35,18 +35,18 @@ impl Head {
     }
 }
 
-/// A part that is there.
+/// The result of making a part.
 pub struct Made {
-    /// Its size.
+    /// Size in bytes.
     pub bytes: u64,
-    /// Its units.
+    /// Number of units.
     pub units: usize,
-    /// It was there before, and is left alone.
+    /// The part already existed and was left alone.
     pub was_there: bool,
 }
 
-/// Makes a part of a plan at `target`, on `jobs` threads (0: all cores). `inputs` stand in for those that were
-/// planned with, where they lie elsewhere on this machine. A part that is there and is just this one is left
+/// Makes a part of a plan at `target`, on `jobs` threads (0: all cores). `inputs` replace those that were
+/// planned with, if they are elsewhere on this machine. An existing file that is this very part is left
 /// alone.
 pub fn part(
     plan: &Path,
@@ -71,7 +71,7 @@ pub fn part(
     check_name(target, &wanted.inputs, "a part")?;
     let decisions = plan.decisions()?;
     let opened = match known {
-        // All of the file is in the plan.
+        // The plan contains the whole file.
         Some(known) if decisions.is_empty() => known.hashed().map(|_| None)?,
         known => {
             let mut opened = wanted.open(known)?;
@@ -83,10 +83,10 @@ pub fn part(
     let mut writer = Writer::create(target, Kind::Part)?;
     writer.section(HEAD, &json(&head)?)?;
     if share.number() == 1 {
-        // Whoever joins needs no plan.
+        // Lets the parts be joined without the plan.
         writer.section(ASSEMBLY, &plan.assembly()?)?;
     }
-    // Failures of files go through the compiler as its own error and are told as they were.
+    // A failure of a file passes through the compiler as an `Error`; the original is kept here and reported.
     let failed = Mutex::new(None);
     let lost = |failure: Failure| {
         let what = failure.line();

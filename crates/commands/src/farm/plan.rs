@@ -1,4 +1,4 @@
-//! Plans: what is to be compiled of what, and what was decided about it.
+//! Plans: inputs, options, and what the compiler decided about them.
 
 use super::container::{ContentHash, Kind, Reader, Writer};
 use super::sections::{ASSEMBLY, DECISIONS, HEAD, KEYS, NODE, check_name, numbered, take_number};
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-/// What a user asks for, as text, so that whoever reads it believes no more than a command line.
+/// The request of a user, kept as text, so that it is checked like a command line when it is read.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Wanted {
     /// The inputs.
@@ -21,12 +21,12 @@ pub struct Wanted {
     pub points: Option<PathBuf>,
     /// The text of the options file.
     pub options: Option<String>,
-    /// Keys and values that were said beside it, in their order.
+    /// Keys and values given on the command line, in their order.
     pub said: Vec<(String, String)>,
 }
 
 impl Wanted {
-    /// Everything that was said, put together.
+    /// Returns the options: those of the file, overridden by those of the command line.
     fn options(&self) -> Result<OptionSet, Failure> {
         let mut set = match &self.options {
             Some(text) => OptionSet::parse(text).map_err(Failure::usage)?,
@@ -40,12 +40,12 @@ impl Wanted {
         Ok(set)
     }
 
-    /// Opens the inputs; what readers had to remark, and the options in their unit. What they hold is hashed
-    /// first, and opened afterwards, so that nothing is taken from before. `known`: the files that are expected
-    /// to be read.
+    /// Opens the inputs; returns the scene, the readers' remarks and the options in the scene's unit. The
+    /// files are hashed first and opened afterwards, so that nothing older than the hash is used. `known`:
+    /// the files that are expected to be read.
     pub(super) fn open(&self, known: Option<Known<'_>>) -> Result<Opened, Failure> {
         let set = self.options()?;
-        // What is wrong whatever the inputs are, before any is opened.
+        // Reports errors that do not depend on the inputs before any is opened.
         set.resolve(Some(Unit::Metre))?.check()?;
         let how = InputOptions::new(self.points.clone(), &set.general);
         let hashed = known.map(|known| known.hashed().map(|sources| (known.paths, sources))).transpose()?;
@@ -64,7 +64,7 @@ impl Wanted {
     }
 }
 
-/// Files that were read, and their content.
+/// The files that were planned with, and their content.
 #[derive(Clone, Copy)]
 pub(super) struct Known<'a> {
     paths: &'a [PathBuf],
@@ -72,7 +72,7 @@ pub(super) struct Known<'a> {
 }
 
 impl Known<'_> {
-    /// What they hold, if that is still what it was.
+    /// Hashes the files; an error if their content has changed.
     pub(super) fn hashed(&self) -> Result<Vec<Fingerprint>, Failure> {
         let sources: Vec<_> =
             self.paths.iter().map(|path| Fingerprint::of_file(path)).collect::<Result<_, _>>()?;
@@ -81,12 +81,12 @@ impl Known<'_> {
     }
 }
 
-/// Inputs that are open.
+/// Opened inputs.
 pub(super) struct Opened {
     pub(super) scene: Scene,
     pub(super) remarks: Vec<Remark>,
     pub(super) options: Options,
-    /// What all files hold that are read.
+    /// Name and content hash of all files read.
     pub(super) sources: Vec<Fingerprint>,
 }
 
@@ -97,25 +97,25 @@ struct Head {
     meshreel: String,
     wanted: Wanted,
     sources: Vec<Fingerprint>,
-    /// Where these lay, one by one.
+    /// Path of each source file.
     paths: Vec<PathBuf>,
 }
 
-/// A plan that was made.
+/// The result of planning.
 pub struct Planned {
-    /// Its size.
+    /// Size of the plan, in bytes.
     pub bytes: u64,
-    /// Frames of the file.
+    /// Number of frames of the file.
     pub frames: usize,
-    /// Units that are shared out.
+    /// Number of units to distribute.
     pub units: usize,
-    /// Of readers and of the compiler.
+    /// Remarks of the readers and of the compiler.
     pub remarks: Vec<Remark>,
     /// Nothing was written.
     pub dry_run: bool,
 }
 
-/// Plans what is compiled of what, into `target`. Inputs are kept by their absolute paths.
+/// Plans a compile and writes the plan to `target`. Inputs are stored by their absolute paths.
 pub fn plan(mut wanted: Wanted, target: &Path, progress: &dyn Progress) -> Result<Planned, Failure> {
     for path in wanted.inputs.iter_mut().chain(&mut wanted.points) {
         *path = std::path::absolute(&*path).map_err(|error| Failure::io(path, &error))?;
@@ -153,18 +153,18 @@ pub(super) fn json(value: &impl Serialize) -> Result<Vec<u8>, Failure> {
     serde_json::to_vec(value).map_err(|error| Failure::new(Class::Defect, error.to_string(), None))
 }
 
-/// A plan that was read.
+/// An opened plan.
 pub struct Plan {
     reader: Reader,
     head: Head,
-    /// By number of the unit the section of its nodes.
+    /// Section with the nodes of a unit, by the unit's number.
     nodes: HashMap<u32, usize>,
-    /// By number of a mesh and of a segment of its frames the section of its keys.
+    /// Section with the keys of a mesh in a segment of its frames, by both numbers.
     keys: HashMap<[u32; 2], usize>,
 }
 
 impl Plan {
-    /// Opens a plan of this version of the program.
+    /// Opens a plan, which must be of this version of the program.
     pub fn open(path: &Path) -> Result<Plan, Failure> {
         let reader = Reader::open(path, Kind::Plan)?;
         let head: Head = serde_json::from_slice(&reader.only(HEAD)?).map_err(|_| reader.damaged())?;
@@ -193,22 +193,22 @@ impl Plan {
         Ok(Plan { reader, head, nodes, keys })
     }
 
-    /// What it is known by.
+    /// Returns the content hash.
     pub fn hash(&self) -> ContentHash {
         self.reader.hash
     }
 
-    /// What was asked for.
+    /// Returns the request of the user.
     pub fn wanted(&self) -> &Wanted {
         &self.head.wanted
     }
 
-    /// The files that were read, where they lay.
+    /// Returns the files that were read, at their original paths.
     pub(super) fn known(&self) -> Known<'_> {
         Known { paths: &self.head.paths, plan: self }
     }
 
-    /// Refuses inputs that are not those that were planned with.
+    /// Refuses inputs that differ from those planned with.
     pub(super) fn check_sources(&self, sources: &[Fingerprint]) -> Result<(), Failure> {
         let planned = &self.head.sources;
         let changed = planned.iter().zip(sources).find(|(planned, now)| planned != now);
@@ -234,14 +234,14 @@ impl Plan {
         self.reader.only(ASSEMBLY)
     }
 
-    /// What nodes have in a unit.
+    /// Returns the data of nodes in a unit.
     pub(super) fn nodes(&self, number: u32) -> Result<Vec<u8>, Failure> {
         let section = self.nodes.get(&number).ok_or_else(|| self.reader.damaged())?;
         let bytes = self.reader.section(*section)?;
         take_number(&bytes).map(|(_, rest)| rest.to_vec()).ok_or_else(|| self.reader.damaged())
     }
 
-    /// The keys of a mesh in a segment of its frames, where they are there.
+    /// Returns the keys of a mesh in a segment of its frames, if it has any there.
     pub(super) fn keys(&self, of: [u32; 2]) -> Result<Option<Vec<u8>>, Failure> {
         let Some(section) = self.keys.get(&of) else { return Ok(None) };
         let bytes = self.reader.section(*section)?;

@@ -1,24 +1,24 @@
-//! Attributes of parts.
+//! Part attributes.
 
 use meshreel::{NodePartAttributes, Reel};
 use serde::Serialize;
 
-/// An attribute of some nodes.
+/// A part attribute of some nodes.
 #[derive(Serialize)]
 #[allow(missing_docs)]
 pub struct AttributeInfo {
     pub name: String,
-    /// Numbers of a group.
+    /// Number of components of a value.
     pub components: usize,
-    /// Groups that have numbers of their own.
+    /// Number of groups with values of their own.
     pub groups: usize,
-    /// What a group belongs to: "mesh", "parts" or "vertices".
+    /// The kind of group: "mesh", "parts" or "vertices".
     pub of: &'static str,
-    /// Paths of the nodes that have it.
+    /// Paths of the nodes that have the attribute.
     pub nodes: Vec<String>,
 }
 
-/// All attributes of a file.
+/// Returns all attributes of a file.
 pub fn infos(reel: &Reel) -> Result<Vec<AttributeInfo>, meshreel::Error> {
     let mut out = Vec::new();
     for NodePartAttributes { nodes, attributes } in reel.all_part_attributes()? {

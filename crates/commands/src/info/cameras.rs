@@ -11,23 +11,23 @@ pub struct CameraInfo {
     pub path: String,
     /// Path of the node that it stands at.
     pub node: String,
-    /// Whether its lens changes.
+    /// The lens changes over time.
     pub animated: bool,
-    /// Millimetres, in the first frame.
+    /// Focal length in millimetres, in the first frame.
     pub focal_length: f32,
-    /// Width and height of the picture plane, millimetres, in the first frame.
+    /// Width and height of the film back in millimetres, in the first frame.
     pub aperture: [f32; 2],
-    /// The nearest and the farthest distance that is drawn, in the first frame.
+    /// Near and far clipping distances, in the first frame.
     pub clipping: [f32; 2],
-    /// In the first frame; 0: all is sharp.
+    /// F-stop in the first frame; 0: everything is in focus.
     pub f_stop: f32,
-    /// Where all is sharp, in the first frame.
+    /// Distance of the focus plane, in the first frame.
     pub focus_distance: f32,
-    /// When the shutter opens and closes, seconds from the frame's time, in the first frame.
+    /// Shutter opening and closing times in the first frame, in seconds from the frame's time.
     pub shutter: [f32; 2],
 }
 
-/// All cameras of a file.
+/// Returns all cameras of a file.
 pub fn infos(reel: &Reel) -> Result<Vec<CameraInfo>, Failure> {
     let mut out = Vec::new();
     for camera in reel.cameras()? {

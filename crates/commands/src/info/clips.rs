@@ -11,7 +11,7 @@ use meshreel_codec::clip::{Rotation, Vector, curve};
 use meshreel_scene::Scene;
 use serde::Serialize;
 
-/// A clip of one of our files.
+/// A clip of a `.reel`.
 #[derive(Serialize)]
 #[allow(missing_docs)]
 pub struct ClipInfo {
@@ -23,15 +23,15 @@ pub struct ClipInfo {
     pub start: f64,
     pub duration: f64,
     pub codec: &'static str,
-    /// guaranteed (every point of the metric, in object space), or local (each sub-track by itself).
+    /// "guaranteed" (every point of the metric, in object space) or "local" (each sub-track by itself).
     pub rule: &'static str,
     pub bytes: usize,
     pub ratio: f64,
-    /// None of moving nodes: each mesh's own is kept.
+    /// `None` for moving nodes, where each mesh keeps its own.
     pub tolerance: Option<f64>,
-    /// Joints with a tolerance of their own.
+    /// Number of joints with a tolerance of their own.
     pub joint_tolerances: usize,
-    /// Samples from one restart to the next.
+    /// Number of samples from one restart to the next.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub restart: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -41,7 +41,7 @@ pub struct ClipInfo {
     pub rotations: Kinds,
     pub translations: Kinds,
     pub scales: Kinds,
-    /// The base first; none where it is in one piece.
+    /// Clip layers, the base first; empty if the clip has none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub layers: Vec<Layer>,
     pub scalars: Vec<ScalarInfo>,
@@ -60,7 +60,7 @@ pub struct Layer {
     pub rate: f64,
     pub stripped: usize,
     pub header_bytes: usize,
-    /// Bytes of each tier.
+    /// Size of each tier, in bytes.
     pub tiers: Vec<usize>,
     pub bits_per_value: f64,
 }
@@ -93,16 +93,16 @@ impl Layer {
 pub struct ScalarInfo {
     pub name: String,
     pub components: usize,
-    /// Of these, those that are not the same always.
+    /// Number of these that change over time.
     pub animated: usize,
 }
 
-/// An event.
+/// A marker.
 #[derive(Serialize)]
 #[allow(missing_docs)]
 pub struct MarkerInfo {
     pub name: String,
-    /// Seconds after the first sample.
+    /// Time in seconds after the first sample.
     pub time: f64,
 }
 
@@ -115,7 +115,7 @@ fn scalar_info(track: &ScalarTrack) -> ScalarInfo {
     }
 }
 
-/// Keys of a clip in codec `curve`.
+/// Keys of a clip of codec `curve`.
 #[derive(Serialize)]
 #[allow(missing_docs)]
 pub struct Keys {
@@ -125,7 +125,7 @@ pub struct Keys {
     pub rotation_bits: u32,
 }
 
-/// Numbers of sub-tracks, by kind.
+/// Number of sub-tracks of each kind.
 #[derive(Serialize, Default)]
 #[allow(missing_docs)]
 pub struct Kinds {
@@ -182,10 +182,10 @@ impl Kinds {
     }
 }
 
-/// All clips of a file.
+/// Returns all clips of a file.
 pub fn infos(reel: &Reel) -> Result<Vec<ClipInfo>, Failure> {
     let clips = reel.clips()?;
-    // Tables of layers, one for each clip that has some.
+    // Tables of clip layers, one for each clip that has layers.
     let mut tables = (reel.chunks().iter()).filter(|chunk| chunk.kind == meshreel::kind::LAYERS);
     let info = |clip: &meshreel::clip::Clip| {
         let (samples, layers) = (clip.samples(), Layer::all(clip));
@@ -245,7 +245,7 @@ pub fn infos(reel: &Reel) -> Result<Vec<ClipInfo>, Failure> {
     Ok(out)
 }
 
-/// Moving nodes of meshes, which are a clip too.
+/// Returns the moving nodes of meshes, which are stored as a clip too.
 fn nodes(reel: &Reel) -> Result<Option<ClipInfo>, Failure> {
     let Some(nodes) = reel.moving_nodes()? else {
         return Ok(None);
@@ -295,7 +295,7 @@ pub struct SourceInfo {
     pub raw_bytes: u64,
 }
 
-/// All clips of a source.
+/// Returns all clips of a source.
 pub fn sources(scene: &Scene) -> Vec<SourceInfo> {
     let info = |clip: &meshreel_scene::Clip| SourceInfo {
         name: clip.name.clone(),

@@ -14,7 +14,7 @@ pub struct SkeletonInfo {
     pub joints: Vec<JointInfo>,
 }
 
-/// A joint: its name, and the number of the one above it.
+/// A joint: its name, and the index of its parent.
 #[derive(Serialize)]
 #[allow(missing_docs)]
 pub struct JointInfo {
@@ -22,7 +22,7 @@ pub struct JointInfo {
     pub parent: Option<usize>,
 }
 
-/// Those of one of our files.
+/// Returns the skeletons of a `.reel`.
 pub fn of_reel(reel: &Reel) -> Result<Vec<SkeletonInfo>, Failure> {
     let info = |skeleton: &SkeletonRecord| {
         let all = skeleton.names.iter().zip(&skeleton.parents).enumerate();
@@ -31,7 +31,7 @@ pub fn of_reel(reel: &Reel) -> Result<Vec<SkeletonInfo>, Failure> {
             joints: all
                 .map(|(j, (name, &parent))| JointInfo {
                     name: name.clone(),
-                    // Parents come first; anything else says that there is none.
+                    // Parents come first; any other index means that there is no parent.
                     parent: Some(parent as usize).filter(|&parent| parent < j),
                 })
                 .collect(),
@@ -40,7 +40,7 @@ pub fn of_reel(reel: &Reel) -> Result<Vec<SkeletonInfo>, Failure> {
     Ok(reel.skeletons()?.iter().map(|s| info(s)).collect())
 }
 
-/// Those of a source.
+/// Returns the skeletons of a source.
 pub fn of_scene(scene: &Scene) -> Vec<SkeletonInfo> {
     let info = |skeleton: &meshreel_scene::Skeleton| SkeletonInfo {
         name: skeleton.name.clone(),

@@ -1,18 +1,18 @@
-//! Levels of detail.
+//! LOD levels.
 
 use meshreel::Reel;
 use serde::Serialize;
 
-/// A level of detail of a mesh.
+/// A LOD level of a mesh.
 #[derive(Clone, Copy, Serialize)]
 pub struct LodInfo {
-    /// Triangles.
+    /// Number of triangles.
     pub triangles: usize,
-    /// Largest distance to the mesh in any frame, in its own space.
+    /// Largest distance to the mesh in any frame, in the mesh's own space.
     pub error: f64,
 }
 
-/// All levels of a mesh of a file, the mesh itself first; nothing where it has no others.
+/// Returns all LOD levels of a mesh, the mesh itself first; empty if it has no others.
 pub fn of(reel: &Reel, mesh: usize) -> Result<Vec<LodInfo>, meshreel::Error> {
     let count = reel.lods(mesh)?;
     let mut out = Vec::new();

@@ -1,4 +1,4 @@
-//! What is in a file, as data: what `info --json` prints, and what Python returns.
+//! The contents of a file as data: what `info --json` prints and Python returns.
 
 mod attributes;
 mod cameras;

@@ -1,8 +1,8 @@
-//! Named parts of an animation.
+//! Named ranges of an animation.
 
 use serde::Serialize;
 
-/// A named part of the animation.
+/// A named range of the animation.
 #[derive(Serialize)]
 #[allow(missing_docs)]
 pub struct RangeInfo {
@@ -14,7 +14,7 @@ pub struct RangeInfo {
 }
 
 impl RangeInfo {
-    /// The range of `frames` frames from `first` on.
+    /// Creates the range of `frames` frames from `first` on.
     pub fn new(name: &str, first: usize, frames: usize, time: impl Fn(usize) -> f64) -> RangeInfo {
         RangeInfo {
             name: name.into(),

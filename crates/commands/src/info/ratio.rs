@@ -1,6 +1,6 @@
-//! How much smaller.
+//! Compression ratios.
 
-/// `raw` by `packed`, 0 where there is nothing.
+/// Returns `raw` divided by `packed`, or 0 if `packed` is 0.
 pub fn ratio(raw: u64, packed: u64) -> f64 {
     match packed {
         0 => 0.0,

@@ -1,4 +1,4 @@
-//! What is in one of our files.
+//! The contents of a `.reel`.
 
 use super::attributes::{self, AttributeInfo};
 use super::cameras::{self, CameraInfo};
@@ -18,10 +18,10 @@ use meshreel_compile::advice::{self, Advice};
 use serde::Serialize;
 use std::collections::HashMap;
 
-/// Largest size of all frames, unpacked, that is decoded only to tell the sizes of meshes.
+/// The largest unpacked size of all frames, in bytes, for which they are decoded just to measure meshes.
 const MEASURED_BYTES: u64 = 64 << 20;
 
-/// One of our files as `--json` prints it.
+/// A `.reel` as `--json` prints it.
 #[derive(Serialize)]
 #[allow(missing_docs)]
 pub struct ReelInfo {
@@ -30,7 +30,7 @@ pub struct ReelInfo {
     pub version: u32,
     pub generator: String,
     pub options: Vec<(String, String)>,
-    /// It was compiled with `--no-verify`.
+    /// The file was compiled with `--no-verify`.
     pub no_verify: bool,
     pub unit: Option<&'static str>,
     pub fps: Option<f64>,
@@ -52,7 +52,7 @@ pub struct ReelInfo {
     pub clips: Vec<ClipInfo>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rigs: Vec<RigInfo>,
-    /// Cameras that stand at its nodes.
+    /// Cameras that stand at the file's nodes.
     pub cameras: Vec<CameraInfo>,
     pub skeletons: Vec<SkeletonInfo>,
     pub attributes: Vec<AttributeInfo>,
@@ -61,22 +61,22 @@ pub struct ReelInfo {
     pub frame_table: Option<Vec<FrameInfo>>,
 }
 
-/// The sizes of the parts of a file.
+/// Sizes of the parts of a file, in bytes.
 #[derive(Serialize)]
 #[allow(missing_docs)]
 pub struct Bytes {
     pub description: u64,
     pub connectivity: u64,
     pub values: u64,
-    /// All but what follows.
+    /// Frames, except the parts listed below.
     pub frames: u64,
-    /// Animated attributes that are apart.
+    /// Animated vertex attributes that are stored apart.
     pub attributes: u64,
     pub clips: u64,
     pub source_map: u64,
     pub levels: u64,
     pub hidden: u64,
-    /// Attributes of parts.
+    /// Part attributes.
     pub numbers: u64,
     pub rigs: u64,
     pub tables: u64,
@@ -103,15 +103,15 @@ pub struct NodeInfo {
 pub struct MeshInfo {
     pub path: String,
     pub method: &'static str,
-    /// Vertices of a row and rows of a regular grid, whose triangles are not stored.
+    /// Vertices per row and number of rows of a regular grid, whose triangles are not stored.
     pub grid: Option<[u32; 2]>,
-    /// Only heights over a plane are stored of its positions.
+    /// The mesh is a height field: only heights over a plane are stored of its positions.
     pub heights: bool,
     /// First and last frame in which the mesh moves; before and after it stands still.
     pub moves: Option<[u32; 2]>,
-    /// Its faces are not the source's.
+    /// The faces are not those of the source.
     pub remeshed: bool,
-    /// Frames at the end that lead into the start.
+    /// Number of frames at the end that are blended into the start.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blended: Option<u32>,
     pub vertices: u32,
@@ -121,15 +121,14 @@ pub struct MeshInfo {
     pub topology: &'static str,
     pub materials: Vec<String>,
     pub source_map: bool,
-    /// Promised in the world; where it is in several places, of that with the smallest. None where it is in
-    /// none.
+    /// The tolerance in the world; the smallest of all places of the mesh, `None` if it has no place.
     pub tolerance: Option<f64>,
-    /// All but the source map; none where that was not measured.
+    /// Size in bytes without the source map; `None` if it was not measured.
     pub bytes: Option<u64>,
-    /// Triangles and errors of all levels of detail, the mesh itself first; none where it has no others.
+    /// Triangles and errors of all LOD levels, the mesh itself first; empty if it has no others.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub levels: Vec<LodInfo>,
-    /// Triangles that are left out in the first frame, in the last, and in all.
+    /// Number of triangles hidden in the first frame, in the last, and in every frame.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hidden_triangles: Option<[usize; 3]>,
     pub streams: Vec<StreamInfo>,
@@ -144,7 +143,7 @@ pub struct StreamInfo {
     pub bits: u8,
     pub word_bytes: u8,
     pub tolerance: f64,
-    /// Bytes in frames.
+    /// Size of the stream in frames, in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frame_bytes: Option<u64>,
 }
@@ -154,7 +153,7 @@ pub struct StreamInfo {
 pub struct FrameInfo {
     pub time: f64,
     pub kind: &'static str,
-    /// The frame that it is packed together with, and whose bytes are those of both.
+    /// The earlier frame that it is packed together with, whose bytes are those of both.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub with: Option<usize>,
     pub bytes: u32,
@@ -196,14 +195,16 @@ impl Bytes {
     }
 }
 
-/// What the file would be smaller by without its source map: chunks, and their entries in the table.
+/// Returns by how many bytes the file would be smaller without its source map: its chunks, and their entries
+/// in the table.
 fn source_map_bytes(reel: &Reel) -> u64 {
     let chunks = reel.chunks().iter().filter(|chunk| chunk.kind == kind::SOURCE_MAP).count();
     reel.chunk_bytes(kind::SOURCE_MAP) + (chunks * CHUNK_ENTRY_SIZE) as u64
 }
 
 impl ReelInfo {
-    /// Looks at everything but frames, which are decoded where they are few, or their streams wanted.
+    /// Describes everything but the frames; these are decoded only if they are few, or if their streams are
+    /// wanted.
     pub fn new(reel: &Reel, wanted: Wanted) -> Result<ReelInfo, Failure> {
         let description = reel.description();
         let header = reel.reader().header();
@@ -212,7 +213,7 @@ impl ReelInfo {
         let file_bytes = reel.file_bytes();
         let source_map = source_map_bytes(reel);
         let sizes = mesh_bytes(reel, wanted)?;
-        // Reads static data: what it takes is known afterwards.
+        // This reads static data, so the decoder's memory is known only afterwards.
         let meshes = mesh_infos(reel, frames.len(), sizes.as_ref())?;
         Ok(ReelInfo {
             kind: "reel",
@@ -262,7 +263,7 @@ impl ReelInfo {
     }
 }
 
-/// Every frame. Frames that are packed together take nothing but the first of them, so that all add up.
+/// Lists all frames. Of frames packed together only the first has a size, so that the sum is right.
 fn frame_table(reel: &Reel) -> Vec<FrameInfo> {
     let mut first = HashMap::new();
     let of = |frame| {
@@ -303,15 +304,15 @@ fn node_info(node: &NodeRecord, frames: usize) -> NodeInfo {
     }
 }
 
-/// What meshes take.
+/// Sizes of the meshes.
 struct MeshBytes {
     meshes: Vec<u64>,
-    /// What streams take of that in frames.
+    /// For each mesh, the size of each of its streams in frames, in bytes.
     streams: Vec<Vec<u64>>,
 }
 
-/// Bytes of each mesh but its source map: its part of the chunks and of all frames. To know the latter they
-/// have to be decoded, so a large file is only measured when `--streams` asks for it.
+/// Returns the size of each mesh without its source map: its part of the chunks and of all frames. The latter
+/// must be decoded for this, so a large file is only measured when `--streams` asks for it.
 fn mesh_bytes(reel: &Reel, wanted: Wanted) -> Result<Option<MeshBytes>, Failure> {
     let unpacked: u64 =
         (0..reel.frame_count()).map(|frame| u64::from(reel.frame_chunk(frame).raw_size)).sum();
@@ -378,7 +379,7 @@ fn mesh_infos(
         hidden_triangles: hidden[m],
         streams: (mesh.streams.iter().enumerate())
             .map(|(s, stream)| {
-                // Of a mesh whose vertices come with each frame they lie together.
+                // The streams of a mesh whose vertices come with each frame are stored together.
                 let own = bytes.filter(|_| stream.animated && !mesh.method.changes());
                 stream_info(stream, own.map(|bytes| bytes.streams[m][s]))
             })

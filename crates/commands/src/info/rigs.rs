@@ -18,7 +18,7 @@ pub struct RigInfo {
     pub max_error: f64,
 }
 
-/// All rigs of a file.
+/// Returns all rigs of a file.
 pub fn infos(reel: &Reel) -> Result<Vec<RigInfo>, Failure> {
     let rigs = reel.rigs()?;
     if rigs.is_empty() {

@@ -1,4 +1,4 @@
-//! What is in a source file: the tree, the meshes with their attributes, the frames.
+//! The contents of a source file: the tree, the meshes with their attributes, the frames.
 
 use super::clips::{self, SourceInfo};
 use super::joints::{self, SkeletonInfo};
@@ -73,12 +73,12 @@ pub struct SceneNode {
 #[allow(missing_docs)]
 pub struct SceneMesh {
     pub path: String,
-    /// Of the first sample.
+    /// Number of points in the first sample.
     pub points: usize,
-    /// Of the first sample.
+    /// Number of faces in the first sample.
     pub faces: usize,
     pub samples: usize,
-    /// How faces change, or "points" or "curves".
+    /// The topology (changes of faces over time), or "points" or "curves".
     pub topology: &'static str,
     pub subd: bool,
     pub face_sets: Vec<String>,
@@ -101,7 +101,7 @@ fn is_false(value: &bool) -> bool {
 }
 
 impl SceneInfo {
-    /// Looks at everything but the samples; of each mesh the first one is read.
+    /// Describes everything but the samples; only the first sample of each mesh is read.
     pub fn new(
         scene: &Scene,
         remarks: &[meshreel_scene::Remark],
@@ -149,7 +149,7 @@ impl SceneInfo {
 }
 
 fn nodes(scene: &Scene, placed: &[Placed]) -> Vec<SceneNode> {
-    // Paths of instance objects, so that the expanded tree can say which of its nodes stand for others.
+    // Paths of instance objects, to tell which nodes of the expanded tree stand for others.
     let instances: HashMap<&str, &str> = scene
         .nodes
         .iter()
@@ -183,7 +183,7 @@ fn nodes(scene: &Scene, placed: &[Placed]) -> Vec<SceneNode> {
         .collect()
 }
 
-/// One entry per placed mesh, in tree order; instances of one mesh share what was read.
+/// Lists placed meshes in tree order; instances of one mesh share what was read.
 fn meshes(scene: &Scene, placed: &[Placed], streams: bool) -> Result<Vec<SceneMesh>, Failure> {
     let mut sizes: HashMap<usize, (usize, usize)> = HashMap::new();
     let mut out = Vec::new();
@@ -219,7 +219,7 @@ fn meshes(scene: &Scene, placed: &[Placed], streams: bool) -> Result<Vec<SceneMe
     Ok(out)
 }
 
-/// Number of values in the first sample.
+/// Returns the number of values in the first sample.
 fn first_len<T: Clone + Send + Sync + 'static>(channel: &Channel<T>) -> Result<usize, Failure> {
     if channel.is_empty() {
         return Ok(0);
@@ -290,7 +290,7 @@ fn kind_name(kind: NodeKind) -> &'static str {
     }
 }
 
-/// Name of a length unit.
+/// Returns the name of a length unit.
 pub fn unit_name(unit: Unit) -> &'static str {
     match unit {
         Unit::Metre => "m",

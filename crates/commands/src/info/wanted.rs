@@ -1,9 +1,9 @@
-//! What is asked for.
+//! Optional parts of a description.
 
-/// The parts of a description that take room: not everybody wants them.
+/// The parts of a description that are long and only given on request.
 #[derive(Clone, Copy, Default)]
 pub struct Wanted {
-    /// Streams of a source's meshes, and what streams of a `.reel` take in frames, however large it is.
+    /// Streams of a source's meshes, or the sizes of a `.reel`'s streams in frames, however large it is.
     pub streams: bool,
     /// All frames, with their times.
     pub frames: bool,
