@@ -23,7 +23,7 @@ use crate::{Error, Remark, Scene, Unit};
 use glam::{DQuat, DVec3};
 use std::path::Path;
 
-/// Largest file: all of it is held in memory.
+/// The largest file accepted, in bytes; the whole file is held in memory.
 const MAX_BYTES: u64 = 4 << 30;
 
 /// Opens a BVH file.
@@ -57,7 +57,7 @@ pub fn parse(path: &Path, bytes: &[u8], options: &ReadOptions) -> Result<(Scene,
     Ok((scene, remarks))
 }
 
-/// Words of the text, with the line for messages.
+/// A cursor over the whitespace-separated words of the text, which can report its line number in errors.
 struct Words<'a> {
     path: &'a Path,
     bytes: &'a [u8],
@@ -80,7 +80,7 @@ impl<'a> Words<'a> {
         Some(&rest[start..end])
     }
 
-    /// The rest of the line.
+    /// Returns the rest of the current line, trimmed.
     fn line(&mut self) -> &'a [u8] {
         let rest = &self.bytes[self.at..];
         let end = rest.iter().position(|b| *b == b'\n').unwrap_or(rest.len());
@@ -108,7 +108,7 @@ impl<'a> Words<'a> {
         };
         let text = std::str::from_utf8(word).ok();
         match text.and_then(|text| text.parse::<f64>().ok()) {
-            // Far beyond what any unit can mean, and products stay finite.
+            // Far beyond any sensible value in any unit, and products stay finite.
             Some(value) if value.abs() <= 1e15 => Ok(value),
             Some(value) => self.wrong(format!("{what} is {value}")),
             None => self.wrong(format!("{} in place of {what}", shown(word))),
@@ -120,7 +120,7 @@ impl<'a> Words<'a> {
     }
 }
 
-/// A word of the file for a message.
+/// Quotes a word of the file for a message, cut to 40 bytes.
 fn shown(word: &[u8]) -> String {
     let text = String::from_utf8_lossy(&word[..word.len().min(40)]);
     format!("'{}'", text.escape_debug())
@@ -157,8 +157,8 @@ struct Node {
 }
 
 impl Node {
-    /// The axes of its rotations, the outermost first; those that it has no channel for stand behind the
-    /// others.
+    /// Returns the rotation axes of the joint, outermost first; axes without a channel follow after the
+    /// others. Returns `None` if there is no rotation channel.
     fn order(&self) -> Option<[u8; 3]> {
         let turns = self.channels.iter().filter_map(|c| match c {
             Channel::Rotation(axis) => Some(*axis as u8),
@@ -174,7 +174,7 @@ impl Node {
         axes.try_into().ok().filter(|_| said)
     }
 
-    /// Whether there are channels of position, rotation, scale.
+    /// `true` for each of position, rotation and scale for which the joint has a channel.
     fn kinds(&self) -> [bool; 3] {
         let any = |kind: fn(&Channel) -> bool| self.channels.iter().any(kind);
         [
@@ -185,11 +185,11 @@ impl Node {
     }
 }
 
-/// Up to and with the word MOTION. No recursion: files nest as deep as they like.
+/// Reads up to and including the word MOTION. Not recursive, since files nest to any depth.
 fn hierarchy(words: &mut Words) -> Result<Vec<Node>, Error> {
     words.expect("HIERARCHY")?;
     let mut nodes: Vec<Node> = Vec::new();
-    // Open braces: a joint, or nothing for an end site.
+    // Open braces: the joint's number, or `None` for an end site.
     let mut open: Vec<Option<usize>> = Vec::new();
     loop {
         let Some(word) = words.next() else {
@@ -208,7 +208,7 @@ fn hierarchy(words: &mut Words) -> Result<Vec<Node>, Error> {
                     ));
                 }
                 let line = words.line();
-                // Some programs put the brace behind the name.
+                // Some programs put the brace after the name.
                 let (name, brace) = match line.strip_suffix(b"{") {
                     Some(name) => (trim(name), true),
                     None => (line, false),
@@ -236,7 +236,7 @@ fn hierarchy(words: &mut Words) -> Result<Vec<Node>, Error> {
                 match place {
                     Some(joint) => nodes[joint].joint.rest.translation = offset,
                     None => {
-                        // The joint that the end site stands in.
+                        // The joint that contains the end site.
                         if let Some(&Some(joint)) = open.iter().rev().nth(1) {
                             nodes[joint].joint.ends.push(offset);
                         }
@@ -271,7 +271,7 @@ fn channels(words: &mut Words, node: &mut Node) -> Result<(), Error> {
     Ok(())
 }
 
-/// Reads everything behind the word MOTION.
+/// Reads everything after the word MOTION.
 fn motion(
     words: &mut Words,
     nodes: &[Node],
@@ -298,8 +298,8 @@ fn motion(
         }
     };
     let columns: usize = nodes.iter().map(|node| node.channels.len()).sum();
-    // A number takes two bytes, so that the file bounds what is allocated. Without columns there is nothing
-    // to bound.
+    // A number takes at least two bytes, so the file size bounds the allocation. Without columns nothing is
+    // allocated.
     let left = (words.bytes.len() - words.at) as f64;
     let rows = if columns == 0 { 1.0 } else { frames };
     if rows * columns as f64 * 2.0 - 1.0 > left {
@@ -333,7 +333,7 @@ fn motion(
     })
 }
 
-/// Reads the rows of numbers: one track per joint; what has no channels stays at rest.
+/// Reads the rows of numbers into one track per joint; a sub-track without channels keeps the rest pose.
 fn read_tracks(words: &mut Words, nodes: &[Node], samples: usize) -> Result<Vec<Track>, Error> {
     let mut rotations: Vec<Vec<DQuat>> = vec![Vec::new(); nodes.len()];
     let mut translations: Vec<Vec<DVec3>> = vec![Vec::new(); nodes.len()];
@@ -367,7 +367,7 @@ fn read_tracks(words: &mut Words, nodes: &[Node], samples: usize) -> Result<Vec<
     Ok(tracks)
 }
 
-/// Reads the channels of a joint in one sample, rotations in degrees in the order of the channels.
+/// Reads one sample of a joint's channels; rotations are in degrees and multiply in channel order.
 #[inline]
 fn read_joint(words: &mut Words, node: &Node, sample: usize) -> Result<Qvv, Error> {
     let mut value = node.joint.rest;
@@ -392,7 +392,8 @@ fn read_joint(words: &mut Words, node: &Node, sample: usize) -> Result<Qvv, Erro
     Ok(value)
 }
 
-/// Frames per second. Files print six digits or so of the time: a whole rate that prints the same is meant.
+/// Returns the frames per second for a frame time in seconds. Files print about six digits of it: a whole
+/// rate that prints the same is taken. Returns `None` if the time is not positive or its inverse not finite.
 fn rate(step: f64) -> Option<f64> {
     if !(step > 0.0 && (1.0 / step).is_finite()) {
         return None;

@@ -1,8 +1,9 @@
-//! Blend shapes with shapes in between: how much of each there is.
+//! Blend shapes with in-between targets: the weight of each target.
 
-/// How much of key `k` there is at a weight of its channel. `targets` ascend; at 0 there is nothing of any.
+/// Returns the weight of key `k` when its channel has weight `weight`. `targets` are the weights at which
+/// each key is fully reached, ascending; at 0 every key's weight is 0.
 pub(crate) fn weight_of_key(targets: &[f64], k: usize, weight: f64) -> f64 {
-    // The keys on both sides, 0 among them; beyond the last it goes on as it came.
+    // The keys on both sides, with 0 as one of them; beyond the last key the weight is extrapolated.
     let mut keys: Vec<(f64, Option<usize>)> =
         targets.iter().enumerate().map(|(i, t)| (*t, Some(i))).collect();
     keys.push((0.0, None));

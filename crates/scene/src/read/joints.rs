@@ -1,8 +1,8 @@
-//! Which nodes of a tree are joints of which skeleton, where skins name some of them.
+//! Assigns the nodes of a tree to skeletons as joints, given the skins that name some of them.
 
-/// Skins that share joints, together.
+/// Groups of skins that share joints.
 pub(crate) struct Groups {
-    /// For each node whether a skin has it as a joint.
+    /// For each node, whether a skin names it as a joint.
     pub has_skin: Vec<bool>,
     /// The group of each skin.
     pub of_skin: Vec<usize>,
@@ -11,9 +11,10 @@ pub(crate) struct Groups {
 }
 
 impl Groups {
-    /// `skins`: nodes of the joints of each, numbers below `nodes`.
+    /// Groups the skins. `skins[s]` lists the joint nodes of skin `s`, each below `nodes`, the number of
+    /// nodes.
     pub fn new(skins: &[&[usize]], nodes: usize) -> Groups {
-        // The first skin that has a node, and through it all skins that meet there.
+        // The first skin that names each node; skins that share a node are joined into one group.
         let mut owner: Vec<Option<usize>> = vec![None; nodes];
         let mut group: Vec<usize> = (0..skins.len()).collect();
         for (s, joints) in skins.iter().enumerate() {
@@ -42,7 +43,7 @@ impl Groups {
     }
 }
 
-/// The representative of a group.
+/// Returns the representative of a group, shortening paths on the way (union–find).
 fn root_of(group: &mut [usize], mut s: usize) -> usize {
     while group[s] != s {
         group[s] = group[group[s]];
@@ -55,10 +56,10 @@ fn root_of(group: &mut [usize], mut s: usize) -> usize {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mark {
     None,
-    /// One of them is below it.
+    /// A joint lies below the node.
     Above,
     Joint,
-    /// The node hangs below a joint and shows nothing.
+    /// The node lies below a joint and carries nothing.
     Below,
 }
 
@@ -66,17 +67,17 @@ enum Mark {
 #[derive(Clone, Copy)]
 pub(crate) struct Nodes<'a> {
     pub parents: &'a [Option<usize>],
-    /// All of them, parents before children.
+    /// All node numbers, parents before children.
     pub order: &'a [usize],
 }
 
-/// The nodes of a skeleton, parents first, and for each node of the file its place among them.
+/// The nodes of a skeleton, parents first, and for each node of the file its index among them.
 pub(crate) type Places = (Vec<usize>, Vec<Option<usize>>);
 
 impl Nodes<'_> {
-    /// Those of the skeleton that has `joints`: these, what is between and above them, and what hangs below them
-    /// and carries nothing (`carries`; none where that is left alone). Those above all joints that are nothing but
-    /// a name (`is_idle`) are left out.
+    /// Returns the nodes of the skeleton with the joints `joints`: these, all nodes between and above them,
+    /// and the nodes below them that carry nothing (as `carries` says; with `None`, no nodes below). Nodes
+    /// above all joints that are nothing but a name (`is_idle`) are left out.
     pub fn of_skeleton(
         &self,
         joints: &[usize],
@@ -99,7 +100,7 @@ impl Nodes<'_> {
         (nodes, place)
     }
 
-    /// Marks joints and what is above them.
+    /// Marks joints and the nodes above them.
     fn above(&self, joints: &[usize]) -> Vec<Mark> {
         let mut marks = vec![Mark::None; self.parents.len()];
         for &joint in joints {
@@ -113,7 +114,7 @@ impl Nodes<'_> {
         marks
     }
 
-    /// Marks what hangs below joints and carries nothing.
+    /// Marks the nodes below joints that carry nothing.
     fn mark_below(&self, carries: &[bool], marks: &mut [Mark]) {
         for &node in self.order {
             let above = self.parents[node].map_or(Mark::None, |p| marks[p]);
@@ -124,7 +125,7 @@ impl Nodes<'_> {
         }
     }
 
-    /// For each node whether it or something below it is one of `own`.
+    /// For each node, whether it or a node below it is marked in `own`.
     pub fn with_below(&self, mut own: Vec<bool>) -> Vec<bool> {
         for &node in self.order.iter().rev() {
             if let (true, Some(parent)) = (own[node], self.parents[node]) {
@@ -139,7 +140,7 @@ impl Nodes<'_> {
 mod tests {
     use super::*;
 
-    // 0 ─ 1 ─ 2 ─ 3        4 hangs below 2 and shows something, 5 below 3 and shows nothing
+    // 0 ─ 1 ─ 2 ─ 3    4 is a child of 2 and carries something, 5 is a child of 3 and carries nothing
     const PARENTS: [Option<usize>; 6] = [None, Some(0), Some(1), Some(2), Some(2), Some(3)];
     const NODES: Nodes<'_> = Nodes { parents: &PARENTS, order: &[0, 1, 2, 3, 4, 5] };
 

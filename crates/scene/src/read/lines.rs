@@ -1,5 +1,5 @@
-//! Bytes of a text or mixed file, line by line and block by block, from one growing buffer: no allocation per
-//! line, never more of the file in memory than its longest line or a block.
+//! Reads a text or mixed file line by line and block by block from one growing buffer: no allocation per
+//! line, and never more of the file in memory than its longest line or block.
 
 use std::io::{self, Read};
 
@@ -9,15 +9,15 @@ const BLOCK: usize = 256 << 10;
 pub(crate) struct Lines<R> {
     input: R,
     buffer: Vec<u8>,
-    /// `buffer[start..end]` is read and not yet given out.
+    /// `buffer[start..end]` is read but not yet returned.
     start: usize,
     end: usize,
     ended: bool,
-    /// Number of the line given out last, from 1.
+    /// Number of the line returned last, from 1.
     line: u64,
-    /// Physical lines that the last logical line was joined from.
+    /// The number of physical lines joined into the last logical line.
     joined: u64,
-    /// Range in the buffer of the line that was returned last.
+    /// Range in the buffer of the line returned last.
     last: (usize, usize),
     /// File offset of `buffer[0]`.
     base: u64,
@@ -47,7 +47,7 @@ impl<R: Read> Lines<R> {
         self.base + self.start as u64
     }
 
-    /// The next line without its end (LF or CRLF), or `None` after the last one.
+    /// Returns the next line without its end (LF or CRLF), or `None` after the last one.
     pub fn next(&mut self) -> io::Result<Option<&[u8]>> {
         let mut scanned = 0;
         let mut joined = 1;
@@ -86,13 +86,14 @@ impl<R: Read> Lines<R> {
         Ok(Some(self.current().0))
     }
 
-    /// The line that [`Lines::next`] gave last, and its number, from 1 (that of its first physical line).
+    /// Returns the last line that [`Lines::next`] returned, and the number of its first physical line, from
+    /// 1.
     pub fn current(&self) -> (&[u8], u64) {
         (&self.buffer[self.last.0..self.last.1], self.line)
     }
 
-    /// Exactly `n` bytes; `None` where the file ends before. The caller has checked `n` against the file's
-    /// size.
+    /// Returns exactly `n` bytes, or `None` if the file ends first. The caller has checked `n` against the
+    /// file's size.
     pub fn take(&mut self, n: usize) -> io::Result<Option<&[u8]>> {
         while self.end - self.start < n {
             if !self.fill()? {
@@ -104,14 +105,15 @@ impl<R: Read> Lines<R> {
         Ok(Some(&self.buffer[start..start + n]))
     }
 
-    /// A line is continued where a backslash stands before `stop`, unless it is a comment.
+    /// `true` if the line ending at `stop` is continued: a backslash stands before `stop`, and it is no
+    /// comment.
     fn is_continued(&self, stop: usize) -> bool {
         stop > self.start
             && self.buffer[stop - 1] == b'\\'
             && self.buffer[self.start..stop].iter().find(|b| !b.is_ascii_whitespace()) != Some(&b'#')
     }
 
-    /// Reads more; false at the end of the file.
+    /// Reads more into the buffer; returns `false` at the end of the file.
     fn fill(&mut self) -> io::Result<bool> {
         if self.ended {
             return Ok(false);
@@ -142,7 +144,7 @@ impl<R: Read> Lines<R> {
     }
 }
 
-/// The words of a line.
+/// Iterates over the words of a line.
 pub(crate) struct Words<'a>(pub &'a [u8]);
 
 impl<'a> Iterator for Words<'a> {
@@ -158,7 +160,7 @@ impl<'a> Iterator for Words<'a> {
     }
 }
 
-/// Whether a byte separates words.
+/// `true` if the byte separates words.
 #[inline]
 pub(crate) fn is_space(b: u8) -> bool {
     matches!(b, b' ' | b'\t' | b'\r' | 0x0b | 0x0c)

@@ -11,7 +11,8 @@ use super::point_cache::{self, Layout, PointCache};
 use super::positioned::PositionedFile;
 use crate::{Error, Remark, TimeSampling};
 
-/// Opens an MDD file. Its own times hold where they ascend, else frame i is at i / `source_fps`.
+/// Opens an MDD file. Its own times are used if they ascend; otherwise frame i is at i / `source_fps`
+/// seconds.
 pub(super) fn open(
     file: PositionedFile,
     source_fps: f64,

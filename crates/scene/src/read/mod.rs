@@ -1,4 +1,4 @@
-//! Readers: one file or folder per format. [`open`](open()) tells the format from content and name.
+//! Readers: one file or folder per format. [`open`](open()) detects the format from content and name.
 
 pub mod alembic;
 pub mod bvh;

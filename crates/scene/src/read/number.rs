@@ -1,17 +1,17 @@
-//! Numbers in text, from bytes, correctly rounded.
+//! Correctly rounded parsing of numbers from the bytes of a text.
 //!
-//! Most numbers have at most 15 or so digits and a small exponent. Then digits and power of ten are exact in
+//! Most numbers have at most about 15 digits and a small exponent. Digits and power of ten are then exact in
 //! f64, so one multiplication or division gives the correctly rounded f64; rounding that again to f32 is
-//! right unless it lies half-way between two f32 or is subnormal there. All else goes to the standard
+//! right unless it lies half-way between two f32 or is subnormal as f32. Everything else goes to the standard
 //! library.
 
-/// Exactly representable powers of ten.
+/// The powers of ten that f64 represents exactly.
 const TENS: [f64; 23] = [
     1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18,
     1e19, 1e20, 1e21, 1e22,
 ];
 
-/// A decimal number, `nan` or `inf` in any of the ways that C libraries print them.
+/// Parses a decimal number, or `nan` or `inf` in any of the spellings that C libraries print.
 #[inline]
 pub(crate) fn float(word: &[u8]) -> Option<f32> {
     fast(word).or_else(|| slow(word))
@@ -112,7 +112,7 @@ fn digit(bytes: &[u8], i: usize) -> Option<u64> {
     (d < 10).then_some(d as u64)
 }
 
-/// A whole number with an optional sign; as much of `word` as its digits, and what follows them.
+/// Parses a whole number with an optional sign at the start of `word`; returns it and the bytes after it.
 #[inline]
 pub(crate) fn integer(word: &[u8]) -> Option<(i64, &[u8])> {
     let (negative, digits) = match word {
@@ -129,7 +129,7 @@ pub(crate) fn integer(word: &[u8]) -> Option<(i64, &[u8])> {
     (i > 0).then(|| (if negative { -value } else { value }, &digits[i..]))
 }
 
-/// IEEE 754 binary16 to f32, exact.
+/// Converts IEEE 754 binary16 to f32, exactly.
 pub(crate) fn half(bits: u16) -> f32 {
     let sign = u32::from(bits & 0x8000) << 16;
     let exponent = u32::from(bits >> 10 & 0x1F);

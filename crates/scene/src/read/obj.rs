@@ -2,7 +2,7 @@
 //! from `usemtl` (or from `g`, where no material is used).
 //!
 //! The file is read in one pass through a small buffer. Only the polygonal part of the format is understood;
-//! lines, points, curves and surfaces are left out with a remark. Faces turn counter-clockwise.
+//! lines, points, curves and surfaces are left out with a remark. Faces are wound counter-clockwise.
 
 use super::lines::{Lines, Words, trim};
 use super::shape::{self, BAD_FACE, NO_FACES, SMALL_FACE, Shape, Tally, Values};
@@ -13,16 +13,16 @@ use std::io::Read;
 use std::ops::Range;
 use std::path::Path;
 
-/// Most `o` statements in one file.
+/// Upper limit for the `o` statements in one file.
 const MAX_OBJECTS: usize = 100_000;
-/// Error about a file without points.
+/// Error for a file without points.
 const NO_POINTS: &str = "no points: not an OBJ file, or an empty one";
-/// Remark on unknown statements.
+/// Remark about unknown statements.
 const UNKNOWN: &str = "statements that are not known were left out";
-/// Index of a corner's attribute that is not given.
+/// Index that marks a corner without this attribute.
 const NONE: u32 = u32::MAX;
 
-/// Opens one OBJ file; with [`ReadOptions::points`] its points move as that point cache says.
+/// Opens one OBJ file; with [`ReadOptions::points`] its points are animated by that point cache.
 pub fn open(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), Error> {
     let file = meshreel_files::open(path).map_err(|e| Error::io(path, e))?;
     let mut tally = Tally::default();
@@ -56,8 +56,8 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), 
 }
 
 /// Reads the shapes of an OBJ file. With `one_mesh`, or without `o` statements, all points make one shape, in
-/// the file's order; else each object has the points declared in it, or the ones it uses where it uses others
-/// too. None in an empty file.
+/// the file's order. Otherwise each object has the points declared in it or, if it also uses others, those it
+/// uses. An empty file has no shapes.
 pub(crate) fn parse(
     input: impl Read,
     path: &Path,
@@ -72,7 +72,7 @@ pub(crate) fn parse(
             Ok(None) => break,
             Err(e) => return Err(Error::io(path, e)),
         }
-        // The borrow of the line ends before its number is asked for.
+        // Ends the borrow of the line before its number is needed.
         let (line, number) = lines.current();
         let line = if number == 1 { line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line) } else { line };
         if let Err(what) = pool.statement(line, number, one_mesh, tally) {
@@ -80,7 +80,7 @@ pub(crate) fn parse(
         }
     }
     if pool.points.is_empty() {
-        // A file of nothing is one; of something else it is not.
+        // A file with no content at all is an empty OBJ file; one with other content is not an OBJ file.
         return match pool.face_counts.is_empty() && !tally.has(UNKNOWN) {
             true => Ok(Vec::new()),
             false => Err(Error::malformed(path, NO_POINTS, "end of file")),
@@ -99,16 +99,17 @@ pub(crate) fn parse(
     Ok(pool.shapes(tally))
 }
 
-/// Everything in the file, as it numbers it: across objects.
+/// All elements of the file, numbered as in the file: across objects.
 #[derive(Default)]
 struct Pool {
     points: Vec<[f32; 3]>,
-    /// Empty until the first point with a colour.
+    /// Empty until the first point with a colour is read.
     colours: Vec<Option<[f32; 4]>>,
     uvs: Vec<[f32; 2]>,
     normals: Vec<[f32; 3]>,
     face_counts: Vec<i32>,
-    /// From 0; can be out of range until all is read. The two attributes' are empty until the first one.
+    /// Point index of each corner, from 0; may be out of range until the whole file is read. The index lists
+    /// of the two attributes stay empty until a corner has that attribute.
     corners: Vec<u32>,
     uv_corners: Vec<u32>,
     normal_corners: Vec<u32>,
@@ -117,7 +118,7 @@ struct Pool {
     groups: Sets,
 }
 
-/// An object of the file: its first element in each list.
+/// An object of the file, as the index of its first element in each list.
 #[derive(Default, Clone)]
 struct Object {
     name: Option<String>,
@@ -128,7 +129,7 @@ struct Object {
     corner: usize,
 }
 
-/// Names and from which face on each holds.
+/// Material or group names, and the face from which each applies.
 #[derive(Default)]
 struct Sets {
     names: Vec<String>,
@@ -213,7 +214,7 @@ impl Pool {
         }
     }
 
-    /// `v x y z`, `v x y z w`, `v x y z r g b` or `v x y z r g b a`.
+    /// Reads `v x y z`, `v x y z w`, `v x y z r g b` or `v x y z r g b a`.
     fn point(&mut self, words: Words<'_>) -> Result<(), String> {
         let (v, n) = floats::<7>(words, "v")?;
         if n < 3 {
@@ -227,7 +228,8 @@ impl Pool {
         Ok(())
     }
 
-    /// `f 1 2 3`, `f 1/1 …`, `f 1//1 …` or `f 1/1/1 …`; negative numbers count back from the last value read.
+    /// Reads `f 1 2 3`, `f 1/1 …`, `f 1//1 …` or `f 1/1/1 …`; negative indices count back from the last value
+    /// read.
     fn face(&mut self, words: Words<'_>, number: u64, tally: &mut Tally) -> Result<(), String> {
         let first = self.corners.len();
         for word in words {
@@ -280,7 +282,7 @@ impl Pool {
             corner: self.corners.len(),
         };
         match self.objects.last_mut() {
-            // Nothing stands between the two: the first one is no object.
+            // No points or faces between two `o` statements: the first one makes no object.
             Some(last) if (last.point, last.face) == (start.point, start.face) => *last = start,
             _ => self.objects.push(start),
         }
@@ -311,7 +313,7 @@ impl Pool {
         });
         for pair in objects.windows(2) {
             let (object, next) = (&pair[0], &pair[1]);
-            // Points before the first `o`, used by what follows, are no object.
+            // Points before the first `o` that only later objects use make no object of their own.
             if !alone && object.name.is_none() && object.face == next.face {
                 continue;
             }
@@ -330,7 +332,7 @@ impl Pool {
         let mut points = Vec::with_capacity(corners.len());
         let mut uvs = Vec::new();
         let mut normals = Vec::new();
-        // Materials win over groups: both divide the mesh, and only one division can become materials.
+        // Materials win over groups: both divide the mesh, and only one division can become face sets.
         let sets = if self.materials.runs.is_empty() { &self.groups } else { &self.materials };
         let mut run = sets.runs.partition_point(|r| r.0 <= faces.start).checked_sub(1);
         let mut next_run = run.map_or(0, |r| r + 1);
@@ -368,7 +370,7 @@ impl Pool {
         let used = pick(&mut points, declared);
         shape.positions = used.of(&self.points);
         if !self.colours.is_empty() {
-            // An object none of whose points has one has no colours, whatever others have.
+            // An object without any coloured point has no colours, whatever other objects have.
             let own = used.of(&self.colours);
             if own.iter().any(Option::is_some) {
                 if own.iter().any(Option::is_none) {
@@ -396,7 +398,7 @@ impl Pool {
         }
         let mut missing: Vec<usize> = Vec::new();
         for (i, c) in corners.iter_mut().enumerate().filter(|(_, c)| **c as usize >= self.uvs.len()) {
-            // Any used value keeps the picking below simple.
+            // Any index in use keeps the renumbering below simple.
             *c = declared.start.min(self.uvs.len() - 1) as u32;
             missing.push(i);
         }
@@ -436,7 +438,7 @@ impl Pool {
     }
 }
 
-/// The values that an object takes of a list that all objects share.
+/// The elements that an object takes from a list that all objects share.
 enum Picked {
     Range(Range<usize>),
     List(Vec<u32>),
@@ -451,8 +453,8 @@ impl Picked {
     }
 }
 
-/// Renumbers `indices`, all within the pool, to what the object takes: all it declares, where it uses nothing
-/// else (so that loose points keep their place), else what it uses.
+/// Renumbers `indices`, all within the pool, to the elements that the object takes: all those it declares if
+/// it uses no others (this keeps loose points in place), otherwise those it uses.
 fn pick(indices: &mut [u32], declared: Range<usize>) -> Picked {
     if indices.iter().all(|&i| declared.contains(&(i as usize))) {
         indices.iter_mut().for_each(|i| *i -= declared.start as u32);
@@ -467,14 +469,15 @@ fn pick(indices: &mut [u32], declared: Range<usize>) -> Picked {
     Picked::List(list)
 }
 
-/// 1 is the first, −1 the last one so far; anything else (0 too) is out of range for good.
+/// Resolves a 1-based index: 1 is the first value, −1 the last one so far; all others, 0 included, become an
+/// index that stays out of range.
 fn resolve(index: i64, len: usize) -> u32 {
     let zero_based = if index > 0 { index - 1 } else { index + len as i64 };
     if index == 0 { NONE } else { u32::try_from(zero_based).unwrap_or(NONE) }
 }
 
-/// Sets corner number `corner`, filling up those before it that had none; does nothing while there is none at
-/// all.
+/// Sets the index of corner `corner`, filling earlier corners without one with `NONE`; does nothing if
+/// `index` is `NONE`.
 fn push_late(corners: &mut Vec<u32>, corner: usize, index: u32) {
     if index != NONE {
         corners.resize(corner, NONE);
@@ -482,7 +485,7 @@ fn push_late(corners: &mut Vec<u32>, corner: usize, index: u32) {
     }
 }
 
-/// Up to `N` numbers and how many there are.
+/// Parses up to `N` numbers; returns them and their count.
 #[inline]
 fn floats<const N: usize>(words: Words<'_>, of: &str) -> Result<([f32; N], usize), String> {
     let mut out = [0.0; N];
@@ -559,7 +562,7 @@ mod tests {
         let shape = one("v 0 0 0\nv 1 0 0\nv 0 1 0\nvn 0 0 1\nf 1//1 2//1 3//1\nf 1/ 2/ 3/\nf 1 2 3 1 2\n");
         assert_eq!(shape.face_counts, [3, 3, 5]);
         assert!(shape.uvs.is_none());
-        // Some corners without normals: none at all.
+        // Some corners lack normals, so the shape has none.
         assert!(shape.normals.is_none());
         // Points after the faces that use them.
         assert_eq!(one("f 1 2 3\nv 0 0 0\nv 1 0 0\nv 0 1 0").face_indices, [0, 1, 2]);
@@ -580,10 +583,10 @@ mod tests {
         assert_eq!(shapes[1].positions, [[5.0, 0.0, 0.0], [6.0, 0.0, 0.0], [5.0, 1.0, 0.0]]);
         assert_eq!(shapes[1].face_indices, [0, 1, 2]);
         assert_eq!(shapes[1].uvs.as_ref().unwrap().values, [[0.5, 0.5]]);
-        // Points of others: those that are used.
+        // If points of other objects are used, only the used points are taken.
         assert_eq!(shapes[2].positions, [[0.0; 3], [5.0, 0.0, 0.0], [6.0, 0.0, 0.0]]);
         assert_eq!(shapes[2].face_indices, [0, 1, 2]);
-        // The material goes on across objects.
+        // The material continues across objects.
         assert!(shapes.iter().all(|s| s.face_sets == [("m".to_string(), vec![0])]));
         let mut tally = Tally::default();
         let all = parse(text.as_bytes(), Path::new("x"), true, &mut tally).unwrap();
@@ -658,7 +661,7 @@ mod tests {
                 let _ = read(&bytes);
             }
         }
-        // A file that claims an index of 2^63 and more.
+        // A file with indices of 2^63 and more.
         let _ = read(b"v 0 0 0\nf 9223372036854775807 -9223372036854775807 99999999999999999999");
         let _ = read(b"o a\no b\no c\nv 0 0 0\no d\nusemtl\no\ng\nv 0 0 0\nf 1 2 -1\n");
     }

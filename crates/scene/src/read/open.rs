@@ -1,4 +1,4 @@
-//! Opens an input whatever its format.
+//! Opens an input of any format.
 
 #[cfg(feature = "fbx")]
 use super::fbx;
@@ -8,20 +8,21 @@ use crate::{Error, Remark, Scene};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Opens an input. Remarks tell of content that is messy or not taken over; the scene is usable all the same.
+/// Opens an input of any supported format. Remarks report content that is malformed or not carried over; the
+/// scene is usable all the same.
 pub fn open(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), Error> {
-    // A file that is really called 'a#.obj' is that file.
+    // A file actually named 'a#.obj' is opened as that file.
     if is_sequence(path) {
         return sequence::open(path, options);
     }
     let (mut scene, remarks) = open_file(path, options)?;
-    // Other files that it names, its reader knows.
+    // The reader has already added the other files that the input names.
     scene.files.insert(0, path.into());
     scene.files.extend(options.points.clone());
     Ok((scene, remarks))
 }
 
-/// Whether a path names a sequence of files.
+/// `true` if `path` names a sequence of files: it has a place for a number, and no file of that name exists.
 pub fn is_sequence(path: &Path) -> bool {
     sequence::is_pattern(path) && !meshreel_files::exists(path)
 }
@@ -82,7 +83,7 @@ enum Format {
     Fbx,
 }
 
-/// By the first bytes where these are clear, else by name.
+/// Detects the format from the first bytes if these are clear, otherwise from the file extension.
 fn format_of(file: &PositionedFile) -> Result<Option<Format>, Error> {
     let mut start = [0; 8];
     let n = file.length().min(8) as usize;

@@ -14,11 +14,11 @@ use super::point_cache::{self, Layout, PointCache};
 use super::positioned::PositionedFile;
 use crate::{Error, Remark, TimeSampling};
 
-/// First bytes of the file.
+/// The first bytes of the file.
 pub(super) const MAGIC: &[u8; 12] = b"POINTCACHE2\0";
 const HEADER: usize = 32;
 
-/// Opens a PC2 file; time of sample i = (start + i·rate) / `source_fps`.
+/// Opens a PC2 file; sample i is at (start + i·rate) / `source_fps` seconds.
 pub(super) fn open(
     file: PositionedFile,
     source_fps: f64,

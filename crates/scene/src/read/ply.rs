@@ -1,9 +1,9 @@
 //! PLY (Stanford polygon format): text, binary little-endian and binary big-endian.
 //!
-//! Elements `vertex`, `face` and `tristrips` are understood, with positions, normals, texture coordinates
-//! (per vertex or per corner) and colours (per vertex or per face); all other elements and properties are
-//! skipped. Only a header describes what follows, so every count in it is checked against the file's size
-//! before anything is allocated.
+//! The elements `vertex`, `face` and `tristrips` are read, with positions, normals, texture coordinates (per
+//! vertex or per corner) and colours (per vertex or per face); all other elements and properties are skipped.
+//! Since the header alone declares the sizes, every count in it is checked against the file's size before
+//! anything is allocated.
 
 mod header;
 
@@ -36,7 +36,7 @@ pub(crate) fn parse(input: impl Read, size: u64, path: &Path, tally: &mut Tally)
     Ok(body.finish())
 }
 
-/// The elements that have been read.
+/// The elements read so far.
 #[derive(Default)]
 struct Mesh {
     shape: Shape,
@@ -56,7 +56,7 @@ struct Body<'a, R> {
     mesh: Mesh,
 }
 
-/// One row, decoded: numbers by meaning, and lists.
+/// One decoded row of an element: its numbers by role, and its lists.
 #[derive(Default)]
 struct Row {
     position: [f32; 3],
@@ -88,7 +88,7 @@ impl Row {
 }
 
 impl<R: Read> Body<'_, R> {
-    /// Says what is not taken over.
+    /// Remarks on the properties of an element that are not carried over.
     fn left_out(&mut self, element: &Element) {
         let of = match element.kind {
             Kind::Vertex => "vertices",
@@ -111,7 +111,7 @@ impl<R: Read> Body<'_, R> {
         let text = self.encoding == Encoding::Text;
         let left = self.size.saturating_sub(self.lines.offset());
         let least = element.least(text);
-        // The last line of a text file needs no end.
+        // The last line of a text file may lack its line end.
         if element.count.checked_mul(least).is_none_or(|n| n > left + u64::from(text)) {
             return Err(self.bad(format!(
                 "the header says {} rows of at least {least} bytes, {left} bytes are left",
@@ -119,7 +119,7 @@ impl<R: Read> Body<'_, R> {
             )));
         }
         if least == 0 {
-            // Rows of nothing.
+            // Rows without any properties take no bytes.
             return Ok(());
         }
         let count = element.count as usize;
@@ -195,7 +195,7 @@ impl<R: Read> Body<'_, R> {
             ));
         }
         shape.face_counts.push(corners as i32);
-        // Faces may stand before vertices, so they are checked at the end.
+        // Faces may come before vertices, so indices are checked at the end.
         shape.face_indices.extend(row.indices.iter().map(|&i| i32::try_from(i).unwrap_or(-1)));
         if let Some(colours) = &mut self.mesh.face_colours {
             colours.push(row.colour);
@@ -215,7 +215,7 @@ impl<R: Read> Body<'_, R> {
         Ok(())
     }
 
-    /// Triangle strips, ended by −1; every other triangle is turned round.
+    /// Reads triangle strips, each ended by −1; the winding of every other triangle is reversed.
     fn strips(&mut self, row: &Row) -> Result<(), Error> {
         if (self.mesh.shape.face_indices.len() + row.indices.len()) as u64 * 3 > i32::MAX as u64 {
             return Err(Error::limit(
@@ -260,7 +260,7 @@ impl<R: Read> Body<'_, R> {
                     };
                     for _ in 0..count {
                         let (value, text) = word()?;
-                        // Point numbers above 2^24 are no f32.
+                        // Point numbers above 2^24 are not exact in f32.
                         let value = match property.role {
                             Use::Indices => number::integer(text).map_or(f64::from(value), |(i, _)| i as f64),
                             _ => f64::from(value),
@@ -297,7 +297,7 @@ impl<R: Read> Body<'_, R> {
                 continue;
             };
             let count = length.value(take(&mut self.lines, length.size(), self.path)?, big);
-            // At most 2^32 · 8 bytes: no overflow.
+            // At most 2^32 · 8 bytes, so no overflow.
             let bytes = count.max(0.0) as u64 * size as u64;
             if count < 0.0 || bytes > self.size.saturating_sub(self.lines.offset()) {
                 return Err(self.bad(format!("a list of {count} values")));
@@ -329,7 +329,7 @@ impl<R: Read> Body<'_, R> {
         }
         let (faces, corners) = (shape.face_counts.len(), shape.face_indices.len());
         shape.normals = normals.filter(|v| v.len() == points).map(|v| Values::plain(Scope::Vertex, v));
-        // More than one element of a kind can leave attributes that do not cover all of them.
+        // Several elements of the same kind can leave attributes that do not cover all of them.
         shape.uvs = corner_uvs
             .filter(|v| v.len() == corners && corners > 0)
             .map(|v| Values::plain(Scope::FaceVarying, v))
@@ -524,7 +524,7 @@ mod tests {
     fn every_encoding_says_the_same() {
         for encoding in ENCODINGS {
             let (shape, remarks) = read(&sample(encoding)).unwrap();
-            // What is not kept is named, and nothing else.
+            // Each skipped property or element is named, and nothing else.
             let said = remarks.iter().map(ToString::to_string);
             assert_eq!(said.filter(|r| r.contains("is not kept")).count(), 3);
             assert_eq!(remarks.len(), 3, "{remarks:?}");
@@ -593,7 +593,7 @@ mod tests {
             let text = format!("ply\nformat {encoding} 1.0\n{element}{vertex}end_header\n0 0 0\n");
             assert!(read(text.as_bytes()).is_err(), "{text}");
         }
-        // Nothing in a row, and as many rows as can be written: no work.
+        // Rows without properties, in the largest number that fits: no work.
         let text = "ply\nformat ascii 1.0\nelement nothing 9223372036854775807\nend_header\n";
         assert!(read(text.as_bytes()).unwrap().0.positions.is_empty());
         // A list of 2^32 − 1 values.

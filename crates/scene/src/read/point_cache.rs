@@ -1,4 +1,4 @@
-//! Positions of all points of a mesh, frame after frame, as point caches hold them.
+//! Point caches: the positions of all points of a mesh, frame by frame.
 
 use super::positioned::PositionedFile;
 use crate::{Channel, Error, Identity, Remark, Source, TimeSampling};
@@ -9,14 +9,14 @@ use std::sync::Arc;
 pub struct PointCache {
     /// The file.
     pub path: PathBuf,
-    /// Points in each frame.
+    /// The number of points in each frame.
     pub points: u64,
-    /// Their positions.
+    /// The positions of all points, one sample per frame.
     pub positions: Channel<[f32; 3]>,
 }
 
-/// Checks that `frames` frames of `points` points fit between `offset` and the file's end, and makes them a
-/// channel.
+/// Checks that the frames in `layout` fit between its offset and the file's end, and makes a channel that
+/// reads them.
 pub(super) fn channel(
     file: PositionedFile,
     layout: Layout,
@@ -56,7 +56,7 @@ pub(super) fn channel(
     })
 }
 
-/// Offset and size of the positions in the file.
+/// Location and size of the positions in the file.
 pub(super) struct Layout {
     pub offset: u64,
     pub points: u64,
@@ -101,5 +101,5 @@ impl Source<[f32; 3]> for Samples {
     }
 }
 
-/// Bytes read at once; a multiple of a point's 12, small enough for the cache.
+/// Bytes read at once; a multiple of a point's 12 bytes, small enough for the processor cache.
 const BLOCK: usize = 12 << 14;

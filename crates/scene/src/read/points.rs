@@ -1,5 +1,5 @@
-//! Point caches: files that hold nothing but the positions of all points, frame after frame, for a mesh from
-//! elsewhere.
+//! Point caches: files that hold only the positions of all points, frame by frame, for a mesh from another
+//! file.
 
 pub use super::point_cache::PointCache;
 use super::positioned::PositionedFile;
@@ -7,7 +7,7 @@ use super::{mdd, pc2};
 use crate::{Error, Remark};
 use std::path::Path;
 
-/// Opens a PC2 or MDD file; which of the two, its first bytes say.
+/// Opens a PC2 or MDD file; the first bytes decide which of the two it is.
 pub fn open(path: &Path, source_fps: f64, remarks: &mut Vec<Remark>) -> Result<PointCache, Error> {
     if !(source_fps.is_finite() && source_fps > 0.0) {
         return Err(Error::misuse(format!("{source_fps} frames per second: must be above 0")));

@@ -1,9 +1,9 @@
-//! Numbered OBJ or PLY files, one per frame, as one animation: 'frame.####.obj', 'frame.%04d.ply', 'frame.$F4.obj'.
+//! Numbered OBJ or PLY files, one per frame, as one animation: 'frame.####.obj', 'frame.%04d.ply',
+//! 'frame.$F4.obj'.
 //!
-//! Opening reads every file once, several at a time, keeps hashes of what is in it and forgets the rest. From
-//! the hashes follows which frames share faces, uvs or everything; samples are then read again when asked
-//! for. Objects (`o`) are the same object where they have the same name; one that a file lacks is not there in
-//! that frame.
+//! Opening reads every file once, several at a time, and keeps only hashes of the contents. The hashes tell
+//! which frames share faces, uvs or everything; samples are read again on demand. Objects (`o`) with the same
+//! name in different files are the same object; an object that a file lacks is not there in that frame.
 
 mod files;
 mod kind;
@@ -22,21 +22,22 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Most objects in all files together, by name.
+/// Upper limit for the distinct object names in all files together.
 const MAX_OBJECTS: usize = 100_000;
-/// Most materials or groups of one object in all files together.
+/// Upper limit for the materials or groups of one object in all files together.
 const MAX_SETS: usize = 4096;
-/// True where the file name has a place for a number: '#', '##' …, '%d', '%04d' …, or '$F', '$F4' ….
+/// `true` if the file name has a place for a number: '#', '##' …, '%d', '%04d' …, or '$F', '$F4' ….
 pub fn is_pattern(path: &Path) -> bool {
     Pattern::parse(path).is_some()
 }
 
-/// The name of a pattern without the place for its number and without extension; none of what is no pattern.
+/// Returns the name of a pattern without the place for its number and without extension, or `None` if `path`
+/// is no pattern.
 pub fn stem(path: &Path) -> Option<String> {
     Some(Pattern::parse(path)?.stem())
 }
 
-/// The numbers of the files that fit the pattern, ascending; at least one.
+/// Returns the numbers of the files that match the pattern, ascending; at least one.
 pub fn numbers(path: &Path) -> Result<Vec<i64>, Error> {
     Ok(parse(path)?.find(path)?.numbers)
 }
@@ -46,8 +47,8 @@ fn parse(path: &Path) -> Result<Pattern, Error> {
     Pattern::parse(path).ok_or_else(none)
 }
 
-/// Opens all files that fit the pattern, in the order of their numbers. Time of a file = (number − first
-/// number) / [`ReadOptions::source_fps`], where the first number is that of the shot, if there is one
+/// Opens all files that match the pattern, in the order of their numbers. A file is at (number − first
+/// number) / [`ReadOptions::source_fps`] seconds, where the first number is that of the shot, if there is one
 /// ([`ReadOptions::shot_numbers`]).
 pub fn open(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), Error> {
     let fps = options.source_fps;
@@ -118,36 +119,37 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), 
     Ok((Scene { files, ..shape::scene(format, nodes, meshes) }, remarks))
 }
 
-/// One object through all files.
+/// One object across all files.
 struct Object {
     name: String,
-    /// The files that have it, in their order; at least one.
+    /// The files that contain the object, in order; at least one.
     present: Vec<Present>,
 }
 
 struct Present {
     file: usize,
-    /// Which of the file's shapes it is.
+    /// Index of the object among the file's shapes.
     shape: usize,
     print: Print,
 }
 
 impl Object {
-    /// The shape that counts in `file` and its place in `present`: the one in this file, else in the last
-    /// before it, else the first of all.
+    /// Returns the shape that applies in `file`, and its index in `present`: the one in this file, otherwise
+    /// that of the last file before it, otherwise the first of all.
     fn at(&self, file: usize) -> (usize, &Present) {
         let i = self.present.partition_point(|p| p.file <= file).saturating_sub(1);
         (i, &self.present[i])
     }
 }
 
-/// When the files of a sequence are.
+/// Maps the file numbers of a sequence to times.
 struct Clock<'a> {
     numbers: &'a [i64],
     fps: f64,
-    /// The number of the file that is at time 0.
+    /// The number of the file at time 0.
     zero: i64,
-    /// The first number of the shot, where that is before the first file; and the next one after the last.
+    /// The first number of the shot, if it is before the first file; and the shot's next number after the
+    /// last file.
     around: [Option<i64>; 2],
 }
 
@@ -170,7 +172,7 @@ impl<'a> Clock<'a> {
         (number - self.zero) as f64 / self.fps
     }
 
-    /// The times of the files.
+    /// Returns the times of the files, in seconds.
     fn sampling(&self, node: &str, remarks: &mut Vec<Remark>) -> TimeSampling {
         let Some(gap) = self.numbers.windows(2).find(|n| n[1] != n[0] + 1).map(|n| n[0] + 1) else {
             return TimeSampling::Uniform { start: self.time(self.numbers[0]), step: 1.0 / self.fps };
@@ -181,12 +183,12 @@ impl<'a> Clock<'a> {
         TimeSampling::Acyclic { times: self.numbers.iter().map(|n| self.time(*n)).collect() }
     }
 
-    /// Whether the shot begins before the files or ends after them.
+    /// `true` if the shot begins before the files or ends after them.
     fn is_longer(&self) -> bool {
         self.around.iter().any(Option::is_some)
     }
 
-    /// The times of the files, and of the numbers around them.
+    /// Returns the times of the files and of the numbers in `around`.
     fn with_around(&self) -> TimeSampling {
         let [before, after] = self.around;
         let all = before.iter().chain(self.numbers).chain(&after);
@@ -194,11 +196,11 @@ impl<'a> Clock<'a> {
     }
 }
 
-/// Visibility of an object that is not in every frame.
+/// The visibility of an object that is not in every frame.
 struct Presence {
     object: Arc<Object>,
     frames: usize,
-    /// Whether there is a sample before the files, and one after them: there it is not.
+    /// Whether there is a sample before the files, and one after them; the object is not there at these.
     around: [bool; 2],
 }
 
@@ -225,11 +227,11 @@ impl Source<i8> for Presence {
 
 type Pick<T> = Box<dyn Fn(&Shape, &mut Vec<T>) + Send + Sync>;
 
-/// One property of one object.
+/// A channel that reads one property of one object.
 struct Track<T> {
     files: Arc<Files>,
     object: Arc<Object>,
-    /// One per presence.
+    /// One per entry of `present`.
     identities: Vec<Identity>,
     pick: Pick<T>,
 }
@@ -254,7 +256,7 @@ impl<T: Send + Sync> Source<T> for Track<T> {
     }
 }
 
-/// Which values of a shape an attribute takes.
+/// Selects the values of a shape that an attribute takes.
 #[derive(Clone, Copy)]
 struct Wanted<T> {
     values: fn(&Shape) -> Option<&Values<T>>,
@@ -342,7 +344,7 @@ impl Builder<'_> {
         }
     }
 
-    /// The sets of all files, by name; a set is empty in a file that lacks it.
+    /// Collects the face sets of all files by name; a set is empty in files that lack it.
     fn face_sets(&self, path: &str, remarks: &mut Vec<Remark>) -> Vec<FaceSet> {
         let present = &self.object.present;
         let mut numbers: HashMap<&str, usize> = HashMap::new();
@@ -380,8 +382,8 @@ impl Builder<'_> {
         sets.into_iter().map(set).collect()
     }
 
-    /// An attribute that has the same scope in all files; where it is missing, `filler`, and without one it
-    /// is left out.
+    /// Returns an attribute if it has the same scope in all files. If some files lack it, they get `filler`;
+    /// without a filler, the attribute is left out.
     fn attribute<T: Plain>(
         &self,
         name: &str,
@@ -411,7 +413,7 @@ impl Builder<'_> {
             Scope::Varying | Scope::Vertex => shape.positions.len(),
             Scope::FaceVarying => shape.face_indices.len(),
         };
-        // Filled values depend on the number of elements, and that on these.
+        // The number of filled values depends on the number of elements, which these determine.
         let filled = |p: &Print| p.face_counts ^ p.face_indices.rotate_left(1) ^ p.points as Identity;
         let of = move |p: &Print| print(p).filter(|p| fits(p));
         let channel = self.track(

@@ -1,4 +1,5 @@
-//! One polygon mesh of one file, in memory: what the OBJ and PLY parsers give, and its way into the model.
+//! One polygon mesh of one file, in memory: the result of the OBJ and PLY parsers, and its conversion to the
+//! scene model.
 
 use crate::{
     Attribute, Channel, Counts, FaceSet, Identity, Mesh, Node, NodeKind, Remark, Scene, Scope, Topology,
@@ -19,7 +20,7 @@ pub(crate) struct Shape {
     pub normals: Option<Values<[f32; 3]>>,
     pub uvs: Option<Values<[f32; 2]>>,
     pub colours: Option<Values<[f32; 4]>>,
-    /// Material or group names and the faces that have them.
+    /// Material or group names, each with its faces.
     pub face_sets: Vec<(String, Vec<i32>)>,
 }
 
@@ -32,13 +33,13 @@ pub(crate) struct Values<T> {
 }
 
 impl<T> Values<T> {
-    /// Plain values, one per element.
+    /// Wraps values without indices, one per element.
     pub fn plain(scope: Scope, values: Vec<T>) -> Values<T> {
         Values { scope, values, indices: None }
     }
 }
 
-/// Messy things met while reading, counted by kind, so that a million of them make one remark.
+/// Irregularities met while reading, counted by kind, so that a million of one kind make one remark.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tally(BTreeMap<Cow<'static, str>, Entry>);
 
@@ -50,7 +51,7 @@ struct Entry {
 }
 
 impl Tally {
-    /// One more of `what`; `place` ("line 7") is asked for the first one only.
+    /// Counts one more `what`; `place` ("line 7") is called for the first one only.
     pub fn add(&mut self, what: impl Into<Cow<'static, str>>, place: impl FnOnce() -> String) {
         let what = what.into();
         match self.0.get_mut(&what) {
@@ -60,15 +61,15 @@ impl Tally {
             }
         }
     }
-    /// Takes back what is better said in other words.
+    /// Removes `what`, where another remark says it better.
     pub fn forget(&mut self, what: &str) {
         self.0.remove(what);
     }
-    /// Whether `what` was met.
+    /// `true` if `what` was counted.
     pub fn has(&self, what: &str) -> bool {
         self.0.contains_key(what)
     }
-    /// Adds what was met in `file`.
+    /// Adds the counts of `file`.
     pub fn merge(&mut self, other: &Tally, file: &str) {
         for (what, entry) in &other.0 {
             let all = self.0.entry(what.clone()).or_insert_with(|| Entry {
@@ -80,7 +81,7 @@ impl Tally {
             all.files += 1;
         }
     }
-    /// One remark per kind, about `node`.
+    /// Returns one remark about `node` per kind.
     pub fn remarks(&self, node: &str) -> Vec<Remark> {
         let remark = |(what, entry): (&Cow<'static, str>, &Entry)| {
             let many = if entry.count > 1 { format!(" ({} times", entry.count) } else { " (once".into() };
@@ -91,11 +92,11 @@ impl Tally {
     }
 }
 
-/// Values as bytes, for hashing.
+/// A value that can be written as bytes, for hashing.
 pub(crate) trait Plain: Copy + Send + Sync + 'static {
-    /// Bytes of one value.
+    /// The size of one value in bytes.
     const SIZE: usize;
-    /// Writes the value's bytes; `out` is `SIZE` long.
+    /// Writes the value's bytes to `out`, which is `SIZE` long.
     fn put(self, out: &mut [u8]);
 }
 
@@ -120,8 +121,8 @@ impl<T: Plain, const N: usize> Plain for [T; N] {
     }
 }
 
-/// Identity by content. 128 bits of hash and no adversary to gain anything: a collision only holds a value
-/// too long.
+/// Returns an identity by content. It is a 128-bit hash, and an adversary has nothing to gain: a collision
+/// only keeps an old value too long.
 pub(crate) fn identity<T: Plain>(values: &[T]) -> Identity {
     let mut hash = Xxh3::new();
     let mut block = [0u8; 4096];
@@ -134,14 +135,14 @@ pub(crate) fn identity<T: Plain>(values: &[T]) -> Identity {
     hash.digest128()
 }
 
-/// Adds `count` faces with fewer than three corners, or none, to the tally.
+/// Tally entry for faces with fewer than three corners.
 pub(crate) const SMALL_FACE: &str = "faces with fewer than 3 corners draw nothing";
-/// For the tally.
+/// Tally entry for faces with indices out of range.
 pub(crate) const BAD_FACE: &str = "faces refer to points that are not there and were left out";
-/// For the tally.
+/// Tally entry for shapes without faces.
 pub(crate) const NO_FACES: &str = "there are points but no faces, so there is nothing to draw";
 
-/// Names for the shapes of a file, unique among siblings: the object's, or `fallback`.
+/// Returns names for the shapes of a file, unique among siblings: the object's name, or `fallback`.
 pub(crate) fn node_names<'a>(names: impl Iterator<Item = Option<&'a str>>, fallback: &str) -> Vec<String> {
     let mut seen: HashMap<String, usize> = HashMap::new();
     let mut out = Vec::new();
@@ -162,12 +163,12 @@ pub(crate) fn node_names<'a>(names: impl Iterator<Item = Option<&'a str>>, fallb
     out
 }
 
-/// A file name without folder and extension.
+/// Returns a file name without folder and extension.
 pub(crate) fn stem(path: &std::path::Path) -> String {
     path.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_else(|| "mesh".into())
 }
 
-/// A node directly below the root that holds mesh number `mesh`.
+/// Makes a node directly below the root that holds mesh number `mesh`.
 pub(crate) fn mesh_node(name: &str, mesh: usize, samples: usize) -> Node {
     Node {
         name: name.into(),
@@ -184,7 +185,7 @@ pub(crate) fn mesh_node(name: &str, mesh: usize, samples: usize) -> Node {
     }
 }
 
-/// A scene of these meshes, one node each.
+/// Makes a scene of these nodes and meshes.
 pub(crate) fn scene(format: &'static str, nodes: Vec<Node>, meshes: Vec<Mesh>) -> Scene {
     let counts = Counts {
         meshes: meshes.len(),
@@ -194,7 +195,7 @@ pub(crate) fn scene(format: &'static str, nodes: Vec<Node>, meshes: Vec<Mesh>) -
     Scene { nodes, meshes, format, counts, ..Scene::default() }
 }
 
-/// A scene in which nothing moves.
+/// Makes a scene in which nothing moves.
 pub(crate) fn constant(format: &'static str, shapes: Vec<Shape>, fallback: &str) -> Scene {
     let names = node_names(shapes.iter().map(|s| s.name.as_deref()), fallback);
     let nodes = names.iter().enumerate().map(|(i, name)| mesh_node(name, i, 1)).collect();
@@ -237,7 +238,7 @@ fn constant_mesh(shape: Shape, name: &str) -> Mesh {
     }
 }
 
-/// Names that attributes get, where the file has none for them.
+/// Names for attributes, for files that have no names for them.
 pub(crate) const NORMALS: &str = "N";
 pub(crate) const UVS: &str = "uv";
 pub(crate) const COLOURS: &str = "Cd";

@@ -1,28 +1,28 @@
-//! Skinning: points as joints move them, blended linearly, by dual quaternions or by both; and normals by what moves
-//! their points.
+//! Skinning: moves points by joints, with linear blending, dual quaternions or a blend of both, and rotates
+//! normals by the transforms that move their points.
 
 use crate::dual::{self, DualJoint};
 use crate::trs;
 use glam::{DAffine3, DMat3, DMat4, DVec3};
 use std::sync::Arc;
 
-/// Joints and weights of points, as many for each.
+/// Joints and weights of points, the same number for each point.
 pub(crate) struct Influences {
     pub per_point: usize,
     pub joint: Arc<[u16]>,
     pub weight: Arc<[f32]>,
-    /// Of each point the part that dual quaternions blend; none where all is linear.
+    /// For each point, the share of dual quaternion skinning (0..=1); empty if all skinning is linear.
     pub dual: Arc<[f32]>,
 }
 
-/// What joints do at a time.
+/// The transforms of all joints at one time.
 pub(crate) struct Pose {
-    /// From where points were bound to where they are.
+    /// Maps points from the bind pose to their posed positions, one per joint.
     matrices: Vec<DMat4>,
     dual: Option<DualPose>,
 }
 
-/// The same in the space of the skeleton.
+/// The same transforms in the space of the skeleton, as dual quaternions.
 struct DualPose {
     into: DMat4,
     joints: Vec<DualJoint>,
@@ -30,7 +30,7 @@ struct DualPose {
 }
 
 impl Pose {
-    /// Joints that move points in the space that these were bound in.
+    /// Makes a pose from transforms in the space of the bound points, one per joint.
     pub fn new(matrices: Vec<DMat4>, influences: &Influences) -> Pose {
         let dual = (!influences.dual.is_empty()).then(|| {
             let joints = matrices.iter().map(DualJoint::of).collect();
@@ -39,8 +39,8 @@ impl Pose {
         Pose { matrices, dual }
     }
 
-    /// Joints of a skeleton's space, which `into` leads to and `out_of` away from; their rotations are blended, as
-    /// OpenUSD does it.
+    /// Makes a pose from joint transforms in the space of a skeleton, into which `into` maps points and from
+    /// which `out_of` maps them back; the rotations are blended as OpenUSD does.
     pub fn dual(into: DMat4, joints: &[DMat4], out_of: DMat4) -> Pose {
         let matrices = joints.iter().map(|joint| out_of * *joint * into).collect();
         let joints = joints.iter().map(DualJoint::unless_flat).collect();
@@ -53,7 +53,7 @@ impl Influences {
         0..self.joint.len() / self.per_point.max(1)
     }
 
-    /// Those of a point that count.
+    /// Returns the joints and weights of a point whose weight is above 0.
     fn of(&self, point: usize) -> impl Iterator<Item = (usize, f64)> + Clone {
         let own = point * self.per_point..(point + 1) * self.per_point;
         let joints = self.joint.get(own.clone()).unwrap_or_default();
@@ -62,7 +62,7 @@ impl Influences {
         all.map(|(joint, weight)| (usize::from(*joint), f64::from(*weight)))
     }
 
-    /// The part of a point that dual quaternions blend, and what moves it by these.
+    /// Returns a point's share of dual quaternion skinning, and the transform that this gives.
     fn dual(&self, point: usize, pose: &Pose) -> Option<(f64, DAffine3)> {
         let part = self.dual.get(point).copied().filter(|part| *part > 0.0)?;
         let pose = pose.dual.as_ref()?;
@@ -70,7 +70,7 @@ impl Influences {
         Some((f64::from(part), DAffine3::from_mat4(pose.out_of * moved * pose.into)))
     }
 
-    /// Where the joints put a point that was bound at `at`: there, where none has it.
+    /// Returns the posed position of a point bound at `at`, or `at` itself if no joint has weight there.
     pub fn moved(&self, point: usize, at: DVec3, pose: &Pose) -> DVec3 {
         let (mut sum, mut total) = (DVec3::ZERO, 0.0);
         for (joint, weight) in self.of(point) {
@@ -85,7 +85,8 @@ impl Influences {
         }
     }
 
-    /// What the normals at a point are multiplied with, but for their length; none where no joint has it.
+    /// Returns the matrix that normals at a point are multiplied with, up to scale; `None` if no joint has
+    /// weight there.
     fn turn(&self, point: usize, pose: &Pose) -> Option<DMat3> {
         let (mut sum, mut any) = (DMat3::ZERO, false);
         for (joint, weight) in self.of(point) {
@@ -99,17 +100,17 @@ impl Influences {
     }
 }
 
-/// Normals as they were bound, and the point that each belongs to.
+/// Normals in the bind pose, and the point that each belongs to.
 pub(crate) struct Normals {
     pub values: Vec<[f32; 3]>,
     pub point: Vec<u32>,
 }
 
 impl Normals {
-    /// All of them, of unit length: with the offset of their point added, by the inverse transpose of what moves
-    /// it. `offsets`: one for each point, or none at all.
+    /// Computes all normals, of unit length: the offset of their point is added, and the inverse transpose of
+    /// the point's transform applied. `offsets` has one entry per point, or is empty.
     pub fn moved(&self, offsets: &[DVec3], skin: Option<(&Influences, &Pose)>, out: &mut Vec<[f32; 3]>) {
-        // One matrix for each point, which several normals may share.
+        // One matrix per point, since several normals may share it.
         let turn =
             |(own, pose): (&Influences, &Pose)| own.points().map(|point| own.turn(point, pose)).collect();
         let turns: Vec<Option<DMat3>> = skin.map_or(Vec::new(), turn);

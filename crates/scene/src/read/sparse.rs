@@ -1,21 +1,24 @@
-//! Frames that a long animation needs. It takes two keys far out to make millions of frames of one that moves for
-//! seconds. Between keys curves are smooth, so frames are left out where lines between those that stay are as near as
-//! numbers of 32 bits tell apart; where nothing moves, that is all of them.
+//! Selects the frames that a long animation needs. Two keys far apart can turn an animation that moves for
+//! seconds into millions of frames. Curves are smooth between keys, so frames are left out where linear
+//! interpolation of the remaining ones is as accurate as 32-bit floats; where nothing moves, that is all of
+//! them.
 
-/// The distance that does not count, beside the largest number of its kind.
+/// The largest difference that is ignored, relative to the largest number of its kind.
 pub(crate) const NEAR: f64 = 1.0 / (1 << 24) as f64;
-/// Places between two frames that are looked at. They are at no simple fractions, for turns repeat themselves there.
+/// Places between two frames that are tested. They avoid simple fractions, at which whole turns repeat
+/// themselves.
 const PLACES: [f64; 5] = [0.137, 0.319, 0.5, 0.711, 0.918];
 
-/// The frames around a key, of those up to `last`. One that is on a frame may end what stood still up to the one
-/// before.
+/// Returns the frames around `key`, up to `last`. If the key is on a frame, that includes the frame before
+/// it: a constant stretch may end there.
 pub(crate) fn around(key: f64, last: usize) -> impl Iterator<Item = usize> {
     let all = [key.ceil() - 1.0, key.floor(), key.ceil(), key.floor() + 1.0];
     all.into_iter().filter(move |frame| (0.0..=last as f64).contains(frame)).map(|frame| frame as usize)
 }
 
-/// The frames that are needed, ascending: those of `keys`, which ascend, and between two of them as many as it takes for
-/// all numbers to be on lines, but for what `near` allows each. None where these are more than `most`.
+/// Returns the frames that are needed, ascending: all `keys` (ascending), and between two of them enough that
+/// each number is linear between frames within its tolerance in `near`. Returns `None` if these are more than
+/// `most`.
 pub(crate) fn needed(
     keys: Vec<usize>,
     most: usize,
@@ -44,10 +47,10 @@ pub(crate) fn needed(
     (out.len() <= most).then_some(out)
 }
 
-/// A frame, and all numbers there.
+/// A frame, and all numbers at it.
 type Moment = (usize, Vec<f64>);
 
-/// Whether all numbers go from one frame to another on a line.
+/// `true` if all numbers are linear from one frame to the other within `near`.
 fn is_line(from: &Moment, to: &Moment, near: &[f64], at: &impl Fn(usize) -> Vec<f64>) -> bool {
     let length = to.0 - from.0;
     let is_near = |frame: usize| {
@@ -74,7 +77,7 @@ mod tests {
             out.dedup();
             out
         };
-        // Still, then a step, then a line, then a cubic.
+        // Constant, then a step, then a line, then a cubic.
         let at = |frame: usize| {
             let x = frame as f64;
             let part = (x - 600_000.0) / 400_000.0;
@@ -99,7 +102,7 @@ mod tests {
             let line = at(from)[0] + (at(to)[0] - at(from)[0]) * part;
             assert!((line - at(frame)[0]).abs() <= 4.0 * NEAR, "{frame}");
         }
-        // Whole turns end where they began.
+        // Whole turns end at their starting value.
         let turns = |frame: usize| vec![(frame as f64 / last as f64 * 8.0 * std::f64::consts::TAU).sin()];
         assert!(needed(vec![0, last], last, &[NEAR], &turns).unwrap().len() > 10_000);
         assert!(needed(vec![0, last], 1000, &[NEAR], &turns).is_none());

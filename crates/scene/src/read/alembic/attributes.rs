@@ -1,25 +1,25 @@
-//! Geometry parameters: plain (an array property) or indexed (a compound of `.vals` and `.indices`), each for
-//! the elements that its metadata names.
+//! Geometry parameters: plain (an array property) or indexed (a compound of `.vals` and `.indices`), with the
+//! scope that their metadata names.
 
 use super::channel::{Decode, Place, f64s, floats, i64s, read_bytes, size_of, texts, u32s, wide};
 use super::core::{MetaData, Pod, PropertyHeader, PropertyKind};
 use crate::{Attribute, CustomAttribute, Error, Scope};
 use std::sync::Arc;
 
-/// Values longer than this are not shown.
+/// Limits for values shown in descriptions; longer ones are left out.
 const SHOWN_BYTES: usize = 256;
 const SHOWN_NUMBERS: usize = 16;
 
-/// A geometry parameter as stored.
+/// A geometry parameter as it is stored.
 pub struct Param {
     pub name: String,
     values: PropertyHeader,
     indices: Option<PropertyHeader>,
-    /// Metadata of the parameter, and of its values if it is indexed.
+    /// The metadata of the parameter and, if it is indexed, of its values.
     meta: [MetaData; 2],
 }
 
-/// Number of points, faces and corners of a mesh at one of its samples.
+/// The number of points, faces and corners of a mesh at one of its samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sizes {
     pub points: usize,
@@ -38,14 +38,15 @@ impl Sizes {
     }
 }
 
-/// Why a parameter cannot be used.
+/// The reason why a parameter cannot be used.
 pub type Fault = String;
 
-/// Content that cannot be used is a [`Fault`], which becomes a remark; an [`Error`] stops the reader.
+/// The inner error is a [`Fault`], unusable content that becomes a remark; the outer [`Error`] stops the
+/// reader.
 type Outcome<T> = Result<Result<T, Fault>, Error>;
 
 impl Param {
-    /// The parameter behind `header`; `None` where it is something else (or has no samples).
+    /// Opens the parameter at `header`; returns `None` if it is not a parameter or has no samples.
     pub fn open(place: &Place, header: &PropertyHeader) -> Result<Option<Param>, Error> {
         if header.kind != PropertyKind::Compound {
             return Ok((header.samples > 0).then(|| Param {
@@ -88,12 +89,12 @@ impl Param {
         matches!(self.values.pod, Pod::F16 | Pod::F32 | Pod::F64)
     }
 
-    /// True where each element holds one value, not an array of them.
+    /// `true` if each element holds one value, not an array of them.
     pub fn is_single(&self) -> bool {
         self.get("arrayExtent").is_none_or(|n| n == "1" || n == "0")
     }
 
-    /// The scope of the values by their metadata.
+    /// Returns the scope that the metadata declares.
     pub fn scope(&self) -> Option<Scope> {
         Some(match self.get("geoScope")? {
             "con" => Scope::Constant,
@@ -105,7 +106,7 @@ impl Param {
         })
     }
 
-    /// For `info`: "float32 x3, vertex, indexed".
+    /// Describes the parameter for `info`, such as "float32 x3, vertex, indexed".
     pub fn describe(&self) -> String {
         let mut text = type_name(&self.values);
         let scope = match self.scope() {
@@ -123,9 +124,9 @@ impl Param {
         text
     }
 
-    /// The attribute, if its number of values fits a mesh that has `first` elements at its first sample and
-    /// `last` at its last. Where the declared scope does not fit but another does, that is taken and said in
-    /// the remark. Between these samples counts are not checked; whoever reads does.
+    /// Returns the attribute if its number of values fits a mesh that has `first` elements at its first
+    /// sample and `last` at its last. If the declared scope does not fit but another does, that is used and
+    /// the remark says so. Counts at other samples are not checked here; readers of samples check them.
     pub fn attribute<T: Clone + Send + Sync + 'static>(
         &self,
         place: &Place,
@@ -155,12 +156,12 @@ impl Param {
         let count = |sample: usize| match (size_of(counted.pod), &self.indices) {
             (Some(size), Some(_)) => Ok(archive.size(counted.id, sample)? / size),
             (Some(size), None) => Ok(archive.size(counted.id, sample)? / (size * counted.extent)),
-            // Texts.
+            // Strings.
             (None, _) => {
                 read_bytes(&**archive, counted.id, sample, |bytes| bytes.iter().filter(|b| **b == 0).count())
             }
         };
-        // Values are read later, but that they can be is found out now.
+        // Values are read later, but whether they can be read is checked now.
         archive.size(self.values.id, 0)?;
         let declared = self.scope();
         let (last_sample, count_at) = (counted.samples - 1, count);
@@ -180,7 +181,7 @@ impl Param {
             });
             return Ok(Ok((scope, fault)));
         }
-        // Some exporters get the first frame wrong and the others right.
+        // Some exporters get only the first frame wrong.
         if let Some(scope) = declared {
             let count = count_at(last_sample)?;
             if counted.samples > 1 && last.of(scope) == count {
@@ -196,29 +197,29 @@ impl Param {
         }))
     }
 
-    /// Decoder of whole numbers, where there is one per element.
+    /// Returns a decoder of integers, if there is one per element.
     pub fn integers(&self) -> Option<Decode<i64>> {
         let single = self.values.extent == 1 && self.is_single();
         i64s(self.values.pod).filter(|_| single)
     }
 
-    /// Decoder of one to four floats per element.
+    /// Returns a decoder of one to four floats per element.
     pub fn numbers(&self) -> Option<Decode<[f32; 4]>> {
         wide(self.values.pod, self.values.extent).filter(|_| self.is_single())
     }
 
-    /// Decoder of floats, where there is one per element.
+    /// Returns a decoder of floats, if there is one per element.
     pub fn single_floats(&self) -> Option<Decode<[f32; 1]>> {
         floats::<1, 1>(self.values.pod, false, 0.0).filter(|_| self.values.extent == 1)
     }
 
-    /// Decoder of texts, where there is one per element.
+    /// Returns a decoder of strings, if there is one per element.
     pub fn texts(&self) -> Option<Decode<Arc<str>>> {
         let single = self.values.pod == Pod::String && self.values.extent == 1 && self.is_single();
         single.then(texts)
     }
 
-    /// Decoder of `TO` floats of this parameter's elements; `None` where these are no such numbers.
+    /// Returns a decoder of `TO` floats per element, or `None` if the values are not such numbers.
     pub fn floats<const TO: usize>(&self) -> Option<Decode<[f32; TO]>> {
         let pod = self.values.pod;
         match self.values.extent {
@@ -239,7 +240,7 @@ fn scope_name(scope: Scope) -> &'static str {
     }
 }
 
-/// "float32 x3".
+/// Returns the name of a property's type, such as "float32 x3".
 pub fn type_name(header: &PropertyHeader) -> String {
     let pod = match header.pod {
         Pod::Bool => "bool",
@@ -263,7 +264,7 @@ pub fn type_name(header: &PropertyHeader) -> String {
     }
 }
 
-/// Numbers of a compound of properties that are one to four floats each, for the whole object.
+/// Reads the properties of a compound that hold one to four floats for the whole object.
 pub fn custom_attributes(place: &Place, compound: u64) -> Result<Vec<CustomAttribute>, Error> {
     let mut list = Vec::new();
     for property in place.archive.properties(compound)? {
@@ -284,7 +285,7 @@ pub fn custom_attributes(place: &Place, compound: u64) -> Result<Vec<CustomAttri
     Ok(list)
 }
 
-/// Name, type and, where short, the first value of each property of a compound.
+/// Returns the name and type of each property of a compound, with the first value where that is short.
 pub fn describe(place: &Place, compound: u64) -> Result<Vec<(String, String)>, Error> {
     let properties = place.archive.properties(compound)?;
     let mut list = Vec::with_capacity(properties.len());
@@ -332,7 +333,7 @@ fn first_value(place: &Place, property: &PropertyHeader) -> Result<String, Error
                 if numbers.len() > SHOWN_NUMBERS {
                     return format!(", {} numbers", numbers.len());
                 }
-                // What was stored in fewer digits is shown in fewer.
+                // Values stored in single precision are printed with its digits.
                 let short = matches!(pod, Pod::F16 | Pod::F32);
                 let show = |n: &f64| {
                     if short { (*n as f32).to_string() } else { n.to_string() }

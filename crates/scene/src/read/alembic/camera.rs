@@ -1,13 +1,13 @@
-//! Camera: what its lens says.
+//! Cameras: reads the lens.
 
 use super::channel::{Place, f64s};
 use super::core::{Pod, PropertyHeader, PropertyKind};
 use crate::{Channel, Lens};
 
-/// Numbers of `.core`, in the order in which they stand there.
+/// The number of values in `.core`, which has a fixed order.
 const CORE: usize = 16;
 
-/// The lens of the camera in the compound with `properties`; none where it says nothing that can be read.
+/// Returns the lens of the camera in the compound with `properties`, or `None` if it cannot be read.
 pub fn read(place: &Place, properties: &[PropertyHeader]) -> Option<Channel<Lens>> {
     let core = properties.iter().find(|p| p.name == ".core")?;
     let is = core.kind != PropertyKind::Compound && core.samples > 0 && core.extent == CORE;
@@ -23,7 +23,7 @@ pub fn read(place: &Place, properties: &[PropertyHeader]) -> Option<Channel<Lens
     Some(place.channel(core, Box::new(decode)))
 }
 
-/// Film is measured in centimetres there.
+/// Converts the values of `.core`, which measures film in centimetres.
 fn lens(core: &[f64; CORE]) -> Lens {
     const FILM: f64 = 10.0;
     let &[

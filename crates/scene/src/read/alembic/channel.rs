@@ -1,4 +1,5 @@
-//! From stored numbers to channels of the model: one source per property, converting as it reads.
+//! Converts stored numbers to channels of the scene model: one source per property, which decodes on each
+//! read.
 
 use super::core::{Archive, Pod, PropertyHeader};
 use crate::read::number::half;
@@ -6,23 +7,23 @@ use crate::{Channel, Error, Identity, Source};
 use std::cell::RefCell;
 use std::sync::Arc;
 
-/// A scratch buffer larger than this is not kept for the next read.
+/// A larger scratch buffer, in bytes, is not kept for the next read.
 const KEEP: usize = 8 << 20;
 
 thread_local! {
-    /// StreamedClip bytes of the sample that is being read.
+    /// The stored bytes of the sample that is being read.
     static SCRATCH: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The archive, and where in it we are; what errors of a channel will name.
+/// The archive and the path of the current object, which errors of a channel name.
 #[derive(Clone)]
 pub struct Place {
     pub archive: Arc<dyn Archive>,
-    /// Path of the object.
+    /// The path of the object.
     pub path: Arc<str>,
 }
 
-/// Turns the payload of one sample into values. The length of the result is bounded by that of the payload.
+/// Decodes the payload of one sample into values. The length of the result is bounded by that of the payload.
 pub type Decode<T> = Box<dyn Fn(&[u8], &mut Vec<T>) + Send + Sync>;
 
 struct StreamedClip<T> {
@@ -30,7 +31,7 @@ struct StreamedClip<T> {
     name: Box<str>,
     property: u64,
     samples: usize,
-    /// The first and the last sample that differ from the one before, see [`PropertyHeader::changed`].
+    /// The first and the last sample that differ from the one before; see [`PropertyHeader::changed`].
     changed: (usize, usize),
     decode: Decode<T>,
 }
@@ -41,13 +42,13 @@ impl<T: Send + Sync> Source<T> for StreamedClip<T> {
     }
 
     fn identity(&self, i: usize) -> Identity {
-        // Where the sample cannot be read there is nothing to share; reading it will say why.
+        // A sample that cannot be read shares its value with no other; reading it returns the error.
         let identity = self.place.archive.identity(self.property, i);
         identity.unwrap_or(!(i as Identity))
     }
 
     fn is_constant(&self) -> bool {
-        // Only what is stored is looked at, however many samples a property claims.
+        // Only stored samples are compared, however many samples the property claims.
         let (first, last) = self.changed;
         last == 0 || {
             let zero = self.identity(0);
@@ -65,7 +66,7 @@ impl<T: Send + Sync> Source<T> for StreamedClip<T> {
 }
 
 impl Place {
-    /// A channel of a simple property that has at least one sample.
+    /// Makes a channel of a simple property, which must have at least one sample.
     pub fn channel<T: Clone + Send + Sync + 'static>(
         &self,
         header: &PropertyHeader,
@@ -82,7 +83,7 @@ impl Place {
         Channel::new(header.sampling.clone(), Arc::new(source))
     }
 
-    /// The error of a sample with object and property in it.
+    /// Adds object, property and sample to an error.
     fn name(&self, error: Error, property: &str, sample: usize) -> Error {
         match error {
             Error::Malformed { path, what, at } => Error::Malformed {
@@ -95,7 +96,7 @@ impl Place {
     }
 }
 
-/// Gives the payload of a sample to `take`, from a buffer that is used again.
+/// Passes the payload of a sample to `take`, in a reused buffer.
 pub fn read_bytes<R>(
     archive: &dyn Archive,
     property: u64,
@@ -111,7 +112,7 @@ pub fn read_bytes<R>(
     result
 }
 
-/// Bytes of one number; `None` for strings.
+/// Returns the size of one number in bytes; `None` for strings.
 pub fn size_of(pod: Pod) -> Option<usize> {
     match pod {
         Pod::Bool | Pod::U8 | Pod::I8 => Some(1),
@@ -122,7 +123,7 @@ pub fn size_of(pod: Pod) -> Option<usize> {
     }
 }
 
-/// Numbers as f64, whatever they are stored as; integers exact to 2^53. Nothing for strings.
+/// Converts numbers of any type to f64; integers are exact up to 2^53. Strings give no numbers.
 pub fn f64s(pod: Pod, bytes: &[u8], out: &mut Vec<f64>) {
     fn each<const S: usize>(bytes: &[u8], out: &mut Vec<f64>, number: impl Fn([u8; S]) -> f64) {
         out.extend(bytes.as_chunks::<S>().0.iter().map(|b| number(*b)));
@@ -144,8 +145,8 @@ pub fn f64s(pod: Pod, bytes: &[u8], out: &mut Vec<f64>) {
     }
 }
 
-/// Decoder of `FROM` stored floats per element to `TO` f32, the missing ones filled with `fill`. Integers,
-/// where `normalized`, become fractions of their type's largest value (colours in 8 or 16 bits).
+/// Returns a decoder of `FROM` stored floats per element to `TO` f32; missing components are `fill`. If
+/// `normalized`, integers become fractions of their type's largest value (colours in 8 or 16 bits).
 pub fn floats<const FROM: usize, const TO: usize>(
     pod: Pod,
     normalized: bool,
@@ -181,7 +182,8 @@ pub fn floats<const FROM: usize, const TO: usize>(
     })
 }
 
-/// Decoder of integers to i32; what does not fit becomes −1, which is no face, corner or count.
+/// Returns a decoder of integers to i32; values out of range become −1, which is no valid face, corner or
+/// count.
 pub fn i32s(pod: Pod) -> Option<Decode<i32>> {
     Some(match pod {
         Pod::I32 => numbers(i32::from_le_bytes),
@@ -196,7 +198,8 @@ pub fn i32s(pod: Pod) -> Option<Decode<i32>> {
     })
 }
 
-/// Decoder of integers to u32; what does not fit becomes the largest u32, which is out of range everywhere.
+/// Returns a decoder of integers to u32; values out of range become the largest u32, which is out of range as
+/// an index.
 pub fn u32s(pod: Pod) -> Option<Decode<u32>> {
     const NONE: u32 = u32::MAX;
     Some(match pod {
@@ -210,7 +213,7 @@ pub fn u32s(pod: Pod) -> Option<Decode<u32>> {
     })
 }
 
-/// Decoder of integers to i64; what does not fit becomes the largest.
+/// Returns a decoder of integers to i64; values out of range become the largest i64.
 pub fn i64s(pod: Pod) -> Option<Decode<i64>> {
     Some(match pod {
         Pod::I64 => numbers(i64::from_le_bytes),
@@ -225,7 +228,7 @@ pub fn i64s(pod: Pod) -> Option<Decode<i64>> {
     })
 }
 
-/// Decoder of one to four floats per element to four, the missing ones 0; `None` where they are none.
+/// Returns a decoder of one to four floats per element to four, with missing ones 0; `None` for other types.
 pub fn wide(pod: Pod, extent: usize) -> Option<Decode<[f32; 4]>> {
     if !matches!(pod, Pod::F16 | Pod::F32 | Pod::F64) {
         return None;
@@ -239,10 +242,10 @@ pub fn wide(pod: Pod, extent: usize) -> Option<Decode<[f32; 4]>> {
     }
 }
 
-/// Decoder of texts, each ended by a zero byte; what is no UTF-8 is replaced.
+/// Returns a decoder of strings, each ended by a zero byte; invalid UTF-8 is replaced.
 pub fn texts() -> Decode<Arc<str>> {
     Box::new(|bytes, out| {
-        // Equal ones, which mostly stand next to each other, are one.
+        // Runs of equal strings, the common case, share one allocation.
         let mut last: (&[u8], Arc<str>) = (&[], "".into());
         for text in bytes.split_inclusive(|&b| b == 0) {
             let text = text.strip_suffix(&[0]).unwrap_or(text);
@@ -254,7 +257,7 @@ pub fn texts() -> Decode<Arc<str>> {
     })
 }
 
-/// Decoder of stored numbers of `S` bytes, one value each.
+/// Makes a decoder of stored numbers of `S` bytes each, one value per number.
 pub fn numbers<const S: usize, T: 'static>(
     number: impl Fn([u8; S]) -> T + Send + Sync + 'static,
 ) -> Decode<T> {

@@ -1,10 +1,10 @@
-//! Alembic's core model, which both containers (Ogawa, HDF5) offer and the schemas are read from: archive →
-//! objects (tree) → properties (tree) → samples. ALEMBIC terms throughout.
+//! Alembic's core model, which both containers (Ogawa, HDF5) provide and from which the schemas are read:
+//! archive → objects (tree) → properties (tree) → samples. The terms are Alembic's.
 
 use crate::{Error, Identity, TimeSampling};
 use std::sync::Arc;
 
-/// Type of one number ("plain old data").
+/// The type of one number ("plain old data").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Pod {
@@ -24,25 +24,25 @@ pub enum Pod {
     WString,
 }
 
-/// Metadata of an object or property, in the archive's form `key=value;key=value`.
+/// The metadata of an object or property, in the archive's form `key=value;key=value`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MetaData(pub String);
 
 impl MetaData {
-    /// Value of `key`.
+    /// Returns the value of `key`.
     pub fn get(&self, key: &str) -> Option<&str> {
         self.0.split(';').find_map(|pair| pair.split_once('=').filter(|(k, _)| *k == key).map(|(_, v)| v))
     }
 }
 
-/// An object as its parent lists it.
+/// The header of an object, as its parent lists it.
 #[derive(Clone, Debug)]
 pub struct ObjectHeader {
-    /// Name, unique among siblings, without `/`.
+    /// The name, unique among siblings, without `/`.
     pub name: String,
-    /// Holds the schema.
+    /// The metadata, which names the schema.
     pub meta: MetaData,
-    /// The container's handle for it.
+    /// The container's handle for the object.
     pub id: u64,
 }
 
@@ -57,51 +57,52 @@ pub enum PropertyKind {
     Array,
 }
 
-/// A property as its compound lists it.
+/// The header of a property, as its compound lists it.
 #[derive(Clone, Debug)]
 pub struct PropertyHeader {
-    /// Name, unique in its compound.
+    /// The name, unique within its compound.
     pub name: String,
     /// Compound, scalar or array.
     pub kind: PropertyKind,
-    /// Type of the numbers (meaningless for compounds).
+    /// The type of the numbers (meaningless for compounds).
     pub pod: Pod,
-    /// Numbers per element, at least 1.
+    /// The number of numbers per element, at least 1.
     pub extent: usize,
-    /// Scope, interpretation, schema …
+    /// Metadata such as scope, interpretation and schema.
     pub meta: MetaData,
-    /// Number of samples.
+    /// The number of samples.
     pub samples: usize,
     /// The first sample that differs from sample 0, and the last that differs from the one before it; (0, 0)
-    /// where all are equal. Between them samples may be equal too.
+    /// if all are equal. Samples between them may also be equal.
     pub changed: (usize, usize),
-    /// Time sampling.
+    /// The time sampling.
     pub sampling: Arc<TimeSampling>,
-    /// The container's handle: for a compound to list it, else to read samples.
+    /// The container's handle: lists a compound's properties, or reads the samples of another property.
     pub id: u64,
 }
 
 /// A container. Everything is bounds-checked: no call panics or allocates more than the file's size
 /// justifies.
 pub trait Archive: Send + Sync {
-    /// Path of the file, for messages.
+    /// Returns the path of the file, for messages.
     fn path(&self) -> &std::path::Path;
-    /// "alembic-ogawa" or "alembic-hdf5".
+    /// Returns "alembic-ogawa" or "alembic-hdf5".
     fn format(&self) -> &'static str;
-    /// The archive's metadata.
+    /// Returns the archive's metadata.
     fn meta(&self) -> &MetaData;
-    /// The top object ("ABC").
+    /// Returns the handle of the top object ("ABC").
     fn top(&self) -> u64;
-    /// Children of an object, in file order.
+    /// Returns the children of an object, in file order.
     fn children(&self, object: u64) -> Result<Vec<ObjectHeader>, Error>;
-    /// The compound that holds an object's properties.
+    /// Returns the compound that holds an object's properties.
     fn properties_of(&self, object: u64) -> Result<u64, Error>;
-    /// Properties of a compound, in file order.
+    /// Returns the properties of a compound, in file order.
     fn properties(&self, compound: u64) -> Result<Vec<PropertyHeader>, Error>;
-    /// Identity of a sample: equal within the archive for equal data.
+    /// Returns the identity of a sample; samples with equal data have equal identities within the archive.
     fn identity(&self, property: u64, sample: usize) -> Result<Identity, Error>;
-    /// Number of bytes of a sample's payload (all numbers, little-endian, flat; without the container's key).
+    /// Returns the size of a sample's payload in bytes (all numbers, little-endian, flat; without the
+    /// container's key).
     fn size(&self, property: u64, sample: usize) -> Result<usize, Error>;
-    /// Replaces `out` by a sample's payload. Strings: each ended by a zero byte.
+    /// Replaces `out` by a sample's payload. Strings are each ended by a zero byte.
     fn read(&self, property: u64, sample: usize, out: &mut Vec<u8>) -> Result<(), Error>;
 }

@@ -11,8 +11,8 @@
 //!   X.smpi/0001 …   the samples that are not sample 0
 //! ```
 //!
-//! Groups are listed when asked for and remembered; of samples only the place is, except for scalars, which
-//! HDF5 keeps beside their names.
+//! Groups are listed on demand and remembered. For samples only the location is remembered, except for
+//! scalars, which HDF5 stores beside their names.
 
 mod container;
 #[cfg(test)]
@@ -29,9 +29,9 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
-/// The layout's version since Alembic 1.0.
+/// The version of the layout since Alembic 1.0.
 const LAYOUT: i64 = -8;
-/// Alembic's mark for "these times are all there are", in place of the time per cycle.
+/// Alembic's marker for a sampling without a cycle, in place of the time per cycle.
 const ACYCLIC: f64 = f64::MAX / 32.0;
 
 /// Opens an Alembic archive in HDF5.
@@ -39,7 +39,7 @@ pub fn open(path: &Path) -> Result<Arc<dyn Archive>, Error> {
     archive(Container::open(path)?)
 }
 
-/// Opens an archive that is in memory; `path` is for messages.
+/// Opens an archive in memory; `path` is for messages.
 pub fn from_bytes(path: &Path, bytes: Vec<u8>) -> Result<Arc<dyn Archive>, Error> {
     archive(Container::new(path, Arc::new(BytesStorage::new(bytes)))?)
 }
@@ -85,17 +85,17 @@ struct Hdf5 {
     container: Container,
     meta: MetaData,
     samplings: Vec<Arc<TimeSampling>>,
-    /// Objects and properties listed so far; a handle is an index. The top object is 0.
+    /// Objects and properties listed so far; handles are indices into it. The top object is 0.
     nodes: RwLock<Vec<Arc<Node>>>,
-    /// Held while something is listed: the groups met so far, none of which may be met again.
+    /// The groups met so far, none of which may be met again; locked while listing.
     listing: Mutex<HashSet<u64>>,
-    /// Bytes kept in memory.
+    /// The number of bytes kept in memory.
     held: AtomicU64,
 }
 
 enum Node {
     Object {
-        /// Path in HDF5.
+        /// The path in HDF5.
         path: String,
         links: Vec<(String, u64)>,
         properties: u64,
@@ -110,21 +110,21 @@ enum Node {
 }
 
 struct Property {
-    /// Path in HDF5, without `.smp0`.
+    /// The path in HDF5, without `.smp0`.
     path: String,
     pod: Pod,
     extent: usize,
     scalar: bool,
     samples: usize,
-    /// First sample that differs from sample 0, and last one that differs from the one before it; 0 = none
-    /// does.
+    /// The first sample that differs from sample 0, and the last that differs from the one before it; 0 if
+    /// none does.
     first: usize,
     last: usize,
     zero: Slot,
-    /// The group of the samples after 0.
+    /// Address of the group that holds the samples after 0.
     group: Option<u64>,
     zero_data: OnceLock<Data>,
-    /// Samples `first` to `last`.
+    /// The samples `first` to `last`.
     later: OnceLock<Vec<Data>>,
 }
 
@@ -222,13 +222,13 @@ impl Archive for Hdf5 {
     }
 
     fn size(&self, property: u64, sample: usize) -> Result<usize, Error> {
-        // Bounded by the file's size when the sample was listed.
+        // Was bounded by the file's size when the sample was listed.
         self.with(property, sample, |_, data, _| Ok(data.size as usize))
     }
 
     fn read(&self, property: u64, sample: usize, out: &mut Vec<u8>) -> Result<(), Error> {
         self.with(property, sample, |p, data, index| {
-            // Only for chunked arrays does the path matter.
+            // The path matters only for chunked arrays.
             let at = match (&data.place, index) {
                 (Place::Chunked, 0) => format!("{}.smp0", p.path),
                 (Place::Chunked, _) => format!("{}.smpi/{index:04}", p.path),
@@ -255,7 +255,8 @@ impl Hdf5 {
         Error::malformed(self.container.path(), what, at)
     }
 
-    /// Groups form a tree in every Alembic file; in HDF5 they need not, and a cycle would never end.
+    /// Refuses a group that was met before. Groups of Alembic files form a tree; HDF5 also allows cycles,
+    /// which would never end.
     fn unmet(&self, met: &HashSet<u64>, address: u64, at: &str) -> Result<(), Error> {
         match met.contains(&address) {
             true => Err(self.malformed("a group that is reached twice", at)),
@@ -270,7 +271,8 @@ impl Hdf5 {
         }
     }
 
-    /// Counts memory that stays; honest files need about their scalars' size and a hundred bytes per array.
+    /// Counts memory that is kept; valid files need about the size of their scalars and a hundred bytes per
+    /// array.
     fn hold(&self, bytes: usize) -> Result<(), Error> {
         let most = self.container.len().saturating_mul(8).saturating_add(1 << 20);
         let held = self.held.fetch_add(bytes as u64, Relaxed).saturating_add(bytes as u64);
@@ -286,7 +288,7 @@ impl Hdf5 {
         nodes.len() as u64 - 1
     }
 
-    /// An object and, right behind it, its compound.
+    /// Adds an object and, directly after it, its compound.
     fn add_object(&self, path: String, group: Group) -> Result<u64, Error> {
         let address = group.links.iter().find(|(name, _)| name == ".prop").map(|l| l.1);
         let names: usize = group.links.iter().map(|(name, _)| name.len() + 64).sum();
@@ -304,7 +306,7 @@ impl Hdf5 {
         Ok(id)
     }
 
-    /// Properties of a compound whose group is given.
+    /// Lists the properties of the compound stored in `group`.
     fn list(&self, path: &str, group: &Group) -> Result<Vec<PropertyHeader>, Error> {
         let values: HashMap<&str, &AttributeMessage> =
             group.attributes.iter().map(|a| (a.name.as_str(), a)).collect();
@@ -333,7 +335,7 @@ impl Hdf5 {
                 .samplings
                 .get(info.sampling)
                 .ok_or_else(|| self.malformed("a time sampling that is not there", &path))?;
-            // A constant property costs nothing per sample, so its count must be bounded for itself.
+            // A constant property stores nothing per sample, so its sample count needs its own limit.
             let most = self.container.len().clamp(1 << 20, 1 << 24);
             if info.samples as u64 > most {
                 let path = self.container.path();
@@ -373,7 +375,7 @@ impl Hdf5 {
         Ok(list)
     }
 
-    /// Calls `work` with what a sample consists of and the number under which it is stored.
+    /// Calls `work` with the property, the sample's data and the number under which the sample is stored.
     fn with<T>(
         &self,
         property: u64,
@@ -437,7 +439,7 @@ impl Hdf5 {
                 later[slot] = Some(self.checked(p, self.container.value(value, &p.path)?)?);
             }
         }
-        // Equal samples are links to one array.
+        // Equal samples link to the same array.
         let mut known: HashMap<u64, Data> = HashMap::new();
         for (name, address) in &group.links {
             if let Some(slot) = place(name) {
@@ -456,7 +458,7 @@ impl Hdf5 {
         Ok(p.later.get_or_init(|| later))
     }
 
-    /// A sample as the property's header promises it.
+    /// Checks that a sample has the type and size that the property's header declares.
     fn checked(&self, p: &Property, mut data: Data) -> Result<Data, Error> {
         let (word, string) = match p.pod {
             Pod::Bool | Pod::U8 | Pod::I8 => (1, false),
@@ -490,7 +492,7 @@ impl Hdf5 {
     }
 }
 
-/// The attribute `X.info`, taken apart.
+/// The decoded attribute `X.info`.
 struct Info {
     kind: PropertyKind,
     pod: Pod,
@@ -545,7 +547,7 @@ impl Info {
         if info.samples > 0 && !has_zero {
             return Err("a property with samples, but without the first");
         }
-        // Nothing differs: (0, 0), or (1, 0) with a single sample.
+        // No sample differs: (0, 0), or (1, 0) with a single sample.
         if info.first > info.last {
             (info.first, info.last) = (0, 0);
         }
@@ -562,7 +564,7 @@ fn pod(code: u32) -> Option<Pod> {
     TYPES.get(code as usize).copied()
 }
 
-/// The root's `N.time` and `N.ttpc`. Sampling 0 is implied: one second per sample from 0.
+/// Reads the root's `N.time` and `N.ttpc`. Sampling 0 is implied: one second per sample, from 0.
 fn samplings(container: &Container, root: &Group) -> Result<Vec<Arc<TimeSampling>>, Error> {
     let mut list = vec![Arc::new(TimeSampling::Uniform { start: 0.0, step: 1.0 })];
     while let Some(times) = find(&root.attributes, &format!("{}.time", list.len())) {
@@ -612,7 +614,7 @@ fn text(container: &Container, attribute: &AttributeMessage, at: &str) -> Result
     }
 }
 
-/// An attribute's integers (up to 53 bits) or floats.
+/// Returns an attribute's integers (up to 53 bits) or floats.
 fn numbers(container: &Container, attribute: &AttributeMessage, at: &str) -> Result<Vec<f64>, Error> {
     use hdf5_reader::Datatype::{FixedPoint, FloatingPoint};
     let data = container.value(attribute, at)?;
@@ -633,7 +635,7 @@ fn numbers(container: &Container, attribute: &AttributeMessage, at: &str) -> Res
     Ok(bytes.chunks_exact(usize::from(data.word)).map(number).collect())
 }
 
-/// The bytes of one number; zeros should there be too few.
+/// Returns the bytes of one number, or zeros if the length is wrong.
 fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
     bytes.try_into().unwrap_or([0; N])
 }

@@ -1,11 +1,11 @@
-//! Instances: objects that stand for another one with its whole subtree. Paths become nodes; what leads
-//! nowhere or back to itself becomes a plain node.
+//! Instances: objects that stand for another object with its whole subtree. Paths are resolved to nodes; an
+//! instance whose path leads nowhere or back to itself becomes a plain node.
 
 use crate::{Node, NodeId, NodeKind, Remark};
 use std::collections::HashMap;
 
-/// Sets [`Node::instance_of`] for each of `wanted` (node, path that it stands for). Afterwards following
-/// children and instances comes to an end from every node, and no instance stands for another instance.
+/// Sets [`Node::instance_of`] for each of `wanted` (node, path of its target). Afterwards, following children
+/// and instances terminates from every node, and no instance refers to another instance.
 pub fn resolve(nodes: &mut [Node], wanted: Vec<(NodeId, String)>, remarks: &mut Vec<Remark>) {
     if wanted.is_empty() {
         return;
@@ -26,7 +26,7 @@ pub fn resolve(nodes: &mut [Node], wanted: Vec<(NodeId, String)>, remarks: &mut 
     }
     let component = components(nodes, &target);
     for (id, _) in &wanted {
-        // An edge within a component lies on a circle; and every circle has such an edge from an instance.
+        // An edge within a component lies on a cycle, and every cycle has such an edge from an instance.
         let circular = target[*id].filter(|to| component[*to] == component[*id]);
         if circular.is_some() {
             target[*id] = None;
@@ -34,7 +34,7 @@ pub fn resolve(nodes: &mut [Node], wanted: Vec<(NodeId, String)>, remarks: &mut 
             remarks.push(Remark::new(&nodes[*id].path, what));
         }
     }
-    // Chains of instances, now without circles; each is followed once.
+    // Chains of instances are now free of cycles; each is followed once.
     let mut chain = Vec::new();
     for (id, _) in &wanted {
         let mut at = *id;
@@ -52,8 +52,8 @@ pub fn resolve(nodes: &mut [Node], wanted: Vec<(NodeId, String)>, remarks: &mut 
     }
 }
 
-/// Number of the strongly connected component of each node, over edges to children and to what instances
-/// stand for (Tarjan, "Depth-first search and linear graph algorithms", 1972; with a stack of its own).
+/// Returns the strongly connected component of each node, over edges to children and to instance targets
+/// (Tarjan, "Depth-first search and linear graph algorithms", 1972; with an explicit stack).
 fn components(nodes: &[Node], target: &[Option<NodeId>]) -> Vec<usize> {
     const NEW: usize = usize::MAX;
     let mut first_child = vec![NEW; nodes.len()];
@@ -68,7 +68,7 @@ fn components(nodes: &[Node], target: &[Option<NodeId>]) -> Vec<usize> {
     let mut component = vec![NEW; nodes.len()];
     let (mut visited, mut closed) = (0, 0);
     let mut open = Vec::new();
-    // Node, its edge to the target still to be followed, next child to follow.
+    // Node, its edge to the target if not yet followed, next child to follow.
     let mut path: Vec<(NodeId, Option<NodeId>, NodeId)> = Vec::new();
     for root in 0..nodes.len() {
         if order[root] != NEW {
@@ -124,7 +124,7 @@ mod tests {
     use super::*;
     use crate::Scene;
 
-    /// Nodes by path, parents first; instances as (path, target).
+    /// Makes nodes from paths, parents first; instances are (path, target).
     fn scene(paths: &[&str], instances: &[(&str, &str)]) -> (Scene, Vec<Remark>) {
         let mut scene = Scene::default();
         let mut remarks = Vec::new();
@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn multiplying_instances_are_stopped() {
-        // Each level holds the one before twice: 2^40 objects.
+        // Each level contains the previous one twice: 2^40 objects.
         let mut paths = vec!["/l0".to_string()];
         let mut instances = Vec::new();
         for level in 1..40 {

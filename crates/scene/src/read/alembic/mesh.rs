@@ -1,4 +1,4 @@
-//! PolyMesh and SubD: points, faces and what hangs on them.
+//! PolyMesh and SubD: points, faces and their attributes.
 
 use super::attributes::{Param, Sizes, custom_attributes, describe};
 use super::channel::{Place, floats, i32s, size_of};
@@ -10,14 +10,14 @@ use crate::{
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// Why a mesh cannot be read at all.
+/// The reason why a mesh cannot be read at all.
 pub type Fault = String;
 
-/// Properties that samples of a schema are counted by.
+/// The properties whose samples count as samples of the schema.
 const OWN: [&str; 8] =
     ["P", ".faceCounts", ".faceIndices", "nVertices", ".pointIds", ".velocities", ".widths", "width"];
 
-/// The mesh in the compound with `properties`, without its face sets (these are child objects).
+/// Reads the mesh in the compound with `properties`, without its face sets (these are child objects).
 pub fn read(
     place: &Place,
     properties: &[PropertyHeader],
@@ -95,13 +95,13 @@ pub fn read(
     Ok(Ok(mesh))
 }
 
-/// A property that is no compound and has samples.
+/// Finds a property that is no compound and has samples.
 pub(super) fn simple<'p>(properties: &'p [PropertyHeader], name: &str) -> Option<&'p PropertyHeader> {
     let named = properties.iter().find(|p| p.name == name);
     named.filter(|p| p.kind != PropertyKind::Compound && p.samples > 0)
 }
 
-/// Uvs, normals and velocities of the schema, and everything in `.arbGeomParams`.
+/// Reads uvs, normals and velocities of the schema, and all attributes in `.arbGeomParams`.
 pub(super) fn read_attributes(
     mut reader: Attributes<'_>,
     properties: &[PropertyHeader],
@@ -128,11 +128,13 @@ pub(super) fn read_attributes(
     Ok(())
 }
 
-/// From the number of samples of a channel and their times to other times; none where its times are right.
+/// Given a channel's number of samples and their times, returns other times, or `None` if the times are
+/// right.
 type Retime<'a> = dyn FnMut(usize, &Arc<TimeSampling>) -> Option<Arc<TimeSampling>> + 'a;
 
-/// Gives attributes the times of the samples that have points, where an exporter left them away for those
-/// that have none, and counts what it wrote in seconds (time sampling 0).
+/// Corrects the times of attributes whose samples an exporter left out where the mesh has no points, and
+/// whose remaining samples it numbered in seconds (time sampling 0): they get the times of the samples that
+/// have points.
 fn follow_shown(place: &Place, points: &PropertyHeader, mesh: &mut Mesh) -> Result<(), Error> {
     let identity = TimeSampling::Uniform { start: 0.0, step: 1.0 };
     let count = mesh.positions.len();
@@ -153,7 +155,7 @@ fn follow_shown(place: &Place, points: &PropertyHeader, mesh: &mut Mesh) -> Resu
             }
         }
     }
-    // Only then all sizes have to be looked up.
+    // The sizes of all samples are looked up only if some attribute needs this.
     let mut any = false;
     let mut look = |samples: usize, sampling: &Arc<TimeSampling>| {
         any |= apart(sampling, samples);
@@ -182,15 +184,15 @@ fn follow_shown(place: &Place, points: &PropertyHeader, mesh: &mut Mesh) -> Resu
     Ok(())
 }
 
-/// Numbers of elements of a property at its first and last sample.
+/// The number of elements of a property at its first and last sample.
 pub(super) struct Lengths {
     pub first: usize,
     pub last: usize,
-    /// True where samples have different lengths.
+    /// `true` if samples have different lengths.
     pub vary: bool,
 }
 
-/// Looks at every sample that differs from the first, so that a mesh with broken ones is found out at once.
+/// Checks every sample that differs from the first, so that broken samples are found at once.
 pub(super) fn lengths<T: Clone + Send + Sync + 'static>(
     place: &Place,
     header: Option<&PropertyHeader>,
@@ -204,7 +206,7 @@ pub(super) fn lengths<T: Clone + Send + Sync + 'static>(
     let first = length(0)?;
     let mut lengths = Lengths { first, last: first, vary: false };
     if !channel.is_constant() {
-        // Before and after these samples nothing changes.
+        // Nothing changes before and after these samples.
         let (first_change, last_change) = header.changed;
         for i in first_change..=last_change {
             lengths.last = length(i)?;
@@ -214,7 +216,7 @@ pub(super) fn lengths<T: Clone + Send + Sync + 'static>(
     Ok(lengths)
 }
 
-/// The sentence of an error about the file's content; other errors are returned as errors.
+/// Returns the message of an error about the file's content; other errors are passed on.
 fn broken(error: Error) -> Result<String, Error> {
     match error {
         Error::Malformed { what, .. } | Error::Unsupported { what, .. } => Ok(what),
@@ -222,7 +224,7 @@ fn broken(error: Error) -> Result<String, Error> {
     }
 }
 
-/// Puts geometry parameters where they belong in a mesh.
+/// Adds geometry parameters to the matching attributes of a mesh.
 pub(super) struct Attributes<'a> {
     pub place: &'a Place,
     pub first: Sizes,
@@ -237,14 +239,14 @@ impl Attributes<'_> {
         self.remarks.push(Remark::new(&*self.place.path, what));
     }
 
-    /// Whether there is anything in a compound.
+    /// `true` if the compound contains a compound or a property with samples.
     fn has_samples(&self, header: &PropertyHeader) -> Result<bool, Error> {
         let parts = self.place.archive.properties(header.id)?;
         Ok(parts.iter().any(|p| p.kind == PropertyKind::Compound || p.samples > 0))
     }
 
-    /// `own`: a property of the schema itself (`uv`, `N`), whose name says what it is; else an arbitrary one,
-    /// where type and interpretation do.
+    /// Adds a parameter. `own`: a property of the schema itself (`uv`, `N`), identified by its name; others
+    /// are identified by type and interpretation.
     fn param(&mut self, header: &PropertyHeader, own: bool) -> Result<(), Error> {
         let param = match Param::open(self.place, header) {
             Ok(Some(param)) => param,
@@ -285,7 +287,7 @@ impl Attributes<'_> {
                 self.mesh.colours.push(colours);
             }
         } else {
-            // What of them does not fit the mesh is of no use, and nobody has asked for it.
+            // Extra attributes that do not fit the mesh are dropped without a remark.
             if let Some(decode) = param.integers()
                 && let Ok(Ok((attribute, None))) = param.attribute(self.place, decode, self.first, self.last)
             {
@@ -308,7 +310,7 @@ impl Attributes<'_> {
         Ok(())
     }
 
-    /// The attribute, or a remark why not.
+    /// Returns the attribute, or adds a remark with the reason why it is unusable.
     pub fn take<const N: usize>(
         &mut self,
         param: &Param,
@@ -345,7 +347,7 @@ impl Attributes<'_> {
             Some(decode) if count == self.first.points => {
                 self.mesh.velocities = Some(self.place.channel(header, decode));
             }
-            // Some writers keep the property without values where a mesh does not move.
+            // Some writers keep an empty property if the mesh does not move.
             Some(_) if count == 0 => {}
             Some(_) => {
                 let points = self.first.points;
@@ -358,12 +360,12 @@ impl Attributes<'_> {
     }
 }
 
-/// Names of face attributes that name materials, in lower case: Houdini's, and those of exporters.
+/// Names of face attributes that name materials, in lower case: those of Houdini and of exporters.
 const MATERIALS: [&str; 5] =
     ["shop_materialpath", "materialpath", "material", "material_name", "shadinggroup"];
 
-/// Names of materials on faces as sets of faces, for a mesh that has none. Names that no face has in the
-/// first sample are not looked for later.
+/// Converts material names on faces to face sets, for a mesh that has no face sets. Names that first occur
+/// after the first sample are ignored.
 pub fn name_materials(mesh: &mut Mesh) -> Result<(), Error> {
     let is =
         |a: &&Attribute<Arc<str>>| a.scope == Scope::Uniform && MATERIALS.contains(&&*a.name.to_lowercase());
@@ -383,14 +385,14 @@ pub fn name_materials(mesh: &mut Mesh) -> Result<(), Error> {
     Ok(())
 }
 
-/// Most materials that attributes of faces can name.
+/// Upper limit for the materials that face attributes can name.
 const MAX_NAMED: usize = 4096;
 
-/// A name per face.
+/// A face attribute that gives a name per face.
 struct ByFace(Attribute<Arc<str>>);
 
 impl ByFace {
-    /// The sampling of indices or of names, whichever changes more often.
+    /// Returns the sampling of the indices if they have more than one sample, otherwise that of the names.
     fn sampling(&self) -> &Arc<TimeSampling> {
         match &self.0.indices {
             Some(indices) if indices.len() > 1 => indices.sampling(),
@@ -416,7 +418,7 @@ impl ByFace {
     }
 }
 
-/// The faces of one name.
+/// The faces that have one name.
 struct FacesOf {
     name: Arc<str>,
     by_face: Arc<ByFace>,
@@ -444,13 +446,13 @@ impl Source<i32> for FacesOf {
     }
 }
 
-/// Samples of the schema.
+/// Returns the number of samples of the schema.
 pub fn samples(properties: &[PropertyHeader]) -> usize {
     let own = properties.iter().filter(|p| OWN.contains(&p.name.as_str()));
     own.map(|p| p.samples).max().unwrap_or(0)
 }
 
-/// The user properties of a schema's compound.
+/// Returns the user properties of a schema's compound as text.
 pub fn user_properties(
     place: &Place,
     properties: &[PropertyHeader],
@@ -467,8 +469,8 @@ pub fn user_properties(
     })
 }
 
-/// User properties that are numbers, of an object as a whole. What cannot be read was said by
-/// [`user_properties`].
+/// Returns the numeric user properties of an object as a whole. [`user_properties`] has already remarked on
+/// unreadable ones.
 pub fn user_custom_attributes(
     place: &Place,
     properties: &[PropertyHeader],

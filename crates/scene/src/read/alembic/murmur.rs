@@ -1,11 +1,12 @@
-//! MurmurHash3, the x64 variant with 128 bits and seed 0: Alembic's key of a sample. The same data get the
+//! MurmurHash3, the x64 variant with 128 bits and seed 0: Alembic's key of a sample. The same data has the
 //! same key in files of any writer, so it serves as identity when reading and finds blocks to share when
 //! writing.
 //!
-//! Algorithm: Austin Appleby, 2011, public domain. Two lanes of 64 bits, each 16-byte block is multiplied,
-//! rotated and mixed into them crosswise; the tail is padded with zeros; the length goes in last.
+//! Algorithm: Austin Appleby, 2011, public domain. There are two lanes of 64 bits; each 16-byte block is
+//! multiplied, rotated and mixed into them crosswise; the tail is padded with zeros; the length is mixed in
+//! last.
 
-/// Key of `bytes`; the first eight bytes of the key on disk are the low half.
+/// Returns the key of `bytes`; the first eight bytes of the key on disk are the low half.
 pub(crate) fn murmur3(bytes: &[u8]) -> u128 {
     let (mut h1, mut h2) = (0u64, 0u64);
     let (blocks, tail) = bytes.as_chunks::<16>();
@@ -60,8 +61,7 @@ fn finish(mut k: u64) -> u64 {
 mod tests {
     use super::murmur3;
 
-    /// Key and payload as they stand in files: an Alembic bool `true` block begins with
-    /// `16 fe 74 83 … 88 77`.
+    /// Key and payload as stored in files: an Alembic bool `true` block begins with `16 fe 74 83 … 88 77`.
     #[test]
     fn known_values() {
         assert_eq!(murmur3(b""), 0);

@@ -1,5 +1,5 @@
-//! Alembic in the Ogawa container. Structure is read when asked for, samples one by one; identical samples
-//! are told by the 16-byte keys in front of them.
+//! Alembic in the Ogawa container. Structure is read on demand, samples one by one; identical samples are
+//! recognized by the 16-byte keys in front of them.
 //!
 //! ```text
 //! archive   0 version · 1 library version · 2 top object · 3 metadata · 4 time samplings · 5 indexed metadata
@@ -19,11 +19,11 @@ use container::{Container, Reference};
 use std::path::Path;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
-/// The newest file version known.
+/// The newest supported file version.
 const FILE_VERSION: i32 = 0;
-/// The oldest library whose files are read; there were no older ones with this container.
+/// The oldest library version whose files are read; no older one used this container.
 const LIBRARY_VERSION: i32 = 9999;
-/// Bytes of the key before each sample.
+/// Size in bytes of the key before each sample.
 const KEY: usize = 16;
 
 /// An open archive.
@@ -33,19 +33,19 @@ pub struct Ogawa {
     indexed: Vec<MetaData>,
     samplings: Vec<Arc<TimeSampling>>,
     top: u64,
-    /// Properties that were listed; their handles are indices into this.
+    /// The properties listed so far; their handles are indices into this.
     properties: RwLock<Vec<Arc<Property>>>,
 }
 
-/// Layout of a property, as reading its samples needs it.
+/// The layout of a property, as needed to read its samples.
 struct Property {
     group: Reference,
     is_array: bool,
     samples: usize,
     changed: (u32, u32),
-    /// Reference of each stored slot, loaded at first use.
+    /// The reference of each stored slot, loaded on first use.
     slots: OnceLock<Box<[Reference]>>,
-    /// Identity of slot 0, which constant properties are asked for again and again.
+    /// The identity of slot 0, cached since constant properties are often asked for it.
     first: OnceLock<Identity>,
 }
 
@@ -101,7 +101,7 @@ impl Ogawa {
         property.cloned().ok_or_else(|| Error::misuse("no such property of this archive"))
     }
 
-    /// The block that holds a sample.
+    /// Returns the block that holds a sample.
     fn block(&self, property: &Property, sample: usize) -> Result<Reference, Error> {
         if sample >= property.samples {
             return Err(Error::misuse(format!(
@@ -123,13 +123,12 @@ impl Ogawa {
         })
     }
 
-    /// References of the value blocks of a property.
+    /// Returns the references of a property's value blocks.
     fn slots(&self, property: &Property) -> Result<Box<[Reference]>, Error> {
         let children = self.container.group(property.group)?;
         let step = if property.is_array { 2 } else { 1 };
         let slots: Box<[Reference]> = children.into_iter().step_by(step).collect();
-        // So that a reference that leads nowhere is found when a file is opened, not in the middle of a long
-        // job.
+        // A reference out of the file is found when the file is opened, not in the middle of a long job.
         for slot in &slots {
             self.container.check_data(*slot)?;
         }
@@ -200,8 +199,8 @@ impl Archive for Ogawa {
         if records.len() > groups.len() {
             return Err(malformed("a compound lists properties that it does not have"));
         }
-        // A sample count that only a constant property can have in so small a file is not taken for a true
-        // one: whoever walks over all samples would do so for hours.
+        // Only a constant property can claim this many samples in so small a file; the count is refused,
+        // since a walk over all samples would take hours.
         let most_samples = (self.container.length() / 8).max(1 << 16);
         let mut own = Vec::new();
         let mut list = Vec::with_capacity(records.len());
@@ -213,13 +212,13 @@ impl Archive for Ogawa {
                 return Err(malformed("a property has more samples than the file has room for"));
             }
             let sampling = self.samplings.get(record.sampling).cloned();
-            // Compounds have no sampling; an archive without any still may have compounds.
+            // Compounds have no sampling; an archive without any sampling may still have compounds.
             let sampling = match (sampling, record.kind) {
                 (Some(sampling), _) => sampling,
                 (None, PropertyKind::Compound) => Arc::new(TimeSampling::Acyclic { times: vec![0.0] }),
                 (None, _) => return Err(malformed("time sampling out of range")),
             };
-            // For compounds the group's offset; for others filled in below, when their index is known.
+            // For compounds the group's offset; for others set below, once the index is known.
             let id = match record.kind {
                 PropertyKind::Compound => group.offset(),
                 kind => {
@@ -267,9 +266,9 @@ impl Archive for Ogawa {
         let head = self.container.data_head::<KEY>(block)?;
         let key = Identity::from_le_bytes(head.first);
         let identity = match (head.size as usize).saturating_sub(KEY) {
-            // Empty: a block with only the key, and no block at all, are the same.
+            // A block with only the key and a missing block are both empty.
             0 => 0,
-            // A writer that leaves the keys blank says nothing by them; then the place tells.
+            // Blank keys identify nothing; then the offset does.
             _ if key == 0 => !Identity::from(block.offset()),
             size => key.wrapping_add((size as Identity).rotate_left(64)),
         };

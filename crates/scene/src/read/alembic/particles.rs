@@ -1,4 +1,4 @@
-//! Points and Curves: points without faces, and what hangs on them.
+//! Points and Curves: points without faces, and their attributes.
 
 use super::attributes::{Param, Sizes};
 use super::channel::{Place, floats, i32s, numbers, read_bytes};
@@ -6,7 +6,7 @@ use super::core::{Pod, PropertyHeader, PropertyKind};
 use super::mesh::{Attributes, Fault, lengths, read_attributes, simple};
 use crate::{Attribute, CurveBasis, CurveEnds, Curves, Error, Mesh, NodeKind, Particles, Remark};
 
-/// The points in the compound with `properties`, of a node that is Points or Curves.
+/// Reads the points in the compound with `properties`, of a Points or Curves node.
 pub fn read(
     place: &Place,
     properties: &[PropertyHeader],
@@ -62,7 +62,7 @@ pub fn read(
     Ok(Ok(mesh))
 }
 
-/// Basis and ends of curves.
+/// Reads the basis and the ends of curves.
 fn shape(
     place: &Place,
     properties: &[PropertyHeader],
@@ -73,7 +73,7 @@ fn shape(
     let Some(header) = header.filter(|p| p.kind != PropertyKind::Compound && p.samples > 0) else {
         return Ok(Ok((CurveBasis::Linear, CurveEnds::Open)));
     };
-    // Type, wrap, basis, and the basis once more.
+    // Type, wrap, basis, and the basis again.
     let read = read_bytes(&*place.archive, header.id, 0, |bytes| bytes.first_chunk::<3>().copied())?;
     let Some([kind, wrap, basis]) = read else {
         return Ok(Err("its type and basis are cut off".into()));
@@ -98,7 +98,7 @@ fn shape(
     Ok(Ok((basis, ends)))
 }
 
-/// Diameters of points or curves.
+/// Reads the diameters of points or curves.
 fn widths(
     reader: &mut Attributes<'_>,
     properties: &[PropertyHeader],

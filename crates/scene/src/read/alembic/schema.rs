@@ -1,5 +1,5 @@
-//! From Alembic's core model to a [`Scene`]: walks the objects and reads each by its schema. What cannot be
-//! read or has no place in a scene becomes a remark and a plain node; only a broken container is an error.
+//! Builds a [`Scene`] from Alembic's core model: walks the objects and reads each by its schema. Unreadable
+//! or unsupported content becomes a remark and a plain node; only a broken container is an error.
 
 use super::channel::{Place, i32s, numbers, read_bytes, size_of};
 use super::core::{Archive, MetaData, ObjectHeader, PropertyHeader, PropertyKind};
@@ -8,19 +8,19 @@ use crate::{CustomAttribute, Error, FaceSet, Node, NodeId, NodeKind, Remark, Sce
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// Largest depth of a tree; deeper ones are cut off.
+/// Upper limit for the depth of the tree; deeper objects are cut off.
 const MAX_DEPTH: usize = 512;
-/// All paths of a scene together; a few long names can make many long paths.
+/// Upper limit for the bytes of all paths together; a few long names can make many long paths.
 const MAX_PATH_BYTES: usize = 256 << 20;
 
-/// The kind of an object, by its schema.
+/// The kind of an object, determined by its schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Node(NodeKind),
     FaceSet,
 }
 
-/// Schema without its version, what it is, and the compound it is kept in.
+/// Name of the schema without its version, its kind, and the name of its compound.
 const SCHEMAS: [(&str, Kind, &str); 10] = [
     ("AbcGeom_Xform", Kind::Node(NodeKind::Xform), ".xform"),
     ("AbcGeom_PolyMesh", Kind::Node(NodeKind::PolyMesh), ".geom"),
@@ -34,7 +34,7 @@ const SCHEMAS: [(&str, Kind, &str); 10] = [
     ("AbcMaterial_Material", Kind::Node(NodeKind::Material), ".material"),
 ];
 
-/// Reads everything but samples.
+/// Reads everything except samples.
 pub fn read(archive: Arc<dyn Archive>) -> Result<(Scene, Vec<Remark>), Error> {
     let mut walk = Walk {
         scene: Scene {
@@ -77,8 +77,8 @@ fn fps(archive: &dyn Archive) -> Option<f64> {
     (fps.is_finite() && fps > 0.0).then_some(fps)
 }
 
-/// Decides what an error of reading one object means: content that is broken is a remark, the rest stops the
-/// reader.
+/// Sorts an error of reading one object: malformed or unsupported content becomes the text of a remark, other
+/// errors stop the reader.
 fn tolerate(error: Error) -> Result<String, Error> {
     match error {
         Error::Malformed { what, at, .. } => Ok(format!("{what}, at {at}")),
@@ -91,16 +91,16 @@ struct Walk {
     archive: Arc<dyn Archive>,
     scene: Scene,
     remarks: Vec<Remark>,
-    /// Nodes that stand for others, and for which.
+    /// The nodes that are instances, with the path of their target.
     instances: Vec<(NodeId, String)>,
-    /// Objects by handle: one that comes a second time is a fault of the file.
+    /// The handles of the objects read so far; meeting one again is a fault of the file.
     seen: HashSet<u64>,
     path_bytes: usize,
-    /// Numbers among the user properties of transforms.
+    /// Numeric user properties of transforms.
     custom_attributes: HashMap<NodeId, Vec<CustomAttribute>>,
 }
 
-/// An object that is still to be read.
+/// An object still to be read.
 struct Pending {
     header: ObjectHeader,
     parent: Option<NodeId>,
@@ -122,7 +122,7 @@ impl Walk {
         Ok(())
     }
 
-    /// Children onto the stack, so that the first is taken first.
+    /// Pushes children onto the stack so that the first one is taken first.
     fn push(
         &mut self,
         stack: &mut Vec<Pending>,
@@ -193,7 +193,7 @@ impl Walk {
                 node.visibility = None;
                 self.instances.push((id, source));
                 self.scene.nodes.push(node);
-                // Whatever it has of its own is the target's.
+                // Everything else belongs to the instance's target.
                 return Ok(());
             }
             None if header.meta.get("isInstance") == Some("1") => {
@@ -223,7 +223,7 @@ impl Walk {
         Ok(())
     }
 
-    /// Fills the node by its schema; a broken one leaves a plain node.
+    /// Fills in the node according to its schema; a broken one leaves a plain node.
     fn schema(
         &mut self,
         place: &Place,
@@ -233,7 +233,7 @@ impl Walk {
         compound: &str,
     ) -> Result<(), Error> {
         let Some(compound) = find_compound(properties, compound) else {
-            // An object can have a schema in its metadata only; what it is still counts.
+            // An object may have a schema in its metadata only; its kind still counts.
             self.remark_kind(&place.path, kind);
             let is_mesh = matches!(kind, NodeKind::PolyMesh | NodeKind::SubD);
             if is_mesh {
@@ -308,7 +308,7 @@ impl Walk {
         node.user_properties = mesh::user_properties(place, &properties, &mut self.remarks)?;
         let mut numbers = mesh::user_custom_attributes(place, &properties)?;
         match node.mesh {
-            // What a mesh does not say itself its transform may say.
+            // The transform above a mesh supplies attributes that the mesh itself lacks.
             Some(mesh) => {
                 let above = node.parent.and_then(|parent| self.custom_attributes.get(&parent));
                 let numbers_of = &mut self.scene.meshes[mesh].custom_attributes;
@@ -327,7 +327,7 @@ impl Walk {
         Ok(())
     }
 
-    /// Says what is not taken over.
+    /// Remarks on kinds of nodes that are not carried over.
     fn remark_kind(&mut self, path: &str, kind: NodeKind) {
         let what = match kind {
             NodeKind::SubD => "subdivision surface: its control cage is used, not subdivided",
@@ -346,7 +346,7 @@ impl Walk {
         self.remark(path, what);
     }
 
-    /// A face set belongs to the mesh that is its parent.
+    /// Adds a face set to the mesh that is its parent.
     fn face_set(
         &mut self,
         place: &Place,
@@ -383,7 +383,7 @@ impl Walk {
         Ok(())
     }
 
-    /// The path that an instance stands for.
+    /// Returns the path of an instance's target.
     fn source(&self, properties: &[PropertyHeader]) -> Result<Option<String>, Error> {
         use super::core::Pod;
         let Some(source) = properties.iter().find(|p| {
@@ -400,13 +400,13 @@ impl Walk {
         });
         match path {
             Ok(path) => Ok(Some(path)),
-            // Resolving it will fail and say so.
+            // Resolving this text as a path will fail with a remark.
             Err(error) => tolerate(error).map(Some),
         }
     }
 }
 
-/// The object's schema, from its own metadata or that of the compound that holds it; and the compound's name.
+/// Returns the object's schema, from its own metadata or that of its compound, and the name of that compound.
 fn schema<'a>(meta: &'a MetaData, properties: &'a [PropertyHeader]) -> Option<(Kind, &'a str)> {
     let own = std::iter::once(meta);
     let metas = own.chain(properties.iter().map(|p| &p.meta));
@@ -424,7 +424,7 @@ fn find_compound<'a>(properties: &'a [PropertyHeader], name: &str) -> Option<&'a
     properties.iter().find(is)
 }
 
-/// −1 ask the parent, 0 hidden, 1 visible.
+/// Returns the visibility channel: −1 inherits from the parent, 0 hidden, 1 visible.
 fn visibility(place: &Place, properties: &[PropertyHeader]) -> Option<crate::Channel<i8>> {
     let visible = properties.iter().find(|p| {
         p.name == "visible" && p.kind != PropertyKind::Compound && p.samples > 0 && size_of(p.pod) == Some(1)

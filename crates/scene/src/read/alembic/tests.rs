@@ -1,4 +1,4 @@
-//! The schemas on archives made by hand: what no exporter at hand writes, and what is wrong.
+//! Tests the schemas on hand-made archives: content that no exporter at hand writes, and malformed content.
 
 use super::core::*;
 use super::schema;
@@ -6,7 +6,7 @@ use crate::*;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-/// A property to be.
+/// A property to be created.
 enum Prop {
     Compound(&'static str, &'static str, Vec<Prop>),
     /// Name, kind, type, extent, metadata, payload of each sample.
@@ -53,14 +53,14 @@ fn i32s(values: &[i32]) -> Vec<u8> {
     values.iter().flat_map(|v| v.to_le_bytes()).collect()
 }
 
-/// The archive in memory. Handles of compounds and properties are indices; `u64::MAX` is the broken compound.
+/// An archive in memory. Handles of compounds and properties are indices; `u64::MAX` is the broken compound.
 #[derive(Default)]
 struct Memory {
     meta: MetaData,
     objects: Vec<(Vec<ObjectHeader>, u64)>,
     compounds: Vec<Vec<PropertyHeader>>,
     samples: Vec<Vec<Vec<u8>>>,
-    /// Property and sample of each payload that was read.
+    /// Property and sample of each payload read so far.
     payloads: Arc<Mutex<Vec<(u64, usize)>>>,
 }
 
@@ -194,14 +194,14 @@ fn transforms_from_arrays_floats_and_nothing() {
     transform.inherits.as_ref().unwrap().read(1, &mut flag).unwrap();
     assert_eq!((flag, transform.local.time(1)), (vec![false], 0.5));
 
-    // No operations, no samples, nothing at all: the identity, without a word.
+    // No operations, no samples or no properties give the identity, without a remark.
     let empty = scalar(".inherits", Pod::Bool, 1, vec![]);
     for properties in [vec![], vec![empty]] {
         let (scene, remarks) = read("", vec![xform(properties)]);
         assert!(scene.nodes[0].transform.is_none() && remarks.is_empty());
         assert_eq!((scene.nodes[0].kind, scene.nodes[0].samples), (NodeKind::Xform, 0));
     }
-    // What makes no sense is the identity, with a word.
+    // Malformed transforms give the identity, with a remark.
     let unknown = scalar(".ops", Pod::U8, 1, vec![vec![0x90]]);
     let short = scalar(".vals", Pod::F64, 3, vec![f64s(&[1.0, 2.0, 3.0])]);
     let text = scalar(".vals", Pod::String, 1, vec![b"x\0".to_vec()]);
@@ -218,7 +218,7 @@ fn transforms_from_arrays_floats_and_nothing() {
     }
 }
 
-/// A square of two triangles and what is said of it.
+/// Makes a square of two triangles with further properties.
 fn square(more: Vec<Prop>) -> Object {
     let points: Vec<f64> = vec![0., 0., 0., 1., 0., 0., 1., 1., 0., 0., 1., 0.];
     let mut properties = vec![
@@ -248,7 +248,7 @@ fn f02_only_the_property_and_frame_that_are_asked_for_are_read() {
     let mut out = Vec::new();
     sample::positions_at(&scene.meshes[0], 2.5, &mut out).unwrap();
     assert_eq!((out[0][2], out.len()), (5.0, 3));
-    // Points are property 0, half a second apart.
+    // Points are property 0, with samples half a second apart.
     assert_eq!(*payloads.lock().unwrap(), [(0, 5)]);
     sample::positions_at(&scene.meshes[0], 2.75, &mut out).unwrap();
     assert_eq!(*payloads.lock().unwrap(), [(0, 5), (0, 5), (0, 6)]);
@@ -291,7 +291,7 @@ fn f01_attributes_of_all_kinds() {
         "",
         vec![square(vec![
             indexed,
-            // Called constant, but there is one per point.
+            // Declared constant, but with one value per point.
             array("N", Pod::F64, 3, "geoScope=con", vec![f64s(&[1.0; 12])]),
             array(".velocities", Pod::F32, 3, "", vec![f32s(&[2.0; 12])]),
             Prop::Compound(".arbGeomParams", "", more),
@@ -334,7 +334,7 @@ fn f01_attributes_of_all_kinds() {
     assert_eq!(others[..4], ["Pref", "piece", "short", "pair"]);
     assert_eq!(others[4..], unused);
     assert_eq!(mesh.other_attributes[0].1, "float32 x3, vertex");
-    // Whole numbers, one each, that fit the mesh.
+    // Integer attributes of one value per element that fit the mesh.
     let [piece] = &mesh.integers[..] else {
         panic!("{} attributes of whole numbers", mesh.integers.len());
     };
@@ -342,8 +342,7 @@ fn f01_attributes_of_all_kinds() {
     let mut pieces = Vec::new();
     piece.values.read(0, &mut pieces).unwrap();
     assert_eq!(pieces, [7, -7, 7, 0]);
-    // Other numbers, those of the object among them; what an attribute says stands before what a user
-    // property says.
+    // Other numbers, also those of the whole object; attributes take precedence over user properties.
     let numbers: Vec<(&str, Scope, usize, usize, [f32; 4])> = (mesh.custom_attributes.iter())
         .map(|n| {
             let (attribute, mut values) = (&n.attribute, Vec::new());
@@ -363,7 +362,7 @@ fn f01_attributes_of_all_kinds() {
             ("age", Scope::Constant, 1, 1, [2.0, 0.0, 0.0, 0.0]),
         ]
     );
-    // Texts, one each; those of materials make sets of faces.
+    // Strings, one per element; those that name materials become face sets.
     let names: Vec<&str> = mesh.names.iter().map(|n| &n.name[..]).collect();
     assert_eq!(names, ["name", "shop_materialpath"]);
     let mut texts = Vec::new();
@@ -400,7 +399,7 @@ fn topology_is_told_from_the_data() {
             array(".faceIndices", Pod::I32, 1, "", vec![i32s(&[0, 1, 2])]),
         ];
         let geometry = Prop::Compound(".geom", "schema=AbcGeom_SubD_v1", properties);
-        // The schema stands on the compound only.
+        // Only the compound names the schema.
         let (scene, remarks) = read("", vec![object("m", "", vec![geometry])]);
         assert_eq!((scene.nodes[0].kind, scene.counts.subds), (NodeKind::SubD, 1));
         assert!(remarks[0].contains("control cage"), "{remarks:?}");
@@ -487,7 +486,7 @@ fn the_rest_of_a_file_survives() {
         .collect();
     assert_eq!(held, [-1, 0, 1]);
     assert_eq!(scene.meshes[0].face_sets[0].name, "02_wood");
-    // The mesh twice with its face set, and the empty one.
+    // The mesh counts twice with its face set, and the empty one once.
     let counts = scene.counts;
     assert_eq!((counts.meshes, counts.facesets, counts.instances), (3, 2, 2));
     let mut points = vec![[0.0; 3]];

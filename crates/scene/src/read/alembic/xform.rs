@@ -1,17 +1,17 @@
-//! Xform: a list of operations and their numbers over time, as one matrix per sample.
+//! Xform: turns a list of operations with animated numbers into one matrix per sample.
 
 use super::channel::{self, Place, f64s, numbers, read_bytes};
 use super::core::{PropertyHeader, PropertyKind};
 use crate::{Channel, Error, Transform};
 use glam::{DMat4, DVec3};
 
-/// Kinds of operation, the upper four bits of their code. The lower four are hints for Maya (pivots, shear)
-/// that do not change the result.
+/// The kind of an operation, the upper four bits of its code. The lower four are hints for Maya (pivots,
+/// shear) that do not change the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Op {
     Scale,
     Translate,
-    /// Axis, then degrees.
+    /// Axis, then angle in degrees.
     Rotate,
     Matrix,
     RotateX,
@@ -26,7 +26,7 @@ impl Op {
         kinds.get(usize::from(code >> 4)).copied()
     }
 
-    /// Numbers it takes.
+    /// Returns how many numbers the operation takes.
     fn width(self) -> usize {
         match self {
             Op::Scale | Op::Translate => 3,
@@ -36,7 +36,7 @@ impl Op {
         }
     }
 
-    /// Column-vector matrix; `v` has `width` numbers.
+    /// Returns the column-vector matrix; `v` has `width` numbers.
     fn matrix(self, v: &[f64]) -> DMat4 {
         let turn = |axis: DVec3, degrees: f64| match axis.try_normalize() {
             Some(axis) => DMat4::from_axis_angle(axis, degrees.to_radians()),
@@ -49,14 +49,14 @@ impl Op {
             (Op::RotateX, &[degrees]) => turn(DVec3::X, degrees),
             (Op::RotateY, &[degrees]) => turn(DVec3::Y, degrees),
             (Op::RotateZ, &[degrees]) => turn(DVec3::Z, degrees),
-            // Rows of a row-vector matrix are columns of a column-vector one.
+            // The rows of a row-vector matrix are the columns of a column-vector matrix.
             (Op::Matrix, v) => v.first_chunk().map_or(DMat4::IDENTITY, DMat4::from_cols_array),
             _ => DMat4::IDENTITY,
         }
     }
 }
 
-/// The local matrix: the last operation acts first on a point.
+/// Returns the local matrix; the last operation is applied to points first.
 fn local_matrix(ops: &[Op], mut values: &[f64]) -> DMat4 {
     if let [Op::Matrix] = ops {
         return Op::Matrix.matrix(values);
@@ -72,10 +72,10 @@ fn local_matrix(ops: &[Op], mut values: &[f64]) -> DMat4 {
     matrix
 }
 
-/// Why a transform is taken for the identity.
+/// The reason why a transform is replaced by the identity.
 pub type Fault = &'static str;
 
-/// The transform in the compound with `properties`; `None` for one that is always the identity.
+/// Reads the transform in the compound with `properties`; `None` if it is always the identity.
 pub fn read(
     place: &Place,
     properties: &[PropertyHeader],
@@ -128,7 +128,7 @@ fn matrix(
     }
     let pod = values.pod;
     let decode = move |bytes: &[u8], out: &mut Vec<DMat4>| {
-        // Nearly all transforms are one matrix, or fit in here.
+        // Nearly all transforms are one matrix or fit into this capacity.
         let mut few = Vec::with_capacity(16);
         f64s(pod, bytes, &mut few);
         out.push(local_matrix(&ops, &few));
@@ -136,7 +136,8 @@ fn matrix(
     Ok(Ok(place.channel(values, Box::new(decode))))
 }
 
-/// Samples of the schema: those of `.inherits`, by definition; files without it have those of `.vals`.
+/// Returns the number of samples of the schema: by definition that of `.inherits`, or that of `.vals` if it
+/// is larger or `.inherits` is missing.
 pub fn samples(properties: &[PropertyHeader]) -> usize {
     let of = |name: &str| properties.iter().find(|p| p.name == name).map(|p| p.samples);
     of(".inherits").max(of(".vals")).unwrap_or(0)

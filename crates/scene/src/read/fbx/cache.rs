@@ -1,5 +1,6 @@
-//! Geometry caches beside a file (`.xml` with `.mc` or `.mcx`, and `.pc2`): where each frame's points are, found once by the
-//! package `ufbx`, and read when they are asked for. Only files in the folder of the FBX file are opened.
+//! Geometry caches beside a file (`.xml` with `.mc` or `.mcx`, and `.pc2`). The package `ufbx` finds the
+//! points of each frame once, and they are read on demand. Only files in the folder of the FBX file are
+//! opened.
 
 use super::super::positioned::PositionedFile;
 use crate::{Channel, Error, Identity, Remark, Source, TimeSampling};
@@ -8,21 +9,21 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-/// What parsing the list of frames may take.
+/// Memory limit in bytes for parsing the list of frames.
 const MOST_MEMORY: usize = 1 << 30;
-/// Most files of a cache that are open at once.
+/// The largest number of open files of a cache.
 const MOST_OPEN: usize = 16;
 
-/// The caches of a file, each loaded once.
+/// The geometry caches of a file, each loaded once.
 pub(super) struct Caches {
     folder: Folder,
     known: HashMap<String, Option<ufbx::GeometryCacheRoot>>,
     open: Arc<Files>,
-    /// All that were opened.
+    /// All files opened so far.
     pub files: Vec<PathBuf>,
 }
 
-/// Files that are open by their names in the folder, the last ones that were asked for.
+/// Open files by their names in the folder; only the most recently used are kept.
 struct Files {
     folder: Folder,
     open: Mutex<Vec<(Arc<str>, Arc<PositionedFile>)>>,
@@ -45,14 +46,14 @@ impl Files {
     }
 }
 
-/// Points of a mesh over time.
+/// The points of a mesh over time.
 struct Points {
     files: Arc<Files>,
     frames: Vec<Frame>,
     scale: f64,
 }
 
-/// Where the points of one frame are.
+/// Location and layout of the points of one frame.
 struct Frame {
     name: Arc<str>,
     at: u64,
@@ -61,7 +62,7 @@ struct Frame {
     is_big: bool,
 }
 
-/// A file as the package reads it.
+/// A file in the form in which `ufbx` reads it.
 struct Reading {
     file: PositionedFile,
     at: u64,
@@ -89,7 +90,7 @@ impl Caches {
         Caches { folder, known: HashMap::new(), open, files: Vec::new() }
     }
 
-    /// The points of a mesh of `vertices`, if a cache has them.
+    /// Returns the points of a mesh over time, if a cache has as many as the mesh has vertices.
     pub fn points(
         &mut self,
         parsed: &ufbx::Scene,
@@ -117,7 +118,8 @@ impl Caches {
         None
     }
 
-    /// The name of a cache's file from the folder: as it was said, or else the last part of it.
+    /// Returns the name of a cache's file relative to the folder: as the FBX file states it, or else its last
+    /// part.
     fn name(&self, file: &ufbx::CacheFile) -> Option<String> {
         let said = [&file.relative_filename, &file.filename, &file.absolute_filename];
         let last = said.iter().filter_map(|name| name.rsplit(['/', '\\']).next());
@@ -139,7 +141,7 @@ impl Caches {
         let Some(Some(cache)) = self.known.get(name) else {
             return Err("cannot be read".into());
         };
-        // A single one is meant whatever it is called.
+        // A single channel is used whatever its name.
         let mut channels = cache.channels.into_iter();
         let channel = match cache.channels.len() {
             1 => channels.next(),
@@ -185,7 +187,7 @@ impl Caches {
         Ok(Channel::new(Arc::new(sampling(times)), Arc::new(points)))
     }
 
-    /// Finds all frames of a cache; names are relative to the folder, and so is what it opens.
+    /// Finds all frames of a cache; its name and the names of the files it opens are relative to the folder.
     fn load(&mut self, parsed: &ufbx::Scene, name: &str) -> Option<ufbx::GeometryCacheRoot> {
         let mut opened = Vec::new();
         let folder = self.folder.clone();
@@ -220,7 +222,7 @@ fn shown(file: &ufbx::CacheFile) -> String {
     name.map(|name| name.chars().take(80).collect()).unwrap_or_default()
 }
 
-/// Even times where they are, in all but rounding.
+/// Returns uniform sampling if the times are evenly spaced up to rounding.
 fn sampling(times: Vec<f64>) -> TimeSampling {
     if let [start, .., end] = times[..] {
         let step = (end - start) / (times.len() - 1) as f64;

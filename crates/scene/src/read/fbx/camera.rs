@@ -1,19 +1,19 @@
-//! Cameras and lights: which way they look, and what lenses say, as the file's properties have it.
+//! Cameras and lights: their orientation, and lenses from the file's properties.
 
 use super::moving::may_change;
 use super::times::{Times, each_frame};
 use crate::{Channel, Lens};
 use glam::{DMat4, DVec3, DVec4};
 
-/// Millimetres of an inch, in which film is measured.
+/// Millimetres per inch, the unit of film sizes.
 const INCH: f64 = 25.4;
-/// Film where the file has none, millimetres.
+/// The film size in millimetres, for files without one.
 const FILM: [f64; 2] = [36.0, 24.0];
-/// What is drawn where the file says nothing of it: the format's defaults.
+/// Near and far clipping distance, for files without them: the format's defaults.
 const CLIPPING: [f64; 2] = [10.0, 4000.0];
 
-/// The turn of what looks along -z, y being up, to what a node's camera or light does: cameras look along x, lights
-/// along -y.
+/// Returns the rotation from an object that looks along -z, with y up, to the axes of a node's camera or
+/// light: cameras look along x, lights along -y.
 pub(super) fn turn(node: &ufbx::Node) -> Option<DMat4> {
     let [x, y, z] = match (&node.camera, &node.light) {
         (Some(_), _) => [DVec3::Z, DVec3::Y, DVec3::NEG_X],
@@ -23,7 +23,7 @@ pub(super) fn turn(node: &ufbx::Node) -> Option<DMat4> {
     Some(DMat4::from_cols(x.extend(0.0), y.extend(0.0), z.extend(0.0), DVec4::W))
 }
 
-/// The lens over time; none where its numbers make no picture.
+/// Returns the lens over time, or `None` if its numbers are unusable.
 pub(super) fn lens(camera: &ufbx::Camera, times: &Times<'_>) -> Option<Channel<Lens>> {
     let own = Properties { camera, times };
     let count = if MOVING.iter().any(|name| own.moves(name)) { times.count } else { 1 };
@@ -38,7 +38,7 @@ pub(super) fn lens(camera: &ufbx::Camera, times: &Times<'_>) -> Option<Channel<L
     }
 }
 
-/// Properties that change what a lens says.
+/// Properties that affect the lens.
 const MOVING: [&str; 14] = [
     "FocalLength",
     "FieldOfView",
@@ -56,19 +56,19 @@ const MOVING: [&str; 14] = [
     "FStop",
 ];
 
-/// Properties of a camera over time.
+/// The properties of a camera over time.
 struct Properties<'a> {
     camera: &'a ufbx::Camera,
     times: &'a Times<'a>,
 }
 
 impl Properties<'_> {
-    /// Whether an animation that is played moves it.
+    /// `true` if an animation that is played moves the property.
     fn moves(&self, name: &str) -> bool {
         self.times.anims().any(|anim| may_change(anim, &self.camera.element, name))
     }
 
-    /// Its number in a frame; none where the file has none.
+    /// Returns a property's value in a frame, or `None` if the file has none.
     fn at(&self, name: &str, frame: usize) -> Option<f64> {
         let element = &self.camera.element;
         ufbx::find_prop(&element.props, name)?;
@@ -84,7 +84,7 @@ impl Properties<'_> {
         let film = [self.camera.film_size_inch.x, self.camera.film_size_inch.y];
         let squeeze =
             at("FilmSqueezeRatio").or(Some(self.camera.squeeze_ratio)).and_then(length).unwrap_or(1.0);
-        // The library has film as high as it is wide of what is squeezed.
+        // Undoes the squeeze ratio, by which `ufbx` has multiplied the film height.
         let squeezed = length(self.camera.squeeze_ratio).unwrap_or(1.0);
         let width = at("FilmWidth").unwrap_or(film[0]);
         let height = at("FilmHeight").unwrap_or(film[1] / squeezed);
@@ -98,14 +98,14 @@ impl Properties<'_> {
         let lens = Lens {
             squeeze,
             aperture_offset: ["FilmOffsetX", "FilmOffsetY"].map(|name| at(name).map_or(0.0, inches)),
-            // All is sharp where nothing is said of how wide it opens.
+            // Everything is sharp if the file states no aperture.
             f_stop: at("FStop").and_then(length).filter(|_| focused).unwrap_or(0.0),
             focus_distance: at("FocusDistance").and_then(length).unwrap_or(0.0),
             clipping: if sound { clipping } else { Lens::default().clipping },
             ..Lens::default()
         };
         if self.camera.projection_mode == ufbx::ProjectionMode::Orthographic {
-            // Its size follows the zoom; a lens has it in tenths.
+            // The size follows the zoom; a lens states it in tenths of a unit.
             let still = ufbx::find_prop(&self.camera.element.props, "OrthoZoom").map(|p| p.value_vec4.x);
             let zoom = still.and_then(length).zip(at("OrthoZoom")).map_or(1.0, |(still, zoom)| zoom / still);
             let size = self.camera.orthographic_size;
@@ -119,7 +119,7 @@ impl Properties<'_> {
         sound.then_some(Lens { focal_length, aperture, ..lens })
     }
 
-    /// The part of the film that the picture has, by the way in which it is fit; both in millimetres.
+    /// Returns the part of the film that the picture shows, given the gate fit; both in millimetres.
     fn picture(&self, [width, height]: [f64; 2], squeeze: f64) -> [f64; 2] {
         let shown = width * squeeze / height;
         let aspect = self.aspect().unwrap_or(shown);
@@ -136,16 +136,16 @@ impl Properties<'_> {
         }
     }
 
-    /// Width of the picture over its height, if the file says it.
+    /// Returns the aspect ratio, width over height, if the file states it.
     fn aspect(&self) -> Option<f64> {
         let aspect = self.camera.aspect_ratio;
         (aspect > 0.0 && aspect.is_finite()).then_some(aspect)
     }
 
-    /// The focal length, and the picture that goes with it: where the file has angles of view, these. A focal length
-    /// that moves counts before an angle that does not: exporters animate one of them.
+    /// Returns the focal length and the matching aperture; angles of view in the file take precedence. An
+    /// animated focal length comes before a constant angle, since exporters animate one of them.
     fn focal_length(&self, frame: usize, [x, y]: [f64; 2], squeeze: f64) -> Option<(f64, [f64; 2])> {
-        // Half the tangent's angle, in degrees.
+        // The tangent of half an angle given in degrees.
         let tangent = |name: &str| {
             let angle = self.at(name, frame).filter(|angle| *angle > 0.0 && *angle < 180.0)?;
             Some((angle / 2.0).to_radians().tan())

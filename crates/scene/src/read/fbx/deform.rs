@@ -1,7 +1,7 @@
-//! Points and normals that blend shapes and bones move: a frame at a time of what is played, and at any time of a
-//! clip.
+//! Points and normals deformed by blend shapes and bones: for each played frame, and at any time of a clip.
 //!
-//! What bones move stands in the world, as skins of glTF do, so that its bones are in the space of their skeleton.
+//! A mesh moved by bones is in world space, as skinned meshes of glTF are, so its bones are in the space of
+//! their skeleton.
 
 use super::form::{Form, Weights};
 use super::skeleton::Motion;
@@ -10,7 +10,7 @@ use crate::{Channel, Driven, Error, Identity, Skin, Source, TimeSampling};
 use glam::DMat4;
 use std::sync::Arc;
 
-/// A mesh and what moves it in each frame.
+/// A mesh and everything that deforms it in each frame.
 pub(super) struct Deformed {
     form: Arc<Form>,
     tree: Arc<Tree>,
@@ -33,7 +33,7 @@ impl Deformed {
         move |shape| self.weights[shape][frame.min(self.weights[shape].len() - 1)]
     }
 
-    /// For each bone the matrix from the mesh as it was bound to the world.
+    /// Returns for each bone the matrix from the bind pose of the mesh to the world.
     fn pose(&self, frame: usize) -> Vec<DMat4> {
         let Some(bound) = &self.form.bound else {
             return Vec::new();
@@ -42,18 +42,19 @@ impl Deformed {
         bound.bones.iter().map(|(bone, bind)| world[*bone] * *bind).collect()
     }
 
-    /// The points over time.
+    /// Returns the points over time.
     pub fn positions(self: &Arc<Self>, sampling: &Arc<TimeSampling>) -> Channel<[f32; 3]> {
         Channel::new(sampling.clone(), Arc::new(Points(self.clone())))
     }
 
-    /// The normals over time.
+    /// Returns the normals over time.
     pub fn normals(self: &Arc<Self>, sampling: &Arc<TimeSampling>) -> Channel<[f32; 3]> {
         Channel::new(sampling.clone(), Arc::new(Normals(self.clone())))
     }
 
-    /// The bones as joints of a skeleton, and how its clips move the mesh. `skeleton`: its number, and the joint
-    /// of each bone; `clips`: numbers of its clips, what moves in them, and weights of all shapes.
+    /// Makes the skin: the bones as joints of a skeleton, and the clips that move the mesh. `skeleton`: its
+    /// number, and the joint of each bone; `clips`: for each clip its number, its motion and the weights of
+    /// all shapes.
     pub fn skin(
         self: &Arc<Self>,
         (skeleton, joints): (usize, Vec<usize>),
@@ -61,7 +62,7 @@ impl Deformed {
         sampling: &Arc<TimeSampling>,
     ) -> Option<Arc<Skin>> {
         let bound = self.form.bound.as_ref()?;
-        // Shapes that move are not in the bind pose, which is one for all frames.
+        // Animated shapes are not part of the bind pose, which is one for all frames.
         let stand = self.weights.iter().all(|own| own.len() == 1);
         let bind = if stand { self.form.shaped(self.weight(0)) } else { self.form.points.clone() };
         let bind: Vec<[f32; 3]> = bind.iter().map(|p| p.as_vec3().to_array()).collect();
@@ -85,7 +86,7 @@ impl Deformed {
     }
 }
 
-/// Points over time.
+/// The points over time.
 struct Points(Arc<Deformed>);
 
 impl Source<[f32; 3]> for Points {
@@ -101,11 +102,11 @@ impl Source<[f32; 3]> for Points {
     }
 }
 
-/// Normals over time.
+/// The normals over time.
 struct Normals(Arc<Deformed>);
 
 impl Normals {
-    /// Of shapes that leave normals alone nothing is seen.
+    /// `false` if only shapes without normals deform the mesh.
     fn moves(&self) -> bool {
         self.0.form.bound.is_some() || self.0.form.shapes_turn()
     }
@@ -124,7 +125,7 @@ impl Source<[f32; 3]> for Normals {
     }
 }
 
-/// Matrices of the bones over time.
+/// The matrices of the bones over time.
 struct Poses(Arc<Deformed>);
 
 impl Source<DMat4> for Poses {
@@ -140,10 +141,10 @@ impl Source<DMat4> for Poses {
     }
 }
 
-/// A mesh as a clip moves it.
+/// A mesh moved by a clip.
 struct Played {
     form: Arc<Form>,
-    /// Joint of each bone.
+    /// The joint of each bone.
     joints: Vec<usize>,
     motion: Arc<Motion>,
     weights: Weights,

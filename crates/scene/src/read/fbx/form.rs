@@ -1,5 +1,5 @@
-//! Meshes as they were bound: points and normals, blend shapes, bones and their influences; and where these put
-//! them, shapes first, then bones.
+//! Meshes in their bind pose: points and normals, blend shapes, bones and their influences. Deforms them by
+//! shapes first, then by bones.
 
 use super::moving::{is_weighed, matrix};
 use super::times::Times;
@@ -10,10 +10,10 @@ use crate::{Error, Remark};
 use glam::{DMat4, DVec3};
 use std::path::Path;
 
-/// Most influences of a mesh: points times the bones of the point that has most.
+/// Upper limit for the influences of a mesh: points times the largest number of bones of a point.
 const MOST_INFLUENCES: u64 = 1 << 28;
 
-/// A mesh as it was bound.
+/// A mesh in its bind pose.
 pub(super) struct Form {
     pub points: Vec<DVec3>,
     pub normals: Option<Normals>,
@@ -21,7 +21,7 @@ pub(super) struct Form {
     pub bound: Option<Bound>,
 }
 
-/// A blend shape: how far it moves which points and their normals, and the key of its channel that it is.
+/// A blend shape: the offsets of points and of normals, and the channel and key it belongs to.
 pub(super) struct Shape {
     points: Vec<Offset>,
     normals: Vec<Offset>,
@@ -31,26 +31,26 @@ pub(super) struct Shape {
 
 type Offset = (u32, DVec3);
 
-/// Weights of all shapes: of each one for all frames, or one for each.
+/// The weights of all shapes: for each shape one weight for all frames, or one per frame.
 pub(super) type Weights = Vec<Vec<f64>>;
 
-/// Bones, and the influences of all points.
+/// The bones of a mesh, and the influences of all points.
 pub(super) struct Bound {
-    /// Node of each, and the matrix from the mesh as it was bound to that node.
+    /// The node of each bone, and the matrix from the mesh in its bind pose to that node.
     pub bones: Vec<(usize, DMat4)>,
     pub influences: Influences,
-    /// What takes points from where bones put them to the space of the mesh's node, if that carries them on from where
-    /// it was bound; else they stay there.
+    /// If the mesh's node moves the skinned mesh relative to its bind pose, the matrix from posed points to
+    /// the space of that node; `None` if the bones alone place the points.
     pub carried: Option<DMat4>,
 }
 
-/// What a file was saved by, as far as programs differ in where they show a skinned mesh whose node is not where it was
-/// bound.
+/// The program that saved the file. Programs differ in where they show a skinned mesh whose node has moved
+/// since the bind pose.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Program {
-    /// The node carries along what bones have moved.
+    /// The node moves the skinned mesh along.
     Maya,
-    /// Bones alone place it.
+    /// The bones alone place the skinned mesh.
     BonesAlone,
     Unknown,
 }
@@ -68,7 +68,7 @@ impl Program {
     }
 }
 
-/// Adds offsets by their weights.
+/// Adds weighted offsets.
 fn add(to: &mut [DVec3], offsets: &[Offset], weight: f64) {
     for (point, offset) in offsets.iter().filter(|_| weight != 0.0) {
         if let Some(to) = to.get_mut(*point as usize) {
@@ -78,7 +78,7 @@ fn add(to: &mut [DVec3], offsets: &[Offset], weight: f64) {
 }
 
 impl Form {
-    /// Points as shapes of these weights move them.
+    /// Returns the points deformed by the shapes, given their weights.
     pub fn shaped(&self, weight: impl Fn(usize) -> f64) -> Vec<DVec3> {
         let mut points = self.points.clone();
         for (number, shape) in self.shapes.iter().enumerate() {
@@ -87,7 +87,7 @@ impl Form {
         points
     }
 
-    /// Points as shapes of these weights and bones of these matrices move them.
+    /// Computes the points deformed by shapes of the given weights and bones of the given matrices.
     pub fn points(&self, weight: impl Fn(usize) -> f64, pose: &[DMat4], out: &mut Vec<[f32; 3]>) {
         let points = self.shaped(weight);
         let skin = self.skin(pose);
@@ -99,7 +99,7 @@ impl Form {
         out.extend(points.iter().enumerate().map(moved));
     }
 
-    /// Normals as shapes of these weights and bones of these matrices move them.
+    /// Computes the normals deformed by shapes of the given weights and bones of the given matrices.
     pub fn normals(&self, weight: impl Fn(usize) -> f64, pose: &[DMat4], out: &mut Vec<[f32; 3]>) {
         out.clear();
         let Some(normals) = &self.normals else { return };
@@ -114,19 +114,19 @@ impl Form {
         normals.moved(&offsets, skin.as_ref().map(|(influences, pose)| (*influences, pose)), out);
     }
 
-    /// The influences, and what bones of these matrices do.
+    /// Returns the influences and the pose that bones of these matrices give.
     fn skin(&self, pose: &[DMat4]) -> Option<(&Influences, Pose)> {
         let influences = &self.bound.as_ref()?.influences;
         Some((influences, Pose::new(pose.to_vec(), influences)))
     }
 
-    /// Whether shapes move normals as well as points.
+    /// `true` if shapes move normals as well as points.
     pub fn shapes_turn(&self) -> bool {
         self.shapes.iter().any(|shape| !shape.normals.is_empty())
     }
 }
 
-/// All shapes of a mesh: one for each key of each channel.
+/// Returns all shapes of a mesh: one for each key of each channel.
 pub(super) fn shapes(mesh: &ufbx::Mesh) -> Vec<Shape> {
     let points = mesh.vertices.len();
     let mut out = Vec::new();
@@ -135,7 +135,7 @@ pub(super) fn shapes(mesh: &ufbx::Mesh) -> Vec<Shape> {
             let list = |offsets: &[ufbx::Vec3]| -> Vec<Offset> {
                 let all = shape.offset_vertices.iter().zip(offsets).enumerate();
                 let within = all.filter(|(_, (vertex, _))| (**vertex as usize) < points);
-                // Shapes that a group of points limits have a weight for each of their points.
+                // A shape limited to a group of points has a weight for each of its points.
                 let part = |i: usize| shape.offset_weights.get(i).copied().unwrap_or(1.0);
                 let wide = within.map(|(i, (vertex, o))| (*vertex, part(i) * DVec3::new(o.x, o.y, o.z)));
                 wide.filter(|(_, offset)| *offset != DVec3::ZERO).collect()
@@ -147,12 +147,12 @@ pub(super) fn shapes(mesh: &ufbx::Mesh) -> Vec<Shape> {
     out
 }
 
-/// The channels of all blend shapes of a mesh.
+/// Returns the channels of all blend shapes of a mesh.
 pub(super) fn channels(mesh: &ufbx::Mesh) -> impl Iterator<Item = &ufbx::BlendChannel> {
     mesh.blend_deformers.into_iter().flat_map(|blend| &blend.channels)
 }
 
-/// Weights of these shapes of a mesh over the frames of `times`.
+/// Returns the weights of the given shapes of a mesh over the frames of `times`.
 pub(super) fn weights(shapes: &[Shape], mesh: &ufbx::Mesh, times: &Times<'_>) -> Weights {
     let mut out = vec![Vec::new(); shapes.len()];
     for (number, channel) in channels(mesh).enumerate() {
@@ -175,7 +175,7 @@ pub(super) fn weights(shapes: &[Shape], mesh: &ufbx::Mesh, times: &Times<'_>) ->
 }
 
 impl Bound {
-    /// The bones of the first skin of the mesh on node `n`; none where it has none.
+    /// Reads the bones of the first skin of the mesh on node `n`; `None` if it has no skin.
     pub fn read(
         (n, mesh): (usize, &ufbx::Mesh),
         tree: &Tree,
@@ -237,14 +237,14 @@ impl Bound {
                 weight[i * most + k] = (w / total) as f32;
             }
             if own_of(i).next().is_none() {
-                // What no bone has goes with the node.
+                // Points without a bone follow the node.
                 (joint[i * most], weight[i * most]) = (node, 1.0);
             }
         }
         let elsewhere = bound_elsewhere(skin, n, tree);
         let carried = elsewhere.filter(|_| by == Program::Maya);
         if joint.contains(&node) {
-            // A node that carries on what stays where it was bound has it where it is itself.
+            // If the node moves the skinned mesh along, points without a bone stay at rest relative to it.
             let unmoved = carried.map(|at| (0, tree.world(0)[0].inverse() * at));
             bones.push(unmoved.unwrap_or((n, DMat4::IDENTITY)));
         }
@@ -255,13 +255,13 @@ impl Bound {
         Ok(Some(Bound { bones, influences, carried: carried.map(|at| at.inverse()) }))
     }
 
-    /// Nodes of the bones.
+    /// Returns the nodes of the bones.
     pub fn nodes(&self) -> Vec<usize> {
         self.bones.iter().map(|(node, _)| *node).collect()
     }
 }
 
-/// Of each point the part that dual quaternions blend; none where all is linear.
+/// Returns for each point the share of dual quaternion skinning; empty if all skinning is linear.
 fn dual_parts(skin: &ufbx::SkinDeformer, points: usize) -> Vec<f32> {
     let all = match skin.skinning_method {
         ufbx::SkinningMethod::DualQuaternion => Some(1.0),
@@ -276,8 +276,8 @@ fn dual_parts(skin: &ufbx::SkinDeformer, points: usize) -> Vec<f32> {
     if parts.iter().all(|part| *part == 0.0) { Vec::new() } else { parts }
 }
 
-/// What is to be said of where a skinned mesh stands whose bones alone place it: `several` nodes have its skin, it is
-/// `elsewhere` than where it was bound.
+/// Returns a remark on the position of a skinned mesh that its bones alone place: if `several` nodes have the
+/// skin, or the node is `elsewhere` than at bind time.
 fn remark_on_place(by: Program, several: bool, elsewhere: bool) -> Option<&'static str> {
     match () {
         () if several => Some(
@@ -290,7 +290,7 @@ fn remark_on_place(by: Program, several: bool, elsewhere: bool) -> Option<&'stat
     }
 }
 
-/// Where the node of a mesh was when its skin was bound, unless it is there in all frames.
+/// Returns the transform of the mesh's node at bind time, or `None` if the node is there in all frames.
 fn bound_elsewhere(skin: &ufbx::SkinDeformer, n: usize, tree: &Tree) -> Option<DMat4> {
     let cluster = skin.clusters.into_iter().find(|cluster| cluster.bone_node.is_some())?;
     let at = matrix(&cluster.bind_to_world) * matrix(&cluster.geometry_to_bone);
@@ -299,8 +299,9 @@ fn bound_elsewhere(skin: &ufbx::SkinDeformer, n: usize, tree: &Tree) -> Option<D
     (!there && at.inverse().is_finite()).then_some(at)
 }
 
-/// Normals as they were bound, one for each pair of a normal of the file and a point that has it, and which of them
-/// each corner has. None where the file has none, or such as fit no corners. `corners`: those of all faces.
+/// Returns the normals in the bind pose, one for each pair of a normal in the file and a point that has it,
+/// and the index of each corner into them. `None` if the file has no normals, or they do not match the
+/// corners. `corners`: those of all faces.
 pub(super) fn bound_normals(mesh: &ufbx::Mesh, corners: &[usize]) -> Option<(Normals, Vec<u32>)> {
     let own = &mesh.vertex_normal;
     let mut known = std::collections::HashMap::new();

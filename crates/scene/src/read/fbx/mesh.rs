@@ -1,4 +1,4 @@
-//! Meshes: points, faces, attributes, materials.
+//! Meshes: points, faces, attributes and materials.
 
 use super::cache::Caches;
 use super::deform::Deformed;
@@ -13,19 +13,19 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Most weights of blend shapes of all meshes, over all frames and clips.
+/// Upper limit for the blend shape weights of all meshes, over all frames and clips.
 const MOST_WEIGHTS: u64 = 1 << 26;
 
-/// Meshes that are there already.
+/// The meshes converted so far.
 pub(super) struct Meshes<'a> {
     tree: Arc<Tree>,
     times: &'a Times<'a>,
     rigs: &'a Rigs<'a>,
     sampling: Arc<TimeSampling>,
     pub caches: Caches,
-    /// By number in the file: those that are the same on all their nodes.
+    /// Meshes that are the same on all their nodes, by number in the file.
     known: HashMap<u32, MeshId>,
-    /// Weights of blend shapes so far.
+    /// The number of blend shape weights so far.
     weights: u64,
 }
 
@@ -35,7 +35,7 @@ impl<'a> Meshes<'a> {
         Meshes { tree, times, rigs, sampling, caches, known: HashMap::new(), weights: 0 }
     }
 
-    /// The mesh of node `n`, which becomes one of the scene's. `bound`: its bones, if it has any.
+    /// Adds the mesh of node `n` to the scene. `bound`: its bones, if it has any.
     pub fn place(
         &mut self,
         parsed: &ufbx::Scene,
@@ -58,9 +58,9 @@ impl<'a> Meshes<'a> {
             remarks.push(Remark::new(path, what));
         }
         let has_normals = has_normals(mesh);
-        // A cache has all that bones and shapes do to the mesh.
+        // A cache includes the effect of bones and shapes.
         let cached = self.caches.points(parsed, mesh, path, remarks);
-        // Points that no bone has may go with their node.
+        // Points without a bone may follow their node.
         let is_own = bound.as_ref().is_some_and(|bound| bound.bones.iter().any(|(bone, _)| *bone == n));
         let deformed = match cached {
             Some(_) => None,
@@ -99,8 +99,8 @@ impl<'a> Meshes<'a> {
         Ok(scene.meshes.len() - 1)
     }
 
-    /// The mesh as shapes and bones move it, its skin, and which of its normals each corner has; none where nothing
-    /// deforms it. `corners`: those of all faces.
+    /// Returns the mesh deformed by shapes and bones, its skin, and the normal index of each corner; `None`
+    /// if nothing deforms it. `corners`: those of all faces.
     fn deformed(
         &mut self,
         n: usize,
@@ -112,7 +112,7 @@ impl<'a> Meshes<'a> {
     ) -> Result<Option<Parts>, Error> {
         let bones = bound.as_ref().map(Bound::nodes);
         let rig = bones.and_then(|bones| self.rigs.of_skin(n, &bones));
-        // Clips move joints alone, and say nothing of a node that carries the mesh on.
+        // Clips move joints only and cannot express that the node moves the mesh along.
         let by_clips = rig.iter().filter(|_| bound.as_ref().is_some_and(|bound| bound.carried.is_none()));
         let clips: Vec<_> = by_clips.flat_map(|(skeleton, _)| self.rigs.of_skeleton(*skeleton)).collect();
         let shapes = form::shapes(mesh);
@@ -126,7 +126,7 @@ impl<'a> Meshes<'a> {
         let mut weights = form::weights(&shapes, mesh, self.times);
         let mut of_clips: Vec<Weights> =
             clips.iter().map(|(_, times, _)| form::weights(&shapes, mesh, times)).collect();
-        // Shapes that never show are not followed.
+        // Shapes whose weight is always 0 are dropped.
         let seen: Vec<bool> = (0..shapes.len())
             .map(|shape| [&weights].into_iter().chain(&of_clips).any(|all| all[shape] != [0.0]))
             .collect();
@@ -155,10 +155,10 @@ impl<'a> Meshes<'a> {
     }
 }
 
-/// A mesh that moves, its skin, and which of its normals each corner has.
+/// A deformed mesh, its skin, and the normal index of each corner.
 type Parts = (Arc<Deformed>, Option<Arc<Skin>>, Option<Vec<u32>>);
 
-/// Whether the file has normals itself.
+/// `true` if the file itself has normals.
 fn has_normals(mesh: &ufbx::Mesh) -> bool {
     mesh.vertex_normal.exists && !mesh.generated_normals && !mesh.vertex_normal.indices.is_empty()
 }
@@ -170,7 +170,7 @@ fn topology(mesh: &Mesh) -> crate::Topology {
     }
 }
 
-/// Points and faces, uvs, colours and materials; and which of the file's corners those of the faces are.
+/// Returns points and faces, uvs, colours and materials; and for each corner its index in the file.
 fn faces(mesh: &ufbx::Mesh, path: &str) -> (Mesh, Vec<usize>) {
     let points = mesh.vertices.iter().map(|p| [p.x as f32, p.y as f32, p.z as f32]).collect();
     let (mut counts, mut corners, mut at) = (Vec::new(), Vec::new(), Vec::new());
@@ -205,7 +205,7 @@ fn faces(mesh: &ufbx::Mesh, path: &str) -> (Mesh, Vec<usize>) {
     (out, at)
 }
 
-/// Normals that the file has itself.
+/// Returns the normals, if the file itself has them.
 fn normals(mesh: &ufbx::Mesh, corners: &[usize]) -> Option<Attribute<[f32; 3]>> {
     let own = &mesh.vertex_normal;
     has_normals(mesh).then(|| {
@@ -214,7 +214,7 @@ fn normals(mesh: &ufbx::Mesh, corners: &[usize]) -> Option<Attribute<[f32; 3]>> 
     })
 }
 
-/// The index of each corner.
+/// Returns the index of each corner.
 fn of_corners(indices: &[u32], corners: &[usize]) -> Vec<u32> {
     corners.iter().map(|&corner| indices.get(corner).copied().unwrap_or(u32::MAX)).collect()
 }

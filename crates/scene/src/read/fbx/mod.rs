@@ -1,11 +1,13 @@
-//! FBX, and the transforms, skins, blend shapes and lenses that animate it, by the package `ufbx`: its C library parses
-//! the file once, everything is copied out, and what moves is worked out from that, a frame at a time.
+//! FBX with animated transforms, skins, blend shapes and lenses, read by the package `ufbx`: its C library
+//! parses the file once, all data is copied out, and animation is evaluated from that, one frame at a time.
 //!
-//! Frames are at the file's own rate. Axes are turned so that y is up; lengths stay in the file's unit.
+//! Frames are at the file's own rate. The scene is rotated so that y is up; lengths stay in the file's unit.
 //!
-//! * Bones are joints of skeletons, and all animations clips of these. Nodes that are joints and carry nothing are in
-//!   skeletons only; a skinned mesh stands in the world, so that its joints are in the space of their skeleton.
-//! * Cameras and lights look along -z, as everywhere here; what hangs on them is taken back from that turn.
+//! * Bones are joints of skeletons, and all animations are clips of these. Nodes that are joints and carry
+//!   nothing are in skeletons only; a skinned mesh is in world space, so its joints are in the space of their
+//!   skeleton.
+//! * Cameras and lights look along -z, as everywhere in the scene model; the children of their nodes are
+//!   rotated back.
 
 mod cache;
 mod camera;
@@ -31,15 +33,17 @@ use std::sync::Arc;
 use times::Times;
 use tree::Tree;
 
-/// The largest file: it is held in memory while it is parsed.
+/// The largest file accepted, in bytes; it is held in memory while it is parsed.
 const MOST_BYTES: u64 = 4 << 30;
-/// What parsing may take: compressed arrays become that much larger at most, and a little is always needed.
+/// Memory limit for parsing, as a multiple of the file size (compressed arrays expand at most this much), and
+/// the amount allowed to any file in bytes.
 const MOST_GROWTH: usize = 64;
 const LEAST_MEMORY: usize = 256 << 20;
-/// Nodes below each other.
+/// Upper limit for the depth of the node tree.
 const MOST_DEPTH: u32 = 512;
 
-/// Reads a file, and the geometry caches in its folder that it names. Textures and other files are not opened.
+/// Reads a file, and the geometry caches in its folder that it names. Textures and other files are not
+/// opened.
 pub fn open(path: &Path, asked: &ReadOptions) -> Result<(Scene, Vec<Remark>), Error> {
     let file = PositionedFile::open(path)?;
     if file.length() > MOST_BYTES {
@@ -163,7 +167,7 @@ fn build(
             below.samples = scene.meshes[id].positions.len();
             let carried = carried.filter(|_| scene.meshes[id].skin.is_some());
             below.transform = match (carried, tree.turned_back(n)) {
-                // What bones move stands in the world already.
+                // Bones place the mesh in world space.
                 (Some(None), _) => Some((DMat4::IDENTITY, Some(Channel::constant(vec![false])))),
                 (Some(Some(unbound)), back) => Some((back.unwrap_or(DMat4::IDENTITY) * unbound, None)),
                 (None, back) => back.map(|back| (back, None)),
@@ -180,7 +184,7 @@ fn build(
     Ok(scene)
 }
 
-/// Bones and influences of all meshes with a skin, by node.
+/// Reads bones and influences of all meshes with a skin, by node.
 fn bound(
     parsed: &ufbx::Scene,
     tree: &Tree,
@@ -197,7 +201,7 @@ fn bound(
     Ok(out)
 }
 
-/// A name that no other child of the same parent has, without slashes.
+/// Returns a name without slashes that no other child of the same parent has.
 fn unique(taken: &mut HashMap<(Option<usize>, String), usize>, parent: Option<usize>, name: &str) -> String {
     let clean: String = name.chars().map(|c| if c == '/' || c.is_control() { '_' } else { c }).collect();
     let clean = if clean.is_empty() { "node".into() } else { clean };
@@ -212,7 +216,7 @@ fn unique(taken: &mut HashMap<(Option<usize>, String), usize>, parent: Option<us
     }
 }
 
-/// The file's length unit, if it has a name here.
+/// Returns the file's length unit, if it is one of the named ones.
 fn unit(parsed: &ufbx::Scene, path: &Path, remarks: &mut Vec<Remark>) -> Option<Unit> {
     let metres = parsed.settings.unit_meters;
     let units = [Unit::Metre, Unit::Centimetre, Unit::Millimetre, Unit::Inch];
@@ -224,7 +228,7 @@ fn unit(parsed: &ufbx::Scene, path: &Path, remarks: &mut Vec<Remark>) -> Option<
     unit
 }
 
-/// Remarks on what nothing is taken from.
+/// Adds remarks on content that is left out.
 fn remark_left_out(parsed: &ufbx::Scene, file: &str, remarks: &mut Vec<Remark>) {
     let curves = parsed.line_curves.len() + parsed.nurbs_curves.len();
     let surfaces = parsed.nurbs_surfaces.len() + parsed.procedural_geometries.len();

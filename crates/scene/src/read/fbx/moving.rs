@@ -1,8 +1,8 @@
-//! What animations move, and where they put it at a time.
+//! Determines what animations move, and evaluates it at a time.
 
 use glam::DMat4;
 
-/// Column vectors.
+/// Converts a matrix to column-vector form.
 pub(super) fn matrix(m: &ufbx::Matrix) -> DMat4 {
     DMat4::from_cols_array_2d(&[
         [m.m00, m.m10, m.m20, 0.0],
@@ -12,10 +12,11 @@ pub(super) fn matrix(m: &ufbx::Matrix) -> DMat4 {
     ])
 }
 
-/// Which nodes an animation may move.
+/// Tells which nodes an animation may move.
 #[derive(Clone, Copy)]
 pub(super) struct Movers {
-    /// There are nodes of the library's own that stand for scales, and move with what is beside them: then all may.
+    /// `true` if `ufbx` has added helper nodes for scales, which move with their siblings: then any node may
+    /// move.
     any: bool,
 }
 
@@ -30,29 +31,29 @@ impl Movers {
     }
 }
 
-/// Whether a property is what another one is, which may move.
+/// `true` if the property is driven by another one, which may be animated.
 fn is_connected(property: &ufbx::Prop) -> bool {
     property.flags.has_any(ufbx::PropFlags::CONNECTED)
 }
 
-/// Whether a property of an element may change in an animation.
+/// `true` if a property of an element may change in an animation.
 pub(super) fn may_change(anim: &ufbx::Anim, element: &ufbx::Element, name: &str) -> bool {
     let by = |layer: &ufbx::AnimLayer| ufbx::find_anim_prop(layer, element, name).is_some();
     anim.layers.into_iter().any(by) || ufbx::find_prop(&element.props, name).is_some_and(is_connected)
 }
 
-/// The property that says whether a node is shown.
+/// The property that holds the visibility of a node.
 pub(super) const VISIBILITY: &str = "Visibility";
 
-/// Whether a node is shown, apart from what is above it. The number that was read with the node is none of what
-/// animations say, not even of one that never changes.
+/// `true` if a node itself is visible, regardless of its parents. The value read with the node does not
+/// reflect animations, even constant ones, so the property is evaluated.
 pub(super) fn is_shown(anim: &ufbx::Anim, node: &ufbx::Node, time: f64) -> bool {
     let element = &node.element;
     let known = ufbx::find_prop(&element.props, VISIBILITY).is_some();
     !known || ufbx::evaluate_prop_flags(anim, element, VISIBILITY, time, 0).value_int != 0
 }
 
-/// Whether an animation moves the weight of a channel.
+/// `true` if an animation moves the weight of a channel.
 pub(super) fn is_weighed(anim: &ufbx::Anim, channel: &ufbx::BlendChannel) -> bool {
     may_change(anim, &channel.element, "DeformPercent")
 }

@@ -1,13 +1,13 @@
-//! Which frames of a long animation are needed.
+//! Selects the frames that a long animation needs.
 
 use super::moving::{Movers, VISIBILITY, is_shown, is_weighed, matrix, may_change};
 use crate::read::sparse;
 use crate::sample::{LONG, WORTH};
 
-/// Most numbers in frames that stay.
+/// Upper limit for the numbers in the selected frames.
 const MOST: usize = 1 << 26;
 
-/// Numbers of the frames that are needed, of `count` from `start` at `rate`; none where all should stay.
+/// Returns the frames that are needed, of `count` from `start` at `rate`; `None` if all are kept.
 pub(super) fn needed(
     parsed: &ufbx::Scene,
     anim: &ufbx::Anim,
@@ -28,7 +28,8 @@ pub(super) fn needed(
     sparse::needed(keys, most, &near, &at)
 }
 
-/// The first frame, the last, and those around each key of any curve. None where these are more than `most`.
+/// Returns the first frame, the last, and those around each key of any curve; `None` if these are more than
+/// `most`.
 fn beside_keys(
     anim: &ufbx::Anim,
     (start, rate, count): (f64, f64, usize),
@@ -66,7 +67,7 @@ fn beside_keys(
     (out.len() <= most).then_some(out)
 }
 
-/// How often a curve of a length is repeated within a time.
+/// Returns how often a curve of length `length` repeats within `time`, both in seconds.
 fn cycles(goes_on: &ufbx::Extrapolation, time: f64, length: f64) -> f64 {
     let repeats = matches!(
         goes_on.mode,
@@ -77,13 +78,13 @@ fn cycles(goes_on: &ufbx::Extrapolation, time: f64, length: f64) -> f64 {
     if repeats && length > 0.0 && time > 0.0 { (time / length).ceil() } else { 0.0 }
 }
 
-/// All that an animation moves and that is read.
+/// Everything an animation moves that the reader uses.
 struct Moving<'a> {
     nodes: Vec<(&'a ufbx::Node, bool)>,
     channels: Vec<&'a ufbx::BlendChannel>,
-    /// Properties of cameras.
+    /// The animated properties of cameras.
     properties: Vec<(&'a ufbx::Element, &'a str)>,
-    /// How many numbers it has at a time.
+    /// The number of values at each time.
     slots: usize,
 }
 
@@ -101,7 +102,7 @@ impl<'a> Moving<'a> {
         Moving { nodes, channels, properties, slots }
     }
 
-    /// Of each node its matrix, columns first, and whether it is shown; then all other numbers.
+    /// Returns for each node its matrix, column by column, and its visibility; then all other numbers.
     fn at(&self, anim: &ufbx::Anim, time: f64) -> Vec<f64> {
         let mut out = Vec::with_capacity(self.slots);
         for (node, hides) in &self.nodes {
@@ -119,8 +120,8 @@ impl<'a> Moving<'a> {
         out
     }
 
-    /// Sets the largest number of each kind to what it is with these: one for what a matrix stretches, one for where it
-    /// moves to.
+    /// Raises the largest magnitude of each kind to include these numbers; a matrix has two kinds, its linear
+    /// part and its translation.
     fn widen(&self, numbers: &[f64], largest: &mut [f64]) {
         let (of_nodes, others) = numbers.split_at(13 * self.nodes.len());
         for (own, largest) in of_nodes.chunks(13).zip(largest.chunks_mut(13)) {

@@ -1,6 +1,6 @@
-//! Bones as skeletons, and all animations of the file as clips of them.
+//! Converts bones to skeletons, and all animations of the file to clips of them.
 //!
-//! Transforms of nodes are translation, rotation and scale in the format, so that clips have all of them.
+//! FBX node transforms are translation, rotation and scale, so clips represent them fully.
 
 use super::form::channels;
 use super::moving::{Movers, is_weighed, matrix};
@@ -19,42 +19,42 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Most animated values of all clips together: sub-tracks times samples.
+/// Upper limit for the animated values of all clips together: sub-tracks times samples.
 const MAX_VALUES: usize = 1 << 25;
-/// Most of those of a clip whose animation has few frames that are needed.
+/// The same limit for a clip whose animation needs only few of its frames.
 const MOST_OF_SPARSE: usize = 1 << 22;
-/// Most scalar tracks of a clip.
+/// Upper limit for the scalar tracks of a clip.
 const MAX_SCALARS: usize = 1024;
-/// Properties that move a node.
+/// The properties that move a node.
 const TRANSFORM: [&str; 3] = ["Lcl Translation", "Lcl Rotation", "Lcl Scaling"];
 
-/// Skeletons of a file, and the clips that move them.
+/// The skeletons of a file, and the clips that move them.
 pub(super) struct Rigs<'a> {
     pub skeletons: Vec<Skeleton>,
     pub clips: Vec<Clip>,
-    /// What is played in each clip, and how it moves its skeleton.
+    /// The animation of each clip, and its effect on the skeleton.
     played: Vec<(Times<'a>, Arc<Motion>)>,
-    /// By skeleton the joint of each node that is one.
+    /// For each skeleton, the joint of each node that is one.
     places: Vec<HashMap<usize, usize>>,
     /// The skeleton of each node with a skin.
     of_skin: HashMap<usize, usize>,
-    /// For each node whether it is a joint.
+    /// For each node, whether it is a joint.
     is_joint: Vec<bool>,
 }
 
-/// A clip and the skeleton that it moves.
+/// A clip, with the joint hierarchy of the skeleton that it moves.
 pub(super) struct Motion {
     parents: Vec<Option<usize>>,
     clip: Clip,
 }
 
 impl Motion {
-    /// How many samples after the first a time is, from 0 to the last.
+    /// Converts a time in seconds to samples after the first, clamped to the clip.
     pub fn at(&self, time: f64) -> f64 {
         ((time - self.clip.start) * self.clip.fps).clamp(0.0, (self.clip.samples - 1) as f64)
     }
 
-    /// Joints' transforms in the world, so many samples after the first.
+    /// Returns the world transforms of the joints, `at` samples after the first.
     pub fn object(&self, at: f64) -> Vec<DMat4> {
         let mut out: Vec<DMat4> = Vec::with_capacity(self.parents.len());
         for (joint, parent) in self.parents.iter().enumerate() {
@@ -65,7 +65,7 @@ impl Motion {
     }
 }
 
-/// What skeletons are made of.
+/// The input from which skeletons are made.
 struct Reader<'a> {
     path: &'a Path,
     parsed: &'a ufbx::Scene,
@@ -74,9 +74,10 @@ struct Reader<'a> {
 }
 
 impl<'a> Rigs<'a> {
-    /// One skeleton for the bones of skins that share some: `skins` has nodes with a skin and the nodes of its
-    /// bones. What is between and above these are joints too, and what hangs below them and shows nothing, where
-    /// an animation moves them. In a file without meshes all bones are one skeleton, if an animation moves it.
+    /// Makes one skeleton for the bones of all skins that share some. `skins` lists each node with a skin and
+    /// the nodes of its bones. Nodes between and above bones are joints too, and so are nodes below them that
+    /// show nothing, if an animation moves them. In a file without meshes all bones are one skeleton, if an
+    /// animation moves it.
     pub fn read(
         path: &'a Path,
         parsed: &'a ufbx::Scene,
@@ -124,7 +125,7 @@ impl<'a> Rigs<'a> {
         Ok(out)
     }
 
-    /// Makes the clips. `nodes`: those of each skeleton.
+    /// Makes the clips. `nodes`: the nodes of each skeleton.
     fn play(
         &mut self,
         reader: &Reader<'a>,
@@ -173,7 +174,7 @@ impl<'a> Rigs<'a> {
         Ok(())
     }
 
-    /// The skeleton of the node with a skin, and the joints there of the nodes of its bones.
+    /// Returns the skeleton of a node with a skin, and the joints for the nodes of its bones.
     pub fn of_skin(&self, node: usize, bones: &[usize]) -> Option<(usize, Vec<usize>)> {
         let skeleton = *self.of_skin.get(&node)?;
         let joints: Option<Vec<usize>> =
@@ -181,14 +182,15 @@ impl<'a> Rigs<'a> {
         Some((skeleton, joints?))
     }
 
-    /// The clips of a skeleton: numbers, what is played, and how it moves.
+    /// Returns the clips of a skeleton: number, times, and motion.
     pub fn of_skeleton(&self, skeleton: usize) -> impl Iterator<Item = (usize, &Times<'a>, &Arc<Motion>)> {
         let own = self.clips.iter().zip(&self.played).enumerate();
         let own = own.filter(move |(_, (clip, _))| clip.skeleton == skeleton);
         own.map(|(number, (_, (times, motion)))| (number, times, motion))
     }
 
-    /// For each node whether the scene has it: joints that carry nothing are in skeletons only.
+    /// For each node, whether it becomes a node of the scene: joints that carry nothing are in skeletons
+    /// only.
     pub fn shown(&self, parsed: &ufbx::Scene, tree: &Tree) -> Vec<bool> {
         let order: Vec<usize> = (0..tree.parents.len()).collect();
         let own =
@@ -197,12 +199,12 @@ impl<'a> Rigs<'a> {
     }
 }
 
-/// Whether something hangs on the node that is no joint.
+/// `true` if the node has a mesh, camera or light.
 fn shows(node: &ufbx::Node) -> bool {
     node.mesh.is_some() || node.camera.is_some() || node.light.is_some()
 }
 
-/// Weight of a blend shape over a clip.
+/// Returns the weight of a blend shape over a clip.
 fn weight(channel: &ufbx::BlendChannel, times: &Times<'_>) -> ScalarTrack {
     let at = |frame: usize| {
         let (anim, time) = times.at(frame);
@@ -217,7 +219,7 @@ fn weight(channel: &ufbx::BlendChannel, times: &Times<'_>) -> ScalarTrack {
 }
 
 impl<'a> Reader<'a> {
-    /// Whether an animation has keys of the node's transform.
+    /// `true` if an animation has keys for the node's transform.
     fn moves(&self, anim: &ufbx::Anim, node: usize) -> bool {
         let element = &self.parsed.nodes[node].element;
         let by = |layer: &ufbx::AnimLayer| {
@@ -226,13 +228,13 @@ impl<'a> Reader<'a> {
         anim.layers.into_iter().any(by)
     }
 
-    /// Whether any animation moves one of these.
+    /// `true` if any animation moves one of these nodes.
     fn moved(&self, nodes: &[usize]) -> bool {
         let by = |stack: &ufbx::AnimStack| nodes.iter().any(|node| self.moves(&stack.anim, *node));
         self.parsed.anim_stacks.into_iter().any(by)
     }
 
-    /// Channels of blend shapes of meshes on these nodes that an animation moves.
+    /// Returns the blend shape channels, of meshes on these nodes, that an animation moves.
     fn weighed(&self, anim: &ufbx::Anim, nodes: impl Iterator<Item = usize>) -> Vec<&'a ufbx::BlendChannel> {
         let mut known = HashSet::new();
         let meshes = nodes.filter_map(|node| self.parsed.nodes[node].mesh.as_ref());
@@ -240,17 +242,17 @@ impl<'a> Reader<'a> {
         own.filter(|channel| known.insert(channel.element.typed_id)).collect()
     }
 
-    /// For each node whether it shows something or is a bone of a skin.
+    /// For each node, whether it shows something or is a bone of a skin.
     fn carries(&self, has_skin: &[bool]) -> Vec<bool> {
         self.parsed.nodes.into_iter().zip(has_skin).map(|(node, bone)| *bone || shows(node)).collect()
     }
 
-    /// Whether a node is nothing but a name.
+    /// `true` if a node is nothing but a name.
     fn is_idle(&self, node: usize) -> bool {
         self.tree.is_identity(node) && !self.moved(&[node])
     }
 
-    /// Joints of these nodes, as they were bound; `place`: the joint of each node of the file.
+    /// Makes the joints of these nodes, in the bind pose; `place`: the joint of each node of the file.
     fn skeleton(&self, nodes: &[usize], place: &[Option<usize>]) -> Skeleton {
         let bind = self.bind();
         let mut world: Vec<DMat4> = Vec::with_capacity(nodes.len());
@@ -272,7 +274,8 @@ impl<'a> Reader<'a> {
         Skeleton { name, joints }
     }
 
-    /// Where nodes were in the world when skins were bound to them, or else in the bind pose of the file.
+    /// Returns the world transforms of nodes at the time skins were bound to them, or else in the file's bind
+    /// pose.
     fn bind(&self) -> HashMap<usize, DMat4> {
         let poses = self.parsed.poses.into_iter().filter(|pose| pose.is_bind_pose);
         let posed = poses.flat_map(|pose| &pose.bone_poses);
@@ -291,13 +294,13 @@ impl<'a> Reader<'a> {
         out
     }
 
-    /// Whether a node's transform may change in a clip.
+    /// `true` if a node's transform may change in a clip.
     fn may_move(&self, times: &Times<'_>, node: usize) -> bool {
         self.movers.may_move(times.at(0).0, &self.parsed.nodes[node])
     }
 
-    /// Whether a clip of these nodes is large because keys are far out, between which little moves: clips have all
-    /// samples.
+    /// `true` if a clip of these nodes is large only because its keys are far apart and little moves between
+    /// them: clips store all samples.
     fn is_sparse(&self, times: &Times<'_>, nodes: &[usize]) -> bool {
         let moving = nodes.iter().filter(|node| self.may_move(times, **node)).count();
         let (anim, start) = times.at(0);
@@ -305,7 +308,8 @@ impl<'a> Reader<'a> {
             && needed(self.parsed, anim, (start, times.rate, times.count)).is_some()
     }
 
-    /// Takes what a clip of these nodes and so many scalar tracks needs from the values that are left.
+    /// Subtracts the values needed by a clip of these nodes and `scalars` scalar tracks from `left`; fails if
+    /// too few remain.
     fn spend(
         &self,
         times: &Times<'_>,
@@ -326,7 +330,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// A track for each of these nodes.
+    /// Returns one track per node.
     fn tracks(&self, times: &Times<'_>, nodes: &[usize]) -> Result<Vec<Track>, Error> {
         let mut out = Vec::with_capacity(nodes.len());
         for n in nodes {
@@ -347,7 +351,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// None where it is no finite numbers.
+/// Converts a local transform; `None` if it is not finite.
 fn local(own: &ufbx::Transform) -> Option<Qvv> {
     let (t, r, s) = (&own.translation, &own.rotation, &own.scale);
     let rotation = DQuat::from_xyzw(r.x, r.y, r.z, r.w).normalize();

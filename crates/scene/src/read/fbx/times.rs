@@ -1,5 +1,5 @@
-//! When frames are: at the file's own rate, from the first key of an animation to the last; of one, or of all of them
-//! one after the other. Of long animations only those that are needed.
+//! The times of frames: at the file's own rate, from the first key of an animation to the last; for one
+//! animation, or for all of them one after the other. Long animations keep only the frames that are needed.
 
 use super::needed::needed;
 use crate::read::ReadOptions;
@@ -8,32 +8,33 @@ use crate::{Channel, Error, NamedRange, TimeSampling};
 use std::path::Path;
 use std::sync::Arc;
 
-/// An animation that is played.
+/// An animation on the timeline.
 struct Take<'a> {
     anim: &'a ufbx::Anim,
     name: String,
     start: f64,
-    /// Number of its first frame, and frames.
+    /// The number of its first frame, and its number of frames.
     first: usize,
     count: usize,
-    /// Steps before it, and from its first frame to each; none: one for each frame.
+    /// The frame steps before it, and the steps from its first frame to each of its frames; `None`: one step
+    /// per frame.
     before: usize,
     steps: Option<Vec<usize>>,
 }
 
 impl Take<'_> {
-    /// Steps from its first frame to another, which is numbered from there.
+    /// Returns the steps from its first frame to frame `frame`, counted from there.
     fn step(&self, frame: usize) -> usize {
         self.steps.as_ref().map_or(frame, |steps| steps[frame])
     }
 
-    /// Steps that all of it takes, and the one to the next.
+    /// Returns the steps from its first frame to that of the next animation.
     fn length(&self) -> usize {
         self.step(self.count - 1) + 1
     }
 }
 
-/// When frames are.
+/// The times of all frames.
 pub(super) struct Times<'a> {
     takes: Vec<Take<'a>>,
     pub start: f64,
@@ -44,10 +45,11 @@ pub(super) struct Times<'a> {
 }
 
 impl<'a> Times<'a> {
-    /// Those of the animation that is asked for: by name, by number from 0, or all; the file's first where nothing is.
+    /// Makes the times of the animation asked for by name, by number from 0, or of all; by default of the
+    /// file's first.
     ///
     /// # Errors
-    /// `Misuse` where there is no such animation, `Limit` beyond [`MAX_FRAMES`].
+    /// `Misuse` if there is no such animation, `Limit` beyond [`MAX_FRAMES`].
     pub fn of(path: &Path, parsed: &'a ufbx::Scene, wanted: Option<&str>) -> Result<Times<'a>, Error> {
         let mut out = Times::none(parsed);
         let stacks = || parsed.anim_stacks.into_iter();
@@ -86,10 +88,10 @@ impl<'a> Times<'a> {
         Ok(out)
     }
 
-    /// Those of one animation alone, every one of them.
+    /// Makes the times of one animation alone, with all its frames.
     ///
     /// # Errors
-    /// As of [`Times::of`].
+    /// As for [`Times::of`].
     pub fn alone(path: &Path, parsed: &ufbx::Scene, stack: &'a ufbx::AnimStack) -> Result<Times<'a>, Error> {
         let mut out = Times::none(parsed);
         out.add(path, &stack.anim, stack.element.name.to_string(), None)?;
@@ -103,7 +105,7 @@ impl<'a> Times<'a> {
         Times { takes: Vec::new(), start: 0.0, step: 1.0 / rate, rate, count: 0 }
     }
 
-    /// With `sparse` frames are left out that are not needed.
+    /// Appends an animation. With `sparse`, frames that are not needed are left out.
     fn add(
         &mut self,
         path: &Path,
@@ -131,20 +133,20 @@ impl<'a> Times<'a> {
         Ok(())
     }
 
-    /// The take of a frame, and the steps to it from the first one of that.
+    /// Returns the take that contains a frame, and the steps from the take's first frame to it.
     fn place(&self, frame: usize) -> (&Take<'a>, usize) {
         let take = self.takes.partition_point(|take| take.first <= frame).saturating_sub(1);
         let take = &self.takes[take];
         (take, take.step(frame - take.first))
     }
 
-    /// The animation that is played in a frame, and the time within it.
+    /// Returns the animation played in a frame, and the time within it in seconds.
     pub fn at(&self, frame: usize) -> (&'a ufbx::Anim, f64) {
         let (take, step) = self.place(frame);
         (take.anim, take.start + step as f64 / self.rate)
     }
 
-    /// All animations that are played.
+    /// Returns all animations that are played.
     pub fn anims(&self) -> impl Iterator<Item = &'a ufbx::Anim> {
         self.takes.iter().map(|take| take.anim)
     }
@@ -160,7 +162,7 @@ impl<'a> Times<'a> {
         Arc::new(TimeSampling::Acyclic { times: (0..self.count).map(time).collect() })
     }
 
-    /// Names of the parts, if there are several.
+    /// Returns a named range per animation, if there are several.
     pub fn ranges(&self) -> Vec<NamedRange> {
         let time = |step: usize| self.start + step as f64 * self.step;
         let range = |take: &Take<'_>| NamedRange {
@@ -172,7 +174,7 @@ impl<'a> Times<'a> {
     }
 }
 
-/// A value for each frame.
+/// Makes a channel with one sample per frame.
 pub(super) fn each_frame<T: Clone + Send + Sync + 'static>(
     sampling: &Arc<TimeSampling>,
     samples: Vec<Vec<T>>,
@@ -181,7 +183,7 @@ pub(super) fn each_frame<T: Clone + Send + Sync + 'static>(
     Channel::in_memory(own, samples).with_sampling(sampling.clone())
 }
 
-/// The first and the last key of an animation that says nothing of when it is.
+/// Returns the times of the first and the last key, for an animation that states no time span.
 fn keys(anim: &ufbx::Anim) -> Option<(f64, f64)> {
     let values = anim.layers.into_iter().flat_map(|layer| &layer.anim_values);
     let curves = values.flat_map(|value| value.curves.iter().flatten());

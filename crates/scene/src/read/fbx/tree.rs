@@ -1,4 +1,4 @@
-//! Nodes: where each of them is in every frame, and when it is shown.
+//! Nodes: their transforms and their visibility in every frame.
 
 use super::camera;
 use super::moving::{Movers, VISIBILITY, is_shown, may_change};
@@ -9,17 +9,17 @@ use glam::{DAffine3, DMat4, DQuat, DVec3};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Most matrices of nodes that move, over all frames.
+/// Upper limit for the matrices of moving nodes, over all frames.
 const MOST_MATRICES: u64 = 1 << 24;
 
 /// The transforms of all nodes, the root first, parents before their children.
 pub(super) struct Tree {
     pub parents: Vec<Option<usize>>,
-    /// Local ones: one, or one per frame.
+    /// Local transforms: one for all frames, or one per frame.
     local: Vec<Vec<Qvv>>,
-    /// Whether it is shown: once, or in each frame.
+    /// Visibility: one value for all frames, or one per frame.
     shown: Vec<Vec<i8>>,
-    /// The turn of cameras and lights, which look another way in the format.
+    /// The rotations of cameras and lights, whose axes differ from those of the scene model.
     turns: Vec<Option<DMat4>>,
     pub frames: usize,
 }
@@ -30,7 +30,7 @@ fn parts(t: &ufbx::Transform) -> Qvv {
     Qvv { rotation, translation: vector(&t.translation), scale: vector(&t.scale) }
 }
 
-/// A turn as the rotation that it is.
+/// Converts a rotation matrix to parts, if possible.
 fn apart(turn: &DMat4) -> LocalTransform {
     trs::plain(turn).map_or(LocalTransform::Matrix(*turn), LocalTransform::Parts)
 }
@@ -40,7 +40,7 @@ impl Tree {
         let movers = Movers::of(parsed);
         let moves = |node: &ufbx::Node| times.anims().any(|anim| movers.may_move(anim, node));
         let moving = parsed.nodes.into_iter().filter(|node| moves(node)).count();
-        // Frames are never more, whatever moves in them.
+        // The number of frames is also limited when nothing moves.
         let asked = (moving.max(1) as u64).saturating_mul(times.count as u64);
         if asked > MOST_MATRICES {
             let what = "transforms of nodes that move, over all frames of an FBX file; export it in parts";
@@ -85,7 +85,7 @@ impl Tree {
         Ok(tree)
     }
 
-    /// Matrices of all nodes in the world.
+    /// Returns the world matrices of all nodes.
     pub fn world(&self, frame: usize) -> Vec<DMat4> {
         let mut world: Vec<DMat4> = Vec::with_capacity(self.local.len());
         for (local, parent) in self.local.iter().zip(&self.parents) {
@@ -96,22 +96,22 @@ impl Tree {
         world
     }
 
-    /// Whether a node is never anything but where the one above it is.
+    /// `true` if the node's local transform is always the identity.
     pub fn is_identity(&self, node: usize) -> bool {
         matches!(self.local[node][..], [only] if only.matrix() == DAffine3::IDENTITY)
     }
 
-    /// Whether a node, or one above it, moves.
+    /// `true` if a node, or one above it, moves.
     pub fn moves(&self, node: usize) -> bool {
         std::iter::successors(Some(node), |&n| self.parents[n]).any(|n| self.local[n].len() > 1)
     }
 
-    /// What takes whatever hangs on a node back from its turn.
+    /// Returns the inverse of the node's camera or light rotation, to be applied to its children.
     pub fn turned_back(&self, node: usize) -> Option<DMat4> {
         self.turns[node].map(|turn| turn.transpose())
     }
 
-    /// The node as the scene has it; what hangs on the root has the root's own transform as well.
+    /// Makes the node of the scene; children of the root include the root's own transform.
     pub fn node(
         &self,
         n: usize,
@@ -147,8 +147,8 @@ impl Tree {
     }
 }
 
-/// What a node says of itself and of all below it, once or in each frame: hidden (0), shown where what is above it is
-/// (-1), or shown in any case (1).
+/// Returns the visibility of a node and all below it, once or per frame: hidden (0), inherited from the
+/// parent (-1), or visible regardless of it (1).
 fn shown(node: &ufbx::Node, times: &Times<'_>) -> Vec<i8> {
     let element = &node.element;
     let inherits = ufbx::find_prop(&element.props, "Visibility Inheritance");

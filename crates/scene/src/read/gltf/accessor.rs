@@ -1,10 +1,10 @@
-//! Accessors: typed arrays in buffers, plain, interleaved, normalized or sparse. Everything is checked
-//! against the bytes that are there before anything is allocated.
+//! Accessors: typed arrays in buffers, plain, interleaved, normalized or sparse. Sizes are checked against
+//! the available bytes before anything is allocated.
 
 use super::document::{Document, SparsePart};
 use crate::Error;
 
-/// Most values of an accessor that has no bytes of its own, which means zeros.
+/// Upper limit for the values of an accessor without a buffer view, whose values are zeros.
 const MAX_ZEROS: u64 = 1 << 24;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +38,7 @@ impl Component {
         }
     }
 
-    /// A component as a number; normalized integers as the fractions that they stand for.
+    /// Converts a component to a float; normalized integers become fractions.
     fn float(self, bytes: &[u8], normalized: bool) -> f32 {
         let part = |value: f32, largest: f32| match normalized {
             true => (value / largest).max(-1.0),
@@ -55,7 +55,7 @@ impl Component {
         }
     }
 
-    /// A component as an unsigned whole number; other types are 0.
+    /// Converts a component to an unsigned integer; other types give 0.
     fn whole(self, bytes: &[u8]) -> u32 {
         match (self, bytes) {
             (Component::U8, &[a, ..]) => a.into(),
@@ -66,7 +66,7 @@ impl Component {
     }
 }
 
-/// Values in a buffer, known to be there.
+/// The location of values in a buffer, checked to lie within it.
 #[derive(Clone, Copy)]
 struct Place {
     buffer: usize,
@@ -74,22 +74,23 @@ struct Place {
     stride: usize,
 }
 
-/// An accessor, checked.
+/// A checked accessor.
 pub(super) struct Values<'a> {
     document: &'a Document,
     number: usize,
     component: Component,
     components: usize,
     normalized: bool,
-    /// Number of values.
+    /// The number of values.
     pub count: usize,
     place: Option<Place>,
-    /// Number of replaced values, type and place of their indices, place of their values.
+    /// The number of replaced values, the type and location of their indices, and the location of their
+    /// values.
     sparse: Option<(usize, Component, Place, Place)>,
 }
 
 impl Document {
-    /// Accessor `number`, which must have `components` numbers per value.
+    /// Returns accessor `number`, which must have `components` numbers per value.
     pub fn values(&self, number: usize, components: usize) -> Result<Values<'_>, Error> {
         let at = || format!("accessor {number}");
         let Some(accessor) = self.root.accessors.get(number) else {
@@ -157,7 +158,8 @@ impl Document {
         })
     }
 
-    /// The first byte of `count` values of `size` bytes, after checking that they lie within view and buffer.
+    /// Returns the location of `count` values of `size` bytes, after checking that they lie within view and
+    /// buffer.
     fn place(
         &self,
         view: usize,
@@ -184,7 +186,7 @@ impl Document {
         };
         let needed = match count as u64 {
             0 => 0,
-            // Below 2³¹ · 252.
+            // Below 2³¹ · 252, so no overflow.
             n => (n - 1) * stride + size as u64,
         };
         let within =
@@ -200,13 +202,13 @@ impl Document {
 }
 
 impl Values<'_> {
-    /// The values as floats, `N` being the number of components.
+    /// Returns the values as floats; `N` is the number of components.
     pub fn floats<const N: usize>(&self) -> Result<Vec<[f32; N]>, Error> {
         let (component, normalized) = (self.component, self.normalized);
         self.read(|bytes| component.float(bytes, normalized))
     }
 
-    /// The values as whole numbers, `N` being the number of components.
+    /// Returns the values as integers; `N` is the number of components.
     pub fn integers<const N: usize>(&self) -> Result<Vec<[u32; N]>, Error> {
         if !matches!(self.component, Component::U8 | Component::U16 | Component::U32) {
             let what = "its values are no whole numbers";

@@ -1,6 +1,6 @@
-//! Animations: curves per node, evaluated as the format's specification says (3.11 and appendix C: STEP,
-//! LINEAR with slerp, CUBICSPLINE with tangents times the distance of keys), and the uniform times to sample
-//! them at.
+//! Animations: curves per node, evaluated as the glTF specification defines them (3.11 and appendix C: STEP,
+//! LINEAR with slerp, CUBICSPLINE with tangents times the distance of keys), and the uniform times at which
+//! they are sampled.
 
 use super::camera::LensPart;
 use super::document::{AnimationJson, Document};
@@ -12,10 +12,10 @@ use glam::DQuat;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-/// Far beyond what any unit can mean, and products stay finite.
+/// Far beyond any sensible value in any unit, and products stay finite.
 const LARGEST: f64 = 1e15;
 
-/// No number, or one beyond all use.
+/// `true` if the value is not a number or too large to be usable.
 pub(super) fn is_wild(value: f64) -> bool {
     value.is_nan() || value.abs() > LARGEST
 }
@@ -27,26 +27,26 @@ enum How {
     Cubic,
 }
 
-/// Turns from one sample to the next beyond this are divided, in radians: half a turn can go either way, and
-/// whoever has two samples alone takes the shorter one.
+/// Rotations by more than this angle (radians) from one sample to the next are divided: half a turn could go
+/// either way, and two samples alone give the shorter way.
 const FAR: f64 = 1.571;
-/// Angle of the turns that far turns are divided into, at most, in radians.
+/// The largest angle of the parts of a divided rotation, in radians.
 const DIVIDED: f64 = 0.786;
 
-/// Keys of one property of one node.
+/// The keys of one property of one node.
 #[derive(Clone)]
 pub(super) struct Curve {
-    /// Ascending, at least one.
+    /// Key times in seconds, ascending; at least one.
     times: Arc<Vec<f64>>,
-    /// `width` numbers per key; three times as many for cubic ones: tangent in, value, tangent out.
+    /// `width` numbers per key; for cubic curves three times as many: in-tangent, value, out-tangent.
     values: Arc<Vec<f32>>,
     width: usize,
     how: How,
 }
 
 impl Curve {
-    /// The key at or before `time`, and where between it and the next one `time` is: a fraction, 0 at the
-    /// key.
+    /// Returns the key at or before `time`, and the position of `time` between it and the next one as a
+    /// fraction, 0 at the key.
     fn locate(&self, time: f64) -> (usize, f64) {
         let keys = &*self.times;
         let after = keys.partition_point(|k| *k <= time + SAME_TIME);
@@ -61,7 +61,7 @@ impl Curve {
         }
     }
 
-    /// Number `i` of part `part` (0 tangent in, 1 value, 2 tangent out) of key `k`.
+    /// Returns number `i` of part `part` (0 in-tangent, 1 value, 2 out-tangent) of key `k`.
     fn part(&self, k: usize, part: usize, i: usize) -> f64 {
         let at = match self.how {
             How::Cubic => (3 * k + part) * self.width + i,
@@ -88,25 +88,25 @@ impl Curve {
             + (u3 - u2) * into
     }
 
-    /// The value at `time`: the first key's before it, the last one's after it.
+    /// Returns the value at `time`; before the first key and after the last one it is constant.
     pub fn at<const N: usize>(&self, time: f64) -> [f64; N] {
         let (k, u) = self.locate(time);
         std::array::from_fn(|i| self.between(k, u, i))
     }
 
-    /// Value at `time` of a curve of any width.
+    /// Computes the value at `time` of a curve of any width.
     pub fn fill(&self, time: f64, out: &mut Vec<f64>) {
         let (k, u) = self.locate(time);
         out.clear();
         out.extend((0..self.width).map(|i| self.between(k, u, i)));
     }
 
-    /// Keys of rotations that are all zero.
+    /// Returns the number of rotation keys that are all zero.
     fn zeros(&self) -> usize {
         (0..self.times.len()).filter(|k| (0..4).all(|i| self.part(*k, 1, i) == 0.0)).count()
     }
 
-    /// Value at `time` of a curve of rotations: a unit quaternion.
+    /// Returns the value at `time` of a rotation curve, as a unit quaternion.
     pub fn rotation(&self, time: f64) -> DQuat {
         let (k, u) = self.locate(time);
         let value = |k: usize| unit(std::array::from_fn(|i| self.part(k, 1, i)));
@@ -116,7 +116,7 @@ impl Curve {
         unit(std::array::from_fn(|i| self.between(k, u, i)))
     }
 
-    /// Appends times between its keys where a rotation turns far.
+    /// Appends times between keys wherever a rotation turns by more than [`FAR`].
     pub fn far_turns(&self, times: &mut Vec<f64>) {
         if self.width != 4 || self.how != How::Linear {
             return;
@@ -132,7 +132,7 @@ impl Curve {
         }
     }
 
-    /// Appends for each step the time right before it, so that lines between samples are steps.
+    /// Appends the time just before each step, so that linear interpolation of samples reproduces it.
     pub fn before_steps(&self, times: &mut Vec<f64>) {
         if self.how != How::Step {
             return;
@@ -146,17 +146,18 @@ impl Curve {
         }
     }
 
-    /// The farthest that a rotation turns from one time of `grid` to the next. Between two keys a LINEAR one turns
-    /// evenly, and a cubic one smoothly: of a long way some places tell, however many times there are.
+    /// Returns the largest angle by which a rotation turns from one time of `grid` to the next. Between two
+    /// keys a LINEAR rotation turns evenly and a cubic one smoothly, so a limited number of places is tested,
+    /// however many times there are.
     fn farthest_turn(&self, grid: &Grid) -> f64 {
-        /// Most places that are looked at between two keys.
+        /// The largest number of places tested between two keys.
         const PLACES: usize = 256;
         if self.width != 4 || self.how == How::Step || self.is_constant() || grid.samples < 2 {
             return 0.0;
         }
         let from = |i: usize| {
             let at = |part: f64| self.rotation(grid.time(i) + part / grid.fps);
-            // By way of the middle, since the shorter way need not be the one it goes.
+            // Measured via the middle, since the rotation need not take the shorter way.
             turn(at(0.0), at(0.5)) + turn(at(0.5), at(1.0))
         };
         let last = grid.samples - 2;
@@ -165,7 +166,7 @@ impl Curve {
         for pair in self.times.windows(2) {
             let (first, end) = (step_at(pair[0]).max(next), step_at(pair[1]));
             let apart = end.saturating_sub(first).div_ceil(PLACES).max(1);
-            // The keys themselves may lie in the middle of a step.
+            // The keys themselves may lie within a step.
             let steps = (first..=end).step_by(apart).chain((end.max(first) > next).then_some(end));
             farthest = steps.map(from).fold(farthest, f64::max);
             next = next.max(end + 1);
@@ -173,21 +174,21 @@ impl Curve {
         farthest
     }
 
-    /// Whether a curve that is held is more than 0 at `time`: its values are never mixed.
+    /// `true` if a held curve is above 0 at `time`; its values are never interpolated.
     pub fn is_on(&self, time: f64) -> bool {
         let (k, _) = self.locate(time);
         self.part(k, 1, 0) > 0.5
     }
 
-    /// Spans between two keys of a scale, of which one is nothing: players show nothing, or all of it, up to the next
-    /// sample.
+    /// Returns the spans between two keys of a scale curve of which exactly one is zero: players show
+    /// nothing, or everything, until the next sample.
     pub fn starts_from_zero(&self) -> impl Iterator<Item = [f64; 2]> {
         let is_nothing = |k: usize| (0..self.width).all(|i| self.part(k, 1, i) == 0.0);
         let keys = self.times.windows(2).enumerate().filter(|_| self.how == How::Linear);
         keys.filter(move |(k, _)| is_nothing(*k) != is_nothing(k + 1)).map(|(_, pair)| [pair[0], pair[1]])
     }
 
-    /// Spans between two of its keys, in which its value does not change.
+    /// Returns the spans between two keys in which the value does not change.
     fn still_spans(&self) -> impl Iterator<Item = [f64; 2]> {
         let still = |k: usize| {
             let tangents = |k: usize, part: usize| (0..self.width).all(|i| self.part(k, part, i) == 0.0);
@@ -206,22 +207,22 @@ impl Curve {
         self.width
     }
 
-    /// Whether straight lines between its keys say everything.
+    /// `true` if linear interpolation of the keys is exact.
     pub fn is_linear(&self) -> bool {
         self.how == How::Linear
     }
 
-    /// Whether between keys it bends: cubic ones do.
+    /// `true` if the curve bends between keys, as non-constant cubic curves do.
     pub fn bends(&self) -> bool {
         self.how == How::Cubic && !self.is_constant()
     }
 
-    /// Whether each value stays until the next key.
+    /// `true` if each value holds until the next key.
     pub fn is_step(&self) -> bool {
         self.how == How::Step
     }
 
-    /// Whether all keys are one value and no tangent leads away from it.
+    /// `true` if all keys have the same value and all tangents are zero.
     pub fn is_constant(&self) -> bool {
         let (parts, w) = (if self.how == How::Cubic { 3 } else { 1 }, self.width);
         let first = |i: usize| self.part(0, 1, i);
@@ -234,12 +235,12 @@ impl Curve {
     }
 }
 
-/// Angle between two rotations, in radians: at most half a turn.
+/// Returns the angle between two rotations in radians, at most half a turn.
 fn turn(a: DQuat, b: DQuat) -> f64 {
     2.0 * a.dot(b).abs().min(1.0).acos()
 }
 
-/// A quaternion of length 1; none of length 0 is a rotation, and the identity stands for it.
+/// Normalizes a quaternion; one of length 0 becomes the identity.
 pub(super) fn unit(q: [f64; 4]) -> DQuat {
     let q = DQuat::from_array(q);
     match q.length_squared() {
@@ -255,29 +256,29 @@ pub(super) struct Curves {
     pub rotation: Option<Curve>,
     pub scale: Option<Curve>,
     pub weights: Option<Curve>,
-    /// Single weights, which count in front of all together.
+    /// Curves of single weights, which take precedence over `weights`.
     pub weight: Vec<(usize, Curve)>,
-    /// Whether it and all below it is shown.
+    /// The visibility of the node and all below it.
     pub visible: Option<Curve>,
 }
 
 impl Curves {
-    /// The curves that are there of translation, rotation and scale.
+    /// Returns the curves of translation, rotation and scale that exist.
     pub fn of_transform(&self) -> impl Iterator<Item = &Curve> {
         [&self.translation, &self.rotation, &self.scale].into_iter().flatten()
     }
 
-    /// The curves of weights.
+    /// Returns all curves of weights.
     pub fn of_weights(&self) -> impl Iterator<Item = &Curve> {
         self.weights.iter().chain(self.weight.iter().map(|(_, curve)| curve))
     }
 
-    /// Whether the transform changes.
+    /// `true` if the transform changes.
     pub fn moves(&self) -> bool {
         self.of_transform().any(|curve| !curve.is_constant())
     }
 
-    /// The place of the curve of a property; none where there is one.
+    /// Returns the slot for a property's curve, or `None` if it is taken.
     fn place(&mut self, property: Property) -> Option<&mut Option<Curve>> {
         let place = match property {
             Property::Translation => &mut self.translation,
@@ -290,31 +291,31 @@ impl Curves {
     }
 }
 
-/// An animation of the file, or several that move different nodes.
+/// An animation of the file, or several merged ones that move different nodes.
 #[derive(Clone, Default)]
 pub(super) struct Animation {
     pub name: String,
     pub nodes: BTreeMap<usize, Curves>,
-    /// Numbers of cameras.
+    /// The animated numbers of each camera.
     pub cameras: BTreeMap<usize, BTreeMap<LensPart, Curve>>,
 }
 
 impl Animation {
-    /// All curves.
+    /// Returns all curves.
     fn curves(&self) -> impl Iterator<Item = &Curve> {
         let nodes = self.nodes.values();
         let nodes = nodes.flat_map(|own| own.of_transform().chain(own.of_weights()).chain(&own.visible));
         nodes.chain(self.cameras.values().flat_map(BTreeMap::values))
     }
 
-    /// Whether anything changes.
+    /// `true` if anything changes.
     pub fn moves(&self) -> bool {
         self.curves().any(|curve| !curve.is_constant())
     }
 }
 
-/// Reads all animations. What is shared in the file is shared in memory. `weights_of`: the number of morph targets
-/// of a mesh.
+/// Reads all animations. Data shared in the file is shared in memory. `weights_of`: the number of morph
+/// targets of a mesh.
 pub(super) fn read(
     document: &Document,
     weights_of: impl Fn(usize) -> usize,
@@ -327,7 +328,7 @@ pub(super) fn read(
         let name = json.name.clone().unwrap_or(format!("animation {a}"));
         let mut animation = Animation { name, ..Animation::default() };
         let mut left = Left::default();
-        // Those of meshes count where a node has none of its own.
+        // Weights of meshes apply to nodes without weights of their own.
         let mut of_meshes = Vec::new();
         for (c, channel) in json.channels.iter().enumerate() {
             let at = format!("animation {a}, channel {c}");
@@ -386,7 +387,7 @@ pub(super) fn read(
 }
 
 impl Animation {
-    /// Adds a curve of a node; false where that property has one already.
+    /// Adds a curve to a node; returns `false` if the property already has one.
     fn add(&mut self, node: usize, property: Property, curve: Curve) -> bool {
         let curves = self.nodes.entry(node).or_default();
         if let Property::Weight(i) = property {
@@ -406,10 +407,10 @@ impl Animation {
     }
 }
 
-/// Channels of an animation from which nothing is taken, and why.
+/// The channels of an animation that are left out, and the reasons.
 #[derive(Default)]
 struct Left {
-    /// What they move, each once, and how many these are.
+    /// The distinct targets of channels that are not supported, and the number of these channels.
     targets: BTreeSet<String>,
     other: usize,
     empty: usize,
@@ -424,7 +425,7 @@ impl Left {
     }
 
     fn remark(self, file: &str, animation: &str, remarks: &mut Vec<Remark>) {
-        /// Most targets that are named.
+        /// The largest number of targets that are named.
         const SHOWN: usize = 6;
         let more = match self.targets.len().saturating_sub(SHOWN) {
             0 => String::new(),
@@ -452,7 +453,7 @@ struct Loader<'a> {
 }
 
 impl Loader<'_> {
-    /// `None` for one without keys.
+    /// Reads a sampler as a curve; returns `None` if it has no keys.
     fn curve(
         &mut self,
         json: &AnimationJson,
@@ -526,14 +527,14 @@ impl Loader<'_> {
     }
 }
 
-/// The longest spans in which no curve of `animation` changes, in the order of time.
+/// Returns the maximal spans in which no curve of `animation` changes, in order of time.
 pub(super) fn idle(animation: &Animation) -> Vec<[f64; 2]> {
     let mut keys: Vec<f64> = Vec::new();
     let mut moving: Vec<[f64; 2]> = Vec::new();
     for curve in animation.curves().filter(|curve| !curve.is_constant()) {
         let mut at = curve.times[0];
         for [from, to] in curve.still_spans() {
-            // At the end of a step there is a change.
+            // The value changes at the end of a step.
             moving.extend([[at, from], [to, to]]);
             at = to;
         }
@@ -559,9 +560,9 @@ pub(super) fn idle(animation: &Animation) -> Vec<[f64; 2]> {
     out
 }
 
-/// From the first to the last key of `animation`: at the rate that its keys have, or one that they lie on, or
-/// else at `usual` frames per second; at a multiple of it where something turns too far from one sample to
-/// the next. The flag says whether all keys are on it. `None` without keys.
+/// Returns the uniform times from the first to the last key of `animation`: at the rate of the keys, or a
+/// rate that contains them, or else at `usual` frames per second; at a multiple of it if a rotation turns too
+/// far from one sample to the next. The flag is `true` if all keys are on these times. `None` without keys.
 pub(super) fn grid(
     animation: &Animation,
     usual: f64,
@@ -572,7 +573,7 @@ pub(super) fn grid(
     for curve in animation.curves() {
         let shared = Arc::as_ptr(&curve.times);
         if !seen.contains(&shared) {
-            // Nearly all files share the keys of all curves; in others, a few repetitions cost nothing.
+            // Nearly all files share key times between all curves; otherwise a few repetitions cost little.
             seen.truncate(64);
             seen.insert(0, shared);
             keys.extend_from_slice(&curve.times);
@@ -600,7 +601,7 @@ mod tests {
 
     #[test]
     fn cubic_tangents_are_times_the_distance_of_keys() {
-        // p(0) = 1, p'(0) = 2, p(4) = 3, p'(4) = -1: Hermite's polynomial, worked out by its definition.
+        // p(0) = 1, p'(0) = 2, p(4) = 3, p'(4) = -1: the Hermite polynomial, computed from its definition.
         let curve = Curve {
             times: Arc::new(vec![0.0, 4.0]),
             values: Arc::new(vec![9.0, 1.0, 2.0, -1.0, 3.0, 9.0]),
@@ -620,7 +621,7 @@ mod tests {
         assert_eq!(curve.at::<1>(7.0), [3.0]);
     }
 
-    /// Half a turn goes where the specification's slerp goes, and is divided.
+    /// Half a turn follows the specification's slerp and is divided.
     #[test]
     fn far_turns_are_divided() {
         let half = |y: f32, w: f32| [0.0, y, 0.0, w];

@@ -1,4 +1,4 @@
-//! The scene in the making: nodes with their transforms, whether they are shown, meshes, instances and cameras.
+//! Builds the scene: nodes with transforms and visibility, meshes, instances and cameras.
 
 use super::animation::{self, Animation, Curve, Curves};
 use super::camera;
@@ -19,12 +19,12 @@ use glam::{DAffine3, DMat4};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Most bytes of paths: nodes that nest deep have long ones.
+/// Upper limit for the bytes of all paths; deeply nested nodes have long ones.
 const MAX_PATHS: usize = 1 << 28;
-/// Most numbers of all skins together.
+/// Upper limit for the numbers of all skins together.
 const MAX_SKIN_NUMBERS: usize = 1 << 28;
 
-/// The local transform of a node.
+/// The local transform of a node over time.
 struct Local {
     rig: Arc<Rig>,
     node: usize,
@@ -63,7 +63,7 @@ impl Source<LocalTransform> for Local {
         out.push(self.at(self.sampling.time(i)));
         Ok(())
     }
-    // Players turn nodes on the chord, not evenly.
+    // Players interpolate rotations along the chord, not evenly.
     fn bends(&self) -> bool {
         let turns = |curves: &Curves| {
             let rotation = curves.rotation.as_ref();
@@ -78,7 +78,7 @@ impl Source<LocalTransform> for Local {
     }
 }
 
-/// Whether a node is shown: below one that is hidden it is not, whatever it says.
+/// The visibility of a node over time; a node below a hidden one is hidden regardless.
 struct Shown {
     rig: Arc<Rig>,
     node: usize,
@@ -107,25 +107,25 @@ impl Source<i8> for Shown {
     }
 }
 
-/// The visibility of a node that is as visible as the one above it.
+/// The visibility value of a node that inherits from its parent.
 const ASK_PARENT: i8 = -1;
 
 pub(super) struct Builder<'a> {
     document: &'a Arc<Document>,
     rig: &'a Arc<Rig>,
     skeletons: &'a Skeletons,
-    /// For each clip its skeleton, and what plays its animation.
+    /// For each clip its skeleton, and the rig that plays its animation.
     drivers: Vec<(usize, Arc<Rig>)>,
     /// Meshes of the file; `None` for one without faces.
     shapes: HashMap<usize, Option<Arc<Shape>>>,
-    /// Meshes of the scene that nothing moves, by number in the file.
+    /// Scene meshes that nothing moves, by their number in the file.
     meshes: HashMap<usize, usize>,
     pub scene: Scene,
     pub remarks: Vec<Remark>,
     path_bytes: usize,
     skin_numbers: usize,
     instances: Instances,
-    /// Whether something was sampled at the uniform times.
+    /// `true` if something was sampled at the uniform times.
     pub sampled: bool,
 }
 
@@ -153,11 +153,11 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// All nodes below `roots`, but joints that carry nothing.
+    /// Adds all nodes below `roots` except joints that carry nothing.
     pub fn nodes(&mut self, roots: &[usize]) -> Result<(), Error> {
         let root = &self.document.root;
         let tree = &self.rig.tree;
-        // Not a joint, or something of it or below is shown.
+        // Not a joint, or a joint that itself or below it shows something.
         let mut shown: Vec<bool> = (root.nodes.iter().zip(&self.skeletons.of_node))
             .map(|(node, joint)| joint.is_none() || node.mesh.is_some() || node.camera.is_some())
             .collect();
@@ -166,8 +166,8 @@ impl<'a> Builder<'a> {
                 shown[parent] = true;
             }
         }
-        // Nodes whose siblings' names are known: node, name, parent in the scene, whether its world transform
-        // is one.
+        // Nodes whose sibling names are known: node, name, parent in the scene, and whether its world
+        // transform may differ from the identity.
         let mut stack = Vec::new();
         self.siblings(roots, &shown, (None, 0), None, false, &mut stack);
         while let Some((node, name, parent, moved)) = stack.pop() {
@@ -197,7 +197,7 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// The lens of the camera of a node.
+    /// Returns the lens of a node's camera over time.
     fn camera(&mut self, node: usize, path: &str) -> Option<Channel<Lens>> {
         let number = self.document.root.nodes[node].camera?;
         let json: &CameraJson = &self.document.root.cameras[number];
@@ -230,13 +230,13 @@ impl<'a> Builder<'a> {
         channel
     }
 
-    /// Whether a node and what is below it is shown; `None` where nothing is said.
+    /// Returns the visibility of a node and all below it; `None` if the file states none.
     fn visibility(&mut self, node: usize) -> Option<Channel<i8>> {
         let takes = &self.rig.takes;
         let rest =
             (self.document.root.nodes[node].extensions.visibility.as_ref()).is_none_or(|own| own.visible);
         if !takes.change(takes.of_node(node).filter_map(|curves| curves.visible.as_ref())) {
-            // At any time.
+            // Constant over time.
             let hidden = !takes.is_shown(node, 0.0, rest);
             return hidden.then(|| Channel::constant(vec![0]));
         }
@@ -250,8 +250,8 @@ impl<'a> Builder<'a> {
         Some(Channel::new(sampling, Arc::new(source)))
     }
 
-    /// Pushes the shown ones of `children` with names of their own; gives the names among them of the mesh, so
-    /// many times as it is there.
+    /// Pushes those `children` that are shown, with unique names; returns `count` names among them for the
+    /// mesh.
     fn siblings(
         &self,
         children: &[usize],
@@ -290,7 +290,7 @@ impl<'a> Builder<'a> {
         Ok(format!("{above}/{name}"))
     }
 
-    /// The node's transform; `None` where it is none.
+    /// Returns the node's transform; `None` if it is always the identity.
     fn transform(&mut self, node: usize) -> Option<Transform> {
         let tree = &self.rig.tree;
         let takes = &self.rig.takes;
@@ -307,7 +307,7 @@ impl<'a> Builder<'a> {
         Some(Transform { local: Channel::new(sampling, Arc::new(source)), inherits: None })
     }
 
-    /// The times at which curves of a node are sampled.
+    /// Returns the times at which curves of a node are sampled, and their number.
     fn times(
         &mut self,
         node: usize,
@@ -330,8 +330,8 @@ impl<'a> Builder<'a> {
         Ok(shape)
     }
 
-    /// Hangs mesh number `number` of the file below the scene's node `parent`, which is `node` of the file: once,
-    /// or at each of its places.
+    /// Adds mesh number `number` of the file below the scene's node `parent`, which is `node` in the file:
+    /// once, or at each of its places.
     fn mesh(
         &mut self,
         node: usize,
@@ -357,8 +357,8 @@ impl<'a> Builder<'a> {
                     false => None,
                 };
                 let mut mesh: Mesh = mesh::mesh(&shape, &path, placement, &mut self.remarks)?;
-                // It stands in the world already, but its node says which side of its faces is the front (glTF 2.0,
-                // 3.7.2.1).
+                // The mesh is in world space, but its node determines which side of the faces is the front
+                // (glTF 2.0, 3.7.2.1).
                 if skin.is_some() && self.rig.tree.is_mirrored(node) {
                     mesh.winding = Winding::Clockwise;
                 }
@@ -375,7 +375,7 @@ impl<'a> Builder<'a> {
             let path = if i == 0 { path.clone() } else { self.path(Some(parent), &name)? };
             let transform = match &places {
                 Some(places) => Some((places[i].into(), None)),
-                // A skinned mesh stands in the world already.
+                // A skinned mesh is already in world space.
                 None if skin.is_some() && moved => Some((LocalTransform::IDENTITY, Some(false))),
                 None => None,
             };
@@ -390,7 +390,7 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// How mesh number `number` of the file is moved on `node`.
+    /// Returns how mesh number `number` of the file is moved on `node`.
     fn placement(
         &mut self,
         node: usize,

@@ -1,10 +1,11 @@
-//! Cameras: a lens of 24 mm film in height that shows what the file's camera does.
+//! Cameras: a lens on film 24 mm high with the same view as the file's camera.
 
 use super::document::CameraJson;
 use crate::Lens;
 use crate::lens::FARTHEST;
 
-/// Height of the film, millimetres, and its width where the file leaves that to the window.
+/// Width and height of the film in millimetres; the width applies if the file leaves the aspect ratio to the
+/// window.
 const FILM: [f64; 2] = [36.0, 24.0];
 
 /// A number of a camera that an animation may move.
@@ -19,7 +20,7 @@ pub(super) enum LensPart {
 }
 
 impl LensPart {
-    /// The number called `name` of a camera of this kind.
+    /// Returns the number called `name` of a camera of type `kind`.
     pub fn of(kind: &str, name: &str) -> Option<LensPart> {
         Some(match (kind, name) {
             ("perspective", "aspectRatio") => LensPart::AspectRatio,
@@ -32,7 +33,7 @@ impl LensPart {
         })
     }
 
-    /// Gives the camera this value.
+    /// Sets this number of the camera.
     pub fn set(self, camera: &mut CameraJson, value: f64) {
         if let Some(view) = &mut camera.perspective {
             match self {
@@ -55,10 +56,10 @@ impl LensPart {
     }
 }
 
-/// The lens of a camera; none where its numbers make no picture.
+/// Returns the lens of a camera; `None` if its numbers are unusable.
 pub(super) fn lens(camera: &CameraJson) -> Option<Lens> {
     let is_length = |v: f64| v > 0.0 && v.is_finite();
-    // All is sharp; the shutter is the default's.
+    // Everything is sharp; the shutter is the default.
     let sharp = Lens { f_stop: 0.0, ..Lens::default() };
     let [width, height] = FILM;
     if let Some(view) = &camera.perspective {
@@ -71,7 +72,7 @@ pub(super) fn lens(camera: &CameraJson) -> Option<Lens> {
         return sound.then_some(lens);
     }
     let view = camera.orthographic.as_ref()?;
-    // Halves of what is seen; a lens has the whole of it in tenths.
+    // `xmag` and `ymag` are half the visible size; a lens has all of it in tenths.
     let aperture = [view.xmag, view.ymag].map(|v| 20.0 * v.abs());
     let far = is_length(view.zfar) && view.znear >= 0.0 && view.zfar > view.znear;
     let sound = far && aperture.into_iter().all(is_length);

@@ -1,4 +1,4 @@
-//! Meshes that move: where morph targets and skins put points and normals, at the samples of what is played
+//! Meshes moved by morph targets and skins: their points and normals at the samples of the played animation
 //! and at any time of a clip.
 
 use super::animation::{Curve, Curves};
@@ -14,7 +14,7 @@ pub(super) struct Deformation {
     shape: Arc<Shape>,
     rig: Arc<Rig>,
     skin: Option<Bound>,
-    /// The node whose weights count, and these where nothing animates them.
+    /// The node whose weights apply, and their values where nothing animates them.
     node: usize,
     weights: Vec<f64>,
     pub times: Arc<TimeSampling>,
@@ -35,7 +35,7 @@ struct Bound {
 struct Joints {
     rig: Arc<Rig>,
     posing: Posing,
-    /// Place of each joint in `posing`.
+    /// The index of each joint in `posing`.
     places: Vec<usize>,
     inverse_bind: Vec<DAffine3>,
 }
@@ -46,7 +46,7 @@ impl Joints {
         Arc::new(Joints { rig: rig.clone(), posing, places, inverse_bind: binding.inverse_bind.clone() })
     }
 
-    /// Matrix of each joint at `time`: from the bind space to the world.
+    /// Returns the matrix of each joint at `time`, from bind space to world space.
     fn matrices(&self, time: f64) -> Vec<DAffine3> {
         let mut world = Vec::new();
         let rig = &self.rig;
@@ -91,13 +91,13 @@ impl Source<DMat4> for Posed {
 
 /// A skin of the file.
 pub(super) struct Binding<'a> {
-    /// Nodes of its joints.
+    /// The nodes of its joints.
     pub nodes: &'a [usize],
     pub inverse_bind: Vec<DAffine3>,
-    /// Number of the skeleton, and its joint for each node.
+    /// The number of the skeleton, and the skeleton's joint for each node.
     pub skeleton: usize,
     pub joints: Vec<usize>,
-    /// Clips of the skeleton: number, and what plays the animation that it was made of.
+    /// The clips of the skeleton: number, and the rig that plays the animation of each.
     pub clips: Vec<(usize, Arc<Rig>)>,
 }
 
@@ -106,14 +106,14 @@ pub(super) struct Placement<'a> {
     pub rig: &'a Arc<Rig>,
     pub node: usize,
     pub skin: Option<Binding<'a>>,
-    /// Weights of the morph targets where no animation moves them.
+    /// The weights of the morph targets where no animation moves them.
     pub weights: Vec<f64>,
-    /// Uniform times of the animation, and those of the weights' keys where they say everything.
+    /// The uniform times of the animation, or the times of the weights' keys if these suffice.
     pub sampling: Option<(TimeSampling, usize)>,
 }
 
 impl Deformation {
-    /// Also gives the skin.
+    /// Makes the deformation and, if there is one, the skin.
     pub fn new(
         shape: &Arc<Shape>,
         placement: Placement<'_>,
@@ -189,7 +189,7 @@ impl Deformation {
         Ok((out, skin))
     }
 
-    /// Weights of the morph targets at `time`.
+    /// Computes the weights of the morph targets at `time`.
     fn weights(&self, time: f64, out: &mut Vec<f64>) {
         self.rig.takes.weights(self.node, time, &self.weights, out);
     }
@@ -206,7 +206,7 @@ impl Deformation {
         identity_of(&numbers)
     }
 
-    /// Whether lines between its samples are not all of it: a skin turns, weights may bend.
+    /// `true` if linear interpolation of the samples is not exact: a skin rotates, and weights may bend.
     fn bends(&self) -> bool {
         let mut weights = self.rig.takes.of_node(self.node);
         self.samples > 1 && (self.skin.is_some() || weights.any(|own| own.of_weights().any(Curve::bends)))
@@ -219,7 +219,7 @@ impl Deformation {
         self.at(self.times.time(i), what, out)
     }
 
-    /// At any time.
+    /// Computes positions or normals at any time.
     fn at(&self, time: f64, what: What, out: &mut Vec<[f32; 3]>) -> Result<(), Error> {
         out.clear();
         let part = match what {
@@ -244,7 +244,7 @@ impl Deformation {
                 let mut influences = joints.iter().zip(weights).filter(|(_, w)| **w > 0.0);
                 let Some((&joint, &weight)) = influences.next() else { continue };
                 let mut sum = matrices[usize::from(joint)];
-                // Most points of most characters follow one joint alone.
+                // Most points of most characters follow a single joint.
                 if weight != 1.0 {
                     let w = f64::from(weight);
                     sum = DAffine3::from_mat3_translation(sum.matrix3 * w, sum.translation * w);

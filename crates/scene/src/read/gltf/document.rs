@@ -1,4 +1,4 @@
-//! The container (`.glb` or `.gltf`), the JSON as far as it is used here, and the buffers behind it.
+//! The container (`.glb` or `.gltf`), the parts of its JSON that are used, and the buffers it refers to.
 
 use super::meshopt::Compressed;
 use crate::Error;
@@ -11,14 +11,14 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-/// Largest JSON, in bytes.
+/// Upper limit for the size of the JSON in bytes.
 const MAX_JSON: u64 = 1 << 30;
-/// Most objects in the JSON: one takes some hundred bytes of memory and only two of the file.
+/// Upper limit for the objects in the JSON: one takes some hundred bytes of memory but only two of the file.
 const MAX_OBJECTS: usize = 4_000_000;
-/// Most files beside the first.
+/// Upper limit for the buffers, each of which may be a file.
 const MAX_BUFFERS: usize = 4096;
 
-/// The JSON of the file, as far as it is used. Indices into other lists are not checked yet.
+/// The parts of the file's JSON that are used. Indices into other lists are not checked yet.
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Root {
@@ -56,7 +56,7 @@ impl Asset {
     }
 }
 
-/// What files of all versions have.
+/// The part of the JSON that files of all versions share.
 #[derive(Deserialize)]
 struct Versioned {
     asset: Asset,
@@ -79,7 +79,7 @@ pub(super) struct CameraJson {
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct PerspectiveJson {
     pub aspect_ratio: Option<f64>,
-    /// Radians.
+    /// In radians.
     pub yfov: f64,
     pub znear: f64,
     pub zfar: Option<f64>,
@@ -117,7 +117,7 @@ pub(super) struct NodeJson {
     pub extras: serde_json::Value,
 }
 
-/// Extensions of a node.
+/// The extensions of a node.
 #[derive(Deserialize, Default)]
 #[serde(default)]
 pub(super) struct NodeExtensions {
@@ -125,7 +125,7 @@ pub(super) struct NodeExtensions {
     pub instancing: Option<InstancingJson>,
     #[serde(rename = "KHR_node_visibility")]
     pub visibility: Option<VisibilityJson>,
-    /// Those that are not read, by name.
+    /// Unsupported extensions, by name.
     #[serde(flatten)]
     pub others: BTreeMap<Box<str>, IgnoredAny>,
 }
@@ -167,19 +167,19 @@ pub(super) struct PrimitiveJson {
     pub targets: Vec<Accessors>,
 }
 
-/// Numbers of accessors by the name of what they hold, in the order of names. There may be hundreds of
-/// thousands of these with one entry, for which a tree takes several times as much.
+/// Accessor numbers by attribute name, sorted by name. A file may have hundreds of thousands of these with
+/// one entry each, for which a tree would take several times the memory.
 #[derive(Default)]
 pub(super) struct Accessors(Vec<(Box<str>, usize)>);
 
 impl Accessors {
-    /// The accessor of the attribute with this name.
+    /// Returns the accessor of the attribute with this name.
     pub fn get(&self, name: &str) -> Option<usize> {
         let at = self.0.binary_search_by(|(own, _)| (**own).cmp(name)).ok()?;
         Some(self.0[at].1)
     }
 
-    /// All attributes: name and accessor.
+    /// Returns all attributes as name and accessor.
     pub fn iter(&self) -> impl Iterator<Item = (&str, usize)> {
         self.0.iter().map(|(name, accessor)| (&**name, *accessor))
     }
@@ -198,7 +198,7 @@ impl<'de> Deserialize<'de> for Accessors {
                 while let Some(entry) = map.next_entry::<Box<str>, usize>()? {
                     list.push(entry);
                 }
-                // Of two of one name the last counts, as everywhere in JSON.
+                // Of two entries with the same name the last counts, as everywhere in JSON.
                 list.reverse();
                 list.sort_by(|a, b| a.0.cmp(&b.0));
                 list.dedup_by(|later, kept| later.0 == kept.0);
@@ -255,7 +255,7 @@ struct PointerJson {
 }
 
 impl TargetJson {
-    /// The JSON pointer to what is moved, where there is one.
+    /// Returns the JSON pointer to the target, if there is one.
     pub fn pointer(&self) -> Option<&str> {
         self.extensions.pointer.as_ref().map(|own| &*own.pointer)
     }
@@ -296,7 +296,7 @@ pub(super) struct SparsePart {
     pub buffer_view: usize,
     #[serde(default)]
     pub byte_offset: u64,
-    /// Type of the sparse indices; sparse values have none.
+    /// The type of the sparse indices; sparse values have none.
     #[serde(default)]
     pub component_type: u32,
 }
@@ -313,7 +313,7 @@ pub(super) struct ViewJson {
     extensions: ViewExtensions,
 }
 
-/// Views may be compressed: two names of one extension.
+/// The compression extension of a view, which has two names.
 #[derive(Deserialize, Default)]
 #[serde(default)]
 struct ViewExtensions {
@@ -330,7 +330,7 @@ pub(super) struct BufferJson {
     pub byte_length: u64,
 }
 
-/// An open file: its JSON, and its buffers, which are read when asked for.
+/// An open file: its JSON, and its buffers, which are read on demand.
 pub(super) struct Document {
     pub path: PathBuf,
     pub root: Root,
@@ -338,17 +338,17 @@ pub(super) struct Document {
 }
 
 enum Buffer {
-    /// Part of a file.
+    /// A part of a file.
     File { file: Arc<PositionedFile>, start: u64 },
-    /// Out of a data URI.
+    /// The contents of a data URI.
     Memory(Vec<u8>),
-    /// A buffer view that is compressed, decompressed when it is asked for first.
+    /// A compressed buffer view, decompressed on first use.
     Compressed(Compressed, OnceLock<Vec<u8>>),
-    /// A buffer that cannot be read, and why.
+    /// A buffer that cannot be read, and the reason.
     Missing(String),
 }
 
-/// Extensions that a file may require: they change nothing that is read here, or are read.
+/// The extensions that a file may require: each is supported, or affects nothing that is read here.
 const KNOWN: [&str; 12] = [
     "KHR_mesh_quantization",
     "EXT_meshopt_compression",
@@ -364,7 +364,7 @@ const KNOWN: [&str; 12] = [
     "EXT_mesh_gpu_instancing",
 ];
 
-/// Whether an extension changes nothing that is read here.
+/// `true` if the extension is supported or affects nothing that is read here.
 pub(super) fn is_known(extension: &str) -> bool {
     KNOWN.iter().any(|known| extension.starts_with(known))
 }
@@ -379,7 +379,7 @@ impl Document {
             return Err(Error::limit(path, what, objects as u64, MAX_OBJECTS as u64));
         }
         let root: Root = serde_json::from_slice(&json).map_err(|error| {
-            // Version 1 has maps where this one has lists.
+            // Version 1 has maps where version 2 has lists.
             let own = serde_json::from_slice(&json).map(|Versioned { asset }| asset.check(path));
             let malformed = || Error::malformed(path, format!("its JSON: {error}"), "the JSON");
             own.ok().and_then(Result::err).unwrap_or_else(malformed)
@@ -421,10 +421,10 @@ impl Document {
         Ok(document)
     }
 
-    /// Makes a buffer of its own of each compressed view.
+    /// Gives each compressed view a buffer of its own.
     fn take_compressed(&mut self) -> Result<(), Error> {
         let Root { buffer_views, buffers, .. } = &mut self.root;
-        // Compressed data is not compressed again.
+        // Compressed data cannot itself be in a compressed view.
         let plain = buffers.len();
         for (i, view) in buffer_views.iter_mut().enumerate() {
             let extensions = std::mem::take(&mut view.extensions);
@@ -445,7 +445,7 @@ impl Document {
         Ok(())
     }
 
-    /// Files beside the document that hold its buffers.
+    /// Returns the files that hold the document's external buffers.
     pub fn buffer_files(&self) -> Vec<PathBuf> {
         let beside = self.buffers.iter().filter_map(|buffer| match buffer {
             Buffer::File { file, .. } if file.path() != self.path => Some(file.path().to_path_buf()),
@@ -454,7 +454,8 @@ impl Document {
         beside.collect()
     }
 
-    /// Fills `out` from `offset` of a buffer on. The caller has checked both against `byteLength`.
+    /// Fills `out` with a buffer's bytes from `offset` on. The caller has checked the range against
+    /// `byteLength`.
     pub fn read(&self, buffer: usize, offset: u64, out: &mut [u8]) -> Result<(), Error> {
         let wrong = |what: &str| Error::malformed(&self.path, what, format!("buffer {buffer}"));
         let copy = |bytes: &[u8], out: &mut [u8]| {
@@ -478,7 +479,7 @@ impl Document {
         }
     }
 
-    /// The bytes that a compressed view stands for.
+    /// Returns the decompressed bytes of a compressed view.
     fn decompressed(&self, compressed: &Compressed) -> Result<Vec<u8>, Error> {
         let mut bytes = vec![0; compressed.byte_length as usize];
         self.read(compressed.buffer, compressed.byte_offset, &mut bytes)?;
@@ -486,7 +487,7 @@ impl Document {
         compressed.decode(&bytes).map_err(|what| self.wrong(format!("compressed data: {what}"), at))
     }
 
-    /// An error of this file.
+    /// Makes an error about this file.
     pub fn wrong(&self, what: impl Into<String>, at: impl Into<String>) -> Error {
         Error::malformed(&self.path, what, at)
     }
@@ -495,7 +496,7 @@ impl Document {
 /// Start and length of the binary chunk.
 type Binary = Option<(u64, u64)>;
 
-/// The JSON, and where the binary chunk is.
+/// Reads the JSON, and finds the binary chunk.
 fn chunks(file: &PositionedFile) -> Result<(Vec<u8>, Binary), Error> {
     let path = file.path();
     let read = |start: u64, length: u64| -> Result<Vec<u8>, Error> {
@@ -543,7 +544,7 @@ fn chunks(file: &PositionedFile) -> Result<(Vec<u8>, Binary), Error> {
     }
 }
 
-/// Opens the buffer that a URI names, and gives its length.
+/// Opens the buffer that a URI refers to; returns it and its length.
 fn resource(path: &Path, uri: &str, buffer: usize) -> Result<(Buffer, u64), Error> {
     let at = format!("buffer {buffer}");
     if let Some(data) = uri.strip_prefix("data:") {
@@ -572,7 +573,7 @@ fn resource(path: &Path, uri: &str, buffer: usize) -> Result<(Buffer, u64), Erro
     Ok((Buffer::File { file, start: 0 }, length))
 }
 
-/// The beginning of a name for a message.
+/// Returns the start of a name, for messages.
 pub(super) fn shown(name: &str) -> String {
     name.chars().take(80).collect::<String>().escape_debug().to_string()
 }

@@ -1,4 +1,4 @@
-//! Many copies of a node's mesh, each at a place of its own (EXT_mesh_gpu_instancing).
+//! Instances of a node's mesh, each with its own transform (EXT_mesh_gpu_instancing).
 
 use super::animation::{is_wild, unit};
 use super::document::Document;
@@ -6,12 +6,13 @@ use crate::transform::Qvv;
 use crate::{Error, Remark};
 use glam::DVec3;
 
-/// Most instances of a file: each is a node.
+/// Upper limit for the instances of a file; each becomes a node.
 const MAX_INSTANCES: usize = 1 << 20;
 
-/// Where a node's mesh is shown, relative to the node. Numbers that others attached to instances are not kept.
+/// Reads the transforms of a node's mesh instances, relative to the node. Custom attributes of instances are
+/// not kept.
 pub(super) struct Instances {
-    /// Instances of all nodes so far.
+    /// The number of instances of all nodes so far.
     total: usize,
 }
 
@@ -20,7 +21,7 @@ impl Instances {
         Instances { total: 0 }
     }
 
-    /// The places of the mesh of node number `node`; none where it is not instanced.
+    /// Returns the transforms of the mesh instances of node number `node`; `None` if it is not instanced.
     pub fn of(
         &mut self,
         document: &Document,
@@ -71,7 +72,7 @@ impl Instances {
             remarks.push(Remark::new(name_of(document, node), what));
         }
         if json.skin.is_some() && places.len() > 1 {
-            // A skinned mesh stands where its joints are, whatever its node says.
+            // Joints alone place a skinned mesh, so all its instances coincide.
             let what = format!(
                 "EXT_mesh_gpu_instancing: {} of {count} instances of a skinned mesh are left out: joints say where it is",
                 places.len() - 1
@@ -83,7 +84,7 @@ impl Instances {
     }
 }
 
-/// What messages call a node.
+/// Returns the name of a node in messages.
 pub(super) fn name_of(document: &Document, node: usize) -> String {
     let name = document.root.nodes.get(node).and_then(|json| json.name.as_deref());
     name.map_or(format!("node {node}"), super::document::shown)

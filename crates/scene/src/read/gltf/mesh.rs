@@ -1,5 +1,5 @@
-//! Meshes: the primitives of one as faces of one mesh, and its points where morph targets and skins move
-//! them.
+//! Meshes: joins the primitives of a glTF mesh into one mesh, with its points over time if morph targets and
+//! skins move them.
 
 use super::deform::{Deformation, Moved, Placement, What};
 use super::primitives::Shape;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 type Read<T> = Box<dyn Fn(&Shape, &mut Vec<T>) -> Result<(), Error> + Send + Sync>;
 
-/// A channel of one sample, read when asked for.
+/// A channel of one sample, read on demand.
 struct Constant<T> {
     shape: Arc<Shape>,
     read: Read<T>,
@@ -39,7 +39,7 @@ fn constant<T: Clone + Send + Sync + 'static>(
     Channel::new(Arc::new(sampling), Arc::new(source))
 }
 
-/// The mesh as the model has it; with a `placement`, moved by it.
+/// Makes the mesh for the scene; with a `placement`, it is deformed by it.
 pub(super) fn mesh(
     shape: &Arc<Shape>,
     path: &str,
@@ -114,14 +114,14 @@ pub(super) fn mesh(
     })
 }
 
-/// Most materials of one mesh.
+/// Upper limit for the materials of one mesh.
 const MAX_FACE_SETS: usize = 4096;
 
 fn attribute<T>(name: String, values: Channel<T>) -> Attribute<T> {
     Attribute { name, scope: Scope::Vertex, values, indices: None }
 }
 
-/// The faces of each named material, of the first [`MAX_FACE_SETS`].
+/// Returns the faces of each named material, for the first [`MAX_FACE_SETS`] materials.
 fn face_sets(shape: &Arc<Shape>) -> Vec<FaceSet> {
     let mut named: Vec<&str> = Vec::new();
     for name in shape.primitives.iter().filter_map(|p| p.material.as_deref()) {
@@ -150,7 +150,7 @@ fn face_sets(shape: &Arc<Shape>) -> Vec<FaceSet> {
     named.into_iter().map(set).collect()
 }
 
-/// Attributes of whole numbers that the application named.
+/// Returns the application-specific attributes that have integer values.
 fn integers(shape: &Arc<Shape>) -> Vec<Attribute<i64>> {
     let integers = shape.integers.iter();
     integers
@@ -162,7 +162,7 @@ fn integers(shape: &Arc<Shape>) -> Vec<Attribute<i64>> {
         .collect()
 }
 
-/// Other attributes that the application named.
+/// Returns the other application-specific attributes.
 fn custom_attributes(shape: &Arc<Shape>) -> Vec<CustomAttribute> {
     let numbers = shape.custom_attributes.iter();
     numbers

@@ -1,19 +1,20 @@
 //! glTF 2.0, text and binary: nodes, meshes with morph targets and skins, animations.
 //!
-//! * Nodes are transforms; a mesh hangs below its node under its own name, and once for each of its instances
+//! * Nodes are transforms; a mesh is a child of its node under its own name, once for each of its instances
 //!   (EXT_mesh_gpu_instancing). Nodes that are joints and carry nothing are in skeletons only.
-//! * Nodes that are hidden (KHR_node_visibility) hide all below them.
-//! * Skins are skeletons, each animation is a clip of each skeleton that it moves. In a file without meshes and
-//!   skins, nodes that move and are not there for a camera are one skeleton, and with them all other nodes.
-//! * A skinned mesh is in world space, as the format has it: its points are blended at the uniform times of
-//!   the animation.
-//! * Meshes and nodes follow the animation that was asked for, else the first that moves something, and what
-//!   that leaves alone the first that moves it; or all animations, one after the other, as named ranges.
-//!   Clips have them all.
-//! * Where a LINEAR rotation turns far from one key to the next, there are samples between: keys alone do not
-//!   say which way round.
-//! * Node extras `layer`, `bias` and `shell` are a joint's; animation extras `events` are markers, `scalars`
-//!   scalar tracks. Skins with the extra `clip`: false have no clips: their joints are of a mesh alone.
+//! * Hidden nodes (KHR_node_visibility) hide all below them.
+//! * Skins become skeletons; each animation becomes a clip of each skeleton that it moves. In a file without
+//!   meshes and skins, all nodes are one skeleton if something other than cameras and their parents moves.
+//! * A skinned mesh is in world space, as the format defines it: its points are blended at the uniform times
+//!   of the animation.
+//! * Meshes and nodes follow the animation that was asked for, otherwise the first that moves something, and
+//!   nodes that it does not move follow the first that moves them; or all animations play one after the
+//!   other, as named ranges. Clips are made of all animations.
+//! * If a LINEAR rotation turns far from one key to the next, samples are added between them, since the keys
+//!   alone do not tell the direction.
+//! * Node extras `layer`, `bias` and `shell` apply to a joint; animation extras `events` become markers,
+//!   `scalars` scalar tracks. Skins with the extra `clip`: false have no clips: their joints serve a mesh
+//!   only.
 
 mod accessor;
 mod animation;
@@ -94,7 +95,7 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), 
             scene.metadata.push((key.into(), value.clone()));
         }
     }
-    // Whoever compares must know how fine its numbers are.
+    // Comparisons need to know the precision of the file's numbers.
     if root.extensions_used.iter().any(|e| e == "KHR_mesh_quantization") {
         scene.metadata.push(("extensions".into(), root.extensions_used.join(" ")));
     }
@@ -105,13 +106,14 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), 
     Ok((scene, remarks))
 }
 
-/// Whether a file without meshes and skins is a skeleton: something moves that is not there for a camera.
+/// `true` if a file without meshes and skins is a skeleton: something other than cameras and their parents
+/// moves.
 fn is_skeleton(document: &Document, tree: &Tree, animations: &[Animation]) -> bool {
     let root = &document.root;
     if !root.skins.is_empty() || root.nodes.iter().any(|node| node.mesh.is_some()) {
         return false;
     }
-    // Cameras and what is above them.
+    // Cameras and the nodes above them.
     let mut films: Vec<bool> = root.nodes.iter().map(|node| node.camera.is_some()).collect();
     for &node in tree.order.iter().rev() {
         if let (true, Some(parent)) = (films[node], tree.parents[node]) {
@@ -121,7 +123,7 @@ fn is_skeleton(document: &Document, tree: &Tree, animations: &[Animation]) -> bo
     animations.iter().any(|animation| animation.nodes.keys().any(|node| !films[*node]))
 }
 
-/// The meshes and skins of nodes are there.
+/// Checks that the meshes and skins of nodes exist.
 fn check_references(document: &Document) -> Result<(), Error> {
     let root = &document.root;
     for (n, node) in root.nodes.iter().enumerate() {
@@ -138,7 +140,7 @@ fn check_references(document: &Document) -> Result<(), Error> {
     Ok(())
 }
 
-/// Says that several animations move a node, and which one it follows.
+/// Returns a remark that several animations move a node, and which one it follows.
 fn disputed_animations(animations: &[Animation], first: usize) -> String {
     format!(
         "{} animations: {}; what several of them move follows '{}' (--animation NAME or number takes another, --animation all has them one after the other)",
@@ -148,7 +150,7 @@ fn disputed_animations(animations: &[Animation], first: usize) -> String {
     )
 }
 
-/// Remarks on lights, extensions and extras that nothing is taken from.
+/// Adds remarks on lights, extensions and extras that are left out.
 fn remark_left_out(document: &Document, file: &str, remarks: &mut Vec<Remark>) {
     let root = &document.root;
     if root.extensions_used.iter().any(|e| e == "KHR_lights_punctual") {
@@ -173,9 +175,9 @@ fn remark_left_out(document: &Document, file: &str, remarks: &mut Vec<Remark>) {
     remarks.extend(extras(document));
 }
 
-/// Remarks on extras that nothing is taken from, by what they belong to.
+/// Returns remarks on extras that are left out, by the objects they belong to.
 fn extras(document: &Document) -> Vec<Remark> {
-    /// Most keys that are named.
+    /// The largest number of keys that are named.
     const SHOWN: usize = 12;
     let root = &document.root;
     let of = |whose: &str, all: &mut dyn Iterator<Item = &serde_json::Value>, known: &[&str]| {
@@ -207,7 +209,7 @@ fn extras(document: &Document) -> Vec<Remark> {
     [nodes, meshes, skins, animations].into_iter().flatten().collect()
 }
 
-/// The roots of the scene that is shown.
+/// Returns the root nodes of the scene that is shown.
 fn chosen(document: &Document, tree: &mut Tree, remarks: &mut Vec<Remark>) -> Result<Vec<usize>, Error> {
     let root = &document.root;
     let Some(scene) = root.scenes.get(root.scene.unwrap_or(0)) else {
@@ -227,8 +229,8 @@ fn chosen(document: &Document, tree: &mut Tree, remarks: &mut Vec<Remark>) -> Re
             roots.push(node);
         }
     }
-    // Exporters list nodes that hang below others. One whose parents the scene does not have stands alone, as other
-    // readers have it; one whose parents it has is there already.
+    // Exporters also list nodes that are children of others. A node whose parent is not in the scene becomes
+    // a root, as in other readers; one whose parent is in the scene is there already.
     let mut below = vec![false; listed.len()];
     for &node in &tree.order {
         below[node] = tree.parents[node].is_some_and(|parent| listed[parent] || below[parent]);
@@ -249,16 +251,16 @@ fn chosen(document: &Document, tree: &mut Tree, remarks: &mut Vec<Remark>) -> Re
 /// The animations that meshes and nodes follow.
 #[derive(Clone, Copy)]
 enum Played {
-    /// This animation, and where it does nothing the first that does.
+    /// This animation; nodes that it does not move follow the first that moves them.
     First(usize),
-    /// This one alone.
+    /// This animation alone.
     Only(usize),
-    /// All, one after the other.
+    /// All animations, one after the other.
     All,
 }
 
-/// The animation that is `wanted` by name or number, else the first in which anything changes: many files
-/// begin with a pose.
+/// Returns the animation that is `wanted` by name or number, otherwise the first in which anything changes:
+/// many files begin with a pose.
 fn played(document: &Document, animations: &[Animation], wanted: Option<&str>) -> Result<Played, Error> {
     let Some(wanted) = wanted else {
         let moving = animations.iter().position(Animation::moves);
@@ -279,7 +281,7 @@ fn played(document: &Document, animations: &[Animation], wanted: Option<&str>) -
     })
 }
 
-/// Numbers and names, of many the first ones.
+/// Lists numbers and names of the animations; of many only the first ones.
 fn listed(animations: &[Animation]) -> String {
     const SHOWN: usize = 24;
     let one = |(a, animation): (usize, &Animation)| format!("{a} '{}'", animation.name);
@@ -290,7 +292,7 @@ fn listed(animations: &[Animation]) -> String {
     list.join(", ")
 }
 
-/// The animation that moves meshes and nodes; and whether several animations would have moved one of them.
+/// Returns the animations that move meshes and nodes; and whether several animations move one of them.
 fn takes(
     animations: &[Animation],
     played: Played,
@@ -307,8 +309,8 @@ fn takes(
     Ok((Takes::one(take, fps, document)?, disputed))
 }
 
-/// For each skeleton, and each other node, what moves it; and whether something else would have moved one of
-/// them.
+/// Merges the animations that move each skeleton and each other node; the flag is `true` if another animation
+/// also moves one of them.
 fn take(animations: &[Animation], played: Played, skeletons: &Skeletons) -> (Animation, bool) {
     let mut disputed = false;
     let mut out = Animation::default();

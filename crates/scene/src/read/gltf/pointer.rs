@@ -1,33 +1,33 @@
-//! What an animation's channel moves: a property that the core format names, or that a JSON pointer leads to
-//! (KHR_animation_pointer).
+//! The target of an animation channel: a property named by the core format, or one that a JSON pointer refers
+//! to (KHR_animation_pointer).
 
 use super::camera::LensPart;
 use super::document::{Root, TargetJson};
 
-/// What a channel moves.
+/// The target of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Moved {
     /// A property of a node.
     Node(usize, Property),
-    /// The weights of a mesh, on all nodes that have none of their own: all, or this one.
+    /// The weights of a mesh, on all nodes without weights of their own: all of them, or one.
     Mesh(usize, Option<usize>),
     /// A number of a camera.
     Camera(usize, LensPart),
 }
 
-/// A property of a node that changes over time.
+/// A property of a node that can be animated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Property {
     Translation,
     Rotation,
     Scale,
     Weights,
-    /// One of the weights.
+    /// A single weight.
     Weight(usize),
     Visible,
 }
 
-/// What a target leads to; what it says itself where that is nothing that is read.
+/// Returns the target of a channel, or its text in the file if it is not supported.
 pub(super) fn moved(target: &TargetJson) -> Result<Moved, &str> {
     if let Some(pointer) = target.pointer() {
         return at(pointer).ok_or(pointer);
@@ -62,7 +62,7 @@ fn at(pointer: &str) -> Option<Moved> {
 }
 
 impl Moved {
-    /// The part of the file that is moved and is not there.
+    /// Returns a message if the target does not exist in the file.
     pub fn missing(self, root: &Root) -> Option<String> {
         let (what, number, there) = match self {
             Moved::Node(node, _) => ("node", node, root.nodes.len()),

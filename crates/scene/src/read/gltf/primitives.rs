@@ -1,4 +1,4 @@
-//! The primitives of a mesh as faces of one, and what its morph targets add.
+//! Joins the primitives of a mesh, and applies morph targets.
 
 use super::document::{Document, PrimitiveJson};
 use crate::{Error, Remark};
@@ -6,43 +6,43 @@ use glam::DVec3;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-/// Most points of one mesh.
+/// Upper limit for the points of one mesh.
 const MAX_POINTS: usize = 1 << 25;
 
-/// Most corners of one mesh.
+/// Upper limit for the corners of one mesh.
 const MAX_CORNERS: usize = 1 << 27;
 
-/// Most sets of uvs or colours that are read.
+/// Upper limit for the sets of uvs or colours that are read.
 const MAX_SETS: usize = 8;
 
-/// Most names of attributes that are left out and said of one mesh.
+/// Upper limit for the names of left-out attributes that are listed for one mesh.
 const MAX_NAMED: usize = 100;
 
-/// One primitive, checked.
+/// One checked primitive.
 pub(super) struct Primitive {
     positions: usize,
     normals: Option<usize>,
     uvs: Vec<Option<usize>>,
-    /// Accessor and its number of components.
+    /// Each accessor, and its number of components.
     colours: Vec<Option<(usize, usize)>>,
     joints: Vec<usize>,
     weights: Vec<usize>,
     own: Vec<Own>,
     indices: Option<usize>,
     mode: Mode,
-    /// Positions and normals.
+    /// The accessors of positions and normals.
     targets: Vec<[Option<usize>; 2]>,
     points: usize,
     pub faces: usize,
     pub material: Option<String>,
-    /// Number of its first point among the mesh's.
+    /// The index of its first point among the mesh's points.
     first: usize,
-    /// Its points are those of an earlier primitive.
+    /// `true` if its points are those of an earlier primitive.
     shares: bool,
 }
 
 impl Primitive {
-    /// All accessors of its points: equal where points are the same.
+    /// Returns all accessors of its points: equal lists mean equal points.
     fn block(&self) -> Vec<[usize; 2]> {
         let some = |a: &Option<usize>| a.map_or([0, 0], |a| [1, a]);
         let mut all = vec![[1, self.positions], some(&self.normals)];
@@ -60,36 +60,36 @@ impl Primitive {
     }
 }
 
-/// An attribute of one to four numbers per point that the application named.
+/// An application-specific attribute of one to four numbers per point.
 pub(super) struct Own {
     name: String,
     components: usize,
     accessor: usize,
 }
 
-/// A mesh of the file: where its parts are.
+/// A mesh of the file, as the locations of its parts.
 pub(super) struct Shape {
     document: Arc<Document>,
     pub primitives: Vec<Primitive>,
-    /// First point of each list of accessors.
+    /// The first point for each list of accessors.
     blocks: HashMap<Vec<[usize; 2]>, usize>,
     pub points: usize,
     pub faces: usize,
     pub has_normals: bool,
     pub uvs: usize,
     pub colours: usize,
-    /// Number of morph targets.
+    /// The number of morph targets.
     pub targets: usize,
-    /// Influences per point.
+    /// The number of influences per point.
     pub(super) influences: usize,
-    /// Names of whole numbers that all primitives have.
+    /// The names of integer attributes that all primitives have.
     pub integers: Vec<String>,
-    /// Names of other numbers that all primitives have, and how many they are.
+    /// The names of other attributes that all primitives have, and their numbers of components.
     pub custom_attributes: Vec<(String, usize)>,
 }
 
 impl Shape {
-    /// Checks mesh `number`. `None` if it has no triangles.
+    /// Checks mesh `number`; returns `None` if it has no triangles.
     pub fn new(
         document: &Arc<Document>,
         number: usize,
@@ -131,7 +131,7 @@ impl Shape {
         Ok(Some(out))
     }
 
-    /// Reads all primitives of triangles. `remark` takes a count and what is so often the case.
+    /// Reads all primitives of triangles. `remark` takes a count and the text it applies to.
     fn read_primitives(&mut self, number: usize, remark: &mut dyn FnMut(usize, &str)) -> Result<(), Error> {
         let document = self.document.clone();
         let at = |p: usize| format!("mesh {number}, primitive {p}");
@@ -154,13 +154,13 @@ impl Shape {
         }
         remark(lines, "primitives of points or lines draw no faces and were left out");
         remark(empty, "primitives have no positions and were left out");
-        // They were for the primitives.
+        // Only needed while reading the primitives.
         self.blocks = HashMap::new();
         Ok(())
     }
 
-    /// Leaves out normals that some primitives lack, says where uvs are filled, and refuses different morph
-    /// targets.
+    /// Drops normals that some primitives lack, remarks on filled uvs, and refuses primitives with different
+    /// morph targets.
     fn compare_primitives(
         &mut self,
         number: usize,
@@ -182,7 +182,7 @@ impl Shape {
         Ok(())
     }
 
-    /// Finds the attributes of the application's own that all primitives have, up to [`MAX_SETS`].
+    /// Finds the application-specific attributes that all primitives have, up to [`MAX_SETS`].
     fn find_own(&mut self) -> Result<(), Error> {
         let own = self.primitives[0].own.iter();
         for (name, components) in own.map(|o| (o.name.clone(), o.components)).collect::<Vec<_>>() {
@@ -201,7 +201,7 @@ impl Shape {
         Ok(())
     }
 
-    /// Names of attributes that nothing is taken from.
+    /// Returns the names of attributes that are left out.
     fn left_out(&self, primitives: &[PrimitiveJson]) -> BTreeSet<String> {
         let number = |name: &str, stem: &str| -> Option<usize> {
             name.strip_prefix(stem)?.strip_prefix('_')?.parse().ok()
@@ -236,7 +236,7 @@ impl Shape {
     }
 
     fn add(&mut self, mut primitive: Primitive) -> Result<(), Error> {
-        // Without indices it draws all of its points, so they are nobody else's.
+        // A primitive without indices draws all of its points in order, so it shares none.
         let earlier = match primitive.indices {
             Some(_) => *self.blocks.entry(primitive.block()).or_insert(self.points),
             None => self.points,
@@ -260,17 +260,17 @@ impl Shape {
         Ok(())
     }
 
-    /// The primitives whose points are the mesh's: of those that name the same accessors the first.
+    /// Returns the primitives that own points: the first of those with the same accessors.
     fn owners(&self) -> impl Iterator<Item = &Primitive> {
         self.primitives.iter().filter(|p| !p.shares)
     }
 
-    /// Whether vertices are bound to joints.
+    /// `true` if points are bound to joints.
     pub fn is_bound(&self) -> bool {
         self.influences > 0
     }
 
-    /// Numbers that are kept in memory for a skin.
+    /// Returns how many numbers a skin keeps in memory.
     pub fn skin_numbers(&self) -> usize {
         self.points * (3 + 2 * self.influences)
     }
@@ -302,7 +302,7 @@ impl Shape {
         out.clear();
         for primitive in self.owners() {
             match primitive.uvs.get(set).copied().flatten() {
-                // glTF's images have their origin at the top.
+                // The origin of glTF images is at the top.
                 Some(accessor) => {
                     out.extend(self.vectors::<2>(accessor)?.iter().map(|[u, v]| [*u, 1.0 - v]));
                 }
@@ -327,7 +327,7 @@ impl Shape {
         Ok(())
     }
 
-    /// One whole number per point; false where some are none.
+    /// Reads one integer per point; returns `false` if some values are not integers.
     pub fn integers(&self, name: &str, out: &mut Vec<i64>) -> Result<bool, Error> {
         out.clear();
         let mut whole = true;
@@ -343,7 +343,7 @@ impl Shape {
         Ok(whole)
     }
 
-    /// Up to four numbers per point; the missing ones are 0.
+    /// Reads up to four numbers per point; missing components are 0.
     pub fn custom_values(&self, name: &str, out: &mut Vec<[f32; 4]>) -> Result<(), Error> {
         fn wide<const N: usize>(values: Vec<[f32; N]>, out: &mut Vec<[f32; 4]>) {
             let value = |v: [f32; N]| std::array::from_fn(|i| v.get(i).copied().unwrap_or(0.0));
@@ -363,7 +363,7 @@ impl Shape {
         Ok(())
     }
 
-    /// Point of each corner; −1 where the file's is not there.
+    /// Computes the point of each corner; −1 if the file's index is out of range.
     pub fn corners(&self, out: &mut Vec<i32>) -> Result<(), Error> {
         out.clear();
         out.reserve(self.faces * 3);
@@ -395,7 +395,8 @@ impl Shape {
         Ok(())
     }
 
-    /// The bind of a skin with `joints` joints: per point `influences` joints and weights that sum up to 1.
+    /// Returns the binding to a skin with `joints` joints: per point `influences` joints, and weights that
+    /// sum to 1.
     pub(super) fn bind(
         &self,
         joints: usize,
@@ -451,7 +452,7 @@ impl Shape {
         Ok((joint, weight))
     }
 
-    /// Adds what morph targets of these weights do to positions (0) or normals (1).
+    /// Adds the weighted morph targets to positions (0) or normals (1).
     pub(super) fn morph(&self, what: usize, weights: &[f64], out: &mut [DVec3]) -> Result<(), Error> {
         let mut first = 0;
         for primitive in self.owners() {
@@ -469,7 +470,7 @@ impl Shape {
     }
 }
 
-/// The error, and in which primitive it came up.
+/// Adds the primitive to an error.
 fn within(error: Error, place: &str) -> Error {
     match error {
         Error::Malformed { path, what, at } => Error::Malformed { path, what, at: format!("{place}, {at}") },
@@ -477,7 +478,7 @@ fn within(error: Error, place: &str) -> Error {
     }
 }
 
-/// Checks the accessors of a primitive. None where it has no positions.
+/// Checks the accessors of a primitive; returns `None` if it has no positions.
 fn read_primitive(document: &Document, json: &PrimitiveJson, mode: Mode) -> Result<Option<Primitive>, Error> {
     let Some(positions) = json.attributes.get("POSITION") else {
         return Ok(None);
@@ -520,7 +521,7 @@ fn read_primitive(document: &Document, json: &PrimitiveJson, mode: Mode) -> Resu
     }))
 }
 
-/// The attributes of a primitive, each checked to have a value per point.
+/// The attributes of a primitive, each checked to have one value per point.
 struct Checked<'a> {
     document: &'a Document,
     json: &'a PrimitiveJson,
@@ -528,7 +529,7 @@ struct Checked<'a> {
 }
 
 impl Checked<'_> {
-    /// The accessor, if it has as many values as there are points, of so many components.
+    /// Returns the accessor if it has one value of `components` components per point.
     fn fits(&self, accessor: usize, components: usize) -> Result<usize, Error> {
         let count = self.document.values(accessor, components)?.count;
         match count == self.points {
@@ -540,14 +541,14 @@ impl Checked<'_> {
         }
     }
 
-    /// Accessors of `NAME_0`, `NAME_1` …, up to the last that is there.
+    /// Returns the accessors of `NAME_0`, `NAME_1` …, up to the last one present.
     fn sets(&self, name: &str) -> Vec<Option<usize>> {
         let attribute = |set: usize| self.json.attributes.get(&format!("{name}_{set}"));
         let mut all: Vec<_> = (0..MAX_SETS).map(attribute).collect();
         while all.last() == Some(&None) {
             all.pop();
         }
-        // There may be many primitives, and most have few sets.
+        // There may be many primitives, most with few sets.
         all.shrink_to_fit();
         all
     }
@@ -557,7 +558,7 @@ impl Checked<'_> {
         sets.map(|a| a.map(|a| self.fits(a, 2)).transpose()).collect()
     }
 
-    /// Accessor and number of components of each colour set.
+    /// Returns accessor and number of components of each colour set.
     fn colours(&self) -> Result<Vec<Option<(usize, usize)>>, Error> {
         let colour = |accessor: usize| -> Result<(usize, usize), Error> {
             let components = if self.kind(accessor) == Some("VEC3") { 3 } else { 4 };
@@ -566,7 +567,7 @@ impl Checked<'_> {
         self.sets("COLOR").into_iter().map(|a| a.map(colour).transpose()).collect()
     }
 
-    /// Joints and weights of the first sets that have both.
+    /// Returns the leading joint and weight sets that both exist.
     fn influences(&self) -> Result<(Vec<usize>, Vec<usize>), Error> {
         let (joints, weights) = (self.sets("JOINTS"), self.sets("WEIGHTS"));
         let both = joints.iter().zip(&weights).map_while(|(j, w)| Some(((*j)?, (*w)?)));
@@ -578,7 +579,7 @@ impl Checked<'_> {
         Ok(bound)
     }
 
-    /// Attributes that the application named. What does not fit is of no use, and nobody has asked for it.
+    /// Returns the application-specific attributes. Those that do not fit are dropped without a remark.
     fn own(&self) -> Vec<Own> {
         let mut own = Vec::new();
         for (name, accessor) in self.json.attributes.iter() {
@@ -610,5 +611,5 @@ enum Mode {
     Fan,
 }
 
-/// Sums of weights that are farther from 1 are remarked on: beyond what 8 bits per weight round off.
+/// A sum of weights farther than this from 1 is remarked on; it exceeds the rounding of 8-bit weights.
 const ODD_SUM: f64 = 0.02;

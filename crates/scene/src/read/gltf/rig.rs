@@ -1,4 +1,4 @@
-//! What is played on the nodes of a file.
+//! The nodes of a file with the animations played on them.
 
 use super::takes::Takes;
 use super::tree::Tree;
@@ -13,7 +13,7 @@ pub(super) struct Rig {
     pub takes: Takes,
 }
 
-/// Says which samples are equal, by their numbers.
+/// Returns an identity by value, equal for samples with equal numbers.
 pub(super) fn identity_of(numbers: &[f64]) -> Identity {
     let bits: Vec<[u32; 2]> =
         numbers.iter().map(|v| [(v.to_bits() >> 32) as u32, v.to_bits() as u32]).collect();

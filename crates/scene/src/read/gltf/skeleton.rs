@@ -1,4 +1,4 @@
-//! Skins as skeletons, and animations as clips of them.
+//! Converts skins to skeletons, and animations to clips of them.
 
 use super::animation::{self, Animation, Curve};
 use super::document::{Document, SkinJson};
@@ -10,26 +10,26 @@ use crate::{Error, Remark};
 use glam::DVec4;
 use serde_json::Value;
 
-/// Most animated values of all clips together: sub-tracks times samples.
+/// Upper limit for the animated values of all clips together: sub-tracks times samples.
 const MAX_VALUES: usize = 1 << 25;
-/// Most scalar tracks of a clip: meshes that were baked to morph targets have thousands.
+/// Upper limit for the scalar tracks of a clip: meshes baked to morph targets have thousands.
 const MAX_SCALARS: usize = 1024;
 
-/// Skeletons of the file.
+/// The skeletons of the file.
 pub(super) struct Skeletons {
-    /// Nodes of each, parents first.
+    /// The nodes of each skeleton, parents first.
     pub nodes: Vec<Vec<usize>>,
-    /// Number of the skeleton of each skin.
+    /// The number of the skeleton of each skin.
     pub of_skin: Vec<usize>,
-    /// Skeleton of each node, and the joint there.
+    /// The skeleton of each node, and its joint number there.
     pub of_node: Vec<Option<(usize, usize)>>,
     pub list: Vec<Skeleton>,
 }
 
 impl Skeletons {
-    /// One per skin; skins that share a joint share a skeleton. Nodes between and above joints are joints
-    /// too, but not those above that do nothing; and those below that show nothing, where there is a clip.
-    /// Without skins, `all` makes one skeleton of all nodes.
+    /// Makes one skeleton per skin; skins that share a joint share a skeleton. Nodes between and above joints
+    /// are joints too, except those above all joints that do nothing; nodes below joints that show nothing
+    /// are joints if there is a clip. Without skins, `all` makes one skeleton of all nodes.
     pub fn new(
         document: &Document,
         tree: &Tree,
@@ -55,14 +55,14 @@ impl Skeletons {
             groups.push((None, tree.order.iter().copied().filter(is_joint).collect()));
         }
         let file = Nodes { parents: &tree.parents, order: &tree.order };
-        // Whether it or something below it shows a mesh or is a joint of a skin.
+        // Whether the node or one below it shows a mesh or is a joint of a skin.
         let shown =
             document.root.nodes.iter().zip(&has_skin).map(|(node, joint)| node.mesh.is_some() || *joint);
         let carries = file.with_below(shown.collect());
         let moves = |node: usize| animations.iter().any(|a| a.nodes.get(&node).is_some_and(|c| c.moves()));
         for (g, (name, joints)) in groups.into_iter().enumerate() {
-            // What hangs below joints and shows nothing (the socket of a weapon, the end of a finger) goes
-            // where they go; without a clip of theirs it is a node as any other.
+            // Nodes below joints that show nothing (the socket of a weapon, the end of a finger) move with
+            // them; without a clip they are ordinary nodes.
             let below = !skins.is_empty() && out.has_clips(document, g, &joints, animations);
             let below = below.then_some(&carries[..]);
             let idle = |node: usize| tree.is_identity(node) && !moves(node);
@@ -88,7 +88,7 @@ impl Skeletons {
         Ok(out)
     }
 
-    /// Whether a skeleton may have clips: unless all its skins say that they have none.
+    /// `true` if a skeleton may have clips: not all its skins opt out.
     fn may_have_clips(&self, document: &Document, s: usize) -> bool {
         let skins = document.root.skins.iter().zip(&self.of_skin);
         let mut own = skins.filter(|(_, of)| **of == s).map(|(skin, _)| skin);
@@ -96,8 +96,8 @@ impl Skeletons {
         !own.clone().all(told) || own.next().is_none()
     }
 
-    /// Whether some animation moves one of these joints, or weights of a mesh that hangs on them, so that
-    /// there is a clip of the skeleton.
+    /// `true` if some animation moves one of these joints, or weights of a mesh bound to them, so the
+    /// skeleton has a clip.
     fn has_clips(&self, document: &Document, s: usize, joints: &[usize], animations: &[Animation]) -> bool {
         let moves = |animation: &Animation| {
             let joints = joints.iter().filter_map(|j| animation.nodes.get(j));
@@ -111,8 +111,8 @@ impl Skeletons {
         self.may_have_clips(document, s) && animations.iter().any(moves)
     }
 
-    /// A clip for each animation and each skeleton that it moves, and the number of the animation for each
-    /// clip.
+    /// Makes a clip for each animation and each skeleton that it moves; returns also the number of each
+    /// clip's animation.
     pub fn clips(
         &self,
         document: &Document,
@@ -133,7 +133,7 @@ impl Skeletons {
             for (s, nodes) in self.nodes.iter().enumerate() {
                 let curves = |node: &usize| animation.nodes.get(node);
                 let moved = |node: &&usize| curves(node).is_some_and(|c| c.of_transform().next().is_some());
-                // Faces are animated by weights alone.
+                // Faces are often animated by weights alone.
                 let weighs = |(node, curves): (&usize, &animation::Curves)| {
                     let skin = document.root.nodes[*node].skin;
                     let own = skin.and_then(|skin| self.of_skin.get(skin)) == Some(&s);
@@ -178,7 +178,7 @@ impl Skeletons {
         Ok((clips, of))
     }
 
-    /// Weights of morph targets of meshes on this skeleton.
+    /// Adds the weights of morph targets of meshes on this skeleton as scalar tracks.
     fn weights(
         &self,
         document: &Document,
@@ -229,7 +229,7 @@ fn weight(curve: &Curve, i: usize, grid: &Grid) -> SubTrack<DVec4> {
     SubTrack::new([first].into_iter().chain(rest).collect()).unwrap_or(SubTrack::constant(first))
 }
 
-/// Skins that share joints, together; all their joints are there.
+/// Groups skins that share joints, after checking that all joints exist.
 fn grouped(document: &Document, nodes: usize) -> Result<Groups, Error> {
     for (s, skin) in document.root.skins.iter().enumerate() {
         if skin.joints.is_empty() {
@@ -287,8 +287,8 @@ fn track(tree: &Tree, node: usize, animation: &Animation, grid: &Grid) -> Track 
     out
 }
 
-/// Extras `scalars`:
-/// `[{"name": …, "components": 1 … 4, "values": [components × samples numbers, or components]}]`.
+/// Reads the extras `scalars`: `[{"name": …, "components": 1 … 4, "values": [components × samples numbers, or
+/// components]}]`.
 fn scalars(extras: &Value, clip: &mut Clip, remarks: &mut Vec<Remark>) {
     let Some(list) = extras.get("scalars").and_then(Value::as_array) else {
         return;
@@ -327,7 +327,7 @@ fn scalars(extras: &Value, clip: &mut Clip, remarks: &mut Vec<Remark>) {
     }
 }
 
-/// Extras `events`: `[{"name": …, "time": seconds}]`.
+/// Reads the extras `events`: `[{"name": …, "time": seconds}]`.
 fn markers(extras: &Value, clip: &mut Clip, remarks: &mut Vec<Remark>) {
     let Some(list) = extras.get("events").and_then(Value::as_array) else {
         return;

@@ -1,8 +1,8 @@
-//! What is played: one animation from beginning to end, or all of them one after the other on one timeline.
+//! The played timeline: one animation from beginning to end, or all of them one after the other.
 //!
-//! All of them: each begins one frame after the last frame of the one before, the first at 0. Within its time
-//! nothing of the others counts: what it does not move is at rest, as the format has it. In the frame between
-//! two of them there is nothing, so nothing is interpolated there.
+//! With several, each begins one frame after the last frame of the previous one, the first at 0. During an
+//! animation the others have no effect: what it does not move is at rest, as the format defines. Nothing is
+//! interpolated in the gap of one frame between two of them.
 
 use super::animation::{self, Animation, Curve, Curves};
 use super::camera::LensPart;
@@ -14,18 +14,19 @@ use crate::{Error, NamedRange, SAME_TIME, TimeSampling};
 /// An animation and its place on the timeline.
 struct Take {
     animation: Animation,
-    /// Its uniform times, and whether all keys are on them.
+    /// The uniform times, and whether all keys are on them.
     grid: Option<(Grid, bool)>,
-    /// Samples of them in each span in which nothing changes: the first and the last. Short ones are left out.
+    /// The first and the last sample of each long span in which nothing changes. Short spans are not listed.
     still: Vec<[usize; 2]>,
     /// Number and time (seconds) of its first frame on the common timeline, if there are several animations.
     placed: Option<(usize, f64)>,
 }
 
-/// Fewest samples of a span in which nothing changes that are left out: what is shorter is not worth uneven times.
+/// The fewest samples of a constant span whose inner samples are left out; shorter ones are not worth uneven
+/// times.
 const LONG: usize = 1000;
 
-/// Most samples of a span over which a scale comes from nothing.
+/// The largest number of samples in a span over which a scale grows from or shrinks to zero.
 const MOST_OF_SPAN: usize = 256;
 
 impl Take {
@@ -43,7 +44,7 @@ impl Take {
         Take { animation, grid, still, placed }
     }
 
-    /// Its uniform times that say something: of a span in which nothing changes the first and the last.
+    /// Returns the samples that are kept: of a long constant span only the first and the last.
     fn samples(&self) -> impl Iterator<Item = usize> {
         let count = self.grid.map_or(0, |(grid, _)| grid.samples);
         let starts = std::iter::once(0).chain(self.still.iter().map(|[_, last]| *last));
@@ -51,8 +52,8 @@ impl Take {
         starts.zip(ends).flat_map(|(from, to)| from..to)
     }
 
-    /// Time of a sample of its uniform times on the timeline, which has the same rate all over if `fps` says
-    /// so.
+    /// Returns the timeline time of sample `i` of its uniform times; `fps` is the timeline's rate, if it is
+    /// the same throughout.
     fn time(&self, grid: &Grid, i: usize, fps: Option<f64>) -> f64 {
         match (self.placed, fps) {
             (None, _) => grid.time(i),
@@ -61,7 +62,7 @@ impl Take {
         }
     }
 
-    /// A time of its own, on the timeline.
+    /// Converts a time of the animation to a time on the timeline.
     fn outside(&self, time: f64, fps: Option<f64>) -> f64 {
         let Some((grid, _)) = self.grid else {
             return time;
@@ -75,30 +76,30 @@ impl Take {
     }
 }
 
-/// How what curves say comes about.
+/// The relation of a value to the curves it is computed from.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Way {
-    /// They say it themselves.
+    /// The value is that of the curves.
     AsKeyed,
-    /// They are of the transform of this node.
+    /// The curves are those of the transform of this node.
     Transform(usize),
-    /// Each value stays until the next one.
+    /// Each value holds until the next one.
     Held,
-    /// It is not in proportion to them.
+    /// The value is not linear in the curves.
     Bent,
 }
 
-/// All that is played.
+/// All animations that are played.
 pub(super) struct Takes {
-    /// At least one, in the order of time.
+    /// At least one, in order of time.
     list: Vec<Take>,
-    /// Frames per second, where all have the same.
+    /// Frames per second, if the same for all.
     fps: Option<f64>,
     samples: usize,
 }
 
 impl Takes {
-    /// One, at its own times.
+    /// Plays one animation, at its own times.
     pub fn one(animation: Animation, usual: f64, document: &Document) -> Result<Takes, Error> {
         let grid = animation::grid(&animation, usual, document)?;
         Ok(Takes {
@@ -108,12 +109,12 @@ impl Takes {
         })
     }
 
-    /// One, to be looked at when one likes.
+    /// Plays one animation, which can be evaluated at any time.
     pub fn any_time(animation: &Animation) -> Takes {
         Takes { fps: None, samples: 1, list: vec![Take::new(animation.clone(), None, None)] }
     }
 
-    /// One after the other, as far as they have keys; `None` where none has.
+    /// Plays all animations that have keys one after the other; `None` if none has keys.
     pub fn all(animations: &[Animation], usual: f64, document: &Document) -> Result<Option<Takes>, Error> {
         let mut list = Vec::new();
         let mut rates = Vec::new();
@@ -147,7 +148,7 @@ impl Takes {
         Ok(Some(Takes { list, fps, samples: frames }))
     }
 
-    /// The animation that is played at a time of the common timeline, and the time within it, in seconds.
+    /// Returns the animation played at a time of the common timeline, and the time within it, in seconds.
     pub fn at(&self, time: f64) -> (&Animation, f64) {
         let begun = |take: &Take| {
             let begins = take.placed.map_or(f64::NEG_INFINITY, |(_, start)| start);
@@ -164,14 +165,14 @@ impl Takes {
         }
     }
 
-    /// The curves of a node in all animations.
+    /// Returns the curves of a node in all animations.
     pub fn of_node(&self, node: usize) -> impl Iterator<Item = &Curves> {
         let takes = self.list.iter();
         takes.filter_map(move |take| take.animation.nodes.get(&node))
     }
 
-    /// Whether some of a node's curves may give more than one value: of several animations each may be still,
-    /// but not as the others.
+    /// `true` if the given curves of a node may give more than one value. With several animations each may be
+    /// constant at a different value.
     pub fn change<'a>(&'a self, mut curves: impl Iterator<Item = &'a Curve>) -> bool {
         match self.list.len() {
             1 => curves.any(|curve| !curve.is_constant()),
@@ -179,12 +180,12 @@ impl Takes {
         }
     }
 
-    /// Whether a node's transform may change.
+    /// `true` if a node's transform may change.
     pub fn moves(&self, node: usize) -> bool {
         self.change(self.of_node(node).flat_map(Curves::of_transform))
     }
 
-    /// The weights of a node at a time. `rest`: those that nothing moves.
+    /// Computes the weights of a node at a time. `rest`: the weights without animation.
     pub fn weights(&self, node: usize, time: f64, rest: &[f64], out: &mut Vec<f64>) {
         let (animation, time) = self.at(time);
         out.clear();
@@ -199,22 +200,22 @@ impl Takes {
         }
     }
 
-    /// The numbers of a camera that are animated anywhere.
+    /// Returns the numbers of a camera that any animation moves.
     pub fn of_camera(&self, camera: usize) -> impl Iterator<Item = (LensPart, &Curve)> {
         let takes = self.list.iter().filter_map(move |take| take.animation.cameras.get(&camera));
         takes.flatten().map(|(part, curve)| (*part, curve))
     }
 
-    /// Whether a node is shown at a time. `rest`: whether it is where nothing says otherwise.
+    /// `true` if a node is shown at a time. `rest`: the visibility without animation.
     pub fn is_shown(&self, node: usize, time: f64, rest: bool) -> bool {
         let (animation, time) = self.at(time);
         let visible = animation.nodes.get(&node).and_then(|curves| curves.visible.as_ref());
         visible.map_or(rest, |curve| curve.is_on(time))
     }
 
-    /// What is said of spans that are far longer than what moves.
+    /// Returns a remark on constant spans far longer than the animated ones.
     pub fn stray(&self) -> Option<String> {
-        /// So many times as long.
+        /// The ratio of lengths from which the remark is given.
         const FAR: f64 = 100.0;
         let mut long = self.list.iter().filter(|take| !take.still.is_empty());
         long.find_map(|take| {
@@ -236,18 +237,18 @@ impl Takes {
         })
     }
 
-    /// Frames per second of the timeline; none where it has no rate of its own.
+    /// Returns the frames per second of the timeline; `None` if it has no uniform rate.
     pub fn fps(&self) -> Option<f64> {
         self.fps
     }
 
-    /// The rate that was chosen where keys have none.
+    /// Returns the rate that was chosen for keys without one.
     pub fn guessed(&self) -> Option<f64> {
         let guessed = |take: &Take| take.grid.filter(|(_, exact)| !exact);
         self.list.iter().find_map(guessed).map(|(grid, _)| grid.fps)
     }
 
-    /// All uniform times; none without keys.
+    /// Returns all uniform times and their number; `None` without keys.
     pub fn sampling(&self) -> Option<(TimeSampling, usize)> {
         self.list[0].grid?;
         if self.list.iter().any(|take| !take.still.is_empty()) {
@@ -274,10 +275,9 @@ impl Takes {
         })
     }
 
-    /// Where curves are sampled: at their keys where lines between them say everything, with what
-    /// was before a step right before it; else at the uniform times, and the keys beside them; of several
-    /// animations at the first and the last frame of each, too. The flag says whether uniform times were
-    /// needed.
+    /// Returns the times at which curves are sampled: their keys, if linear interpolation is exact, plus the
+    /// time just before each step; otherwise the uniform times and the keys beside them; with several
+    /// animations also the first and the last frame of each. The flag is `true` if uniform times were needed.
     pub fn times<'a>(
         &'a self,
         way: Way,
@@ -308,8 +308,8 @@ impl Takes {
                 }
             }
             if let Some((grid, _)) = take.grid {
-                // Keys are of 32 bits; those that mean a time of the grid are that, as long as curves have the key's
-                // value there. Two keys are never one time: the later of them says how it goes on.
+                // Keys are 32-bit floats. A key near a time of the grid moves onto it, unless another key
+                // does so too: of two keys, the later determines how the curve continues.
                 own.sort_by(f64::total_cmp);
                 own.dedup();
                 let nearest = |time: &f64| {
@@ -338,7 +338,7 @@ impl Takes {
         (times, sampled)
     }
 
-    /// Names of the parts of the timeline, if there are several.
+    /// Returns the named parts of the timeline, if there are several.
     pub fn ranges(&self) -> Vec<NamedRange> {
         let range = |take: &Take| {
             let (grid, _) = take.grid?;

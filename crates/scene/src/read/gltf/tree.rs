@@ -1,4 +1,4 @@
-//! The nodes as a tree, and where they are at a time.
+//! The nodes as a tree, and their transforms at a time.
 
 use super::animation::{Animation, is_wild, unit};
 use super::document::Document;
@@ -7,12 +7,12 @@ use crate::transform::Qvv;
 use crate::{Error, LocalTransform, Remark, trs};
 use glam::{DAffine3, DMat4, DVec3};
 
-/// The file's nodes.
+/// The node tree of the file.
 pub(super) struct Tree {
     pub parents: Vec<Option<usize>>,
     /// All nodes, parents before children, depth first.
     pub order: Vec<usize>,
-    /// Local transforms where nothing moves them.
+    /// The local transforms at rest, without animation.
     rest: Vec<Rest>,
 }
 
@@ -87,17 +87,17 @@ impl Tree {
         Ok(Tree { parents, order, rest })
     }
 
-    /// Takes a node away from its parent.
+    /// Makes a node a root.
     pub fn detach(&mut self, node: usize) {
         self.parents[node] = None;
     }
 
-    /// The local transform where nothing moves the node; the nearest one without shear.
+    /// Returns the local transform at rest, or the nearest one without shear.
     pub fn rest(&self, node: usize) -> Qvv {
         self.rest[node].qvv
     }
 
-    /// Whether the node turns over what it shows where nothing moves it: it and those above mirror an odd number of
+    /// `true` if the node mirrors its contents at rest: it and the nodes above it mirror an odd number of
     /// times.
     pub fn is_mirrored(&self, node: usize) -> bool {
         let above = std::iter::successors(Some(node), |&n| self.parents[n]);
@@ -108,17 +108,17 @@ impl Tree {
         above.filter(mirrors).count() % 2 == 1
     }
 
-    /// Whether the node's transform has shear, which a joint cannot have.
+    /// `true` if the node's transform has shear, which a joint cannot have.
     pub fn is_sheared(&self, node: usize) -> bool {
         self.rest[node].matrix.is_some()
     }
 
-    /// Whether the node changes nothing where nothing moves it.
+    /// `true` if the node's transform at rest is the identity.
     pub fn is_identity(&self, node: usize) -> bool {
         self.rest[node].matrix.is_none() && self.rest[node].qvv == Qvv::IDENTITY
     }
 
-    /// The local transform at `time` as rotation, translation and scale.
+    /// Returns the local transform at `time` as rotation, translation and scale.
     pub fn local(&self, node: usize, animation: &Animation, time: f64) -> Qvv {
         let mut out = self.rest[node].qvv;
         if let Some(curves) = animation.nodes.get(&node) {
@@ -135,7 +135,7 @@ impl Tree {
         out
     }
 
-    /// The local transform of a node at a time, shear included.
+    /// Returns the local transform of a node at a time, including shear.
     pub fn transform(&self, node: usize, animation: &Animation, time: f64) -> LocalTransform {
         match &self.rest[node].matrix {
             Some(matrix) if !self.moves(node, animation) => LocalTransform::Matrix(*matrix),
@@ -143,21 +143,21 @@ impl Tree {
         }
     }
 
-    /// Whether `animation` has curves for the node's transform.
+    /// `true` if `animation` has curves for the node's transform.
     fn moves(&self, node: usize, animation: &Animation) -> bool {
         let curves = animation.nodes.get(&node);
         curves.is_some_and(|curves| curves.of_transform().next().is_some())
     }
 }
 
-/// World transforms of some nodes: these and their ancestors, parents first.
+/// Computes world transforms of some nodes; holds these and their ancestors, parents first.
 pub(super) struct Posing {
-    /// Node, and its parent's place in this list.
+    /// Each node, and the index of its parent in this list.
     nodes: Vec<(usize, Option<usize>)>,
 }
 
 impl Posing {
-    /// Also gives the place of each of `wanted` in the list.
+    /// Makes the list for `wanted` nodes, and returns the index of each of them in it.
     pub fn new(tree: &Tree, wanted: &[usize]) -> (Posing, Vec<usize>) {
         let mut needed = vec![false; tree.parents.len()];
         for &node in wanted {
@@ -171,14 +171,14 @@ impl Posing {
         let mut nodes = Vec::new();
         for &n in tree.order.iter().filter(|&&n| needed[n]) {
             place[n] = nodes.len();
-            // Parents come first and have their place.
+            // Parents come first, so their index is known.
             nodes.push((n, tree.parents[n].map(|p| place[p])));
         }
         let places = wanted.iter().map(|&n| place[n]).collect();
         (Posing { nodes }, places)
     }
 
-    /// Fills `out`, one per node of the list.
+    /// Fills `out` with the world transform of each node of the list.
     pub fn world(&self, tree: &Tree, animation: &Animation, time: f64, out: &mut Vec<DAffine3>) {
         out.clear();
         for &(node, parent) in &self.nodes {
@@ -194,7 +194,7 @@ impl Posing {
         }
     }
 
-    /// Whether any of the nodes moves.
+    /// `true` if any of the nodes moves.
     pub fn moves(&self, takes: &Takes) -> bool {
         self.nodes.iter().any(|(node, _)| takes.moves(*node))
     }

@@ -1,4 +1,4 @@
-//! The header: which elements follow, how many of each, and what their properties are.
+//! The PLY header: the elements that follow, their counts, and their properties.
 
 use crate::Error;
 use crate::read::lines::{Lines, Words, trim};
@@ -6,10 +6,10 @@ use crate::read::number;
 use std::io::Read;
 use std::path::Path;
 
-/// Most elements and properties that a header may have.
+/// Upper limit for the elements and properties of a header.
 const MAX_PROPERTIES: usize = 4096;
 
-/// Type of a number.
+/// The type of a number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Type {
     I8,
@@ -44,7 +44,7 @@ impl Type {
             Type::F64 => 8,
         }
     }
-    /// The value of `bytes`, which are `size()` long; every type fits in f64.
+    /// Decodes the value in `bytes`, which are `size()` long; every type fits in f64.
     pub(super) fn value(self, bytes: &[u8], big: bool) -> f64 {
         let mut b = [0u8; 8];
         let b = &mut b[..bytes.len()];
@@ -64,7 +64,7 @@ impl Type {
             _ => 0.0,
         }
     }
-    /// The value of a full colour component of this type; colours are divided by it.
+    /// Returns the value that stands for a full colour component of this type; colours are divided by it.
     pub(super) fn full(self) -> f64 {
         match self {
             Type::U16 | Type::I16 => 65535.0,
@@ -74,7 +74,7 @@ impl Type {
     }
 }
 
-/// The meaning of a property; a number is the place in the element's row.
+/// The role of a property; the number is the component (axis or channel).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Use {
     Skip,
@@ -82,18 +82,18 @@ pub(super) enum Use {
     Normal(usize),
     Uv(usize),
     Colour(usize),
-    /// Point numbers of a face or of strips.
+    /// Point indices of a face or of strips.
     Indices,
     /// Texture coordinates of a face's corners, u v u v …
     CornerUvs,
 }
 
 pub(super) struct Property {
-    /// Type of a list's length.
+    /// The type of the length, if the property is a list.
     pub(super) list: Option<Type>,
     pub(super) kind: Type,
     pub(super) role: Use,
-    /// Its name in the file, if nothing is read from it.
+    /// The property's name in the file, if it is skipped.
     pub(super) skipped: Option<String>,
 }
 
@@ -107,14 +107,14 @@ pub(super) enum Kind {
 
 pub(super) struct Element {
     pub(super) kind: Kind,
-    /// A property that has none of these meanings, with its name in the file.
+    /// The name in the file of an element that is skipped.
     pub(super) skipped: Option<String>,
     pub(super) count: u64,
     pub(super) properties: Vec<Property>,
 }
 
 impl Element {
-    /// Fewest bytes of a row.
+    /// Returns the smallest number of bytes a row can take.
     pub(super) fn least(&self, text: bool) -> u64 {
         let size = |p: &Property| {
             if text { 2 } else { p.list.unwrap_or(p.kind).size() as u64 }
@@ -185,7 +185,7 @@ pub(super) fn header<R: Read>(lines: &mut Lines<R>, path: &Path) -> Result<(Enco
                 properties += 1;
             }
             Some(b"end_header") => break,
-            // `comment`, `obj_info`, empty lines and what programs add of their own.
+            // `comment`, `obj_info`, empty lines and extensions by other programs.
             _ => {}
         }
         if properties > MAX_PROPERTIES {
@@ -198,7 +198,7 @@ pub(super) fn header<R: Read>(lines: &mut Lines<R>, path: &Path) -> Result<(Enco
     }
 }
 
-/// A name as it is shown.
+/// Returns a name for messages, cut to 60 bytes.
 fn named(name: &[u8]) -> String {
     String::from_utf8_lossy(&name[..name.len().min(60)]).into_owned()
 }

@@ -1,4 +1,4 @@
-//! The files of a sequence: one scan at open, then parsed again when asked for, the last few kept.
+//! The files of a sequence: scanned once on opening, then parsed again on demand, with the last few kept.
 
 use super::kind::Kind;
 use crate::read::shape::{self, NO_FACES, Plain, Shape, Tally, Values};
@@ -11,15 +11,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-/// Memory for parsed files that are kept for the next request; at least [`LEAST_FILES`] are.
+/// Memory for parsed files kept for the next request; at least [`LEAST_FILES`] are kept regardless.
 const CACHE_BYTES: usize = 128 << 20;
 const LEAST_FILES: usize = 4;
 const MOST_FILES: usize = 16;
 
-/// Remark on files without points.
+/// Remark about files without points.
 const EMPTY: &str = "files without points are frames in which nothing is shown";
 
-/// Length and time of last change: whether a file is still the one that was scanned.
+/// Size and modification time, to detect whether a file is still the one that was scanned.
 pub(super) type Stamp = (u64, Option<SystemTime>);
 
 fn load(kind: Kind, path: &Path, tally: &mut Tally) -> Result<(Vec<Shape>, Stamp), Error> {
@@ -30,13 +30,13 @@ fn load(kind: Kind, path: &Path, tally: &mut Tally) -> Result<(Vec<Shape>, Stamp
         Kind::Obj => obj::parse(file, path, false, tally)?,
         Kind::Ply => vec![ply::parse(file, data.len(), path, tally)?],
     };
-    // Simulations write such files while there is nothing yet, or nothing any more.
+    // Simulations write such files before anything exists, or when nothing is left.
     if shapes.iter().all(|shape| shape.positions.is_empty()) {
         shapes.clear();
         tally.forget(NO_FACES);
         tally.add(EMPTY, || "end of file".into());
     }
-    // The time of a file of a store is that of its copy.
+    // A file from an object store has the modification time of its local copy, so it does not count.
     let changed = if store::url(path).is_some() { None } else { data.modified().ok() };
     Ok((shapes, (data.len(), changed)))
 }
@@ -47,11 +47,11 @@ pub(super) struct Scan {
     pub(super) prints: Vec<Print>,
     pub(super) tally: Tally,
     pub(super) stamp: Stamp,
-    /// Memory that its shapes take.
+    /// Memory its shapes take, in bytes.
     pub(super) bytes: usize,
 }
 
-/// Identities of everything in a shape.
+/// Content identities of all properties of a shape.
 pub(super) struct Print {
     pub(super) points: usize,
     pub(super) positions: Identity,
@@ -106,14 +106,14 @@ fn bytes_of(shape: &Shape) -> usize {
         + values(&shape.colours)
 }
 
-/// Reads all files once, as many at a time as there are processors. The error is that of the first bad file.
+/// Reads all files once, on up to 8 threads. The error is that of the first bad file.
 pub(super) fn scan(kind: Kind, paths: &[PathBuf]) -> Result<Vec<Scan>, Error> {
     let threads = std::thread::available_parallelism().map_or(1, |n| n.get()).min(8).min(paths.len());
     let (next, failed) = (AtomicUsize::new(0), AtomicUsize::new(usize::MAX));
     let done: Mutex<Vec<(usize, Result<Scan, Error>)>> = Mutex::default();
     let work = || loop {
         let i = next.fetch_add(1, Ordering::Relaxed);
-        // Numbers are handed out in ascending order, so all before a failure are looked at.
+        // Numbers are handed out in ascending order, so every file before a failed one is read.
         if i >= paths.len() || i > failed.load(Ordering::Relaxed) {
             break;
         }
@@ -145,7 +145,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The files, and the last few of them parsed.
+/// The files of a sequence, and the last few of them parsed.
 pub(super) struct Files {
     kind: Kind,
     pub(super) paths: Vec<PathBuf>,
@@ -154,17 +154,17 @@ pub(super) struct Files {
     cache: Mutex<VecDeque<(usize, Arc<Slot>)>>,
 }
 
-/// A file that is parsed, or being parsed by whoever holds the lock.
+/// A parsed file, or one that the holder of the lock is parsing.
 type Slot = Mutex<Option<Arc<Vec<Shape>>>>;
 
 impl Files {
-    /// `largest`: memory that the largest file takes when parsed.
+    /// `largest`: the memory in bytes that the largest file takes when parsed.
     pub(super) fn new(kind: Kind, paths: Vec<PathBuf>, stamps: Vec<Stamp>, largest: usize) -> Files {
         let capacity = (CACHE_BYTES / largest.max(1)).clamp(LEAST_FILES, MOST_FILES);
         Files { kind, paths, stamps, capacity, cache: Mutex::default() }
     }
 
-    /// The shapes of a file.
+    /// Returns the shapes of file number `file`.
     pub(super) fn get(&self, file: usize) -> Result<Arc<Vec<Shape>>, Error> {
         let slot = {
             let mut cache = lock(&self.cache);

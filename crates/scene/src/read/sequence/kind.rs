@@ -1,4 +1,4 @@
-//! Which kind of files a sequence is of.
+//! The file formats a sequence can have.
 
 /// The format of each file of a sequence.
 #[derive(Clone, Copy)]

@@ -1,4 +1,4 @@
-//! File names with a place for a number, and the files that fit them.
+//! File names with a place for a number, and the files that match them.
 
 use super::kind::Kind;
 use crate::{Error, Remark};
@@ -6,22 +6,22 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// Most names that one remark lists.
+/// The largest number of names that one remark lists.
 const LISTED: usize = 4;
 
 /// A file name with a place for a number.
 pub(super) struct Pattern {
     before: Vec<u8>,
     after: Vec<u8>,
-    /// Digits of the number, at least; 0: as many as there are.
+    /// The least number of digits; 0: any.
     width: usize,
 }
 
-/// The files that fit a pattern, by number.
+/// The files that match a pattern, in the order of their numbers.
 pub(super) struct NumberedFiles {
     pub numbers: Vec<i64>,
     pub paths: Vec<PathBuf>,
-    /// On files beside them that the pattern does not take.
+    /// A remark about similar files that the pattern does not match.
     pub remark: Option<Remark>,
 }
 
@@ -32,8 +32,8 @@ impl Pattern {
         Some(Pattern { before: name[..place.start].into(), after: name[place.end..].into(), width })
     }
 
-    /// The number in `name`, if it fits: padded to the width, with or without its sign, and longer only where it
-    /// must be.
+    /// Returns the number in `name` if it matches: padded to the width, with or without its sign counted, and
+    /// longer only if the number needs more digits.
     fn number(&self, name: &[u8]) -> Option<i64> {
         let text = self.middle(name)?;
         let digits = text.strip_prefix(b"-").unwrap_or(text);
@@ -48,7 +48,7 @@ impl Pattern {
         whole(text).filter(|_| fits)
     }
 
-    /// What stands in the number's place.
+    /// Returns the part of `name` in the number's place.
     fn middle<'a>(&self, name: &'a [u8]) -> Option<&'a [u8]> {
         name.strip_prefix(self.before.as_slice())?.strip_suffix(self.after.as_slice())
     }
@@ -66,7 +66,7 @@ impl Pattern {
         }
     }
 
-    /// Files that fit, by number.
+    /// Finds the files that match, ordered by number.
     pub(super) fn find(&self, path: &Path) -> Result<NumberedFiles, Error> {
         let folder = match path.parent() {
             Some(p) if !p.as_os_str().is_empty() => p,
@@ -103,7 +103,8 @@ impl Pattern {
         Ok(NumberedFiles { numbers, paths, remark })
     }
 
-    /// A name with a number in the number's place that does not fit: that number, if it is a whole one.
+    /// Returns a near miss: a name whose number does not match the width or is decimal. The number is `None`
+    /// unless it is whole.
     fn missed(&self, name: &[u8]) -> Option<(Option<i64>, String)> {
         let text = self.middle(name)?;
         let number = whole(text);
@@ -116,7 +117,7 @@ impl Pattern {
             .then(|| (number, String::from_utf8_lossy(name).into_owned()))
     }
 
-    /// Says which files are left out, and, if a pattern takes them all, which.
+    /// Writes a sentence that names the files left out and, if a pattern matches them all, that pattern.
     fn sentence(&self, missed: &mut [(Option<i64>, String)]) -> String {
         missed.sort();
         let listed: Vec<&str> = missed.iter().take(LISTED).map(|(_, name)| &name[..]).collect();
@@ -136,13 +137,15 @@ impl Pattern {
         )
     }
 
-    /// The pattern without number and extension: 'frame.####.obj' is 'frame'. Nothing where there is nothing else.
+    /// Returns the pattern without number and extension: 'frame.####.obj' gives 'frame'. Empty if nothing
+    /// else is left.
     pub(super) fn name(&self) -> String {
         let name = String::from_utf8_lossy(&self.before);
         name.trim_end_matches(SEPARATORS).into()
     }
 
-    /// The same with what stands between number and extension: 'frame.####.left.obj' is 'frame.left'.
+    /// Like `name`, with the text between number and extension added: 'frame.####.left.obj' gives
+    /// 'frame.left'.
     pub(super) fn stem(&self) -> String {
         let after = String::from_utf8_lossy(&self.after);
         let after = after.rfind('.').map_or("", |dot| &after[..dot]);
@@ -150,11 +153,11 @@ impl Pattern {
     }
 }
 
-/// Stand between a name and its number.
+/// The characters that separate a name from its number.
 const SEPARATORS: [char; 4] = ['.', '_', '-', ' '];
 
-/// '#', '##' …: the last of them, and how many digits it stands for. A single one stands for any number of
-/// digits, as many programs have it.
+/// Finds the last '#', '##' … and the number of digits it stands for. A single '#' stands for any number of
+/// digits, as in many programs.
 fn hashes(name: &[u8]) -> Option<(Range<usize>, usize)> {
     let last = name.iter().rposition(|&b| b == b'#')?;
     let start = name[..last].iter().rposition(|&b| b != b'#').map_or(0, |i| i + 1);
@@ -162,7 +165,7 @@ fn hashes(name: &[u8]) -> Option<(Range<usize>, usize)> {
     Some((start..last + 1, if width == 1 { 0 } else { width }))
 }
 
-/// '$F', '$F4', '${F4}'.
+/// Finds '$F', '$F4' or '${F4}', and its number of digits.
 fn variable(name: &[u8]) -> Option<(Range<usize>, usize)> {
     let start = name.iter().rposition(|&b| b == b'$')?;
     let (inner, braced) = match &name[start + 1..] {
@@ -178,7 +181,7 @@ fn variable(name: &[u8]) -> Option<(Range<usize>, usize)> {
     (!braced || rest.first() == Some(&b'}')).then(|| (start..stop, width.unwrap_or(0)))
 }
 
-/// '%d', '%04d'.
+/// Finds '%d' or '%04d', and its number of digits.
 fn conversion(name: &[u8]) -> Option<(Range<usize>, usize)> {
     let start = name.iter().rposition(|&b| b == b'%')?;
     let digits = name[start + 1..].iter().take_while(|b| b.is_ascii_digit()).count();
@@ -190,7 +193,7 @@ fn conversion(name: &[u8]) -> Option<(Range<usize>, usize)> {
     Some((start..start + digits + 2, width))
 }
 
-/// A whole number, if `text` is one that is not too large.
+/// Parses a whole number below 2^53 in magnitude.
 fn whole(text: &[u8]) -> Option<i64> {
     let digits = text.strip_prefix(b"-").unwrap_or(text);
     if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {

@@ -1,8 +1,9 @@
-//! Composition: what several layers say of one prim, strongest first. Local opinions, then inherits, variants,
-//! references, payloads and specializes, each with all that they bring along.
+//! Composition: collects the opinions of several layers on one prim, strongest first. Local opinions come
+//! first, then inherits, variants, references, payloads and specializes, each with everything it refers to.
 //!
-//! A class that a layer inherits is also inherited where a stack above, which refers to that layer, has one of the same
-//! path: its opinions are stronger than all of the layer that is referred to. What is specialized is weaker than all else.
+//! A class that a layer inherits is also inherited from the class of the same path in a stack above, which
+//! refers to that layer: the opinions there are stronger than all of the layer referred to. Specialized
+//! opinions are weaker than all others.
 
 use super::assets::Assets;
 use super::compose::Stage;
@@ -14,18 +15,19 @@ use super::value::{ListEdit, Reference, Retime, Value};
 use crate::Error;
 use std::sync::Arc;
 
-/// Most arcs (references and the like) after each other that lead to one opinion.
+/// Upper limit for the chain of arcs (references and the like) that lead to one opinion.
 const MAX_ARCS: usize = 64;
-/// Most variant sets of a prim.
+/// Upper limit for the variant sets of a prim.
 const MAX_SETS: usize = 256;
-/// Most places with opinions, all prims together.
+/// Upper limit for the places with opinions of all prims together.
 const MAX_PLACES: usize = 1 << 21;
-/// Most classes of a place that stacks above are asked for, and how often these are, all prims together.
+/// Upper limits for the classes of a place that are looked up in stacks above, and for these lookups by all
+/// prims together.
 const MAX_CLASSES: usize = 64;
 const MAX_LOOKUPS: usize = 1 << 24;
 
 impl Stage {
-    /// Adds a place and all that its arcs lead to.
+    /// Adds a place and everything its arcs lead to.
     pub(super) fn expand(&mut self, place: Place, at: &str, out: &mut Vec<Place>) -> Result<(), Error> {
         self.places += 1;
         if self.places > MAX_PLACES {
@@ -73,7 +75,8 @@ impl Stage {
         Ok(list)
     }
 
-    /// References or payloads, the files that they name found; from which file each comes.
+    /// Returns the references or payloads of a place with their files resolved, and the layer each comes
+    /// from.
     fn references(
         &mut self,
         place: &Place,
@@ -104,7 +107,7 @@ impl Stage {
                     let named = if reference.asset.is_empty() { &reference.prim } else { &reference.asset };
                     let retime = self.stacks.usable(reference.retime, at, named);
                     reference.retime = own.retime.after(retime);
-                    // What names no file means the stack that it stands in.
+                    // A reference without a file refers to its own stack.
                     out.push((own.name.clone(), reference));
                 }
                 out
@@ -121,12 +124,13 @@ impl Stage {
         Ok(list)
     }
 
-    /// Whether the stack of a place says anything of a path.
+    /// `true` if the stack of a place has a spec at a path.
     fn has(&self, place: &Place, path: &str) -> bool {
         self.stacks.stacks[place.stack].layers.iter().any(|own| own.layer.specs.at(path).is_some())
     }
 
-    /// The classes that a place inherits or specializes (`field`), and those of these in turn, in its own stack.
+    /// Returns the classes that a place inherits or specializes (`field`), and the classes of these in turn,
+    /// in its own stack.
     fn classes(&self, place: &Place, field: &str) -> Result<Vec<Arc<str>>, Error> {
         let mut out = self.paths(place, field)?;
         let mut next = 0;
@@ -147,8 +151,8 @@ impl Stage {
         Ok(out)
     }
 
-    /// Adds what stacks above say of the classes that a place inherits or specializes, the outermost first. Gives the classes, as the
-    /// place names them, of which there was something.
+    /// Adds the opinions of stacks above on the classes that a place inherits or specializes, outermost
+    /// first. Returns the classes, by their paths in the place's stack, for which opinions exist.
     fn follow_implied(
         &mut self,
         place: &Place,
@@ -169,7 +173,7 @@ impl Stage {
                 if arc.kind == ArcKind::Variant {
                     continue;
                 }
-                // A class outside of what is referred to has the same path in all stacks.
+                // A class outside the prim referred to has the same path in all stacks.
                 let upper = match path.strip_prefix(&*arc.from).filter(|_| is_within(&path, &arc.from)) {
                     Some(rest) => format!("{}{rest}", arc.site).into(),
                     None => path.clone(),
@@ -205,7 +209,7 @@ impl Stage {
             let Ok(mut arc) = arc_to(&above, (kind, above.stack), &path, at) else {
                 continue;
             };
-            // What is implied by too many others ends, wherever it comes in.
+            // Stops chains of implied classes that are too long, wherever they begin.
             arc.depth = place.arc.as_ref().map_or(0, |own| own.depth).max(arc.depth) + 1;
             if arc.depth <= MAX_ARCS {
                 let Place { stack, specs, retime, clips, .. } = above;
@@ -215,7 +219,8 @@ impl Stage {
         Ok(found)
     }
 
-    /// An arc from a place, unless it leads in a circle or is one of too many.
+    /// Makes an arc from a place; returns `None`, with a remark, if it leads in a circle or the chain is too
+    /// long.
     fn step(
         &mut self,
         place: &Place,
@@ -232,7 +237,7 @@ impl Stage {
         }
     }
 
-    /// A prim of the same stack, which is inherited or specialized.
+    /// Follows an arc to a prim of the same stack that is inherited or specialized.
     fn follow_path(
         &mut self,
         place: &Place,
@@ -290,7 +295,7 @@ impl Stage {
         Ok(())
     }
 
-    /// The variant that the strongest of these places selects.
+    /// Returns the variant of `set` that the strongest of these places selects.
     fn selected(&self, places: &[Place], set: &str) -> Result<Option<Arc<str>>, Error> {
         for place in places {
             for (_, value) in self.values(place, "variantSelection")? {
@@ -354,7 +359,7 @@ impl Stage {
     }
 }
 
-/// An arc from a place, or why it is none: it leads in a circle, or is one of too many.
+/// Makes an arc from a place; the error says that it leads in a circle or that the chain is too long.
 fn arc_to(
     place: &Place,
     (kind, stack): (ArcKind, usize),
@@ -376,7 +381,7 @@ fn arc_to(
     Ok(ArcStep { stack, from, to, site, retime, above, depth, kind })
 }
 
-/// The specs at a path of a stack, by layer.
+/// Returns the specs at a path of a stack, by layer.
 fn specs_at(stack: &Stack, path: &str) -> Vec<(usize, SpecId)> {
     let layers = stack.layers.iter().enumerate();
     layers.filter_map(|(number, own)| Some((number, own.layer.specs.at(path)?))).collect()

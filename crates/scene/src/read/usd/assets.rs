@@ -1,7 +1,7 @@
-//! Files that layers name: all in the folder of the file that was opened, or in folders there.
+//! Files that layers refer to: all are in the folder of the opened file, or below it.
 //!
-//! A file is known by its path from that folder, with the entry of a package in brackets behind it, which may be a
-//! package itself: `sets/wall.usda`, `prop.usdz[geo.usdc]`, `set.usdz[prop.usdz[geo.usdc]]`.
+//! A file is identified by its path from that folder, followed by the entry of a package in brackets; the
+//! entry may itself be a package: `sets/wall.usda`, `prop.usdz[geo.usdc]`, `set.usdz[prop.usdz[geo.usdc]]`.
 
 use super::bytes::Bytes;
 use super::clips::{ClipFile, ClipPlace};
@@ -14,26 +14,26 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Most packages in each other.
+/// Upper limit for the nesting of packages.
 const MAX_PACKAGES: usize = 8;
 
-/// The folder of the file that was opened.
+/// The folder of the opened file, and the files read from it.
 pub struct Assets {
     folder: Folder,
-    /// The file that was opened: its name in the folder, and how it was said.
+    /// The opened file: its name in the folder, and the path as given.
     first: (String, PathBuf),
-    /// Files and entries that were looked at; none where they are no packages.
+    /// The files and entries examined so far; `None` for those that are no packages.
     packages: HashMap<String, Option<Package>>,
-    /// Bytes of each package that layers and lists of entries in it take.
+    /// For each package, the bytes taken by layers and lists of its entries.
     taken: HashMap<String, u64>,
-    /// Bytes of all layers that were opened.
+    /// The total size of all opened layers in bytes.
     pub bytes: usize,
-    /// All files that were opened, for whoever watches them.
+    /// All opened files, for callers that watch them.
     pub files: Vec<PathBuf>,
 }
 
 impl Assets {
-    /// The folder of `path`, and the name of that file there.
+    /// Returns the folder of `path`, and the name of that file in it.
     pub fn new(path: &Path) -> (Assets, String) {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let (folder, first) = (Folder::of(path), (name.clone(), path.to_path_buf()));
@@ -41,7 +41,8 @@ impl Assets {
         (Assets { folder, first, packages, taken, bytes: 0, files: Vec::new() }, name)
     }
 
-    /// The file that `asset` names in the file `from`, or why it is not read.
+    /// Returns the name of the file that `asset` refers to in the file `from`; the error is the reason why it
+    /// is not read.
     pub fn find(from: &str, asset: &str) -> Result<String, &'static str> {
         let (file, mut entries) = split(from);
         let (asset, within) = split(asset);
@@ -54,7 +55,7 @@ impl Assets {
         Ok(join(file, entries.into_iter().chain(own).chain(within.iter().map(String::as_str))))
     }
 
-    /// A file by its name in the folder; none where there is no such file.
+    /// Opens a file by its name in the folder; `None` if it does not exist.
     fn file(&self, name: &str) -> Result<Option<PositionedFile>, Error> {
         match *name == self.first.0 {
             true => PositionedFile::open(&self.first.1).map(Some),
@@ -63,7 +64,8 @@ impl Assets {
         }
     }
 
-    /// The name with the entry that is meant, where it is that of a package; none where there is no such file.
+    /// Returns the name, completed by the default entry if it is that of a package; `None` if the file does
+    /// not exist.
     pub fn entry(&mut self, name: &str) -> Result<Option<String>, Error> {
         let (file, entries) = split(name);
         let (mut own, mut entries) = (vec![file.to_owned()], entries.into_iter());
@@ -87,7 +89,7 @@ impl Assets {
         }
     }
 
-    /// Finds out whether a file or an entry is a package. False where it is not there.
+    /// Finds out whether a file or an entry is a package. Returns `false` if it does not exist.
     fn look(&mut self, name: &str) -> Result<bool, Error> {
         if self.packages.contains_key(name) {
             return Ok(true);
@@ -109,8 +111,8 @@ impl Assets {
         Ok(true)
     }
 
-    /// The bytes of a file, or of the last one of entries that are in each other and were looked at; none where there
-    /// is no such file.
+    /// Returns the bytes of a file, or of the last of a chain of nested entries that were examined before;
+    /// `None` if it does not exist.
     fn bytes_of(&self, file: &str, entries: &[&str]) -> Result<Option<Bytes>, Error> {
         let Some((last, outer)) = entries.split_last() else {
             return Ok(self.file(file)?.map(|file| Bytes::of_file(Arc::new(file))));
@@ -119,7 +121,7 @@ impl Assets {
         outer.map_or(Ok(None), |package| package.entry(last))
     }
 
-    /// Counts bytes of a package that are read. Entries that lie over each other would be more than there are.
+    /// Counts the bytes of a package that are read. Overlapping entries would exceed its size.
     fn take(&mut self, file: &str, bytes: u64) -> Result<(), Error> {
         let Some(package) = self.packages.get(file).and_then(Option::as_ref) else {
             return Ok(());
@@ -132,7 +134,8 @@ impl Assets {
         }
     }
 
-    /// Where the layer of a name that [`Assets::entry`] gave is; none where there is no such file.
+    /// Returns the location of the layer with a name from [`Assets::entry`]; `None` if the file does not
+    /// exist.
     pub fn clip(&mut self, name: &str) -> Result<Option<ClipFile>, Error> {
         let Some(name) = self.entry(name)? else {
             return Ok(None);
@@ -146,7 +149,7 @@ impl Assets {
         Ok(bytes.map(|own| ClipFile { name: own.name().into(), place: ClipPlace::Entry(own) }))
     }
 
-    /// Opens the layer of a name that [`Assets::entry`] gave; none where there is no such file.
+    /// Opens the layer with a name from [`Assets::entry`]; `None` if the file does not exist.
     pub fn open(&mut self, name: &str) -> Result<Option<Layer>, Error> {
         let (file, entries) = split(name);
         let Some(bytes) = self.bytes_of(file, &entries)? else {
@@ -158,7 +161,7 @@ impl Assets {
     }
 }
 
-/// A file, and entries of packages, each in the one before.
+/// Splits a name into a file and nested package entries, outermost first.
 fn split(name: &str) -> (&str, Vec<&str>) {
     let inner = name.trim_end_matches(']');
     let count = name.len() - inner.len();
@@ -172,7 +175,7 @@ fn split(name: &str) -> (&str, Vec<&str>) {
     }
 }
 
-/// The name of an entry that [`split`] takes apart.
+/// Joins a file and entries to a name that [`split`] takes apart.
 fn join<'a>(file: &str, entries: impl Iterator<Item = &'a str>) -> String {
     let (mut out, mut ends) = (file.to_owned(), String::new());
     for entry in entries {

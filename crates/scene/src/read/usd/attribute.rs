@@ -1,4 +1,4 @@
-//! An attribute that has a value, and the list of all its values, wherever these lie.
+//! An attribute with a value, and its list of values, wherever they are stored.
 
 use super::clips::{ClipSamples, ClipSet};
 use super::eased::{Span, sampled};
@@ -12,35 +12,35 @@ use std::sync::Arc;
 /// An attribute with a value.
 #[derive(Clone)]
 pub struct Attribute {
-    /// Path of the prim, and the attribute's name.
+    /// The path of the prim, and the attribute's name.
     pub path: Arc<str>,
     pub name: Arc<str>,
-    /// As "color3f[]".
+    /// The type name, such as "color3f[]".
     pub type_name: Arc<str>,
     pub interpolation: Option<Arc<str>>,
-    /// Of a shape in between: at which weight of its blend shape it is.
+    /// For an in-between shape, the weight of its blend shape at which it is fully reached.
     pub weight: Option<f64>,
-    /// From time codes of its values to those of the scene.
+    /// Maps time codes of its values to those of the scene.
     pub retime: Retime,
-    /// None of a default.
+    /// `None` for a default value.
     pub times: Option<Arc<[f64]>>,
     pub values: Values,
 }
 
-/// Values by their numbers, one for each time; read when asked for.
+/// Values by index, one for each time; read on demand.
 #[derive(Clone)]
 pub enum Values {
     Layer(Arc<Layer>, Vec<ValueRef>),
     Clips(Arc<ClipSamples>),
-    /// A number at each time, of a spline of that layer.
+    /// A number at each time, sampled from a spline of that layer.
     Spline(Arc<Layer>, Arc<[Option<f64>]>),
 }
 
-/// Values, and their times where they have some.
+/// Values, and their times if they are time samples.
 pub type Timed = (Option<Arc<[f64]>>, Values);
 
 impl Attribute {
-    /// Its value, or the first one, where it is no large array.
+    /// Returns its only or first value, unless that is a large array.
     pub fn first_small(&self) -> Result<Option<Value>, Error> {
         if self.values.len() == 0 {
             return Ok(None);
@@ -48,19 +48,19 @@ impl Attribute {
         self.values.small(0).map(Some)
     }
 
-    /// Elements of its first value.
+    /// Returns the number of elements of its first value.
     pub fn length(&self) -> Result<usize, Error> {
         if self.values.len() == 0 { Ok(0) } else { self.values.length(0) }
     }
 }
 
 impl Values {
-    /// A value that does not change.
+    /// Wraps a value that does not change.
     pub fn constant(layer: Arc<Layer>, value: ValueRef) -> Timed {
         (None, Values::Layer(layer, vec![value]))
     }
 
-    /// Samples of a layer.
+    /// Wraps the samples of a layer.
     pub fn sampled(layer: Arc<Layer>, samples: LayerSamples) -> Timed {
         (Some(samples.times), Values::Layer(layer, samples.values))
     }
@@ -73,7 +73,7 @@ impl Values {
         }
     }
 
-    /// The layer that messages name.
+    /// Returns the layer that messages name.
     pub fn name(&self, i: usize) -> &Path {
         match self {
             Values::Layer(layer, _) | Values::Spline(layer, _) => &layer.name,
@@ -81,9 +81,9 @@ impl Values {
         }
     }
 
-    /// Last value first.
+    /// Reverses the order of the values.
     pub fn reverse(&mut self) {
-        // Those of clips and splines are in the scene's time codes already.
+        // Values of clips and splines are already in the scene's time codes.
         if let Values::Layer(_, values) = self {
             values.reverse();
         }
@@ -100,7 +100,7 @@ impl Values {
         }
     }
 
-    /// Whether a value is the very same as the one before.
+    /// `true` if a value is stored at the same place as the one before.
     pub fn repeats(&self, i: usize) -> bool {
         match self {
             Values::Layer(_, values) => i > 0 && values.get(i) == values.get(i - 1),
@@ -108,12 +108,12 @@ impl Values {
         }
     }
 
-    /// Whether a text layer has them.
+    /// `true` if the values come from a text layer.
     pub fn is_text(&self) -> bool {
         matches!(self, Values::Layer(layer, _) if layer.is_text())
     }
 
-    /// Elements of an array; 1 of what is none, 0 of what holds no value.
+    /// Returns the number of elements of an array; 1 for other values, 0 for an absent value.
     pub fn length(&self, i: usize) -> Result<usize, Error> {
         match self {
             Values::Layer(layer, values) => values.get(i).map_or(Ok(0), |value| layer.length(*value)),
@@ -138,7 +138,7 @@ impl Values {
         }
     }
 
-    /// A value that is no large array; one that is counts as of another type.
+    /// Reads a value unless it is a large array, which gives [`Value::Other`].
     fn small(&self, i: usize) -> Result<Value, Error> {
         match self {
             Values::Layer(layer, values) => {
@@ -153,20 +153,20 @@ impl Values {
     }
 }
 
-/// What is found of an attribute, from the strongest opinion on.
+/// The parts of an attribute found so far, from the strongest opinion on.
 #[derive(Default)]
 pub struct FoundAttribute {
     pub type_name: Option<Arc<str>>,
     pub interpolation: Option<Arc<str>>,
     pub weight: Option<f64>,
-    /// Of splines.
+    /// The number of samples made of splines.
     pub samples: usize,
-    /// None inside: blocked, whatever is weaker.
+    /// `Some(None)`: blocked, whatever weaker opinions say.
     pub value: Option<Option<(Retime, Timed)>>,
 }
 
 impl FoundAttribute {
-    /// What a layer says.
+    /// Adds the opinion of a layer.
     pub fn opinion(&mut self, layer: &Arc<Layer>, property: &PropertySpec, span: Span) -> Result<(), Error> {
         let retime = span.retime;
         let field = |name: &str| layer.specs.field(property.fields, name);
@@ -212,7 +212,7 @@ impl FoundAttribute {
         Ok(())
     }
 
-    /// What value clips say whose layer is stronger than the one of this number.
+    /// Adds the values of value clips whose layer is stronger than layer number `below`.
     pub fn clips<'a>(
         &mut self,
         clips: &mut std::iter::Peekable<impl Iterator<Item = &'a Arc<ClipSet>>>,

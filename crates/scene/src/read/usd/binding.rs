@@ -1,4 +1,4 @@
-//! What prims say of skins, for themselves and all below: skeleton, joints, weights.
+//! Skin bindings of prims, which apply to the prim and all below it: skeleton, joints, weights.
 
 use super::attribute::Attribute;
 use super::compose::{Prim, Stage};
@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::fmt::Write;
 use std::sync::Arc;
 
-/// A property of a skin that all below inherit.
+/// A property of a skin binding that prims below inherit.
 #[derive(Clone, Copy)]
 pub enum Property {
     Joints,
@@ -26,15 +26,15 @@ const PROPERTIES: [(Property, &str); 5] = [
     (Property::SkinningMethod, "primvars:skel:skinningMethod"),
 ];
 
-/// What is bound to a prim.
+/// The skin binding of a prim.
 #[derive(Clone, Default)]
 pub struct Binding {
-    /// It is a SkelRoot, or below one: elsewhere nothing is skinned.
+    /// `true` for a SkelRoot and prims below one; elsewhere nothing is skinned.
     pub in_root: bool,
-    /// Path of the skeleton.
+    /// The path of the skeleton.
     pub skeleton: Option<Arc<str>>,
     properties: [Option<Attribute>; PROPERTIES.len()],
-    /// Bindings of the same number are the same, but for the paths of the prims that say them.
+    /// Bindings with the same number are equal, except for the paths of the prims that define them.
     pub number: usize,
 }
 
@@ -44,12 +44,12 @@ impl Binding {
     }
 }
 
-/// Numbers of bindings, by all that prims say.
+/// Assigns numbers to bindings, by everything that defines them.
 #[derive(Default)]
 pub struct Bindings(HashMap<String, usize>);
 
 impl Bindings {
-    /// What is bound to a prim below one that has `above`.
+    /// Returns the binding of a prim, given the binding `above` of its parent.
     pub fn below(
         &mut self,
         stage: &mut Stage,
@@ -61,7 +61,7 @@ impl Bindings {
         let mut said = format!("{} {}", above.number, own.in_root);
         let mut says = own.in_root != above.in_root;
         let note = |said: &mut String, path: &str| {
-            // A path below the prim itself is the same for all of its instances.
+            // Paths below the prim itself are kept relative, so that all its instances agree.
             let place = if is_within(path, &prim.path) { &path[prim.path.len()..] } else { path };
             let _ = write!(said, " {}{place}", if place.len() < path.len() { "." } else { "" });
         };

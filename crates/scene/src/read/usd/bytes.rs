@@ -1,28 +1,28 @@
-//! The bytes of one layer: a file, or a stretch of one (an entry of a package). Bounds are checked here.
+//! The bytes of one layer: a file, or a part of one (an entry of a package). Bounds are checked here.
 
 use crate::Error;
 use crate::read::positioned::PositionedFile;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A stretch of a file that is read at positions.
+/// A part of a file that is read at positions.
 #[derive(Clone)]
 pub struct Bytes {
     file: Arc<PositionedFile>,
     start: u64,
     length: u64,
-    /// What errors name: the file, and the entry of a package where it is one.
+    /// The name in errors: the file, and the package entry if it is one.
     name: Arc<Path>,
 }
 
 impl Bytes {
-    /// A whole file.
+    /// Takes a whole file.
     pub fn of_file(file: Arc<PositionedFile>) -> Bytes {
         let (length, name) = (file.length(), file.path().into());
         Bytes { file, start: 0, length, name }
     }
 
-    /// `length` bytes from `start` on, by another name; none where they are not all there.
+    /// Returns the `length` bytes from `start` on, under another name; `None` if they exceed these bytes.
     pub fn part(&self, start: u64, length: u64, name: PathBuf) -> Option<Bytes> {
         let end = start.checked_add(length)?;
         (end <= self.length).then(|| Bytes {
@@ -41,7 +41,8 @@ impl Bytes {
         self.length
     }
 
-    /// What is damaged, and where. Nobody mends bytes by hand: the file is to be had anew.
+    /// Makes an error about damage at a byte. Its advice is to obtain the file anew, as nobody repairs bytes
+    /// by hand.
     pub fn malformed(&self, what: impl Into<String>, at: u64) -> Error {
         let what = format!("{}; copy or export it anew", what.into());
         Error::malformed(&self.name, what, format!("byte {at}"))
@@ -52,7 +53,7 @@ impl Bytes {
         Error::limit(&self.name, what, asked, allowed)
     }
 
-    /// Fills `out` from `at` on.
+    /// Fills `out` with the bytes from `at` on.
     pub fn read_into(&self, at: u64, out: &mut [u8]) -> Result<(), Error> {
         match at.checked_add(out.len() as u64) {
             Some(end) if end <= self.length => self.file.read_exact(self.start + at, out),
@@ -60,7 +61,7 @@ impl Bytes {
         }
     }
 
-    /// `length` bytes from `at` on. Nothing is reserved for what is not there.
+    /// Returns the `length` bytes from `at` on. Memory is reserved only after the bounds are checked.
     pub fn read(&self, at: u64, length: u64) -> Result<Vec<u8>, Error> {
         if at.checked_add(length).is_none_or(|end| end > self.length) {
             return Err(self.malformed(format!("{length} bytes are wanted beyond the end"), at));

@@ -1,4 +1,4 @@
-//! Camera: what its lens says, attribute by attribute.
+//! Cameras: reads the attributes of the lens.
 
 use super::compose::{Prim, Stage};
 use super::parameters::Parameters;
@@ -6,7 +6,7 @@ use super::samples::Timeline;
 use crate::{Channel, Error, Identity, Lens, Source};
 use std::sync::Arc;
 
-/// Names of attributes; what nothing is said of is the format's default.
+/// The names of the attributes; an attribute without a value has the format's default.
 const ATTRIBUTES: [&str; 10] = [
     "focalLength",
     "horizontalAperture",
@@ -20,8 +20,8 @@ const ATTRIBUTES: [&str; 10] = [
     "clippingRange",
 ];
 
-/// The lens of a camera. Lengths of film are tenths of the scene's unit in the format, which all that write it
-/// take for millimetres; times are in frames.
+/// Reads the lens of a camera. The format defines film lengths as tenths of the scene's unit, which all
+/// writers take for millimetres; times are in frames.
 pub fn read(
     stage: &mut Stage,
     prim: &Prim,
@@ -35,7 +35,7 @@ pub fn read(
 }
 
 struct Lenses {
-    /// In the order of [`ATTRIBUTES`].
+    /// The values, in the order of [`ATTRIBUTES`].
     parameters: Parameters,
     orthographic: bool,
     /// Frames per second.

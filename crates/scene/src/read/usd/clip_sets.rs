@@ -1,4 +1,4 @@
-//! What prims say of value clips: sets of clips, each a dictionary that several layers may have a part in.
+//! Value clip sets of prims, each a dictionary to which several layers may contribute.
 
 use super::assets::Assets;
 use super::clips::{ClipFile, ClipSet, Files, Pool};
@@ -11,50 +11,51 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-/// Most files of clips of a scene.
+/// Upper limit for the clip files of a scene.
 const MAX_FILES: usize = 1 << 16;
-/// Most pairs of `active` and `times`.
+/// Upper limit for the pairs of `active` and `times`.
 const MAX_PAIRS: usize = 1 << 20;
-/// Steps of a template are counted in these parts, so that fractions do not add up.
+/// Times of a template are counted in these fractions of a time code, so that rounding errors do not add up.
 const PARTS: f64 = 10_000.0;
 
-/// Where one dictionary of sets stands.
+/// One dictionary of clip sets, and its location.
 pub struct Source {
-    /// Number of the place, and of the layer in its stack.
+    /// The index of the place, and of the layer in its stack.
     pub place: usize,
     pub number: usize,
     pub layer: Arc<Layer>,
-    /// From the layer's time codes to those of the scene.
+    /// Maps the layer's time codes to those of the scene.
     pub retime: Retime,
     /// The fields `clips` and `clipSets`.
     pub clips: Option<Value>,
     pub order: Option<Value>,
 }
 
-/// A set while its parts come in, the strongest first.
+/// A clip set while its parts are collected, strongest first.
 #[derive(Default)]
 struct Draft {
-    /// Place and layer of the strongest that names files: there the set is.
+    /// Place and layer of the strongest opinion that names files; the set belongs there.
     anchor: Option<(usize, usize)>,
     fields: HashMap<Arc<str>, (Arc<Layer>, ValueRef, Retime)>,
     rank: usize,
 }
 
-/// What all sets of a scene share.
+/// State shared by all clip sets of a scene.
 #[derive(Default)]
 pub struct ClipSets {
     pub pool: Arc<Pool>,
-    /// Sets that were made, and files that they have.
+    /// The number of sets made so far, and of their files.
     count: usize,
     files: usize,
 }
 
-/// A set, and the place that it is at.
+/// A set, and the index of the place it belongs to.
 pub type Placed = (usize, Arc<ClipSet>);
 
 impl ClipSets {
-    /// The sets of a prim, those of a place in their order. `sources`: the strongest first. `paths`: path and retime
-    /// of each place. `step`: time codes by which a jump of times is early.
+    /// Makes the clip sets of a prim, in order within each place. `sources`: the dictionaries, strongest
+    /// first. `places`: stack and path of each place. `step`: how long before a jump of times the old value
+    /// still holds, in time codes.
     pub fn compose(
         &mut self,
         stacks: &mut Stacks,
@@ -89,7 +90,7 @@ impl ClipSets {
         Ok(out)
     }
 
-    /// One set; none where there are no clips. A sentence says what is wrong with it.
+    /// Makes one set; `None` if it has no clips. The inner error is a sentence on what is wrong with it.
     fn set(
         &mut self,
         stacks: &mut Stacks,
@@ -160,7 +161,7 @@ impl ClipSets {
         })))
     }
 
-    /// Files by their names, and when they are active.
+    /// Reads a list of files, and the times at which each becomes active.
     fn listed(
         &mut self,
         stacks: &mut Stacks,
@@ -195,7 +196,7 @@ impl ClipSets {
         Ok(Ok((list, active, times)))
     }
 
-    /// Files by a name with `#` for the time; those that are not there are not missed.
+    /// Finds the files that match a name with `#` for the time; missing ones are skipped silently.
     fn template(
         &mut self,
         stacks: &mut Stacks,
@@ -268,10 +269,10 @@ impl ClipSets {
     }
 }
 
-/// Files, when they are active, and times of the scene and of the clips.
+/// The files, the times at which they become active, and pairs of scene time and clip time.
 type Made = (Vec<Option<ClipFile>>, Vec<(f64, usize)>, Vec<(f64, f64)>);
 
-/// Adds what the layers of one place say, the strongest first, to what stronger places say.
+/// Adds the contributions of one place's layers, strongest first, to those of stronger places.
 fn of_place(sources: &[Source], drafts: &mut BTreeMap<Arc<str>, Draft>) -> Result<(), Error> {
     let mut order: Vec<Arc<str>> = Vec::new();
     for source in sources.iter().rev() {
@@ -322,7 +323,7 @@ impl Draft {
         Ok(self.small(key)?.and_then(|value| value.number()))
     }
 
-    /// Pairs of numbers, the first one a time of the scene.
+    /// Reads pairs of numbers, of which the first is a scene time.
     fn pairs(&self, key: &str) -> Result<Option<Vec<(f64, f64)>>, Error> {
         let Some((layer, value, retime)) = self.fields.get(key) else {
             return Ok(None);
@@ -342,7 +343,7 @@ impl Draft {
     }
 }
 
-/// A name of files in which `#` stands for digits of a time: whole ones, and those behind the point.
+/// A file name in which `#` stands for digits of a time: those before the decimal point, and those after it.
 struct Pattern {
     folder: String,
     parts: Vec<String>,

@@ -1,8 +1,9 @@
-//! Value clips: samples of attributes in layers of their own, of which one after the other is active.
+//! Value clips: attribute samples in separate layers, of which one at a time is active.
 //!
-//! A value at a time is that of the clip that is active, at the time that `times` makes of it; what a clip does not
-//! have is the default of the manifest, or nothing. Between the last sample of a clip and the start of the next one
-//! values go over, as between samples. Layers are opened when they are needed, and only some are open at once.
+//! The value at a time is that of the active clip, at the clip time given by `times`. If the clip has no such
+//! attribute, the value is the manifest's default, or none. Between the last sample of a clip and the start
+//! of the next one values are interpolated, as between samples. Layers are opened on demand, and only some
+//! are open at once.
 
 use super::bytes::Bytes;
 use super::layer::{Layer, LayerSamples, usable};
@@ -19,45 +20,45 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
-/// Most layers of clips that are open at once, of a scene.
+/// Upper limit for the clip layers of a scene that are open at once.
 const MAX_OPEN: usize = 16;
-/// Most samples of all attributes of a set of clips, and most that its times make of one attribute.
+/// Upper limits for the samples of all attributes of a clip set, and for the times made of one attribute.
 const MAX_SAMPLES: usize = 1 << 26;
 const MAX_KNOTS: usize = 1 << 22;
-/// The same of all attributes of a scene.
+/// Upper limit for the times of all attributes of a scene.
 const MAX_ALL: usize = 1 << 25;
-/// Most bytes of paths of attributes, and prims below each other.
+/// Upper limits for the bytes of attribute paths, and for the depth of prims.
 const MAX_PATH_BYTES: usize = 1 << 28;
 const MAX_DEPTH: usize = 512;
-/// By what part times of a clip may be off a sample and still be meant so: what rounding leaves.
+/// The relative distance within which a clip time counts as that of a sample, to allow for rounding.
 const ROUNDING: f64 = 1e-9;
 
-/// Where a layer of a clip is.
+/// A clip layer and its location.
 pub struct ClipFile {
-    /// As messages name it.
+    /// The name in messages.
     pub name: PathBuf,
     pub place: ClipPlace,
 }
 
-/// A file is opened when it is needed; of a package, the bytes of the entry are known.
+/// The location of a clip: a file that is opened on demand, or the bytes of a package entry.
 pub enum ClipPlace {
     File(Folder, Arc<str>),
     Entry(Bytes),
 }
 
-/// The layers of clips that are open, the last ones that were asked for.
+/// The open clip layers; only the most recently used are kept.
 #[derive(Default)]
 pub struct Pool {
     open: Mutex<Vec<(PathBuf, Arc<Layer>)>>,
-    /// Samples of all attributes so far.
+    /// The number of samples of all attributes so far.
     samples: AtomicUsize,
-    /// On files that are no sound layers.
+    /// Remarks on files that are not valid layers.
     pub remarks: Mutex<Vec<Remark>>,
 }
 
 impl Pool {
     fn layer(&self, file: &ClipFile) -> Result<Arc<Layer>, Error> {
-        // Held while a layer is opened: so there are never more.
+        // Locked while a layer is opened, so that the limit on open layers holds.
         let mut open = self.open.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if let Some(at) = open.iter().position(|(name, _)| *name == file.name) {
             let own = open.remove(at);
@@ -78,7 +79,7 @@ impl Pool {
     }
 }
 
-/// The files of a set of clips; none where they are not there.
+/// The files of a clip set; `None` for those that do not exist.
 pub struct Files {
     pub list: Vec<Option<ClipFile>>,
     pub pool: Arc<Pool>,
@@ -90,7 +91,7 @@ impl Files {
         file.map(|file| self.pool.layer(file)).transpose()
     }
 
-    /// Keeps a remark on a file that is there and no sound layer.
+    /// Adds a remark on a file that exists but is not a valid layer.
     fn damaged(&self, file: usize, at: &str, what: &str) {
         let name = self.list.get(file).and_then(Option::as_ref).map(|file| file.name.display().to_string());
         let name = name.unwrap_or_default();
@@ -99,32 +100,33 @@ impl Files {
     }
 }
 
-/// A set of clips, which has values for a prim and all below.
+/// A clip set, which provides values for a prim and all below it.
 pub struct ClipSet {
-    /// Number of the set, which no other has.
+    /// The unique number of the set.
     pub id: usize,
-    /// Number of the layer in its stack, which is stronger.
+    /// The index of the defining layer in its stack; that layer is stronger than the clips.
     pub layer: usize,
-    /// The prim of the scene that says it.
+    /// The prim of the scene that defines it.
     pub at: Arc<str>,
-    /// Path in the stack where it was said, and the one that stands for it in the clips.
+    /// The path in the stack where it is defined, and the corresponding path in the clips.
     pub source: Arc<str>,
     pub prim: Arc<str>,
     pub files: Arc<Files>,
-    /// When which file begins to be active, in time codes of the scene; ascending.
+    /// The time at which each file becomes active, in time codes of the scene; ascending.
     pub active: Vec<(f64, usize)>,
-    /// Times of the scene and of the clips; ascending. None: the same.
+    /// Pairs of scene time and clip time, ascending. Empty: clip time equals scene time.
     pub times: Vec<(f64, f64)>,
-    /// Time codes before a jump of these times at which what was before still holds.
+    /// How long before a jump of these times the old value still holds, in time codes.
     pub step: f64,
-    /// What has attributes and defaults of them; without it, what any clip has samples of.
+    /// The layer that declares the attributes and their defaults; without it, every attribute that any clip
+    /// has samples of is included.
     pub manifest: Option<Arc<Layer>>,
-    /// Whether values go over from clip to clip where some in between have none.
+    /// `true` if values are interpolated from clip to clip across clips without values.
     pub interpolates: bool,
     pub index: Mutex<Option<Arc<Index>>>,
 }
 
-/// Where a sample is, how many elements it has, and what stands for its content.
+/// The location of a sample, its number of elements, and a hash of its content.
 #[derive(Clone, Copy)]
 struct Entry {
     value: ValueRef,
@@ -132,14 +134,14 @@ struct Entry {
     hash: u64,
 }
 
-/// Samples of an attribute in one file.
+/// The samples of an attribute in one file.
 struct InFile {
     file: usize,
     times: Arc<[f64]>,
     entries: Vec<Entry>,
 }
 
-/// Samples of an attribute.
+/// The samples of an attribute.
 struct Indexed {
     type_name: Option<Arc<str>>,
     files: Vec<InFile>,
@@ -153,7 +155,7 @@ pub struct Index {
     path_bytes: usize,
 }
 
-/// One value over time.
+/// The value at one time.
 enum Knot {
     /// Between two samples of a file.
     Clip {
@@ -162,23 +164,23 @@ enum Knot {
         to: Entry,
         fraction: f64,
     },
-    /// Of the manifest.
+    /// The manifest's default.
     Default,
     Nothing,
 }
 
-/// The values of an attribute of which clips have samples.
+/// The values of an attribute that comes from clips.
 pub struct ClipSamples {
     files: Arc<Files>,
     fallback: Option<(Arc<Layer>, ValueRef)>,
     knots: Vec<Knot>,
-    /// Quaternions, which turn.
+    /// `true` for quaternions, which are interpolated as rotations.
     turns: bool,
 }
 
 impl ClipSet {
-    /// The values of an attribute of a prim of the stack; none where the clips have nothing to do with it.
-    /// The name of its type comes with them.
+    /// Returns the values of an attribute of a prim of the stack, and the name of its type; `None` if the
+    /// clips do not provide it.
     pub fn samples(&self, path: &str, name: &str) -> Result<Option<Found>, Error> {
         let key = format!("{}.{name}", path.get(self.source.len()..).unwrap_or_default());
         let (type_name, fallback) = match &self.manifest {
@@ -226,7 +228,7 @@ impl ClipSet {
         }
     }
 
-    /// The values of one file while it is active; without any, those of the manifest.
+    /// Adds the values of one file while it is active; without a file, those of the manifest.
     fn knots(
         &self,
         own: Option<&InFile>,
@@ -236,7 +238,7 @@ impl ClipSet {
     ) {
         let samples = own.map_or(&[][..], |own| &own.times);
         let is_in = |time: f64| time >= from && time < to;
-        // Times of the scene and of the clip, and whether there is a sample.
+        // Scene time, clip time, and whether there is a sample at it.
         let mut times: Vec<(f64, f64, bool)> = Vec::new();
         let mut add = |time: f64, own: f64, sampled: bool| {
             if is_in(time) {
@@ -282,7 +284,7 @@ impl ClipSet {
         knots.extend(times.into_iter().map(|(time, inner, sampled)| (time, sampled, value(inner))));
     }
 
-    /// A time of the scene as one of the clips.
+    /// Converts a time of the scene to a time of the clips.
     fn in_clip(&self, time: f64) -> f64 {
         let (Some(first), Some(last)) = (self.times.first(), self.times.last()) else {
             return time;
@@ -299,7 +301,7 @@ impl ClipSet {
         }
     }
 
-    /// Where everything is; each file is opened once for that.
+    /// Returns the index of all samples; it opens each file once.
     fn index(&self) -> Result<Arc<Index>, Error> {
         let mut known = self.index.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if let Some(index) = &*known {
@@ -322,10 +324,10 @@ impl ClipSet {
     }
 }
 
-/// Name of the type, times, values.
+/// The name of the type, times, and values.
 pub type Found = (Option<Arc<str>>, Arc<[f64]>, ClipSamples);
 
-/// Leaves out what stands at both ends, where there are no samples, and says nothing new.
+/// Removes redundant values at both ends that are no samples.
 fn trim(knots: &mut Vec<(f64, bool, Knot)>) {
     let same = |a: &(f64, bool, Knot), b: &(f64, bool, Knot)| !a.1 && a.2.identity() == b.2.identity();
     while knots.len() > 1 && same(&knots[knots.len() - 1], &knots[knots.len() - 2]) {
@@ -335,7 +337,7 @@ fn trim(knots: &mut Vec<(f64, bool, Knot)>) {
     knots.drain(..first.unwrap_or(0));
 }
 
-/// Type and default of an attribute that a manifest has, if that may change.
+/// Type and default of an attribute in a manifest, if its value may vary.
 type Declared = (Option<Arc<str>>, Option<(Arc<Layer>, ValueRef)>);
 
 fn declared(manifest: &Arc<Layer>, prim: &str, key: &str) -> Result<Option<Declared>, Error> {
@@ -353,14 +355,14 @@ fn declared(manifest: &Arc<Layer>, prim: &str, key: &str) -> Result<Option<Decla
     Ok(Some((type_name, fallback.map(|value| (manifest.clone(), value)))))
 }
 
-/// Whether an attribute does not change over time.
+/// `true` if an attribute is uniform, that is does not change over time.
 fn is_uniform(layer: &Layer, fields: u32) -> Result<bool, Error> {
     let value = layer.specs.field(fields, "variability").map(|value| layer.small(value)).transpose()?;
     Ok(value.and_then(|value| value.number()).is_some_and(|number| number != 0.0))
 }
 
 impl Index {
-    /// Takes the samples of all attributes of a prim and all below.
+    /// Adds the samples of all attributes of a prim and all below it.
     fn add(&mut self, file: usize, layer: &Layer, prim: &str) -> Result<(), Error> {
         let mut open: Vec<(SpecId, String, usize)> = Vec::new();
         open.extend(layer.specs.at(prim).map(|id| (id, String::new(), 0)));
@@ -428,8 +430,8 @@ impl Index {
     }
 }
 
-/// What stands for the content of a value: of whole numbers (faces, most of all, which clips repeat) the numbers
-/// themselves, of others the place.
+/// Returns a hash of a value's content: for integer arrays (mostly faces, which clips repeat) of the numbers,
+/// otherwise of the location.
 fn content(file: usize, layer: &Layer, value: ValueRef) -> Result<u64, Error> {
     if layer.is_whole_array(value)
         && let Value::Numbers(numbers) = layer.value(value)?
@@ -437,7 +439,7 @@ fn content(file: usize, layer: &Layer, value: ValueRef) -> Result<u64, Error> {
         return Ok(xxh3_64(&numbers.bytes));
     }
     let mut hash = Xxh3::new();
-    // Text has the content's own, wherever it stands.
+    // In text layers the identity is that of the content, wherever it is stored.
     if !layer.is_text() {
         hash.update(&file.to_le_bytes());
     }
@@ -446,7 +448,7 @@ fn content(file: usize, layer: &Layer, value: ValueRef) -> Result<u64, Error> {
 }
 
 impl InFile {
-    /// The value at a time of the clip.
+    /// Returns the value at a clip time.
     fn at(&self, time: f64) -> Knot {
         let after = self.times.partition_point(|own| *own <= time);
         let last = self.entries.len() - 1;
@@ -497,7 +499,7 @@ impl ClipSamples {
         }
     }
 
-    /// The file that messages name.
+    /// Returns the file that messages name.
     pub fn name(&self, i: usize) -> &Path {
         match (self.knots.get(i), &self.fallback) {
             (Some(Knot::Clip { file, .. }), _) => {
@@ -527,7 +529,7 @@ impl ClipSamples {
     }
 }
 
-/// The value between two: of floats, if they are as many; else the first.
+/// Interpolates between two values if they are floats of the same number; otherwise returns the first.
 fn between(from: Value, to: Value, fraction: f64, turns: bool) -> Value {
     let (Value::Numbers(a), Value::Numbers(b)) = (&from, &to) else {
         return from;

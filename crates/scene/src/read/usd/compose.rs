@@ -1,4 +1,4 @@
-//! The composed scene: prims, and what the strongest of all opinions say of them and their properties.
+//! The composed scene: prims with their properties, as resolved from all opinions.
 
 use super::attribute::{Attribute, FoundAttribute};
 use super::clip_sets::{ClipSets, Placed, Source};
@@ -16,30 +16,31 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// Most properties of a prim.
+/// Upper limit for the properties of a prim.
 const MAX_PROPERTIES: usize = 1 << 13;
-/// Most attributes of unknown types that are named.
+/// Upper limit for the attributes of unknown types that remarks name.
 const MAX_ODD: usize = 1 << 12;
-/// Most samples of all splines.
+/// Upper limit for the samples of all splines.
 const MAX_SAMPLES: usize = 1 << 23;
-/// Most bytes of memory that what is composed may take: so many for any scene, or else for each byte of its layers.
+/// Memory limit for the composed scene: the amount in bytes allowed to any scene, or this many bytes per byte
+/// of its layers if that is more.
 const MAX_BYTES: usize = 256 << 20;
 const BYTES_PER_BYTE: usize = 32;
 
-/// Number of the place above, and the specs there.
+/// The index of the parent's place, and the specs there.
 type ByPlace = (usize, LayerSpecs);
 
 /// A prim of the scene.
 pub struct Prim {
     pub path: String,
     pub name: Arc<str>,
-    /// The strongest first.
+    /// Strongest first.
     places: Vec<Place>,
-    /// Memory that it was counted with.
+    /// The memory counted for it, in bytes.
     bytes: usize,
 }
 
-/// What a prim is.
+/// The specifier of a prim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Specifier {
     Def,
@@ -50,30 +51,30 @@ pub enum Specifier {
 /// The composed scene.
 pub struct Stage {
     pub(super) stacks: Stacks,
-    /// Places so far, and references.
+    /// The number of places and references so far.
     pub(super) places: usize,
-    /// How often layers above were asked for a class.
+    /// The number of lookups of classes in stacks above.
     pub(super) lookups: usize,
-    /// Memory that is taken.
+    /// The memory counted so far, in bytes.
     bytes: usize,
-    /// What splines need to know, and samples that were made of them.
+    /// The times at which splines are sampled, and the number of samples made of them.
     span: Span,
     samples: AtomicUsize,
     /// Attributes that are of a type they cannot have: prim, name and type.
     odd: Mutex<BTreeSet<(String, String, Arc<str>)>>,
     clip_sets: ClipSets,
-    /// Sets that were made already, by all that says something of them.
+    /// Clip sets made so far, by everything that defines them.
     known_sets: HashMap<ClipKey, Vec<Placed>>,
-    /// Whether there is a prim at a path that was asked for.
+    /// Whether a prim exists at each path that was asked for.
     known_prims: HashMap<Arc<str>, bool>,
-    /// Prims, and targets of theirs that lead nowhere.
+    /// Prims, with those of their targets that do not exist.
     lost: HashSet<(Arc<str>, Arc<str>)>,
 }
 
-/// Stack, layer and spec; and the bits of the retime: what content follows from.
+/// Stack, layer and spec, and the bits of the retime; these determine the content.
 pub type InstanceKey = Vec<([usize; 2], SpecId, [u64; 2])>;
 
-/// Number of the place, stack, layer, spec; and the bits of the retime.
+/// The index of the place, stack, layer, and spec; and the bits of the retime.
 type ClipKey = Vec<([usize; 3], SpecId, [u64; 2])>;
 
 impl Stage {
@@ -109,12 +110,12 @@ impl Stage {
         &self.stacks.stacks[0]
     }
 
-    /// First and last time code that is shown, where that is said.
+    /// Returns the first and last time code of the shown range, if the file states it.
     pub fn shown(&self) -> Option<[f64; 2]> {
         self.span.shown.map(|(from, to)| [from, to])
     }
 
-    /// All remarks so far, and the files that were opened.
+    /// Returns all remarks so far, and the files that were opened.
     pub fn finish(mut self) -> (Vec<Remark>, Vec<std::path::PathBuf>) {
         let clips = &self.clip_sets.pool.remarks;
         let clips = std::mem::take(&mut *clips.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
@@ -129,8 +130,8 @@ impl Stage {
         (self.stacks.remarks(), self.stacks.assets.files)
     }
 
-    /// Counts bytes of memory that the scene takes, before there are too many: a few references can say a tree that
-    /// no memory holds.
+    /// Counts bytes of memory for the scene, and fails above the limit: a few references can define a tree
+    /// that exceeds any memory.
     pub fn spend(&mut self, bytes: usize) -> Result<(), Error> {
         self.bytes = self.bytes.saturating_add(bytes);
         let allowed = MAX_BYTES.max(self.stacks.assets.bytes.saturating_mul(BYTES_PER_BYTE));
@@ -143,7 +144,7 @@ impl Stage {
         Err(Error::limit(&self.root().root().name, what, asked, allowed))
     }
 
-    /// Gives back what was counted for a prim, which goes.
+    /// Subtracts the memory counted for a prim that is dropped.
     pub fn release(&mut self, prim: &Prim) {
         self.bytes = self.bytes.saturating_sub(prim.bytes);
     }
@@ -152,7 +153,7 @@ impl Stage {
         self.stacks.remark(node, what);
     }
 
-    /// The prim above all.
+    /// Returns the pseudo-root, the parent of all root prims.
     pub fn pseudo_root(&self) -> Prim {
         let specs = (0..self.root().layers.len()).map(|layer| (layer, 0)).collect();
         let clips = Arc::default();
@@ -160,16 +161,16 @@ impl Stage {
         Prim { path: String::new(), name: "".into(), places: vec![place], bytes: 0 }
     }
 
-    /// The children of a prim, composed.
+    /// Returns the children of a prim, composed.
     pub fn children(&mut self, prim: &Prim) -> Result<Vec<Prim>, Error> {
         self.children_of(prim, None)
     }
 
-    /// The children of a prim, or the one of that name.
+    /// Returns the children of a prim, or only the one named `only`.
     fn children_of(&mut self, prim: &Prim, only: Option<&str>) -> Result<Vec<Prim>, Error> {
         let mut names: Vec<Arc<str>> = Vec::new();
         let mut found: HashMap<Arc<str>, Vec<ByPlace>> = HashMap::new();
-        // Weak layers say the order, which others add to.
+        // Weaker layers define the order, to which stronger ones add.
         for place in prim.places.iter().rev() {
             for (layer, spec) in place.specs.iter().rev() {
                 let specs = &self.stacks.stacks[place.stack].layers[*layer].layer.specs;
@@ -196,7 +197,7 @@ impl Stage {
                 }
             }
         }
-        // Clips have values where their own layers say nothing, too.
+        // Clips also provide values where their own layers have no opinion.
         let with_clips = (0..).zip(&prim.places).filter(|(_, place)| !place.clips.is_empty());
         let with_clips: Vec<usize> = with_clips.map(|(number, _)| number).collect();
         let mut out = Vec::with_capacity(names.len());
@@ -217,7 +218,7 @@ impl Stage {
                 let clips = above.clips.clone();
                 self.expand(Place { stack, specs, path: own, retime, arc, clips }, &path, &mut places)?;
             }
-            // What is specialized anywhere is weaker than all else.
+            // Specialized opinions are weaker than all others.
             places.sort_by_key(|place: &Place| place.is_by(ArcKind::Specialize, &path));
             self.add_clips(&path, &mut places)?;
             self.spend(size_of::<Prim>() + path.len())?;
@@ -226,7 +227,7 @@ impl Stage {
         Ok(out)
     }
 
-    /// Gives places the value clips that the prim itself says.
+    /// Adds the value clips that the prim itself defines to its places.
     fn add_clips(&mut self, at: &str, places: &mut [Place]) -> Result<(), Error> {
         let (mut sources, mut key) = (Vec::new(), ClipKey::new());
         for (number, place) in places.iter().enumerate() {
@@ -265,7 +266,7 @@ impl Stage {
         Ok(())
     }
 
-    /// The prim at a path of the scene.
+    /// Returns the prim at a path of the scene.
     pub fn prim_at(&mut self, path: &str) -> Result<Option<Prim>, Error> {
         let mut prim = self.pseudo_root();
         for name in path.split('/').filter(|name| !name.is_empty()) {
@@ -280,7 +281,8 @@ impl Stage {
         Ok(Some(prim))
     }
 
-    /// Values of a field of all specs of a place, the strongest first, with the layers' numbers.
+    /// Returns the values of a field in all specs of a place, strongest first, with the indices of their
+    /// layers.
     pub(super) fn values(&self, place: &Place, field: &str) -> Result<Vec<(usize, Value)>, Error> {
         let mut out = Vec::new();
         for (number, spec) in &place.specs {
@@ -292,7 +294,7 @@ impl Stage {
         Ok(out)
     }
 
-    /// The strongest value of a prim's own field.
+    /// Returns the strongest value of a prim's field.
     pub fn field(&self, prim: &Prim, name: &str) -> Result<Option<Value>, Error> {
         for place in &prim.places {
             if let Some((_, value)) = self.values(place, name)?.into_iter().next() {
@@ -302,7 +304,7 @@ impl Stage {
         Ok(None)
     }
 
-    /// The strongest text of a prim's own field that is not empty.
+    /// Returns the strongest text of a prim's field that is not empty.
     pub fn text(&self, prim: &Prim, name: &str) -> Result<Option<Arc<str>>, Error> {
         for place in &prim.places {
             let values = self.values(place, name)?;
@@ -318,7 +320,7 @@ impl Stage {
         Ok(self.field(prim, name)?.and_then(|value| value.number()).map(|number| number != 0.0))
     }
 
-    /// The whole numbers of a prim's own field that all opinions edit.
+    /// Returns a prim's list of integers that all opinions edit.
     pub fn integers(&self, prim: &Prim, name: &str) -> Result<Vec<i64>, Error> {
         let mut list = Vec::new();
         for place in prim.places.iter().rev() {
@@ -331,8 +333,8 @@ impl Stage {
         Ok(list)
     }
 
-    /// Whether a prim is there, or only changes one that is not, or is there to be inherited. That what it inherits is a
-    /// class makes it none.
+    /// Returns whether a prim is defined, only overrides one that is not, or is a class. Inheriting from a
+    /// class does not make it one.
     pub fn specifier(&self, prim: &Prim) -> Result<Specifier, Error> {
         let mut found = Specifier::Over;
         for place in &prim.places {
@@ -348,7 +350,7 @@ impl Stage {
         Ok(found)
     }
 
-    /// Names of all properties with opinions, each once.
+    /// Returns the names of all properties with opinions, each once.
     pub fn property_names(&self, prim: &Prim) -> Result<Vec<Arc<str>>, Error> {
         let mut seen = std::collections::HashSet::new();
         let mut out = Vec::new();
@@ -375,7 +377,7 @@ impl Stage {
         Ok(out)
     }
 
-    /// Opinions on a property, the strongest first: the place, the layer's number, and what it says.
+    /// Returns the opinions on a property, strongest first: the place, the layer's index, and the spec.
     fn opinions<'s>(&'s self, prim: &'s Prim, name: &str) -> Vec<(&'s Place, usize, &'s PropertySpec)> {
         let mut out = Vec::new();
         for place in &prim.places {
@@ -389,12 +391,12 @@ impl Stage {
         out
     }
 
-    /// An attribute that has a value.
+    /// Returns an attribute, if it has a value.
     pub fn attribute(&self, prim: &Prim, name: &str) -> Result<Option<Attribute>, Error> {
         let mut found = FoundAttribute::default();
         for place in &prim.places {
             let stack = &self.stacks.stacks[place.stack];
-            // Clips are weaker than the layer that they were said in.
+            // Clips are weaker than the layer that defines them.
             let mut clips = place.clips.iter().peekable();
             for (number, spec) in &place.specs {
                 found.clips(&mut clips, *number, &place.path, name)?;
@@ -437,7 +439,7 @@ impl Stage {
         }))
     }
 
-    /// The text that an attribute has by default, or first.
+    /// Returns the text of an attribute: its default, or the first sample.
     pub fn attribute_text(&self, prim: &Prim, name: &str) -> Result<Option<Arc<str>>, Error> {
         let Some(attribute) = self.attribute(prim, name)? else {
             return Ok(None);
@@ -445,7 +447,8 @@ impl Stage {
         Ok(attribute.first_small()?.and_then(|value| value.text().cloned()))
     }
 
-    /// The targets of a relationship, as paths of the scene. One that leads nowhere is among them, and a remark.
+    /// Returns the targets of a relationship, as paths of the scene. A target that does not exist is
+    /// included, with a remark.
     pub fn targets(&mut self, prim: &Prim, name: &str) -> Result<Vec<Arc<str>>, Error> {
         let list = self.target_paths(prim, name)?;
         for path in &list {
@@ -458,7 +461,7 @@ impl Stage {
         Ok(list)
     }
 
-    /// Whether there is a prim, or a property of a prim, at a path of the scene.
+    /// `true` if a prim, or the prim of a property, exists at a path of the scene.
     fn is_prim(&mut self, path: &Arc<str>) -> Result<bool, Error> {
         if let Some(known) = self.known_prims.get(path) {
             return Ok(*known);
@@ -493,8 +496,8 @@ impl Stage {
         Ok(list)
     }
 
-    /// What an instance shares with all others of the same references at the same times: their specs. None where it has
-    /// none.
+    /// Returns the key of an instance that all instances with the same references and times share: their
+    /// specs. `None` if it has none.
     pub fn shared_key(&self, prim: &Prim) -> Option<InstanceKey> {
         let arcs = prim.places.iter().filter(|place| place.arc.is_some());
         let own = arcs.flat_map(|place| {

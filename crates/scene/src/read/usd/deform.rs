@@ -1,4 +1,4 @@
-//! Meshes as joints and blend shapes move them: points, normals, and the joints' matrices.
+//! Meshes deformed by joints and blend shapes: points, normals, and the joints' matrices.
 
 use super::samples::at;
 use super::skeleton::{Skeleton, Way};
@@ -9,34 +9,34 @@ use crate::{Channel, Driven, Error, Identity, LocalTransform, Scope, Source, Tim
 use glam::{DMat4, DVec3};
 use std::sync::Arc;
 
-/// A blend shape: its weight's number in the animation, and what moves at its weights.
+/// A blend shape: the index of its weight in the animation, and its keys at their weights.
 pub struct Shape {
     pub weight: usize,
-    /// Weights at which keys are there in full; 0 is none of them.
+    /// The weights at which each key is fully reached; at 0 none has an effect.
     pub targets: Vec<f64>,
     pub keys: Vec<Key>,
 }
 
-/// An offset, and the number of the point that it is of.
+/// The index of a point, and its offset.
 pub type Offset = (u32, [f32; 3]);
 
-/// Offsets of points and of their normals.
+/// The offsets of points and of their normals.
 #[derive(Default)]
 pub struct Key {
     pub points: Vec<Offset>,
     pub normals: Vec<Offset>,
 }
 
-/// A mesh as its skeleton moves it.
+/// A mesh deformed by its skeleton.
 pub struct Deformed {
     pub skeleton: Skeleton,
-    /// From the geometry's space to the skeleton's when it was bound.
+    /// Maps the geometry's space to the skeleton's at bind time.
     pub bind: DMat4,
-    /// Transforms from the skeleton to the common ancestor, outermost first, and from the mesh.
+    /// Transforms from the skeleton to the common ancestor, outermost first, and the same from the mesh.
     pub to_skeleton: Way,
     pub to_mesh: Way,
     pub points: Arc<[[f32; 3]]>,
-    /// By joints of the skeleton.
+    /// The joints are those of the skeleton.
     pub influences: Influences,
     pub shapes: Vec<Shape>,
     pub normals: Option<(Scope, Normals)>,
@@ -45,7 +45,7 @@ pub struct Deformed {
 }
 
 impl Deformed {
-    /// The matrix of each joint, from the skin's bind positions to the mesh's space.
+    /// Returns the matrix of each joint, from the skin's bind positions to the mesh's space.
     fn matrices(&self, time: f64) -> Result<Vec<DMat4>, Error> {
         let out_of = self.out_of_skeleton(time)?;
         let mut joints = self.skeleton.joints_at(time)?;
@@ -55,7 +55,7 @@ impl Deformed {
         Ok(joints)
     }
 
-    /// From the skeleton's space to the mesh's.
+    /// Returns the matrix from the skeleton's space to the mesh's.
     fn out_of_skeleton(&self, time: f64) -> Result<DMat4, Error> {
         let product = |way: &[Channel<LocalTransform>]| -> Result<DMat4, Error> {
             let mut out = DMat4::IDENTITY;
@@ -68,8 +68,8 @@ impl Deformed {
         Ok(if mesh.determinant() == 0.0 { skeleton } else { mesh.inverse() * skeleton })
     }
 
-    /// From the skin's bind positions to where the skeleton was bound. Joints whose rotations are blended are taken
-    /// apart in the space of the skeleton, so that bind positions are there.
+    /// Returns the matrix from the skin's bind positions to the skeleton's bind space. For dual quaternions,
+    /// joints are decomposed in the skeleton's space, so the bind positions are already there.
     pub fn skin_bind(&self) -> DMat4 {
         if self.influences.dual.is_empty() { self.bind } else { DMat4::IDENTITY }
     }
@@ -85,7 +85,8 @@ impl Deformed {
         Ok(skinning::Pose::dual(self.bind, &joints, self.out_of_skeleton(time)?))
     }
 
-    /// Adds what blend shapes do to points, or to normals: `point` says whose each value is.
+    /// Adds the offsets of blend shapes to points or to normals, as `of` selects; `add` takes a point index
+    /// and an offset.
     fn shape(
         &self,
         time: f64,
@@ -125,7 +126,7 @@ impl Deformed {
         Ok(())
     }
 
-    /// Normals, of unit length: by the inverse transpose of what moves their points.
+    /// Computes normals of unit length, by the inverse transpose of their points' transforms.
     fn normals(&self, time: f64, out: &mut Vec<[f32; 3]>) -> Result<(), Error> {
         out.clear();
         let Some((_, own)) = &self.normals else {
@@ -171,7 +172,7 @@ impl Driven for Deformed {
     }
 }
 
-/// The joints of a mesh over time.
+/// The joint matrices of a mesh over time.
 pub struct Pose(pub Arc<Deformed>);
 
 impl Source<DMat4> for Pose {

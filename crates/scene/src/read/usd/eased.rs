@@ -1,15 +1,15 @@
-//! Splines as samples.
+//! Samples splines.
 
 use super::spline::{Extrapolation, Side, Spline};
 use super::value::Retime;
 use crate::read::sparse;
 use crate::sample::{LONG, WORTH};
 
-/// Most time codes that a spline is sampled at.
+/// Upper limit for the time codes at which a spline is sampled.
 const MAX_SAMPLES: f64 = 1_048_576.0;
 
-/// Where a spline is sampled: `step` is how long before a jump, `shown` what is shown of the scene, all in time codes of
-/// the scene.
+/// The times at which a spline is sampled: `step` is how long before a jump the old value is sampled, `shown`
+/// the shown range of the scene, all in time codes of the scene.
 #[derive(Clone, Copy)]
 pub struct Span {
     pub retime: Retime,
@@ -17,8 +17,8 @@ pub struct Span {
     pub shown: Option<(f64, f64)>,
 }
 
-/// Times of the scene, and values: at every time code and knot, and right before jumps; of many time codes at those that
-/// are needed. None where these are too many.
+/// Returns scene times and values: at every time code and knot, and just before jumps; of many time codes
+/// only those that are needed. `None` if these are too many.
 pub fn sampled(spline: &Spline, span: &Span) -> Option<(Vec<f64>, Vec<Option<f64>>)> {
     let retime = span.retime;
     let back = |code: f64| (code - retime.offset) / retime.scale;
@@ -34,7 +34,7 @@ pub fn sampled(spline: &Spline, span: &Span) -> Option<(Vec<f64>, Vec<Option<f64
     if needed.is_none() && (length.is_nan() || length >= MAX_SAMPLES) {
         return None;
     }
-    // Times of the scene, and of the spline with the side that is meant there.
+    // Scene time, spline time, and the side of the spline time that applies.
     let (early, late) = if retime.scale < 0.0 { (Side::At, Side::Before) } else { (Side::Before, Side::At) };
     let mut out: Vec<(f64, f64, Side)> = needed
         .unwrap_or_else(|| (0..=length as usize).collect())
@@ -53,7 +53,7 @@ pub fn sampled(spline: &Spline, span: &Span) -> Option<(Vec<f64>, Vec<Option<f64
     Some(out.into_iter().map(|(code, time, side)| (code, spline.at(time, side))).unzip())
 }
 
-/// Time codes, from `first` on, that are needed of many. None where all are.
+/// Returns the time codes, counted from `first`, that are needed of many; `None` if all are.
 fn needed(
     spline: &Spline,
     knots: &[f64],
@@ -71,7 +71,7 @@ fn needed(
     keys.extend([0, last]);
     keys.sort_unstable();
     keys.dedup();
-    // Where there is no value is as far from all others as can be.
+    // A missing value is as far from all others as possible.
     let at = |code: usize| vec![spline.at(back(first + code as f64), Side::At).unwrap_or(f64::MAX)];
     let values = keys.iter().map(|code| at(*code)[0]).filter(|value| *value != f64::MAX);
     let size = values.fold(0.0f64, |size, value| size.max(value.abs()));

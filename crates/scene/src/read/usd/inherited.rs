@@ -1,4 +1,4 @@
-//! Primvars that prims leave to all below them: those of one value for the whole prim.
+//! Primvars that prims pass on to all prims below them: those with one value for the whole prim.
 
 use super::attribute::Attribute;
 use super::compose::{Prim, Stage};
@@ -6,20 +6,20 @@ use crate::Error;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Most primvars that a prim inherits, and of all lists of a scene.
+/// Upper limits for the primvars that a prim inherits, and for all lists of a scene.
 const MAX_INHERITED: usize = 256;
 const MAX_ALL: usize = 1 << 22;
 
 /// A constant primvar of a prim above.
 #[derive(Clone)]
 pub struct InheritedPrimvar {
-    /// With `primvars:`.
+    /// The name, with `primvars:`.
     pub name: Arc<str>,
     pub values: Attribute,
     pub indices: Option<Attribute>,
 }
 
-/// All lists of primvars that prims inherit, by number; the first one is empty.
+/// All lists of inherited primvars, by number; the first one is empty.
 pub struct InheritedPrimvars {
     lists: Vec<Vec<InheritedPrimvar>>,
     count: usize,
@@ -36,8 +36,8 @@ impl InheritedPrimvars {
         self.lists.get(number).map_or(&[], Vec::as_slice)
     }
 
-    /// The number of what is below a prim that inherits list `above`: its own constant primvars hide those of the same
-    /// names, and so do others that are none for what is below.
+    /// Returns the number of the list that children of a prim inherit, where the prim inherits list `above`:
+    /// its own primvars hide those of the same names, even if they are not constant and so not inherited.
     pub fn below(&mut self, stage: &mut Stage, prim: &Prim, above: usize) -> Result<usize, Error> {
         let mut own: Option<Vec<InheritedPrimvar>> = None;
         for name in stage.property_names(prim)? {
@@ -63,7 +63,7 @@ impl InheritedPrimvars {
             return Ok(above);
         };
         self.count += list.len();
-        // With the path and the numbers of values, which each has for itself.
+        // Includes the path and the indices of values, which each has for itself.
         stage.spend(list.len() * (size_of::<InheritedPrimvar>() + prim.path.len() + 96))?;
         if self.count > MAX_ALL {
             let what = "primvars that prims inherit; say them on the meshes";
@@ -74,7 +74,7 @@ impl InheritedPrimvars {
     }
 }
 
-/// Whether a property is a primvar, and not the list of indices of one or the binding to a skeleton.
+/// `true` if a property is a primvar, but neither a list of indices nor part of a skin binding.
 fn is_primvar(name: &str) -> bool {
     let short = name.strip_prefix("primvars:");
     short.is_some_and(|short| !short.starts_with("skel:") && !short.ends_with(":indices"))

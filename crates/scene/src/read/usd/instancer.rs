@@ -1,4 +1,5 @@
-//! Point instancers: prototypes that are shown many times, each at a point of its own, as long as its id is there.
+//! Point instancers: prototypes shown many times, each at a point of its own, for as long as its id is
+//! present.
 
 use super::attribute::Attribute;
 use super::compose::{Prim, Stage};
@@ -9,21 +10,21 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Most instances of one instancer, whenever they are there.
+/// Upper limit for the instances of one instancer, over all times.
 const MAX_INSTANCES: usize = 1 << 20;
-/// Most entries of all lists of instances that differ, and most spans of time of all instances.
+/// Upper limits for the entries of all distinct lists of instances, and for the time spans of all instances.
 const MAX_LISTED: usize = 1 << 27;
 const MAX_SPANS: usize = 1 << 22;
 
-/// One instancer.
+/// One point instancer.
 pub struct Instancer {
-    /// Path of each prototype.
+    /// The path of each prototype.
     pub prototypes: Vec<Arc<str>>,
     pub instances: Vec<Instance>,
     all: Arc<Instances>,
 }
 
-/// What an instancer shows of one prototype at one of its points.
+/// One instance of a prototype.
 pub struct Instance {
     pub name: String,
     pub prototype: usize,
@@ -32,7 +33,7 @@ pub struct Instance {
 }
 
 impl Instancer {
-    /// Reads an instancer; none, with a remark, where it is not complete.
+    /// Reads an instancer; returns `None`, with a remark, if it is incomplete.
     pub fn read(stage: &mut Stage, prim: &Prim, timeline: &mut Timeline) -> Result<Option<Instancer>, Error> {
         let prototypes = stage.targets(prim, "prototypes")?;
         let indices = stage.attribute(prim, "protoIndices")?;
@@ -57,14 +58,14 @@ impl Instancer {
         Ok(Some(Instancer { prototypes, instances, all }))
     }
 
-    /// The transform of an instance.
+    /// Returns the transform of an instance.
     pub fn transform(&self, instance: usize) -> Transform {
         let Instance { id, spans, .. } = &self.instances[instance];
         let one = OneOf { all: self.all.clone(), id: *id, spans: spans.clone() };
         Transform { local: one.channel().into(), inherits: None }
     }
 
-    /// When an instance is there and visible; none where that is always so.
+    /// Returns when an instance exists and is visible; `None` if always.
     pub fn visibility(&self, instance: usize) -> Option<Channel<i8>> {
         let mut changes: Vec<(usize, i8)> = vec![(0, NOT_THERE)];
         for span in &self.instances[instance].spans {
@@ -83,7 +84,7 @@ impl Instancer {
     }
 }
 
-/// Elements of each value, as a channel has them.
+/// Returns the number of elements of each value, in the order of its channel.
 fn counts(attribute: &Attribute) -> Result<Vec<usize>, Error> {
     let values = &attribute.values;
     let mut out: Vec<usize> = Vec::with_capacity(values.len());
@@ -97,16 +98,16 @@ fn counts(attribute: &Attribute) -> Result<Vec<usize>, Error> {
     Ok(out)
 }
 
-/// What says which instances there are.
+/// The attributes that determine which instances exist.
 struct Lists {
     kinds: Channel<i32>,
-    /// Of positions, by their samples.
+    /// The number of positions at each of their samples.
     counts: Vec<usize>,
     places: Places,
     invisible: Option<Channel<i64>>,
 }
 
-/// What an instancer lists at a time; equal ones are the same.
+/// The lists of an instancer at a time; equal lists have equal states.
 #[derive(Clone, Copy, PartialEq)]
 struct State {
     kinds: Identity,
@@ -127,8 +128,8 @@ impl Lists {
         }
     }
 
-    /// Finds out which instances there are when. The samples, and for each of them whether the one behind it has the
-    /// same instances at its points.
+    /// Determines which instances exist at which times. Returns the sample times, and for each sample whether
+    /// the next one has the same instances at its points.
     fn read(
         &self,
         lives: &mut Lives,
@@ -147,7 +148,7 @@ impl Lists {
             let state = self.state(time);
             if let Some((before, previous)) = last {
                 let same = before.ids == state.ids && before.positions == state.positions;
-                // Up to where its list changes, an instance goes by its place in the list.
+                // Until its list changes, an instance is identified by its place in the list.
                 let held = timeline.whole_code_before(time);
                 if !same && held > previous + SAME_TIME {
                     times.push(held);
@@ -170,7 +171,7 @@ impl Lists {
         Ok((sampling, steady))
     }
 
-    /// Adds the instances of a time.
+    /// Adds the instances at a time.
     fn list(&self, lives: &mut Lives, state: usize, time: f64, name: &Path) -> Result<(), Error> {
         let mut kinds = Vec::new();
         self.kinds.read(self.kinds.locate(time).0, &mut kinds)?;
@@ -200,19 +201,19 @@ impl Lists {
     }
 }
 
-/// All instances that there ever are, as lists of them come in.
+/// All instances that ever exist, collected list by list.
 struct Lives {
     prototypes: usize,
     /// Ids that are left out.
     inactive: HashSet<i64>,
     instances: Vec<Instance>,
-    /// Number of each by its id and prototype.
+    /// The index of each instance, by its id and prototype.
     known: HashMap<(Id, usize), usize>,
-    /// Instances so far of the same name.
+    /// The number of instances so far with the same name.
     names: HashMap<String, usize>,
     listed: usize,
     spans: usize,
-    /// Whether there are instances of prototypes that are not there, and lists that do not fit each other.
+    /// Whether there are instances of missing prototypes, and lists of unequal lengths.
     lost: bool,
     unequal: bool,
 }
@@ -236,7 +237,7 @@ impl Lives {
     fn add(&mut self, list: usize, kinds: &[i32], ids: Option<&[i64]>, invisible: &HashSet<i64>) {
         self.listed += kinds.len();
         for (id, kind) in listed(ids, kinds.len()).into_iter().zip(kinds) {
-            // What has no id, where others have one, has none that masks it.
+            // An instance without an id, among others with one, cannot be masked.
             let masked = match id {
                 Id::Given(id, _) => Some(id),
                 Id::Number(number) => ids.is_none().then_some(i64::from(number)),
@@ -261,7 +262,7 @@ impl Lives {
         }
     }
 
-    /// The number of an instance.
+    /// Returns the index of an instance, which is added if it is new.
     fn instance(&mut self, id: Id, prototype: usize) -> usize {
         let (instances, names) = (&mut self.instances, &mut self.names);
         *self.known.entry((id, prototype)).or_insert_with(|| {
@@ -279,8 +280,8 @@ impl Lives {
         })
     }
 
-    /// Makes spans of samples of those of lists, `starts` being the first sample of each list, and leaves out what is
-    /// never seen.
+    /// Converts spans of lists to spans of samples, where `starts` has the first sample of each list, and
+    /// drops instances that are never visible.
     fn finish(&mut self, starts: &[usize]) {
         self.instances.retain(|own| own.spans.iter().any(|span| span.shown));
         for span in self.instances.iter_mut().flat_map(|own| &mut own.spans) {

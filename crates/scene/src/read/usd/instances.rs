@@ -1,4 +1,4 @@
-//! Where the instances of a point instancer are: matrices at a time, and one instance's over time.
+//! The transforms of a point instancer's instances: all matrices at a time, and one instance's over time.
 
 use super::attribute::Attribute;
 use super::compose::{Prim, Stage};
@@ -10,19 +10,19 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use xxhash_rust::xxh3::Xxh3;
 
-/// Times whose matrices are kept, for all instances that are asked for them.
+/// The number of times whose matrices are cached, for all instances.
 const KEPT: usize = 8;
 
-/// What makes an instance the same at several times.
+/// Identifies an instance across samples.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Id {
-    /// The id that the instancer gives, and how many instances before have the same.
+    /// The id in the file, and the number of earlier instances with the same id.
     Given(i64, u32),
-    /// Its number, where there is no id.
+    /// The index of an instance without an id.
     Number(u32),
 }
 
-/// The ids of `count` instances.
+/// Returns the ids of `count` instances.
 pub fn listed(given: Option<&[i64]>, count: usize) -> Vec<Id> {
     let mut same: HashMap<i64, u32> = HashMap::new();
     let id = |number: usize| match given.and_then(|given| given.get(number)) {
@@ -39,7 +39,7 @@ pub fn listed(given: Option<&[i64]>, count: usize) -> Vec<Id> {
 /// The properties of an instancer that place its instances.
 pub struct Places {
     pub positions: Channel<[f32; 3]>,
-    /// Four numbers each.
+    /// Four numbers per instance.
     orientations: Option<Channel<f64>>,
     scales: Option<Channel<[f32; 3]>>,
     pub ids: Option<Channel<i64>>,
@@ -81,7 +81,7 @@ impl Places {
         }
     }
 
-    /// The ends of what is shown where velocities lead beyond all samples.
+    /// Returns those ends of the shown range that velocities reach beyond all samples.
     pub fn drifts(&self, shown: Option<[f64; 2]>) -> Vec<f64> {
         let Some(shown) = shown else {
             return Vec::new();
@@ -99,7 +99,7 @@ impl Places {
         times
     }
 
-    /// Which ids there are at a time: equal ones are the same.
+    /// Returns the identity of the list of ids at a time; equal lists have equal identities.
     pub fn ids_identity(&self, time: f64) -> Identity {
         self.ids.as_ref().map_or(0, |own| own.identity(own.locate(time).0))
     }
@@ -135,7 +135,7 @@ impl Places {
             self.motion.as_ref().map(|own| own.at(&self.positions, time, count)).transpose()?.flatten();
         let turning = self.turning.as_ref().zip(self.orientations.as_ref());
         let turned = turning.map(|(own, turns)| own.at(turns, time, count)).transpose()?.flatten();
-        // Where anything goes by velocities, all else is that of the sample before.
+        // If velocities apply, everything else is taken from the sample before.
         let is_held = moved.is_some() || turned.is_some();
         if !is_held {
             positions = at(&self.positions, time, wide, mix)?;
@@ -173,7 +173,7 @@ impl Places {
 /// All instances at a time.
 struct Moment {
     matrices: Vec<DMat4>,
-    /// Number of each id among them; none where they go by their numbers.
+    /// The index of each id; `None` if instances are identified by index.
     numbers: Option<Arc<HashMap<Id, usize>>>,
     ids: Identity,
 }
@@ -189,19 +189,19 @@ impl Moment {
     }
 }
 
-/// Where all instances of an instancer are.
+/// The transforms of all instances of an instancer.
 pub struct Instances {
     places: Places,
     pub sampling: Arc<TimeSampling>,
-    /// Of each sample what its matrices follow from.
+    /// For each sample, an identity of everything its matrices depend on.
     identities: Vec<Identity>,
-    /// Whether a sample has the same instances as the one behind it.
+    /// For each sample, whether the next one has the same instances.
     steady: Vec<bool>,
     kept: Mutex<Vec<(u64, Arc<Moment>)>>,
 }
 
 impl Instances {
-    /// `steady`: one for each sample.
+    /// Takes the places; `steady` has one entry per sample.
     pub fn new(places: Places, sampling: Arc<TimeSampling>, steady: Vec<bool>) -> Instances {
         let identities = (0..steady.len()).map(|i| places.identity(sampling.time(i))).collect();
         Instances { places, sampling, identities, steady, kept: Mutex::default() }
@@ -237,7 +237,7 @@ impl Instances {
     }
 }
 
-/// Samples, one behind the other, in which an instance is there.
+/// Consecutive samples in which an instance exists.
 #[derive(Clone, Copy)]
 pub struct Span {
     pub first: usize,
@@ -245,7 +245,7 @@ pub struct Span {
     pub shown: bool,
 }
 
-/// The transform of one instance, from its first sample to the one behind its last.
+/// The transform of one instance, from its first sample to the one after its last.
 pub struct OneOf {
     pub all: Arc<Instances>,
     pub id: Id,
@@ -270,7 +270,7 @@ impl OneOf {
         Channel::new(sampling, Arc::new(self))
     }
 
-    /// The last sample, up to this one, in which the instance is there.
+    /// Returns the last sample, up to `sample`, in which the instance exists.
     fn last_there(&self, sample: usize) -> usize {
         let next = self.spans.partition_point(|span| span.first <= sample);
         let span = self.spans[next.saturating_sub(1)];
@@ -301,7 +301,7 @@ impl Source<DMat4> for OneOf {
         out.clear();
         let sample = self.spans[0].first + i;
         let at = |sample: usize| self.all.moment(self.all.sampling.time(sample));
-        // An instance that is gone stays where it was.
+        // An instance that no longer exists stays at its last transform.
         let own = match at(sample)?.of(self.id) {
             Some(own) => own,
             None => at(self.last_there(sample))?.of(self.id).unwrap_or(DMat4::IDENTITY),

@@ -1,4 +1,4 @@
-//! A layer: its specs, and its values in whichever form they are written.
+//! A layer: its specs, and its values, in the binary or the text form.
 
 use super::binary::{self, Binary, sections};
 use super::bytes::Bytes;
@@ -10,16 +10,16 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-/// Most elements of a value that is read for every prim.
+/// Upper limit for the elements of a value that is read for every prim.
 pub const MAX_SMALL: usize = 1 << 12;
 
-/// What was asked for, or why it is left out.
+/// The result, or the reason why it is left out.
 pub type Usable<T> = Result<T, Arc<str>>;
 
-/// Why a file is left out that does not exist.
+/// The reason for leaving out a file that does not exist.
 pub const NOT_THERE: &str = "is not there";
 
-/// Makes what is wrong with a file that is not needed a reason to leave it out.
+/// Turns errors of a file that can be left out into a reason for leaving it out.
 pub fn usable<T>(read: Result<Option<T>, Error>) -> Result<Usable<T>, Error> {
     Ok(match read {
         Ok(Some(read)) => Ok(read),
@@ -34,7 +34,7 @@ pub fn usable<T>(read: Result<Option<T>, Error>) -> Result<Usable<T>, Error> {
 
 /// An open layer.
 pub struct Layer {
-    /// What errors and remarks name.
+    /// The name in errors and remarks.
     pub name: PathBuf,
     pub specs: Specs,
     values: Values,
@@ -47,7 +47,7 @@ enum Values {
     Text(Box<Text>),
 }
 
-/// When the samples of an attribute are, in its layer's time codes, and what they are.
+/// The time samples of an attribute: times in its layer's time codes, and values.
 #[derive(Clone)]
 pub struct LayerSamples {
     pub times: Arc<[f64]>,
@@ -55,7 +55,7 @@ pub struct LayerSamples {
 }
 
 impl Layer {
-    /// Opens a layer; its first bytes say of which form it is.
+    /// Opens a layer; its first bytes decide between the binary and the text form.
     pub fn open(bytes: Bytes) -> Result<Layer, Error> {
         let name: &Path = bytes.name();
         let name = name.to_path_buf();
@@ -85,7 +85,7 @@ impl Layer {
         }
     }
 
-    /// Reads a value that is no large array; one that is counts as of another type.
+    /// Reads a value unless it is a large array, which gives [`Value::Other`].
     pub fn small(&self, value: ValueRef) -> Result<Value, Error> {
         match self.length(value)? > MAX_SMALL {
             true => Ok(Value::Other),
@@ -97,7 +97,7 @@ impl Layer {
         matches!(self.values, Values::Text(_))
     }
 
-    /// Whether a value is an array of whole numbers.
+    /// `true` if a value is an array of integers.
     pub fn is_whole_array(&self, value: ValueRef) -> bool {
         match &self.values {
             Values::Binary(binary) => binary.is_whole_array(value.0),
@@ -105,7 +105,7 @@ impl Layer {
         }
     }
 
-    /// Elements of an array; 1 of what is none, 0 of what holds no value.
+    /// Returns the number of elements of an array; 1 for other values, 0 for an absent value.
     pub fn length(&self, value: ValueRef) -> Result<usize, Error> {
         match &self.values {
             Values::Binary(binary) => binary.length(value.0),
@@ -113,7 +113,7 @@ impl Layer {
         }
     }
 
-    /// Whether it says that there is no value, whatever weaker layers say.
+    /// `true` if the value is a block: no value, whatever weaker layers say.
     pub fn is_block(&self, value: ValueRef) -> bool {
         match &self.values {
             Values::Binary(binary) => binary.is_block(value.0),
@@ -121,7 +121,7 @@ impl Layer {
         }
     }
 
-    /// Values of one layer that have the same identity are the same.
+    /// Returns the identity of a value; within a layer, values with equal identities are equal.
     pub fn identity(&self, value: ValueRef) -> Identity {
         match &self.values {
             Values::Binary(_) => Identity::from(value.0),
@@ -129,7 +129,7 @@ impl Layer {
         }
     }
 
-    /// Time samples, ascending; none where the value is none of these.
+    /// Returns time samples, ascending; `None` if the value has another type.
     pub fn samples(&self, value: ValueRef) -> Result<Option<LayerSamples>, Error> {
         match &self.values {
             Values::Text(text) => {

@@ -9,10 +9,10 @@ use super::tetrahedra::Surface;
 use crate::{self as scene, Channel, CustomAttribute, Error, Mesh, Scope, Topology, Winding};
 use std::sync::Arc;
 
-/// Names of the uv set that comes first.
+/// The names of the uv set that comes first.
 const FIRST_UVS: [&str; 2] = ["st", "UVMap"];
 
-/// Reads a mesh without its sets of faces.
+/// Reads a mesh without its face sets.
 pub fn read(
     stage: &mut Stage,
     prim: &Prim,
@@ -42,7 +42,7 @@ pub fn read(
     Ok(mesh)
 }
 
-/// Reads the surface of a mesh of tetrahedra.
+/// Reads the surface of a tetrahedral mesh.
 pub fn read_surface(
     stage: &mut Stage,
     prim: &Prim,
@@ -67,7 +67,7 @@ pub fn read_surface(
     Ok(mesh)
 }
 
-/// Says what a mesh has not: points, numbers of corners, corners.
+/// Remarks on missing parts of a mesh; `there`: points, corner counts, corners.
 fn missing(stage: &mut Stage, prim: &Prim, there: [bool; 3]) {
     let what = match there {
         [false, false, false] => "has no geometry; taken as an empty mesh",
@@ -78,7 +78,7 @@ fn missing(stage: &mut Stage, prim: &Prim, there: [bool; 3]) {
     stage.remark(&prim.path, what);
 }
 
-/// Reads all but points and faces.
+/// Reads everything but points and faces.
 fn finish(
     stage: &mut Stage,
     prim: &Prim,
@@ -101,7 +101,8 @@ fn finish(
     Ok(())
 }
 
-/// Points of a mesh, of particles or of curves. Those that are no vectors are left out, with a remark.
+/// Returns the points of a mesh, of particles or of curves. Points that are no 3-vectors are left out, with a
+/// remark.
 pub fn points_of(stage: &mut Stage, prim: &Prim) -> Result<Option<Attribute>, Error> {
     let Some(points) = stage.attribute(prim, "points")? else {
         return Ok(None);
@@ -116,7 +117,7 @@ pub fn points_of(stage: &mut Stage, prim: &Prim) -> Result<Option<Attribute>, Er
     Ok(None)
 }
 
-/// Whether it is a cage, which is what a mesh is that says nothing.
+/// Marks the mesh as a subdivision cage, which is the default if the file does not state it.
 fn subdivision(stage: &mut Stage, prim: &Prim, mesh: &mut Mesh) -> Result<(), Error> {
     let scheme = stage.attribute_text(prim, "subdivisionScheme")?;
     mesh.is_subd = scheme.as_deref() != Some("none");
@@ -137,7 +138,7 @@ fn subdivision(stage: &mut Stage, prim: &Prim, mesh: &mut Mesh) -> Result<(), Er
     Ok(())
 }
 
-/// Elements of the mesh.
+/// The numbers of elements of the mesh.
 pub struct Sizes {
     pub points: Lengths,
     pub faces: Lengths,
@@ -145,7 +146,7 @@ pub struct Sizes {
 }
 
 impl Sizes {
-    /// Whether an attribute of a scope has a value for each element, in its first or its last sample.
+    /// `true` if an attribute of a scope has a value for each element, in its first or its last sample.
     fn fit(&self, scope: Scope, own: &Lengths) -> bool {
         let elements = match scope {
             Scope::Constant => return own.first >= 1 || own.last >= 1,
@@ -157,7 +158,7 @@ impl Sizes {
     }
 }
 
-/// Puts what hangs on points where it belongs.
+/// Reads attributes of points and faces into a mesh.
 pub struct Reader<'a> {
     pub stage: &'a mut Stage,
     pub prim: &'a Prim,
@@ -166,9 +167,9 @@ pub struct Reader<'a> {
     pub mesh: &'a mut Mesh,
 }
 
-/// A primvar, with the scope it says and its list of indices.
+/// A primvar, with its declared scope and its list of indices.
 pub struct Primvar {
-    /// Without `primvars:`.
+    /// The name without `primvars:`.
     name: String,
     scope: Scope,
     values: Attribute,
@@ -176,7 +177,7 @@ pub struct Primvar {
 }
 
 impl Primvar {
-    /// The type of one element.
+    /// Returns the type of one element.
     fn element(&self) -> &str {
         self.values.type_name.trim_end_matches("[]")
     }
@@ -187,7 +188,7 @@ impl Primvar {
     }
 }
 
-/// Numbers to an element of floats, by the type's name.
+/// Returns the number of floats per element, by the type's name.
 fn components(element: &str) -> Option<usize> {
     Some(match element {
         "half" | "float" | "double" => 1,
@@ -228,7 +229,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The attribute of a primvar, or a remark why not.
+    /// Returns the attribute of a primvar, or adds a remark with the reason why it is unusable.
     pub fn take<T: Clone + Send + Sync + 'static>(
         &mut self,
         primvar: &Primvar,
@@ -261,7 +262,7 @@ impl Reader<'_> {
         }))
     }
 
-    /// A primvar, or a plain attribute, of this name.
+    /// Returns a primvar, or a plain attribute, of this name.
     pub fn primvar(&mut self, name: &str, fallback: Scope) -> Result<Option<Primvar>, Error> {
         let Some(values) = self.stage.attribute(self.prim, name)? else {
             return Ok(None);
@@ -277,7 +278,7 @@ impl Reader<'_> {
         Ok(Some(Primvar { name: short.into(), scope, values, indices }))
     }
 
-    /// The primvar counts more than the attribute.
+    /// Reads the normals; the primvar takes precedence over the attribute.
     pub fn normals(&mut self) -> Result<(), Error> {
         for name in ["primvars:normals", "normals"] {
             if let Some(primvar) = self.primvar(name, Scope::Vertex)?
@@ -290,7 +291,8 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// All that are not read by name; of those that are inherited the ones that the prim has none of.
+    /// Reads all primvars that are not read by name, and those inherited ones that the prim does not define
+    /// itself.
     pub fn primvars(&mut self, inherited: &[InheritedPrimvar]) -> Result<(), Error> {
         let names = self.stage.property_names(self.prim)?;
         let has = |name: &str| names.iter().any(|own| **own == *name);
@@ -300,7 +302,7 @@ impl Reader<'_> {
             else {
                 continue;
             };
-            // Lists of indices belong to what they are named after.
+            // Lists of indices belong to the primvar they are named after.
             let of_indices = name.strip_suffix(":indices").is_some_and(has);
             if of_indices || short.starts_with("skel:") {
                 continue;
@@ -322,7 +324,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Puts a primvar where it belongs.
+    /// Adds a primvar to the matching attributes of the mesh.
     fn place(&mut self, primvar: Primvar) -> Result<(), Error> {
         let element = primvar.element().to_owned();
         let components = components(&element);
@@ -371,7 +373,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Velocities of points.
+    /// Reads the velocities of points.
     pub fn velocities(&mut self) -> Result<(), Error> {
         let Some(velocities) = self.stage.attribute(self.prim, "velocities")? else {
             return Ok(());
@@ -388,7 +390,7 @@ impl Reader<'_> {
     }
 }
 
-/// A set of faces that is the whole mesh, or what other sets leave of it.
+/// The faces of a mesh that no other face set contains.
 pub struct Rest {
     pub counts: Channel<i32>,
     pub taken: Vec<Channel<i32>>,

@@ -1,5 +1,5 @@
-//! USD: layers in their binary and text forms and in packages, composed to prims, and the schemas of geometry on top of it. Values are
-//! read one sample at a time, whatever the size of the file.
+//! USD: layers in binary and text form and in packages, composed to prims, and the geometry schemas on top of
+//! them. Values are read one sample at a time, whatever the size of the file.
 
 mod arcs;
 mod assets;

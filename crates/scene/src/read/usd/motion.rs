@@ -1,5 +1,5 @@
-//! Instances between samples as velocities have it: from the sample before, by velocities, accelerations and angular
-//! velocities that have samples at the same times.
+//! Moves instances between samples by velocities, as USD defines it: from the sample before, by velocities,
+//! accelerations and angular velocities with samples at the same times.
 
 use super::attribute::Attribute;
 use super::compose::{Prim, Stage};
@@ -8,20 +8,21 @@ use crate::{Channel, Error, Identity, SAME_TIME};
 use glam::{DQuat, DVec3};
 use xxhash_rust::xxh3::Xxh3;
 
-/// Velocities, in units a second, and how these change, in units a second a second.
+/// Velocities, in units per second, and accelerations, in units per second squared.
 pub struct Motion {
     velocities: Channel<[f32; 3]>,
     accelerations: Option<Channel<[f32; 3]>>,
 }
 
-/// Angular velocities: axes, as long as there are degrees a second.
+/// Angular velocities: rotation axes whose lengths are degrees per second.
 pub struct Turning(Channel<[f32; 3]>);
 
 pub fn wide(v: &[f32; 3]) -> DVec3 {
     DVec3::from_array(v.map(f64::from))
 }
 
-/// The sample before a time, its time and that of the next one: the first one before all, the last one behind all.
+/// Returns the sample before a time, its time, and the time of the next one; the first sample for times
+/// before all, the last one for times after all.
 fn bracket<T: Clone + Send + Sync + 'static>(channel: &Channel<T>, time: f64) -> (usize, f64, f64) {
     if channel.is_empty() {
         return (0, time, time);
@@ -32,12 +33,13 @@ fn bracket<T: Clone + Send + Sync + 'static>(channel: &Channel<T>, time: f64) ->
     (sample, start, if is_outside { start } else { channel.time(sample + 1) })
 }
 
-/// The time of the sample before a time.
+/// Returns the time of the sample before a time.
 pub fn lower<T: Clone + Send + Sync + 'static>(channel: &Channel<T>, time: f64) -> f64 {
     bracket(channel, time).1
 }
 
-/// The sample of `own` before a time, where it and the next one are at the same times as those of `other`.
+/// Returns the sample of `own` before a time, if it and the next one are at the same times as those of
+/// `other`.
 fn aligned<T, U>(own: &Channel<T>, other: &Channel<U>, time: f64) -> Option<usize>
 where
     T: Clone + Send + Sync + 'static,
@@ -47,7 +49,7 @@ where
     ((start - from).abs() <= SAME_TIME && (end - to).abs() <= SAME_TIME).then_some(sample)
 }
 
-/// Vectors that have samples; none where there is one value alone.
+/// Returns a channel of time-sampled vectors; `None` for a single value.
 fn sampled(
     stage: &Stage,
     prim: &Prim,
@@ -58,7 +60,7 @@ fn sampled(
     Ok(own.map(|own| timeline.channel(&own, floats::<3>(0.0))))
 }
 
-/// As many vectors as there are instances; none where there are others.
+/// Reads vectors; returns `None` if there is not one per instance.
 fn read(channel: &Channel<[f32; 3]>, sample: usize, count: usize) -> Result<Option<Vec<DVec3>>, Error> {
     let mut values = Vec::new();
     channel.read(sample, &mut values)?;
@@ -66,7 +68,7 @@ fn read(channel: &Channel<[f32; 3]>, sample: usize, count: usize) -> Result<Opti
 }
 
 impl Motion {
-    /// None where there are no velocities, or positions that have no samples.
+    /// Reads the velocities; `None` if there are none, or if positions are not time-sampled.
     pub fn read(
         stage: &Stage,
         prim: &Prim,
@@ -83,7 +85,8 @@ impl Motion {
         Ok(Some(Motion { velocities, accelerations: sampled(stage, prim, timeline, "accelerations")? }))
     }
 
-    /// How far each instance is from where the sample of positions before has it; none where velocities do not fit.
+    /// Returns the offset of each instance from its position in the sample before; `None` if the velocities
+    /// do not match.
     pub fn at(
         &self,
         positions: &Channel<[f32; 3]>,
@@ -107,7 +110,8 @@ impl Motion {
         Ok(Some(velocities))
     }
 
-    /// What the offsets at a time follow from, no two times being the same: between them something goes on. None where velocities do not fit.
+    /// Returns an identity of the offsets at a time. It differs between any two times, since instances move
+    /// in between. `None` if the velocities do not match.
     pub fn identity(&self, positions: &Channel<[f32; 3]>, time: f64) -> Option<Identity> {
         let sample = aligned(&self.velocities, positions, time)?;
         let mut hash = Xxh3::new();
@@ -123,7 +127,7 @@ impl Motion {
 }
 
 impl Turning {
-    /// None where there are no angular velocities, or orientations that have no samples.
+    /// Reads the angular velocities; `None` if there are none, or if orientations are not time-sampled.
     pub fn read(
         stage: &Stage,
         prim: &Prim,
@@ -136,7 +140,8 @@ impl Turning {
         }
     }
 
-    /// How each instance has turned since the sample of orientations before; none where angular velocities do not fit.
+    /// Returns the rotation of each instance since the sample of orientations before; `None` if the angular
+    /// velocities do not match.
     pub fn at(
         &self,
         orientations: &Channel<f64>,
@@ -155,7 +160,8 @@ impl Turning {
         Ok(read(&self.0, sample, count)?.map(|own| own.into_iter().map(turn).collect()))
     }
 
-    /// What the turns at a time follow from, as of [`Motion::identity`]; none where angular velocities do not fit.
+    /// Returns an identity of the rotations at a time, like [`Motion::identity`]; `None` if the angular
+    /// velocities do not match.
     pub fn identity(&self, orientations: &Channel<f64>, time: f64) -> Option<Identity> {
         let sample = aligned(&self.0, orientations, time)?;
         let mut hash = Xxh3::new();

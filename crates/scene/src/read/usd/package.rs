@@ -1,26 +1,27 @@
-//! Packages, `.usdz`: ZIP archives whose layers are neither compressed nor encrypted, so that each is a
-//! stretch of the file. The first one is the layer that is opened.
+//! Packages, `.usdz`: ZIP archives whose layers are neither compressed nor encrypted, so that each is a part
+//! of the file. The first entry is the layer that is opened.
 
 use super::bytes::Bytes;
 use crate::Error;
 use std::collections::HashMap;
 
-/// Bytes of the record at the end, and the longest comment behind it.
+/// The size in bytes of the end record, and of the longest comment after it.
 const END_RECORD: u64 = 22;
 const MAX_COMMENT: u64 = 65_535;
 
 /// An open package.
 pub struct Package {
     bytes: Bytes,
-    /// By name: start of the local header, bytes; none where it is not stored as it is.
+    /// For each name the start of the local header and the size in bytes; `None` for a compressed or
+    /// encrypted entry.
     entries: HashMap<String, Option<(u64, u64)>>,
-    /// Name of the first entry.
+    /// The name of the first entry.
     pub first: String,
-    /// Bytes of its list of entries.
+    /// The size of its list of entries in bytes.
     pub listed: u64,
 }
 
-/// Whether the first bytes are those of a package.
+/// `true` if the first bytes are those of a package.
 pub fn is_package(start: &[u8]) -> bool {
     start.starts_with(b"PK\x03\x04")
 }
@@ -82,12 +83,12 @@ impl Package {
         self.bytes.length()
     }
 
-    /// What is wrong with one whose entries take more bytes than it has.
+    /// Makes an error for a package whose entries together exceed its size.
     pub fn overlap(&self) -> Error {
         self.bytes.malformed("entries of the package lie over each other", self.length())
     }
 
-    /// The bytes of an entry; none where there is none of that name.
+    /// Returns the bytes of an entry; `None` if there is none of that name.
     pub fn entry(&self, name: &str) -> Result<Option<Bytes>, Error> {
         let Some(entry) = self.entries.get(name) else {
             return Ok(None);

@@ -1,11 +1,11 @@
-//! Attributes of single numbers over time: what lenses and shapes without points are made of.
+//! Numeric attributes over time, which define lenses and shapes without points.
 
 use super::compose::{Prim, Stage};
 use super::samples::{Timeline, f64s};
 use crate::{Channel, Error, Identity, TimeSampling};
 use std::sync::Arc;
 
-/// Some attributes of a prim, by their numbers.
+/// Some attributes of a prim, identified by index.
 pub struct Parameters {
     channels: Vec<Option<Channel<f64>>>,
     sampling: Arc<TimeSampling>,
@@ -13,7 +13,7 @@ pub struct Parameters {
 }
 
 impl Parameters {
-    /// Reads these. The one with most samples says when there are some.
+    /// Reads the attributes. The one with the most samples determines the sample times.
     pub fn read(
         stage: &mut Stage,
         prim: &Prim,
@@ -42,13 +42,13 @@ impl Parameters {
         self.times.len()
     }
 
-    /// All samples that are the same have the same.
+    /// Returns the identity of sample `i`; the same for all samples if nothing changes.
     pub fn identity(&self, i: usize) -> Identity {
         let changes = self.channels.iter().flatten().any(|channel| !channel.is_constant());
         if changes { i as Identity } else { 0 }
     }
 
-    /// `N` numbers of an attribute at a sample; none where nothing is said.
+    /// Returns `N` numbers of an attribute at a sample; `None` if the file states no value.
     pub fn at<const N: usize>(&self, attribute: usize, sample: usize) -> Result<Option<[f64; N]>, Error> {
         let channel = self.channels.get(attribute).and_then(Option::as_ref);
         let Some(channel) = channel.filter(|channel| !channel.is_empty()) else {

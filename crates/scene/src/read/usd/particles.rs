@@ -1,4 +1,4 @@
-//! Points and curves: points without faces, and what hangs on them.
+//! Points and curves: points without faces, and their attributes.
 
 use super::compose::{Prim, Stage};
 use super::inherited::InheritedPrimvar;
@@ -7,12 +7,12 @@ use super::samples::{Decode, Lengths, Timeline, floats, i32s, i64s, lengths};
 use super::value::Value;
 use crate::{CurveBasis, CurveEnds, Curves, Error, Mesh, Particles, Scope};
 
-/// Whether prims of a type are points or curves.
+/// `true` if prims of this type are points or curves.
 pub fn is_type(type_name: &str) -> bool {
     matches!(type_name, "Points" | "BasisCurves" | "HermiteCurves" | "NurbsCurves")
 }
 
-/// Reads points or curves; none where there are no points.
+/// Reads points or curves; `None` if there are no points.
 pub fn read(
     stage: &mut Stage,
     prim: &Prim,
@@ -26,7 +26,7 @@ pub fn read(
     };
     let positions = timeline.channel(&points, floats::<3>(0.0));
     let mut particles = Particles::default();
-    // One for all of them, where there are no curves.
+    // Points have one element for the whole prim, in place of curves.
     let mut elements = Lengths { first: 1, last: 1, vary: false };
     if type_name == "Points" {
         if let Some(ids) = stage.attribute(prim, "ids")? {
@@ -59,7 +59,7 @@ pub fn read(
     Ok(Some(mesh))
 }
 
-/// Signed ids by their bits.
+/// Reinterprets the bits of signed ids as unsigned.
 fn ids_of(decode: Decode<i64>) -> Decode<u64> {
     Box::new(move |value: Value, out: &mut Vec<u64>| {
         let mut ids = Vec::new();
@@ -69,7 +69,7 @@ fn ids_of(decode: Decode<i64>) -> Decode<u64> {
     })
 }
 
-/// Basis and ends of curves.
+/// Reads the basis and the ends of curves.
 fn shape(stage: &mut Stage, prim: &Prim, type_name: &str) -> Result<(CurveBasis, CurveEnds), Error> {
     let text = |stage: &mut Stage, name: &str| stage.attribute_text(prim, name);
     let ends = match text(stage, "wrap")?.as_deref() {
@@ -82,7 +82,7 @@ fn shape(stage: &mut Stage, prim: &Prim, type_name: &str) -> Result<(CurveBasis,
         stage.remark(&prim.path, what);
         return Ok((CurveBasis::Linear, ends));
     }
-    // Cubic Bézier curves are what nothing said means.
+    // Cubic Bézier curves are the default.
     let basis = match (text(stage, "type")?.as_deref(), text(stage, "basis")?.as_deref()) {
         (Some("linear"), _) => CurveBasis::Linear,
         (_, Some("bspline")) => CurveBasis::BSpline,

@@ -5,7 +5,7 @@ use super::specs::SpecId;
 use super::value::Retime;
 use std::sync::Arc;
 
-/// Layers of a stack, by number, and their specs.
+/// The layers of a stack, by index, and their specs.
 pub type LayerSpecs = Vec<(usize, SpecId)>;
 
 /// A place with opinions on a prim: a path in a stack of layers.
@@ -15,41 +15,43 @@ pub struct Place {
     pub specs: LayerSpecs,
     /// Its path in the stack, without variants.
     pub path: Arc<str>,
-    /// From time codes of the stack to those of the scene.
+    /// Maps time codes of the stack to those of the scene.
     pub retime: Retime,
-    /// The arc that leads there; none in the file that was opened.
+    /// The arc that leads to it; `None` in the opened file.
     pub arc: Option<Arc<ArcStep>>,
-    /// Value clips that were said there or above, those of the prim itself first.
+    /// Value clips defined there or on prims above, those of the prim itself first.
     pub clips: Arc<[Arc<ClipSet>]>,
 }
 
 /// An arc to another place.
 pub struct ArcStep {
     pub stack: usize,
-    /// Path there, and the scene's path that it stands for.
+    /// The path in the target stack, and the corresponding path of the scene.
     pub from: Arc<str>,
     pub to: Arc<str>,
-    /// The path that says it, in the stack above, and from time codes there to those of the scene.
+    /// The path in the referring stack that defines the arc, and the map from time codes there to those of
+    /// the scene.
     pub site: Arc<str>,
     pub retime: Retime,
     pub above: Option<Arc<ArcStep>>,
-    /// Arcs after each other that lead there.
+    /// The length of the chain of arcs that leads there.
     pub depth: usize,
     pub kind: ArcKind,
 }
 
-/// What arcs do.
+/// The kind of an arc.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum ArcKind {
     Reference,
     Inherit,
     Specialize,
-    /// Neither stack nor path change.
+    /// Changes neither stack nor path.
     Variant,
 }
 
 impl Place {
-    /// Whether it is of what the prim at `at` inherits, or specializes, itself, and not of what one above does.
+    /// `true` if the place comes from an inherit or specialize arc (`kind`) of the prim at `at` itself, not
+    /// of one above it.
     pub fn is_by(&self, kind: ArcKind, at: &str) -> bool {
         let mut next = self.arc.as_ref();
         while let Some(arc) = next {
@@ -62,12 +64,13 @@ impl Place {
     }
 }
 
-/// Whether a path is `above` or lies below it.
+/// `true` if a path is `above` or lies below it.
 pub fn is_within(path: &str, above: &str) -> bool {
     path.strip_prefix(above).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// A path of a place's stack as one of the scene. What lies outside of what was referred to stays as it is.
+/// Converts a path of a place's stack to a path of the scene. Paths outside the prim referred to stay
+/// unchanged.
 pub fn in_scene(place: &Place, path: &Arc<str>) -> Arc<str> {
     let Some(arc) = place.arc.as_ref() else {
         return path.clone();

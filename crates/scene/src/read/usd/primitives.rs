@@ -1,5 +1,5 @@
-//! Spheres, cubes, cylinders, cones, capsules and planes: shapes that have sizes and no points. They become meshes; what
-//! is round is made of facets.
+//! Spheres, cubes, cylinders, cones, capsules and planes: shapes with sizes but no points. They become
+//! meshes, with facets for round parts.
 
 use super::compose::{Prim, Stage};
 use super::inherited::InheritedPrimvar;
@@ -11,23 +11,23 @@ use std::f64::consts::{FRAC_PI_2, PI, TAU};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-/// Facets around an axis, and from one pole of a sphere to the other.
+/// The number of facets around an axis, and from one pole of a sphere to the other.
 const AROUND: usize = 32;
 const ALONG: usize = 16;
 
-/// A shape, by the names of its sizes, which it has unless something else is said.
+/// The kind of a shape.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     Cube,
     Plane,
     Sphere,
-    /// With both radii.
+    /// With separate radii at both ends.
     Cylinder,
     Cone,
     Capsule,
 }
 
-/// Sizes of a shape: names and what they are where nothing is said.
+/// The names of a shape's sizes, with their default values.
 type Names = &'static [(&'static str, f64)];
 
 fn kind_of(type_name: &str) -> Option<(Kind, Names)> {
@@ -44,12 +44,12 @@ fn kind_of(type_name: &str) -> Option<(Kind, Names)> {
     })
 }
 
-/// Whether prims of a type are such shapes.
+/// `true` if prims of this type are such shapes.
 pub fn is_type(type_name: &str) -> bool {
     kind_of(type_name).is_some()
 }
 
-/// Reads one; none of other types.
+/// Reads a shape; returns `None` for other types.
 pub fn read(
     stage: &mut Stage,
     prim: &Prim,
@@ -97,13 +97,13 @@ pub fn read(
 struct Shape {
     kind: Kind,
     sizes: Names,
-    /// Along which it stands.
+    /// The index of its axis.
     axis: usize,
     parameters: Parameters,
 }
 
-/// A ring around the axis: how far from it, where on it, and the normal there, as far out and along; all of its points
-/// are one where it is a pole.
+/// A ring of points around the axis: its radius, its position along the axis, and the normal's components
+/// outward and along the axis. At a pole, all of its points are one.
 struct Ring {
     out: f64,
     along: f64,
@@ -112,7 +112,7 @@ struct Ring {
 }
 
 impl Shape {
-    /// Its sizes at a sample, the last one twice where there is only one radius.
+    /// Returns the sizes at a sample; a single radius is returned twice.
     fn sizes(&self, sample: usize) -> Result<[f64; 3], Error> {
         let mut out = [0.0; 3];
         for (number, (_, otherwise)) in self.sizes.iter().enumerate() {
@@ -124,7 +124,7 @@ impl Shape {
         Ok(out)
     }
 
-    /// Rings of what is round, from below. A sphere's radius comes first.
+    /// Returns the rings of a round shape, from below; for a sphere, the radius is the first size.
     fn rings(&self, [height, bottom, top]: [f64; 3]) -> Vec<Ring> {
         let half = height / 2.0;
         let arc = |steps: RangeInclusive<usize>, radius: f64, middle: f64| {
@@ -154,7 +154,7 @@ impl Shape {
         }
     }
 
-    /// From across, across and along the axis to x, y and z.
+    /// Converts coordinates, two across and one along the axis, to x, y and z.
     fn placed(&self, [a, b, along]: [f64; 3]) -> [f32; 3] {
         let at = match self.axis {
             0 => [along, a, b],
@@ -164,7 +164,7 @@ impl Shape {
         at.map(|v| v as f32)
     }
 
-    /// Number of points.
+    /// Returns the number of points.
     fn points(&self) -> usize {
         match self.kind {
             Kind::Cube => 8,
@@ -182,7 +182,7 @@ impl Shape {
                 out.extend((0..8).map(|i| [0, 1, 2].map(|bit| side(i, bit))));
             }
             Kind::Plane => {
-                // Its width goes along x, but along z where that is free; its length along y, or along z.
+                // The width is along x (z if the axis is x), the length along y (z if the axis is y).
                 let [a, b] = [sizes[0] / 2.0, sizes[1] / 2.0];
                 let corners = [[-a, -b], [a, -b], [a, b], [-a, b]];
                 out.extend(corners.map(|[wide, long]| match self.axis {
@@ -204,7 +204,7 @@ impl Shape {
         Ok(())
     }
 
-    /// Points of each face, counter-clockwise from outside.
+    /// Returns the points of each face, counter-clockwise as seen from outside.
     fn faces(&self) -> Vec<Vec<usize>> {
         match self.kind {
             Kind::Cube => {
@@ -212,15 +212,15 @@ impl Shape {
                     [[0, 4, 6, 2], [1, 3, 7, 5], [0, 1, 5, 4], [2, 6, 7, 3], [0, 2, 3, 1], [4, 5, 7, 6]];
                 sides.map(|side| side.to_vec()).to_vec()
             }
-            // Of those two axes width and length turn the other way.
+            // For the axes x and y, width and length have the opposite orientation.
             Kind::Plane if self.axis == 2 => vec![vec![0, 1, 2, 3]],
             Kind::Plane => vec![vec![0, 3, 2, 1]],
             _ => self.round().into_iter().map(|(points, _)| points).collect(),
         }
     }
 
-    /// Faces of what is round, and for each corner its ring and how many facets around it is; of a cap no ring, and the
-    /// direction along the axis.
+    /// Returns the faces of a round shape, and for each corner its ring and its facet number around the axis;
+    /// for a cap the direction along the axis instead.
     fn round(&self) -> Vec<(Vec<usize>, Corners)> {
         let rings = self.rings([1.0; 3]);
         let mut out = Vec::new();
@@ -258,7 +258,7 @@ impl Shape {
         out
     }
 
-    /// Normals of all corners.
+    /// Computes the normals of all corners.
     fn normals(&self, sample: usize, out: &mut Vec<[f32; 3]>) -> Result<(), Error> {
         match self.kind {
             Kind::Cube => {
@@ -289,15 +289,15 @@ impl Shape {
     }
 }
 
-/// Where the corners of a face are.
+/// The corners of a face, from which normals follow.
 enum Corners {
-    /// A cap, which looks along the axis or against it.
+    /// A cap that faces along the axis (1) or against it (−1).
     Cap(f64),
-    /// Ring of each, and how many facets around.
+    /// The ring of each corner, and its facet number around the axis.
     Side(Vec<(usize, f64)>),
 }
 
-/// Points over time.
+/// The points over time.
 struct Positions(Arc<Shape>);
 
 impl Source<[f32; 3]> for Positions {
@@ -313,7 +313,7 @@ impl Source<[f32; 3]> for Positions {
     }
 }
 
-/// Normals over time.
+/// The normals over time.
 struct Normals(Arc<Shape>);
 
 impl Source<[f32; 3]> for Normals {

@@ -1,4 +1,4 @@
-//! Attributes as channels: one value is read at a time.
+//! Attributes as channels, which read one value at a time.
 
 use super::attribute::{Attribute, Values};
 use super::turn::turn_between;
@@ -8,19 +8,19 @@ use glam::DQuat;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Seconds by which times may be off a uniform rate and still be meant so: what rounding leaves.
+/// The deviation in seconds within which times count as uniform, to allow for rounding.
 const ROUNDING: f64 = 1e-9;
 
-/// Turns a value into what a channel has; false where it is of another type.
+/// Converts a value to the elements of a channel; returns `false` if it has another type.
 pub type Decode<T> = Box<dyn Fn(Value, &mut Vec<T>) -> bool + Send + Sync>;
 
-/// From time codes to seconds.
+/// Converts time codes to seconds.
 pub struct Timeline {
     /// Time codes per second.
     rate: f64,
-    /// Samplings that were made already, by the list of their times.
+    /// Samplings made so far, by the address of their list of times and the retime.
     known: HashMap<(usize, [u64; 2]), Arc<TimeSampling>>,
-    /// Keeps the lists, whose places are the keys.
+    /// Keeps the lists alive, whose addresses are the keys.
     lists: Vec<Arc<[f64]>>,
 }
 
@@ -44,17 +44,17 @@ impl Timeline {
         sampling
     }
 
-    /// The time of a time code of the scene.
+    /// Returns the time in seconds of a time code of the scene.
     pub fn seconds(&self, code: f64) -> f64 {
         code / self.rate
     }
 
-    /// The last whole time code before a time.
+    /// Returns the time of the last whole time code before a time, both in seconds.
     pub fn whole_code_before(&self, time: f64) -> f64 {
         ((time * self.rate - 1e-6).ceil() - 1.0) / self.rate
     }
 
-    /// The channel of an attribute.
+    /// Makes the channel of an attribute.
     pub fn channel<T: Clone + Send + Sync + 'static>(
         &mut self,
         attribute: &Attribute,
@@ -71,7 +71,7 @@ impl Timeline {
     }
 }
 
-/// Uniform times where they are, in all but rounding.
+/// Returns uniform sampling if the times are evenly spaced up to rounding.
 fn sampling(times: Vec<f64>) -> TimeSampling {
     if let [start, .., end] = times[..] {
         let step = (end - start) / (times.len() - 1) as f64;
@@ -84,7 +84,7 @@ fn sampling(times: Vec<f64>) -> TimeSampling {
 }
 
 struct Stored<T> {
-    /// Of the prim.
+    /// The path of the prim.
     path: Arc<str>,
     name: Arc<str>,
     values: Values,
@@ -123,7 +123,7 @@ impl<T: Send + Sync> Source<T> for Stored<T> {
     }
 }
 
-/// Values at a time, linear between samples of equal length.
+/// Returns the values at a time, linear between samples of equal length.
 pub fn at<T: Clone + Send + Sync + 'static, V: Copy>(
     channel: &Channel<T>,
     time: f64,
@@ -143,7 +143,7 @@ pub fn at<T: Clone + Send + Sync + 'static, V: Copy>(
     Ok(out)
 }
 
-/// Rotations at a time, the short way round between samples.
+/// Returns the rotations at a time, interpolated the short way round between samples.
 pub fn turns_at(channel: &Channel<f64>, time: f64) -> Result<Vec<DQuat>, Error> {
     let (sample, fraction) = channel.locate(time);
     let read = |sample: usize| -> Result<Vec<DQuat>, Error> {
@@ -161,7 +161,7 @@ pub fn turns_at(channel: &Channel<f64>, time: f64) -> Result<Vec<DQuat>, Error> 
     Ok(out)
 }
 
-/// The samplings of channels that change, each once.
+/// The distinct samplings of channels that change.
 #[derive(Default)]
 pub struct Changes(Vec<(Arc<TimeSampling>, usize)>);
 
@@ -172,14 +172,14 @@ impl Changes {
         }
     }
 
-    /// Adds a channel between whose samples something goes on, also where all are the same.
+    /// Adds a channel that matters between its samples, even if all of them are equal.
     pub fn add_samples<T: Clone + Send + Sync + 'static>(&mut self, channel: &Channel<T>) {
         if !channel.is_empty() && !self.0.iter().any(|(own, _)| own == channel.sampling()) {
             self.0.push((channel.sampling().clone(), channel.len()));
         }
     }
 
-    /// Adds times at which something is to be looked at.
+    /// Adds times that must be samples.
     pub fn add_times(&mut self, times: Vec<f64>) {
         let count = times.len();
         if count > 0 {
@@ -187,7 +187,7 @@ impl Changes {
         }
     }
 
-    /// All times at which something changes; one where nothing does.
+    /// Returns all times at which something changes; a single time if nothing does.
     pub fn sampling(self) -> (Arc<TimeSampling>, usize) {
         match &self.0[..] {
             [] => (Arc::new(TimeSampling::Uniform { start: 0.0, step: 1.0 }), 1),
@@ -206,14 +206,15 @@ impl Changes {
     }
 }
 
-/// Elements of the first and the last value of an attribute, and whether any has more or fewer.
+/// The number of elements in the first and the last value of an attribute, and whether any value differs in
+/// it.
 pub struct Lengths {
     pub first: usize,
     pub last: usize,
     pub vary: bool,
 }
 
-/// Looks at each value that differs from the one before.
+/// Finds the lengths; checks each value that differs from the one before.
 pub fn lengths(attribute: Option<&Attribute>) -> Result<Lengths, Error> {
     let mut out = Lengths { first: 0, last: 0, vary: false };
     let Some(values) = attribute.map(|attribute| &attribute.values) else {
@@ -229,7 +230,7 @@ pub fn lengths(attribute: Option<&Attribute>) -> Result<Lengths, Error> {
     Ok(out)
 }
 
-/// Decoder of floats, `N` to an element.
+/// Returns a decoder of floats, `N` per element.
 pub fn floats<const N: usize>(fill: f32) -> Decode<[f32; N]> {
     Box::new(move |value, out| match value {
         Value::Numbers(numbers) => numbers.vectors(fill, out),
@@ -237,7 +238,7 @@ pub fn floats<const N: usize>(fill: f32) -> Decode<[f32; N]> {
     })
 }
 
-/// Decoder of whole numbers to i32; what does not fit becomes −1.
+/// Returns a decoder of integers to i32; values out of range become −1.
 pub fn i32s() -> Decode<i32> {
     Box::new(|value, out| match value {
         Value::Numbers(numbers) if numbers.width == 1 => numbers.i32s(out),
@@ -245,7 +246,8 @@ pub fn i32s() -> Decode<i32> {
     })
 }
 
-/// Decoder of whole numbers to u32; what does not fit becomes the largest, which is out of range everywhere.
+/// Returns a decoder of integers to u32; values out of range become the largest u32, which is out of range as
+/// an index.
 pub fn u32s() -> Decode<u32> {
     Box::new(|value, out| match value {
         Value::Numbers(numbers) if numbers.width == 1 => numbers.u32s(out),
@@ -260,7 +262,7 @@ pub fn i64s() -> Decode<i64> {
     })
 }
 
-/// Decoder of all numbers, one after the other.
+/// Returns a decoder of all numbers, flat.
 pub fn f64s() -> Decode<f64> {
     Box::new(|value, out| match value {
         Value::Numbers(numbers) => {

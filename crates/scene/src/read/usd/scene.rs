@@ -1,5 +1,5 @@
-//! From a composed stage to a [`Scene`]: walks the prims and reads each by its type. What has no place in a
-//! scene becomes a remark.
+//! Builds a [`Scene`] from a composed stage: walks the prims and reads each by its type. Unsupported content
+//! becomes a remark.
 
 use super::binding::{Binding, Bindings};
 use super::compose::{InstanceKey, Prim, Specifier, Stage};
@@ -17,13 +17,13 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Largest depth of a tree; deeper ones are cut off.
+/// Upper limit for the depth of the tree; deeper prims are cut off.
 const MAX_DEPTH: usize = 512;
-/// Most bytes of all paths.
+/// Upper limit for the bytes of all paths.
 const MAX_PATH_BYTES: usize = 256 << 20;
-/// Most nodes.
+/// Upper limit for the nodes.
 const MAX_NODES: usize = 1 << 22;
-/// About the bytes of memory that a channel takes, without what all channels of the same times share.
+/// The approximate memory of a channel in bytes, without parts shared by all channels of the same times.
 const CHANNEL_BYTES: usize = 256;
 
 /// Opens a USD file of any form.
@@ -56,30 +56,30 @@ pub fn open(path: &Path) -> Result<(Scene, Vec<Remark>), Error> {
     Ok((scene, remarks))
 }
 
-/// What a prim passes on to those below it.
+/// The state that a prim passes on to prims below it.
 #[derive(Clone)]
 struct Inherited {
-    /// The name of the material, by the last part of its path.
+    /// The name of the material, the last part of its path.
     material: Option<Arc<str>>,
-    /// The skin that is bound.
+    /// The skin binding.
     binding: Arc<Binding>,
-    /// Number of the list of primvars.
+    /// The number of the list of inherited primvars.
     primvars: usize,
 }
 
-/// A prim that is still to be read.
+/// A prim still to be read.
 struct PendingPrim {
     prim: Prim,
-    /// Its path in the scene; of what hangs below an instance, that of the instance comes first.
+    /// Its path in the scene; below an instance, it begins with the path of the instance.
     path: String,
     parent: Option<NodeId>,
     depth: usize,
     inherited: Inherited,
-    /// What others that share its children find it by.
+    /// The key by which prims with the same children find it.
     key: Option<Key>,
 }
 
-/// An instance of an instancer that is still to be made.
+/// An instance of an instancer, still to be made.
 struct PendingInstance {
     of: Arc<Instancer>,
     instance: usize,
@@ -93,19 +93,21 @@ enum Pending {
     Instance(PendingInstance),
 }
 
-/// What nodes share: specs of a prim, or the path of a prototype; and what they have from above.
+/// The key of nodes that share their children: the specs of a prim or the path of a prototype, and the
+/// inherited state.
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum Key {
     Specs(InstanceKey, FromAbove),
     Prototype(Arc<str>, FromAbove),
 }
 
-/// Material, number of the list of primvars, and number of the skin that is bound.
+/// Material, the numbers of the primvar list and the skin binding, and the path of the prim if a skeleton
+/// outside of it moves it.
 type FromAbove = (Option<Arc<str>>, [usize; 2], Option<Arc<str>>);
 
 impl Inherited {
-    /// What is the same for prims that share what is below them. Where a skeleton that is not below the prim at
-    /// `path` moves what is, it depends on where that is.
+    /// Returns the inherited state that prims with shared children must have in common. If a skeleton outside
+    /// the prim at `path` moves it, the path is part of it.
     fn shared(&self, path: &str) -> FromAbove {
         let outside = |skeleton: &&Arc<str>| !is_within(skeleton, path);
         let place = self.binding.skeleton.as_ref().filter(outside).map(|_| path.into());
@@ -122,12 +124,12 @@ struct Walk {
     rigs: Rigs,
     bindings: Bindings,
     primvars: InheritedPrimvars,
-    /// The first node of what several share, and its children once they are asked for.
+    /// The first node for each key, and its children once they are needed.
     shared: HashMap<Key, (NodeId, Option<Vec<NodeId>>)>,
 }
 
 impl Walk {
-    /// What the file says of the whole.
+    /// Reads the metadata of the file.
     fn head(&mut self, rate: f64) -> Result<(), Error> {
         let root = self.stage.root().root();
         let number = |name: &str| -> Result<Option<f64>, Error> {
@@ -138,7 +140,7 @@ impl Walk {
         };
         let usable = |value: &f64| value.is_finite() && *value > 0.0;
         let fps = number("framesPerSecond")?.filter(usable).unwrap_or(rate);
-        // A centimetre is what the format says where the file does not.
+        // A centimetre is the format's default.
         let metres = number("metersPerUnit")?.filter(usable).unwrap_or(0.01);
         let axis = text("upAxis")?;
         let mut metadata: Vec<(String, String)> = Vec::new();
@@ -271,7 +273,7 @@ impl Walk {
         }
     }
 
-    /// The mesh, the particles or the camera of a prim.
+    /// Reads the mesh, the particles or the camera of a prim.
     fn content(
         &mut self,
         prim: &Prim,
@@ -316,7 +318,7 @@ impl Walk {
         Ok(())
     }
 
-    /// What a prim says for itself and all below.
+    /// Adds the opinions of a prim that apply to itself and all below it.
     fn inherit(&mut self, prim: &Prim, type_name: &str, inherited: &mut Inherited) -> Result<(), Error> {
         if let Some(material) = self.material(prim)? {
             inherited.material = Some(material);
@@ -325,7 +327,7 @@ impl Walk {
         Ok(())
     }
 
-    /// The first node of what has this key, unless that is above: then it is not complete.
+    /// Returns the first node with this key, unless it is an ancestor: that one is not complete yet.
     fn first_of(&self, key: &Key, parent: Option<NodeId>) -> Option<NodeId> {
         let (first, _) = self.shared.get(key)?;
         let mut above = parent;
@@ -338,7 +340,7 @@ impl Walk {
         Some(*first)
     }
 
-    /// A node below `parent` that stands for another one.
+    /// Adds a node below `parent` that is an instance of another one.
     fn stand_in(&mut self, parent: NodeId, of: NodeId) -> Result<(), Error> {
         let target = &self.scene.nodes[of];
         let of = target.instance_of.unwrap_or(of);
@@ -386,8 +388,8 @@ impl Walk {
         Ok(())
     }
 
-    /// An instance of an instancer: a node with its transform, and below it the prototype, or what stands for
-    /// it once it is there.
+    /// Makes an instance of an instancer: a node with its transform, and below it the prototype, or an
+    /// instance of the prototype's node if that exists.
     fn instance(&mut self, pending: PendingInstance, stack: &mut Vec<Pending>) -> Result<(), Error> {
         let PendingInstance { of, instance, parent, depth, inherited } = pending;
         let own = &of.instances[instance];
@@ -420,8 +422,8 @@ impl Walk {
         Ok(())
     }
 
-    /// Whether a prim belongs to what is drawn at all. A prototype of an instancer may be a class, or no more than a
-    /// change, so that it is not drawn where it stands.
+    /// `true` if a prim is drawn. A prototype of an instancer may be a class or an override, which is not
+    /// drawn in its own place.
     fn is_shown(&mut self, prim: &Prim, is_prototype: bool) -> Result<bool, Error> {
         match self.stage.specifier(prim)? {
             _ if is_prototype => {}
@@ -444,15 +446,16 @@ impl Walk {
         Ok(true)
     }
 
-    /// The kind of node, by the type's name; none for what belongs to another prim. Says what is not taken over.
+    /// Returns the kind of node for a type name; `None` for types that belong to another prim. Remarks on
+    /// unsupported types.
     fn kind(&mut self, prim: &Prim, type_name: &str) -> Option<NodeKind> {
         let (kind, what) = match type_name {
             "Xform" | "SkelRoot" | "PointInstancer" => return Some(NodeKind::Xform),
-            // A name, and no more, as of glTF.
+            // Only the name is kept, as for glTF.
             "Material" => return Some(NodeKind::Material),
             "" | "Scope" | "Mesh" | "TetMesh" | "Skeleton" => return Some(NodeKind::Other),
             shape if primitives::is_type(shape) => return Some(NodeKind::PolyMesh),
-            // Read with the mesh that they belong to.
+            // Read with the mesh they belong to.
             "GeomSubset" | "SkelAnimation" | "BlendShape" => return None,
             "BasisCurves" | "HermiteCurves" | "NurbsCurves" => return Some(NodeKind::Curves),
             "Points" => return Some(NodeKind::Points),
@@ -483,7 +486,7 @@ impl Walk {
         }))
     }
 
-    /// Name and type of each.
+    /// Returns name and type of each user property.
     fn user_properties(&mut self, prim: &Prim) -> Result<Vec<(String, String)>, Error> {
         let mut out = Vec::new();
         for name in self.stage.property_names(prim)? {
@@ -496,7 +499,7 @@ impl Walk {
         Ok(out)
     }
 
-    /// The name of the material that is bound to a prim.
+    /// Returns the name of the material bound to a prim.
     fn material(&mut self, prim: &Prim) -> Result<Option<Arc<str>>, Error> {
         for name in ["material:binding", "material:binding:full", "material:binding:preview"] {
             if let Some(path) = self.stage.targets(prim, name)?.into_iter().next() {
@@ -528,8 +531,8 @@ impl Walk {
         Ok(of_material(mesh, inherited))
     }
 
-    /// Takes the skin of a mesh into its points, if a skeleton is bound to it. What is no mesh may stand below a skeleton
-    /// that does not move it (`may_be_unbound`).
+    /// Binds a mesh to its skeleton, if there is one. Prims other than meshes may be below a skeleton that
+    /// does not move them (`may_be_unbound`).
     fn bind(
         &mut self,
         prim: &Prim,
@@ -548,7 +551,7 @@ impl Walk {
         Ok(())
     }
 
-    /// Takes the skin of a mesh into its points. A sentence says why it is not followed.
+    /// Binds a mesh to its skeleton. The returned sentence says why the skin is left out.
     fn skin(
         &mut self,
         prim: &Prim,
@@ -562,7 +565,7 @@ impl Walk {
         skel::deform(&mut self.stage, prim, bound, &mut self.timeline, (mesh, rig))
     }
 
-    /// A set of faces of a mesh, where it is one of materials.
+    /// Adds a subset of a mesh's faces as a face set, if it is one of materials.
     fn subset(&mut self, prim: &Prim, mesh: &mut crate::Mesh) -> Result<(), Error> {
         let family = self.stage.attribute_text(prim, "familyName")?;
         let element = self.stage.attribute_text(prim, "elementType")?;
@@ -586,7 +589,7 @@ impl Walk {
     }
 }
 
-/// The mesh with its material on all faces that have none.
+/// Adds the inherited material to all faces that have none.
 fn of_material(mut mesh: crate::Mesh, inherited: &Inherited) -> crate::Mesh {
     if let Some(material) = &inherited.material {
         let taken = mesh.face_sets.iter().map(|set| set.faces.clone()).collect();
@@ -596,7 +599,7 @@ fn of_material(mut mesh: crate::Mesh, inherited: &Inherited) -> crate::Mesh {
     mesh
 }
 
-/// About the memory that a node takes.
+/// Returns the approximate memory of a node in bytes.
 fn bytes_of_node(node: &Node) -> usize {
     let channels = [node.transform.is_some(), node.visibility.is_some(), node.camera.is_some()];
     let channels = channels.into_iter().filter(|is| *is).count();
@@ -611,7 +614,7 @@ fn bytes_of_node(node: &Node) -> usize {
         + texts.sum::<usize>()
 }
 
-/// About the memory that a mesh takes, without its values, which are read when they are asked for.
+/// Returns the approximate memory of a mesh in bytes, without its values, which are read on demand.
 fn bytes_of_mesh(mesh: &crate::Mesh) -> usize {
     let attributes = mesh.uvs.len() + mesh.colours.len() + mesh.integers.len() + mesh.names.len();
     let channels = 4 + mesh.face_sets.len() + 2 * attributes + mesh.custom_attributes.len();
@@ -621,7 +624,7 @@ fn bytes_of_mesh(mesh: &crate::Mesh) -> usize {
     size_of::<crate::Mesh>() + mesh.path.len() + channels * channel + texts.sum::<usize>()
 }
 
-/// Children onto the stack, so that the first is taken first. `above`: their parent and its path.
+/// Pushes children onto the stack so that the first one is taken first. `above`: their parent and its path.
 fn push(
     stack: &mut Vec<Pending>,
     children: Vec<Prim>,

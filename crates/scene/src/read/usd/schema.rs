@@ -89,8 +89,8 @@ fn kind(name: &str) -> Option<ValueKind> {
     Some(ValueKind::Whole { width })
 }
 
-/// `true` if a schema's attribute can be read from values of a type. OpenUSD, too, takes one of another kind as not
-/// there. Names that no schema has may have any type, and so may those whose type is not said.
+/// `true` if a schema's attribute can be read from values of a type. OpenUSD, too, takes one of another kind
+/// as not there. Names that no schema has may have any type, and so may those whose type is not said.
 pub fn allows(name: &str, type_name: &str) -> bool {
     if type_name.is_empty() {
         return true;

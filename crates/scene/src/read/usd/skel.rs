@@ -1,8 +1,8 @@
-//! UsdSkel: meshes that a skeleton and blend shapes move, evaluated to points.
+//! UsdSkel: meshes moved by a skeleton and blend shapes, evaluated to points.
 //!
 //! point = Σ weight · joint · inverse bind · geometry's bind · (point + Σ shape's weight · offset), in the
-//! skeleton's space; from there into that of the mesh. Joints are linear between samples, their rotations
-//! slerp, and what is not animated is at rest.
+//! skeleton's space, and from there to the space of the mesh. Joints are interpolated linearly between
+//! samples, their rotations by slerp; joints that are not animated are at rest.
 
 use super::binding::{Binding, Property};
 use super::compose::{Prim, Stage};
@@ -21,44 +21,45 @@ use glam::{DMat4, DVec3};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Most joints of a skeleton.
+/// Upper limit for the joints of a skeleton.
 const MAX_JOINTS: usize = 1 << 14;
-/// Most values of a clip: joints times samples.
+/// Upper limit for the values of a clip: joints times samples.
 const MAX_CLIP_VALUES: usize = 1 << 24;
-/// Most offsets of all blend shapes of a mesh.
+/// Upper limit for the offsets of all blend shapes of a mesh.
 const MAX_OFFSETS: usize = 1 << 27;
-/// Most shapes of a blend shape: itself and those in between.
+/// Upper limit for the keys of a blend shape: itself and its in-betweens.
 const MAX_BETWEEN: usize = 256;
-/// Most blend shapes of a mesh.
+/// Upper limit for the blend shapes of a mesh.
 const MAX_SHAPES: usize = 1 << 12;
 
 const NO_JOINTS: &str = "its skeleton has no joints that can be used";
 const NO_NORMALS: &str =
     "its normals are those of the bind pose, and neither of points nor of corners; left out";
 
-/// What is bound to a mesh.
+/// The skin binding of a mesh.
 pub struct Bound<'a> {
     pub binding: &'a Binding,
-    /// Paths of the skeleton, and of what animates it.
+    /// The paths of the skeleton, and of its animation.
     pub skeleton: &'a Arc<str>,
     pub animation: Option<&'a Arc<str>>,
-    /// Whether it may have neither joints nor blend shapes without a word.
+    /// `true` if joints and blend shapes may be missing without a remark.
     pub may_be_unbound: bool,
 }
 
-/// Skeletons and clips of a scene, made when they are first asked for.
+/// The skeletons and clips of a scene, made on first use.
 #[derive(Default)]
 pub struct Rigs {
     pub skeletons: Vec<crate::Skeleton>,
     pub clips: Vec<Clip>,
-    /// Numbers of skeleton and clip, by the skeleton's path; none where nothing moves.
+    /// The indices of skeleton and clip, by the skeleton's path; `None` if nothing moves it.
     known: HashMap<Arc<str>, Option<(usize, usize)>>,
-    /// Path of the animation of each skeleton.
+    /// The path of the animation of each skeleton.
     animations: HashMap<Arc<str>, Option<Arc<str>>>,
 }
 
 impl Rigs {
-    /// The path of what animates the skeleton at a path: what is bound to it, or to the nearest prim above.
+    /// Returns the path of the animation of the skeleton at a path: the one bound to it, or to the nearest
+    /// prim above.
     pub fn animation(&mut self, stage: &mut Stage, path: &Arc<str>) -> Result<Option<Arc<str>>, Error> {
         if let Some(known) = self.animations.get(path) {
             return Ok(known.clone());
@@ -76,7 +77,7 @@ impl Rigs {
         Ok(found)
     }
 
-    /// Makes the skeleton and the clip of the prim at a path, if an animation moves it.
+    /// Makes the skeleton and the clip for the prim at a path, if an animation moves it.
     pub fn clip(
         &mut self,
         stage: &mut Stage,
@@ -104,8 +105,8 @@ impl Rigs {
 }
 
 impl Skeleton {
-    /// The skeleton and the clip that its animation is, at the uniform rate that its samples lie on; none where
-    /// nothing moves.
+    /// Returns the skeleton and the clip of its animation, at the uniform rate that contains its samples;
+    /// `None` if nothing moves.
     fn clip(
         &self,
         stage: &mut Stage,
@@ -171,7 +172,8 @@ impl Skeleton {
     }
 }
 
-/// Takes the skin of a mesh, if it has one, into its points. A sentence says why it is not followed.
+/// Makes the points of a mesh follow its skin, if it has one. The returned sentence says why the skin is left
+/// out.
 pub fn deform(
     stage: &mut Stage,
     prim: &Prim,
@@ -206,7 +208,7 @@ pub fn deform(
         Err(what) => return Ok(Some(what)),
     };
     let is_skinned = bound.is_some();
-    // Blend shapes alone: one for all points, of no weight.
+    // Blend shapes alone: a single joint with weight 0 for all points.
     let (joints, weights, rigid) = bound.unwrap_or_else(|| (vec![0], vec![0.0], Some(true)));
     let subset = reader.read(of.binding.property(Property::Joints), texts())?;
     let all = (points.len(), is_dual);
@@ -247,12 +249,12 @@ pub fn deform(
         indices: None,
     });
     mesh.velocities = None;
-    // What has no faces is kept frame by frame.
+    // Points without faces are stored frame by frame.
     mesh.skin = (is_skinned && mesh.particles.is_none()).then(|| Arc::new(skin(deformed, rig)));
     Ok(None)
 }
 
-/// Whether dual quaternions are blended, or why that is not known.
+/// `true` for dual quaternion skinning; the inner error says that the method is unknown.
 fn is_dual(binding: &Binding) -> Result<Result<bool, String>, Error> {
     let method = binding.property(Property::SkinningMethod).map(|own| own.first_small()).transpose()?;
     let method = method.flatten().and_then(|value| value.text().cloned());
@@ -263,9 +265,9 @@ fn is_dual(binding: &Binding) -> Result<Result<bool, String>, Error> {
     })
 }
 
-/// The joints and weights of a mesh that they move.
+/// Makes the skin of a mesh from its joints and weights.
 fn skin(deformed: Arc<Deformed>, rig: Option<(usize, usize)>) -> Skin {
-    // A clip has joints in the skeleton's space: that must be the mesh's.
+    // Clip joints are in the skeleton's space, so that must also be the mesh's space.
     let rig = rig.filter(|_| deformed.to_skeleton.is_empty() && deformed.to_mesh.is_empty());
     let bind_positions = match deformed.influences.dual.is_empty() {
         true => deformed.points.clone(),
@@ -288,8 +290,8 @@ fn skin(deformed: Arc<Deformed>, rig: Option<(usize, usize)>) -> Skin {
     }
 }
 
-/// The normals of a mesh whose faces do not change, and whose points they are; none where there are none, or they
-/// are of faces.
+/// Returns the normals of a mesh with constant faces, and their scope; `None` if there are none, if they
+/// change, or if they are neither per point nor per corner.
 fn normals(mesh: &Mesh, points: usize) -> Result<Option<(Scope, Normals)>, Error> {
     let Some(own) = &mesh.normals else {
         return Ok(None);
@@ -322,10 +324,11 @@ fn normals(mesh: &Mesh, points: usize) -> Result<Option<(Scope, Normals)>, Error
     Ok((values.len() == point.len()).then_some((scope, Normals { values, point })))
 }
 
-/// Numbers of joints and weights, as many of each, and whether they are one list for all points, where that is said.
+/// Joint indices and weights, the same number of each, and whether they are one list for all points, if
+/// stated.
 type JointsAndWeights = (Vec<i32>, Vec<f64>, Option<bool>);
 
-/// Joints of the skeleton, and weights that sum up to 1.
+/// Returns the joints of the skeleton for each point, and weights that sum to 1.
 fn influences(
     skeleton: &Skeleton,
     subset: &[Arc<str>],
@@ -336,7 +339,7 @@ fn influences(
     if points == 0 || count == 0 || count != weights.len() {
         return None;
     }
-    // One list for all points, or one for each.
+    // Either one list for all points, or one for each point.
     let (influences, rigid) = match count % points == 0 && said_rigid != Some(true) {
         true => (count / points, false),
         false if said_rigid == Some(false) => return None,
@@ -368,7 +371,7 @@ fn influences(
     Some(Influences { per_point: influences, joint: joint.into(), weight: weight.into(), dual })
 }
 
-/// All times at which something changes.
+/// Returns all times at which something changes.
 fn sampling<'a>(
     animation: &Animation,
     ways: impl Iterator<Item = &'a Channel<LocalTransform>>,
@@ -413,7 +416,7 @@ impl Reader<'_> {
         let numbers: HashMap<&str, usize> = joints.iter().map(|name| &**name).zip(0..).collect();
         let mut parents = Vec::with_capacity(joints.len());
         for name in &joints {
-            // The nearest joint above; parents stand before their children.
+            // Finds the nearest joint above; parents come before their children.
             let mut above: &str = name;
             let mut parent = None;
             while let Some((next, _)) = above.rsplit_once('/') {
@@ -493,7 +496,7 @@ impl Reader<'_> {
         Ok(out)
     }
 
-    /// The first value of an attribute that may be there.
+    /// Returns the first value of an attribute, or nothing without an attribute.
     fn read<T: Clone + Send + Sync + 'static>(
         &mut self,
         own: Option<&super::attribute::Attribute>,
@@ -506,7 +509,7 @@ impl Reader<'_> {
         Ok(out)
     }
 
-    /// Joints and weights of a mesh as it has them; none where it has not both.
+    /// Returns the joints and weights of a mesh as stored; `None` if either is missing.
     fn bound(&mut self, binding: &Binding) -> Result<Option<JointsAndWeights>, Error> {
         let (joints, weights) =
             (binding.property(Property::JointIndices), binding.property(Property::JointWeights));
@@ -526,7 +529,7 @@ impl Reader<'_> {
         Ok(!self.stage.targets(prim, "skel:blendShapeTargets")?.is_empty())
     }
 
-    /// A blend shape with those in between, each at its own weight.
+    /// Reads a blend shape with its in-betweens, each at its own weight.
     fn shape(&mut self, prim: &Prim, weight: usize) -> Result<Shape, Error> {
         let mut numbers = Vec::new();
         if let Some(own) = self.stage.attribute(prim, "pointIndices")? {
@@ -557,7 +560,7 @@ impl Reader<'_> {
         Ok(out)
     }
 
-    /// Offsets by two attributes, of points that `numbers` lists, or of all.
+    /// Reads the offsets in two attributes, for the points that `numbers` lists, or for all.
     fn key(&mut self, prim: &Prim, names: (&str, &str), numbers: &[i32]) -> Result<Key, Error> {
         let mut read = |name: &str| -> Result<Vec<(u32, [f32; 3])>, Error> {
             let mut offsets = Vec::new();
@@ -574,8 +577,8 @@ impl Reader<'_> {
         Ok(Key { points: read(names.0)?, normals: read(names.1)? })
     }
 
-    /// Transforms of all prims from below the common ancestor to the skeleton, and to the mesh; from the world, where
-    /// one of them stands there.
+    /// Returns the transforms of all prims from below the common ancestor to the skeleton, and to the mesh;
+    /// or from the world, if one of them resets its transform to world space.
     fn ways(&mut self, skeleton: &str, mesh: &str) -> Result<(Way, Way), Error> {
         let (a, b) = (parts(skeleton), parts(mesh));
         let common = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
@@ -586,7 +589,7 @@ impl Reader<'_> {
         Ok((to_skeleton, to_mesh))
     }
 
-    /// The transforms, and whether those above them are left out of one.
+    /// Returns the transforms, and whether one of them ignores the transforms above it.
     fn way(&mut self, names: &[&str], common: usize) -> Result<(Way, bool), Error> {
         let (mut out, mut in_world) = (Vec::new(), false);
         for end in common + 1..=names.len() {

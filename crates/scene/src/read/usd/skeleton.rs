@@ -1,4 +1,4 @@
-//! Skeletons, and what moves them.
+//! Skeletons, and the animations that move them.
 
 use super::samples::{at, turns_at};
 use crate::{Channel, Error, LocalTransform};
@@ -6,10 +6,10 @@ use glam::{DMat4, DQuat, DVec3};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// What an animation says of joints and blend shapes, over time.
+/// The animation of joints and blend shapes over time.
 #[derive(Default)]
 pub struct Animation {
-    /// Number of each joint's values by its name.
+    /// The index of each joint's values, by its name.
     pub joints: HashMap<Arc<str>, usize>,
     pub translations: Option<Channel<[f32; 3]>>,
     pub rotations: Option<Channel<f64>>,
@@ -18,7 +18,7 @@ pub struct Animation {
     pub weights: Option<Channel<f64>>,
 }
 
-/// A skeleton and what moves it.
+/// A skeleton with its animation.
 pub struct Skeleton {
     pub joints: Vec<Arc<str>>,
     pub parents: Vec<Option<usize>>,
@@ -27,7 +27,7 @@ pub struct Skeleton {
     pub animation: Animation,
 }
 
-/// Transforms of prims below each other, the outermost first.
+/// The transforms of nested prims, the outermost first.
 pub type Way = Vec<Channel<LocalTransform>>;
 
 impl Animation {
@@ -40,13 +40,13 @@ impl Animation {
 }
 
 impl Skeleton {
-    /// Weights of blend shapes over time.
+    /// Returns the weights of blend shapes over time.
     pub fn weights(&self) -> Option<&Channel<f64>> {
         self.animation.weights.as_ref()
     }
 
-    /// Joints' transforms, each relative to its parent. Quaternions are taken as they are, as the format has it, or made
-    /// of length 1 (`unit`).
+    /// Returns the transforms of joints at a time, each relative to its parent. Quaternions are used as they
+    /// are, as the format defines, or normalized (`unit`).
     pub fn locals_at(&self, time: f64, unit: bool) -> Result<Vec<DMat4>, Error> {
         let own = &self.animation;
         let wide = |v: &[f32; 3]| DVec3::from_array(v.map(f64::from));
@@ -72,7 +72,7 @@ impl Skeleton {
         Ok(self.joints.iter().enumerate().map(|(number, name)| local((number, name))).collect())
     }
 
-    /// Joints' transforms in the skeleton's space.
+    /// Returns the transforms of joints in the skeleton's space.
     pub fn joints_at(&self, time: f64) -> Result<Vec<DMat4>, Error> {
         let mut out = self.locals_at(time, false)?;
         for number in 0..out.len() {

@@ -1,59 +1,59 @@
-//! What a layer says, as a tree: prims with fields, properties, and variants, which are prims of their own.
-//! Values stay where they are, and are read when asked for.
+//! The contents of a layer as a tree: prims with fields, properties, and variants, which are prims of their
+//! own. Values remain in the file and are read on demand.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
-/// Number of a prim in its layer; 0 is the root.
+/// The number of a prim in its layer; 0 is the root.
 pub type SpecId = u32;
 
-/// Most fields of a prim or a property that are looked at.
+/// Upper limit for the fields of a prim or a property that are searched.
 const MAX_FIELDS: usize = 4096;
 
-/// The end of a list of fields.
+/// Marks the end of a list of fields.
 pub const END: u32 = u32::MAX;
 
-/// A field's value, to be read by its layer.
+/// A reference to a field's value, which its layer can read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ValueRef(pub u64);
 
 #[derive(Clone, Default)]
 pub struct PrimSpec {
     pub name: Arc<str>,
-    /// Start of its list of fields.
+    /// The start of its list of fields.
     pub fields: u32,
     pub children: Vec<SpecId>,
-    /// Numbers of properties.
+    /// The indices of its properties.
     pub properties: Vec<u32>,
-    /// Set, variant, and the prim that it is.
+    /// Set, variant, and the prim that holds the variant's opinions.
     pub variants: Vec<(Arc<str>, Arc<str>, SpecId)>,
 }
 
 #[derive(Clone)]
 pub struct PropertySpec {
     pub name: Arc<str>,
-    /// Start of its list of fields.
+    /// The start of its list of fields.
     pub fields: u32,
 }
 
-/// All of a layer.
+/// The contents of a layer.
 #[derive(Default)]
 pub struct Specs {
     pub prims: Vec<PrimSpec>,
     pub properties: Vec<PropertySpec>,
-    /// Names of fields, which repeat.
+    /// The names of fields, each stored once.
     pub names: Vec<Arc<str>>,
-    /// Number of the name, and the value.
+    /// The index of the name, and the value.
     pub fields: Vec<(u32, ValueRef)>,
-    /// Numbers of fields; each list ends with [`END`].
+    /// Indices of fields; each list ends with [`END`].
     pub lists: Vec<u32>,
-    /// Prims by parent and name, made when first asked for.
+    /// Prims by parent and name, made on first use.
     pub by_name: OnceLock<HashMap<(SpecId, Arc<str>), SpecId>>,
 }
 
 impl Specs {
-    /// The value of a field in the list that begins at `start`.
+    /// Returns the value of a field in the list that begins at `start`.
     pub fn field(&self, start: u32, name: &str) -> Option<ValueRef> {
         let list = self.lists.get(start as usize..)?;
         let mut own = list.iter().take(MAX_FIELDS).take_while(|field| **field != END);
@@ -63,7 +63,7 @@ impl Specs {
         })
     }
 
-    /// The child of that name.
+    /// Returns the child of that name.
     pub fn child(&self, parent: SpecId, name: &str) -> Option<SpecId> {
         let by_name = self.by_name.get_or_init(|| {
             let prims = (0..).zip(&self.prims);
@@ -74,7 +74,7 @@ impl Specs {
         by_name.get(&(parent, Arc::from(name))).copied()
     }
 
-    /// The children of a prim, or the one of that name.
+    /// Returns the children of a prim, or only the one named `only`.
     pub fn children(&self, of: SpecId, only: Option<&str>) -> Cow<'_, [SpecId]> {
         match only {
             None => Cow::Borrowed(&*self.prim(of).children),
@@ -82,7 +82,7 @@ impl Specs {
         }
     }
 
-    /// The prim at an absolute path without variants.
+    /// Returns the prim at an absolute path without variants.
     pub fn at(&self, path: &str) -> Option<SpecId> {
         let names = path.split('/').filter(|name| !name.is_empty());
         names.into_iter().try_fold(0, |at, name| self.child(at, name))
@@ -92,7 +92,7 @@ impl Specs {
         &self.prims[id as usize]
     }
 
-    /// A property of a prim.
+    /// Returns a property of a prim.
     pub fn property(&self, prim: SpecId, name: &str) -> Option<&PropertySpec> {
         let own = self.prim(prim).properties.iter().map(|p| &self.properties[*p as usize]);
         own.into_iter().find(|p| &*p.name == name)

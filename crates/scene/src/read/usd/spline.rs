@@ -1,14 +1,14 @@
-//! Splines: knots with tangents, of which values at any time are worked out: as the library does, those that would
-//! go back in time are shortened until they do not.
+//! Splines: knots with tangents, evaluated at any time. Tangents that would make time run backwards are
+//! shortened until they do not, as in the OpenUSD library.
 
 use crate::read::number::half;
 
-/// Most knots that loops may make.
+/// Upper limit for the knots that loops may make.
 const MAX_KNOTS: usize = 1 << 16;
-/// Halvings by which a time is sought on a curve: all that a float has digits for.
+/// The number of bisection steps that find a time on a curve: enough for all digits of an f64.
 const HALVINGS: usize = 60;
 
-/// How values go on from a knot to the next one.
+/// The interpolation from a knot to the next one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Interpolation {
     Nothing,
@@ -17,7 +17,7 @@ pub enum Interpolation {
     Curve,
 }
 
-/// How values go on before the first and behind the last knot.
+/// The extrapolation before the first and after the last knot.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Extrapolation {
     Nothing,
@@ -33,16 +33,16 @@ pub enum Extrapolation {
 pub struct Knot {
     pub time: f64,
     pub value: f64,
-    /// What the value is right before it.
+    /// The value just before the knot.
     pub before: f64,
     pub is_dual: bool,
-    /// Width and slope of the tangents.
+    /// The width and the slope of each tangent.
     pub pre: [f64; 2],
     pub post: [f64; 2],
     pub next: Interpolation,
 }
 
-/// Knots that repeat.
+/// A range of knots that repeats.
 #[derive(Clone, Copy, Debug)]
 pub struct Loops {
     pub start: f64,
@@ -61,7 +61,7 @@ pub struct Spline {
     pub knots: Vec<Knot>,
 }
 
-/// Which side of a time is meant, where there is a jump.
+/// The side of a time at which a spline is evaluated; they differ at a jump.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Side {
     Before,
@@ -69,12 +69,12 @@ pub enum Side {
 }
 
 impl Spline {
-    /// Whether bytes of the binary form are of a version that is read.
+    /// `true` if the bytes are a binary spline of a supported version.
     pub fn is_known(bytes: &[u8]) -> bool {
         bytes.first().is_some_and(|head| matches!(head & 0x0F, 1 | 2))
     }
 
-    /// From such bytes; none where they are none.
+    /// Parses a binary spline; `None` if it is malformed.
     pub fn of_bytes(bytes: &[u8]) -> Option<Spline> {
         let mut bytes = Reader(bytes);
         let [head, modes] = bytes.take::<2>()?;
@@ -108,7 +108,7 @@ impl Spline {
             let widths = if is_hermite { [0.0; 2] } else { [bytes.f64()?, bytes.f64()?] };
             let slopes = [bytes.number(scalar)?, bytes.number(scalar)?];
             if version == 2 {
-                // What worked out the tangents, which are there.
+                // The algorithm of automatic tangents, which are stored anyway.
                 bytes.take::<1>()?;
             }
             let next =
@@ -120,7 +120,7 @@ impl Spline {
         Spline { is_hermite, pre, post, knots }.finish(loops)
     }
 
-    /// Knots in order, and those that repeat as often as they do.
+    /// Sorts the knots, and repeats those in loops.
     pub fn finish(mut self, loops: Option<Loops>) -> Option<Spline> {
         let finite = |knot: &Knot| {
             let [a, b, c, d] = [knot.pre[0], knot.pre[1], knot.post[0], knot.post[1]];
@@ -162,17 +162,17 @@ impl Spline {
         self.knots.sort_by(|a, b| a.time.total_cmp(&b.time));
     }
 
-    /// Whether it says nothing.
+    /// `true` if it has no knots.
     pub fn is_empty(&self) -> bool {
         self.knots.is_empty()
     }
 
-    /// Times of all knots.
+    /// Returns the times of all knots.
     pub fn times(&self) -> impl Iterator<Item = f64> {
         self.knots.iter().map(|knot| knot.time)
     }
 
-    /// Times at which it jumps: what is right before such a one is another value.
+    /// Returns the times of jumps, at which the value just before differs.
     pub fn jumps(&self) -> impl Iterator<Item = f64> {
         self.knots.windows(2).filter_map(|pair| {
             let steps = matches!(pair[0].next, Interpolation::Held | Interpolation::Nothing);
@@ -180,7 +180,7 @@ impl Spline {
         })
     }
 
-    /// The value at a time; none where there is none.
+    /// Returns the value at a time; `None` if there is none.
     pub fn at(&self, time: f64, side: Side) -> Option<f64> {
         let (first, last) = (self.knots.first()?, self.knots.last()?);
         let is_before = |knot: f64| if side == Side::Before { knot < time } else { knot <= time };
@@ -216,7 +216,7 @@ impl Spline {
         self.inside(time, side)
     }
 
-    /// The value between two knots, or at one.
+    /// Returns the value between two knots, or at one.
     fn inside(&self, time: f64, side: Side) -> Option<f64> {
         let is_before = |knot: f64| if side == Side::Before { knot < time } else { knot <= time };
         let after = self.knots.partition_point(|knot| is_before(knot.time)).max(1);
@@ -248,7 +248,7 @@ impl Spline {
                 let x = [0.0, widths[0], 1.0 - widths[1], 1.0];
                 let heights = [from.post[1] * widths[0] * length, to.pre[1] * widths[1] * length];
                 let y = [from.value, from.value + heights[0], to.before - heights[1], to.before];
-                // Time grows along the curve: the place is halved down to.
+                // Time increases along the curve, so the position is found by bisection.
                 let (mut low, mut high) = (0.0, 1.0);
                 for _ in 0..HALVINGS {
                     let middle = 0.5 * (low + high);
@@ -269,7 +269,7 @@ impl Spline {
         }
     }
 
-    /// The slope with which a line goes on at an end.
+    /// Returns the slope of linear extrapolation at an end.
     fn slope(&self, is_first: bool) -> f64 {
         let count = self.knots.len();
         if count < 2 {
@@ -295,20 +295,21 @@ impl Spline {
     }
 }
 
-/// The curve of four points at a place from 0 to 1.
+/// Evaluates a Bézier curve of four points at a position from 0 to 1.
 fn cubic([a, b, c, d]: [f64; 4], t: f64) -> f64 {
     let s = 1.0 - t;
     s * s * s * a + 3.0 * s * s * t * b + 3.0 * s * t * t * c + t * t * t * d
 }
 
-/// Widths of two tangents as parts of the time between their knots, both shortened until no time comes twice.
+/// Returns the widths of two tangents as fractions of the time between their knots, both shortened until time
+/// is monotonic.
 fn widths(from: f64, to: f64) -> [f64; 2] {
     let (from, to) = (from.max(0.0), to.max(0.0));
     let most = from + to - (from * to).sqrt();
     if most > 1.0 { [from / most, to / most] } else { [from, to] }
 }
 
-/// The bytes of a spline.
+/// A reader for the bytes of a spline.
 struct Reader<'a>(&'a [u8]);
 
 impl Reader<'_> {
@@ -322,7 +323,7 @@ impl Reader<'_> {
         self.take().map(f64::from_le_bytes)
     }
 
-    /// Of the spline's type: 2 is f32, 3 half, all else f64.
+    /// Reads a number of the spline's type: 2 is f32, 3 half, all others f64.
     fn number(&mut self, scalar: u8) -> Option<f64> {
         match scalar {
             2 => self.take().map(|b| f64::from(f32::from_le_bytes(b))),

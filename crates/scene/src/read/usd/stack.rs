@@ -1,4 +1,4 @@
-//! Layer stacks: a layer with the sublayers that it lies over.
+//! Layer stacks: a layer with its sublayers.
 
 use super::assets::Assets;
 use super::clips::ClipFile;
@@ -9,27 +9,27 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Most layers of a scene.
+/// Upper limit for the layers of a scene.
 const MAX_LAYERS: usize = 1 << 14;
-/// Most remarks that are kept, and bytes of them.
+/// Upper limits for the remarks that are kept, and for their bytes.
 const MAX_REMARKS: usize = 1 << 17;
 const MAX_REMARK_BYTES: usize = 16 << 20;
-/// Most sublayers below each other.
+/// Upper limit for the nesting of sublayers.
 const MAX_DEPTH: usize = 64;
-/// Time codes per second where a layer does not say.
+/// Time codes per second for layers that do not state them.
 const USUAL_RATE: f64 = 24.0;
 
 /// One layer of a stack.
 #[derive(Clone)]
 pub struct StackLayer {
     pub layer: Arc<Layer>,
-    /// File name, see [`Assets`].
+    /// The file name; see [`Assets`].
     pub name: Arc<str>,
-    /// From its time codes to those of the stack's first layer.
+    /// Maps its time codes to those of the stack's first layer.
     pub retime: Retime,
 }
 
-/// A layer and its sublayers, the strongest first.
+/// A layer and its sublayers, strongest first.
 pub struct Stack {
     pub layers: Vec<StackLayer>,
 }
@@ -39,13 +39,13 @@ impl Stack {
         &self.layers[0].layer
     }
 
-    /// Time codes per second of its first layer.
+    /// Returns the time codes per second of its first layer.
     pub fn rate(&self) -> Result<f64, Error> {
         rate(self.root())
     }
 }
 
-/// A field of the layer itself.
+/// Returns a field of the layer itself.
 pub fn layer_field(layer: &Layer, name: &str) -> Result<Option<Value>, Error> {
     let value = layer.specs.field(layer.specs.prim(0).fields, name);
     value.map(|value| layer.value(value)).transpose()
@@ -61,7 +61,7 @@ fn rate(layer: &Layer) -> Result<f64, Error> {
     Ok(USUAL_RATE)
 }
 
-/// A layer and its file's name.
+/// A layer and the name of its file.
 type Named = (Arc<Layer>, Arc<str>);
 
 /// All stacks of a scene; each file is opened once.
@@ -72,7 +72,7 @@ pub struct Stacks {
     layers: HashMap<Arc<str>, Usable<Arc<Layer>>>,
     remarks: Vec<Remark>,
     remark_bytes: usize,
-    /// Remarks that were too many.
+    /// The number of remarks beyond the limit.
     more: usize,
 }
 
@@ -90,7 +90,7 @@ impl Stacks {
             remark_bytes: 0,
             more: 0,
         };
-        // Of all files, this one must be sound.
+        // This is the only file that must be valid.
         let first = stacks.assets.entry(&name)?;
         let layer = first.as_ref().map(|first| stacks.assets.open(first)).transpose()?.flatten();
         let (Some(first), Some(layer)) = (first, layer) else {
@@ -119,7 +119,7 @@ impl Stacks {
         out
     }
 
-    /// The number of a file's stack, or why there is none.
+    /// Returns the number of a file's stack, or the reason why there is none.
     pub fn stack(&mut self, name: &str) -> Result<Usable<usize>, Error> {
         if let Some(known) = self.by_name.get(name) {
             return Ok(known.clone());
@@ -132,7 +132,7 @@ impl Stacks {
         Ok(number)
     }
 
-    /// Makes the stack of a file; none where its layer is not to be had.
+    /// Makes the stack of a file; `None` if its layer is unavailable.
     fn lay(&mut self, name: &str) -> Result<Option<usize>, Error> {
         let Ok((layer, name)) = self.layer(name)? else {
             return Ok(None);
@@ -143,17 +143,17 @@ impl Stacks {
         Ok(Some(self.stacks.len() - 1))
     }
 
-    /// One file's layer, without sublayers, or why there is none.
+    /// Returns one file's layer without sublayers, or the reason why there is none.
     pub fn single(&mut self, name: &str) -> Result<Usable<Arc<Layer>>, Error> {
         Ok(self.layer(name)?.map(|(layer, _)| layer))
     }
 
-    /// Where a file of a clip is, or why there is none.
+    /// Returns the location of a clip file, or the reason why there is none.
     pub fn clip(&mut self, name: &str) -> Result<Usable<ClipFile>, Error> {
         usable(self.assets.clip(name))
     }
 
-    /// The layer of a file; of a package, the one in it. Or why there is none.
+    /// Returns the layer of a file (of a package, its default entry), or the reason why there is none.
     fn layer(&mut self, name: &str) -> Result<Usable<Named>, Error> {
         let name: Arc<str> = match usable(self.assets.entry(name))? {
             Ok(name) => name.into(),
@@ -176,7 +176,7 @@ impl Stacks {
         Ok(layer.map(|layer| (layer, name)))
     }
 
-    /// Adds a layer and what it lies over. `above`: the names of those that it is below.
+    /// Adds a layer and its sublayers. `above`: the names of the layers it is a sublayer of.
     fn push(
         &mut self,
         own: StackLayer,
@@ -222,7 +222,8 @@ impl Stacks {
         Ok(())
     }
 
-    /// A layer offset of what `node` refers to; none, and a remark, where time would not go forwards in it.
+    /// Returns the layer offset of an asset that `node` refers to; if time does not run forwards in it, the
+    /// identity, with a remark.
     pub fn usable(&mut self, retime: Retime, node: &str, asset: &str) -> Retime {
         if retime.is_usable() {
             return retime;
@@ -236,7 +237,7 @@ impl Stacks {
         Retime::NONE
     }
 
-    /// Opens a sublayer; why it is not there is remarked upon.
+    /// Opens a sublayer; if that fails, `None`, with a remark on the reason.
     fn sublayer(&mut self, from: &str, asset: &str, above: &[Arc<str>]) -> Result<Option<Named>, Error> {
         let what: Arc<str> = match Assets::find(from, asset) {
             Err(what) => what.into(),
@@ -252,7 +253,7 @@ impl Stacks {
     }
 }
 
-/// The beginning of a name for a message.
+/// Returns the start of a name, for messages.
 pub fn shown(name: &str) -> String {
     name.chars().take(80).collect::<String>().escape_debug().to_string()
 }

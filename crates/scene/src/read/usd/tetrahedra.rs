@@ -1,4 +1,4 @@
-//! Meshes of tetrahedra: their surface, which is what is seen.
+//! Tetrahedral meshes, which are read as their visible surface.
 
 use super::attribute::Attribute;
 use super::compose::{Prim, Stage};
@@ -7,19 +7,20 @@ use super::value::Value;
 use crate::{Channel, Error};
 use std::collections::HashMap;
 
-/// Corners of the faces of a tetrahedron, seen from outside.
+/// The corners of each face of a tetrahedron, counter-clockwise as seen from outside.
 const FACES: [[usize; 3]; 4] = [[1, 2, 3], [0, 3, 2], [0, 1, 3], [0, 2, 1]];
 
-/// The triangles of a surface: how many corners each face has, and the points at them.
+/// The triangles of a surface: the number of corners of each face, and the points at the corners.
 pub struct Surface {
     pub counts: Channel<i32>,
     pub corners: Channel<i32>,
-    /// How many triangles there are.
+    /// The number of triangles.
     pub faces: Lengths,
 }
 
 impl Surface {
-    /// The triangles that a prim says, or else those that only one of its tetrahedra has; none where it says neither.
+    /// Reads the triangles that a prim states, or else those that belong to only one of its tetrahedra;
+    /// `None` if it has neither.
     pub fn read(stage: &Stage, prim: &Prim, timeline: &mut Timeline) -> Result<Option<Surface>, Error> {
         if let Some(said) = stage.attribute(prim, "surfaceFaceVertexIndices")? {
             let [counts, corners] = [true, false].map(|counts| timeline.channel(&said, triangles(3, counts)));
@@ -34,7 +35,7 @@ impl Surface {
     }
 }
 
-/// How many triangles the surface of tetrahedra has, of each value that differs.
+/// Returns the number of surface triangles in the first and the last value, and whether it varies.
 fn faces(solid: &Attribute, counts: &Channel<i32>) -> Result<Lengths, Error> {
     let mut out = Lengths { first: 0, last: 0, vary: false };
     let mut values = Vec::new();
@@ -49,7 +50,8 @@ fn faces(solid: &Attribute, counts: &Channel<i32>) -> Result<Lengths, Error> {
     Ok(out)
 }
 
-/// Decoder of triangles, or of tetrahedra (`width` 4), whose surface is taken. Gives corners, or how many each face has.
+/// Returns a decoder of triangles, or of tetrahedra (`width` 4) to the triangles of their surface. It gives
+/// corners or, if `counts`, the number of corners of each face.
 fn triangles(width: usize, counts: bool) -> Decode<i32> {
     Box::new(move |value, out| {
         let mut points = Vec::new();
@@ -71,7 +73,7 @@ fn triangles(width: usize, counts: bool) -> Decode<i32> {
     })
 }
 
-/// The triangles that only one tetrahedron has.
+/// Returns the triangles that belong to only one tetrahedron.
 fn surface(solid: &[[i32; 4]]) -> Vec<[i32; 3]> {
     let mut known: HashMap<[i32; 3], usize> = HashMap::with_capacity(2 * solid.len());
     let all = || solid.iter().flat_map(|tet| FACES.map(|face| face.map(|corner| tet[corner])));

@@ -2,8 +2,9 @@
 
 use glam::DQuat;
 
-/// A rotation between two, the short way round. Quaternions are taken as they are, as the format has it, and so is the
-/// angle between them: those of 16 bits, and those that were written in few digits, are not quite of unit length.
+/// Interpolates between two rotations, the short way round. Quaternions are not normalized, as the format
+/// defines, and neither is the angle between them: those of 16 bits or with few digits are not quite of unit
+/// length.
 pub fn turn_between(from: DQuat, to: DQuat, fraction: f64) -> DQuat {
     let (cosine, to) = match from.dot(to) {
         cosine if cosine < 0.0 => (-cosine, -to),
@@ -23,7 +24,7 @@ pub fn turn_between(from: DQuat, to: DQuat, fraction: f64) -> DQuat {
 mod tests {
     use super::*;
 
-    /// Of a quarter turn in three digits, as OpenUSD has it: its angle is not quite a quarter.
+    /// A quarter turn in three digits, interpolated as by OpenUSD: its angle is not exactly a quarter.
     #[test]
     fn quaternions_are_taken_as_they_are() {
         let quarter = DQuat::from_xyzw(0.0, 0.0, 0.707, 0.707);

@@ -1,11 +1,12 @@
-//! Values as layers hold them, whichever way they are written: numbers, texts, lists that edit each other.
+//! Values as layers store them, in either form: numbers, texts, and list edits.
 
 use super::specs::ValueRef;
 use super::spline::Spline;
 use crate::read::number::half;
 use std::sync::Arc;
 
-/// The kinds of values that attributes are read as. Whole numbers can be read as numbers, but not the other way round.
+/// The kinds of values that attributes are read as. Whole numbers can be read as numbers, but not the other
+/// way round.
 #[derive(Clone, Copy, PartialEq)]
 pub enum ValueKind {
     Text,
@@ -31,7 +32,7 @@ pub enum Scalar {
 }
 
 impl Scalar {
-    /// Bytes of one.
+    /// Returns the size of a number in bytes.
     pub fn size(self) -> usize {
         match self {
             Scalar::Bool | Scalar::U8 => 1,
@@ -42,7 +43,7 @@ impl Scalar {
     }
 }
 
-/// Names that types had once, and have now.
+/// Former names of types, and their present names.
 const OLD_TYPES: [(&str, &str); 31] = [
     ("Vec2i", "int2"),
     ("Vec3i", "int3"),
@@ -77,7 +78,7 @@ const OLD_TYPES: [(&str, &str); 31] = [
     ("FaceIndex", "int"),
 ];
 
-/// The name that a type has now, with `[]` behind that of an array.
+/// Returns the present name of a type, followed by `[]` for an array.
 pub fn type_name(said: Arc<str>) -> Arc<str> {
     let (element, array) = said.strip_suffix("[]").map_or((&*said, ""), |element| (element, "[]"));
     match OLD_TYPES.iter().find(|(old, _)| *old == element) {
@@ -86,8 +87,8 @@ pub fn type_name(said: Arc<str>) -> Arc<str> {
     }
 }
 
-/// Numbers, little-endian, `width` to an element: 3 of a vector, 16 of a matrix (rows of a matrix that acts
-/// on row vectors), 4 of a quaternion (x, y, z, w).
+/// Numbers, little-endian, `width` per element: 3 for a vector, 16 for a matrix (the rows of a matrix that
+/// acts on row vectors), 4 for a quaternion (x, y, z, w).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Numbers {
     pub scalar: Scalar,
@@ -101,7 +102,7 @@ fn each<const S: usize, T>(bytes: &[u8], number: impl Fn([u8; S]) -> T, out: &mu
 }
 
 impl Numbers {
-    /// All numbers as f64; whole ones exact to 2^53.
+    /// Returns all numbers as f64; integers are exact up to 2^53.
     pub fn f64s(&self) -> Vec<f64> {
         let mut out = Vec::with_capacity(self.bytes.len() / self.scalar.size());
         let bytes = &self.bytes;
@@ -118,7 +119,7 @@ impl Numbers {
         out
     }
 
-    /// All numbers as f32; false where they are no floats.
+    /// Appends all numbers as f32; returns `false` if they are not floats.
     fn f32s(&self, out: &mut Vec<f32>) -> bool {
         let bytes = &self.bytes;
         match self.scalar {
@@ -130,8 +131,8 @@ impl Numbers {
         true
     }
 
-    /// Floats, `TO` to an element, the missing ones `fill`, those that are too many left away. False where
-    /// they are no floats.
+    /// Replaces `out` by floats, `TO` per element; missing components are `fill`, surplus ones are dropped.
+    /// Returns `false` if the numbers are not floats.
     pub fn vectors<const TO: usize>(&self, fill: f32, out: &mut Vec<[f32; TO]>) -> bool {
         out.clear();
         if self.scalar == Scalar::F32 && self.width == TO {
@@ -146,7 +147,8 @@ impl Numbers {
         whole
     }
 
-    /// Whole numbers; what does not fit becomes the least i64. False where they are none.
+    /// Replaces `out` by integers; values out of range become the smallest i64. Returns `false` if they are
+    /// not integers.
     pub fn integers(&self, out: &mut Vec<i64>) -> bool {
         out.clear();
         let bytes = &self.bytes;
@@ -161,7 +163,7 @@ impl Numbers {
         true
     }
 
-    /// The same as u32, the largest where they do not fit.
+    /// Like `integers`, as u32; values out of range become the largest u32.
     pub fn u32s(&self, out: &mut Vec<u32>) -> bool {
         out.clear();
         match self.scalar {
@@ -180,7 +182,7 @@ impl Numbers {
         true
     }
 
-    /// The same as i32, −1 where they do not fit: no face, corner or count.
+    /// Like `integers`, as i32; values out of range become −1, which is no valid face, corner or count.
     pub fn i32s(&self, out: &mut Vec<i32>) -> bool {
         out.clear();
         if self.scalar == Scalar::I32 {
@@ -194,10 +196,10 @@ impl Numbers {
     }
 }
 
-/// Most edits of a list that are looked for in what it edits.
+/// Upper limit for the edits of a list that are matched against its items.
 const MAX_EDITS: usize = 1 << 12;
 
-/// A list, or what one does to a weaker list.
+/// An explicit list, or edits of a weaker list.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListEdit<T> {
     pub explicit: Option<Vec<T>>,
@@ -215,7 +217,7 @@ impl<T> Default for ListEdit<T> {
 }
 
 impl<T: Clone + PartialEq> ListEdit<T> {
-    /// Lays this over a weaker list.
+    /// Applies the edits to a weaker list.
     pub fn apply(&self, list: &mut Vec<T>) {
         if let Some(explicit) = &self.explicit {
             list.clone_from(explicit);
@@ -223,7 +225,7 @@ impl<T: Clone + PartialEq> ListEdit<T> {
         }
         let edits = self.added.len() + self.prepended.len() + self.appended.len() + self.deleted.len();
         if edits > MAX_EDITS {
-            // Long lists do not repeat themselves; looking for that would take too long.
+            // Long lists have no duplicates, and searching for them would take too long.
             list.splice(0..0, self.prepended.iter().cloned());
             list.extend(self.added.iter().chain(&self.appended).cloned());
             return;
@@ -243,7 +245,7 @@ impl<T: Clone + PartialEq> ListEdit<T> {
     }
 }
 
-/// Time codes of a stronger layer from those of a weaker one: `scale · t + offset`.
+/// Maps time codes of a weaker layer to those of a stronger one: `scale · t + offset`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Retime {
     pub offset: f64,
@@ -257,17 +259,17 @@ impl Retime {
         self.scale * code + self.offset
     }
 
-    /// Whether it is one that layers may say: time goes forwards in it.
+    /// `true` if a layer may use it: time runs forwards in it.
     pub fn is_usable(self) -> bool {
         self.offset.is_finite() && self.scale.is_finite() && self.scale > 0.0
     }
 
-    /// What stands for it in keys.
+    /// Returns its bits, for use in keys.
     pub fn bits(self) -> [u64; 2] {
         [self.offset.to_bits(), self.scale.to_bits()]
     }
 
-    /// First `inner`, then this.
+    /// Composes two maps: first `inner`, then this one.
     pub fn after(self, inner: Retime) -> Retime {
         Retime { offset: self.time(inner.offset), scale: self.scale * inner.scale }
     }
@@ -283,11 +285,11 @@ pub struct Reference {
     pub retime: Retime,
 }
 
-/// What a field holds.
+/// The value of a field.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     Numbers(Numbers),
-    /// Tokens, strings, names of assets.
+    /// Tokens, strings, or asset names.
     Texts {
         array: bool,
         list: Vec<Arc<str>>,
@@ -297,14 +299,14 @@ pub enum Value {
     Integers(ListEdit<i64>),
     References(ListEdit<Reference>),
     Retimes(Vec<Retime>),
-    /// Keys and values.
+    /// Keys and value references.
     Dictionary(Vec<(Arc<str>, ValueRef)>),
-    /// Variant sets and what is selected of each.
+    /// Variant sets, with the variant selected in each.
     Selections(Vec<(Arc<str>, Arc<str>)>),
     Spline(Spline),
     /// No value, whatever weaker layers say.
     Block,
-    /// Of a type that is not read.
+    /// A value of an unsupported type.
     Other,
 }
 

@@ -1,5 +1,5 @@
-//! Transforms: an ordered list of operations, each an attribute that may change, as one transform over time:
-//! translation, rotation and scale where that is what they come to, else a matrix.
+//! Transforms: an ordered list of operations, each an attribute that may be animated, becomes one transform
+//! over time: translation, rotation and scale if these suffice, otherwise a matrix.
 
 use super::compose::{Prim, Stage};
 use super::samples::{Timeline, f64s};
@@ -9,7 +9,7 @@ use crate::{Channel, Error, Identity, LocalTransform, SAME_TIME, Source, TimeSam
 use glam::{DMat4, DQuat, DVec3};
 use std::sync::Arc;
 
-/// From z up to y up.
+/// Rotates from z up to y up.
 pub const Y_UP: DMat4 = DMat4::from_cols_array(&[
     1.0, 0.0, 0.0, 0.0, //
     0.0, 0.0, -1.0, 0.0, //
@@ -17,7 +17,7 @@ pub const Y_UP: DMat4 = DMat4::from_cols_array(&[
     0.0, 0.0, 0.0, 1.0,
 ]);
 
-/// Most operations of a transform.
+/// Upper limit for the operations of a transform.
 const MAX_OPS: usize = 1024;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,14 +28,14 @@ enum Kind {
     TranslateAxis(usize),
     ScaleAxis(usize),
     Rotate(usize),
-    /// Turns about three axes, the first one first.
+    /// Rotations about three axes, the first axis applied first.
     RotateThree([usize; 3]),
     Orient,
     Matrix,
 }
 
 impl Kind {
-    /// Of the second part of an operation's name.
+    /// Returns the kind for the second part of an operation's name.
     fn of(name: &str) -> Option<Kind> {
         let axis = |letter: char| "XYZ".find(letter);
         let one = |prefix: &str| axis(name.strip_prefix(prefix)?.chars().next()?);
@@ -56,7 +56,7 @@ impl Kind {
         })
     }
 
-    /// Numbers it takes.
+    /// Returns how many numbers the operation takes.
     fn width(self) -> usize {
         match self {
             Kind::TranslateAxis(_) | Kind::ScaleAxis(_) | Kind::Rotate(_) => 1,
@@ -66,7 +66,7 @@ impl Kind {
         }
     }
 
-    /// The transform of `width` numbers.
+    /// Returns the transform for `width` numbers.
     fn local(self, v: &[f64]) -> LocalTransform {
         let axis = |axis: usize, value: f64, rest: f64| {
             DVec3::from_array(std::array::from_fn(|i| if i == axis { value } else { rest }))
@@ -86,13 +86,13 @@ impl Kind {
                 let degrees = [x, y, z];
                 turned(turn(c, degrees[c]) * turn(b, degrees[b]) * turn(a, degrees[a]))
             }
-            // The real part says the angle, whatever the length is.
+            // The real part determines the angle, whatever the length is.
             (Kind::Orient, &[x, y, z, w]) => {
                 let axis = DVec3::new(x, y, z).try_normalize();
                 let angle = 2.0 * w.clamp(-1.0, 1.0).acos();
                 turned(axis.map_or(DQuat::IDENTITY, |axis| DQuat::from_axis_angle(axis, angle)))
             }
-            // Rows of a row-vector matrix are columns of a column-vector one.
+            // The rows of a row-vector matrix are the columns of a column-vector matrix.
             (Kind::Matrix, v) => {
                 LocalTransform::Matrix(v.first_chunk().map_or(DMat4::IDENTITY, DMat4::from_cols_array))
             }
@@ -131,9 +131,9 @@ impl Op {
         let local = self.kind.local(&values);
         Ok(match (self.inverted, local) {
             (false, local) => local,
-            // What is flat has no inverse.
+            // A singular transform has no inverse.
             (true, local) if local.matrix().determinant() == 0.0 => LocalTransform::IDENTITY,
-            // An operation has one part alone.
+            // Only one of the parts differs from the identity.
             (true, LocalTransform::Parts(Qvv { translation, rotation, scale })) => {
                 let (rotation, scale) = (rotation.conjugate(), scale.recip());
                 LocalTransform::Parts(Qvv { translation: -translation, rotation, scale })
@@ -145,7 +145,7 @@ impl Op {
 
 /// The product of all operations.
 struct Ops {
-    /// In front of all: from z up.
+    /// The outermost transform, from z up to y up.
     turn: Option<LocalTransform>,
     ops: Vec<Op>,
     sampling: Arc<TimeSampling>,
@@ -201,7 +201,7 @@ impl Source<LocalTransform> for Ops {
     }
 }
 
-/// The matrix at a time: what the operations say, or else linear between samples.
+/// Returns the matrix at a time: that of the operations if they bend, otherwise linear between samples.
 pub fn at(channel: &Channel<LocalTransform>, time: f64) -> Result<DMat4, Error> {
     let (sample, fraction) = channel.locate(time);
     let mut out = Vec::new();
@@ -218,7 +218,7 @@ pub fn at(channel: &Channel<LocalTransform>, time: f64) -> Result<DMat4, Error> 
     Ok(matrix)
 }
 
-/// Reads the transform of a prim. `turn`: what goes in front of one that stands in the world.
+/// Reads the transform of a prim. `turn`: a rotation applied outside of transforms in world space.
 pub fn read(
     stage: &mut Stage,
     prim: &Prim,
@@ -250,7 +250,7 @@ pub fn read(
         }
         None => Vec::new(),
     };
-    // What stands before is not looked at.
+    // Everything before the last reset has no effect.
     let reset = order.iter().rposition(|name| &**name == "!resetXformStack!");
     let mut ops = Vec::new();
     for name in &order[reset.map_or(0, |at| at + 1)..] {
@@ -267,7 +267,7 @@ pub fn read(
     Ok(Some(Transform { local, inherits: reset.map(|_| Channel::constant(vec![false])) }))
 }
 
-/// One operation; none where it has no value, and so does nothing.
+/// Reads one operation; `None` if it has no value and so no effect.
 fn op(
     stage: &Stage,
     prim: &Prim,
@@ -289,7 +289,7 @@ fn op(
         return Ok(Err(format!("its operation '{name}' is a list")));
     }
     let values = timeline.channel(&attribute, f64s());
-    // At times at which there is no value it does nothing.
+    // At times without a value it has no effect.
     let mut some = 0;
     while some + 1 < values.len() && attribute.values.length(some)? == 0 {
         some += 1;
@@ -340,7 +340,7 @@ mod tests {
     fn the_first_axis_turns_first() {
         let Some(kind) = Kind::of("rotateXYZ") else { panic!("no rotation") };
         assert_eq!(kind, Kind::RotateThree([0, 1, 2]));
-        // y to z by 90° about x, then z to x about y.
+        // Rotates y to z by 90° about x, then z to x about y.
         let m = kind.local(&[90.0, 90.0, 0.0]).matrix();
         assert!(m.transform_vector3(DVec3::Y).abs_diff_eq(DVec3::X, 1e-12));
         let other = Kind::of("rotateZYX").map(|kind| kind.local(&[90.0, 90.0, 0.0]).matrix());

@@ -1,8 +1,8 @@
-//! HDF5 itself: groups, attributes and arrays by object address, as far as Alembic uses them.
+//! HDF5 itself: groups, attributes and arrays by object address, to the extent that Alembic uses them.
 //!
-//! The parsing of each structure is `hdf5-reader`'s; the walk is ours, for four reasons: a group with 100,000
-//! sample arrays must not open each of them to be listed; links out of the file are refused; memory and work
-//! are bounded by the file's size (a few bytes of a hostile file can refer to the same large header a million
+//! `hdf5-reader` parses each structure; the traversal is done here, for four reasons: listing a group of
+//! 100,000 sample arrays must not open each of them; links out of the file are refused; memory and work are
+//! bounded by the file's size (a few bytes of a hostile file can refer to the same large header a million
 //! times); and a panic in the parser becomes an error.
 
 use crate::Error;
@@ -32,18 +32,19 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, OnceLock};
 
-/// Listing the whole of a well-formed file reads each header once or twice; this many times its size is never
-/// needed.
+/// Limit on structure reads, as a multiple of the file size. Listing a well-formed file reads each header
+/// once or twice.
 const WORK_PER_BYTE: u64 = 32;
 const WORK_AT_LEAST: u64 = 64 << 20;
-/// Deflate cannot do better than about 1,032 to one.
+/// Upper limit for the expansion of deflated data; deflate itself reaches about 1,032 to one.
 const MOST_EXPANSION: u64 = 1100;
-/// Archives of numbers stay far from that: one array takes no more than this and so many times the file.
+/// Arrays of numbers stay far below that: one array may take this many bytes plus [`MOST_TIMES`] times the
+/// file size.
 const MOST_PLAIN: u64 = 64 << 20;
 const MOST_TIMES: u64 = 64;
-/// A chunk may be larger than its array, where that was meant to grow, but not by more.
+/// A chunk may be larger than its array, if the array was meant to grow, but at most this many bytes.
 const MOST_CHUNK: u64 = 1 << 20;
-/// Largest object header: 2,000 attributes of 32 KiB.
+/// The largest object header: 2,000 attributes of 32 KiB.
 const MOST_HEADER: usize = 64 << 20;
 
 type Parsed<T> = Result<T, Hdf5Error>;
@@ -51,51 +52,51 @@ type Parsed<T> = Result<T, Hdf5Error>;
 /// An open HDF5 file.
 pub(super) struct Container {
     path: PathBuf,
-    /// Reader of the file's structure: cached in blocks, with a bound on all bytes read.
+    /// Reads the file's structure, cached in blocks, with a limit on all bytes read.
     structure: Arc<Bounded>,
-    /// Reader of samples.
+    /// Reads samples.
     raw: Arc<dyn Storage>,
-    /// The byte that HDF5's addresses count from (behind a user block).
+    /// The byte from which HDF5's addresses count (after a user block).
     base: u64,
     offset_size: u8,
     length_size: u8,
     root: u64,
-    /// The crate's own view, opened only for what is rare: chunked arrays and messages kept in another
-    /// header.
+    /// The crate's own view of the file, opened only for rare features: chunked arrays and messages kept in
+    /// another header.
     whole: OnceLock<Hdf5File>,
 }
 
-/// Named children and attributes of an object.
+/// The named children and attributes of an object.
 #[derive(Default)]
 pub(super) struct Group {
-    /// Name and object address, in order of creation where the file tells it, else by name.
+    /// Name and object address, in order of creation if the file records it, otherwise by name.
     pub links: Vec<(String, u64)>,
-    /// Attributes, in the order of the object's messages.
+    /// The attributes, in the order of the object's messages.
     pub attributes: Vec<AttributeMessage>,
-    /// False where the address holds an array.
+    /// `false` if the address holds an array.
     pub is_group: bool,
 }
 
-/// Payload of one sample.
+/// The payload of one sample.
 #[derive(Clone)]
 pub(super) struct Data {
     pub place: Place,
-    /// Bytes of the whole payload.
+    /// The size of the whole payload in bytes.
     pub size: u64,
-    /// Bytes of one number.
+    /// The size of one number in bytes.
     pub word: u8,
     pub big_endian: bool,
-    /// Equal for equal data.
+    /// A key that is equal for equal data.
     pub key: u128,
 }
 
 #[derive(Clone)]
 pub(super) enum Place {
-    /// In the file, in one piece.
+    /// Contiguous in the file, at this address.
     At(u64),
-    /// Small enough to be held.
+    /// Small enough to be kept in memory.
     Here(Arc<[u8]>),
-    /// In chunks, perhaps compressed.
+    /// In chunks, possibly compressed.
     Chunked,
 }
 
@@ -118,7 +119,7 @@ impl Container {
         }
     }
 
-    /// A file that is already at hand; `path` is for messages.
+    /// Opens a file through `raw`; `path` is for messages.
     pub fn new(path: &Path, raw: Arc<dyn Storage>) -> Result<Container, Error> {
         let budget = raw.len().saturating_mul(WORK_PER_BYTE).saturating_add(WORK_AT_LEAST);
         let mut structure = Bounded {
@@ -151,27 +152,27 @@ impl Container {
         &self.path
     }
 
-    /// Bytes of the file.
+    /// Returns the size of the file in bytes.
     pub fn len(&self) -> u64 {
         self.raw.len()
     }
 
-    /// Address of the root group.
+    /// Returns the address of the root group.
     pub fn root(&self) -> u64 {
         self.root
     }
 
-    /// Attributes and children of the object at `address`; `at` is its path.
+    /// Reads attributes and children of the object at `address`; `at` is its path.
     pub fn group(&self, address: u64, at: &str) -> Result<Group, Error> {
         guard(|| self.parse_group(address)).map_err(|e| convert(&self.path, e, at))
     }
 
-    /// Place and layout of the payload of the array at `address`.
+    /// Returns location and layout of the payload of the array at `address`.
     pub fn array(&self, address: u64, at: &str) -> Result<Data, Error> {
         guard(|| self.parse_array(address)).map_err(|e| convert(&self.path, e, at))
     }
 
-    /// An attribute's value as a sample's payload: numbers little-endian, strings ended by a zero.
+    /// Returns an attribute's value as a sample payload: numbers little-endian, strings ended by a zero byte.
     pub fn value(&self, attribute: &AttributeMessage, at: &str) -> Result<Data, Error> {
         let shape = element(&attribute.datatype)
             .ok_or_else(|| Error::malformed(&self.path, "an attribute of no known type", at))?;
@@ -192,7 +193,7 @@ impl Container {
         })
     }
 
-    /// Replaces `out` by the payload. `at` must be the array's path inside the HDF5 file.
+    /// Replaces `out` by the payload. `at` must be the array's path within the HDF5 file.
     pub fn read(&self, data: &Data, at: &str, out: &mut Vec<u8>) -> Result<(), Error> {
         out.clear();
         let size = usize::try_from(data.size)
@@ -232,15 +233,15 @@ impl Container {
         Ok(self.whole.get_or_init(|| file))
     }
 
-    /// An upper limit of the bytes of any unpacked array, by the length of the file.
+    /// Returns the upper limit for the bytes of any unpacked array, which depends on the file's size.
     fn most_bytes(&self) -> u64 {
         let most = self.len().saturating_mul(MOST_TIMES);
         let deflated = self.len().saturating_mul(MOST_EXPANSION);
         deflated.min(most.saturating_add(MOST_PLAIN))
     }
 
-    /// Whether an array in chunks of `chunk` bytes, packed by these filters, takes no more memory than its
-    /// size and the file justify. What is packed twice expands without bound.
+    /// Checks that an array in chunks of `chunk` bytes with these filters takes no more memory than its size
+    /// and the file justify. Data compressed twice is refused, since it expands without bound.
     fn check_chunks(&self, size: u64, chunk: Option<u64>, filters: &[u16]) -> Parsed<()> {
         let wrong = |what: String| Err(Hdf5Error::InvalidData(what));
         if size > self.most_bytes() {
@@ -354,7 +355,7 @@ impl Container {
                 Place::Chunked
             }
         };
-        // Without a key an array is equal to itself only, and to what is linked to it.
+        // An array without a key is equal only to itself, that is to other links to it.
         let key = key.unwrap_or_else(|| u128::from(address) << 64 | u128::from(size));
         Ok(Data { place, size, word: shape.word, big_endian: shape.big_endian, key })
     }
@@ -390,7 +391,7 @@ impl Container {
         })
     }
 
-    /// All objects of a fractal heap that a version 2 B-tree lists.
+    /// Passes all objects of a fractal heap that a version 2 B-tree lists to `take`.
     fn heap_objects(
         &self,
         heap: u64,
@@ -418,14 +419,14 @@ impl Container {
                 _ => return Err(Hdf5Error::InvalidData("an index of something else".into())),
             };
             let bytes = heap.get_object_storage_cached(id, storage, o, l, &mut blocks)?;
-            // Many records may name one object, and its block is read only once.
+            // Many records may refer to one object, whose block is read only once.
             self.structure.charge(bytes.len())?;
             take(record, &bytes)?;
         }
         Ok(())
     }
 
-    /// Children of a group in the oldest layout: a B-tree of nodes with names in a heap.
+    /// Reads the children of a group in the oldest layout: a B-tree of nodes, with the names in a heap.
     fn symbol_table(&self, table: &SymbolTableMessage, out: &mut Vec<LinkMessage>) -> Parsed<()> {
         let (storage, o, l) = (self.structure.as_ref(), self.offset_size, self.length_size);
         let nodes =
@@ -460,7 +461,7 @@ impl Container {
     }
 }
 
-/// The file for structure: addresses count from `base`, and what is read in total is bounded.
+/// Storage for structure: addresses count from `base`, and the total of bytes read is limited.
 struct Bounded {
     inner: BlockCacheStorage,
     base: u64,
@@ -469,7 +470,7 @@ struct Bounded {
 
 impl Bounded {
     fn charge(&self, bytes: usize) -> Parsed<()> {
-        // Each read costs something, however short.
+        // Each read has a cost, however short.
         let cost = bytes as u64 + 16;
         match self.left.fetch_update(Relaxed, Relaxed, |left| left.checked_sub(cost)) {
             Ok(_) => Ok(()),
@@ -490,17 +491,17 @@ impl Storage for Bounded {
     }
 }
 
-/// The numbers a type consists of.
+/// The layout of a type in numbers.
 struct Element {
-    /// Bytes of one number.
+    /// The size of one number in bytes.
     word: u8,
-    /// Bytes of the whole type.
+    /// The size of the whole type in bytes.
     bytes: u64,
     big_endian: bool,
     string: bool,
 }
 
-/// `None` for types that Alembic does not use.
+/// Returns the layout of a type; `None` for types that Alembic does not use.
 fn element(datatype: &Datatype) -> Option<Element> {
     let number = |word: u8, order: &ByteOrder| {
         let big_endian = *order == ByteOrder::BigEndian && word > 1;
@@ -540,8 +541,8 @@ fn in_memory(size: u64) -> Parsed<usize> {
     usize::try_from(size).map_err(|_| Hdf5Error::OffsetOutOfBounds(size))
 }
 
-/// The crate promises not to panic; should it do so on some hostile file, that is an error of the file like
-/// any other. Its state is not shared between calls here, so nothing can be left half changed.
+/// Turns a panic of the crate, should one occur on a hostile file, into an error of the file. No state of the
+/// crate is shared between calls, so none can be left half changed.
 fn guard<T>(work: impl FnOnce() -> Parsed<T>) -> Parsed<T> {
     catch_unwind(AssertUnwindSafe(work))
         .unwrap_or_else(|_| Err(Hdf5Error::InvalidData("the HDF5 parser gave up".into())))

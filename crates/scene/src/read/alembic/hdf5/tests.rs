@@ -25,11 +25,11 @@ struct Totals {
     properties: usize,
     samples: usize,
     bytes: usize,
-    /// Payloads whose stored key is the hash of their bytes.
+    /// The number of payloads whose stored key is the hash of their bytes.
     keys: usize,
 }
 
-/// Reads everything there is.
+/// Reads the whole archive.
 fn walk(archive: &dyn Archive) -> Result<Totals, Error> {
     let mut totals = Totals::default();
     let mut objects = vec![archive.top()];
@@ -75,7 +75,7 @@ fn property(archive: &dyn Archive, compound: u64, name: &str) -> PropertyHeader 
 }
 
 fn totals(objects: usize, properties: usize, samples: usize, bytes: usize) -> Totals {
-    // Every key in these files, from Alembic 1.0 of 2011 on, is the hash of what it stands for.
+    // Every key in these files, from Alembic 1.0 of 2011 on, is the hash of its payload.
     Totals { objects, properties, samples, bytes, keys: samples }
 }
 
@@ -100,7 +100,7 @@ fn reads_every_sample_of_every_property() {
     for (file, expected) in files {
         let archive = open(&corpus.join(file)).unwrap();
         assert_eq!(archive.format(), "alembic-hdf5");
-        // Twice: what is remembered is the same.
+        // Twice, since remembered listings must give the same result.
         for _ in 0..2 {
             assert_eq!(walk(archive.as_ref()).unwrap(), expected, "{file}");
         }
@@ -174,8 +174,8 @@ fn cyclic_samplings() {
     assert!(cycles.contains(&(2, 48)) && cycles.contains(&(3, 72)), "{cycles:?}");
 }
 
-/// Part of a file of ours, its arrays rewritten big-endian, in chunks, shuffled and deflated, its groups and
-/// attributes in HDF5's newest layout; the keys are still those of the plain numbers.
+/// Part of a meshreel test file with its arrays rewritten big-endian, in chunks, shuffled and deflated, and
+/// its groups and attributes in HDF5's newest layout; the keys are still those of the plain numbers.
 #[test]
 fn compressed_chunks_and_big_endian_numbers() {
     let path = "../../testdata/inputs/scale_gzip_hdf5.abc";
@@ -219,7 +219,7 @@ fn what_is_no_archive_is_an_error() {
     ));
 }
 
-/// Opens and reads everything; an error is as good as a result, but neither panic nor hang.
+/// Opens and reads the whole archive; may return an error, but must neither panic nor hang.
 fn survive(bytes: Vec<u8>) -> Result<Totals, Error> {
     let start = Instant::now();
     let result = from_bytes(Path::new("damaged.abc"), bytes).and_then(|archive| {
@@ -263,7 +263,7 @@ fn no_byte_flip_does_harm() {
     }
 }
 
-/// Structures with a checksum: where it covers from and to, and where it stands.
+/// Finds structures with a checksum: start and end of the covered bytes, and the position of the checksum.
 fn checksums(file: &[u8]) -> Vec<(usize, usize, usize)> {
     let signatures = [b"OHDR", b"OCHK", b"BTHD", b"BTLF", b"BTIN", b"FRHP", b"FHIB", b"FHDB"];
     let stored = |at: usize| file.get(at..at + 4).map(|b| u32::from_le_bytes(b.try_into().unwrap()));
@@ -276,7 +276,7 @@ fn checksums(file: &[u8]) -> Vec<(usize, usize, usize)> {
             continue;
         };
         if *signature == b"FHDB" {
-            // Inside of what it covers, as zero.
+            // The checksum lies inside the bytes it covers and counts as zero.
             for (size, at) in (9..16).flat_map(|b| (17..26).map(move |at| (1 << b, start + at))) {
                 if let Some(mut block) = file.get(start..start + size).map(<[u8]>::to_vec) {
                     block[at - start..at - start + 4].fill(0);
@@ -294,7 +294,7 @@ fn checksums(file: &[u8]) -> Vec<(usize, usize, usize)> {
     found
 }
 
-/// As [`no_byte_flip_does_harm`], but with the checksums put right again, so that what they guard is reached.
+/// Like [`no_byte_flip_does_harm`], with the checksums corrected, so that the code behind them is reached.
 #[test]
 fn no_byte_flip_behind_a_checksum_does_harm() {
     let path = "../../testdata/inputs/scale_gzip_hdf5.abc";
@@ -326,13 +326,13 @@ fn no_byte_flip_behind_a_checksum_does_harm() {
     }
 }
 
-/// More by the environment variable, for a longer search.
+/// The environment variable raises the number of rounds, for a longer search.
 static ROUNDS: std::sync::LazyLock<usize> = std::sync::LazyLock::new(|| {
     let rounds = std::env::var("MESHREEL_ROUNDS").ok().and_then(|r| r.parse().ok());
     rounds.unwrap_or(1500)
 });
 
-/// A zlib stream of so many zeros, by a run of 258 bytes at a time with HDF5's and everybody's fixed codes.
+/// Makes a zlib stream of `count` zeros, in runs of 258 bytes with deflate's fixed codes.
 fn zeros(count: u32) -> Vec<u8> {
     let (mut out, mut held, mut bits) = (vec![0x78, 0x9c], 0u64, 0);
     let mut put = |value: u64, count: u32| {
@@ -344,14 +344,14 @@ fn zeros(count: u32) -> Vec<u8> {
             bits -= 8;
         }
     };
-    // Last block, fixed codes; codes begin with their highest bit.
+    // The final block, with fixed codes; codes begin with their highest bit.
     put(0b011, 3);
     let code = |value: u32, length: u32| u64::from(value.reverse_bits() >> (32 - length));
     for _ in 0..1 + (count - 1) % 258 {
         put(code(0x30, 8), 8);
     }
     for _ in 0..(count - 1) / 258 {
-        // 258 bytes of one byte before.
+        // 258 bytes copied from a distance of 1.
         put(code(0b1100_0101, 8), 8);
         put(0, 5);
     }
@@ -361,8 +361,8 @@ fn zeros(count: u32) -> Vec<u8> {
     out
 }
 
-/// The first array in chunks of a file of ours, made another: numbers, numbers of its chunk, filters and
-/// data; its key is that of what it decodes to.
+/// Replaces the first chunked array of a test file: number of values, values per chunk, filters and data.
+/// `key` is that of the decoded data.
 fn repacked(count: u64, chunk: u32, filters: &[u16], data: &[u8], key: u128) -> Vec<u8> {
     const HEADER: usize = 5343;
     let path = "../../testdata/inputs/scale_gzip_hdf5.abc";
@@ -404,7 +404,7 @@ fn repacked(count: u64, chunk: u32, filters: &[u16], data: &[u8], key: u128) -> 
                 let from = body.len() - 16;
                 body[from..].copy_from_slice(&key.to_le_bytes());
             }
-            // What is left.
+            // Unused space.
             0 => body.clear(),
             _ => {}
         }
@@ -425,7 +425,7 @@ fn repacked(count: u64, chunk: u32, filters: &[u16], data: &[u8], key: u128) -> 
     let sum = jenkins_lookup3(&file[HEADER..end]);
     file[end..end + 4].copy_from_slice(&sum.to_le_bytes());
     file.extend(data);
-    // The superblock says where the file ends.
+    // The superblock states where the file ends.
     let length = file.len() as u64;
     file[28..36].copy_from_slice(&length.to_le_bytes());
     let sum = jenkins_lookup3(&file[..44]);
@@ -433,7 +433,7 @@ fn repacked(count: u64, chunk: u32, filters: &[u16], data: &[u8], key: u128) -> 
     file
 }
 
-/// Bytes of the largest sample, and the last error of any.
+/// Returns the size of the largest sample in bytes, and the last error, if any.
 fn largest(file: Vec<u8>) -> (usize, Option<Error>) {
     let archive = from_bytes(Path::new("crafted.abc"), file).unwrap();
     let (mut most, mut failed) = (0, None);
@@ -460,11 +460,11 @@ fn largest(file: Vec<u8>) -> (usize, Option<Error>) {
     (most, failed)
 }
 
-/// Chunks with the digest of what they decode to, which only memory speaks against.
+/// Chunks with the key of the data they decode to, so that only the memory limits refuse them.
 #[test]
 fn few_bytes_of_chunks_cannot_ask_for_much_memory() {
     let key = |numbers: u32| murmur3(&vec![0; 4 * numbers as usize]);
-    // Repacked as it was meant to be.
+    // Repacked within the limits.
     let small = 30_000;
     let (most, failed) = largest(repacked(small.into(), small, &[1], &zeros(4 * small), key(small)));
     assert_eq!((most, failed.map(|e| e.to_string())), (120_000, None));

@@ -6,30 +6,30 @@
 //! group    8 count · count × 8 references          reference: top bit set = data, 63 bits offset, 0 = empty
 //! data     8 size · size bytes
 //! ```
-//! Little-endian but for the version, nothing is aligned or compressed. Several references may meet in one
-//! data node.
+//! Numbers are little-endian except for the version; nothing is aligned or compressed. Several references may
+//! point to one data node.
 
 use crate::Error;
 use crate::read::positioned::PositionedFile;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Bytes before the first node.
+/// Size of the header in bytes; nodes start after it.
 const HEADER: u64 = 16;
 const DATA_BIT: u64 = 1 << 63;
-/// Structure (groups, header blocks) is read a few times at most in an honest file. One whose nodes refer to
-/// each other in circles or by the thousand is stopped when it has made us read this many times its own size.
+/// Limit on structure reads, as a multiple of the file size. Valid files have their structure (groups, header
+/// blocks) read a few times at most; nodes of others may refer to each other in cycles or by the thousand.
 const STRUCTURE_READS: u64 = 16;
 const STRUCTURE_FLOOR: u64 = 4 << 20;
-/// Group tables and small samples come with one read of this many bytes.
+/// Size in bytes of one speculative read, which covers group tables and small samples.
 const SPECULATIVE: usize = 256;
 
-/// Place and kind of a node of the archive.
+/// The offset and kind of a node of the archive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reference(u64);
 
 impl Reference {
-    /// The group at `offset`.
+    /// Makes a reference to the group at `offset`.
     pub fn group(offset: u64) -> Reference {
         Reference(offset & !DATA_BIT)
     }
@@ -39,30 +39,30 @@ impl Reference {
     pub fn offset(self) -> u64 {
         self.0 & !DATA_BIT
     }
-    /// Empty nodes are not in the file.
+    /// `true` for an empty node, which is not stored in the file.
     pub fn is_empty(self) -> bool {
         self.offset() == 0
     }
 }
 
-/// The beginning of a data node.
+/// The start of a data node.
 pub struct DataHead<const N: usize> {
-    /// Bytes of the node's content.
+    /// The size of the node's content in bytes.
     pub size: u64,
-    /// Its first bytes, zero beyond `size`.
+    /// The first bytes of the content, zero beyond `size`.
     pub first: [u8; N],
 }
 
 /// An open Ogawa file.
 pub struct Container {
     file: PositionedFile,
-    /// Bytes of structure that may still be read.
+    /// The number of bytes of structure that may still be read.
     budget: AtomicU64,
     root: Reference,
 }
 
 impl Container {
-    /// Checks the header. `file` begins with `Ogawa`.
+    /// Opens a file that begins with `Ogawa` and checks its header.
     pub fn open(file: PositionedFile) -> Result<Container, Error> {
         let budget = budget(file.length());
         let mut container = Container { file, budget: AtomicU64::new(budget), root: Reference(0) };
@@ -108,7 +108,7 @@ impl Container {
         Error::malformed(self.path(), what, format!("byte {offset}"))
     }
 
-    /// References in a group; none for the empty one.
+    /// Returns the references in a group; none for the empty group.
     pub fn group(&self, group: Reference) -> Result<Vec<Reference>, Error> {
         if group.is_data() {
             return Err(self.malformed("data stands where a group belongs", group.offset()));
@@ -135,7 +135,7 @@ impl Container {
         Ok(references.map(|b| Reference(u64::from_le_bytes(*b))).collect())
     }
 
-    /// All bytes of a data node that describes structure; its size is charged.
+    /// Returns all bytes of a data node that describes structure; its size counts towards the limit.
     pub fn structure(&self, data: Reference) -> Result<Vec<u8>, Error> {
         let size = self.data_head::<0>(data)?.size;
         self.charge(size)?;
@@ -146,7 +146,7 @@ impl Container {
         Ok(bytes)
     }
 
-    /// Size and first `N` bytes of a data node.
+    /// Returns size and first `N` bytes of a data node.
     pub fn data_head<const N: usize>(&self, data: Reference) -> Result<DataHead<N>, Error> {
         let mut buffer = [0; SPECULATIVE];
         let wanted = (8 + N).min(SPECULATIVE);
@@ -175,7 +175,7 @@ impl Container {
         self.file.read_exact(data.offset() + 8 + skip as u64, out)
     }
 
-    /// Fails where `data` is no data node or outside of the file; its size is not looked at.
+    /// Checks that `data` is a data node within the file; its size is not checked.
     pub fn check_data(&self, data: Reference) -> Result<(), Error> {
         if !data.is_data() {
             return Err(self.malformed("a group stands where data belong", data.offset()));
@@ -186,8 +186,8 @@ impl Container {
         Ok(())
     }
 
-    /// Reads the size and the beginning of a data node: content follows the size's 8 bytes in `buffer`. Gives
-    /// the node's size and how many bytes of content came along.
+    /// Reads the size and the start of a data node: in `buffer`, content follows the 8 bytes of the size.
+    /// Returns the node's size and the number of bytes of content that were read.
     fn head(&self, data: Reference, buffer: &mut [u8]) -> Result<(u64, usize), Error> {
         self.check_data(data)?;
         if data.is_empty() {
@@ -204,15 +204,14 @@ impl Container {
         Ok((size, (fetched - 8).min(size as usize)))
     }
 
-    /// Bytes behind the 8-byte counter at `offset`.
+    /// Returns the number of bytes after the 8-byte counter at `offset`.
     fn room(&self, offset: u64) -> Result<u64, Error> {
         let end = offset.checked_add(8).filter(|_| offset >= HEADER);
         end.and_then(|end| self.length().checked_sub(end))
             .ok_or_else(|| self.malformed("a reference leads out of the file", offset))
     }
 
-    /// Fills `buffer` from `offset` on as far as the file goes (at least the 8 bytes that `room` vouches
-    /// for).
+    /// Fills `buffer` from `offset` up to the end of the file (at least the 8 bytes that `room` has checked).
     fn fetch(&self, offset: u64, room: u64, buffer: &mut [u8]) -> Result<usize, Error> {
         let available = buffer.len().min(8 + usize::try_from(room).unwrap_or(usize::MAX - 8));
         self.file.read_exact(offset, &mut buffer[..available])?;
@@ -220,7 +219,7 @@ impl Container {
     }
 
     fn charge(&self, bytes: u64) -> Result<(), Error> {
-        // Relaxed: a counter that orders nothing.
+        // Relaxed, since the counter orders no other memory access.
         let spent = self
             .budget
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(bytes.max(8)));
@@ -232,12 +231,12 @@ impl Container {
     }
 }
 
-/// Bytes of structure that may be read of a file of `length` bytes.
+/// Returns the limit on bytes of structure read from a file of `length` bytes.
 fn budget(length: u64) -> u64 {
     length.saturating_mul(STRUCTURE_READS).max(STRUCTURE_FLOOR)
 }
 
-/// Little-endian number at `at`; callers have checked that it is there.
+/// Reads a little-endian number at `at`; callers have checked the length.
 fn u64_at(bytes: &[u8], at: usize) -> u64 {
     let mut number = [0; 8];
     number.copy_from_slice(&bytes[at..at + 8]);

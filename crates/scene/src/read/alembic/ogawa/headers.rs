@@ -4,17 +4,17 @@
 use super::super::core::{MetaData, Pod, PropertyKind};
 use crate::TimeSampling;
 
-/// A sentence about what is wrong with a record.
+/// A message about a malformed record.
 pub type Fault = &'static str;
 
-/// Names longer than this are not names.
+/// Upper limit for the length of a name in bytes.
 const MAX_NAME: usize = 1 << 16;
-/// The time per cycle that says "no cycle": the largest f64 divided by 32.
+/// The time per cycle that marks a sampling without a cycle: the largest f64 divided by 32.
 const ACYCLIC: f64 = f64::MAX / 32.0;
-/// Bytes of hashes behind the headers of an object's children.
+/// The size in bytes of the hashes after the headers of an object's children.
 const HASHES: usize = 32;
 
-/// Takes numbers off the front.
+/// Reads numbers from the front of a slice.
 struct Bytes<'a>(&'a [u8]);
 
 impl<'a> Bytes<'a> {
@@ -34,7 +34,7 @@ impl<'a> Bytes<'a> {
     fn f64(&mut self) -> Result<f64, Fault> {
         self.array().map(f64::from_le_bytes)
     }
-    /// A counter of 1, 2 or 4 bytes.
+    /// Reads a counter of 1, 2 or 4 bytes.
     fn counter(&mut self, hint: u32) -> Result<u32, Fault> {
         match hint {
             0 => Ok(u32::from(self.array::<1>()?[0])),
@@ -45,7 +45,7 @@ impl<'a> Bytes<'a> {
     }
 }
 
-/// Text that should be UTF-8; what is not becomes U+FFFD.
+/// Decodes UTF-8; invalid bytes become U+FFFD.
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
@@ -58,7 +58,8 @@ fn name(bytes: &[u8]) -> Result<String, Fault> {
     }
 }
 
-/// Metadata by number: 0 = none, 255 = inline (given by `inline`), else an entry of the archive's table.
+/// Returns metadata by index: 0 = none, 255 = inline (read by `inline`), otherwise an entry of the archive's
+/// table.
 fn metadata(
     index: u32,
     table: &[MetaData],
@@ -74,7 +75,7 @@ fn metadata(
     }
 }
 
-/// Archive's table of metadata: records of u8 length and bytes.
+/// Parses the archive's table of metadata: records of u8 length and bytes.
 pub fn indexed_metadata(bytes: &[u8]) -> Result<Vec<MetaData>, Fault> {
     if bytes.len() > 254 * 256 {
         return Err("the metadata table is too large");
@@ -88,7 +89,8 @@ pub fn indexed_metadata(bytes: &[u8]) -> Result<Vec<MetaData>, Fault> {
     Ok(table)
 }
 
-/// Archive's table of time samplings: u32 most samples · f64 time per cycle · u32 n · n × f64 seconds.
+/// Parses the archive's table of time samplings: u32 most samples · f64 time per cycle · u32 n · n × f64
+/// seconds.
 pub fn time_samplings(bytes: &[u8]) -> Result<Vec<TimeSampling>, Fault> {
     let mut bytes = Bytes(bytes);
     let mut table = Vec::new();
@@ -103,7 +105,8 @@ pub fn time_samplings(bytes: &[u8]) -> Result<Vec<TimeSampling>, Fault> {
     Ok(table)
 }
 
-/// The kind of sampling that `cycle` (seconds) and `times` mean; both containers store these.
+/// Returns the sampling for a time per cycle `cycle` and stored `times`, both in seconds, as both containers
+/// store it.
 pub fn time_sampling(cycle: f64, times: Vec<f64>) -> Result<TimeSampling, Fault> {
     if times.is_empty() || times.iter().any(|t| !t.is_finite()) {
         return Err("a time sampling has no proper times");
@@ -113,15 +116,15 @@ pub fn time_sampling(cycle: f64, times: Vec<f64>) -> Result<TimeSampling, Fault>
     }
     let cyclic = cycle > 0.0 && cycle < ACYCLIC * 0.99;
     match times[..] {
-        // One stored time without a cycle can only mean one sample.
+        // One stored time without a cycle applies to one sample only.
         [start] if cyclic => Ok(TimeSampling::Uniform { start, step: cycle }),
         _ if cyclic => Ok(TimeSampling::Cyclic { times, period: cycle }),
         _ => Ok(TimeSampling::Acyclic { times }),
     }
 }
 
-/// Headers of an object's children: u32 length · name · u8 metadata number (· u32 length · metadata), to the
-/// last 32 bytes, which are hashes.
+/// Parses the headers of an object's children: u32 length · name · u8 metadata number (· u32 length ·
+/// metadata), up to the last 32 bytes, which are hashes.
 pub fn objects(bytes: &[u8], table: &[MetaData]) -> Result<Vec<(String, MetaData)>, Fault> {
     let mut bytes = Bytes(&bytes[..bytes.len().saturating_sub(HASHES)]);
     let mut objects = Vec::new();
@@ -148,23 +151,23 @@ pub struct PropertyRecord {
     pub pod: Pod,
     pub extent: usize,
     pub meta: MetaData,
-    /// Number of samples.
+    /// The number of samples.
     pub samples: u32,
     /// The first sample that differs from sample 0, and the last that differs from the one before it; (0, 0)
-    /// where all are equal.
+    /// if all are equal.
     pub changed: (u32, u32),
-    /// Number of the time sampling.
+    /// The index of the time sampling.
     pub sampling: usize,
 }
 
-/// Number in a property's group of the block that holds sample `i`; `changed` as in
+/// Returns the index, within a property's group, of the block that holds sample `i`; `changed` is as in
 /// [`PropertyRecord::changed`].
 pub fn slot((first, last): (u32, u32), i: usize) -> usize {
     let (first, last) = (first as usize, last as usize);
     if (first == 0 && last == 0) || i < first { 0 } else { i.min(last) - first + 1 }
 }
 
-/// Headers of a compound's properties.
+/// Parses the headers of a compound's properties.
 pub fn properties(bytes: &[u8], table: &[MetaData]) -> Result<Vec<PropertyRecord>, Fault> {
     let mut bytes = Bytes(bytes);
     let mut records = Vec::new();
@@ -174,8 +177,8 @@ pub fn properties(bytes: &[u8], table: &[MetaData]) -> Result<Vec<PropertyRecord
     Ok(records)
 }
 
-/// One header: u32 info · samples · first, last changed · time sampling · name · metadata, the counters as
-/// wide as the info word says and left out where it says so.
+/// Parses one header: u32 info · samples · first, last changed · time sampling · name · metadata. The info
+/// word gives the width of the counters and which of them are present.
 fn property(bytes: &mut Bytes, table: &[MetaData]) -> Result<PropertyRecord, Fault> {
     let info = bytes.u32()?;
     let hint = info >> 2 & 3;
@@ -216,7 +219,7 @@ fn property(bytes: &mut Bytes, table: &[MetaData]) -> Result<PropertyRecord, Fau
     Ok(PropertyRecord { name, kind, pod, extent, meta, samples, changed, sampling })
 }
 
-/// Type of number by its code, the same in both containers.
+/// Returns the number type for its code, the same in both containers.
 pub fn pod_of(code: u32) -> Result<Pod, Fault> {
     const PODS: [Pod; 14] = [
         Pod::Bool,

@@ -1,4 +1,4 @@
-//! Files written byte by byte: those that only hostility writes, and the smallest good one.
+//! Files written byte by byte: hostile ones, and the smallest valid one.
 
 use super::*;
 use crate::read::{ReadOptions, open};
@@ -22,7 +22,7 @@ impl Raw {
         at | DATA
     }
 
-    /// A sample: a key that is its number, and the payload.
+    /// Adds a sample: a given number as key, and the payload.
     fn sample(&mut self, key: u128, payload: &[u8]) -> u64 {
         self.data(&[&key.to_le_bytes(), payload].concat())
     }
@@ -34,7 +34,7 @@ impl Raw {
         at
     }
 
-    /// Headers of children without metadata.
+    /// Adds headers of children without metadata.
     fn names(&mut self, names: &[&str]) -> u64 {
         let mut bytes = Vec::new();
         for name in names {
@@ -50,7 +50,7 @@ impl Raw {
         self.0[at as usize..at as usize + 8].copy_from_slice(&value.to_le_bytes());
     }
 
-    /// The whole file around the top object.
+    /// Completes the file around the top object.
     fn finish(mut self, top: u64) -> Vec<u8> {
         let version = self.data(&0i32.to_le_bytes());
         let library = self.data(&10_800i32.to_le_bytes());
@@ -65,7 +65,7 @@ impl Raw {
     }
 }
 
-/// A property header with counters of 4 bytes and inline metadata.
+/// Makes a property header with counters of 4 bytes and inline metadata.
 fn header(kind: u32, pod: u32, samples: u32, name: &str, meta: &str) -> Vec<u8> {
     let constant = 0x800;
     let info = kind | 2 << 2 | pod << 4 | constant | 1 << 12 | 255 << 20;
@@ -129,7 +129,7 @@ fn objects_in_circles_and_nets_end() {
     raw.patch(inner + 16, outer);
     let (scene, remarks) = read(&raw.finish(outer)).unwrap();
     assert!(scene.nodes.len() < 4 && remarks[0].what.contains("same object"));
-    // Eight children, all the same object, with eight children, all the same object …
+    // Eight children, all the same object, which again has eight children that are one object, and so on.
     let mut raw = Raw::new();
     let names = raw.names(&["a", "b", "c", "d", "e", "f", "g", "h"]);
     let mut level = 0;
@@ -167,7 +167,7 @@ fn counts_beyond_the_file_are_refused() {
         let top = raw.group(&[0, 0, names]);
         raw.patch(top, count);
         let error = read(&raw.finish(top));
-        // Three children are as many as stand there; the others are too many.
+        // Three children is the true number; larger counts are refused.
         assert_eq!(error.is_ok(), count == 3);
         let mut raw = Raw::new();
         let names = raw.names(&["a"]);
@@ -182,7 +182,7 @@ fn counts_beyond_the_file_are_refused() {
     }
 }
 
-/// An object `m` with a PolyMesh of the given property headers and groups.
+/// Makes a file with an object `m`, a PolyMesh with the given property headers and groups.
 fn mesh(mut raw: Raw, headers: &[Vec<u8>], groups: &[u64]) -> Vec<u8> {
     let headers = raw.data(&headers.concat());
     let geometry = raw.group(&[groups, &[headers]].concat());
@@ -209,7 +209,7 @@ fn properties_by_hand() {
     scene.meshes[0].face_counts.read(0, &mut counts).unwrap();
     assert_eq!(counts, [3, 4]);
     assert_eq!(remarks.len(), 1, "no positions");
-    // Three bytes too many belong to no number.
+    // Three surplus bytes belong to no number.
     let (scene, _) = read(&good(1, &[1, 0, 0, 0, 9, 9, 9])).unwrap();
     scene.meshes[0].face_counts.read(0, &mut counts).unwrap();
     assert_eq!(counts, [1]);

@@ -1,9 +1,9 @@
-//! What compressed data is read with.
+//! A reader for compressed data.
 
-/// Bytes that are taken from the front.
+/// A slice that is read from the front.
 pub struct Bytes<'a>(pub &'a [u8]);
 
-/// What is said of data that ends too early.
+/// The error message for data that ends too early.
 pub const SHORT: &str = "it is cut short";
 
 impl<'a> Bytes<'a> {
@@ -17,7 +17,7 @@ impl<'a> Bytes<'a> {
         Ok(self.take(1)?[0])
     }
 
-    /// Seven bits a byte, the lowest first.
+    /// Reads a variable-length number: seven bits per byte, lowest first.
     pub fn number(&mut self) -> Result<u32, &'static str> {
         let mut out = 0u32;
         for shift in [0, 7, 14, 21, 28] {
@@ -31,7 +31,7 @@ impl<'a> Bytes<'a> {
     }
 }
 
-/// The difference that a whole number stands for: 0, −1, 1, −2, …
+/// Decodes a zigzag-coded difference: 0, −1, 1, −2, …
 pub fn signed(number: u32) -> u32 {
     number >> 1 ^ (number & 1).wrapping_neg()
 }

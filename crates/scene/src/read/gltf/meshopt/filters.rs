@@ -1,7 +1,8 @@
-//! What values stand for that were made smaller before they were compressed. Numbers are rounded away from zero at ties,
-//! in `f32`, as the extension says.
+//! Decodes filters, which transform values before compression. Numbers are rounded with ties away from zero,
+//! in `f32`, as the extension specifies.
 
-/// Vectors on an octahedron: x, y, the length of its diagonals, and what is left as it is. Components of one or two bytes.
+/// Decodes octahedral vectors: x, y, the value that stands for 1, and a component that is kept. Components
+/// have one or two bytes.
 pub fn octahedral(out: &mut [u8], size: usize) {
     for value in out.chunks_exact_mut(4 * size) {
         let [x, y, one] = [0, 1, 2].map(|k| component(value, size, k) as f32);
@@ -17,7 +18,8 @@ pub fn octahedral(out: &mut [u8], size: usize) {
     }
 }
 
-/// Rotations without their largest component: three of 16 bits, and in the last the scale and which one is missing.
+/// Decodes rotations without their largest component: three components of 16 bits, and a fourth with the
+/// scale and the index of the missing one.
 pub fn quaternion(out: &mut [u8]) {
     for value in out.chunks_exact_mut(8) {
         let parts = [0, 1, 2, 3].map(|k| component(value, 2, k));
@@ -31,18 +33,19 @@ pub fn quaternion(out: &mut [u8]) {
     }
 }
 
-/// Numbers of 24 bits, times two to a power of 8 bits, as `f32`.
+/// Decodes numbers of 24 bits times a power of two with an 8-bit exponent, to `f32`.
 pub fn exponential(out: &mut [u8]) {
     for value in out.as_chunks_mut::<4>().0 {
         let word = i32::from_le_bytes(*value);
         let (power, number) = (word >> 24, word << 8 >> 8);
-        // Exact: both are powers of two that f64 has.
+        // Exact, since f64 represents the number, the power of two and their product.
         let number = f64::from(number) * f64::from(power).exp2();
         *value = (number as f32).to_le_bytes();
     }
 }
 
-/// Colours as brightness and two differences, and alpha, whose highest bit says how many bits there are.
+/// Decodes colours stored as luma, two differences, and alpha, whose highest set bit gives the number of
+/// bits.
 pub fn colour(out: &mut [u8], size: usize) {
     for value in out.chunks_exact_mut(4 * size) {
         let unsigned = |k: usize| component(value, size, k) & largest_unsigned(size);

@@ -1,12 +1,12 @@
-//! Modes `TRIANGLES` and `INDICES`.
+//! Decodes the modes `TRIANGLES` and `INDICES`.
 
 use super::bytes::{Bytes, SHORT, signed};
 
-/// Bytes of the table behind the triangles, and of what is behind a sequence.
+/// The sizes in bytes of the table after the triangles, and of the tail after a sequence.
 const TABLE: usize = 16;
 const TAIL: usize = 4;
 
-/// The sixteen that came last.
+/// A ring of the last sixteen items.
 struct Last<T> {
     all: [T; 16],
     next: usize,
@@ -22,7 +22,7 @@ impl<T: Copy> Last<T> {
         self.next = (self.next + 1) % 16;
     }
 
-    /// The one that came so many before the next.
+    /// Returns the item pushed `count` pushes ago.
     fn ago(&self, count: usize) -> T {
         self.all[(self.next + 16 - count) % 16]
     }
@@ -32,7 +32,7 @@ struct Triangles<'a> {
     bytes: Bytes<'a>,
     edges: Last<(u32, u32)>,
     corners: Last<u32>,
-    /// The index that nobody has had yet, and the last one that was stored as a difference.
+    /// The next index not used so far, and the last one stored as a difference.
     new: u32,
     stored: u32,
 }
@@ -48,7 +48,7 @@ impl Triangles<'_> {
         Ok(self.stored)
     }
 
-    /// A triangle behind an edge that came lately.
+    /// Decodes a triangle that shares a recent edge.
     fn on_edge(&mut self, code: u8, direct: u8) -> Result<[u32; 3], &'static str> {
         let (a, b) = self.edges.ago(1 + usize::from(code >> 4));
         let corner = code & 15;
@@ -56,7 +56,7 @@ impl Triangles<'_> {
             0 => self.take_new(),
             _ if corner < direct => self.corners.ago(1 + usize::from(corner)),
             15 => self.take_stored()?,
-            // 13 and 14: one below, one above what was stored last.
+            // 13 and 14: one below or one above the last stored index.
             _ => {
                 let step = if corner == 13 { u32::MAX } else { 1 };
                 self.stored = self.stored.wrapping_add(step);
@@ -71,7 +71,7 @@ impl Triangles<'_> {
         Ok([a, b, c])
     }
 
-    /// A triangle of its own, whose first corner is new.
+    /// Decodes a triangle without a shared edge whose first corner is new.
     fn alone(&mut self, code: u8) -> Result<[u32; 3], &'static str> {
         let a = self.take_new();
         let mut corner = |which: u8| match which {
@@ -88,7 +88,7 @@ impl Triangles<'_> {
         Ok(self.with_edges([a, b.0, c.0]))
     }
 
-    /// A triangle of its own, of which any corner may be stored.
+    /// Decodes a triangle without a shared edge of which any corner may be stored explicitly.
     fn free(&mut self, stored: bool) -> Result<[u32; 3], &'static str> {
         let code = self.bytes.byte()?;
         if code == 0 {
@@ -96,7 +96,7 @@ impl Triangles<'_> {
         }
         let first = if stored { 15 } else { 0 };
         let mut out = [(0, false); 3];
-        // What is stored comes behind what is not.
+        // Stored corners are read after the others.
         for (out, which) in out.iter_mut().zip([first, code >> 4, code & 15]) {
             *out = match which {
                 0 => (self.take_new(), true),
@@ -125,7 +125,7 @@ impl Triangles<'_> {
     }
 }
 
-/// Tells the indices of `count / 3` triangles.
+/// Passes the indices of `count / 3` triangles to `put`.
 pub fn triangles(bytes: &[u8], count: usize, mut put: impl FnMut(usize, u32)) -> Result<(), &'static str> {
     let mut bytes = Bytes(bytes);
     let head = bytes.byte()?;
@@ -158,7 +158,7 @@ pub fn triangles(bytes: &[u8], count: usize, mut put: impl FnMut(usize, u32)) ->
     }
 }
 
-/// Tells `count` indices.
+/// Passes `count` indices to `put`.
 pub fn sequence(bytes: &[u8], count: usize, mut put: impl FnMut(usize, u32)) -> Result<(), &'static str> {
     let mut bytes = Bytes(bytes);
     let head = bytes.byte()?;

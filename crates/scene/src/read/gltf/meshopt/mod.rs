@@ -1,12 +1,12 @@
-//! Buffer views compressed as `EXT_meshopt_compression` and `KHR_meshopt_compression` say
-//! (Khronos Group, glTF extension registry). The bytes are somebody else's: nothing is allocated that they cannot fill,
-//! and every read is checked.
+//! Buffer views compressed with `EXT_meshopt_compression` or `KHR_meshopt_compression` (Khronos Group, glTF
+//! extension registry). The bytes are untrusted: no more is allocated than they can fill, and every read is
+//! checked.
 //!
 //! | mode | content |
 //! |---|---|
-//! | `ATTRIBUTES` | values of up to 256 bytes, byte by byte as differences ([`vertices`]) |
-//! | `TRIANGLES` | three indices a triangle, by edges and corners that came last ([`indices`]) |
-//! | `INDICES` | indices as differences from one of two before |
+//! | `ATTRIBUTES` | values of up to 256 bytes, stored byte by byte as differences ([`vertices`]) |
+//! | `TRIANGLES` | three indices per triangle, by recent edges and corners ([`indices`]) |
+//! | `INDICES` | indices as differences from one of two earlier ones |
 
 mod bytes;
 mod filters;
@@ -15,7 +15,7 @@ mod vertices;
 
 use serde::Deserialize;
 
-/// What the extension says of a buffer view.
+/// The extension's properties of a buffer view.
 #[derive(Deserialize, Clone)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Compressed {
@@ -49,14 +49,14 @@ enum Filter {
     Color,
 }
 
-/// Bytes that one compressed byte can stand for at most: in the second version of attributes, that four bytes of 256
-/// values do not change. A triangle takes a byte, an index one.
+/// Upper limit for the bytes that one compressed byte decodes to: in version 1 of attributes, one byte can
+/// state that four bytes of 256 values do not change. A triangle takes a byte, an index one.
 const MOST: u64 = 1024;
-/// The least that a view can have.
+/// The size in bytes that is allowed to any view.
 const LEAST: u64 = 4096;
 
 impl Compressed {
-    /// Bytes of the view, decompressed. What is wrong with it, where something is: then it is not decompressed.
+    /// Returns the size of the decompressed view in bytes, or the fault that prevents decompression.
     pub fn check(&self) -> Result<u64, &'static str> {
         let stride = self.byte_stride;
         let fits = match self.mode {
@@ -80,7 +80,7 @@ impl Compressed {
             .ok_or("it is too short for so many values")
     }
 
-    /// The view, decompressed, of the bytes that it names.
+    /// Decompresses the view from `bytes`.
     pub fn decode(&self, bytes: &[u8]) -> Result<Vec<u8>, &'static str> {
         let (count, stride) = (self.count as usize, self.byte_stride as usize);
         let mut out = vec![0; self.check()? as usize];

@@ -1,9 +1,9 @@
-//! Against the encoders of the package `meshopt`, and against damage.
+//! Tests against the encoders of the package `meshopt`, and with damaged data.
 
 use super::*;
 use proptest::prelude::*;
 
-/// Content of a view as the extension describes it.
+/// Makes the description of a compressed view.
 fn view(mode: Mode, filter: Filter, count: usize, stride: usize, bytes: &[u8]) -> Compressed {
     Compressed {
         buffer: 0,
@@ -16,7 +16,7 @@ fn view(mode: Mode, filter: Filter, count: usize, stride: usize, bytes: &[u8]) -
     }
 }
 
-/// Values of `N` bytes that move little, jump now and then, and stand still.
+/// Makes values of `N` bytes that move slightly, jump occasionally, and stand still.
 fn values<const N: usize>(seed: &[u8], count: usize) -> Vec<[u8; N]> {
     let mut state = seed.iter().fold(1u64, |s, b| s.wrapping_mul(31).wrapping_add(u64::from(*b)));
     let mut next = move || {
@@ -165,7 +165,7 @@ proptest! {
 
     #[test]
     fn powers_give_what_others_give(words in prop::collection::vec(any::<[u32; 2]>(), 1..60)) {
-        // Powers beyond what a float holds are nobody's.
+        // Exponents beyond the range of a float are not specified.
         let power = |w: u32| u32::from(((w >> 24) as i8 / 2) as u8) << 24;
         let words: Vec<[u32; 2]> = words.iter().map(|w| w.map(|w| w & 0x00ff_ffff | power(w))).collect();
         let mut theirs = words.clone();
@@ -187,7 +187,7 @@ fn halves(bytes: &[u8]) -> impl Iterator<Item = i64> + '_ {
     bytes.as_chunks::<2>().0.iter().map(|half| i64::from(i16::from_le_bytes(*half)))
 }
 
-/// Whether numbers are the same, but for the last bit of a rounding.
+/// `true` if the numbers are equal up to the last bit of rounding.
 fn near(ours: impl Iterator<Item = i64>, theirs: impl Iterator<Item = i64>) -> bool {
     ours.zip(theirs).all(|(own, other)| (own - other).abs() <= 1)
 }
@@ -203,7 +203,7 @@ fn every_truncation_is_an_error() {
     let bytes = meshopt::encode_index_buffer(&indices, 1000).unwrap();
     for length in 0..bytes.len() {
         let view = view(Mode::Triangles, Filter::None, indices.len(), 4, &bytes);
-        // What is left may be triangles of a shorter table; it never does harm.
+        // The rest may decode as triangles with a shorter table; it must do no harm.
         let _ = view.decode(&bytes[..length]);
     }
 }

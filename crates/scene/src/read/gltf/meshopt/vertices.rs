@@ -1,5 +1,5 @@
-//! Mode `ATTRIBUTES`: blocks of up to 256 values; of a block first all first bytes of its values, then all second ones, …,
-//! each as differences in groups of sixteen.
+//! Decodes the mode `ATTRIBUTES`: blocks of up to 256 values. A block has all first bytes of its values, then
+//! all second ones, and so on, each as differences in groups of sixteen.
 //!
 //! ```text
 //! head     1 byte    0xa0 | version
@@ -10,15 +10,16 @@
 
 use super::bytes::{Bytes, SHORT};
 
-/// Most bytes and values of a block.
+/// Upper limits for the bytes and the values of a block.
 const BLOCK: usize = 8192;
 const VALUES: usize = 256;
-/// Values of a group.
+/// The number of values in a group.
 const GROUP: usize = 16;
-/// Bits of each value of a group, by its two bits in front: of version 0, and of both ways of version 1.
+/// The bits per value of a group, selected by its two header bits: for version 0, and for both modes of
+/// version 1.
 const WIDTHS: [[u32; 4]; 3] = [[0, 2, 4, 8], [0, 1, 2, 4], [1, 2, 4, 8]];
 
-/// Fills `out`, values of `stride` bytes, a multiple of 4 of at most 256.
+/// Fills `out` with values of `stride` bytes, a multiple of 4 up to 256.
 pub fn decode(bytes: &[u8], stride: usize, out: &mut [u8]) -> Result<(), &'static str> {
     let mut bytes = Bytes(bytes);
     let head = bytes.byte()?;
@@ -34,7 +35,7 @@ pub fn decode(bytes: &[u8], stride: usize, out: &mut [u8]) -> Result<(), &'stati
     before[..stride].copy_from_slice(first);
     bytes.0 = &bytes.0[..body];
     let values = ((BLOCK / stride) & !(GROUP - 1)).min(VALUES);
-    // By byte of a value: those of a block.
+    // The values of a block, one plane per byte of a value.
     let mut planes = vec![0u8; stride * VALUES];
     for block in out.chunks_mut(values * stride) {
         let count = block.len() / stride;
@@ -60,7 +61,7 @@ pub fn decode(bytes: &[u8], stride: usize, out: &mut [u8]) -> Result<(), &'stati
     Ok(())
 }
 
-/// Reads one byte of each value: two bits a group, then the groups.
+/// Reads one byte of each value: two header bits per group, then the groups.
 fn groups(bytes: &mut Bytes<'_>, widths: &[u32; 4], out: &mut [u8]) -> Result<(), &'static str> {
     let head = bytes.take(out.len().div_ceil(GROUP).div_ceil(4))?;
     for (i, out) in out.chunks_mut(GROUP).enumerate() {
@@ -75,13 +76,14 @@ fn groups(bytes: &mut Bytes<'_>, widths: &[u32; 4], out: &mut [u8]) -> Result<()
     Ok(())
 }
 
-/// A group of values of 1, 2 or 4 bits; the largest of them stands for a byte of its own behind the group.
+/// Reads a group of values of 1, 2 or 4 bits; the largest value stands for a full byte that follows the
+/// group.
 fn narrow(bytes: &mut Bytes<'_>, bits: u32, out: &mut [u8; GROUP]) -> Result<(), &'static str> {
     let packed = bytes.take(GROUP * bits as usize / 8)?;
     let largest = (1 << bits) - 1;
     for (i, out) in out.iter_mut().enumerate() {
         let at = i as u32 * bits;
-        // Of a byte the highest bits come first; single bits come lowest first.
+        // Within a byte the highest bits come first; for single bits the lowest come first.
         let shift = if bits == 1 { at % 8 } else { 8 - bits - at % 8 };
         let value = packed[(at / 8) as usize] >> shift & largest;
         *out = if value == largest { bytes.byte()? } else { value };
@@ -89,7 +91,7 @@ fn narrow(bytes: &mut Bytes<'_>, bits: u32, out: &mut [u8; GROUP]) -> Result<(),
     Ok(())
 }
 
-/// Adds differences up to four bytes of each value, and puts them in their places.
+/// Adds up differences for four bytes of each value, and writes them to their places in the block.
 fn add(
     planes: &[u8],
     channel: u8,

@@ -1,21 +1,22 @@
-//! Compressed blocks of the binary form: LZ4 in chunks, and whole numbers as differences of few bytes over it.
+//! Compressed blocks of the binary form: LZ4 in chunks, and on top of it integers as differences of few
+//! bytes.
 
-/// Largest number of values of one list; what claims more is refused before anything is reserved.
+/// Upper limit for the values of one list; larger counts are refused before memory is reserved.
 pub const MAX_VALUES: u64 = 1 << 27;
-/// Most bytes that one byte of LZ4 stands for.
+/// Upper limit for the bytes that one byte of LZ4 decodes to.
 const LZ4_RATIO: u64 = 255;
 
-/// What a compressed block is not.
+/// The error for a damaged compressed block, with a message.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Damaged(pub &'static str);
 
-/// Unpacks a block of at most `most` bytes. Its first byte is the number of chunks; without any, all the rest
-/// is one.
+/// Unpacks a block of at most `most` bytes. Its first byte is the number of chunks; 0 means that the rest is
+/// a single chunk.
 pub fn unpack(block: &[u8], most: u64) -> Result<Vec<u8>, Damaged> {
     let Some((&chunks, mut rest)) = block.split_first() else {
         return Err(Damaged("a compressed block is empty"));
     };
-    // A block cannot stand for more, whatever it claims.
+    // A block cannot expand further, whatever it claims.
     let most = most.min((rest.len() as u64).saturating_mul(LZ4_RATIO)) as usize;
     let mut out = vec![0; most];
     if chunks == 0 {
@@ -43,11 +44,11 @@ fn decompress(chunk: &[u8], out: &mut [u8]) -> Result<usize, Damaged> {
     lz4_flex::block::decompress_into(chunk, out).map_err(|_| Damaged("a compressed block is damaged"))
 }
 
-/// Whole numbers of one width: how their differences are stored.
+/// An integer type of one width, with the widths of its stored differences.
 pub trait Integer: Copy + Default {
-    /// Bytes.
+    /// The size in bytes.
     const SIZE: usize;
-    /// Bytes of a difference by its code, 1 to 3; code 0 is the common one.
+    /// The bytes of a difference for the codes 1 to 3; code 0 is the common difference.
     const WIDTHS: [usize; 3];
     fn plus(self, difference: i64) -> Self;
 }
@@ -68,13 +69,13 @@ impl Integer for u64 {
     }
 }
 
-/// Bytes that `count` numbers take before compression, at most.
+/// Returns the largest size in bytes of `count` encoded numbers before compression.
 fn encoded<T: Integer>(count: u64) -> u64 {
     T::SIZE as u64 + count.div_ceil(4) + count * T::SIZE as u64
 }
 
-/// The `count` numbers of a compressed block: the common difference, two bits for each number, and the
-/// differences that are not the common one.
+/// Decodes the `count` numbers of a compressed block: the common difference, two bits for each number, and
+/// the differences that are not the common one.
 pub fn integers<T: Integer>(block: &[u8], count: u64) -> Result<Vec<T>, Damaged> {
     if count == 0 {
         return Ok(Vec::new());
@@ -106,7 +107,7 @@ pub fn integers<T: Integer>(block: &[u8], count: u64) -> Result<Vec<T>, Damaged>
     Ok(out)
 }
 
-/// A little-endian number with its sign, of 1 to 8 bytes.
+/// Decodes a little-endian signed number of 1 to 8 bytes.
 fn signed(bytes: &[u8]) -> i64 {
     let mut wide = [0; 8];
     wide[..bytes.len()].copy_from_slice(bytes);
@@ -118,7 +119,7 @@ fn signed(bytes: &[u8]) -> i64 {
 mod tests {
     use super::*;
 
-    /// The plain way to store numbers: no chunk table, and each difference in its largest form.
+    /// Encodes numbers the plain way: a single chunk, and each difference at full width.
     fn stored(numbers: &[i64], size: usize) -> Vec<u8> {
         let mut bytes = vec![0; size];
         bytes.resize(size + numbers.len().div_ceil(4), 0xFF);
@@ -144,13 +145,13 @@ mod tests {
 
     #[test]
     fn common_and_short_differences() {
-        // Common 1; codes 0, 1 (one byte, −1), 2 (two bytes, 300), 0.
+        // Common difference 1; codes 0, 1 (one byte, −1), 2 (two bytes, 300), 0.
         let mut bytes = 1i32.to_le_bytes().to_vec();
         bytes.extend([0b00_10_01_00, 0xFF, 0x2C, 0x01]);
         let mut block = vec![0];
         block.extend(lz4_flex::block::compress(&bytes));
         assert_eq!(integers::<u32>(&block, 4).unwrap(), [1, 0, 300, 301]);
-        // In two chunks.
+        // The same in two chunks.
         let parts = [&bytes[..3], &bytes[3..]].map(lz4_flex::block::compress);
         let mut block = vec![2];
         for part in parts {

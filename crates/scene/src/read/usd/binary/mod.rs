@@ -1,4 +1,4 @@
-//! The binary form of a layer, `.usdc`: tables that are read at once, and values that are read when asked for.
+//! The binary form of a layer, `.usdc`: tables that are read at once, and values that are read on demand.
 
 mod integers;
 pub mod sections;

@@ -1,41 +1,41 @@
-//! The tables of a binary layer: where they lie, and what they hold.
+//! The tables of a binary layer: their location and their contents.
 
 use super::integers::{Damaged, Integer, MAX_VALUES, integers, unpack};
 use crate::Error;
 use crate::read::usd::bytes::Bytes;
 use std::sync::Arc;
 
-/// Newest version that is read.
+/// The newest version that is read.
 const NEWEST: [u8; 2] = [0, 13];
-/// From here on tables are compressed; before, their rows are as they lie in memory.
+/// From this version on tables are compressed; before, their rows are stored as they lie in memory.
 const COMPRESSED: [u8; 2] = [0, 4];
-/// From here on rows of specs and paths do not begin with four bytes that mean nothing.
+/// Before this version, rows of specs and paths begin with four unused bytes.
 const UNPADDED: [u8; 2] = [0, 1];
-/// Most bytes of all tokens.
+/// Upper limit for the bytes of the token section; larger files are refused.
 const MAX_TOKEN_BYTES: u64 = 1 << 28;
-/// Most entries of a table.
+/// Upper limit for the entries of a table.
 const MAX_ENTRIES: u64 = 1 << 25;
 
-/// The end of a list of fields.
+/// Marks the end of a list of fields.
 pub const END: u32 = u32::MAX;
 
 /// One element of a path.
 #[derive(Clone, Copy)]
 pub struct PathNode {
-    /// Number of the path above; [`END`] at the root, and where there is no such path at all.
+    /// The index of the parent path; [`END`] for the root and for unused entries.
     pub parent: u32,
     pub token: u32,
     pub is_property: bool,
 }
 
-/// A field: number of its name's token, and its value as the file has it.
+/// A field: the token index of its name, and its value as stored in the file.
 #[derive(Clone, Copy)]
 pub struct Field {
     pub name: u32,
     pub value: u64,
 }
 
-/// A spec: numbers of path, list of fields, and type.
+/// A spec: indices of path and field list, and its type.
 #[derive(Clone, Copy)]
 pub struct SpecRow {
     pub path: u32,
@@ -43,22 +43,22 @@ pub struct SpecRow {
     pub kind: u32,
 }
 
-/// All tables.
+/// All tables of a layer.
 pub struct Tables {
-    /// Major and minor version.
+    /// The major and minor version.
     pub version: [u8; 2],
     pub tokens: Vec<Arc<str>>,
     pub strings: Vec<u32>,
     pub fields: Vec<Field>,
-    /// Numbers of fields; each list ends with [`END`].
+    /// Indices of fields; each list ends with [`END`].
     pub lists: Vec<u32>,
     pub paths: Vec<PathNode>,
-    /// Number of the root's path.
+    /// The index of the root's path.
     pub root: u32,
     pub specs: Vec<SpecRow>,
 }
 
-/// Whether the first bytes are those of a binary layer.
+/// `true` if the first bytes are those of a binary layer.
 pub fn is_binary(start: &[u8]) -> bool {
     start.starts_with(b"PXR-USDC")
 }
@@ -107,14 +107,14 @@ pub fn read(bytes: &Bytes) -> Result<Tables, Error> {
         true => lists.numbers::<u32>(count)?,
         false => lists.rows::<1>(count, 0)?.into_iter().map(|[field]| field).collect(),
     };
-    // The last list ends even where the file forgot it.
+    // Ends the last list, even if the file does not.
     lists.push(END);
     let (paths, root) = read_paths(section("PATHS")?)?;
     let specs = read_specs(section("SPECS")?)?;
     Ok(Tables { version, tokens, strings, fields, lists, paths, root, specs })
 }
 
-/// Reads a section from its start to its end.
+/// A cursor over a section.
 struct Section<'a> {
     bytes: &'a Bytes,
     version: [u8; 2],
@@ -141,7 +141,7 @@ impl Section<'_> {
         Ok(u64::from_le_bytes(std::array::from_fn(|i| bytes[i])))
     }
 
-    /// A number of entries.
+    /// Reads a number of entries, and checks it.
     fn count(&mut self) -> Result<u64, Error> {
         let count = self.u64()?;
         match count > MAX_ENTRIES.min(MAX_VALUES) {
@@ -154,7 +154,7 @@ impl Section<'_> {
         self.version >= COMPRESSED
     }
 
-    /// Numbers of 4 bytes, `N` to a row, behind `padding` bytes that mean nothing.
+    /// Reads rows of `N` 4-byte numbers, each row after `padding` unused bytes.
     fn rows<const N: usize>(&mut self, count: u64, padding: usize) -> Result<Vec<[u32; N]>, Error> {
         let width = padding + 4 * N;
         let bytes = self.take(count * width as u64)?;
@@ -165,12 +165,12 @@ impl Section<'_> {
         Ok(bytes.chunks_exact(width).map(|row| std::array::from_fn(|i| number(row, i))).collect())
     }
 
-    /// The padding of rows of specs and paths.
+    /// Returns the number of padding bytes in rows of specs and paths.
     fn padding(&self) -> usize {
         if self.version < UNPADDED { 4 } else { 0 }
     }
 
-    /// Compressed numbers, their size first.
+    /// Reads compressed numbers, which are preceded by their size.
     fn numbers<T: Integer>(&mut self, count: u64) -> Result<Vec<T>, Error> {
         let size = self.u64()?;
         let block = self.take(size)?;
@@ -191,7 +191,7 @@ fn read_tokens(mut section: Section<'_>) -> Result<Vec<Arc<str>>, Error> {
         false => block,
     };
     let text = text.strip_suffix(&[0]).unwrap_or(&text);
-    // An empty table and one of an empty token look alike.
+    // An empty table and one with a single empty token have the same text.
     let tokens: Vec<Arc<str>> = match count {
         0 => Vec::new(),
         _ => text.split(|b| *b == 0).map(|token| String::from_utf8_lossy(token).into()).collect(),
@@ -242,7 +242,7 @@ fn read_specs(mut section: Section<'_>) -> Result<Vec<SpecRow>, Error> {
     Ok(rows.map(|((path, fields), kind)| SpecRow { path, fields, kind }).collect())
 }
 
-/// The tree of paths, and the number of its root.
+/// Reads the tree of paths; returns it and the index of its root.
 fn read_paths(mut section: Section<'_>) -> Result<(Vec<PathNode>, u32), Error> {
     let total = section.count()?;
     match section.is_compressed() {
@@ -251,8 +251,8 @@ fn read_paths(mut section: Section<'_>) -> Result<(Vec<PathNode>, u32), Error> {
     }
 }
 
-/// Each path says by bits whether a child (1) and a sibling (2) follow, and whether it is a property (4). Of both, the
-/// child is the next one, and where in the file the sibling is stands in between.
+/// Reads paths with flag bits for a following child (1), a following sibling (2), and a property (4). With
+/// both a child and a sibling, the child follows directly, after the file offset of the sibling.
 fn read_plain_paths(mut section: Section<'_>, total: u64) -> Result<(Vec<PathNode>, u32), Error> {
     let (start, padding) = (section.at, section.padding());
     let content = section.take(section.end - start)?;
@@ -303,8 +303,8 @@ fn read_plain_paths(mut section: Section<'_>, total: u64) -> Result<(Vec<PathNod
     Ok((paths, root))
 }
 
-/// Paths are listed depth-first; a jump says what follows:
-/// −2 nothing, −1 a child, 0 a sibling, above 0 a child, and the sibling that many entries on.
+/// Reads paths in depth-first order. The jump of each entry tells what follows: −2 nothing, −1 a child, 0 a
+/// sibling, above 0 a child and, that many entries on, a sibling.
 fn read_compressed_paths(mut section: Section<'_>, total: u64) -> Result<(Vec<PathNode>, u32), Error> {
     let count = section.count()?;
     let numbers = section.numbers::<u32>(count)?;
@@ -315,7 +315,7 @@ fn read_compressed_paths(mut section: Section<'_>, total: u64) -> Result<(Vec<Pa
     let mut paths = vec![none; total as usize];
     let mut seen = vec![false; total as usize];
     let mut root = END;
-    // Entries that are to be followed, and the path above each.
+    // Entries still to be followed, each with its parent path.
     let mut open: Vec<(usize, u32)> = if count > 0 { vec![(0, END)] } else { Vec::new() };
     while let Some((mut entry, mut parent)) = open.pop() {
         loop {

@@ -1,4 +1,4 @@
-//! From the tables of a binary layer to the tree of its specs.
+//! Builds the tree of specs from the tables of a binary layer.
 
 use super::sections::{END, SpecRow, Tables};
 use super::values::Binary;
@@ -12,17 +12,17 @@ const PRIM: u32 = 6;
 const ROOT: u32 = 7;
 const RELATIONSHIP: u32 = 8;
 const VARIANT: u32 = 10;
-/// No spec that is one of these.
+/// Marks a path without a prim or variant.
 const NONE: u32 = u32::MAX;
 
-/// The tree; the tables' paths must still be there.
+/// Builds the tree; the tables must still have their paths.
 pub fn tree(tables: &Tables) -> Specs {
     let prims = prims(tables);
     let mut specs = Specs { prims: vec![PrimSpec::default()], ..Specs::default() };
     let own = |row: &SpecRow| prims.get(row.path as usize).copied().unwrap_or(NONE);
     let count = prims.iter().filter(|id| **id != NONE).count();
     specs.prims.resize(count.max(1), PrimSpec::default());
-    // A path has one spec; a second one would make the tree none.
+    // Only the first spec of a path counts; a second one would break the tree.
     let mut seen = vec![false; tables.paths.len()];
     for row in &tables.specs {
         let Some(path) = tables.paths.get(row.path as usize) else {
@@ -61,7 +61,7 @@ pub fn tree(tables: &Tables) -> Specs {
     specs
 }
 
-/// The number of each path's prim or variant; the root has 0.
+/// Returns the spec number of each path that is a prim or variant; the root has 0.
 fn prims(tables: &Tables) -> Vec<SpecId> {
     let mut out = vec![NONE; tables.paths.len()];
     if let Some(root) = out.get_mut(tables.root as usize) {
@@ -77,13 +77,13 @@ fn prims(tables: &Tables) -> Vec<SpecId> {
     out
 }
 
-/// Set and variant of `{set=variant}`.
+/// Splits `{set=variant}` into set and variant.
 fn selection(token: &str) -> Option<(Arc<str>, Arc<str>)> {
     let (set, variant) = token.strip_prefix('{')?.strip_suffix('}')?.split_once('=')?;
     Some((set.into(), variant.into()))
 }
 
-/// Moves names and fields over, and puts children into the order that the file wants.
+/// Moves names and fields over, and puts children into the order that the file asks for.
 pub fn finish(specs: &mut Specs, tables: Tables, binary: &Binary) -> Result<(), Error> {
     specs.names = tables.tokens;
     specs.fields = tables.fields.into_iter().map(|f| (f.name, ValueRef(f.value))).collect();

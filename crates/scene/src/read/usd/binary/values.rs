@@ -1,5 +1,5 @@
-//! Values of a binary layer by their 64 bits: type, whether they are arrays, compressed, or in these bits
-//! themselves, and else where they lie.
+//! Values of a binary layer. Each has 64 bits that state its type, whether it is an array, compressed or
+//! inlined, and its file offset or the inlined value itself.
 
 use super::integers::{Damaged, Integer, MAX_VALUES, integers};
 use super::sections::{END, PathNode, Tables};
@@ -10,15 +10,15 @@ use crate::read::usd::spline::Spline;
 use crate::read::usd::value::{ListEdit, Numbers, Reference, Retime, Scalar, Value};
 use std::sync::Arc;
 
-/// Arrays that are shorter are never compressed.
+/// The fewest elements of a compressed array.
 const LEAST_COMPRESSED: u64 = 16;
-/// Most elements of a path.
+/// Upper limit for the elements of a path.
 const MAX_PATH_DEPTH: usize = 2048;
-/// Most entries of a list, of one that edits, and of one of numbers that edits.
+/// Upper limits for the entries of a list, of a list edit, and of an edit of integers.
 const MAX_LIST: u64 = 1 << 16;
 const MAX_EDITED: u64 = 1 << 14;
 const MAX_INTEGERS: u64 = 1 << 20;
-/// Most entries of a dictionary that is read.
+/// Upper limit for the entries of a dictionary.
 const MAX_DICTIONARY: u64 = 1 << 10;
 
 /// The 64 bits of a value.
@@ -35,7 +35,7 @@ impl Rep {
     fn is_compressed(self) -> bool {
         self.0 >> 61 & 1 == 1
     }
-    /// A list of changes to a weaker array, since 0.13.
+    /// `true` for an edit of a weaker array, which exists since version 0.13.
     fn is_edit(self) -> bool {
         self.0 >> 60 & 1 == 1
     }
@@ -75,7 +75,7 @@ mod kind {
     pub const ANIMATION_BLOCK: u8 = 60;
 }
 
-/// How numbers of a type are stored, and how many make an element.
+/// Returns the number type of a value type, and how many numbers make an element.
 fn layout(kind: u8) -> Option<(Scalar, usize)> {
     use Scalar::*;
     Some(match kind {
@@ -94,7 +94,7 @@ fn layout(kind: u8) -> Option<(Scalar, usize)> {
         16 => (F64, 4),
         17 => (F32, 4),
         18 => (F16, 4),
-        // Vectors of two, three and four: f64, f32, f16, i32.
+        // Vectors of two, three and four numbers: f64, f32, f16, i32.
         19..=30 => {
             let scalar = [F64, F32, F16, I32][usize::from(kind - 19) % 4];
             (scalar, 2 + usize::from(kind - 19) / 4)
@@ -103,10 +103,10 @@ fn layout(kind: u8) -> Option<(Scalar, usize)> {
     })
 }
 
-/// Times, and the value at each.
+/// Times, and the value at each of them.
 pub type TimeSamples = (Vec<f64>, Vec<u64>);
 
-/// A binary layer.
+/// An open binary layer.
 pub struct Binary {
     bytes: Bytes,
     version: [u8; 2],
@@ -116,7 +116,7 @@ pub struct Binary {
 }
 
 impl Binary {
-    /// Takes the tables that values refer to.
+    /// Takes over the tables that values refer to.
     pub fn new(bytes: Bytes, tables: &mut Tables) -> Binary {
         Binary {
             bytes,
@@ -127,7 +127,7 @@ impl Binary {
         }
     }
 
-    /// The path by its number; none where there is none, or its elements are too many.
+    /// Returns the path with this index; `None` if it does not exist or has too many elements.
     pub fn path(&self, number: u32) -> Option<Arc<str>> {
         let mut elements = Vec::new();
         let mut at = self.paths.get(number as usize)?;
@@ -144,7 +144,7 @@ impl Binary {
         }
         let mut path = String::new();
         for (token, is_property) in elements.into_iter().rev() {
-            // Selections of variants and targets have brackets of their own.
+            // Variant selections and targets have their own brackets.
             if is_property {
                 path.push('.');
             } else if !token.starts_with(['{', '[']) && !path.ends_with('}') {
@@ -155,7 +155,7 @@ impl Binary {
         Some(path.into())
     }
 
-    /// Reads a value that is no time samples.
+    /// Reads a value other than time samples.
     pub fn value(&self, value: u64) -> Result<Value, Error> {
         let rep = Rep(value);
         if rep.is_edit() {
@@ -217,7 +217,7 @@ impl Binary {
         })
     }
 
-    /// Elements of an array, without reading it; 1 of what is none, 0 of what holds nothing.
+    /// Returns the number of elements of an array without reading it; 1 for other values, 0 for a block.
     pub fn length(&self, value: u64) -> Result<usize, Error> {
         let rep = Rep(value);
         match rep.kind() {
@@ -234,12 +234,12 @@ impl Binary {
         whole && rep.is_array() && !rep.is_edit()
     }
 
-    /// Whether it says that there is no value.
+    /// `true` if the value is a block, which stands for no value.
     pub fn is_block(&self, value: u64) -> bool {
         matches!(Rep(value).kind(), kind::BLOCK | kind::ANIMATION_BLOCK)
     }
 
-    /// Times and values of time samples; none where the value is none of these.
+    /// Returns times and values of time samples; `None` if the value has another type.
     pub fn time_samples(&self, value: u64) -> Result<Option<TimeSamples>, Error> {
         let rep = Rep(value);
         if rep.kind() != kind::TIME_SAMPLES || rep.is_inlined() {
@@ -251,7 +251,7 @@ impl Binary {
             Value::Numbers(numbers) if numbers.scalar == Scalar::F64 && numbers.width == 1 => numbers.f64s(),
             _ => return Err(self.bytes.malformed("the times of samples are no numbers", times_at)),
         };
-        // What a place leads over stands before the next one.
+        // The data an offset skips over lies before the next offset.
         let values_at = self.beside(times_at.saturating_add(8))?;
         let count = self.count(values_at, 8)?;
         if count != times.len() as u64 {
@@ -262,19 +262,19 @@ impl Binary {
         Ok(Some((times, values.as_chunks::<8>().0.iter().map(|b| u64::from_le_bytes(*b)).collect())))
     }
 
-    /// Where the times of samples lie: what shares them has the same place.
+    /// Returns the location of the times of samples, which is the same for all values that share them.
     pub fn times_key(&self, value: u64) -> Option<u64> {
         let at = Rep(value).payload();
         self.bytes.u64(self.beside(at).ok()?).ok()
     }
 
-    /// A place that is given by its distance from where that stands.
+    /// Resolves an offset relative to its own position.
     fn beside(&self, at: u64) -> Result<u64, Error> {
         let distance = self.bytes.u64(at)? as i64;
         at.checked_add_signed(distance).ok_or_else(|| self.bytes.malformed("an offset leads outside", at))
     }
 
-    /// A number of things of `size` bytes each behind it, which must be there.
+    /// Reads a count of items of `size` bytes that follow it, and checks that they are there.
     fn count(&self, at: u64, size: u64) -> Result<u64, Error> {
         let count = self.bytes.u64(at)?;
         let room = self.bytes.length().saturating_sub(at);
@@ -296,13 +296,13 @@ impl Binary {
         self.bytes.malformed("a text or path has a number beyond all", at)
     }
 
-    /// Where an array's elements begin, and how many there are.
+    /// Returns the offset of an array's first element, and the number of elements.
     fn array_head(&self, rep: Rep) -> Result<(u64, u64), Error> {
         let at = rep.payload();
         if at == 0 {
             return Ok((0, 0));
         }
-        // Before 0.5 there was a rank in front.
+        // Before 0.5 a rank precedes the count.
         let at = if self.version < [0, 5] { at + 4 } else { at };
         let (count, at) = match self.version < [0, 7] {
             true => (u64::from(self.bytes.u32(at)?), at + 4),
@@ -328,7 +328,7 @@ impl Binary {
         }
     }
 
-    /// Compressed whole numbers, and where they end.
+    /// Reads compressed integers; returns them and the offset after them.
     fn integers<T: Integer>(&self, at: u64, count: u64) -> Result<(Vec<T>, u64), Error> {
         let size = self.bytes.u64(at)?;
         let block = self.bytes.read(at + 8, size)?;
@@ -336,7 +336,7 @@ impl Binary {
         Ok((numbers, at + 8 + size))
     }
 
-    /// Compressed floats: whole numbers, or a table of the values and a number for each.
+    /// Reads compressed floats, stored as integers or as a table of values with an index for each element.
     fn floats(&self, at: u64, count: u64, scalar: Scalar) -> Result<Vec<u8>, Error> {
         let mut code = [0];
         self.bytes.read_into(at, &mut code)?;
@@ -372,14 +372,14 @@ impl Binary {
         let one = |number: u32| if is_string { self.string(number) } else { self.token(number) };
         let at = rep.payload();
         if !rep.is_array() {
-            // Few writers put the number elsewhere.
+            // A few writers do not inline the index.
             let number = if rep.is_inlined() { at as u32 } else { self.bytes.u32(at)? };
             let text = one(number).ok_or_else(|| self.missing(at))?;
             return Ok(Value::Texts { array: false, list: vec![text] });
         }
         let (count, at) = self.array_head(rep)?;
         let numbers = self.bytes.read(at, 4 * count)?;
-        // Names of assets are strings in arrays, and tokens alone.
+        // Asset paths are strings in arrays, and tokens otherwise.
         let of_strings = rep.kind() != kind::TOKEN;
         let one = |number: u32| if of_strings { self.string(number) } else { self.token(number) };
         let numbers = numbers.as_chunks::<4>().0.iter().map(|b| one(u32::from_le_bytes(*b)));
@@ -387,7 +387,7 @@ impl Binary {
         Ok(Value::Texts { array: true, list })
     }
 
-    /// The names of children, which are `expected`: of a list that is much longer nothing is read.
+    /// Reads the names of children; a list much longer than the `expected` number is not read.
     pub fn names(&self, value: u64, expected: usize) -> Result<Vec<Arc<str>>, Error> {
         let rep = Rep(value);
         let at = rep.payload();
@@ -430,7 +430,7 @@ impl Binary {
         Ok(Value::Selections(list))
     }
 
-    /// An edited list of things of `size` bytes that begin with a number.
+    /// Reads a list edit whose items have `size` bytes and begin with an index.
     fn edits<T>(
         &self,
         at: u64,
@@ -464,7 +464,7 @@ impl Binary {
         if head[0] & 1 != 0 {
             edit.explicit = Some(Vec::new());
         }
-        // Bits 1 to 6: explicit, added, deleted, ordered, prepended, appended items. Stored in another order.
+        // Bits 1 to 6: explicit, added, deleted, ordered, prepended, appended items; stored in another order.
         for bit in [1, 2, 5, 6, 3, 4] {
             if head[0] >> bit & 1 == 0 {
                 continue;
@@ -486,18 +486,18 @@ impl Binary {
                 5 => edit.prepended = list,
                 6 => edit.appended = list,
                 3 => edit.deleted = list,
-                // The order of a list alone changes nothing that is read.
+                // Reordering alone affects nothing that is read.
                 _ => {}
             }
         }
         Ok(edit)
     }
 
-    /// A reference or a payload, and where it ends.
+    /// Reads a reference or a payload; returns it and the offset after it.
     fn reference(&self, at: u64, payload: bool) -> Result<(Reference, u64), Error> {
         let asset = self.string(self.bytes.u32(at)?).ok_or_else(|| self.missing(at))?;
         let path = self.bytes.u32(at + 4)?;
-        // An empty path has the number of none.
+        // An empty path has an index that does not exist.
         let prim = self.path(path).unwrap_or_default();
         let prim = if &*prim == "/" { "".into() } else { prim };
         let mut end = at + 8;
@@ -513,7 +513,7 @@ impl Binary {
         Ok((Reference { asset, prim, retime: own }, end))
     }
 
-    /// Keys and values of a dictionary; the values are not read.
+    /// Reads keys and value references of a dictionary, but not the values.
     fn dictionary(&self, rep: Rep) -> Result<Vec<(Arc<str>, ValueRef)>, Error> {
         let at = rep.payload();
         if rep.is_inlined() || at == 0 {
@@ -537,8 +537,8 @@ impl Binary {
         Ok(out)
     }
 
-    /// The end of a dictionary: each entry has the number of its key and the distance to its value, which lies
-    /// in between.
+    /// Returns the offset after a dictionary: each entry has the index of its key and the distance to its
+    /// value, which lies in between.
     fn after_dictionary(&self, at: u64) -> Result<u64, Error> {
         let count = self.count(at, 12)?;
         let mut at = at + 8;
@@ -562,7 +562,7 @@ fn flat<T, const S: usize>(numbers: Vec<T>, bytes: impl Fn(T) -> [u8; S]) -> Vec
     numbers.into_iter().flat_map(bytes).collect()
 }
 
-/// A whole number as IEEE 754 binary16; those that it does not hold exactly are not written this way.
+/// Converts an integer to IEEE 754 binary16; integers that are not exact in it are never stored this way.
 fn whole_half(value: i32) -> u16 {
     let sign = if value < 0 { 0x8000 } else { 0 };
     let size = value.unsigned_abs();
@@ -578,8 +578,8 @@ fn whole_half(value: i32) -> u16 {
     }
 }
 
-/// A value that is in the bits themselves: a number of at most 32 bits, a wide one that fits into these, a
-/// vector or the diagonal of a matrix of small whole numbers.
+/// Returns an inlined value: a number of at most 32 bits, a wider one that fits into these, or a vector or
+/// matrix diagonal of small integers.
 fn inlined(rep: Rep, scalar: Scalar, width: usize) -> Vec<u8> {
     let bits = rep.payload() as u32;
     if width == 1 {
@@ -591,7 +591,7 @@ fn inlined(rep: Rep, scalar: Scalar, width: usize) -> Vec<u8> {
         };
     }
     let small = rep.payload().to_le_bytes().map(|b| i32::from(b as i8));
-    // Quaternions are never stored so.
+    // Quaternions are never inlined.
     let side = match (rep.kind(), width) {
         (13, _) => Some(2),
         (14, _) => Some(3),

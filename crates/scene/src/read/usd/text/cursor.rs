@@ -1,8 +1,8 @@
-//! Walks through the text of a layer: words, strings, and values that are stepped over.
+//! A cursor over the text of a layer: reads words and strings, and skips values.
 
 use std::sync::Arc;
 
-/// What is wrong, and where.
+/// A syntax error and its position.
 pub struct Wrong {
     pub what: String,
     pub at: usize,
@@ -13,11 +13,11 @@ pub struct Cursor<'a> {
     pub at: usize,
 }
 
-/// A value that was stepped over.
+/// A value that was skipped.
 pub struct Span {
     pub start: usize,
     pub end: usize,
-    /// Elements of a list; 1 of what is none.
+    /// The number of elements of a list; 1 for other values.
     pub count: usize,
 }
 
@@ -26,7 +26,7 @@ impl<'a> Cursor<'a> {
         Err(Wrong { what: what.into(), at: self.at })
     }
 
-    /// The next byte behind spaces, line ends, `;` and remarks.
+    /// Returns the next byte after spaces, line ends, `;` and comments.
     pub fn peek(&mut self) -> Option<u8> {
         loop {
             match self.text.get(self.at)? {
@@ -63,7 +63,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Letters, digits, `_`, `:` and what is no ASCII; empty where there are none.
+    /// Takes a word of letters, digits, `_`, `:` and non-ASCII characters; empty if there is none.
     pub fn word(&mut self) -> &'a str {
         self.peek();
         let rest = self.text.get(self.at..).unwrap_or_default();
@@ -73,7 +73,7 @@ impl<'a> Cursor<'a> {
         str::from_utf8(&rest[..length]).unwrap_or_default()
     }
 
-    /// Letters; empty where there are none.
+    /// Takes a word of letters; empty if there is none.
     pub fn name(&mut self) -> &'a str {
         self.peek();
         let rest = self.text.get(self.at..).unwrap_or_default();
@@ -92,12 +92,12 @@ impl<'a> Cursor<'a> {
         is
     }
 
-    /// A number.
+    /// Takes a number.
     pub fn number(&mut self) -> Option<f64> {
         self.parsed()
     }
 
-    /// A number of any type.
+    /// Takes a number of any type.
     pub fn parsed<T: std::str::FromStr>(&mut self) -> Option<T> {
         self.peek();
         let rest = self.text.get(self.at..)?;
@@ -112,7 +112,7 @@ impl<'a> Cursor<'a> {
         matches!(self.peek(), Some(b'"' | b'\''))
     }
 
-    /// A string in one or three quotation marks.
+    /// Takes a string in one or three quotation marks.
     pub fn string(&mut self) -> Result<Arc<str>, Wrong> {
         let Some(quote @ (b'"' | b'\'')) = self.peek() else {
             return self.wrong("a string is missing");
@@ -149,8 +149,8 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The name of an asset, between single or triple `@`. Between triple ones `\@@@` stands for `@@@`, and the
-    /// name may end with one or two `@` (USD's text format, "Asset paths").
+    /// The name of an asset, between single or triple `@`. Between triple ones `\@@@` stands for `@@@`, and
+    /// the name may end with one or two `@` (USD's text format, "Asset paths").
     pub fn asset(&mut self) -> Result<Arc<str>, Wrong> {
         self.expect(b'@')?;
         if !self.text[self.at..].starts_with(b"@@") {
@@ -175,7 +175,7 @@ impl<'a> Cursor<'a> {
         Ok(name.into())
     }
 
-    /// A path, in angle brackets.
+    /// Takes a path, in angle brackets.
     pub fn path(&mut self) -> Result<Arc<str>, Wrong> {
         self.expect(b'<')?;
         self.until(b">")
@@ -190,7 +190,7 @@ impl<'a> Cursor<'a> {
         Ok(String::from_utf8_lossy(&rest[..length]).into())
     }
 
-    /// Steps over a value: a word, a string, a path, or brackets with all that is in them.
+    /// Skips a value: a word, a string, a path, or brackets with their contents.
     pub fn skip(&mut self) -> Result<Span, Wrong> {
         self.peek();
         let start = self.at;
@@ -200,7 +200,7 @@ impl<'a> Cursor<'a> {
             let Some(byte) = self.peek() else {
                 return self.wrong("a value does not end");
             };
-            // Whatever stands in a list, and is no comma, begins an element or belongs to one.
+            // Anything in a list except a comma begins an element or belongs to one.
             if depth == 1 && byte != b',' && byte != b']' && !open {
                 elements += 1;
                 open = true;
@@ -232,7 +232,7 @@ impl<'a> Cursor<'a> {
         Ok(Span { start, end: self.at, count: if is_list { elements } else { 1 } })
     }
 
-    /// Steps over a number or a name, at least one byte.
+    /// Skips a number or a name, at least one byte.
     fn skip_word(&mut self) {
         let rest = &self.text[self.at..];
         let ends = |b: &u8| b" \t\r\n;,()[]{}=:#\"'@<".contains(b);

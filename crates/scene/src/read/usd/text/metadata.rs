@@ -1,10 +1,10 @@
-//! Metadata in the text form: what edits lists, refers to files, selects variants.
+//! Metadata in the text form: list edits, references to files, and variant selections.
 
 use super::cursor::{Cursor, Wrong};
 use crate::read::usd::value::{ListEdit, Numbers, Reference, Retime, Scalar, Value};
 use std::sync::Arc;
 
-/// The word in front of what edits a list.
+/// The keyword in front of a list edit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Edit {
     Explicit,
@@ -16,7 +16,7 @@ pub enum Edit {
 }
 
 impl Edit {
-    /// Takes the word if there is one.
+    /// Takes the keyword if there is one.
     pub fn take(cursor: &mut Cursor<'_>) -> Edit {
         let words = [
             ("add", Edit::Add),
@@ -33,7 +33,7 @@ impl Edit {
         Edit::Explicit
     }
 
-    /// Puts a list where it belongs in what was said before.
+    /// Stores a list in the matching field of an edit.
     pub fn put<T>(self, list: Vec<T>, into: &mut ListEdit<T>) {
         match self {
             Edit::Explicit => into.explicit = Some(list),
@@ -41,13 +41,13 @@ impl Edit {
             Edit::Prepend => into.prepended = list,
             Edit::Append => into.appended = list,
             Edit::Delete => into.deleted = list,
-            // The order of a list alone changes nothing that is read.
+            // Reordering alone affects nothing that is read.
             Edit::Reorder => {}
         }
     }
 }
 
-/// One thing, or several in brackets; none for `None`.
+/// Reads one item, or several in brackets; none for `None`.
 pub fn list<T>(
     cursor: &mut Cursor<'_>,
     mut one: impl FnMut(&mut Cursor<'_>) -> Result<T, Wrong>,
@@ -66,16 +66,16 @@ pub fn list<T>(
     Ok(out)
 }
 
-/// A path, which starts at the prim `at` where it is relative.
+/// Reads a path; a relative one starts at the prim `at`.
 pub fn path(cursor: &mut Cursor<'_>, at: &str) -> Result<Arc<str>, Wrong> {
     Ok(absolute(at, &cursor.path()?))
 }
 
-/// The part of a path that is a variant, which `..` leaves like a prim.
+/// Stands for a variant in a path; `..` leaves it like a prim.
 pub const VARIANT: &str = "/{}";
 
-/// A path that starts at the prim `at` as one that starts at the root, without variants. What is said in a variant
-/// itself starts at its prim. One that leads above the root stays as it is, and leads nowhere.
+/// Converts a path relative to the prim `at` to an absolute one without variants. Paths in a variant start at
+/// its prim. A path above the root stays unchanged, and does not exist.
 fn absolute(at: &str, path: &str) -> Arc<str> {
     let (mut above, mut rest) = (at.trim_end_matches(VARIANT), path);
     while !rest.is_empty() {
@@ -83,7 +83,7 @@ fn absolute(at: &str, path: &str) -> Arc<str> {
         match first {
             "." => {}
             ".." if !above.is_empty() => above = above.rsplit_once('/').map_or("", |(above, _)| above),
-            // Absolute, or above the root.
+            // An absolute path, or one above the root.
             "" | ".." => return path.into(),
             _ => break,
         }
@@ -98,17 +98,17 @@ fn absolute(at: &str, path: &str) -> Arc<str> {
     }
 }
 
-/// A reference or payload of the prim `at`: a file, a path, or both, and its layer offset.
+/// Reads a reference or payload of the prim `at`: a file, a path, or both, and its layer offset.
 pub fn reference(cursor: &mut Cursor<'_>, at: &str) -> Result<Reference, Wrong> {
     let asset = if cursor.peek() == Some(b'@') { cursor.asset()? } else { "".into() };
     let prim = match cursor.peek() {
-        // One in a file is of that file's.
+        // A path in another file is not relative to `at`.
         Some(b'<') if asset.is_empty() => path(cursor, at)?,
         Some(b'<') => cursor.path()?,
         _ => "".into(),
     };
     if asset.is_empty() && prim.is_empty() {
-        // An empty path is the default prim of the same layer; anything else is no reference.
+        // An empty path refers to the default prim of the same layer; anything else is no reference.
         if !cursor.text[..cursor.at].ends_with(b">") && !cursor.text[..cursor.at].ends_with(b"@") {
             return cursor.wrong("a reference is missing");
         }
@@ -116,12 +116,12 @@ pub fn reference(cursor: &mut Cursor<'_>, at: &str) -> Result<Reference, Wrong> 
     Ok(Reference { asset, prim, retime: retime(cursor)? })
 }
 
-/// A sublayer, and its layer offset.
+/// Reads a sublayer and its layer offset.
 pub fn sublayer(cursor: &mut Cursor<'_>) -> Result<(Arc<str>, Retime), Wrong> {
     Ok((cursor.asset()?, retime(cursor)?))
 }
 
-/// `(offset = 1; scale = 2)`, if it is there.
+/// Reads `(offset = 1; scale = 2)`, if present.
 fn retime(cursor: &mut Cursor<'_>) -> Result<Retime, Wrong> {
     let mut out = Retime::NONE;
     if !cursor.take(b'(') {
@@ -144,7 +144,7 @@ fn retime(cursor: &mut Cursor<'_>) -> Result<Retime, Wrong> {
     Ok(out)
 }
 
-/// A whole number.
+/// Reads an integer.
 pub fn integer(cursor: &mut Cursor<'_>) -> Result<i64, Wrong> {
     match cursor.parsed() {
         Some(number) => Ok(number),
@@ -152,7 +152,7 @@ pub fn integer(cursor: &mut Cursor<'_>) -> Result<i64, Wrong> {
     }
 }
 
-/// `{ string set = "variant" }`.
+/// Reads `{ string set = "variant" }`.
 pub fn selections(cursor: &mut Cursor<'_>) -> Result<Value, Wrong> {
     cursor.expect(b'{')?;
     let mut out = Vec::new();
@@ -168,7 +168,7 @@ pub fn selections(cursor: &mut Cursor<'_>) -> Result<Value, Wrong> {
     Ok(Value::Selections(out))
 }
 
-/// A plain value: a string, a number, a truth; else what is not read.
+/// Reads a plain value: a string, a number or a bool; others give [`Value::Other`].
 pub fn plain(cursor: &mut Cursor<'_>) -> Result<Value, Wrong> {
     if cursor.is_string() {
         return Ok(Value::Texts { array: false, list: vec![cursor.string()?] });
@@ -216,7 +216,7 @@ mod tests {
             ("", "C", "/C"),
             ("/A", "../../C", "../../C"),
             ("/A", "../..", "../.."),
-            // As the library counts: a variant is a step of its own from the prims in it.
+            // As in the OpenUSD library: for prims in a variant, the variant is a step of its own.
             ("/A/{}", "../C", "/C"),
             ("/A/{}", "C", "/A/C"),
             ("/A/{}/B", "C", "/A/B/C"),

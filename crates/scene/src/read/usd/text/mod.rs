@@ -1,4 +1,4 @@
-//! The text form of a layer, `.usda`: read once for its specs; values stay text until they are asked for.
+//! The text form of a layer, `.usda`: read once for its specs; values are parsed on demand.
 
 mod cursor;
 mod metadata;
@@ -9,7 +9,7 @@ mod values;
 pub use parse::open;
 pub use values::{Text, kind_of_type};
 
-/// Whether the first bytes are those of a text layer.
+/// `true` if the first bytes are those of a text layer.
 pub fn is_text(start: &[u8]) -> bool {
     start.starts_with(b"#usda")
 }

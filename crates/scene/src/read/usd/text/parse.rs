@@ -1,4 +1,4 @@
-//! The grammar of the text form: prims in each other, their metadata, properties and variants.
+//! The grammar of the text form: nested prims, their metadata, properties and variants.
 
 use super::cursor::{Cursor, Wrong};
 use super::metadata::{Edit, VARIANT, integer, list, path, plain, reference, selections, sublayer};
@@ -10,16 +10,16 @@ use crate::read::usd::value::{ListEdit, Numbers, Reference, Scalar, Value, type_
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Largest file; larger ones are written in the binary form for good reasons.
+/// Upper limit for the size of a file in bytes; larger layers should use the binary form.
 const MAX_TEXT: u64 = 1 << 29;
-/// Most prims and variants in each other.
+/// Upper limit for the nesting of prims and variants.
 const MAX_DEPTH: usize = 256;
-/// Most fields of a prim or a property.
+/// Upper limit for the fields of a prim or a property.
 const MAX_FIELDS: usize = 4096;
-/// Most dictionaries in each other.
+/// Upper limit for the nesting of dictionaries.
 const MAX_DICTIONARIES: usize = 16;
 
-/// Reads all but values.
+/// Reads everything but values.
 pub fn open(bytes: Bytes) -> Result<(Specs, Text), Error> {
     let length = bytes.length();
     if length > MAX_TEXT {
@@ -49,7 +49,7 @@ pub fn open(bytes: Bytes) -> Result<(Specs, Text), Error> {
 
 type Fields = Vec<(u32, ValueRef)>;
 
-/// A property while its statements come in.
+/// A property while its statements are read.
 struct Property {
     name: Arc<str>,
     fields: Fields,
@@ -75,7 +75,7 @@ struct Parser<'a> {
     specs: Specs,
     text: Text,
     names: HashMap<Arc<str>, u32>,
-    /// Of the prim that is read, with [`VARIANT`] for each variant: paths in it start there.
+    /// The path of the current prim, with [`VARIANT`] for each variant; relative paths start there.
     path: String,
 }
 
@@ -102,7 +102,7 @@ impl<'a> Parser<'a> {
         self.field(fields, name, Value::Texts { array: false, list });
     }
 
-    /// Puts fields into the tables; where their list begins.
+    /// Adds fields to the tables; returns the start of their list.
     fn keep(&mut self, fields: Fields) -> u32 {
         let start = self.specs.lists.len() as u32;
         for field in fields {
@@ -132,14 +132,14 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// `rootPrims = […]` and the like, behind `reorder`; an order alone changes nothing that is read.
+    /// Skips `rootPrims = […]` and the like after `reorder`; reordering alone affects nothing that is read.
     fn reorder(&mut self) -> Result<(), Wrong> {
         self.cursor.word();
         self.cursor.expect(b'=')?;
         self.cursor.skip().map(drop)
     }
 
-    /// All that is known of a prim into the tables.
+    /// Adds the collected statements of a prim to the tables.
     fn close(&mut self, id: SpecId, open: Open) {
         let Open { mut fields, references, payload, inherits, specializes, properties, .. } = open;
         for (name, edit) in [("references", references), ("payload", payload)] {
@@ -163,7 +163,7 @@ impl<'a> Parser<'a> {
         self.specs.prims[id as usize].fields = self.keep(fields);
     }
 
-    /// A prim, if one begins here.
+    /// Reads a prim, if one begins here.
     fn prim(&mut self, parent: SpecId, depth: usize) -> Result<bool, Wrong> {
         let kinds = [("def", 0u32), ("over", 1), ("class", 2)];
         let Some((_, specifier)) = kinds.into_iter().find(|(word, _)| self.cursor.take_word(word)) else {
@@ -196,7 +196,7 @@ impl<'a> Parser<'a> {
         Ok(true)
     }
 
-    /// What stands in the curly brackets of a prim or a variant.
+    /// Reads the contents of the curly brackets of a prim or a variant.
     fn body(&mut self, id: SpecId, open: &mut Open, depth: usize) -> Result<(), Wrong> {
         self.cursor.expect(b'{')?;
         while !self.cursor.take(b'}') {
@@ -238,7 +238,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// Metadata of a layer, a prim or a property, up to the closing bracket.
+    /// Reads the metadata of a layer, a prim or a property, up to the closing bracket.
     fn metadata(&mut self, open: &mut Open) -> Result<(), Wrong> {
         while !self.cursor.take(b')') {
             if self.cursor.is_string() {
@@ -299,7 +299,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// `{ type name = value … }`: keys and values, which are read when asked for.
+    /// Reads `{ type name = value … }`: the keys, and references to values, which are read on demand.
     fn dictionary(&mut self, depth: usize) -> Result<Value, Wrong> {
         self.cursor.expect(b'{')?;
         let mut out = Vec::new();
@@ -334,7 +334,7 @@ impl<'a> Parser<'a> {
         Ok(Value::Dictionary(out))
     }
 
-    /// A statement on a property.
+    /// Reads a statement on a property.
     fn property(&mut self, open: &mut Open) -> Result<(), Wrong> {
         let edit = Edit::take(&mut self.cursor);
         if edit == Edit::Reorder {
@@ -345,7 +345,7 @@ impl<'a> Parser<'a> {
         while let Some(word) = words.into_iter().find(|word| self.cursor.take_word(word)) {
             is_uniform |= word == "uniform";
         }
-        // The word can also stand behind.
+        // The keyword may also follow these words.
         let edit = if edit == Edit::Explicit { Edit::take(&mut self.cursor) } else { edit };
         let mut type_name = self.cursor.word().to_owned();
         if type_name.is_empty() {
@@ -397,7 +397,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// What stands behind the `=` of an attribute, of which `part` is meant.
+    /// Reads the text after the `=` of an attribute; `part` is the suffix of its name.
     fn assigned(&mut self, part: &str, type_name: &str, fields: &mut Fields) -> Result<(), Wrong> {
         let (name, value) = match part {
             "" | "default" => {
@@ -409,7 +409,7 @@ impl<'a> Parser<'a> {
                 let span = self.cursor.skip()?;
                 (part, self.text.add_raw(self.cursor.text, &span, part))
             }
-            // Connections are of materials.
+            // Connections only concern materials.
             _ => {
                 self.cursor.skip()?;
                 ("connect", self.text.add(Value::Other))
@@ -421,7 +421,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// `{ time: value, … }`.
+    /// Reads `{ time: value, … }`.
     fn samples(&mut self, type_name: &str) -> Result<ValueRef, Wrong> {
         self.cursor.expect(b'{')?;
         let mut samples = Vec::new();

@@ -3,7 +3,7 @@
 use super::cursor::Cursor;
 use crate::read::usd::spline::{Extrapolation, Interpolation, Knot, Loops, Spline};
 
-/// Reads a spline, with the curly brackets; none where it is none.
+/// Reads a spline with its curly brackets; `None` if it is malformed.
 pub fn spline(text: &[u8]) -> Option<Spline> {
     let mut cursor = Cursor { text, at: 0 };
     let mut own =
@@ -34,13 +34,13 @@ pub fn spline(text: &[u8]) -> Option<Spline> {
         }
     }
     if own.is_hermite {
-        // One number is the slope.
+        // A single number is the slope.
         own.knots.iter_mut().flat_map(|knot| [&mut knot.pre, &mut knot.post]).for_each(|t| t.swap(0, 1));
     }
     own.finish(loops)
 }
 
-/// `(1, 2, word)`: the numbers; words are left out.
+/// Reads the numbers of `(1, 2, word)`; words are skipped.
 fn numbers(cursor: &mut Cursor<'_>) -> Option<Vec<f64>> {
     let mut out = Vec::new();
     if !cursor.take(b'(') {
@@ -77,7 +77,7 @@ fn extrapolation(cursor: &mut Cursor<'_>) -> Option<Extrapolation> {
     })
 }
 
-/// `time: [value before &] value; pre (width, slope); post curve (width, slope)`.
+/// Reads a knot, `time: [value before &] value; pre (width, slope); post curve (width, slope)`.
 fn knot(cursor: &mut Cursor<'_>) -> Option<Knot> {
     let time = cursor.number()?;
     if !cursor.take(b':') {

@@ -1,4 +1,4 @@
-//! Values of a text layer, read from the text when asked for.
+//! The values of a text layer, parsed from the text on demand.
 
 use super::cursor::{Cursor, Span};
 use super::splines::spline;
@@ -11,21 +11,21 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// What the upper bits of a [`ValueRef`] say it is.
+/// Tags in the upper bits of a [`ValueRef`].
 const PARSED: u64 = 1 << 62;
 const SAMPLES: u64 = 2 << 62;
 
-/// A value that is still text.
+/// A value that is not parsed yet.
 struct Raw {
     start: u32,
     end: u32,
     count: u32,
-    /// Number of the type's name.
+    /// The index of the type's name.
     type_name: u32,
     hash: u64,
 }
 
-/// A text layer.
+/// The values of a text layer.
 pub struct Text {
     bytes: Bytes,
     text: Vec<u8>,
@@ -50,12 +50,12 @@ impl Text {
         }
     }
 
-    /// Gives the text, once all values are known by their places in it.
+    /// Stores the text, once the positions of all values in it are known.
     pub fn keep(&mut self, text: Vec<u8>) {
         self.text = text;
     }
 
-    /// A value at a place of `text`, which is shorter than 4 GiB.
+    /// Adds a value at a position of `text`, which is shorter than 4 GiB.
     pub fn add_raw(&mut self, text: &[u8], span: &Span, type_name: &str) -> ValueRef {
         let own = text.get(span.start..span.end).unwrap_or_default();
         if own == b"None" || own == b"AnimationBlock" {
@@ -118,7 +118,7 @@ impl Text {
         }
     }
 
-    /// The same text is the same value.
+    /// Returns the identity of a value; values with the same text have the same.
     pub fn identity(&self, value: ValueRef) -> Identity {
         match self.raw_of(value) {
             Some(raw) => Identity::from(raw.hash) << 64 | Identity::from(raw.end - raw.start),
@@ -161,7 +161,7 @@ impl Text {
             return Err(wrong());
         }
         if element.starts_with("quat") {
-            // Text has the real part first.
+            // The text form has the real part first.
             bytes.chunks_exact_mut(size).for_each(|quaternion| quaternion.rotate_left(scalar.size()));
         }
         Ok(Value::Numbers(Numbers { scalar, width, array, bytes }))
@@ -185,7 +185,7 @@ pub fn kind_of_type(name: &str) -> Option<ValueKind> {
     })
 }
 
-/// How numbers of a type are stored, and how many make an element.
+/// Returns the number type of a value type, and how many numbers make an element.
 fn layout(element: &str) -> Option<(Scalar, usize)> {
     use Scalar::*;
     let plain = match element {
@@ -231,7 +231,7 @@ fn layout(element: &str) -> Option<(Scalar, usize)> {
     }
 }
 
-/// All numbers of a text, whatever brackets there are.
+/// Parses all numbers of a text, ignoring brackets.
 fn numbers(text: &[u8], scalar: Scalar) -> Option<Vec<u8>> {
     let mut cursor = Cursor { text, at: 0 };
     let mut out = Vec::new();
@@ -265,7 +265,7 @@ fn numbers(text: &[u8], scalar: Scalar) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// The nearest IEEE 754 binary16, ties to even.
+/// Rounds to the nearest IEEE 754 binary16, ties to even.
 fn to_half(value: f32) -> u16 {
     let sign = (value.to_bits() >> 16) as u16 & 0x8000;
     let size = value.abs();
@@ -275,16 +275,16 @@ fn to_half(value: f32) -> u16 {
     if size >= 65_520.0 {
         return sign | 0x7C00;
     }
-    // Multiples of the spacing that halves have there; the least exponent is that of subnormals.
+    // Steps of the spacing of halves at this magnitude; below the least exponent, that of subnormals.
     let exponent = ((size.to_bits() >> 23) as i32 - 127).max(-14);
     let spacing = (f64::from(exponent) - 10.0).exp2();
     let steps = (f64::from(size) / spacing).round_ties_even() as u32;
-    // One step beyond the largest fraction carries into the exponent, as it should.
+    // A step beyond the largest fraction carries into the exponent, as it should.
     let base = ((exponent + 14) as u32) << 10;
     sign | (base + steps) as u16
 }
 
-/// All strings and names of assets of a text.
+/// Parses all strings and asset names of a text.
 fn texts(text: &[u8]) -> Option<Vec<Arc<str>>> {
     let mut cursor = Cursor { text, at: 0 };
     let mut out = Vec::new();
@@ -320,7 +320,7 @@ mod tests {
             let value = half(bits);
             assert_eq!(to_half(value), bits, "{value}");
             assert_eq!(to_half(-value), bits | 0x8000);
-            // A little more than half-way to the next.
+            // Slightly more than half-way to the next value.
             let next = half(bits + 1);
             if next.is_finite() {
                 assert_eq!(to_half(value + (next - value) * 0.51), bits + 1);
