@@ -12,7 +12,8 @@ pub enum Error {
     /// The target could not be written.
     #[error(transparent)]
     Format(#[from] meshreel_format::Error),
-    /// Something that this crate wrote earlier, a plan or a part, is damaged, or does not belong to the content.
+    /// Something that this crate wrote earlier, a plan or a part, is damaged, or does not belong to the
+    /// content.
     #[error("damaged, or of something else: {what}")]
     Malformed {
         /// What does not fit.
@@ -56,8 +57,8 @@ pub enum Error {
         /// The target that was left alone.
         target: PathBuf,
     },
-    /// Whoever asked for it does not want it any more ([`crate::Progress::cancellation`]); the target is as it
-    /// was.
+    /// Whoever asked for it does not want it any more ([`crate::Progress::cancellation`]); the target is as
+    /// it was.
     #[error("cancelled")]
     Cancelled,
     /// The caller is wrong, not the content.

@@ -7,7 +7,8 @@ use crate::write::output::publish;
 use meshreel_format::Complete;
 use std::path::{Path, PathBuf};
 
-/// A compiled file that is complete, but has no name yet. Dropped, it is removed, and the target stays as it is.
+/// A compiled file that is complete, but has no name yet. Dropped, it is removed, and the target stays as it
+/// is.
 pub struct Finished {
     pub(crate) report: Report,
     /// None on a dry run.

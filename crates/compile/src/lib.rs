@@ -1,6 +1,6 @@
-//! Scenes into `.reel` files. The passes, in order, are listed in [`plan`]; what is promised say `meshreel_options`,
-//! [`Report`] what came out. Before a frame is written it is decoded again by the functions the player uses,
-//! and measured.
+//! Scenes into `.reel` files. The passes, in order, are listed in [`plan`]; what is promised say
+//! `meshreel_options`, [`Report`] what came out. Before a frame is written it is decoded again by the
+//! functions the player uses, and measured.
 
 pub mod advice;
 pub mod clip;

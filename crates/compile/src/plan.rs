@@ -1,7 +1,7 @@
 //! The list of passes, in the order in which they run. [`compile`] takes a scene to what is decided of it,
 //! [`prepare`] looks at one mesh, `write` makes the file: each pass is a line there, with what it takes and
-//! gives, and a file elsewhere in this crate, or in `meshreel-process` where it is about geometry alone. What a
-//! pass did is said by `--explain`, under the name in the first column.
+//! gives, and a file elsewhere in this crate, or in `meshreel-process` where it is about geometry alone. What
+//! a pass did is said by `--explain`, under the name in the first column.
 //!
 //! ```text
 //! --explain   takes → gives                                                                  file
@@ -84,8 +84,8 @@ pub fn compile(
         .publish(inspect, progress)
 }
 
-/// Does all of [`compile`] but the last: the file that it gives is complete and has no name yet. `tighter`: what was
-/// found off when the same scene was compiled before.
+/// Does all of [`compile`] but the last: the file that it gives is complete and has no name yet. `tighter`:
+/// what was found off when the same scene was compiled before.
 pub fn compile_unnamed(
     scene: &Scene,
     remarks: Vec<Remark>,
@@ -247,8 +247,8 @@ pub(crate) fn with_job<R>(
     then(&mut job, Found { clips, between: found }, log)
 }
 
-/// The passes for those who go on from what was decided elsewhere; `then` gets the meshes. Of a mesh its first
-/// frame is read; of all frames only what new faces are laid over.
+/// The passes for those who go on from what was decided elsewhere; `then` gets the meshes. Of a mesh its
+/// first frame is read; of all frames only what new faces are laid over.
 pub(crate) fn with_decided<R>(
     scene: &Scene,
     options: &Options,

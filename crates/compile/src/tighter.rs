@@ -3,8 +3,8 @@
 use meshreel_options::Options;
 use std::collections::BTreeSet;
 
-/// Objects and streams that a verification found farther off than was promised. Compiled again they are aimed at a
-/// part of their tolerance; the promise that the file stores stays the same.
+/// Objects and streams that a verification found farther off than was promised. Compiled again they are aimed
+/// at a part of their tolerance; the promise that the file stores stays the same.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tighter {
     /// Paths of objects whose positions are aimed at more closely, in frames and between them.

@@ -1,5 +1,5 @@
-//! Work that nobody wants any more: whoever asked for it says so once, and all who work ask between one unit of
-//! work and the next.
+//! Work that nobody wants any more: whoever asked for it says so once, and all who work ask between one unit
+//! of work and the next.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

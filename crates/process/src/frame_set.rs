@@ -31,8 +31,8 @@ impl FrameSet {
     pub fn count(&self) -> usize {
         self.0.iter().map(|word| word.count_ones() as usize).sum()
     }
-    /// The largest value of any of the first `frames` frames that is in the set; where none is, of any at all. At
-    /// least 0.
+    /// The largest value of any of the first `frames` frames that is in the set; where none is, of any at
+    /// all. At least 0.
     pub fn largest(&self, frames: usize, value: impl Fn(usize) -> f64) -> f64 {
         let none = self.count() == 0;
         (0..frames).filter(|&frame| none || self.contains(frame)).map(value).fold(0.0, f64::max)

@@ -222,8 +222,8 @@ fn interior_angle(before: [f64; 3], p: [f64; 3], after: [f64; 3], n: [f64; 3]) -
     let c = cross(u, v);
     let (sine, cosine) = (dot(c, c).sqrt(), dot(u, v));
     let angle = sine.atan2(cosine);
-    // Where the edges fall together the sign of the sine is noise; such a spike has the angle 0. So it is where the
-    // corner stands upright on its face.
+    // Where the edges fall together the sign of the sine is noise; such a spike has the angle 0. So it is
+    // where the corner stands upright on its face.
     let straight = sine <= 1e-9 * (dot(u, u) * dot(v, v)).sqrt();
     if !straight && dot(c, n) < -1e-9 * sine { std::f64::consts::TAU - angle } else { angle }
 }

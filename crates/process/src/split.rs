@@ -1,7 +1,7 @@
 //! One index buffer for all frames: corners of a point become one vertex where every attribute is equal in
 //! every frame, and stay apart where one differs once. Equal are bits, which a 64-bit hash finds and which
-//! themselves decide; or numbers within a distance, since exporters compute the uvs of a point for each of its
-//! faces anew, and the last bits of these are no seam.
+//! themselves decide; or numbers within a distance, since exporters compute the uvs of a point for each of
+//! its faces anew, and the last bits of these are no seam.
 //!
 //! Partition refinement. Corners begin in the class of their point. For each attribute and frame every corner
 //! is compared with the first corner of its class; those that differ leave it and meet again where class and

@@ -15,7 +15,8 @@ pub struct Vertices<'a> {
     pub uvs: &'a [[f32; 2]],
 }
 
-/// What tells in a frame that the same vertices are equal as in the first one, without looking at all of them.
+/// What tells in a frame that the same vertices are equal as in the first one, without looking at all of
+/// them.
 pub struct Welding {
     /// Uvs of the first frame.
     uvs: Vec<[f32; 2]>,
@@ -29,8 +30,8 @@ impl Welding {
         Welding { uvs: uvs.to_vec(), crowd: crowd(uvs, weld) }
     }
 
-    /// Whether [`weld`] is the same in this frame. With the same uvs only those vertices can have come together
-    /// that share one.
+    /// Whether [`weld`] is the same in this frame. With the same uvs only those vertices can have come
+    /// together that share one.
     pub fn is_kept(&self, frame: Vertices<'_>, first: &[u32], hash: Folded) -> bool {
         let same_uv = |(a, b): (&[f32; 2], &[f32; 2])| all_bits(*a) == all_bits(*b);
         if self.uvs.len() != frame.uvs.len() || !self.uvs.iter().zip(frame.uvs).all(same_uv) {

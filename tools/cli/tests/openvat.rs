@@ -432,8 +432,8 @@ fn i20_hidden_meshes_lie_in_one_point() {
     }
 }
 
-/// A texture of other motions, a proxy without texels, files cut short and sizes beyond the limits are failures or
-/// errors.
+/// A texture of other motions, a proxy without texels, files cut short and sizes beyond the limits are
+/// failures or errors.
 #[test]
 fn textures_that_were_changed_fail() {
     let folder = tempfile::tempdir().unwrap();

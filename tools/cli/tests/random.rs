@@ -59,8 +59,8 @@ fn comes_back(reel: &Reel, folder: &Path) -> Result<(), String> {
         let options = extract::Options { format, ..extract::Options::default() };
         match extract::extract(path, &back, &options, &|_, _, _| (), &cancellation) {
             Ok(_) => {}
-            // A scene without a mesh, which is all that an .obj holds; faces that change, or more frames than a
-            // texture has rows.
+            // A scene without a mesh, which is all that an .obj holds; faces that change, or more frames than
+            // a texture has rows.
             Err(error) if matches!(error.class, Class::Unsupported | Class::Limit) => continue,
             Err(error) => return Err(format!("{name}: cannot be extracted: {}", error.line())),
         }

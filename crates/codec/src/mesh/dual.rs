@@ -3,8 +3,8 @@
 //!
 //! The formulas are those of the rig in `docs/FORMAT/mesh.md`.
 //!
-//! Credit: Ladislav Kavan, Steven Collins, Jiří Žára and Carol O'Sullivan, "Skinning with dual quaternions", 2007;
-//! Nicholas Higham, "Computing the polar decomposition — with applications", 1986.
+//! Credit: Ladislav Kavan, Steven Collins, Jiří Žára and Carol O'Sullivan, "Skinning with dual quaternions",
+//! 2007; Nicholas Higham, "Computing the polar decomposition — with applications", 1986.
 
 use crate::clip::space::Rows;
 

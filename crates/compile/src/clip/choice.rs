@@ -26,13 +26,15 @@ pub struct Chosen {
     /// Whether the tolerance holds for each sub-track on its own (the local rule of curves) instead of in
     /// object space.
     pub local: bool,
-    /// The clip in the streamed form, as curves or in the random-access form; of a clip in layers the first tier of its base layer.
+    /// The clip in the streamed form, as curves or in the random-access form; of a clip in layers the first
+    /// tier of its base layer.
     pub bytes: Vec<u8>,
     /// The tolerance that is promised, in units of length.
     pub tolerance: f64,
     /// The largest error of the decoded clip, in units of length.
     pub max_error: f64,
-    /// Numbers of rotation sub-tracks in the codecs of uniform samples: default, constant, hinge, two axes, free.
+    /// Numbers of rotation sub-tracks in the codecs of uniform samples: default, constant, hinge, two axes,
+    /// free.
     pub rotations: [usize; 5],
     /// Every codec that was tried, the chosen one among them, for `--explain`.
     pub tried: Vec<ClipTried>,
@@ -132,8 +134,8 @@ fn try_sampled(
     Ok((sampled, attempt))
 }
 
-/// The clip in codec `curve`, if it holds the tolerance and takes fewer bytes than `sampled`, and what is said
-/// of the attempt. Fails where curves alone are asked for and cannot hold the tolerance.
+/// The clip in codec `curve`, if it holds the tolerance and takes fewer bytes than `sampled`, and what is
+/// said of the attempt. Fails where curves alone are asked for and cannot hold the tolerance.
 fn try_curve(
     wanted: &RequestedSkeleton,
     clip: &Clip,

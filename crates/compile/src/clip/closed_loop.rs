@@ -305,8 +305,8 @@ impl<'a> ClosedLoop<'a> {
         }
     }
 
-    /// Chooses again for the joints that are touched, none before `from`, and for those that depend on one that
-    /// comes out otherwise; tables stay.
+    /// Chooses again for the joints that are touched, none before `from`, and for those that depend on one
+    /// that comes out otherwise; tables stay.
     pub fn choose_again(&self, place: &SampleContext<'_>, frame: &mut SampleChoices, from: usize) {
         frame.redone.clear();
         for j in from..self.reference.joints {
@@ -314,8 +314,8 @@ impl<'a> ClosedLoop<'a> {
         }
     }
 
-    /// The same, but ends early, and is false, where an error is not below `bound`. What joint `first` follows
-    /// from comes first, because its error is expected to be the largest.
+    /// The same, but ends early, and is false, where an error is not below `bound`. What joint `first`
+    /// follows from comes first, because its error is expected to be the largest.
     pub fn choose_below(
         &self,
         place: &SampleContext<'_>,

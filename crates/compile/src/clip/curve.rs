@@ -6,8 +6,8 @@
 //!   and the tolerance shrinks up the hierarchy, 1, ½, ⅓. Nothing is promised in object space; pinned joints
 //!   are aimed at their place in the source.
 //! * *Guaranteed*: the metric's points of a joint and the origins of its children, in object space, over the
-//!   decoded parents, are never farther off than the joint's part of the tolerance. A child aims at its source
-//!   rotation, so that turns do not add up.
+//!   decoded parents, are never farther off than the joint's part of the tolerance. A child aims at its
+//!   source rotation, so that turns do not add up.
 
 use super::fit::{self, Track};
 use super::reference::{Joints, Object, Reference, quaternion, worse};
@@ -297,8 +297,8 @@ impl Tree {
     }
 }
 
-/// Adds a tolerance unless one of the list is as tight for as many joints; removes those for which the new one
-/// is.
+/// Adds a tolerance unless one of the list is as tight for as many joints; removes those for which the new
+/// one is.
 fn add(all: &mut Vec<(f64, f64)>, (tolerance, count): (f64, f64)) {
     if all.iter().any(|(t, c)| *t <= tolerance && *c >= count) {
         return;
@@ -463,8 +463,8 @@ impl<'a> Fitted<'a> {
         }
     }
 
-    /// Makes a sub-track, and gives its decoded values. `off` gives the error of a value at a sample as a part
-    /// of what is allowed.
+    /// Makes a sub-track, and gives its decoded values. `off` gives the error of a value at a sample as a
+    /// part of what is allowed.
     fn track(
         &mut self,
         (joint, part): (usize, Part),

@@ -252,7 +252,7 @@ impl Track<'_> {
         Some(values.into_iter().map(|v| if self.rotation { unit(v) } else { v }).collect())
     }
 
-    /// StreamedClip rotations have any sign: that of the sample's side.
+    /// Stored rotations have any sign: that of the sample's side.
     fn side(&self, value: [f32; 4], sample: usize) -> f64 {
         let dot: f32 = (0..4).map(|k| value[k] * self.values[sample][k]).sum();
         if self.rotation && dot < 0.0 { -1.0 } else { 1.0 }

@@ -108,8 +108,9 @@ fn tuning(ratio: f64, work: SearchEffort) -> (f64, u8) {
     (c * plain, spread)
 }
 
-/// How near to constant and to its axes a sub-track must be ([`CompactTolerances`]), and steps as a part of the
-/// usual ones. Where the first settings cannot hold the tolerance, the stricter ones behind them are tried.
+/// How near to constant and to its axes a sub-track must be ([`CompactTolerances`]), and steps as a part of
+/// the usual ones. Where the first settings cannot hold the tolerance, the stricter ones behind them are
+/// tried.
 const STRICTER: [(f64, f64, f64); 5] =
     [(0.02, 0.06, 1.0), (0.0, 0.005, 0.5), (0.0, 0.0, 0.12), (0.0, 0.0, 0.01), (0.0, 0.0, 0.001)];
 
@@ -205,8 +206,8 @@ struct EncodeSource<'a> {
 }
 
 impl EncodeSource<'_> {
-    /// Compresses the clip once, with steps derived from `base` and `spread`; `None` if the tolerance cannot be
-    /// held with these settings at some sample.
+    /// Compresses the clip once, with steps derived from `base` and `spread`; `None` if the tolerance cannot
+    /// be held with these settings at some sample.
     fn encode(
         &self,
         options: &ClipOptions,
@@ -285,7 +286,8 @@ fn counts(all: &[meshreel_codec::clip::Rotation]) -> [usize; 5] {
     rotations
 }
 
-/// The choice of all residuals of a clip, or of a layer of it: the source, the tolerance, and how hard to look.
+/// The choice of all residuals of a clip, or of a layer of it: the source, the tolerance, and how hard to
+/// look.
 struct ResidualChoice<'a> {
     reference: &'a Reference,
     joints: &'a Joints,
@@ -298,8 +300,8 @@ struct ResidualChoice<'a> {
 }
 
 impl ResidualChoice<'_> {
-    /// Chooses sources, starts and residuals for a header that has none yet. `None` if the tolerance cannot be
-    /// held at some sample.
+    /// Chooses sources, starts and residuals for a header that has none yet. `None` if the tolerance cannot
+    /// be held at some sample.
     fn choose(&self, mut header: Header) -> Option<(Plan, Choices)> {
         let n = header.components();
         header.sources = vec![[Source::default(); 2]; n];

@@ -72,8 +72,8 @@ pub fn solve(
     false
 }
 
-/// From one λ for all, into the first of the two; the other one is memory for trials. `TABLES`: which symbols'
-/// tables there are is worked out on the way.
+/// From one λ for all, into the first of the two; the other one is memory for trials. `TABLES`: which
+/// symbols' tables there are is worked out on the way.
 pub fn attempt<const TABLES: bool>(
     l: &ClosedLoop<'_>,
     place: &SampleContext<'_>,

@@ -68,8 +68,8 @@ pub fn pack_tiers(clips: &[(u32, &LayeredClip)]) -> Result<(Vec<Vec<u8>>, Vec<La
     Ok((chunks, tables))
 }
 
-/// Appends the layers of clips in the random-access form to `chunks`, in one piece each, and gives the table of
-/// each clip. `clips`: number and layers.
+/// Appends the layers of clips in the random-access form to `chunks`, in one piece each, and gives the table
+/// of each clip. `clips`: number and layers.
 pub fn pack_layers(clips: &[(u32, &LayeredForm)], chunks: &mut Vec<Vec<u8>>) -> Vec<LayerTable> {
     let mut tables: Vec<LayerTable> =
         (clips.iter()).map(|(number, clip)| LayerTable { clip: *number, ..clip.table.clone() }).collect();

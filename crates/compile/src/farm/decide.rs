@@ -149,7 +149,8 @@ fn plan_job(job: &Job<'_>, remeshed: bool, around: &Around<'_>, mut log: Log) ->
 type CodedKeys = ([u32; 2], Vec<u8>);
 
 /// Codes the keys of all meshes, by mesh and segment, where an animation is so short that parts would share
-/// segments, and each code all keys of those once more; as far as that takes no more than a part of the memory.
+/// segments, and each code all keys of those once more; as far as that takes no more than a part of the
+/// memory.
 fn code_keys(
     job: &Job<'_>,
     coders: &[MeshCoder<'_>],

@@ -41,8 +41,8 @@ pub struct JoinInput<'a> {
     pub unit: &'a mut dyn FnMut(u32) -> Result<Vec<u8>, Error>,
 }
 
-/// Joins all parts of a plan into `target`, on `jobs` threads (0: all cores). The target is replaced only when
-/// everything is written and `inspect` does not refuse it.
+/// Joins all parts of a plan into `target`, on `jobs` threads (0: all cores). The target is replaced only
+/// when everything is written and `inspect` does not refuse it.
 pub fn join(
     pieces: JoinInput<'_>,
     target: &Path,

@@ -1,5 +1,5 @@
-//! One file from several machines. [`plan`] decides all that needs the whole source, [`part`] codes a share of
-//! the units, and [`join`] puts units into a file, byte for byte the one that [`crate::compile`] makes.
+//! One file from several machines. [`plan`] decides all that needs the whole source, [`part`] codes a share
+//! of the units, and [`join`] puts units into a file, byte for byte the one that [`crate::compile`] makes.
 //!
 //! ```text
 //! plan   scene, options → decisions · what nodes have in each unit · keys · assembly: everything of the file but its units
@@ -7,8 +7,8 @@
 //! join   assembly, tails, all units → the file; the source is not needed
 //! ```
 //!
-//! All of these are bytes that only this version of the crate reads. Where they are kept, and that they belong
-//! together, is the caller's affair; what is damaged or forged is an error.
+//! All of these are bytes that only this version of the crate reads. Where they are kept, and that they
+//! belong together, is the caller's affair; what is damaged or forged is an error.
 
 mod decide;
 mod join;

@@ -173,8 +173,8 @@ impl<'a> Flattening<'a> {
         bake.then_some((i, budget.transform_error > 0.2 * budget.tolerance && !beyond))
     }
 
-    /// Leaves a part of the tolerance of an object unused where a verification found the object farther off than
-    /// was promised, but not less than most of what f32 needs.
+    /// Leaves a part of the tolerance of an object unused where a verification found the object farther off
+    /// than was promised, but not less than most of what f32 needs.
     fn aim(&self, path: &str, floor: f64, budget: &mut Budget) {
         let tolerance = budget.tolerance;
         let part = self.content.tighter.part(path);

@@ -30,8 +30,8 @@ pub struct Candidate<'a> {
 }
 
 impl Candidate<'_> {
-    /// The largest diagonal of the source's object-space bounds in any one of these frames; without any, in any at
-    /// all.
+    /// The largest diagonal of the source's object-space bounds in any one of these frames; without any, in
+    /// any at all.
     pub fn diagonal(&self, visible: &FrameSet) -> f64 {
         let (frames, own) = (self.source.frames, &self.prepared.diagonals);
         match self.source.remeshed {

@@ -1,9 +1,9 @@
 //! What the first pass over a mesh found, in numbers that another process goes on from: it reads the frames
 //! that it codes, and not all of them once more.
 //!
-//! What follows from these numbers or from the first frame alone is made again: times, faces, groups that share
-//! a normal or a tangent, streams. Numbers that do not fit the mesh are an error: whoever reads them believes
-//! nothing that an index could run out of.
+//! What follows from these numbers or from the first frame alone is made again: times, faces, groups that
+//! share a normal or a tangent, streams. Numbers that do not fit the mesh are an error: whoever reads them
+//! believes nothing that an index could run out of.
 
 use crate::Error;
 use crate::mesh::candidate;
@@ -74,8 +74,8 @@ struct FoundExtent(Vec<[f32; 2]>);
 #[derive(Clone, Serialize, Deserialize)]
 struct FoundSet(u32, bool, FoundExtent);
 
-/// Points without faces: whether ids tell them, the most curves, widths, and what is attached: its number in the
-/// source's list, its bounds, which components are whole.
+/// Points without faces: whether ids tell them, the most curves, widths, and what is attached: its number in
+/// the source's list, its bounds, which components are whole.
 #[derive(Clone, Serialize, Deserialize)]
 struct FoundParticles {
     ids: bool,
@@ -108,8 +108,8 @@ struct FoundFixed {
     weld: Option<Vec<u32>>,
 }
 
-/// A regular grid: vertices of a row, rows, whether rows are closed, whether triangles run the other way round,
-/// which cells are cut the other way.
+/// A regular grid: vertices of a row, rows, whether rows are closed, whether triangles run the other way
+/// round, which cells are cut the other way.
 #[derive(Clone, Serialize, Deserialize)]
 struct FoundGrid(u32, u32, bool, bool, Vec<bool>);
 
@@ -238,8 +238,8 @@ impl FoundFixed {
 }
 
 impl FoundMesh {
-    /// What is known of a mesh. `streams`: those of which the first frame's values are needed; `table`: whether
-    /// frames are predicted by the table.
+    /// What is known of a mesh. `streams`: those of which the first frame's values are needed; `table`:
+    /// whether frames are predicted by the table.
     pub fn of(plan: &MeshPlan<'_>, streams: &[bool], table: bool) -> FoundMesh {
         let (source, prepared) = (&plan.source, &plan.prepared);
         let material = |material: &Material| (material.id, material.name.clone());
@@ -357,7 +357,8 @@ impl FoundMesh {
         }
         let mut source = candidate::source(content, remeshed, mesh, &self.shown(content), None);
         if let Some(moves) = self.moves {
-            // Of damaged frames what is compiled counts, and there this frame's points take the place of others.
+            // Of damaged frames what is compiled counts, and there this frame's points take the place of
+            // others.
             source.fallback = source.first_points()?;
             source.keep_window(Schedule::new(frames as u32, content.options.restart()), moves);
         }

@@ -224,7 +224,8 @@ fn finer(axes: &[Axis], extents: [(f32, f32); 3], radius: f64, part: f64) -> Opt
     extents.iter().map(widened).collect()
 }
 
-/// The same of particles, with four steps as far apart as the tolerance lets them be, rounding to f32 included.
+/// The same of particles, with four steps as far apart as the tolerance lets them be, rounding to f32
+/// included.
 fn finest(axes: &[Axis], extents: [(f32, f32); 3], radius: f64) -> Option<Vec<Axis>> {
     let four = |fine: &Vec<Axis>| f64::from(error_bound::radius(radius, fine)) * 2.0 / 3f64.sqrt() >= 4.0;
     let tried = [FINER, 0.2499, 0.2495, 0.249, 0.247, 0.244];
@@ -265,8 +266,8 @@ fn rounding_margin(extents: &[(f32, f32)], ulps: f64) -> f64 {
     ulps * ulp(f64::from(largest))
 }
 
-/// Exporters compute the uvs of a point for each of its faces anew: what is nearer than this is no seam. A part
-/// of the tolerance that quantizing leaves to it.
+/// Exporters compute the uvs of a point for each of its faces anew: what is nearer than this is no seam. A
+/// part of the tolerance that quantizing leaves to it.
 pub fn uv_seam(tolerance: f64) -> f64 {
     tolerance / 64.0
 }

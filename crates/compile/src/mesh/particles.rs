@@ -42,8 +42,8 @@ struct Placed {
     mended: usize,
 }
 
-/// Everything that is attached to points as numbers: custom attributes, but for those of the whole, and normals
-/// as three more.
+/// Everything that is attached to points as numbers: custom attributes, but for those of the whole, and
+/// normals as three more.
 pub fn attached(mesh: &Mesh) -> Vec<CustomAttribute> {
     struct Wide(Channel<[f32; 3]>);
     impl meshreel_scene::Source<[f32; 4]> for Wide {
@@ -392,8 +392,8 @@ pub fn evaluate(source: &Source<'_>, prepared: &Prepared, frame: usize) -> Resul
     Ok(ParticleFrame { ids: placed.ids, curves: placed.curves, values })
 }
 
-/// Values of which those that are not finite are zero, or what is nearest to it within an extent: what takes the
-/// place of damage makes no range larger.
+/// Values of which those that are not finite are zero, or what is nearest to it within an extent: what takes
+/// the place of damage makes no range larger.
 fn finite<const N: usize>(mut values: Vec<[f32; N]>, extent: &Extent<N>) -> Vec<[f32; N]> {
     for value in &mut values {
         for (k, v) in value.iter_mut().enumerate().filter(|(_, v)| !v.is_finite()) {

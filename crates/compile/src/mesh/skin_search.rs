@@ -119,8 +119,8 @@ impl<'a> SkinSearch<'a> {
         self.only_tell
     }
 
-    /// The skin for an effort and so many points, sought where that was not done before; that is `share` of the
-    /// work that it is for all points.
+    /// The skin for an effort and so many points, sought where that was not done before; that is `share` of
+    /// the work that it is for all points.
     pub fn once(
         &self,
         effort: u32,

@@ -55,8 +55,8 @@ impl Source<'_> {
         frame.clamp(self.start, self.start + self.times.len() - 1) - self.start
     }
 
-    /// Keeps only the frames of the window of a mesh that stands still up to frame `moves[0]` of the animation
-    /// and from `moves[1]` on.
+    /// Keeps only the frames of the window of a mesh that stands still up to frame `moves[0]` of the
+    /// animation and from `moves[1]` on.
     pub fn keep_window(&mut self, schedule: Schedule, moves: [u32; 2]) {
         let Window { start, end } = schedule.window(moves[0], moves[1]);
         let kept = start as usize..end as usize + 1;
@@ -99,8 +99,8 @@ impl Source<'_> {
             }
         }
     }
-    /// Moves velocities (units per second) of points of `frame` in object space to where the file keeps these:
-    /// of baked meshes with what the matrix changes by in a second.
+    /// Moves velocities (units per second) of points of `frame` in object space to where the file keeps
+    /// these: of baked meshes with what the matrix changes by in a second.
     pub fn place_velocities(&self, frame: usize, object: &[[f32; 3]], velocities: &mut [[f32; 3]]) {
         let Some(matrices) = &self.matrices else {
             return;

@@ -1,5 +1,5 @@
-//! Particles in chains: the links of all frames between two keys at once, each frame from the one before. What
-//! is written is decoded again before it counts.
+//! Particles in chains: the links of all frames between two keys at once, each frame from the one before.
+//! What is written is decoded again before it counts.
 
 use crate::Error;
 use crate::mesh::particles::{self, ParticleFrame};

@@ -7,20 +7,20 @@ use crate::method::{mesh_coder, precision, skin};
 use meshreel_options::{MethodChoice, Options, Preset};
 use meshreel_process::bones;
 
-// Tuning: nanoseconds of one core of an AMD EPYC, of a skinned creature with 3,000 and 12,000 points, a broken
-// wall, captured bodies (horse, samba) and BrainStem. They only have to stand in the right relation to each
-// other, since how long each kind of work takes is learned on the way.
+// Tuning: nanoseconds of one core of an AMD EPYC, of a skinned creature with 3,000 and 12,000 points, a
+// broken wall, captured bodies (horse, samba) and BrainStem. They only have to stand in the right relation to
+// each other, since how long each kind of work takes is learned on the way.
 /// Of a point in a frame to find settings for its position, by `--effort`; those of the ladder were measured.
 const POSITION: [u64; 9] = [100, 120, 120, 120, 200, 800, 1000, 1000, 2300];
-/// Of a point in a frame to find settings for its normal and its tangent, and to code them with its position to
-/// compare options: hardly other at any effort.
+/// Of a point in a frame to find settings for its normal and its tangent, and to code them with its position
+/// to compare options: hardly other at any effort.
 const CHANNELS: [u64; 3] = [200, 900, 200];
 /// The part of that where only one set of options is tried, so that nothing is coded.
 const ALONE: u64 = 4;
 /// Of a point in a frame to code position, normal and tangent in the end.
 const CODED: [u64; 3] = [200, 300, 100];
-/// A skin within one division of the tolerance takes so many times what the settings of positions take: 1 to 3
-/// times.
+/// A skin within one division of the tolerance takes so many times what the settings of positions take: 1 to
+/// 3 times.
 const SKIN: u64 = 2;
 /// Of a point in one step of the search for bones, with 24 of them; 60 take twice as long.
 const BONES: u64 = 20_000;

@@ -80,7 +80,7 @@ pub struct FluidCoder<'a> {
     keys: RwLock<DecodedFrames>,
     /// Orders of runs, by their first frames.
     runs: Mutex<BTreeMap<u32, Arc<FrameOrder>>>,
-    /// SourceMaps back to the source by run, and the run of each frame.
+    /// Maps back to the source by run, and the run of each frame.
     maps: Mutex<RunMaps>,
     /// Most points of any frame, and whether any frame has fewer than vertices.
     points: AtomicU32,
@@ -205,7 +205,7 @@ impl<'a> FluidCoder<'a> {
         same(frame.checked_sub(1).and_then(|f| runs.get(f as usize))) || same(runs.get(frame as usize + 1))
     }
 
-    /// DecodedFrames that one may refer to, as the player has them.
+    /// Decoded frames that a frame may refer to, as the player has them.
     fn references(&self, frame: u32, done: &DecodedFrames) -> References {
         let key = self.schedule.key_of(frame).is_some();
         let keys = self.keys.read().unwrap_or_else(PoisonError::into_inner);
@@ -530,8 +530,8 @@ impl<'a> FluidCoder<'a> {
     }
 }
 
-/// DecodedFrames that one may refer to, in the order in which its head counts them; none for those that are in no
-/// run.
+/// Frames that a frame may refer to, in the order in which its head counts them; none for those that are in
+/// no run.
 type References = Vec<Option<Arc<DecodedFrame>>>;
 
 impl FrameOrder {

@@ -14,7 +14,7 @@ use std::sync::{Mutex, PoisonError};
 pub struct LeadInOut {
     /// The frames that are coded.
     pub window: Window,
-    /// PointFrames and units of the file.
+    /// Frames and units of the file.
     pub file: Schedule,
     /// Boxes around what it shows before and after.
     bounds: [[f32; 6]; 2],

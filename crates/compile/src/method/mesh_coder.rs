@@ -1,4 +1,4 @@
-//! PointFrames of a layered file (presets small and fast): the units of [`meshreel_codec::schedule`]. Keys
+//! Frames of a layered file (presets small and fast): the units of [`meshreel_codec::schedule`]. Keys
 //! of a segment are coded one after the other, everything else side by side: meshes, segments, groups.
 
 use crate::Error;
@@ -126,7 +126,7 @@ pub struct MeshCoder<'a> {
     /// By stream what predicts it from the positions.
     pub(super) normals: Vec<Option<NormalCoder<'a>>>,
     pub(super) levels: Option<QuantizedCoder<'a>>,
-    /// PointFrames with triangles of their own.
+    /// Frames with triangles of their own.
     pub(super) fluid: Option<FluidCoder<'a>>,
     /// Points without faces.
     pub(super) particles: Option<ParticlesCoder<'a>>,
@@ -301,7 +301,8 @@ impl<'a> MeshCoder<'a> {
         positions.map_or(Measures::default(), |coder| coder.measures())
     }
 
-    /// By vertex the part that moves it as it is, or [`meshreel_process::parts::NO_PART`]; empty without parts.
+    /// By vertex the part that moves it as it is, or [`meshreel_process::parts::NO_PART`]; empty without
+    /// parts.
     pub fn parts(&self) -> Vec<u32> {
         let positions = self.cells.first().and_then(|parts| parts.first());
         let of_point = positions.map_or(Vec::new(), |coder| coder.parts());

@@ -110,8 +110,8 @@ impl<'a> ParticlesCoder<'a> {
         ParticlesCoder { plan, schedule, shape, keys, chain, chains, stretch: [0, u32::MAX] }
     }
 
-    /// Goes on from what was decided, for these frames alone: chains need no others but those of their segment
-    /// that are before them.
+    /// Goes on from what was decided, for these frames alone: chains need no others but those of their
+    /// segment that are before them.
     pub fn go_on(&mut self, chains: bool, [first, last]: [u32; 2]) {
         self.chains = OnceLock::from(chains);
         if chains {
@@ -120,8 +120,8 @@ impl<'a> ParticlesCoder<'a> {
         }
     }
 
-    /// Whether particles are coded in chains: where these are smaller than frames between frames, in the first
-    /// frames.
+    /// Whether particles are coded in chains: where these are smaller than frames between frames, in the
+    /// first frames.
     pub fn has_chains(&self) -> bool {
         *self.chains.get_or_init(|| self.tried().unwrap_or(false))
     }

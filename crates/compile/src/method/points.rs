@@ -40,7 +40,7 @@ impl MeshPoints {
     }
 }
 
-/// PointFrames of one stream, or of one half of it, as 3-vectors.
+/// Frames of one stream, or of one half of it, as 3-vectors.
 pub struct PointFrames<'a> {
     pub plan: &'a MeshPlan<'a>,
     pub fixed: &'a Fixed,
@@ -101,7 +101,7 @@ impl<'a> PointFrames<'a> {
         &self.plan.source
     }
 
-    /// MeshPoints of the source.
+    /// The points of the source.
     pub fn count_of_source(&self) -> usize {
         self.plan.prepared.points
     }

@@ -15,8 +15,8 @@ use meshreel_codec::schedule::Schedule;
 use meshreel_options::{Options, TransformForm};
 use std::collections::HashSet;
 
-/// Positions that turn a triangle's normal by more than this part of its tolerance cost more in corrections of
-/// normals than they save; measured on the corpus.
+/// Positions that turn a triangle's normal by more than this part of its tolerance cost more in corrections
+/// of normals than they save; measured on the corpus.
 const TURN: f64 = 1.0;
 /// Like [`TURN`], of meshes of many pieces, which mostly move as they are, so that positions cost little.
 const TURN_OF_PIECES: f64 = 0.25;
@@ -35,20 +35,21 @@ pub const WORK: u32 = 2;
 const RANGE: [f64; 2] = [0.2, 3.0];
 /// The smallest one of a mesh whose faces change, where the guess is just the tolerance.
 const SMALLEST_OF_CHANGING: f64 = 0.05;
-/// Significant bits of error bounds. A bound that follows from two tolerances differs in its last bits, and a search
-/// that starts there can end elsewhere.
+/// Significant bits of error bounds. A bound that follows from two tolerances differs in its last bits, and a
+/// search that starts there can end elsewhere.
 const SIGNIFICANT_BITS: u32 = 10;
 /// Error bounds whose ratio is smaller than this count as one.
 const APART: f64 = 1.4;
-/// A trial of a part of the frames whose bytes are within this ratio of the best one's is weighed by all frames.
+/// A trial of a part of the frames whose bytes are within this ratio of the best one's is weighed by all
+/// frames.
 const CLOSE: f64 = 1.1;
-/// First digits of the tolerances that people ask for. These are tried, so that who asks for a larger one gets
-/// what the smaller would have given.
+/// First digits of the tolerances that people ask for. These are tried, so that who asks for a larger one
+/// gets what the smaller would have given.
 const DIGITS: [f64; 4] = [5.0, 3.0, 2.0, 1.0];
 /// Meshes whose faces change are tried only where at least this part of their size is allowed.
 const COARSE: f64 = 2e-3;
-/// Where the tolerance allows more than this many times the error bound that is best with normals, the user is
-/// told.
+/// Where the tolerance allows more than this many times the error bound that is best with normals, the user
+/// is told.
 const WORTH_SAYING: f64 = 2.0;
 /// The larger tolerance of normals, in degrees, of which the user is told what it would change.
 const LARGER: f64 = 5.0;
@@ -62,7 +63,8 @@ pub struct Allowed {
     pub least: f64,
     /// The one that is likely to take the fewest bytes.
     pub guess: f64,
-    /// The error bound per unit of the tolerance as the user wrote it, in percent of the mesh's size or in units of length.
+    /// The error bound per unit of the tolerance as the user wrote it, in percent of the mesh's size or in
+    /// units of length.
     pub per_asked: f64,
 }
 
@@ -72,8 +74,8 @@ pub fn rounded(radius: f64) -> f64 {
 }
 
 impl Allowed {
-    /// Error bounds to try beside the guess, the finest first: those of all smaller tolerances that people ask for are
-    /// among them.
+    /// Error bounds to try beside the guess, the finest first: those of all smaller tolerances that people
+    /// ask for are among them.
     fn tried(&self, is_changing: bool) -> Vec<f64> {
         let [mut low, high] = RANGE.map(|part| part * self.guess);
         if is_changing {
@@ -215,8 +217,8 @@ impl Trials<'_> {
         size(&coder, coder.schedule(), sample, options).ok()
     }
 
-    /// The best precision around the guess. Where trials code a part of the frames only, those that come close are
-    /// weighed again by all frames.
+    /// The best precision around the guess. Where trials code a part of the frames only, those that come
+    /// close are weighed again by all frames.
     fn around_guess(&self, plan: &mut MeshPlan<'_>, allowed: Allowed, of_guess: u64) -> Trial {
         let is_changing = plan.prepared.fixed.is_none();
         let mut all = vec![Trial { bytes: of_guess, radius: allowed.guess, normals_stored: false }];

@@ -31,9 +31,9 @@ const BITS: u32 = 16;
 const LEAST: f64 = 0.1;
 /// Bits that a nanosecond per vertex is worth where decoding is to be fast, and where files are to be small.
 const NANOSECOND: [f64; 2] = [0.3, 0.03];
-/// PointFrames that are looked at to choose what is kept once.
+/// The number of frames that are examined to choose the static part.
 const SAMPLES: usize = 12;
-/// PointFrames evaluated side by side while vertices that share their normals are found.
+/// The number of frames evaluated side by side while vertices that share their normals are found.
 const BATCH: usize = 16;
 
 /// The coder of a stream of normals or tangent frames.

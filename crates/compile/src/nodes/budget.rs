@@ -15,8 +15,9 @@ pub struct Budget {
     pub scale: f64,
     /// Largest |coordinate| in the world.
     pub reach: f64,
-    /// Largest |coordinate| of the corners of the object's box in the world, as the source has them: the box is that
-    /// of all frames. Float32's limit follows from it, and so is the same wherever vertices are stored.
+    /// Largest |coordinate| of the corners of the object's box in the world, as the source has them: the box
+    /// is that of all frames. Float32's limit follows from it, and so is the same wherever vertices are
+    /// stored.
     pub corners: f64,
 }
 

@@ -21,9 +21,9 @@ pub struct Promise {
     pub reach: f32,
 }
 
-/// The largest diagonals of the source's meshes in their own space, by placed object, in any one frame in which
-/// they are shown there (in any at all, where that is never), and whatever becomes of their faces. Reads all of
-/// their points, so only where there are locators.
+/// The largest diagonals of the source's meshes in their own space, by placed object, in any one frame in
+/// which they are shown there (in any at all, where that is never), and whatever becomes of their faces.
+/// Reads all of their points, so only where there are locators.
 pub fn diagonals(
     scene: &Scene,
     placed: &[Placed],

@@ -30,16 +30,16 @@ pub struct Point {
     pub limit: f64,
 }
 
-/// A requirement on a transform besides the points of its own frame: between that frame and those beside it, its
-/// errors may move things farther.
+/// A requirement on a transform besides the points of its own frame: between that frame and those beside it,
+/// its errors may move things farther.
 #[derive(Clone, Copy, Debug)]
 pub struct Beside {
     /// World matrix of the parent.
     pub above: Matrix,
     /// The node's scale.
     pub scale: DVec3,
-    /// In the place of the frame's points: those on the axes at a distance from the node's origin, in its space,
-    /// which may be so many times their limit off.
+    /// In the place of the frame's points: those on the axes at a distance from the node's origin, in its
+    /// space, which may be so many times their limit off.
     pub axes: Option<(f64, f64)>,
 }
 
@@ -63,8 +63,8 @@ pub struct TransformGoal<'a> {
     pub points: &'a [Point],
     /// What is shown between frames, where it counts.
     pub beside: &'a [Beside],
-    /// Gives the largest error, as a part of the limit, that a decoded world matrix leaves on all points, those
-    /// among them that are not in `points`.
+    /// Gives the largest error, as a part of the limit, that a decoded world matrix leaves on all points,
+    /// those among them that are not in `points`.
     pub measure: &'a dyn Fn(&Matrix) -> f64,
     /// Nobody sees it: its errors are no failure.
     pub hidden: bool,
@@ -190,7 +190,8 @@ fn points_beside<'a>(
     axes.into_iter().filter(move |_| on_axes && least.is_finite()).chain(own.filter(move |_| !on_axes))
 }
 
-/// The largest error, as a part of what is allowed, that a decoded transform leaves at the size of frames beside.
+/// The largest error, as a part of what is allowed, that a decoded transform leaves at the size of frames
+/// beside.
 fn missed_beside(goal: &TransformGoal<'_>, local: &Transform) -> f64 {
     let t = &goal.target;
     let rotation = DQuat::from_array(local.rotation.map(f64::from)).normalize();

@@ -25,8 +25,8 @@ pub trait Progress: Sync {
     fn update(&self, phase: Phase, done: u64, total: u64);
     /// Names what is being tried, and for which mesh.
     fn trying(&self, _what: &str) {}
-    /// Cancelled, it ends the compile within a second or so with [`crate::Error::Cancelled`]: no file is left,
-    /// and one of that name stays as it is.
+    /// Cancelled, it ends the compile within a second or so with [`crate::Error::Cancelled`]: no file is
+    /// left, and one of that name stays as it is.
     fn cancellation(&self) -> Cancellation {
         Cancellation::never()
     }
@@ -44,8 +44,9 @@ impl Progress for Silent {
 }
 
 /// The time left of a compile, phase by phase: what has been done took so long, and what is left goes on as
-/// fast. Steps may be long and few, so that what the last of them took says little. A search tells nanoseconds
-/// that it expects, those of the phases behind it included: these are shown until there is more to go by.
+/// fast. Steps may be long and few, so that what the last of them took says little. A search tells
+/// nanoseconds that it expects, those of the phases behind it included: these are shown until there is more
+/// to go by.
 #[derive(Clone)]
 pub struct TimeLeft(Arc<Mutex<Told>>);
 

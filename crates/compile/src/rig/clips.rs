@@ -118,8 +118,8 @@ fn make_finer(
     Ok(demanding)
 }
 
-/// Tightens tolerances and shell distances of skeletons whose clips, as fine as their metric wants them, do not
-/// do for a rig; which skeletons these are.
+/// Tightens tolerances and shell distances of skeletons whose clips, as fine as their metric wants them, do
+/// not do for a rig; which skeletons these are.
 fn tighten_to_demand(wanted: &mut RequestedClips<'_>, rigs: &[Built<'_>], errors: &[f64]) -> Vec<bool> {
     let mut which = vec![false; wanted.skeletons.len()];
     for (rig, _) in (rigs.iter().zip(errors)).filter(|(rig, error)| !rig.holds(**error)) {

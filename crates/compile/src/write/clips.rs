@@ -129,8 +129,8 @@ pub struct CompiledClips {
     pub rigs: Vec<EncodedRig>,
 }
 
-/// Compresses all clips of a scene, and the rigs of `candidates` that hold with them. `tighter`: they are aimed at
-/// half of what is promised.
+/// Compresses all clips of a scene, and the rigs of `candidates` that hold with them. `tighter`: they are
+/// aimed at half of what is promised.
 fn compile_clips(
     scene: &Scene,
     (options, tighter): (&Options, bool),

@@ -1,9 +1,9 @@
 //! Transforms of moving nodes through the clip codec: each as coarse as the vertices below it allow.
 //!
 //! What a mesh is promised is shared between its vertices and the transforms above it, so that the sum of
-//! both is smallest ([`crate::nodes::budget::transform_part`]). A node is coded after those above it and makes good
-//! what they miss. What is decoded is measured on every vertex in every frame that shows it; where the
-//! promise does not hold, the file keeps transforms as they are.
+//! both is smallest ([`crate::nodes::budget::transform_part`]). A node is coded after those above it and
+//! makes good what they miss. What is decoded is measured on every vertex in every frame that shows it; where
+//! the promise does not hold, the file keeps transforms as they are.
 
 use crate::Error;
 use crate::nodes::matrix::{IDENTITY, Matrix, apply, corners, farthest, inverse, product, whole};
@@ -82,8 +82,8 @@ pub struct NodeCoder<'a> {
     links: Vec<TrackLinks>,
     /// Tracks by the number of tracks above them.
     depths: Vec<Vec<usize>>,
-    /// By track and frame the requirements of the frames beside, where the file promises a distance between frames.
-    /// Most frames have none.
+    /// By track and frame the requirements of the frames beside, where the file promises a distance between
+    /// frames. Most frames have none.
     beside: HashMap<(usize, u32), Vec<Beside>>,
     /// By track, for one whose points say little of its rotation: by frame the angle to the frames beside.
     turns: Vec<Vec<f32>>,
@@ -260,8 +260,8 @@ impl<'a> NodeCoder<'a> {
         }
     }
 
-    /// Measures the still shapes of each track, in its space: the largest distance from its origin, and half the second
-    /// longest side of the box around them.
+    /// Measures the still shapes of each track, in its space: the largest distance from its origin, and half
+    /// the second longest side of the box around them.
     fn extents(&self) -> Vec<[f64; 2]> {
         let of = |links: &TrackLinks| {
             let (mut low, mut high, mut reach) = (DVec3::INFINITY, DVec3::NEG_INFINITY, 0.0f64);
@@ -460,8 +460,8 @@ impl<'a> NodeCoder<'a> {
         find_transform(&goal, workspace)
     }
 
-    /// The local transform that a track is aimed at, below the decoded `above`: what the parent misses is made
-    /// good, what does not move is as in the rest pose.
+    /// The local transform that a track is aimed at, below the decoded `above`: what the parent misses is
+    /// made good, what does not move is as in the rest pose.
     fn target(&self, m: usize, input: &FrameInput, above: &Matrix) -> Trs {
         let track = &self.nodes.tracks[m];
         let source = &input.parts[m];
@@ -485,8 +485,8 @@ impl<'a> NodeCoder<'a> {
     }
 
     /// Collects the points by which a track is chosen in a frame: of shapes that are shown, or of all if none
-    /// is. First points of still shapes, or the corners of their box if they are many; then the corners of the
-    /// box around what other tracks move as well.
+    /// is. First points of still shapes, or the corners of their box if they are many; then the corners of
+    /// the box around what other tracks move as well.
     fn points_of_frame(&self, m: usize, frame: u32, input: &FrameInput, points: &mut Vec<Point>) -> LookedAt {
         let links = &self.links[m];
         let own = &input.source[self.nodes.tracks[m].node];
@@ -656,8 +656,8 @@ impl<'a> NodeCoder<'a> {
         &self.nodes.tracks
     }
 
-    /// The tolerance of the object that transforms bring nearest to it, and the largest error that they leave on
-    /// that object.
+    /// The tolerance of the object that transforms bring nearest to it, and the largest error that they leave
+    /// on that object.
     pub fn promised(&self) -> (f64, f64) {
         let tolerance = |shape: &Shape| self.job.tolerances[shape.placed].tolerance;
         let all = self.shapes.iter().map(tolerance).zip(self.errors.iter().copied());
@@ -683,7 +683,8 @@ struct Size {
     spread: f64,
 }
 
-/// The requirement that the frame `to` adds to the frame `from` beside it; none unless things are much larger there.
+/// The requirement that the frame `to` adds to the frame `from` beside it; none unless things are much larger
+/// there.
 fn larger(from: &Size, to: &Size) -> Option<Beside> {
     let [before, after] = [from, to].map(|size| largest(&size.above) * size.scale * size.reach);
     let much = |before: f64, after: f64| after > LARGER * before;
@@ -696,9 +697,9 @@ fn larger(from: &Size, to: &Size) -> Option<Beside> {
     })
 }
 
-/// Limits a rotation whose points say little of it, so that between frames no point leaves its way by more than half
-/// its limit: rotations that are off by `e` each have an arc over the angle to the next frame that is higher
-/// or lower by about `(2·angle·e + e²)·reach / 8`.
+/// Limits a rotation whose points say little of it, so that between frames no point leaves its way by more
+/// than half its limit: rotations that are off by `e` each have an arc over the angle to the next frame that
+/// is higher or lower by about `(2·angle·e + e²)·reach / 8`.
 fn swing(target: &Trs, above: &Matrix, (reach, limit): (f64, f64), angle: f64) -> Option<Beside> {
     let world = largest(above) * target.scale.abs().max_element() * reach;
     let times = (2.0 / angle).min((2.0 * world / limit).sqrt());

@@ -72,7 +72,8 @@ impl UnitRange {
     }
 
     /// Part `number`, from 1, of `count`: as near as may be of one size, and whole segments where there are
-    /// enough, since the keys of a segment are coded together; with `chains` always, which go from key to key.
+    /// enough, since the keys of a segment are coded together; with `chains` always, which go from key to
+    /// key.
     pub fn of_part(schedule: Schedule, chains: bool, number: u32, count: u32) -> UnitRange {
         let whole = chains || schedule.segments() >= count;
         let all = if whole { schedule.segments() } else { schedule.groups() };

@@ -156,8 +156,8 @@ struct Plan {
     sample: usize,
 }
 
-/// Of meshes of so many points × frames little is made: of smaller ones it takes no time and chance is larger, and
-/// larger ones have more to tell.
+/// Of meshes of so many points × frames little is made: of smaller ones it takes no time and chance is
+/// larger, and larger ones have more to tell.
 const HASTY: std::ops::RangeInclusive<usize> = 1 << 14..=1 << 18;
 
 impl Plan {
@@ -224,8 +224,8 @@ impl Race<'_> {
         CROWD * bones <= self.ground.all.points()
     }
 
-    /// The part of the search that is done where `left` steps of a point are left of the starts: the more bones
-    /// these have, the longer they take.
+    /// The part of the search that is done where `left` steps of a point are left of the starts: the more
+    /// bones these have, the longer they take.
     fn part(&self, left: usize) -> f64 {
         let [_, sampled, all] = self.plan.expected_steps(self.ground.all.points());
         let done = self.steps.get();

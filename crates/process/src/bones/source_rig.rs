@@ -47,8 +47,8 @@ pub fn fit_motions(all: &Trajectories, rig: &Rig<'_>) -> Option<CheckedRig> {
     Some(checked(Skin { rest: rig.rest.to_vec(), weights, transforms, error: 0.0 }, all))
 }
 
-/// Weights that can be used: of the positive ones of each point the [`MOST_INFLUENCES`] largest, with a sum of 1. A
-/// point without any does not move.
+/// Weights that can be used: of the positive ones of each point the [`MOST_INFLUENCES`] largest, with a sum
+/// of 1. A point without any does not move.
 fn weights(all: &Trajectories, rig: &Rig<'_>) -> Option<Vec<Vec<(u32, f64)>>> {
     let points = all.points();
     if rig.bones == 0 || rig.rest.len() != points || rig.weights.len() != points {

@@ -76,8 +76,8 @@ impl Looked {
     }
 }
 
-/// How many components of motion stand out of each of some floors, at most [`DIMENSIONS`]; 0 where that cannot
-/// be told.
+/// How many components of motion stand out of each of some floors, at most [`DIMENSIONS`]; 0 where that
+/// cannot be told.
 pub fn ranks<const N: usize>(all: &Trajectories, floors: [f64; N]) -> [usize; N] {
     let looked = Looked::new(all);
     let eigen = looked.gram(all).and_then(|gram| SymmetricEigen::try_new(gram, f64::EPSILON, ROUNDS));

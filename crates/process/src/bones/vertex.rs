@@ -130,8 +130,8 @@ pub struct Scratch {
 }
 
 /// Keeps of the bones in `candidates`, whose places are there, the [`NEAREST`] that come nearest alone, and
-/// those that `vertex` has: what others could add is next to nothing, and most of the time goes by the square of their
-/// number.
+/// those that `vertex` has: what others could add is next to nothing, and most of the time goes by the square
+/// of their number.
 fn keep_nearest(candidates: &[usize], vertex: &Vertex, d: usize, scratch: &mut Scratch) {
     let Scratch { places, kept, far, .. } = scratch;
     kept.clear();

@@ -8,8 +8,8 @@
 
 use super::simplify::{HUB, collapse};
 
-/// A place on a triangle: its vertices, and the weights of the second and the third. What single precision leaves of
-/// the weights never leads out of the triangle, nor off its plane.
+/// A place on a triangle: its vertices, and the weights of the second and the third. What single precision
+/// leaves of the weights never leads out of the triangle, nor off its plane.
 type Place = ([u32; 3], [f32; 2]);
 
 /// A point of one surface on the other.

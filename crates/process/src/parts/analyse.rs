@@ -357,7 +357,8 @@ impl<'a> Search<'a> {
         (0..points as u32).filter(|&p| starts[p as usize] && free(p)).collect()
     }
 
-    /// Parts of what is left, from motion alone; given up early where hardly any are found, unless `thorough`.
+    /// Parts of what is left, from motion alone; given up early where hardly any are found, unless
+    /// `thorough`.
     fn grow(&mut self, triangles: &[u32], thorough: bool) {
         let all = self.all;
         let mut free: Vec<u32> =

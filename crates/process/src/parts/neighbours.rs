@@ -68,8 +68,8 @@ impl<'a> Tree<'a> {
         &self.points[p as usize * self.dimensions..][..self.dimensions]
     }
 
-    /// Up to `k` nearest of each point but itself, nearest first; of equally near ones the smaller number. None of
-    /// those that are left once it is cancelled.
+    /// Up to `k` nearest of each point but itself, nearest first; of equally near ones the smaller number.
+    /// None of those that are left once it is cancelled.
     pub fn nearest_of_all(&self, k: usize, cancellation: &Cancellation) -> Vec<Vec<u32>> {
         if k == 0 {
             return vec![Vec::new(); self.order.len()];

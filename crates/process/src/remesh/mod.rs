@@ -35,7 +35,7 @@ use surface::Surface;
 /// Part of the tolerance that may be spent on the fixed mesh.
 const SPENT: f64 = 0.5;
 
-/// RemeshedFrames of a loop that are blended if the user does not say how many: this part of all.
+/// The part of a loop's frames that is blended if the user does not say how many.
 const BLENDED: usize = 8;
 
 /// A mesh that was re-meshed: how far it is from the source, and how much of it has fixed faces.
@@ -50,13 +50,13 @@ pub struct Remeshed {
     pub diagonals: Vec<f64>,
     /// Points of the source, summed over frames.
     pub source_points: u64,
-    /// RemeshedFrames at the end that are blended into the start; nothing is promised of them.
+    /// The number of frames at the end that are blended into the start; nothing is promised of them.
     pub blended: u32,
     /// Runs of fixed faces.
     pub runs: usize,
-    /// RemeshedFrames of them.
+    /// The number of frames in them.
     pub frames: usize,
-    /// RemeshedFrames that keep their own faces.
+    /// The number of frames that keep their own faces.
     pub own: usize,
     /// Points: the most of any run.
     pub points: usize,
@@ -126,8 +126,8 @@ pub struct Request<'a> {
     pub cancellation: &'a Cancellation,
 }
 
-/// RemeshedFrames at the end of `frames` that a loop blends, as asked or the usual part. `verify` works it out in the
-/// same way.
+/// The number of frames at the end of `frames` that a loop blends, as asked or the usual part. `verify` works
+/// it out in the same way.
 pub fn window(frames: usize, asked: Option<usize>) -> usize {
     let most = frames.saturating_sub(2);
     asked.unwrap_or(frames.div_ceil(BLENDED)).min(most)
@@ -284,8 +284,9 @@ fn remesh_mesh(
     Ok((Some((mesh, what)), remarks))
 }
 
-/// The largest distance that the fixed mesh may have from the source, in object space: a part of the tolerance
-/// that is tightest. None where an object's tolerance leaves nothing for that, or its transform is broken.
+/// The largest distance that the fixed mesh may have from the source, in object space: a part of the
+/// tolerance that is tightest. None where an object's tolerance leaves nothing for that, or its transform is
+/// broken.
 fn distance_limit(given: &Request<'_>, placements: &[usize], reach: &Reach) -> Option<f64> {
     let sides = [0, 1, 2].map(|k| reach.extent.component(k)).map(|(low, high)| [low, high]);
     let object = sides.as_flattened().iter().fold(0.0f64, |m, v| m.max(f64::from(v.abs())));
@@ -570,7 +571,7 @@ fn replace(mesh: &Mesh, runs: Vec<Run>, shown: &[usize], times: &[f64], same: &[
             first_shown[k] = first_shown[k - 1];
         }
     }
-    // RemeshedFrames that are not shown have what was shown last, or will be first.
+    // Frames that are not shown have what was shown last, or will be first.
     let mut at = 0;
     let (mut places, mut first) = (Vec::new(), Vec::new());
     for frame in 0..times.len() {

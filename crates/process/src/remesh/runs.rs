@@ -8,7 +8,7 @@ use glam::DVec3;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// RunPositions one after the other that share a fixed mesh.
+/// Consecutive frames that share a fixed mesh.
 pub struct Run {
     /// Its first frame, as a number into those that are looked at.
     pub first: usize,

@@ -48,8 +48,8 @@ const OF_TRANSFORM: f64 = 16.0;
 const INFLUENCES: usize = 4;
 /// Bones where a skin is asked for although none pays.
 const USUAL: usize = 24;
-/// The search for a skin goes on while its estimated bytes are below this many times those of the method soft;
-/// estimates before anything is coded are rather too high than too low.
+/// The search for a skin goes on while its estimated bytes are below this many times those of the method
+/// soft; estimates before anything is coded are rather too high than too low.
 const WORTH: f64 = 1.5;
 /// Error budgets of parts: parts of the tolerance for the rest pose, weights and handles.
 const OF_PARTS: [[f64; 3]; 1] = [[0.5, 0.15, 0.15]];

@@ -3,7 +3,7 @@
 use super::posed::Posed;
 use crate::report::{Heaviest, Measures, Spikes};
 
-/// MeshPoints are spikes where no more than this part of those with a residual …
+/// Points are spikes where no more than this part of those with a residual …
 const FEW: f64 = 0.05;
 /// … keep at least this part of it.
 const MUCH: f64 = 0.3;

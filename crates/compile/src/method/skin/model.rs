@@ -128,7 +128,7 @@ impl Model {
         self
     }
 
-    /// MeshPoints of each rigid bone.
+    /// The points of each rigid bone.
     pub fn members(&self) -> Vec<Vec<u32>> {
         let mut out = vec![Vec::new(); self.rigid.len()];
         for (p, own) in (0u32..).zip(&self.influences) {

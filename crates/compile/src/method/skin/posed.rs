@@ -22,7 +22,7 @@ use meshreel_options::{Options, Preset, TransformForm};
 use rayon::prelude::*;
 
 // Tuning.
-/// PointFrames in which weights are tried.
+/// The number of frames in which weights are tried.
 const FRAMES: usize = 16;
 
 /// Units of a grid that no residual needs: at most this part of the tolerance.

@@ -53,7 +53,7 @@ struct FittedResidual<'a, W> {
     grid: Grid,
     /// None where bones alone hold the tolerance.
     encoder: Option<Encoder<'a, W>>,
-    /// MeshPoints that have a residual, in its order.
+    /// The points that have a residual, in its order.
     cells: Vec<u32>,
     work: Work<W>,
 }

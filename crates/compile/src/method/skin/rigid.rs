@@ -22,7 +22,7 @@ use std::sync::Arc;
 const STEP: f64 = 0.9;
 /// A part that moves by less than this part of the tolerance stands still.
 pub const STILL_PART: f64 = 0.01;
-/// MeshPoints of a bone that are looked at one by one; of more, those that lie outside.
+/// The number of points of a bone that are examined one by one; of more, those that lie outside.
 const POINTS: usize = 96;
 
 /// Coded rigid bones.

@@ -12,12 +12,12 @@
 //! Distances go down with the square of n, so the first guess at n mostly holds. What a player does is worked
 //! out from the source's own frames; what decoding adds, at most one tolerance, is left room for.
 //!
-//! A transform is taken apart as that of the file is: frame after frame, where that of one frame says something
-//! of the next (mirrors that come and go, scales of zero). Where a half turn could go either way once it is coded,
-//! both ways count.
+//! A transform is taken apart as that of the file is: frame after frame, where that of one frame says
+//! something of the next (mirrors that come and go, scales of zero). Where a half turn could go either way
+//! once it is coded, both ways count.
 //!
-//! An object takes part between two frames that both show it. One that the second hides changes at once there.
-//! A point takes part where both frames and the place between them have it undamaged.
+//! An object takes part between two frames that both show it. One that the second hides changes at once
+//! there. A point takes part where both frames and the place between them have it undamaged.
 
 mod items;
 mod pose;
@@ -179,8 +179,8 @@ fn needed(pairs: &[Pair], multiple: f64) -> usize {
     pairs.iter().map(frames).sum()
 }
 
-/// Corrects what was found, where other vertices than foretold came to be in world space, or where frames that were
-/// added may change how transforms of the frames behind them are taken apart.
+/// Corrects what was found, where other vertices than foretold came to be in world space, or where frames
+/// that were added may change how transforms of the frames behind them are taken apart.
 pub fn settle(
     found: Option<Between>,
     nodes: &[FlatNode],

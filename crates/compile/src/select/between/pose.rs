@@ -205,8 +205,8 @@ impl<'a> Eye<'a> {
         Ok(worst)
     }
 
-    /// By item what a player takes its points to the world with, none where they are there; once more for half turns
-    /// that go the other way.
+    /// By item what a player takes its points to the world with, none where they are there; once more for
+    /// half turns that go the other way.
     pub(super) fn shown(&self, from: &Pose, to: &Pose, place: f64) -> Vec<Vec<Option<DMat4>>> {
         let nodes = || from.parts.iter().zip(&to.parts).zip(&self.items.half_turn);
         let either = |((a, b), near): ((&Trs, &Trs), &f64)| a.rotation.dot(b.rotation).abs() < *near;
@@ -266,8 +266,8 @@ pub(super) fn vector(p: &[f32; 3]) -> DVec3 {
     DVec3::from_array(p.map(f64::from))
 }
 
-/// The largest distance of what is at a place between two frames, `own`, from what a player shows of an item there:
-/// `shown` takes its points to the world.
+/// The largest distance of what is at a place between two frames, `own`, from what a player shows of an item
+/// there: `shown` takes its points to the world.
 pub(super) fn far_off(
     [from, own, to]: [&Pose; 3],
     place: f64,
